@@ -82,6 +82,11 @@ def _add_sql(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_columns(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("table", nargs="?", metavar="TABLE", help="a table or view")
+    _add_csv(verb)
+
+
 def _seconds(text: str) -> float:
     """Return a time limit [s]; the largest is that of the system's timers."""
     seconds = float(text)
@@ -222,6 +227,18 @@ VERBS = {
         },
         _add_sql,
         "analysis.commands.query:sql",
+    ),
+    "columns": Verb(
+        "what the columns of a table or view mean, with their units",
+        "Print columns, types, units and meanings of one table or view; without one, the five to "
+        "start with and the names of the others.",
+        {
+            "columns": "where to start",
+            "columns published_gain": "",
+            "columns verdict --csv": "",
+        },
+        _add_columns,
+        "analysis.commands.columns:columns",
     ),
     "l-star": Verb(
         "the layer L* by every estimator",

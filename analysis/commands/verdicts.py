@@ -41,7 +41,8 @@ def verdicts(options: argparse.Namespace) -> int:
     registry = claims_of(options)
     store = opened(options)
     _tell_unjudged(store, registry)
-    judged = claims.evaluate(store, registry, made=_examined(options, store, registry))
+    made = _examined(options, store, registry)
+    judged = claims.evaluate(store, registry, made=made)
     if options.adjusted:
         return show(claims.adjusted(judged), as_csv=options.csv)
     if options.csv:
@@ -49,10 +50,15 @@ def verdicts(options: argparse.Namespace) -> int:
     elif options.json:
         print(as_json(judged))
     elif options.write:
-        claim_tables.write(registry, Path(options.paper or home()))
+        folder = Path(options.paper or home())
+        claim_tables.write(registry, folder)
+        claim_tables.write_verdicts(claim_tables.verdicts(judged, made, registry), folder)
         print(replace_text(_committed_path(options, writable_root), to_csv(judged)))
     elif options.check:
-        stale = claim_tables.differing(registry, Path(options.paper or home()))
+        folder = Path(options.paper or home())
+        stale = claim_tables.differing(registry, folder) + claim_tables.differing_verdicts(
+            claim_tables.verdicts(judged, made, registry), folder
+        )
         for name in stale:
             print(
                 f"{name} is not the table of the claims; write it with: thermoscope claims --write"

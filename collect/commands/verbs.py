@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from collect.commands import keeping, making, measuring
 from collect.process.verbs import Verb
 
@@ -169,3 +171,12 @@ VERBS = {
         "collect.commands.acts:models",
     ),
 }
+
+#: Who asks in SQL types it without the word in front.
+VERBS["database"] = replace(
+    VERBS["collect database"],
+    examples={
+        "database": "all that is shipped, for any DuckDB program",
+        "database runs --out runs.duckdb": "",
+    },
+)

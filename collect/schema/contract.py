@@ -233,8 +233,17 @@ def _table(
 
 
 def _column(name: str, sql_type: str, nullable: bool, comment: str) -> Column:
+    return Column(name, sql_type, nullable, *unit_apart(comment))
+
+
+def unit_apart(comment: str) -> tuple[str, str]:
+    """Return what a comment on a column says, and the unit in brackets at its end.
+
+    >>> unit_apart("Width of one head [1]")
+    ('Width of one head', '1')
+    """
     meaning, _, unit = comment.rpartition(" [")
-    return Column(name, sql_type, nullable, meaning, unit.removesuffix("]"))
+    return meaning, unit.removesuffix("]")
 
 
 def _arrow_schema(table: Table, arrow_types: pa.Schema) -> pa.Schema:

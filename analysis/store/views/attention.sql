@@ -58,6 +58,7 @@ SELECT run_id,
   FROM attention_layer
  GROUP BY run_id, model_id, layer;
 COMMENT ON VIEW attention_profile IS 'One row per run and layer: attention_layer averaged over prompts.';
+COMMENT ON COLUMN attention_profile.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN attention_profile.relative_entropy IS 'Mean entropy of a row over ln n [1]';
 COMMENT ON COLUMN attention_profile.sink_share IS 'Share of the mass on the first token [1]';
 COMMENT ON COLUMN attention_profile.off_diagonal IS 'Mass off the diagonal over the most there can be [1]';

@@ -88,6 +88,10 @@ SELECT property,
           FROM conformance
          GROUP BY property, tolerance) AS checked;
 COMMENT ON VIEW conformance_summary IS 'One row per property and tolerance, which belongs to a number format: how many runs met it, and the worst deviation.';
+COMMENT ON COLUMN conformance_summary.n_runs IS 'Runs in which it was asked for [1]';
+COMMENT ON COLUMN conformance_summary.n_models IS 'Models of these runs [1]';
+COMMENT ON COLUMN conformance_summary.n_met IS 'Runs that met it [1]';
+COMMENT ON COLUMN conformance_summary.n_failed IS 'Runs that failed it [1]';
 COMMENT ON COLUMN conformance_summary.n_unchecked IS 'Runs in which it could not be checked; conformance says why [1]';
 COMMENT ON COLUMN conformance_summary.worst_deviation IS 'Largest deviation of any run [see conformance]';
 COMMENT ON COLUMN conformance_summary.worst_model_id IS 'Model of that run; NULL when no run deviates [-]';

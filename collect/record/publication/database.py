@@ -10,7 +10,16 @@ import duckdb
 from collect.errors import InputError, OutputError
 from collect.process import shipped
 from collect.record.atomic.files import write_atomically
-from collect.schema import assemble, schema_sql, table_files, tables, views_sql
+from collect.schema import (
+    assemble,
+    comment,
+    commented,
+    schema_sql,
+    table_files,
+    tables,
+    transaction,
+    views_sql,
+)
 
 #: Oldest storage format that carries comments and is read by DuckDB 1.2 and later.
 STORAGE_VERSION = "v1.2.0"
@@ -88,9 +97,11 @@ def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:
             )
             connection.execute("USE measurements")
             # Outside a transaction each of some hundred comments goes to the disk by itself.
-            connection.execute(f"BEGIN; {schema_sql()} COMMIT")
+            connection.execute(f"BEGIN; {commented(schema_sql())[0]} COMMIT")
             assemble(connection, directories, copy=True)
-            connection.execute(f"BEGIN; {views_sql()} COMMIT")
+            connection.execute(f"BEGIN; {commented(views_sql())[0]} COMMIT")
+            with transaction(connection):
+                comment(connection)
             n_rows = {table: _count(connection, table) for table in tables()}
             connection.execute("USE memory")
             connection.execute("DETACH measurements")
