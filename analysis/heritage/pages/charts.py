@@ -18,7 +18,7 @@ import pandas as pd
 from analysis.audit.pages.verdicts import COLOURS as VERDICT_COLOURS
 from analysis.audit.pages.verdicts import SHAPES as VERDICT_SHAPES
 from analysis.drawing import findings, names
-from analysis.drawing.labs import ORDER
+from analysis.drawing.labs import ORDER, lab_colour
 from analysis.drawing.marks import filled_and_hollow, lab_names, marks_by_lab, of_lab
 from analysis.drawing.theme import (
     INK,
@@ -51,14 +51,17 @@ ROOM, BESIDE = 0.3, 0.2
 
 
 def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
-    """Draw the gain of each model by name, lab by lab.
+    """Draw the gain of each model by name, lab by lab and suite by suite.
 
-    ``models`` has one row per model: `model_id`, `lab`, `norm_position`, `gain_mean` [ratio].
+    ``models`` has one row per model: `model_id`, `lab`, `suite`, `norm_position`, `gain_mean`
+    [ratio], and, where an interval is to be drawn, `conf_low` and `conf_high`.
     """
     place = models["lab"].map({lab: place for place, lab in enumerate(ORDER)})
     drawn = models.assign(name=prose.short_name(models["model_id"]), place=place)
-    drawn = drawn.sort_values(["place", "gain_mean"], ascending=[True, False])
-    low, high = float(drawn["gain_mean"].min()), float(drawn["gain_mean"].max())
+    drawn = drawn.sort_values(["place", "suite", "gain_mean"], ascending=[True, True, False])
+    ends = [name for name in ("conf_low", "conf_high") if name in drawn]
+    span = drawn[["gain_mean", *ends]]
+    low, high = float(span.min().min()), float(span.max().max())
     ends = [low - 0.05, high + ROOM * (high - low)]
     scale = alt.Scale(domain=ends, nice=False, zero=False)
     rows = _with_gaps(drawn)
@@ -72,9 +75,15 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
         ),
     )
     points = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
-    labs = lab_names(drawn, y, x=alt.value(WIDTH), align="right")
+    whiskers = [
+        alt.Chart(drawn)
+        .mark_rule(strokeWidth=2, opacity=0.5)
+        .encode(x=alt.X("conf_low:Q", scale=scale), x2="conf_high:Q", y=y, color=lab_colour(drawn).legend(None))
+        for _ in ends[:1]
+    ]
+    labs = lab_names(drawn, y, x=alt.value("width"), align="right")
     return named(
-        alt.layer(line_at(1, "x"), *points, labs).properties(height=ROW * len(rows)),
+        alt.layer(line_at(1, "x"), *whiskers, *points, labs).properties(height=ROW * len(rows)),
         "Gain of each published model, a row per model, by lab, with a line at 1.",
         findings.labs(models),
     )
