@@ -10,12 +10,12 @@ from analysis.tidy import prose
 
 
 def labs(models: pd.DataFrame) -> str:
-    """Return how many pre-norm models shrink the stream, and which labs have both kinds."""
+    """Return how many pre-norm models shorten the vector, and which labs have both kinds."""
     models = models[models["norm_position"] != "post"]
     below = models["gain_mean"] < 1
     shares = below.groupby(models["lab"]).mean()
     both = [str(lab) for lab in shares[shares.gt(0) & shares.lt(1)].index]
-    said = f"{prose.share_of(int(below.sum()), len(models))} models shrink the stream"
+    said = f"{prose.share_of(int(below.sum()), len(models))} models shorten the vector"
     having = prose.form(len(both) or 1, "has", "have")
     return f"{said}; {prose.listing(both) or 'no lab'} {having} both kinds."
 
@@ -31,7 +31,7 @@ def heritage(models: pd.DataFrame, lab: str = "EleutherAI") -> str:
 
 
 def band(models: pd.DataFrame, band: tuple[float, float]) -> str:
-    """Return how many pre-norm models shrink the stream before, in and behind the claimed band."""
+    """Return how many pre-norm models shorten the vector before, in and behind the claimed band."""
     models = models[models["norm_position"] != "post"]
     below, rho = models["gain_mean"] < 1, models["rho"]
     parts = [rho < band[0], rho.between(*band), rho > band[1]]
@@ -40,18 +40,20 @@ def band(models: pd.DataFrame, band: tuple[float, float]) -> str:
     parted = "The band parts them" if {*shares} == {0.0, 1.0} else "The band does not part them"
     before, inside, behind = counts
     return (
-        f"{parted}: {before} models below the band shrink the stream, {inside} in it, {behind} "
+        f"{parted}: {before} models below the band shorten the vector, {inside} in it, {behind} "
         "above it."
     )
 
 
 def shares(shares: pd.DataFrame) -> str:
-    """Return the largest share with its interval, and what pure noise would have given."""
-    largest = shares.nlargest(1, "share").to_dict("records")[0]
+    """Return whether any two blocks can be ranked: whether their intervals lie apart."""
+    first, *others = shares.nlargest(len(shares), "share").to_dict("records")
+    overlap = [str(it["block"]) for it in others if it["conf_high"] >= first["conf_low"]]
+    if not overlap:
+        return f"{str(first['block']).capitalize()} explains more than any other block."
     return (
-        f"{str(largest['block']).capitalize()} explains {prose.percent(largest['share'])} "
-        f"{prose.percent_interval(largest['conf_low'], largest['conf_high'])} of the variance, "
-        f"where pure noise would explain {prose.percent(largest['chance_share'])}."
+        f"The intervals of {prose.listing([str(first['block']), *overlap])} overlap: no ranking "
+        "of them can be told from these data."
     )
 
 
@@ -89,7 +91,7 @@ def ratio(models: pd.DataFrame) -> str:
         for it in (below, above)
     ]
     said = "The ratio parts the signs" if is_parted else "The ratio does not tell the sign"
-    return f"{said}: models that shrink the stream have ratios of {ends[0]}, others of {ends[1]}."
+    return f"{said}: models that shorten the vector have ratios of {ends[0]}, others of {ends[1]}."
 
 
 def tuning(pairs: pd.DataFrame) -> str:

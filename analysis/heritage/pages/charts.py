@@ -35,7 +35,7 @@ from analysis.drawing.theme import (
 from analysis.tidy import prose
 
 #: Title of an axis of gain.
-GAIN = ["mean gain [ratio]", SIDES]
+GAIN = ["mean gain", SIDES]
 
 #: Least ratio of the heights of two labels on the logarithmic axis of the traces.
 LABELS_APART = 1.35
@@ -47,7 +47,7 @@ ABREAST = 16
 SMALL = 13
 #: Room for names at the right of a panel, and beside a mark that may stand there, as shares of what
 #: the marks take.
-ROOM, BESIDE = 0.3, 0.2
+ROOM, BESIDE = 0.4, 0.2
 
 
 def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
@@ -78,7 +78,12 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
     whiskers = [
         alt.Chart(drawn)
         .mark_rule(strokeWidth=2, opacity=0.5)
-        .encode(x=alt.X("conf_low:Q", scale=scale), x2="conf_high:Q", y=y, color=lab_colour(drawn).legend(None))
+        .encode(
+            x=alt.X("conf_low:Q", scale=scale),
+            x2="conf_high:Q",
+            y=y,
+            color=lab_colour(drawn).legend(None),
+        )
         for _ in ends[:1]
     ]
     labs = lab_names(drawn, y, x=alt.value("width"), align="right")

@@ -13,8 +13,8 @@ from analysis.heritage.pages import charts
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 
-#: Width of a figure of the front, and height of one whose rows are no models [px].
-WIDE, HIGH = 330, 330
+#: Widths of the two panels of the front, beside names and without, and height of the second [px].
+WIDE, BROAD, HIGH = 330, 440, 360
 
 #: What the front says of the sign, by the verdicts on one network in several gauges.
 OF_NETWORK = {

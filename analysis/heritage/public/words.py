@@ -95,7 +95,7 @@ def front(rows: pd.DataFrame) -> str:
     """Return how the sign of one model turns with the tokens counted, in one short sentence."""
     last = last_gains(rows).iloc[0]
     return (
-        f"The last block of {name(str(rows['model_id'].iloc[0]))} {_changes(last['whole_matrix'])} if "
+        f"{name(str(rows['model_id'].iloc[0]))}: its last block {_changes(last['whole_matrix'])} if "
         f"all tokens are counted, and {_changes(last['without_first'])} without the first."
     )
 
@@ -284,7 +284,7 @@ def numbered(claims: Iterable[int]) -> str:
 
 def _changes(gain: float) -> str:
     """Return what a gain does to a length, as a clause without its subject."""
-    return f"{'shortens' if gain < 1 else 'lengthens'} the average vector ×{prose.number(gain)}"
+    return f"{'shortens' if gain < 1 else 'lengthens'} the vector ×{prose.number(gain)}"
 
 
 def _cells(values: pd.Series[float], digits: int = 2) -> list[str]:
