@@ -25,7 +25,6 @@ from tests.analysis.drawn import borrowed, encodings, lines_with_points
 @pytest.fixture(scope="module")
 def drawn(request):
     store = request.getfixturevalue("shipped_store")
-    judged = request.getfixturevalue("judged")
     return {
         "depth": bound_charts.chart_gain_by_depth(
             bound_charts.gains(store), frames.bound_curve(store)
@@ -44,9 +43,6 @@ def drawn(request):
         "attention": depth_charts.chart_attention(profiles.attention(store), even_attention(store)),
         "geometry": depth_charts.chart_geometry(profiles.geometry(store)),
         "circuit": depth_charts.chart_circuit(profiles.circuit(store)),
-        "verdicts": charts.chart_verdicts(
-            exhibits.verdict_labels(judged), verdicts=claims.VERDICTS
-        ),
     }
 
 
