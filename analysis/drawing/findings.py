@@ -52,8 +52,9 @@ def shares(shares: pd.DataFrame) -> str:
     if not overlap:
         return f"{str(first['block']).capitalize()} explains more than any other block."
     return (
-        f"The intervals of {prose.listing([str(first['block']), *overlap])} overlap: no ranking "
-        "of them can be told from these data."
+        f"No ranking can be told: {first['block']} explains {prose.percent(first['share'])} "
+        f"{prose.percent_interval(first['conf_low'], first['conf_high'])} of the variance, and the "
+        f"intervals of {prose.listing(overlap)} reach into it."
     )
 
 
@@ -106,10 +107,3 @@ def tuning(pairs: pd.DataFrame) -> str:
         f"{prose.number(float(moved.iloc[most]))}{others}; {prose.share_of(crossed, len(pairs))} "
         "cross one."
     )
-
-
-def verdicts(claims: pd.DataFrame, verdicts: Sequence[str]) -> str:
-    """Return how many claims have each verdict that some have."""
-    counts = claims["verdict"].value_counts()
-    said = [f"{name} {counts[name]}" for name in verdicts if name in counts]
-    return f"{prose.plural(len(claims), 'claim')}, by verdict: {prose.listing(said)}."

@@ -14,7 +14,7 @@ from analysis import audit as claims
 from analysis.audit.pages import front, imprint, relations
 from analysis.audit.pages import verdicts as looks
 from analysis.drawing import names
-from analysis.heritage.pages import charts, front_figures
+from analysis.heritage.pages import front_figures
 from analysis.store import Store, open_store
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
@@ -43,7 +43,10 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
     )
     text = front.columns(judged, {2: "two [x](y)", 7: "seven"})
     assert re.findall(r"\[(\d+)\]\{\.front-count\}", text) == ["0", "0", "6", "1"]
-    assert "- [two \\[x\\]\\(y\\)](claims.html#claim-2)\n- [5 more](claims.html#verdict-contradicted)" in text
+    assert (
+        "- [two \\[x\\]\\(y\\)](claims.html#claim-2)\n- [5 more](claims.html#verdict-contradicted)"
+        in text
+    )
     assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
 
 

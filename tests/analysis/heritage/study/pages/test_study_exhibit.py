@@ -86,7 +86,7 @@ def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
     assert order.count("like LLaMA") == 1
     said = {row["said"] for rows in drawn["datasets"].values() for row in rows if "said" in row}
     assert {"equal writes", "seed alone", "EleutherAI", "a range"} <= said
-    assert "lie between labs" in drawn["usermeta"]["finding"]
+    assert words.shares(shares)["recipe"] in drawn["usermeta"]["finding"]
     assert "hollow for ranges" in drawn["description"]
     assert "colour and name for the lab, size for the depth" in drawn["description"]
     right = charts.chart_exhibit(runs, fleet.Band(0.5, 0.4, 0.6, 0.05, 9), shares).to_dict()
