@@ -94,7 +94,10 @@ def turning(lengths: pd.DataFrame) -> str:
 def front(rows: pd.DataFrame) -> str:
     """Return how the sign of one model turns with the tokens counted, in one short sentence."""
     last, model = last_gains(rows).iloc[0], name(str(rows["model_id"].iloc[0]))
-    return f"{model}: its last block {_changes(last['whole_matrix'])} if all tokens are counted, and {_changes(last['without_first'])} without the first."
+    return (
+        f"{model}: its last block {_changes(last['whole_matrix'])} if all tokens are counted, "
+        f"and {_changes(last['without_first'])} without the first."
+    )
 
 
 def sets(rows: pd.DataFrame) -> str:

@@ -16,7 +16,7 @@ TARGET = 0.8
 def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
     """Draw the probability of yes against the share of the variance that rules.
 
-    ``curves`` has one row per line and share: the column ``by`` (words), `share` [0 to 1], `power` [1].
+    ``curves`` has one row per line and share: the column ``by`` (words), `share` [1], `power` [1].
     """
     lines = list(dict.fromkeys(curves[by]))
     legend = alt.Legend(columns=1, labelLimit=360, symbolType="stroke", symbolSize=900)
