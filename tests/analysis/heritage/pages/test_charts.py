@@ -212,7 +212,7 @@ def test_the_bound_is_drawn_beside_both_gains_on_one_scale(drawn):
 
 
 def test_what_a_chart_shows_is_said_of_it(drawn):
-    for name in ("depth", "density", "labs", "shares", "ratio", "trace", "twins", "verdicts"):
+    for name in ("depth", "density", "labs", "shares", "ratio", "trace", "twins"):
         assert re.search(r"\d", drawn[name].to_dict()["usermeta"]["finding"]), name
 
 
