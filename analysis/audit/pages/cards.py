@@ -247,7 +247,8 @@ def controls(judged: pd.DataFrame) -> str:
     """Return the bar that filters and sorts the cards, as Markdown; its script shows it."""
     counted = judged["verdict"].value_counts()
     buttons = "".join(
-        f'<button type="button" aria-pressed="false" data-verdict="{verdict}">'
+        f'<button type="button" id="verdict-{verdict.replace(" ", "-")}" aria-pressed="false" '
+        f'data-verdict="{verdict}">'
         f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
         f" {counted.get(verdict, 0)}</button>"
         for verdict in claims.VERDICTS

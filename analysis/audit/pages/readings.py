@@ -13,6 +13,13 @@ from analysis.tidy import notation, prose
 
 #: What a check says, by what it found.
 OUTCOMES = {True: "holds", False: "fails", None: "undecided"}
+#: What is said of one reading with an outcome, and of several.
+COUNTED = {
+    "holds": ("holds", "hold"),
+    "fails": ("fails", "fail"),
+    "undecided": ("is undecided", "are undecided"),
+    "no data": ("is without data", "are without data"),
+}
 #: What a check that decides nothing says.
 SHOWN = "shown only"
 COLUMNS = {
@@ -66,30 +73,18 @@ def mark(said: str) -> str:
 
 
 def held(outcomes: Sequence[str]) -> str:
-    """Return how many readings hold, how many are undecided and how many lack data.
+    """Return how many readings hold, fail, are undecided and lack data; the counts add up.
 
     ``outcomes`` are those of `outcome`, without what is shown only.
 
-    >>> held(["holds", "fails", "undecided"]), held(["no data"])
-    ('1 of 2 readings hold, 1 undecided', 'no data for 1 reading')
+    >>> held(["holds", "fails", "holds", "undecided"]), held(["no data"])
+    ('of 4 readings 2 hold, 1 fails, 1 is undecided', 'its one reading is without data')
     """
-    n_hold, n_fail = outcomes.count("holds"), outcomes.count("fails")
-    n_open, n_without = outcomes.count("undecided"), outcomes.count("no data")
-    items = []
-    if n_hold + n_fail == 1:
-        which = "its one reading" if len(outcomes) == 1 else _readings(1)
-        items.append(f"{which} {'holds' if n_hold else 'fails'}")
-    elif n_hold or n_fail:
-        items.append(f"{n_hold} of {_readings(n_hold + n_fail)} hold")
-    if n_open:
-        items.append(f"{n_open} undecided" if items else f"undecided in {_readings(n_open)}")
-    if n_without:
-        items.append(f"no data for {n_without if items else _readings(n_without)}")
-    return ", ".join(items)
-
-
-def _readings(number: int) -> str:
-    return prose.plural(number, "reading")
+    counts = {it: outcomes.count(it) for it in COUNTED if it in outcomes}
+    if len(outcomes) == 1:
+        return f"its one reading {COUNTED[outcomes[0]][0]}"
+    items = [f"{n} {COUNTED[it][n != 1]}" for it, n in counts.items()]
+    return f"of {prose.plural(len(outcomes), 'reading')} {', '.join(items)}"
 
 
 def _table(checks: Sequence[Mapping[Any, Any]], heading: str) -> str:

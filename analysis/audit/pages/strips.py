@@ -72,6 +72,9 @@ class Mark:
         shown = f"{measure} {_written(measure, self.value)}"
         if math.isnan(self.low):
             return f"{self.condition}: {self.outcome}, {shown}"
+        if measure == P:
+            alone = _written(measure, self.low)
+            return f"{self.condition}: {self.outcome}, p {alone}, adjusted over readings {shown}"
         ends = f"{_written(measure, self.low)} to {_written(measure, self.high)}"
         return f"{self.condition}: {self.outcome}, {shown}, 95\u00a0% interval {ends}"
 
@@ -132,7 +135,8 @@ def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> str:
     rows = "".join(_row(mark, line, axis) for mark in marks)
     is_divider = any(mark.kind == "difference" for mark in marks)
     before = "claimed p < " if line.measure == P else "" if is_divider else "claimed "
-    foot = _foot(_measured(line, marks), line, axis, before)
+    scale = ", logarithmic axis" if axis.is_log else ""
+    foot = _foot(f"{_measured(line, marks)}{scale}", line, axis, before)
     return (
         f'<figure class="strip" role="img" aria-label="{escape(finding(marks, line))}">'
         f"{rows}{foot}</figure>"
@@ -154,7 +158,7 @@ def finding(marks: Sequence[Mark], line: Line) -> str:
     """Return what a strip shows, in one sentence a fact."""
     deciding = [mark.outcome for mark in marks if mark.outcome != readings.SHOWN]
     least, most = (_written(line.measure, end([m.value for m in marks])) for end in (min, max))
-    across = [m for m in marks if not math.isnan(m.low)]
+    across = [m for m in marks if not math.isnan(m.low) and line.measure != P]
     n_on = sum(m.low <= line.value <= m.high for m in across)
     items = [f"{line.part}: {readings.held(deciding)}."] if deciding else []
     if math.isnan(line.value):
@@ -189,12 +193,15 @@ def axis_of(marks: Sequence[Mark], line: Line) -> Axis:
 
 def _mark(check: Mapping[Any, Any], measure: str) -> Mark:
     value, low, high = math.nan, math.nan, math.nan
+    said = readings.outcome(check)
     if measure == P:
         value = float(check["p_value"])
+        if said == "undecided":  # the p adjusted over the readings decides, and is not small
+            low, value = value, float(check["p_holm"])
+            high = value
     elif estimates.name(check) == measure:
         ends = (float(check[name]) for name in ("estimate", "conf_low", "conf_high"))
         value, low, high = (estimates.in_its_unit(check, it) for it in ends)
-    said = readings.outcome(check)
     return Mark(str(check["condition"]), str(check["kind"]), said, value, low, high)
 
 
@@ -206,6 +213,8 @@ def _written(measure: str, value: float) -> str:
 
 def _measured(line: Line, marks: Sequence[Mark]) -> str:
     has_interval = any(not math.isnan(mark.low) for mark in marks)
+    if line.measure == P:
+        return "p; ring: p adjusted over the readings, its line from p" if has_interval else "p"
     return f"{line.measure} with its 95{prose.NO_BREAK}% interval" if has_interval else line.measure
 
 
