@@ -73,7 +73,7 @@ def _of_rule(rule: str, rows: pd.DataFrame) -> dict[str, object]:
     )
     first = wrong.sort_values("wrong", ascending=False).iloc[0]
     right = rows[rows["truth"] == "yes"]
-    least = _least(wrong["wrong"].to_numpy(), wrong["n_papers"].to_numpy())
+    least = least(wrong["wrong"].to_numpy(), wrong["n_papers"].to_numpy())
     return {
         "rule": rule,
         "worst": float(first["wrong"]),
@@ -84,7 +84,7 @@ def _of_rule(rule: str, rows: pd.DataFrame) -> dict[str, object]:
     }
 
 
-def _least(share: Floats, n: Integers) -> Floats:
+def least(share: Floats, n: Integers) -> Floats:
     """Return the lower ends of Wilson's one-sided intervals."""
     z = stats.norm.ppf(criterion.SURE)
     middle = share + z**2 / (2 * n)
