@@ -1,7 +1,8 @@
 """Single tests of claims 7, 16, 19 and 21 on papers with planted truths; writes the shipped table.
 
 ``python -m tests.proofs.claim_tests [PAPERS]`` writes ``data/published/claim_test_rate.csv``. What
-competes, and how one would replace the rule in force, is in `analysis.heritage.tournament.of_claims`.
+competes, and how one would replace the rule in force, is in
+`analysis.heritage.tournament.of_claims`.
 """
 
 from __future__ import annotations
@@ -70,9 +71,7 @@ def _suites(gains: Floats, design: Design, chosen: Bools) -> Floats:
     return exchanged_p(gains, design, chosen)
 
 
-def _within_suites(
-    design: Design, gains: Floats, rng: np.random.Generator
-) -> dict[str, Bools]:
+def _within_suites(design: Design, gains: Floats, rng: np.random.Generator) -> dict[str, Bools]:
     """Judge the slope on rho beside suites and log depth, by t and by exchange within suites."""
     meant = design.penultimate & design.kept
     models = design.models[meant]

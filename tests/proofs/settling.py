@@ -1,10 +1,9 @@
 """What lists of public models could tell of the ranking, and what they take.
 
-``python -m tests.proofs.settling`` plants the worlds of the criterion on the labs, suites and shapes
-of the lists in ``data/study``, lets the rules that cost seconds on a hundred models judge them, puts the rates into
-``data/published/rule_rate.csv`` and prints the rule that the criterion chooses for each list with its
-power, and the cost by the model of ``collect plan``: weights to fetch at two bytes a parameter, memory
-and time in float32. ``tests.proofs.tournament`` does the first part with the rest of that table.
+``python -m tests.proofs.settling`` plants the worlds of the criterion on the labs, suites and
+shapes of lists in ``data/study``, lets the rules that cost seconds judge them, puts the rates into
+``data/published/rule_rate.csv``, and prints the rule that each list admits, its power, and the cost
+by the model of ``collect plan``: weights at two bytes a parameter, memory and time in float32.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from tests.proofs.competing.worlds import World, worlds
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "data/published/rule_rate.csv"
-#: The lists of public models that are about this claim; the last two are the answer.
+#: The lists of public models that are about this claim; the last is the answer.
 LISTS = [
     ROOT / f"data/study/{name}.txt"
-    for name in ("public_models", "settling", "settling_50", "settling_30")
+    for name in ("public_models", "settling", "settling_30")
 ]
 #: The rules that cost seconds on a hundred models, the simplest first.
 RULES = ("prediction", "profile likelihood", "parametric bootstrap")

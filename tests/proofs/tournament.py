@@ -2,7 +2,8 @@
 
 ``python -m tests.proofs.tournament [PROCESSES]`` plants the worlds of
 `analysis.heritage.tournament.criterion` on the models of the paper, on larger layouts and on the
-lists of `tests.proofs.settling`, and writes ``data/published/rule_rate.csv``. Every cell comes again alone, from its own seed.
+lists of `tests.proofs.settling`, and writes ``data/published/rule_rate.csv``.
+Every cell comes again alone, from its own seed.
 """
 
 from __future__ import annotations

@@ -73,12 +73,12 @@ def _of_rule(rule: str, rows: pd.DataFrame) -> dict[str, object]:
     )
     first = wrong.sort_values("wrong", ascending=False).iloc[0]
     right = rows[rows["truth"] == "yes"]
-    least = least(wrong["wrong"].to_numpy(), wrong["n_papers"].to_numpy())
+    lower = least(wrong["wrong"].to_numpy(), wrong["n_papers"].to_numpy())
     return {
         "rule": rule,
         "worst": float(first["wrong"]),
         "worst_world": f"{first['world']} {first['share']:g}, {first['form']}",
-        "is_sized": bool(least.max() <= criterion.LEVEL),
+        "is_sized": bool(lower.max() <= criterion.LEVEL),
         "power": float(right["share_yes"].mean()),
         "power_error": float(np.sqrt((right["yes_error"] ** 2).sum())) / len(right),
     }

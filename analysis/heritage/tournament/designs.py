@@ -1,9 +1,9 @@
 """Lists of public models judged by the criterion: which rule a list admits, and what it would tell.
 
-A rule chosen for 22 models need not be the best for a hundred. So for a list of models the choice of
-`analysis.heritage.tournament.criterion` is made again on papers of its labs, suites and shapes, with
-the rules whose cost allows it: size first, then power, then simplicity, per statement. A list settles
-a statement at a share where the rule so chosen says yes in `POWER` of the papers in which one
+A rule chosen for 22 models need not be the best for a hundred. So for a list of models the choice
+of `analysis.heritage.tournament.criterion` is made again on papers of its labs, suites and shapes,
+with the rules whose cost allows it: size first, then power, then simplicity. A list settles a
+statement at a share where the rule so chosen says yes in `POWER` of the papers in which one
 component alone holds that share. Nothing here has met a published gain; the rules of claim 20 stay
 those of the present design.
 """

@@ -17,7 +17,7 @@ def test_a_run_takes_every_list_as_it_stands(path):
     assert listed["model_id"].is_unique
 
 
-@pytest.mark.parametrize(("name", "n_models"), [("settling_50", 44), ("settling_30", 123)])
+@pytest.mark.parametrize(("name", "n_models"), [("settling_30", 123)])
 def test_every_line_says_where_its_name_and_shape_were_read(name, n_models):
     path = settling.ROOT / f"data/study/{name}.txt"
     lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
@@ -26,7 +26,7 @@ def test_every_line_says_where_its_name_and_shape_were_read(name, n_models):
     assert not any("name memory" in line for line in lines)
 
 
-@pytest.mark.parametrize(("name", "share"), [("settling_50", 0.5), ("settling_30", 0.3)])
+@pytest.mark.parametrize(("name", "share"), [("settling", 0.5), ("settling_30", 0.3)])
 @pytest.mark.parametrize("world", designs.WORLDS)
 def test_the_lists_have_the_power_they_are_made_for(name, share, world):
     layout = settling.layout(settling.ROOT / f"data/study/{name}.txt")
