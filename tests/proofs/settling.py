@@ -26,10 +26,7 @@ from tests.proofs.competing.worlds import World, worlds
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "data/published/rule_rate.csv"
 #: The lists of public models that are about this claim; the last is the answer.
-LISTS = [
-    ROOT / f"data/study/{name}.txt"
-    for name in ("public_models", "settling", "settling_30")
-]
+LISTS = [ROOT / f"data/study/{name}.txt" for name in ("public_models", "settling", "settling_30")]
 #: The rules that cost seconds on a hundred models, the simplest first.
 RULES = ("prediction", "profile likelihood", "parametric bootstrap")
 SEED, PAPERS = 20261125, 300

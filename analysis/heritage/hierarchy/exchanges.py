@@ -49,7 +49,7 @@ def exchanges(store: Store) -> pd.DataFrame:
     Returns
     -------
     One row per set, unit and statistic: `specification` (id), `condition` (the set), `unit`,
-    `measure` (what is compared, by id), `estimate` (difference, EleutherAI less the others; share [1] or nat),
+    `measure` (what is compared, by id), `estimate` (EleutherAI less the others; share [1] or nat),
     `p_value` (two-sided), `smallest_p` that the units admit, `n_obs` (models), `n_groups` (units).
     A set that leaves nothing to exchange has no rows.
     """
