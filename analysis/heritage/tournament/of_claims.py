@@ -11,7 +11,7 @@ the published gains before the choice is made. For each claim by itself:
 2. *Power.* Of those left, the largest share of yes where the claim is true; within two Monte Carlo
    standard errors tests are equal, and the first in `TESTS` counts.
 3. *The same statement.* A test replaces the rule in force only if it asks all that the claim
-   asserts, at the level the claim prints (`SAME`), and its power exceeds that of the rule in force by
+   asserts, at the level the claim prints (`SAME`), and its power exceeds that in force by
    two Monte Carlo standard errors. Else it is shown with its rates, and the rule stays.
 """
 
