@@ -748,7 +748,7 @@ CREATE TABLE rule_rate (
     PRIMARY KEY (layout, n_models, n_suites, world, share, form, statement, rule)
 );
 COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and rule: how often the rule says yes and no of simulated papers (python -m tests.proofs.tournament).';
-COMMENT ON COLUMN rule_rate.layout IS 'Models of the papers: present (those of the paper), as found (its suites repeated, by labs of their own) or balanced (two suites a lab, heads apart from depth and size) [-]';
+COMMENT ON COLUMN rule_rate.layout IS 'Models of the papers: present (those of the paper), as found (its suites repeated, by labs of their own) or balanced (two suites a lab, heads apart from depth and size); else the list of that name in data/study [-]';
 COMMENT ON COLUMN rule_rate.n_models IS 'Models of each paper [-]';
 COMMENT ON COLUMN rule_rate.n_suites IS 'Suites of each paper [-]';
 COMMENT ON COLUMN rule_rate.world IS 'What rules in the papers: a component alone, or a combination; see analysis.heritage.tournament.criterion [-]';
@@ -762,6 +762,23 @@ COMMENT ON COLUMN rule_rate.yes_error IS 'Monte Carlo standard error of share_ye
 COMMENT ON COLUMN rule_rate.share_no IS 'Share of the papers of which the rule says that the reverse holds [-]';
 COMMENT ON COLUMN rule_rate.no_error IS 'Monte Carlo standard error of share_no [-]';
 COMMENT ON COLUMN rule_rate.n_papers IS 'Simulated papers [-]';
+
+CREATE TABLE claim_test_rate (
+    claim_id   INTEGER NOT NULL,
+    test       VARCHAR NOT NULL,
+    truth      VARCHAR NOT NULL,
+    share_yes  DOUBLE NOT NULL,
+    yes_error  DOUBLE NOT NULL,
+    n_papers   INTEGER NOT NULL,
+    PRIMARY KEY (claim_id, test, truth)
+);
+COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes of simulated papers with the models of the real one (python -m tests.proofs.claim_tests).';
+COMMENT ON COLUMN claim_test_rate.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN claim_test_rate.test IS 'What judges a paper; see analysis.heritage.tournament.of_claims [-]';
+COMMENT ON COLUMN claim_test_rate.truth IS 'What rules the gains of the simulated papers; see verdict_rate [-]';
+COMMENT ON COLUMN claim_test_rate.share_yes IS 'Share of the papers of which the test says yes [-]';
+COMMENT ON COLUMN claim_test_rate.yes_error IS 'Monte Carlo standard error of share_yes [-]';
+COMMENT ON COLUMN claim_test_rate.n_papers IS 'Simulated papers of this truth [-]';
 
 CREATE TABLE quoted_number (
     claim_id  INTEGER NOT NULL,

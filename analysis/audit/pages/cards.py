@@ -74,7 +74,12 @@ def cards(
 
 
 #: Of claims that were neither simulated nor are printed values.
-NOT_GIVEN = "is not given: neither simulated nor a printed value."
+NOT_GIVEN = {
+    claims.testable.NO_DATA: "is not given: no published data decide it.",
+    claims.testable.NOT_PLANTED: (
+        "is not given: no simulated paper has it true at a stated size, and it is no printed value."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +230,10 @@ def could_have_been(row: Mapping[Any, Any]) -> str:
 
     ``row`` is one of `analysis.audit.evaluate`; without what it says of power, empty.
     """
-    if not row.get("power_basis"):
-        return "" if "power_basis" not in row else f"*What it could have been* {NOT_GIVEN}"
+    if "power_basis" not in row:
+        return ""
+    if row["power_basis"] in NOT_GIVEN:
+        return f"*What it could have been* {NOT_GIVEN[row['power_basis']]}"
     items = [
         f"if the claim is {truth}, "
         + ", ".join(
