@@ -93,6 +93,17 @@ COMMENT ON COLUMN conformance_summary.worst_deviation IS 'Largest deviation of a
 COMMENT ON COLUMN conformance_summary.worst_model_id IS 'Model of that run; NULL when no run deviates [-]';
 COMMENT ON COLUMN conformance_summary.worst_layer IS 'Block where it was found; NULL when it belongs to no block [1]';
 
+CREATE VIEW prompt_length AS
+SELECT run_id, model_id, prompt_id, n_tokens
+  FROM next_token
+ UNION ALL
+SELECT n.run_id, n.model_id, n.prompt_id, max(n.position) + 1
+  FROM residual_norm AS n
+ WHERE n.run_id IN (SELECT run_id FROM run WHERE states_engine IS NOT NULL)
+ GROUP BY ALL;
+COMMENT ON VIEW prompt_length IS 'One row per run and prompt whose last token is known: how many tokens were read. Of states that another engine wrote their positions tell it, else next_token.';
+COMMENT ON COLUMN prompt_length.n_tokens IS 'Tokens of the prompt; the last is at position n_tokens - 1 [tokens]';
+
 CREATE VIEW token AS
 SELECT n.run_id,
        n.model_id,
@@ -102,7 +113,7 @@ SELECT n.run_id,
        n.position = t.n_tokens - 1            AS is_last,
        n.position > 0 AND NOT n.is_special    AS is_body
   FROM residual_norm AS n
-  JOIN next_token AS t USING (run_id, model_id, prompt_id)
+  JOIN prompt_length AS t USING (run_id, model_id, prompt_id)
  WHERE n.site = 'block_output'
    AND n.layer = 0;
 COMMENT ON VIEW token IS 'One row per model, prompt and token: which tokens a mean takes.';
