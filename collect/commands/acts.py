@@ -127,6 +127,8 @@ def _how(options: argparse.Namespace) -> dict[str, Any]:
         "allow_nonconforming": options.allow_nonconforming,
         "fail_fast": options.fail_fast,
         "overwrite": options.overwrite,
+        "perturb": options.perturb,
+        "seeds": options.seeds,
     }
 
 

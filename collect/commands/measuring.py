@@ -138,6 +138,16 @@ def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "which reads them whole where positions are computed (rotary, ALiBi)",
     )
     how.add_argument(
+        "--perturb",
+        metavar="HOW",
+        help="step: measure quantised weights of a GGUF file as they are, then again with one more "
+        "rounding error of the file's own size, uniform within half a step of each block; views "
+        "leave these rows out",
+    )
+    how.add_argument(
+        "--seeds", type=int, default=3, metavar="N", help="how often, with seeds 1 to N (3)"
+    )
+    how.add_argument(
         "--allow-nonconforming",
         nargs="+",
         default=[],
