@@ -78,6 +78,11 @@ def perturbation(header: Header) -> dict[str, Any]:
     return {"perturbation": "step", "perturbation_seed": header.seed}
 
 
+def n_quantised(header: Header) -> int:
+    """Return how many numbers of a file are stored as anything but plain floats."""
+    return sum(prod(t.shape) for t in header.tensors if t.format_name not in FLOATS)
+
+
 def formats(header: Header) -> str:
     """Return the number formats of a file, joined by ``+``; plain floats as torch calls them."""
     found = {tensor.format_name for tensor in header.tensors}
