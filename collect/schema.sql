@@ -119,10 +119,14 @@ CREATE TABLE run (
     dtype_weights            VARCHAR NOT NULL,
     quantisation             VARCHAR,
     bits_per_weight          DOUBLE CHECK (bits_per_weight > 0),
+    perturbation             VARCHAR CHECK (perturbation IN ('step')),
+    perturbation_seed        INTEGER CHECK (perturbation_seed >= 0),
+    states_engine            VARCHAR,
+    states_sha256            VARCHAR,
     dtype_compute            VARCHAR NOT NULL,
     device                   VARCHAR NOT NULL,
     attention_implementation VARCHAR NOT NULL,
-    execution                VARCHAR NOT NULL CHECK (execution IN ('loaded', 'streamed', 'shards')),
+    execution                VARCHAR NOT NULL CHECK (execution IN ('loaded', 'streamed', 'shards', 'imported')),
     quantities               VARCHAR NOT NULL,
     rendering                VARCHAR CHECK (rendering IN ('plain', 'chat')),
     special_tokens           VARCHAR CHECK (special_tokens IN ('default', 'never', 'always')),
@@ -145,23 +149,27 @@ COMMENT ON COLUMN run.kind IS 'weights (no prompt involved) or prompts [-]';
 COMMENT ON COLUMN run.prompt_set IS 'Prompt set measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.prompt_set_sha256 IS 'Hash of the prompts as measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.tokens_sha256 IS 'Hash of the token ids as measured, which tells tokenizers and templates apart; NULL for kind = weights [-]';
-COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files; of a GGUF file, the SHA-256 of the file; of a model measured in memory, of the names, shapes and values of its parameters and saved buffers, and of the revision that was given to tell it apart [-]';
+COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files; of a GGUF file, the SHA-256 of the file; of a model measured in memory, of the names, shapes and values of its parameters and saved buffers, and of the revision that was given to tell it apart; unseen where another engine wrote the states [-]';
 COMMENT ON COLUMN run.config_sha256 IS 'Hash of the entries of config.json that matter to the computation [-]';
 COMMENT ON COLUMN run.revision IS 'Commit of the hub repository when the unit was measured, or name of one of several checkpoints in a local directory; NULL for a single local checkpoint [-]';
 COMMENT ON COLUMN run.revision_name IS 'Branch, tag or commit as it was asked for; NULL where none was [-]';
 COMMENT ON COLUMN run.adapter IS 'Adapter that located blocks, attention and weights [-]';
-COMMENT ON COLUMN run.dtype_weights IS 'Number formats the weights are stored in, joined by + [-]';
+COMMENT ON COLUMN run.dtype_weights IS 'Number formats the weights are stored in, joined by +; unseen where another engine wrote the states [-]';
 COMMENT ON COLUMN run.quantisation IS 'Number format of the matrices by kind, as JSON of the file''s own names, for example {"attn_q": "Q4_K", "ffn_down": "Q4_K+Q6_K"}; what is measured are the dequantised numbers. NULL where all weights are plain floating numbers [-]';
 COMMENT ON COLUMN run.bits_per_weight IS 'Size of all tensors of a quantised file over their numbers; NULL where all weights are plain floating numbers [bit]';
-COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass; norms are accumulated in float64 whatever it is [-]';
-COMMENT ON COLUMN run.device IS 'Device of the forward pass [-]';
-COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it [-]';
-COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time) or shards (weights read tensor by tensor, no model); loaded and streamed give the same numbers [-]';
+COMMENT ON COLUMN run.perturbation IS 'step where one more rounding error of the file''s own size was added to its quantised weights: uniform within half a step of each block of the format, either way. NULL where the weights are those of the file; views leave all other runs out unless the variable perturbed is set, see perturbed_run [-]';
+COMMENT ON COLUMN run.perturbation_seed IS 'Seed of that error; NULL where there is none [1]';
+COMMENT ON COLUMN run.states_engine IS 'Program that ran the model and wrote its states; NULL where our own hooks saw them. Such a run is of a model of its own, named by both [-]';
+COMMENT ON COLUMN run.states_sha256 IS 'SHA-256 of the file of states, or of the hashes of several in the order of the prompts; NULL as above [-]';
+COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass, or of the states that another engine wrote; norms are accumulated in float64 whatever it is [-]';
+COMMENT ON COLUMN run.device IS 'Device of the forward pass; unseen where another engine ran it [-]';
+COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it; unseen where another engine ran it [-]';
+COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time) shards (weights read tensor by tensor, no model) or imported (another engine ran the model and wrote its states); loaded and streamed give the same numbers [-]';
 COMMENT ON COLUMN run.quantities IS 'What was measured, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy and names of own_quantity [-]';
 COMMENT ON COLUMN run.rendering IS 'plain (the prompt as it stands) or chat (put into the model''s chat template as a user''s turn); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.special_tokens IS 'Policy asked for: default (as the tokenizer does), never, or always (a start token in front of every prompt); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.adds_special_tokens IS 'True when the tokenizer or the chat template put a special token into a prompt; NULL for kind = weights [-]';
-COMMENT ON COLUMN run.batch_size IS 'Prompts per forward pass at most; NULL for kind = weights [1]';
+COMMENT ON COLUMN run.batch_size IS 'Prompts per forward pass at most; NULL for kind = weights, and where another engine ran the model [1]';
 COMMENT ON COLUMN run.is_conforming IS 'False when the model failed a check of conformance and was measured because somebody asked for it by name; see conformance [-]';
 COMMENT ON COLUMN run.schema_version IS 'Version of this file when the row was written [1]';
 COMMENT ON COLUMN run.code_version IS 'Version of thermoscope, with the git commit where there is one [-]';

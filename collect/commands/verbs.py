@@ -51,6 +51,18 @@ VERBS = {
         measuring.verify,
         "collect.commands.acts:verify",
     ),
+    "collect states": Verb(
+        "measure states that another engine wrote, or compare them with a model's",
+        "Measure what files of states give by themselves: lengths of the stream, what whole "
+        "blocks add, how vectors lie to each other. The rest is recorded as not measured, and the "
+        "rows say which engine wrote the states and the hash of the files.",
+        {
+            "collect states r1.safetensors --model config.json --engine vllm --out out": "",
+            "collect states r1.npz --model DIR --engine jax --site block_output --against DIR": "",
+        },
+        measuring.states,
+        "collect.commands.acts:states",
+    ),
     "collect prompts": Verb(
         "list the prompt sets that come with the project, or the prompts of some",
         "List the prompt sets that come with the project: name, prompts, categories, hash. "

@@ -25,7 +25,15 @@ READABLE_VERSIONS = (2, SCHEMA_VERSION)
 #: Columns that the files of an earlier readable version lack, by table.
 ADDED = {
     "model": ("training_step", "training_tokens", "title", "licence", "quantisation"),
-    "run": ("revision_name", "quantisation", "bits_per_weight"),
+    "run": (
+        "revision_name",
+        "quantisation",
+        "bits_per_weight",
+        "perturbation",
+        "perturbation_seed",
+        "states_engine",
+        "states_sha256",
+    ),
     "prompt": ("format", "metadata"),
 }
 

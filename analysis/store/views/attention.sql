@@ -29,6 +29,7 @@ SELECT h.run_id,
                max(entropy) FILTER (WHERE head = 0)   AS first_head_entropy,
                avg(distance)                          AS distance
           FROM attention
+         WHERE run_id NOT IN (SELECT run_id FROM perturbed_run)
          GROUP BY run_id, model_id, prompt_id, layer) AS h
   LEFT JOIN attention_mean AS a USING (run_id, model_id, prompt_id, layer);
 COMMENT ON VIEW attention_layer IS 'One row per model, prompt and layer: the shape of attention, heads taken together, with each definition of attention entropy.';

@@ -62,7 +62,7 @@ SELECT run_id,
                lag(s.norm)         OVER depth AS before,
                lag(s.norm_centred) OVER depth AS before_centred
           FROM stream AS s
-          JOIN next_token AS t
+          JOIN prompt_length AS t
             ON t.run_id = s.run_id
            AND t.model_id = s.model_id
            AND t.prompt_id = s.prompt_id
@@ -82,7 +82,7 @@ SELECT final.run_id,
        final.prompt_id,
        final.norm / before.norm AS gain
   FROM residual_norm AS final
-  JOIN next_token AS t
+  JOIN prompt_length AS t
     ON t.run_id = final.run_id
    AND t.model_id = final.model_id
    AND t.prompt_id = final.prompt_id

@@ -10,8 +10,8 @@ SELECT run_id,
        norm,
        norm_centred
   FROM residual_norm
- WHERE site = 'block_output'
-    OR (site = 'block_input' AND layer = 0);
+ WHERE (site = 'block_output' OR (site = 'block_input' AND layer = 0))
+   AND run_id NOT IN (SELECT run_id FROM perturbed_run);
 COMMENT ON VIEW stream IS 'One row per model, prompt, token and depth: the residual stream before the final norm. Layer -1 is the input of block 0.';
 COMMENT ON COLUMN stream.layer IS 'Block whose output this is; -1 for the input of block 0 [1]';
 
@@ -78,6 +78,7 @@ SELECT run_id,
   FROM residual_update
  WHERE part <> 'block'
    AND input_norm IS NOT NULL
+   AND run_id NOT IN (SELECT run_id FROM perturbed_run)
  GROUP BY run_id, model_id, prompt_id, layer, part;
 COMMENT ON VIEW expansion IS 'One row per model, prompt, layer AND sub-layer: mean length of what it adds over mean length of what it reads after its norm, over all tokens, as notebooks 11 and 12 (metrics gain_sublayer_attention and gain_sublayer_ffn). It is no gain of the stream. Take one part: a block has a row for each sub-layer.';
 COMMENT ON COLUMN expansion.expansion IS 'mean_t |update| / mean_t |normalised input| [ratio]';

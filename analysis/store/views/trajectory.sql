@@ -26,7 +26,8 @@ SELECT r.run_id,
               GROUP BY model_id, weights_sha256, config_sha256) AS s
     ON s.model_id = r.model_id
    AND s.weights_sha256 = r.weights_sha256
-   AND s.config_sha256 = r.config_sha256;
+   AND s.config_sha256 = r.config_sha256
+ WHERE r.run_id NOT IN (SELECT run_id FROM perturbed_run);
 COMMENT ON VIEW run_revision IS 'One row per run and revision whose weights it measured: revisions that hold the same weights share a run.';
 COMMENT ON COLUMN run_revision.n_steps IS 'Different steps that revisions with these very weights are named for; above 1 some name is wrong; NULL for a local checkpoint alone [1]';
 

@@ -14,6 +14,7 @@ SELECT run_id,
        max(frobenius)                                     AS frobenius,
        pow(max(frobenius) / nullif(max(sigma_max), 0), 2) AS stable_rank
   FROM weight_norm
+ WHERE run_id NOT IN (SELECT run_id FROM perturbed_run)
  GROUP BY run_id, model_id, layer, matrix, is_folded, slicing, kv_head,
           CASE WHEN matrix IN ('K', 'V') AND slicing = 'correct' THEN NULL ELSE head END;
 COMMENT ON VIEW head_norm IS 'One row per model, layer, distinct matrix AND kind, folding and slicing of it: weight_norm with a key or value matrix that several query heads share counted once. Take one matrix, is_folded and slicing: a head has a row for each matrix and each way to read it.';
