@@ -1,4 +1,4 @@
-"""Three public models as shipped, and SmolLM2 measured now, against hooks of our own."""
+"""Two public models as shipped, and SmolLM2 measured now, against hooks of our own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 MODELS = {
     "smollm2": ("local/SmolLM2-135M-Instruct.Q4_1", 30),
     "gemma3": ("local/gemma-3-270m-q4_k_m", 18),
-    "qwen": ("local/qwen2.5-coder-0.5b-instruct-awq-q4_k_m", 24),
 }
 KEYS = ["prompt", "layer"]
 
