@@ -64,6 +64,11 @@ def _found(claims: object) -> str:
 
 
 def _require_files(folder: Path) -> None:
+    if not folder.exists():
+        raise StoreError(
+            f"The folder of a paper must be there; there is nothing at {folder}.",
+            "`thermoscope init FOLDER` makes one; quarto/guides/_auditing.qmd tells how.",
+        )
     lacking = [name for name in (STATEMENTS, FUNCTIONS) if not (folder / name).is_file()]
     if not any((folder / name).is_file() for name in FIGURES):
         lacking.append(" or ".join(FIGURES))
