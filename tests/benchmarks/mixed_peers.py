@@ -76,6 +76,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--mixedlm", help="interpreter that has mixedlm")
     options.add_argument("--rows", type=float, nargs="+", default=[1e5, 1e6, 1e7])
+    options.add_argument("--tasks", nargs="+", default=["crossed", "kenward-roger", "few groups"])
     options.add_argument("--limit", type=int, default=60, help="processor seconds of one fit")
     options.add_argument("--out", type=Path, default=Path("mixed_peers.csv"))
     given = options.parse_args()
@@ -83,6 +84,8 @@ def main() -> None:
         table = csv.DictWriter(out, COLUMNS)
         table.writeheader()
         for task, n_obs, path, formula in _tasks(Path(directory), given.rows):
+            if task not in given.tasks:
+                continue
             for program, command in _programs(given.mixedlm, task).items():
                 read = path.with_suffix(".csv") if command[0] == "Rscript" else path
                 measured = _run([*command, str(read), formula], given.limit)
