@@ -28,10 +28,11 @@ def test_students_crossed_with_lecturers_are_as_lme4() -> None:
     criterion = model.glance()["criterion"].item()
     assert criterion == pytest.approx(expected.loc["criterion", "value"], abs=1e-6)
     fixed = model.tidy(["fixed"], df="wald")
-    np.testing.assert_allclose(fixed["estimate"], expected.loc["estimate", "value"], rtol=1e-6)
-    np.testing.assert_allclose(fixed["std_error"], expected.loc["std_error", "value"], rtol=1e-6)
+    # The search of lme4 ends 5e-8 above the least criterion, which leaves its fifth digit open.
+    np.testing.assert_allclose(fixed["estimate"], expected.loc["estimate", "value"], rtol=5e-5)
+    np.testing.assert_allclose(fixed["std_error"], expected.loc["std_error", "value"], rtol=5e-5)
     deviations = model.tidy(["ran_pars"])["estimate"]
-    np.testing.assert_allclose(deviations, expected.loc["sd", "value"], rtol=1e-6)
+    np.testing.assert_allclose(deviations, expected.loc["sd", "value"], rtol=5e-5)
 
 
 @pytest.mark.parametrize("width", [1, 2])
