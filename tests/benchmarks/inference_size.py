@@ -102,18 +102,23 @@ def p_values(lab_deviation: float, n_simulations: int, n_slow: int) -> dict[str,
 
 def of_models(drawn: pd.DataFrame) -> dict[str, float]:
     """Return the p-values of methods that take models as independent."""
-    groups = [drawn.loc[drawn["heritage"] == code, "y"] for code in (0, 1)]
     high = drawn["y"] > 0
     counts = tuple(int(high[drawn["heritage"] == code].sum()) for code in (0, 1))
     d = effect_size.standardised_difference(drawn, value="y", group="heritage").iloc[0]
     factor = bayes_factor.t_test(drawn, value="y", group="heritage")["bayes_factor"].iloc[0]
     return {
-        "t test": float(stats.ttest_ind(*groups).pvalue),
+        "t test": t_test(drawn),
         "Cohen's d: 95% interval excludes 0": 0.0 if d["conf_low"] * d["conf_high"] > 0 else 1.0,
         "JZS Bayes factor above 3": 0.0 if factor > 3 else 1.0,
         "Pearson correlation, t": _p(correlation.correlate(drawn, x="density", y="y")),
         **of_table(counts),
     }
+
+
+def t_test(drawn: pd.DataFrame) -> float:
+    """Return the p-value of the t test of two groups of models."""
+    groups = [drawn.loc[drawn["heritage"] == code, "y"] for code in (0, 1)]
+    return float(stats.ttest_ind(*groups).pvalue)
 
 
 @cache

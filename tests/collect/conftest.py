@@ -200,9 +200,26 @@ def edit_config(directory: Path, **entries: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | entries))
 
 
+OWN_PROMPTS = "# Factual\nThe sky is\nTwo and two\n\n# Novel\nA b\nThe quick brown fox is\n"
+
+
 @pytest.fixture
 def prompt_file(tmp_path: Path) -> Path:
     """A prompt set of one's own, four prompts of different lengths that fit the tiny models."""
     path = tmp_path / "own.txt"
-    path.write_text("# Factual\nThe sky is\nTwo and two\n\n# Novel\nA b\nThe quick brown fox is\n")
+    path.write_text(OWN_PROMPTS)
     return path
+
+
+@pytest.fixture(scope="session")
+def gpt2_output(
+    saved_models: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """What a run of the tiny GPT-2 on `prompt_file` wrote, measured once and not to be changed."""
+    from collect.job.run import run
+
+    directory = tmp_path_factory.mktemp("measured")
+    prompts = directory / "own.txt"
+    prompts.write_text(OWN_PROMPTS)
+    run([str(saved_models("gpt2", 0, False))], [prompts], directory / "out", quiet=True)
+    return directory / "out"

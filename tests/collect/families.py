@@ -259,6 +259,20 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 FAMILIES = tuple(CONFIGURATIONS)
 
+#: The first family of every adapter: for what an adapter decides, not a type's code.
+OF_EACH_ADAPTER = tuple(
+    {ADAPTERS[CONFIGURATIONS[name][0]].name: name for name in reversed(FAMILIES)}.values()
+)
+
+#: The first family of every way in which the weights of heads are stored and scaled.
+OF_EACH_CUT = tuple(
+    {
+        (adapter.layout, adapter.is_conv1d, adapter.norm_kind, adapter.gain_offset): name
+        for name in reversed(FAMILIES)
+        for adapter in [ADAPTERS[CONFIGURATIONS[name][0]]]
+    }.values()
+)
+
 
 def tiny_family(name: str) -> Any:
     """Return the tiny random model of a name, a copy of its own."""

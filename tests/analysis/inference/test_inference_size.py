@@ -8,7 +8,7 @@ import pytest
 from analysis.inference.association import regression
 from tests.benchmarks import inference_size
 
-N = 300
+N = 100
 
 rows = inference_size.models()
 
@@ -37,12 +37,11 @@ def test_the_permutation_of_labs_rejects_as_often_as_its_assignments_allow() -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lab_deviation", [0.0, 0.3])
-def test_cr2_keeps_its_size_for_a_predictor_that_varies_within_labs(lab_deviation: float) -> None:
+def test_cr2_keeps_its_size_for_a_predictor_that_varies_within_labs() -> None:
     rng = np.random.default_rng(2)
     rejected = []
     for _ in range(N):
-        drawn = rows.assign(y=inference_size.response(rows, lab_deviation, rng))
+        drawn = rows.assign(y=inference_size.response(rows, 0.3, rng))
         tidy = regression.fit(drawn, "y ~ density", cluster="lab").tidy().set_index("term")
         rejected.append(tidy.loc["density", "p_value"] <= 0.05)
     assert deviations(rejected, 0.05) < 3
@@ -54,12 +53,10 @@ def test_models_taken_as_independent_reject_too_often_when_labs_are_alike() -> N
     sizes = {}
     for world, lab_deviation in inference_size.WORLDS.items():
         rng = np.random.default_rng(3)
-        found = [
-            inference_size.of_models(
-                rows.assign(y=inference_size.response(rows, lab_deviation, rng))
-            )
+        sizes[world] = [
+            inference_size.t_test(rows.assign(y=inference_size.response(rows, lab_deviation, rng)))
+            <= 0.05
             for _ in range(100)
         ]
-        sizes[world] = [p_values["t test"] <= 0.05 for p_values in found]
     assert abs(deviations(sizes["independent"], 0.05)) < 3
     assert deviations(sizes["labs alike"], 0.05) > 3

@@ -19,7 +19,6 @@ from analysis.mixed.algebra import laplace
 from analysis.mixed.algebra.rank import SPANNED
 from analysis.mixed.algebra.separation import separating_columns, separating_within
 from analysis.mixed.binomial import BinomialModel
-from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, MissingExtraError
 from tests.analysis.mixed.glmer import (
     CASES,
@@ -162,45 +161,6 @@ def test_aliased_columns_are_left_out_and_named() -> None:
     assert ": twice." in model.glance()["note"].item()
     with pytest.raises(AnalysisError, match="aliased"):
         mixed.fit_binomial(formula, doubled, aliased="keep")
-
-
-def test_the_frames_have_the_columns_of_a_linear_mixed_model(
-    binomial_models: dict[str, BinomialModel],
-) -> None:
-    linear = mixed.fit("gain ~ depth + (1 + depth | model) + (1 | prompt)", rows)
-    effects = ["fixed", "ran_pars", "ran_vals"]
-    ours, theirs = binomial_models["sign_slope"].tidy(effects), linear.tidy(effects)
-    assert set(ours.columns) == set(theirs.columns) <= set(glossary.GLOSSARY)
-    keys = ["effect", "group", "level", "term"]
-    assert not ours.duplicated(keys).any()
-    left_out = {("Residual", "sd__Observation")}
-    named = set(theirs[keys].itertuples(index=False, name=None))
-    assert {
-        (effect, group, level, term)
-        for effect, group, level, term in named
-        if (group, term) not in left_out
-    } == set(ours[keys].itertuples(index=False, name=None))
-    assert binomial_models["cows"].glance().columns.tolist() == linear.glance().columns.tolist()
-
-
-def test_guards_speak(binomial_models: dict[str, BinomialModel]) -> None:
-    nested = binomial_models["sign_nested"].warnings()
-    few = nested.set_index("guard").loc["few groups for a z test", "note"]
-    assert few.endswith("rejects too often: confirm it by permuting the levels.")
-    assert "variance at the boundary" not in set(nested["guard"])
-    singular = mixed.fit_binomial("(gain > 1) ~ 0 + kind + (1 | lab / model)", rows)
-    assert "variance at the boundary" in set(singular.warnings()["guard"])
-    assert singular.tidy(["ran_pars"])["note"].str.startswith("The fit is singular").all()
-    rare = mixed.fit_binomial("(gain > 2.2) ~ depth + (1 | model)", rows)
-    note = rare.warnings().set_index("guard").loc["rare outcome", "note"]
-    n_rare = int((rows["gain"] > 2.2).sum())
-    assert note.startswith(f"The rarer outcome occurs in {n_rare} rows for 2 fixed effects")
-    assert note in rare.glance()["note"].iloc[0]
-    # Ten of the rarer outcome for each fixed effect are enough.
-    for n_rarer in (20, 19):
-        least = float(rows["gain"].nlargest(n_rarer).iloc[-1])
-        found = mixed.fit_binomial(f"(gain >= {least!r}) ~ depth + (1 | model)", rows)
-        assert ("rare outcome" in set(found.warnings()["guard"])) is (n_rarer < 20)
 
 
 def test_a_search_that_failed_is_told(

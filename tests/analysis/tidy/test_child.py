@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from analysis.commands import cli
+
 ROOT = Path(__file__).parents[3]
 ENDLESS = {
     "asleep": "SELECT pg_sleep(3600)",
@@ -61,8 +63,11 @@ def child_at_work(process: int) -> int:
     raise AssertionError("no child was at work within a minute")
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("sql", ENDLESS.values(), ids=ENDLESS)
+@pytest.mark.parametrize(
+    ("sql", "ending"),
+    [*zip(ENDLESS.values(), [signal.SIGINT, signal.SIGTERM, signal.SIGINT], strict=True)],
+    ids=ENDLESS,
+)
 def test_a_statement_that_never_ends_is_interrupted(sql, ending):
     process, before = started(sql), spilled()
     child = child_at_work(process.pid)
@@ -74,12 +79,11 @@ def test_a_statement_that_never_ends_is_interrupted(sql, ending):
     assert spilled() <= before
 
 
-@pytest.mark.parametrize("sql", ENDLESS.values(), ids=ENDLESS)
-def test_a_statement_ends_at_its_time_limit(sql):
-    process = started(sql, "--timeout", "2")
+def test_a_statement_ends_at_its_time_limit():
+    process = started(ENDLESS["rows"], "--timeout", "1")
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (71, "")
-    assert err.startswith("error: The time limit of 2 s")
+    assert err.startswith("error: The time limit of 1 s")
     assert "Traceback" not in err
 
 
@@ -96,14 +100,14 @@ def test_a_statement_ends_with_a_parent_that_is_killed():
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf", "soon"])
-def test_a_time_limit_is_a_time(limit):
-    process = started("SELECT 1", "--timeout", limit)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert "--timeout" in err
+def test_a_time_limit_is_a_time(limit, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["sql", "SELECT 1", "--timeout", limit])
+    assert ended.value.code == 2
+    assert "--timeout" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("n_mebibytes", [120, 200, 250, 300, 400, 500, 600, 800, 1000])
+@pytest.mark.parametrize("n_mebibytes", [120, 300, 600, 1000])
 def test_little_memory_is_told_as_that_and_blames_no_file(n_mebibytes):
     process = started("SELECT count(*) AS n FROM attention", n_bytes=n_mebibytes << 20)
     out, err = process.communicate(timeout=120)
@@ -115,7 +119,6 @@ def test_little_memory_is_told_as_that_and_blames_no_file(n_mebibytes):
         assert err == "1 row\n"
 
 
-@pytest.mark.parametrize("n_gibibytes", [2, 3])
 @pytest.mark.parametrize(
     "sql",
     [
@@ -125,18 +128,18 @@ def test_little_memory_is_told_as_that_and_blames_no_file(n_mebibytes):
     ],
     ids=["list", "lambda", "text"],
 )
-def test_a_statement_that_wants_more_memory_than_there_is_exits_71(sql, n_gibibytes):
-    process = started(sql, n_bytes=n_gibibytes << 30)
+def test_a_statement_that_wants_more_memory_than_there_is_exits_71(sql):
+    process = started(sql, n_bytes=2 << 30)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (71, "")
     assert err.startswith("error: Out of memory")
 
 
 def test_what_a_statement_prints_goes_through_whole():
-    process = started("SELECT range FROM range(300000)", "--csv")
+    process = started("SELECT range FROM range(30000)", "--csv")
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
-    assert out.splitlines()[-1] == "299999"
+    assert out.splitlines()[-1] == "29999"
     refused = started("FROM modl")
     assert "Table with name modl" in refused.communicate(timeout=60)[1]
     assert refused.returncode == 2

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from collect.adapters import HeadWeights
 from collect.model.checkpoint.decoder import Decoder
-from tests.collect.families import FAMILIES
+from tests.collect.families import OF_EACH_ADAPTER
 from tests.collect.shown import LONG, loaded_family, rows_by_head
 
 
@@ -73,9 +73,9 @@ SHARED_NORM = {
     "phi",
     "stablelm_parallel",
 }
-CHANGES = [(scale_values, name) for name in FAMILIES if name not in CLIPPED] + [
+CHANGES = [(scale_values, name) for name in OF_EACH_ADAPTER if name not in CLIPPED] + [
     (scale_gain, name)
-    for name in FAMILIES
+    for name in OF_EACH_ADAPTER
     if name not in NO_GAIN | SHARED_NORM | {"bloom_adds_to_norm"}
 ]
 

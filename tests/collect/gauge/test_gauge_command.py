@@ -122,6 +122,7 @@ def test_prompts_beyond_the_context_may_be_left_out(changed):
 
 def test_prompts_beyond_the_context_are_read_whole_where_positions_are_computed(changed, capsys):
     options = ["--prompts", "A_grand_unified", "--too-long", "extend"]
+    options += ["--transformations", "value_basis"]
     before, after, _ = changed("llama")
     assert main(["gauge", str(before), "--out", str(after), *options]) == 0
     assert certificate(after)["n_prompts"] == 25

@@ -20,14 +20,14 @@ from collect.gauge.transformations import mean_shift, norm_fold, query_key_basis
 from collect.gauge.transformations.transformation import invertible
 from collect.gauge.transformations.wiring import UNWIRED, wiring
 from collect.model.checkpoint.decoder import Decoder, decoder
-from tests.collect.families import CONFIGURATIONS, FAMILIES, tiny_family, tiny_form
+from tests.collect.families import CONFIGURATIONS, FAMILIES, OF_EACH_ADAPTER, tiny_family, tiny_form
 from tests.collect.shown import LONG, SHORT
 
 PROMPTS = (LONG, SHORT)
 
 WIRED = [name for name in FAMILIES if CONFIGURATIONS[name][0] not in UNWIRED]
 
-of_each_family = pytest.mark.parametrize("name", WIRED)
+of_each_family = pytest.mark.parametrize("name", [n for n in WIRED if n in OF_EACH_ADAPTER])
 
 
 def wide_family(name: str) -> Decoder:
@@ -87,11 +87,11 @@ def test_logits_stay_whatever_a_switch_of_the_configuration_says(name, switch, r
 
 
 @pytest.mark.parametrize("name", ["opt", "llama_shared"])
-def test_logits_stay_under_twenty_random_elements(name):
+def test_logits_stay_under_five_random_elements(name):
     of = wide_family(name)
     true = logits(of, PROMPTS)
     free = group.chosen(of, ())
-    for seed in range(20):
+    for seed in range(5):
         found = transformed(of, free, seed)
         assert difference(true, logits(found, PROMPTS)).relative < 1e-10
 

@@ -26,7 +26,7 @@ from collect.model.checkpoint.shards import Shards
 from collect.model.forward.passes import Batch, inputs, whole
 from collect.model.forward.stream import streamed
 from collect.prompts.tokens import Encoded, buckets
-from tests.collect.families import FAMILIES, save_family, tiny_family
+from tests.collect.families import OF_EACH_ADAPTER, save_family, tiny_family
 
 EVERYTHING = ("stream", "attention", "geometry", "predictions", "legacy")
 KEYS = {
@@ -90,7 +90,7 @@ def loaded(placed: Decoder):
     return lambda batches, watcher: whole(placed, batches, watcher)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", OF_EACH_ADAPTER)
 @torch.inference_mode()
 def test_sites_agree_with_the_models_own_hidden_states_but_for_the_last_block(name):
     placed, (prompt,) = family(name), drawn(11)
@@ -114,7 +114,7 @@ def test_sites_agree_with_the_models_own_hidden_states_but_for_the_last_block(na
     assert is_own == (name == "openai_gpt")  # which alone has nothing after its last block
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", OF_EACH_ADAPTER)
 def test_norms_ratios_and_cosines_are_those_of_the_vectors_when_they_appear(name):
     placed, (prompt,) = family(name), drawn(11)
     seen: dict[tuple[int, str], np.ndarray] = {}
@@ -182,7 +182,7 @@ def independent_hooks(placed: Decoder, layer: int, seen: dict[tuple[int, str], n
         yield update.module.register_forward_hook(leaving(name, update.scale))
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", OF_EACH_ADAPTER)
 def test_log_gains_add_up_and_follow_from_ratio_and_cosine(name):
     placed = family(name)
     tables = measured(loaded(placed), [drawn(9, 4)], ["stream"])

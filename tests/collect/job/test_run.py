@@ -355,7 +355,7 @@ def test_prompts_that_no_quantity_needs_are_refused(save_tiny, prompt_file, out)
 def test_a_run_killed_at_any_moment_is_resumed_to_the_same_files(save_tiny, prompt_file):
     script = Path(__file__).with_name("killed_runs.py")
     what = ["--checkpoint", str(save_tiny("llama")), "--prompts", str(prompt_file)]
-    when = ["--runs", "2", "--events", "2", "13", "30"]
+    when = ["--runs", "1", "--events", "13", "30"]
     answer = subprocess.run(
         [sys.executable, str(script), *what, *when],
         capture_output=True,
@@ -365,9 +365,9 @@ def test_a_run_killed_at_any_moment_is_resumed_to_the_same_files(save_tiny, prom
     )
     assert answer.returncode == 0, answer.stdout + answer.stderr
     report = json.loads(answer.stdout)
-    assert report["runs"] == 5
+    assert report["runs"] == 3
     assert report["faults"] == []
-    assert sum("complete" in state for state in report["found_when_killed"]) >= 2
+    assert sum("complete" in state for state in report["found_when_killed"]) >= 1
 
 
 def test_two_directories_of_one_name_in_one_output_are_told_how_to_keep_both(tmp_path):

@@ -79,8 +79,12 @@ def test_either_package_shows_and_runs_the_verbs_of_both(module: str) -> None:
 
     help_shown = printed("--help")
     assert [name for name in declared() if f"  {name} " not in help_shown] == []
-    assert printed("sql", "SELECT 1 AS one", "--csv") == "one\n1\n"
-    assert printed("collect", "prompts", "--json") == printed("collect", "prompts", "--json")
+    if module == "collect":
+        assert printed("sql", "SELECT 1 AS one", "--csv") == "one\n1\n"
+    else:
+        assert [
+            row["name"] for row in json.loads(printed("collect", "prompts", "--json"))
+        ] == names()
 
 
 def test_the_names_that_help_lists_are_those_that_the_shipped_data_hold(
@@ -165,19 +169,11 @@ def test_either_package_answers_and_its_exit_code_is_that_of_the_command(
     assert [row["name"] for row in listed] == names()
 
 
-def test_the_version_is_that_of_the_distribution() -> None:
-    said = {
-        subprocess.run(
-            [sys.executable, "-m", module, "--version"],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=ROOT,
-        ).stdout
-        for module in ("analysis", "collect")
-    }
-    (line,) = said
-    assert line.startswith("thermoscope 0.")
+def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    for main in (cli.main, main_of_collection):
+        with pytest.raises(SystemExit):
+            main(["--version"])
+        assert capsys.readouterr().out.startswith("thermoscope 0.")
 
 
 HEAVY = {"numpy", "pandas", "duckdb", "pyarrow", "torch"}

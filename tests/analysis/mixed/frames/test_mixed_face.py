@@ -53,15 +53,6 @@ def test_the_summary_holds_the_numbers_of_the_frames(model: mixed.MixedModel) ->
     assert f"{pars['model', 'cor__Intercept.depth']:.2f}" in page
 
 
-def test_the_summary_has_the_notes_of_the_guards(model: mixed.MixedModel) -> None:
-    flat = " ".join(model.summary().split())
-    for note in model.warnings()["note"]:
-        assert " ".join(note.split()) in flat
-    assert "Reference level: kind = base." in flat
-    assert "Wald z" in model.summary(df="wald")
-    assert "rejects too often" in " ".join(model.summary(df="wald").split())
-
-
 def henderson(model: mixed.MixedModel, at: pd.DataFrame) -> tuple[Any, Any]:
     """Return predictions of known levels and their variances from the whole equations."""
 

@@ -114,14 +114,6 @@ def test_the_multivariate_t_of_all_pairs_of_equal_means_is_tukeys() -> None:
         np.testing.assert_allclose(ours["conf_low"], tukey["conf_low"], rtol=2e-3)
 
 
-def test_an_interacting_factor_is_said_in_the_note(fits: dict[str, mixed.MixedModel]) -> None:
-    assert "recipe interacts with temperature" in fits["cake_factor"].means("recipe")["note"][0]
-    both = fits["cake_factor"].means(["recipe", "temperature"])
-    assert "interacts" not in both["note"].iloc[0]
-    assert "kind interacts with depth" in fits["crossed_interaction"].means("kind")["note"][0]
-    assert "interacts" not in fits["crossed_offset"].means("kind")["note"][0]
-
-
 def test_an_adjustment_is_named_and_tukeys_is_of_pairs(
     fits: dict[str, mixed.MixedModel],
 ) -> None:
@@ -134,11 +126,6 @@ def test_an_adjustment_is_named_and_tukeys_is_of_pairs(
         model.means("kind", adjust="tukey")
     with pytest.raises(AnalysisError, match="`adjust` must be one of 'none', 'tukey'"):
         model.means("kind", adjust="scheffe")
-
-
-def test_trends_need_a_number_of_the_fixed_part(fits: dict[str, mixed.MixedModel]) -> None:
-    with pytest.raises(DesignError, match="'known' is none of"):
-        fits["crossed_two"].trends("known")
 
 
 def test_from_statistics_alone_a_transform_is_at_its_own_mean() -> None:

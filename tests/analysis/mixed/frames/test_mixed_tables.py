@@ -12,7 +12,7 @@ import pytest
 from analysis import mixed
 from analysis.mixed.model import MixedModel
 from analysis.tidy import glossary
-from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from analysis.tidy.errors import ColumnError, DesignError
 
 R = Path(__file__).parents[3] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
@@ -52,13 +52,6 @@ def test_intervals_and_p_values_follow_from_the_statistic_and_its_df(model: Mixe
         np.testing.assert_allclose(tidy["conf_high"], tidy["estimate"] + reach, rtol=1e-9)
 
 
-def test_the_method_is_in_the_frame(model: MixedModel) -> None:
-    assert model.tidy(["fixed"])["method"].iloc[0].endswith("Kenward-Roger t")
-    assert model.tidy(["fixed"], df="wald")["method"].iloc[0].endswith("Wald z")
-    ml = mixed.fit(FORMULA, rows, reml=False)
-    assert ml.tidy(["fixed"])["method"].iloc[0].endswith("Satterthwaite t")
-
-
 def test_groups_carry_their_terms(model: MixedModel) -> None:
     n_groups = model.tidy(["fixed"]).set_index("term")["n_groups"]
     # rho belongs to the 12 models, kind to the 15 prompts, the slope of depth varies by model.
@@ -78,14 +71,6 @@ def test_glance_is_one_row_of_numbers(model: MixedModel) -> None:
     for column in set(glance.columns) - {"method", "note"}:
         assert pd.api.types.is_numeric_dtype(glance[column])
     assert bool(glance["converged"].iloc[0])
-
-
-def test_groups_lists_the_grouping_factors(model: MixedModel) -> None:
-    assert model.groups()[["group", "n_groups"]].to_numpy().tolist() == [
-        ["prompt", 15],
-        ["model", 12],
-        ["lab", 5],
-    ]
 
 
 def test_glance_counts_each_of_several_groups(model: MixedModel) -> None:
@@ -119,12 +104,6 @@ def test_augment_with_an_offset_and_a_transformed_response(tmp_path: Path) -> No
     )
     fixed = augmented["known"] + model.coefficients @ np.array([np.ones(371), rows["depth"]])
     np.testing.assert_allclose(augmented["fitted_fixed"], fixed, atol=1e-12)
-
-
-def test_augment_refuses_columns_it_would_overwrite() -> None:
-    taken = mixed.fit("gain ~ depth + (1 | model)", rows.assign(fitted=0.0))
-    with pytest.raises(ColumnError, match=r"must not already have the columns augment adds"):
-        taken.augment()
 
 
 def test_augment_needs_the_rows(model: MixedModel) -> None:
@@ -221,19 +200,6 @@ def test_marginal_means_average_over_the_other_factors(model: MixedModel) -> Non
         assert pairs.loc["base - chat", column] == pytest.approx(tidy.loc["kind[T.chat]", column])
 
 
-def test_marginal_means_need_a_factor_of_the_fixed_part(model: MixedModel) -> None:
-    with pytest.raises(DesignError, match=r"'lab' is none of \['kind'\]"):
-        model.means("lab")
-
-
-def test_a_fixed_part_without_factors_or_numbers_says_that_it_has_none() -> None:
-    bare = mixed.fit("gain ~ 1 + (1 | model)", rows)
-    with pytest.raises(DesignError, match="need a factor of the fixed part; it has none, nor 'k"):
-        bare.means("kind")
-    with pytest.raises(DesignError, match="by a column of numbers of the fixed part; it has none"):
-        bare.trends("depth")
-
-
 def test_predictions_are_the_fixed_part_with_wider_intervals_for_observations(
     model: MixedModel,
 ) -> None:
@@ -289,19 +255,6 @@ def test_a_row_that_lacks_a_predictor_has_no_prediction_and_says_why(
     assert numbers.isna().all(axis=None)
     alone = model.predict(holes.iloc[[4]], groups=groups)
     pd.testing.assert_frame_equal(alone, found.iloc[[4]], check_dtype=False)
-
-
-def test_an_unknown_effect_names_the_known_ones(model: MixedModel) -> None:
-    with pytest.raises(AnalysisError, match="`effects` must be one of 'fixed', 'ran_pars'"):
-        model.tidy(["random"])
-
-
-def test_no_argument_is_changed() -> None:
-    before = rows.copy()
-    model = mixed.fit(FORMULA, rows)
-    model.augment()
-    model.predict(rows)
-    pd.testing.assert_frame_equal(rows, before)
 
 
 @pytest.mark.parametrize("name", ["fixed_", "basis1_", "Offset_", "level0", "cell_", "Fitted"])

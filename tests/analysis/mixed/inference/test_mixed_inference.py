@@ -258,12 +258,6 @@ def test_a_level_without_which_a_test_cannot_be_had_is_noted_beside_the_others()
         leave_one_out(model.update("y ~ 0 + (1 | lab)"), "lab")
 
 
-def test_bootstrapped_ratios_need_one_response() -> None:
-    smaller, larger = mixed.fit_many("gain ~ depth + (1 | model)", rows, responses=["known"])
-    with pytest.raises(DesignError, match=r"the same response; found \['gain', 'known'\]"):
-        likelihood_ratio_bootstrap(smaller, larger, rng=np.random.default_rng(1))
-
-
 def test_the_boundary_halves_the_p_value_of_one_variance() -> None:
     assert boundary_p_value(2.0, 1) == pytest.approx(stats.chi2.sf(2.0, 1) / 2)
     mixture = (stats.chi2.sf(5.0, 2) + stats.chi2.sf(5.0, 1)) / 2

@@ -163,12 +163,6 @@ def test_the_reference_level_is_stated_and_can_be_chosen() -> None:
     assert tidy["note"].str.contains("Reference level: kind = code").all()
 
 
-def test_an_offset_may_stand_in_any_line() -> None:
-    found = parse("gain ~ log(rho) +\n    offset(depth) + kind +\n    (1 | model)")
-    assert found.offset_text == "depth"
-    assert found.fixed.split() == ["log(rho)", "+", "kind"]
-
-
 @pytest.mark.parametrize(
     "right",
     [
@@ -256,8 +250,3 @@ def test_a_comparison_with_no_number_is_no_number() -> None:
     holes = rows.assign(depth=[np.nan, np.inf, *rows["depth"][2:]])
     with pytest.raises(ColumnError, match=r"rows where it is not: 2 of 371"):
         mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", holes)
-
-
-def test_truth_values_are_a_factor() -> None:
-    deep = rows.assign(deep=rows["depth"] > 0.5)
-    assert mixed.fit("gain ~ deep + (1 | model)", deep).terms == ("Intercept", "deep[T.true]")

@@ -279,15 +279,6 @@ def test_columns_may_have_brooms_names() -> None:
     assert "deviance" in set(model.refitted(reml=False).glance(broom=True))
 
 
-def test_every_public_method_says_what_it_returns() -> None:
-    import inspect
-
-    for name, method in inspect.getmembers(mixed.MixedModel, inspect.isfunction):
-        if name.startswith("_") or name in {"refitted", "df_method"}:
-            continue
-        assert "Returns\n" in (inspect.getdoc(method) or ""), name
-
-
 LEVELS: dict[str, Any] = {
     "single precision": np.linspace(0.1, 1.2, 12).astype(np.float32),
     "two zeros": np.array([-0.0, 0.0, *range(1, 11)]),

@@ -19,7 +19,7 @@ from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.description import missing
 from collect.record.writer import conforming
-from tests.collect.families import FAMILIES, save_family, tiny_family
+from tests.collect.families import OF_EACH_CUT, save_family, tiny_family
 
 
 def measured(directory: Path) -> dict[str, pd.DataFrame]:
@@ -70,7 +70,7 @@ def variants(decoder: Decoder, layer: int) -> Iterator[tuple[str, bool, Tensor]]
         yield "OV", is_folded, output @ value
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", OF_EACH_CUT)
 @torch.no_grad()
 def test_norms_of_heads_are_those_of_the_model_s_own_weights(name, tmp_path):
     frame = measured(save_family(name, tmp_path))["weight_norm"]

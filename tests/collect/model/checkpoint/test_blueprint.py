@@ -16,7 +16,7 @@ from collect.instruments.weights import spectra
 from collect.model.checkpoint.blueprint import heads_of, of_attention, of_model
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import decoder
-from tests.collect.families import FAMILIES, save_family, tiny_family
+from tests.collect.families import OF_EACH_ADAPTER, save_family, tiny_family
 
 
 def conversions(blueprint: Any) -> list[tuple[str, ...]]:
@@ -26,7 +26,7 @@ def conversions(blueprint: Any) -> list[tuple[str, ...]]:
     ]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", OF_EACH_ADAPTER)
 def test_the_attention_weights_are_those_of_the_model(name):
     model = tiny_family(name)
     model.config.architectures = [type(model).__name__]

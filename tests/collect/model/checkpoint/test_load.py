@@ -16,7 +16,7 @@ from collect.model.description import model_row
 from collect.model.labels import Labels
 from collect.record.writer import conforming
 from tests.collect.conftest import edit_config
-from tests.collect.families import FAMILIES, save_family
+from tests.collect.families import OF_EACH_ADAPTER, save_family
 
 
 def row_of(directory, **options):
@@ -116,7 +116,7 @@ def test_a_checkpoint_with_code_of_its_own_runs_as_transformers_own_model(save_t
     assert type(load_model(locate(str(directory))).model).__name__ == "GPT2LMHeadModel"
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", OF_EACH_ADAPTER)
 def test_a_skeleton_is_the_model_without_its_weights(name, tmp_path):
     checkpoint = locate(str(save_family(name, tmp_path)))
     skeleton, loaded = load_skeleton(checkpoint), load_model(checkpoint)

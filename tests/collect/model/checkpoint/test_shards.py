@@ -15,7 +15,7 @@ from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_skeleton
 from collect.model.checkpoint.placement import place
 from collect.model.checkpoint.shards import Shards, refuse_non_finite
-from tests.collect.families import FAMILIES, save_family, tiny_family
+from tests.collect.families import OF_EACH_CUT, save_family, tiny_family
 
 
 def opened(directory: Path) -> Shards:
@@ -31,7 +31,7 @@ def rewrite(directory: Path, change) -> None:
     save_file(tensors, path, {"format": "pt"})
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", OF_EACH_CUT)
 def test_every_parameter_of_a_model_is_read_as_it_was_saved(name, tmp_path):
     stored = opened(save_family(name, tmp_path))
     parameters = dict(tiny_family(name).named_parameters(remove_duplicate=False))

@@ -30,7 +30,7 @@ from collect.model.conformance.refusal import (
 )
 from collect.model.forward.passes import whole
 from collect.model.forward.stream import streamed
-from tests.collect.families import FAMILIES, save_family, tiny_family
+from tests.collect.families import OF_EACH_ADAPTER, OF_EACH_CUT, save_family, tiny_family
 
 
 def placed(name, **changes):
@@ -63,8 +63,13 @@ def test_the_findings_of_a_right_model_are_rows_of_the_contract():
     refuse(list(findings.values()))
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        *((name, torch.bfloat16) for name in OF_EACH_ADAPTER),
+        *((name, torch.float16) for name in OF_EACH_CUT),
+    ],
+)
 def test_right_models_conform_in_half_precision_too(name, dtype):
     of = placed(name)
     of.model.to(dtype)
@@ -224,7 +229,7 @@ def test_a_final_norm_that_is_never_called_is_not_taken_for_right():
     assert findings["logits"].reason == "the final norm is not called"
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", OF_EACH_CUT)
 def test_right_models_conform_when_read_block_by_block(name, tmp_path):
     checkpoint = locate(str(save_family(name, tmp_path / "model")))
     bare = load_skeleton(checkpoint)

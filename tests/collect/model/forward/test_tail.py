@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from collect.model.forward.tail import own_logits
-from tests.collect.families import FAMILIES
+from tests.collect.families import OF_EACH_ADAPTER
 from tests.collect.shown import LONG, loaded_family, shown
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", OF_EACH_ADAPTER)
 @torch.no_grad()
 def test_known_states_give_the_logits_of_the_whole_model_and_nothing_is_left_changed(name):
     placed, states = loaded_family(name), shown(name).streams["long"][-1]

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from collect.job.run import run
 from collect.record.publication import codebook
 from collect.schema import assemble, comment, connect, tables, unit_apart, views_sql
 from collect.schema.views import inherited_comments
@@ -110,11 +109,9 @@ def test_a_bar_in_a_comment_does_not_break_the_table():
 
 
 @pytest.fixture
-def measurements(save_tiny, prompt_file, tmp_path):
-    out = tmp_path / "out"
-    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+def measurements(gpt2_output):
     connection = connect()
-    assemble(connection, [out], copy=True)
+    assemble(connection, [gpt2_output], copy=True)
     connection.execute(views_sql())
     return connection
 

@@ -19,10 +19,8 @@ PUBLISHED = Path(__file__).parents[4] / "data" / "published"
 
 
 @pytest.fixture
-def measured(save_tiny, prompt_file, tmp_path):
-    out = tmp_path / "measured"
-    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
-    return out
+def measured(gpt2_output, tmp_path):
+    return Path(shutil.copytree(gpt2_output, tmp_path / "measured"))
 
 
 @pytest.fixture
