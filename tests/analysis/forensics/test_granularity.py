@@ -1,6 +1,7 @@
 """Which numbers of units a printed share can be of, counted by hand."""
 
 from analysis.forensics import granularity
+from analysis.forensics.rounding import read
 
 
 def test_a_share_names_the_numbers_of_units_it_can_be_of():
