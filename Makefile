@@ -49,7 +49,7 @@ unit: $(VENV)/.everything
 coverage: $(VENV)/.everything ## run the tests and list the lines and branches that none reaches
 	$(PYTEST) --cov --cov-report=term
 
-bare: $(VENV)/.everything ## install without extras elsewhere, torch blocked, and judge the claims
+bare: $(VENV)/.everything ## build the wheel and use it in an empty folder, torch blocked
 	bash tests/bare_install.sh
 
 claims: $(VENV)/.report ## judge the claims and write reports/claims.csv

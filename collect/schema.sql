@@ -119,10 +119,14 @@ CREATE TABLE run (
     dtype_weights            VARCHAR NOT NULL,
     quantisation             VARCHAR,
     bits_per_weight          DOUBLE CHECK (bits_per_weight > 0),
+    perturbation             VARCHAR CHECK (perturbation IN ('step')),
+    perturbation_seed        INTEGER CHECK (perturbation_seed >= 0),
+    states_engine            VARCHAR,
+    states_sha256            VARCHAR,
     dtype_compute            VARCHAR NOT NULL,
     device                   VARCHAR NOT NULL,
     attention_implementation VARCHAR NOT NULL,
-    execution                VARCHAR NOT NULL CHECK (execution IN ('loaded', 'streamed', 'shards')),
+    execution                VARCHAR NOT NULL CHECK (execution IN ('loaded', 'streamed', 'shards', 'imported')),
     quantities               VARCHAR NOT NULL,
     rendering                VARCHAR CHECK (rendering IN ('plain', 'chat')),
     special_tokens           VARCHAR CHECK (special_tokens IN ('default', 'never', 'always')),
@@ -145,23 +149,27 @@ COMMENT ON COLUMN run.kind IS 'weights (no prompt involved) or prompts [-]';
 COMMENT ON COLUMN run.prompt_set IS 'Prompt set measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.prompt_set_sha256 IS 'Hash of the prompts as measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.tokens_sha256 IS 'Hash of the token ids as measured, which tells tokenizers and templates apart; NULL for kind = weights [-]';
-COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files; of a GGUF file, the SHA-256 of the file; of a model measured in memory, of the names, shapes and values of its parameters and saved buffers, and of the revision that was given to tell it apart [-]';
+COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files; of a GGUF file, the SHA-256 of the file; of a model measured in memory, of the names, shapes and values of its parameters and saved buffers, and of the revision that was given to tell it apart; unseen where another engine wrote the states [-]';
 COMMENT ON COLUMN run.config_sha256 IS 'Hash of the entries of config.json that matter to the computation [-]';
 COMMENT ON COLUMN run.revision IS 'Commit of the hub repository when the unit was measured, or name of one of several checkpoints in a local directory; NULL for a single local checkpoint [-]';
 COMMENT ON COLUMN run.revision_name IS 'Branch, tag or commit as it was asked for; NULL where none was [-]';
 COMMENT ON COLUMN run.adapter IS 'Adapter that located blocks, attention and weights [-]';
-COMMENT ON COLUMN run.dtype_weights IS 'Number formats the weights are stored in, joined by + [-]';
+COMMENT ON COLUMN run.dtype_weights IS 'Number formats the weights are stored in, joined by +; unseen where another engine wrote the states [-]';
 COMMENT ON COLUMN run.quantisation IS 'Number format of the matrices by kind, as JSON of the file''s own names, for example {"attn_q": "Q4_K", "ffn_down": "Q4_K+Q6_K"}; what is measured are the dequantised numbers. NULL where all weights are plain floating numbers [-]';
 COMMENT ON COLUMN run.bits_per_weight IS 'Size of all tensors of a quantised file over their numbers; NULL where all weights are plain floating numbers [bit]';
-COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass; norms are accumulated in float64 whatever it is [-]';
-COMMENT ON COLUMN run.device IS 'Device of the forward pass [-]';
-COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it [-]';
-COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time) or shards (weights read tensor by tensor, no model); loaded and streamed give the same numbers [-]';
+COMMENT ON COLUMN run.perturbation IS 'step where one more rounding error of the file''s own size was added to its quantised weights: uniform within half a step of each block of the format, either way. NULL where the weights are those of the file; views leave all other runs out unless the variable perturbed is set, see perturbed_run [-]';
+COMMENT ON COLUMN run.perturbation_seed IS 'Seed of that error; NULL where there is none [1]';
+COMMENT ON COLUMN run.states_engine IS 'Program that ran the model and wrote its states; NULL where our own hooks saw them. Such a run is of a model of its own, named by both [-]';
+COMMENT ON COLUMN run.states_sha256 IS 'SHA-256 of the file of states, or of the hashes of several in the order of the prompts; NULL as above [-]';
+COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass, or of the states that another engine wrote; norms are accumulated in float64 whatever it is [-]';
+COMMENT ON COLUMN run.device IS 'Device of the forward pass; unseen where another engine ran it [-]';
+COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it; unseen where another engine ran it [-]';
+COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time) shards (weights read tensor by tensor, no model) or imported (another engine ran the model and wrote its states); loaded and streamed give the same numbers [-]';
 COMMENT ON COLUMN run.quantities IS 'What was measured, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy and names of own_quantity [-]';
 COMMENT ON COLUMN run.rendering IS 'plain (the prompt as it stands) or chat (put into the model''s chat template as a user''s turn); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.special_tokens IS 'Policy asked for: default (as the tokenizer does), never, or always (a start token in front of every prompt); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.adds_special_tokens IS 'True when the tokenizer or the chat template put a special token into a prompt; NULL for kind = weights [-]';
-COMMENT ON COLUMN run.batch_size IS 'Prompts per forward pass at most; NULL for kind = weights [1]';
+COMMENT ON COLUMN run.batch_size IS 'Prompts per forward pass at most; NULL for kind = weights, and where another engine ran the model [1]';
 COMMENT ON COLUMN run.is_conforming IS 'False when the model failed a check of conformance and was measured because somebody asked for it by name; see conformance [-]';
 COMMENT ON COLUMN run.schema_version IS 'Version of this file when the row was written [1]';
 COMMENT ON COLUMN run.code_version IS 'Version of thermoscope, with the git commit where there is one [-]';
@@ -185,7 +193,7 @@ CREATE TABLE residual_norm (
     top_feature   INTEGER NOT NULL CHECK (top_feature >= 0),
     PRIMARY KEY (run_id, prompt_id, layer, site, position)
 );
-COMMENT ON TABLE residual_norm IS 'One row per model, prompt, layer, site and token: the length of the residual stream there. Take one site: five places of the stream are here, some in every layer and some in one; view stream has the outputs of blocks.';
+COMMENT ON TABLE residual_norm IS 'One row per model, prompt, layer, token AND site: the length of the residual stream there. Take one site: five places of the stream are here, some in every layer and some in one; view stream has the outputs of blocks.';
 COMMENT ON COLUMN residual_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN residual_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN residual_norm.prompt_id IS 'Prompt; see prompt [-]';
@@ -212,7 +220,7 @@ CREATE TABLE residual_update (
     input_norm    FLOAT CHECK (input_norm >= 0),
     PRIMARY KEY (run_id, prompt_id, layer, part, position)
 );
-COMMENT ON TABLE residual_update IS 'One row per model, prompt, layer, part and token: the vector that a part of a block adds to the residual stream.';
+COMMENT ON TABLE residual_update IS 'One row per model, prompt, layer, token AND part: the vector that a part of a block adds to the residual stream. Take one part: a block has a row for each of its parts and one for the whole.';
 COMMENT ON COLUMN residual_update.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN residual_update.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN residual_update.prompt_id IS 'Prompt; see prompt [-]';
@@ -299,7 +307,7 @@ CREATE TABLE token_geometry (
     embedding_correlation  DOUBLE,
     PRIMARY KEY (run_id, prompt_id, layer, site)
 );
-COMMENT ON TABLE token_geometry IS 'One row per model, prompt, layer and site: how the vectors of a prompt''s tokens lie to each other.';
+COMMENT ON TABLE token_geometry IS 'One row per model, prompt, layer AND site: how the vectors of a prompt''s tokens lie to each other. Take one site: the same tokens have a row for each place.';
 COMMENT ON COLUMN token_geometry.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN token_geometry.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN token_geometry.prompt_id IS 'Prompt; see prompt [-]';
@@ -323,7 +331,7 @@ CREATE TABLE prompt_geometry (
     effective_rank         DOUBLE,
     PRIMARY KEY (run_id, layer, site)
 );
-COMMENT ON TABLE prompt_geometry IS 'One row per model, prompt set, layer and site: how the vectors at the last token lie to each other across prompts.';
+COMMENT ON TABLE prompt_geometry IS 'One row per model, prompt set, layer AND site: how the vectors at the last token lie to each other across prompts. Take one site: the same prompts have a row for each place.';
 COMMENT ON COLUMN prompt_geometry.run_id IS 'Unit of measurement; see run, which names the prompt set [-]';
 COMMENT ON COLUMN prompt_geometry.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN prompt_geometry.layer IS 'Block, 0 to n_layers - 1 [1]';
@@ -346,7 +354,7 @@ CREATE TABLE weight_norm (
     frobenius     DOUBLE,
     PRIMARY KEY (run_id, layer, head, matrix, is_folded, slicing)
 );
-COMMENT ON TABLE weight_norm IS 'One row per model, layer, head, matrix and variant: norms of the head''s own part of the attention weights. For V as the paper means it: NOT is_folded AND slicing = ''correct''.';
+COMMENT ON TABLE weight_norm IS 'One row per model, layer, head AND matrix, folding and slicing: norms of the head''s own part of the attention weights. For V as the paper means it: NOT is_folded AND slicing = ''correct''. Take one matrix, is_folded and slicing: a head has a row for each matrix and each way to read it.';
 COMMENT ON COLUMN weight_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN weight_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN weight_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
@@ -368,7 +376,7 @@ CREATE TABLE matrix_norm (
     frobenius     DOUBLE NOT NULL,
     PRIMARY KEY (run_id, layer, matrix, slicing)
 );
-COMMENT ON TABLE matrix_norm IS 'One row per model, layer and matrix: norms of the whole matrix over all heads, as the paper measured it (it wrote: per head).';
+COMMENT ON TABLE matrix_norm IS 'One row per model, layer AND matrix and slicing: norms of the whole matrix over all heads, as the paper measured it (it wrote: per head). Take one matrix and slicing: a layer has a row for each matrix and each way to read it.';
 COMMENT ON COLUMN matrix_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN matrix_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN matrix_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
@@ -430,7 +438,7 @@ CREATE TABLE legacy_value (
     value      DOUBLE,
     PRIMARY KEY (run_id, prompt_id, layer, metric)
 );
-COMMENT ON TABLE legacy_value IS 'One row per model, prompt, layer and published variant that no other table can give, measured on request as the notebooks do, defects included.';
+COMMENT ON TABLE legacy_value IS 'One row per model, prompt, layer AND published variant that no other table can give. Take one metric: each variant has a unit of its own.';
 COMMENT ON COLUMN legacy_value.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN legacy_value.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN legacy_value.prompt_id IS 'Prompt; see prompt [-]';
@@ -506,7 +514,7 @@ CREATE TABLE own_value (
     value       DOUBLE,
     PRIMARY KEY (run_id, prompt_id, measure, layer, site, place)
 );
-COMMENT ON TABLE own_value IS 'One row per model, prompt, quantity of one''s own, layer, site and place: a number that a registered function returned.';
+COMMENT ON TABLE own_value IS 'One row per model, prompt, layer AND quantity of one''s own, site and place: a number that a registered function returned. Take one measure: each quantity has a unit of its own.';
 COMMENT ON COLUMN own_value.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN own_value.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN own_value.prompt_id IS 'Prompt; see prompt [-]';
@@ -637,6 +645,82 @@ COMMENT ON COLUMN claim_weight.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_weight.weight IS 'central, supporting or side [-]';
 COMMENT ON COLUMN claim_weight.repeats IS 'Number of the claim that states the same finding, which counts once; empty for a finding of its own [-]';
 
+CREATE TABLE verdict (
+    claim_id    INTEGER NOT NULL,
+    statement   VARCHAR NOT NULL,
+    family      VARCHAR,
+    is_central  BOOLEAN NOT NULL,
+    verdict     VARCHAR NOT NULL CHECK (verdict IN ('reproduced', 'depends on the reading', 'contradicted', 'undecided', 'no data')),
+    reading     VARCHAR,
+    property    VARCHAR,
+    check_id    VARCHAR NOT NULL,
+    measure     VARCHAR,
+    estimate    DOUBLE,
+    conf_low    DOUBLE,
+    conf_high   DOUBLE,
+    p_value     DOUBLE CHECK (p_value BETWEEN 0 AND 1),
+    p_holm      DOUBLE CHECK (p_holm BETWEEN 0 AND 1),
+    n_models    INTEGER NOT NULL CHECK (n_models >= 0),
+    n_suites    INTEGER NOT NULL CHECK (n_suites >= 0),
+    PRIMARY KEY (claim_id)
+);
+COMMENT ON TABLE verdict IS 'One row per claim: the verdict on it, and the numbers of the check that is quoted first. Made by `thermoscope claims --write` from the shipped data and not computed when asked; every check is in verdict_check, how often the rule errs in verdict_rate.';
+COMMENT ON COLUMN verdict.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN verdict.statement IS 'The statement, as quoted [-]';
+COMMENT ON COLUMN verdict.family IS 'Family of claims within which its p is adjusted; see claim_family [-]';
+COMMENT ON COLUMN verdict.is_central IS 'True where the abstract asserts it as a law, as the explanation or as the ranking, and no claim before it states the same finding; see claim_weight [-]';
+COMMENT ON COLUMN verdict.verdict IS 'reproduced, depends on the reading, contradicted, undecided or no data [-]';
+COMMENT ON COLUMN verdict.reading IS 'How it depends on the reading; NULL for other verdicts [-]';
+COMMENT ON COLUMN verdict.property IS 'What its quantity is a property of; see claim_property [-]';
+COMMENT ON COLUMN verdict.check_id IS 'The check whose numbers follow; see verdict_check [-]';
+COMMENT ON COLUMN verdict.measure IS 'What the estimate is: r, share, ratio and so on; NULL where it has no short name [-]';
+COMMENT ON COLUMN verdict.estimate IS 'Estimate of the check; NULL where there is none [see measure]';
+COMMENT ON COLUMN verdict.conf_low IS 'Lower end of its 95 % interval; NULL where there is none [see measure]';
+COMMENT ON COLUMN verdict.conf_high IS 'Upper end of its 95 % interval [see measure]';
+COMMENT ON COLUMN verdict.p_value IS 'p of the check; NULL where nothing is tested [1]';
+COMMENT ON COLUMN verdict.p_holm IS 'The same adjusted over the checks of the claim, by Holm [1]';
+COMMENT ON COLUMN verdict.n_models IS 'Models that entered the check [1]';
+COMMENT ON COLUMN verdict.n_suites IS 'Training suites of these models [1]';
+
+CREATE TABLE verdict_check (
+    claim_id    INTEGER NOT NULL,
+    check_id    VARCHAR NOT NULL,
+    term        VARCHAR NOT NULL,
+    condition   VARCHAR NOT NULL,
+    kind        VARCHAR NOT NULL,
+    decides     BOOLEAN NOT NULL,
+    has_data    BOOLEAN NOT NULL,
+    holds       BOOLEAN,
+    measure     VARCHAR,
+    estimate    DOUBLE,
+    conf_low    DOUBLE,
+    conf_high   DOUBLE,
+    p_value     DOUBLE CHECK (p_value BETWEEN 0 AND 1),
+    p_holm      DOUBLE CHECK (p_holm BETWEEN 0 AND 1),
+    n_models    INTEGER NOT NULL CHECK (n_models >= 0),
+    n_suites    INTEGER NOT NULL CHECK (n_suites >= 0),
+    method      VARCHAR,
+    PRIMARY KEY (claim_id, check_id)
+);
+COMMENT ON TABLE verdict_check IS 'One row per claim AND check of it: a part of the claim under one reading, with its numbers, from which verdict follows. Made by `thermoscope claims --write`. Take one claim_id or check_id: a claim has a row for each of its checks; verdict has one row a claim.';
+COMMENT ON COLUMN verdict_check.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN verdict_check.check_id IS 'Name of the check in its claim [-]';
+COMMENT ON COLUMN verdict_check.term IS 'What the claim asserts there [-]';
+COMMENT ON COLUMN verdict_check.condition IS 'How the words were read: definition, models, files [-]';
+COMMENT ON COLUMN verdict_check.kind IS 'Kind of statement, which names the rule that decided it [-]';
+COMMENT ON COLUMN verdict_check.decides IS 'True where it moves the verdict; False where it is shown alone [-]';
+COMMENT ON COLUMN verdict_check.has_data IS 'False where the evidence is missing [-]';
+COMMENT ON COLUMN verdict_check.holds IS 'What it counts for beside the other checks; NULL where the data cannot tell [-]';
+COMMENT ON COLUMN verdict_check.measure IS 'What the estimate is: r, share, ratio and so on; NULL where it has no short name [-]';
+COMMENT ON COLUMN verdict_check.estimate IS 'The quantity that the decision rests on; NULL where there is none [see measure]';
+COMMENT ON COLUMN verdict_check.conf_low IS 'Lower end of its 95 % interval; NULL where there is none [see measure]';
+COMMENT ON COLUMN verdict_check.conf_high IS 'Upper end of its 95 % interval [see measure]';
+COMMENT ON COLUMN verdict_check.p_value IS 'Its p; NULL where nothing is tested [1]';
+COMMENT ON COLUMN verdict_check.p_holm IS 'The same adjusted over the checks of the claim, by Holm [1]';
+COMMENT ON COLUMN verdict_check.n_models IS 'Models that entered [1]';
+COMMENT ON COLUMN verdict_check.n_suites IS 'Training suites of these models [1]';
+COMMENT ON COLUMN verdict_check.method IS 'How the estimate was computed; NULL for a plain comparison [-]';
+
 CREATE TABLE verdict_rate (
     claim_id      INTEGER NOT NULL,
     truth         VARCHAR NOT NULL,
@@ -646,7 +730,7 @@ CREATE TABLE verdict_rate (
     n_papers      INTEGER NOT NULL,
     PRIMARY KEY (claim_id, truth, wrong_labels, verdict)
 );
-COMMENT ON TABLE verdict_rate IS 'One row per central claim, planted truth and verdict: how often the verdict rule says it of simulated papers with the models of the real one (python -m tests.proofs.verdict_rates).';
+COMMENT ON TABLE verdict_rate IS 'One row per central claim AND planted truth, labelling and verdict: how often the verdict rule says it of simulated papers with the models of the real one (python -m tests.proofs.verdict_rates). Take one truth and wrong_labels: a claim has rows for each kind of simulated paper.';
 COMMENT ON COLUMN verdict_rate.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN verdict_rate.truth IS 'What rules the gains of the simulated papers: heritage, depth, recipe or nothing [-]';
 COMMENT ON COLUMN verdict_rate.wrong_labels IS 'Whether the papers print numbers of head density as those of depth [-]';
@@ -672,7 +756,7 @@ CREATE TABLE rule_rate (
     PRIMARY KEY (layout, n_models, n_suites, world, share, form, statement, rule)
 );
 COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and rule: how often the rule says yes and no of simulated papers (python -m tests.proofs.tournament).';
-COMMENT ON COLUMN rule_rate.layout IS 'Models of the papers: present (those of the paper), as found (its suites repeated, by labs of their own) or balanced (two suites a lab, heads apart from depth and size) [-]';
+COMMENT ON COLUMN rule_rate.layout IS 'Models of the papers: present (those of the paper), as found (its suites repeated, by labs of their own) or balanced (two suites a lab, heads apart from depth and size); else the list of that name in data/study [-]';
 COMMENT ON COLUMN rule_rate.n_models IS 'Models of each paper [-]';
 COMMENT ON COLUMN rule_rate.n_suites IS 'Suites of each paper [-]';
 COMMENT ON COLUMN rule_rate.world IS 'What rules in the papers: a component alone, or a combination; see analysis.heritage.tournament.criterion [-]';
@@ -686,6 +770,23 @@ COMMENT ON COLUMN rule_rate.yes_error IS 'Monte Carlo standard error of share_ye
 COMMENT ON COLUMN rule_rate.share_no IS 'Share of the papers of which the rule says that the reverse holds [-]';
 COMMENT ON COLUMN rule_rate.no_error IS 'Monte Carlo standard error of share_no [-]';
 COMMENT ON COLUMN rule_rate.n_papers IS 'Simulated papers [-]';
+
+CREATE TABLE claim_test_rate (
+    claim_id   INTEGER NOT NULL,
+    test       VARCHAR NOT NULL,
+    truth      VARCHAR NOT NULL,
+    share_yes  DOUBLE NOT NULL,
+    yes_error  DOUBLE NOT NULL,
+    n_papers   INTEGER NOT NULL,
+    PRIMARY KEY (claim_id, test, truth)
+);
+COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes of simulated papers with the models of the real one (python -m tests.proofs.claim_tests).';
+COMMENT ON COLUMN claim_test_rate.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN claim_test_rate.test IS 'What judges a paper; see analysis.heritage.tournament.of_claims [-]';
+COMMENT ON COLUMN claim_test_rate.truth IS 'What rules the gains of the simulated papers; see verdict_rate [-]';
+COMMENT ON COLUMN claim_test_rate.share_yes IS 'Share of the papers of which the test says yes [-]';
+COMMENT ON COLUMN claim_test_rate.yes_error IS 'Monte Carlo standard error of share_yes [-]';
+COMMENT ON COLUMN claim_test_rate.n_papers IS 'Simulated papers of this truth [-]';
 
 CREATE TABLE quoted_number (
     claim_id  INTEGER NOT NULL,
@@ -762,7 +863,7 @@ CREATE TABLE training_recipe (
     quoted      VARCHAR NOT NULL,
     PRIMARY KEY (model_id, field)
 );
-COMMENT ON TABLE training_recipe IS 'One row per model and fact of its training that a public configuration or code states; what none states has no row.';
+COMMENT ON TABLE training_recipe IS 'One row per published model AND fact of its training that a public configuration or code states; what none states has no row. Take one field: a model has a row for each fact.';
 COMMENT ON COLUMN training_recipe.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN training_recipe.field IS 'What is stated: peak_learning_rate, weight_decay, inner_rule (how matrices start), ... [-]';
 COMMENT ON COLUMN training_recipe.value IS 'The value in words or digits [see unit]';
@@ -815,7 +916,7 @@ CREATE TABLE gauge_range (
     largest_logit_change DOUBLE NOT NULL CHECK (largest_logit_change >= 0),
     PRIMARY KEY (model_id, quantity, transformation)
 );
-COMMENT ON TABLE gauge_range IS 'One row per trained model, quantity and transformation: what random elements of it make of the quantity, written by tests/proofs/gauge.py.';
+COMMENT ON TABLE gauge_range IS 'One row per trained model AND quantity and transformation: what random elements of it make of the quantity, written by tests/proofs/gauge.py. Take one quantity and transformation: a model has a row for each quantity and transformation.';
 COMMENT ON COLUMN gauge_range.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN gauge_range.quantity IS 'See gauge_quantity [-]';
 COMMENT ON COLUMN gauge_range.transformation IS 'See gauge_lemma [-]';
@@ -838,7 +939,7 @@ CREATE TABLE gauge_profile (
     largest_logit_change DOUBLE NOT NULL CHECK (largest_logit_change >= 0),
     PRIMARY KEY (model_id, gauge, layer)
 );
-COMMENT ON TABLE gauge_profile IS 'One row per model, gauge and depth: the stream of one network in several coordinates with the same logits, written by tests/proofs/gauge_profiles.py.';
+COMMENT ON TABLE gauge_profile IS 'One row per model, depth AND gauge: the stream of one network in several coordinates with the same logits, written by tests/proofs/gauge_profiles.py. Take one gauge: one network is here in several coordinates.';
 COMMENT ON COLUMN gauge_profile.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN gauge_profile.gauge IS 'trained (the weights as they are), shrinking, flat or growing [-]';
 COMMENT ON COLUMN gauge_profile.layer IS 'Block whose output this is; -1 for the input of block 0 [1]';
@@ -859,7 +960,7 @@ CREATE TABLE gauge_pair (
     invariant  DOUBLE NOT NULL,
     PRIMARY KEY (model_id, quantity, layer)
 );
-COMMENT ON TABLE gauge_pair IS 'One row per model, quantity and block: a published quantity beside its invariant partner, of the models of the sample trained again where they are measured in float64, written by tests/proofs/gauge_pairs.py.';
+COMMENT ON TABLE gauge_pair IS 'One row per model, block AND quantity: a published quantity beside its invariant partner, of the models of the sample trained again where they are measured in float64, written by tests/proofs/gauge_pairs.py. Take one quantity: each quantity has a unit of its own.';
 COMMENT ON COLUMN gauge_pair.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN gauge_pair.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN gauge_pair.quantity IS 'See gauge_quantity [-]';
@@ -928,7 +1029,7 @@ CREATE TABLE published_value (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (file, path)
 );
-COMMENT ON TABLE published_value IS 'One row per number (or label) in the paper''s raw result files, none left out. Empty as shipped: `thermoscope collect published` imports it, and raw_value has the numbers that are shipped.';
+COMMENT ON TABLE published_value IS 'One row per raw result file AND number (or label) in it, none left out. Empty as shipped: `thermoscope collect published` imports it, and raw_value has the numbers that are shipped. Take one metric and statistic: values of many quantities, and their summaries, stand in one file.';
 COMMENT ON COLUMN published_value.file IS 'File the value stands in; see published_file [-]';
 COMMENT ON COLUMN published_value.path IS 'Where in the file: a JSON path such as $.models[0].rho, or row and column of a CSV such as $[3].Last_Gain [-]';
 COMMENT ON COLUMN published_value.metric IS 'What was measured, for example gain_last_block; see metric; unclassified when the importer has no rule for it [-]';
@@ -960,7 +1061,7 @@ CREATE TABLE published_excerpt (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (file, path)
 );
-COMMENT ON TABLE published_excerpt IS 'One row per single value of the paper''s raw files that decides a claim: of a prompt, a layer, or a number that a file states; a fact with its source.';
+COMMENT ON TABLE published_excerpt IS 'One row per raw result file AND single value that decides a claim: the values of a prompt, of a layer, or that a file states; a fact each, with its source. Take one metric and statistic: values of many quantities, and their summaries, stand in one file.';
 COMMENT ON COLUMN published_excerpt.file IS 'File the value stands in; see published_file [-]';
 COMMENT ON COLUMN published_excerpt.sha256 IS 'Hash of the file the value was read from [-]';
 COMMENT ON COLUMN published_excerpt.path IS 'Where in the file: a JSON path [-]';
@@ -990,7 +1091,7 @@ CREATE TABLE published_figure (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (model_id, metric, prompt_set, dtype, file)
 );
-COMMENT ON TABLE published_figure IS 'One row per model, metric and file: the published figure at the level of a model, a fact with its source.';
+COMMENT ON TABLE published_figure IS 'One row per model AND metric and file: the published figure at the level of a model, a fact with its source. Take one metric and file: a model has a row for each quantity and each file that gives it.';
 COMMENT ON COLUMN published_figure.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN published_figure.metric IS 'What was measured; see metric [-]';
 COMMENT ON COLUMN published_figure.prompt_set IS 'Prompt set; none when no prompt was involved [-]';
@@ -1015,7 +1116,7 @@ CREATE TABLE published_profile (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (model_id, metric, prompt_set, dtype, file, layer)
 );
-COMMENT ON TABLE published_profile IS 'One row per model, metric, file and layer: a published profile over depth.';
+COMMENT ON TABLE published_profile IS 'One row per model, layer AND metric and file: a published profile over depth. Take one metric and file: a model has a profile for each quantity and each file that gives it.';
 COMMENT ON COLUMN published_profile.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN published_profile.metric IS 'What was measured; see metric [-]';
 COMMENT ON COLUMN published_profile.prompt_set IS 'Prompt set [-]';
@@ -1042,7 +1143,7 @@ CREATE TABLE study_plan (
 COMMENT ON TABLE study_plan IS 'One row per training run that a design asks for, whether it has been trained or not: what study_run is to be compared with.';
 COMMENT ON COLUMN study_plan.study_run_id IS 'Hash of everything that determines the numbers, as in study_run [-]';
 COMMENT ON COLUMN study_plan.study IS 'Name of the design [-]';
-COMMENT ON COLUMN study_plan.block IS 'Block of the design the run belongs to [-]';
+COMMENT ON COLUMN study_plan.block IS 'Part of the design that the run belongs to; no transformer block [-]';
 COMMENT ON COLUMN study_plan.cell IS 'Levels of all factors, joined by slashes [-]';
 COMMENT ON COLUMN study_plan.seed IS 'Seed of the weights [1]';
 COMMENT ON COLUMN study_plan.parent_id IS 'study_run_id of the run whose network is to be trained on; NULL for a network drawn anew [-]';
@@ -1087,7 +1188,7 @@ CREATE TABLE study_run (
 COMMENT ON TABLE study_run IS 'One row per training run of a study: what was trained, for how long, to which loss. Written last, so its presence means the run is complete.';
 COMMENT ON COLUMN study_run.study_run_id IS 'Hash of everything that determines the numbers (recipe, texts, parent, what is measured), never of time [-]';
 COMMENT ON COLUMN study_run.study IS 'Name of the design [-]';
-COMMENT ON COLUMN study_run.block IS 'Block of the design the run belongs to [-]';
+COMMENT ON COLUMN study_run.block IS 'Part of the design that the run belongs to; no transformer block [-]';
 COMMENT ON COLUMN study_run.cell IS 'Levels of all factors, joined by slashes: what runs with other seeds share [-]';
 COMMENT ON COLUMN study_run.seed IS 'Seed of the weights, and of the order of the text unless the recipe says another [1]';
 COMMENT ON COLUMN study_run.parent_id IS 'study_run_id of the run whose network was trained on; NULL for a network drawn anew [-]';
@@ -1107,7 +1208,7 @@ COMMENT ON COLUMN study_run.bigram_loss IS 'Held-out loss of a byte bigram model
 COMMENT ON COLUMN study_run.trigram_loss IS 'Held-out loss of a byte trigram model fitted to the same text, the yardstick of trained enough [nats per byte]';
 COMMENT ON COLUMN study_run.text_sha256 IS 'Hash of the training text, unpacked [-]';
 COMMENT ON COLUMN study_run.weights_sha256 IS 'Hash of the names and values of the trained weights [-]';
-COMMENT ON COLUMN study_run.recipe IS 'The recipe in full, as JSON [-]';
+COMMENT ON COLUMN study_run.recipe IS 'All settings of the training, as JSON; the name of the recipe is in trained_network.recipe [-]';
 COMMENT ON COLUMN study_run.schema_version IS 'Version of this file when the row was written [1]';
 COMMENT ON COLUMN study_run.code_version IS 'Version of thermoscope, with the git commit where there is one [-]';
 COMMENT ON COLUMN study_run.python_version IS 'Python that ran [-]';
@@ -1122,7 +1223,7 @@ CREATE TABLE study_level (
     level        VARCHAR NOT NULL,
     PRIMARY KEY (study_run_id, factor)
 );
-COMMENT ON TABLE study_level IS 'One row per run and factor of a study: the level the run has; labels such as the lab a recipe imitates are factors too.';
+COMMENT ON TABLE study_level IS 'One row per training run AND factor of a study: the level the run has; labels such as the lab a recipe imitates are factors too. Take one factor: a run has a row for each of its factors.';
 COMMENT ON COLUMN study_level.study_run_id IS 'Run; see study_run [-]';
 COMMENT ON COLUMN study_level.factor IS 'Factor of the design, or a label of one [-]';
 COMMENT ON COLUMN study_level.level IS 'Level as the design names it [-]';
@@ -1144,7 +1245,7 @@ CREATE TABLE study_response (
     share_negative_centred     DOUBLE NOT NULL CHECK (share_negative_centred BETWEEN 0 AND 1),
     PRIMARY KEY (study_run_id, step, tokens)
 );
-COMMENT ON TABLE study_response IS 'One row per run, checkpoint and choice of tokens: the responses of a study, means over the tokens of held-out windows.';
+COMMENT ON TABLE study_response IS 'One row per training run AND checkpoint and choice of tokens: the responses of a study, means over the tokens of held-out windows. Take one step and tokens: a run has a row for each step and each choice of tokens.';
 COMMENT ON COLUMN study_response.study_run_id IS 'Run; see study_run [-]';
 COMMENT ON COLUMN study_response.step IS 'Steps taken before the measurement; 0 is before the first [1]';
 COMMENT ON COLUMN study_response.tokens IS 'all, or without_first (the first token of each window left out) [-]';
@@ -1173,7 +1274,7 @@ CREATE TABLE study_profile (
     cosine           DOUBLE,
     PRIMARY KEY (study_run_id, step, tokens, layer)
 );
-COMMENT ON TABLE study_profile IS 'One row per run, checkpoint, choice of tokens and block: how the stream changes there, over the tokens of held-out windows.';
+COMMENT ON TABLE study_profile IS 'One row per training run, layer AND checkpoint and choice of tokens: how the stream changes there, over the tokens of held-out windows. Take one step and tokens: a run has rows for each step and each choice of tokens.';
 COMMENT ON COLUMN study_profile.study_run_id IS 'Run; see study_run [-]';
 COMMENT ON COLUMN study_profile.step IS 'Steps taken before the measurement [1]';
 COMMENT ON COLUMN study_profile.tokens IS 'all, or without_first [-]';

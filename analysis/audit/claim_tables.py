@@ -1,14 +1,21 @@
-"""The tables of claims for SQL, made from the claims themselves."""
+"""The tables of claims and of verdicts for SQL, made from the claims themselves."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from analysis.audit.claim import Claim
+from analysis.audit.committed import differences, read_verdicts
+from analysis.audit.evaluation import check_rows
+from analysis.audit.evidence.checks import Check
 from analysis.tidy.output import replace_bytes
+from analysis.tidy.spreadsheet import to_csv
+from collect import schema
 
 #: Columns of each table beside `claim_id`; the first is filled for each claim that has a row.
 FIELDS = {
@@ -59,6 +66,57 @@ def write(registry: Mapping[int, Claim], folder: Path) -> None:
     """Write the tables of a folder whose claims have them."""
     for name in differing(registry, folder):
         replace_bytes(folder / name, tables(registry)[name].encode())
+
+
+def verdicts(
+    judged: pd.DataFrame, made: Mapping[int, Sequence[Check]], registry: Mapping[int, Claim]
+) -> dict[str, pd.DataFrame]:
+    """Return the tables `verdict` and `verdict_check`, with the columns that ``schema.sql`` names.
+
+    Parameters
+    ----------
+    judged
+        One row per claim, as `analysis.audit.evaluate` gives it.
+    made
+        The checks of each claim.
+    registry
+        The claims.
+    """
+    is_central = (judged["importance"] == "central") & judged["repeats"].isna()
+    checks = [
+        check_rows(made[number], one.kind).assign(claim_id=number)
+        for number, one in registry.items()
+    ]
+    frames = {"verdict": judged.assign(is_central=is_central), "verdict_check": pd.concat(checks)}
+    return {
+        name: rows[[column.name for column in schema.tables()[name].columns]]
+        for name, rows in frames.items()
+    }
+
+
+def write_verdicts(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
+    """Write `verdicts` into a folder, where the store finds them."""
+    for name, rows in tables.items():
+        replace_bytes(folder / f"{name}.csv", to_csv(rows).encode())
+
+
+def differing_verdicts(tables: Mapping[str, pd.DataFrame], folder: Path) -> list[str]:
+    """Return the names of the files of verdicts that are not what `verdicts` gives.
+
+    Raises
+    ------
+    StoreError
+        If one is absent or damaged.
+    """
+    stale = []
+    for name, rows in tables.items():
+        key = schema.tables()[name].key
+        others = [column for column in rows if column not in key]
+        before = read_verdicts(folder / f"{name}.csv", others, keys=key)
+        after = pd.read_csv(io.StringIO(to_csv(rows)))
+        if len(differences(before, after, others, keys=key)):
+            stale.append(f"{name}.csv")
+    return stale
 
 
 def _csv(fields: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

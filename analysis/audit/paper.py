@@ -1,9 +1,10 @@
 """The claims of another paper, from a folder: its statements, its figures and one Python file.
 
-The folder holds `claim.csv` (the statements), at least one table of published figures
-(`published_figure.csv`, `published_profile.csv` or `published_value.csv`) and `claims.py`, which
-assigns a tuple of `analysis.audit.Claim` to `CLAIMS`. Other tables of the contract, such as
-`model.csv`, may lie beside them. The folder is a source of measurements like any other.
+The folder holds `claim.csv` (the statements), the paper's data, and `claims.py`, which assigns a
+tuple of `analysis.audit.Claim` to `CLAIMS`. Data are a table of units (`unit.csv`), or published
+figures of models (`published_figure.csv`, `published_profile.csv` or
+`published_value.csv`). Other tables of the contract, such as `model.csv`, may lie beside them. The
+folder is a source of measurements like any other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from analysis.tidy.errors import AnalysisError, StoreError
 from collect.schema import raise_interruption
 
 STATEMENTS, FUNCTIONS = "claim.csv", "claims.py"
-FIGURES = ("published_figure.csv", "published_profile.csv", "published_value.csv")
+FIGURES = ("unit.csv", "published_figure.csv", "published_profile.csv", "published_value.csv")
 
 
 def load(folder: Path) -> Mapping[int, Claim]:
@@ -63,6 +64,11 @@ def _found(claims: object) -> str:
 
 
 def _require_files(folder: Path) -> None:
+    if not folder.exists():
+        raise StoreError(
+            f"The folder of a paper must be there; there is nothing at {folder}.",
+            "`thermoscope init FOLDER` makes one; quarto/guides/_auditing.qmd tells how.",
+        )
     lacking = [name for name in (STATEMENTS, FUNCTIONS) if not (folder / name).is_file()]
     if not any((folder / name).is_file() for name in FIGURES):
         lacking.append(" or ".join(FIGURES))

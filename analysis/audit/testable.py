@@ -17,6 +17,8 @@ from analysis.audit.evidence.checks import Check
 #: Least probability of a telling verdict, under either truth, of a claim that data can test.
 LEAST = 0.2
 SIMULATION, ALGEBRA = "simulation", "algebra"
+#: Why none is given: nothing decides the claim, or no simulated paper has it true and false.
+NO_DATA, NOT_PLANTED = "no data", "not simulated"
 #: What a claim is called that these data could have shown neither true nor false.
 NOT_TESTABLE, TESTABLE = "not testable with these data", "testable"
 
@@ -43,12 +45,14 @@ def of_claim(one: Claim, found: Sequence[Check], rates: pd.DataFrame) -> dict[st
     Returns
     -------
     `reproduced_if_true`, `contradicted_if_true`, `reproduced_if_false`, `contradicted_if_false`
-    [1], missing where not given; `power_basis` (``simulation``, ``algebra`` or empty) and
+    [1], missing where not given; `power_basis` (``simulation``, ``algebra``, or
+    why not given: ``no data`` or ``not simulated``) and
     `testable` (``testable``, ``not testable with these data`` or empty).
     """
     given = _simulated(one, rates) or _by_algebra(one, found)
     if given is None:
-        return {**dict.fromkeys(SHARES, math.nan), "power_basis": "", "testable": ""}
+        reason = NOT_PLANTED if _deciding(found) else NO_DATA
+        return {**dict.fromkeys(SHARES, math.nan), "power_basis": reason, "testable": ""}
     basis, shares = given
     telling = max(shares["reproduced_if_true"], shares["contradicted_if_false"])
     return {
@@ -74,10 +78,17 @@ def _simulated(one: Claim, rates: pd.DataFrame) -> tuple[str, dict[str, float]] 
 
 
 def _by_algebra(one: Claim, entries: Sequence[Check]) -> tuple[str, dict[str, float]] | None:
-    deciding = [check for check in entries if check.decides and check.has_data]
-    if not deciding or any((check.kind or one.kind) != "value" for check in deciding):
+    deciding = _deciding(entries)
+    is_fixed = one.rests_on == "record" or all(
+        (check.kind or one.kind) == "value" for check in deciding
+    )
+    if not deciding or not is_fixed:
         return None
     return ALGEBRA, {
         name: float((word == "reproduced") == (truth == "true"))
         for name, (word, truth) in SHARES.items()
     }
+
+
+def _deciding(entries: Sequence[Check]) -> list[Check]:
+    return [check for check in entries if check.decides and check.has_data]

@@ -1,23 +1,12 @@
-"""Where the project's own files lie: in the working directory, else in the clone of the code."""
+"""What commands read and write unless told otherwise; see `collect.process.shipped`."""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
 
-import analysis
 from analysis.tidy.errors import AnalysisError, StoreError
-
-
-def project_root() -> Path:
-    """Return the directory that holds ``data/``: the working directory, else the checkout."""
-    here = Path.cwd()
-    return here if (here / "data" / "published").is_dir() else Path(analysis.__file__).parents[1]
-
-
-def is_clone() -> bool:
-    """Tell whether this code lies in a clone of the project, and not among installed packages."""
-    return (Path(analysis.__file__).parents[1] / "data" / "published").is_dir()
+from collect.process import shipped
 
 
 def refuse_unknown(claim_id: int) -> None:
@@ -28,7 +17,7 @@ def refuse_unknown(claim_id: int) -> None:
     AnalysisError
         If the table of claims that the project ships does not have it.
     """
-    statements = project_root() / "data" / "published" / "claim.csv"
+    statements = shipped.project() / "data" / "published" / "claim.csv"
     if not statements.is_file():
         return
     with statements.open(encoding="utf-8", newline="") as handle:
@@ -48,29 +37,29 @@ def writable_root() -> Path:
     StoreError
         If there is no clone of the project.
     """
-    root = project_root()
-    if not (root / "data" / "published").is_dir():
+    root = shipped.project()
+    if not shipped.is_clone() and root == shipped.root():
         raise StoreError(
-            f"Verdicts must be written into a clone of the project; {root} is none.",
+            f"Verdicts must be written into a clone of the project; {Path.cwd()} is none.",
             "Run this in the clone.",
         )
     return root
 
 
 def project_of_pages() -> Path:
-    """Return the directory of the report's sources, which an installed copy does not have.
+    """Return the directory of the report's sources.
 
     Raises
     ------
     StoreError
-        If there is no clone of the project.
+        If the working directory has data of its own and no sources.
     """
-    project = project_root() / "quarto"
+    project = shipped.project() / "quarto"
     if not (project / "_quarto.yml").is_file():
         raise StoreError(
-            "The pages' sources must lie in quarto/ of a clone of the project; "
-            "this is an installed copy, run outside of one.",
-            "Run it in a clone, or install the clone itself: pip install -e '.[report]'",
+            f"The pages' sources must lie in quarto/ beside data/; {Path.cwd()} has none.",
+            "Run it in a clone, or in a folder without data/published, where those that came with "
+            "the package are taken.",
         )
     return project
 
@@ -94,11 +83,11 @@ def default_sources() -> list[Path]:
     StoreError
         If the published figures are not where the project keeps them.
     """
-    root = project_root()
+    root = shipped.project()
     if not (root / "data" / "published").is_dir():
         raise StoreError(
-            f"Data must lie in data/ of the working directory; {Path.cwd()} has none.",
-            "Run from a clone of the project, or name directories with --data.",
+            f"The package's data must lie in {root / 'data'}; they are not there.",
+            "Install the package again, or name directories with --data.",
         )
     named = ("data/published", "data/sample", "data/fleet")
     return [root / name for name in named if (root / name).is_dir()]

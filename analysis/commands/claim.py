@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from analysis.audit.about import About, read
 from analysis.commands.colour import coloured
 from analysis.commands.sources import claims_of, opened
 from analysis.commands.tables import objects
@@ -46,8 +47,13 @@ def claim(options: argparse.Namespace) -> int:
     if remark:
         print(f"Property: {remark}")
     print()
+    about = read(options.paper)
     for part, readings in checks.groupby("term", sort=False):
-        print(f"- {part}", *map(_check_lines, readings.to_dict("records")), sep="\n")
+        print(
+            f"- {part}",
+            *(_check_lines(row, about) for row in readings.to_dict("records")),
+            sep="\n",
+        )
     print(_caveat_lines(store, checks), _rate_lines(store, one.claim_id), sep="", end="")
     return 0
 
@@ -101,11 +107,11 @@ def _as_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:
     return json.dumps(row, indent=2, ensure_ascii=False)
 
 
-def _check_lines(row: Mapping[Any, Any]) -> str:
+def _check_lines(row: Mapping[Any, Any], about: About) -> str:
     answer = _answer(row)
     lines = [
         f"    read as: {row['condition']}\n    {answer}: {numbers(row)}"
-        f" ({row['method'] or 'comparison'}; {models_behind(row)})",
+        f" ({row['method'] or 'comparison'}; {models_behind(row, about)})",
         f"    from {row['evidence']}" if row["evidence"] else "",
         f"    caveats {row['caveats']}" if row["caveats"] else "",
         f"    {row['note']}" if row["note"] else "",
@@ -135,8 +141,6 @@ def numbers(row: Mapping[Any, Any]) -> str:
     return ", ".join(parts).replace(prose.NO_BREAK, " ")
 
 
-def models_behind(row: Mapping[Any, Any]) -> str:
-    """Return how many models and suites entered."""
-    from analysis.tidy import prose
-
-    return f"{prose.plural(row['n_models'], 'model')}, {prose.plural(row['n_suites'], 'suite')}"
+def models_behind(row: Mapping[Any, Any], about: About) -> str:
+    """Return how many units and groups entered."""
+    return about.counted(int(row["n_models"]), int(row["n_suites"]))

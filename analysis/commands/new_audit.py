@@ -1,46 +1,37 @@
-"""A new audit laid out: a folder that renders at once, with one claim as an example to replace."""
+"""A new audit laid out: a folder that renders at once, with two claims as examples to replace."""
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
+from dataclasses import asdict
 from pathlib import Path
 
+from analysis.audit.about import FILE, About
+from analysis.commands.verbs import ABOUT
 from analysis.tidy.errors import AnalysisError, ReportError
 
-#: The files of a new audit, by name. Columns are those of ``data/README.md``.
+#: The files of a new audit, by name.
 FILES = {
     "claim.csv": """\
 claim_id,statement,place
-1,QQevery loss is below 3 natsQQ,abstract
-2,loss falls with depth,section 2
-""".replace("QQ", '"""'),
+1,every student scores above 50,abstract
+2,the score rises with hours of homework,section 2
+""",
     "claim_meaning.csv": """\
 claim_id,meaning
-1,No model of the paper loses more than three nats a token.
-2,Deeper models lose less.
+1,No student of the paper scores 50 points or less.
+2,Students who do more homework score more.
 """,
-    "published_figure.csv": """\
-model_id,metric,prompt_set,dtype,file,path,mean,sd,n,unit,caveats
-a lab/small,held_out_loss,none,fp32,table_1,row 1,2.9,,1,nat,one-seed
-a lab/middle,held_out_loss,none,fp32,table_1,row 2,2.5,,1,nat,one-seed
-a lab/large,held_out_loss,none,fp32,table_1,row 3,2.2,,1,nat,one-seed
-a lab/huge,held_out_loss,none,fp32,table_1,row 4,2.1,,1,nat,one-seed
-""",
-    "model.csv": """\
-model_id,revision,lab,suite,family,base_model_id,year,n_layers,d_model,n_heads,n_kv_heads,d_head,\
-d_ffn,n_vocabulary,n_context,norm_kind,norm_position,positional_scheme,is_parallel,is_tied,\
-n_parameters,n_parameters_source
-a lab/small,,a lab,a suite,gpt2,,2024,2,64,4,4,16,,,,,,,,,1000,paper
-a lab/middle,,a lab,a suite,gpt2,,2024,4,64,4,4,16,,,,,,,,,2000,paper
-a lab/large,,a lab,a suite,gpt2,,2024,6,64,4,4,16,,,,,,,,,3000,paper
-a lab/huge,,a lab,a suite,gpt2,,2024,8,64,4,4,16,,,,,,,,,4000,paper
-""",
-    "metric.csv": """\
-metric,symbol,unit,definition
-held_out_loss,,nat,Mean negative log-likelihood of the next token on held-out text.
-""",
-    "caveat.csv": """\
-caveat_id,title,explanation
-one-seed,One seed,Each model was trained once.
+    "unit.csv": """\
+unit_id,group_id,hours,score
+s1,class a,2,56
+s2,class a,3,61
+s3,class a,5,66
+s4,class b,1,53
+s5,class b,4,62
+s6,class b,6,71
 """,
     "claims.py": '''\
 """The claims of the paper, each a function from the data to checks. Replace these two."""
@@ -51,54 +42,94 @@ from analysis.audit import Claim, evidence
 from analysis.inference import correlation
 
 
-def below_three(store):
-    losses = evidence.figures(store, "held_out_loss")
-    below = losses["mean"] < 3
+def above_fifty(store):
+    students = evidence.units(store)
+    above = students["score"] > 50
     return [
         evidence.share_check(
-            "every loss is below 3 nats",
+            "every student scores above 50",
             "table 1",
-            int(below.sum()),
-            losses,
-            holds=bool(below.all()),
-            method="share of models below 3 nats",
+            int(above.sum()),
+            students,
+            holds=bool(above.all()),
+            method="share of students above 50",
+            units="students",
         )
     ]
 
 
-def falls(store):
-    losses = evidence.figures(store, "held_out_loss")
-    found = correlation.correlate(losses, x="n_layers", y="mean").iloc[0]
+def rises(store):
+    students = evidence.units(store)
+    found = correlation.correlate(students, x="hours", y="score").iloc[0]
     return [
         evidence.check(
-            "loss falls with depth",
-            "table 1, all models",
-            evidence.below(found["conf_low"], found["conf_high"], 0),
-            losses,
+            "the score rises with hours",
+            "table 1, all students",
+            evidence.above(found["conf_low"], found["conf_high"], 0),
+            students,
             estimate=found["estimate"],
             conf_low=found["conf_low"],
             conf_high=found["conf_high"],
             p_value=found["p_value"],
             method=found["method"],
+            measure="r",
         )
     ]
 
 
 CLAIMS = (
-    Claim(
-        1,
-        "Share of models whose loss is below 3 nats",
-        "The share is 1.",
-        below_three,
-        "universal",
-    ),
-    Claim(2, "Correlation of depth with loss", "Its 95 % interval lies below 0.", falls),
+    Claim(1, "Share of students above 50", "The share is 1.", above_fifty, "universal"),
+    Claim(2, "Correlation of hours with score", "Its 95 % interval lies above 0.", rises),
 )
 ''',
 }
 
 
-def lay_out(folder: Path) -> list[Path]:
+def answers(options: argparse.Namespace) -> About:
+    """Return what the audit says of itself: what options say, else what is answered at a terminal.
+
+    Raises
+    ------
+    AnalysisError
+        If a name of units is not one word for one and one for several.
+    """
+    found = {}
+    for name, meaning in ABOUT.items():
+        given = getattr(options, f"about_{name}")
+        if given is None and sys.stdin.isatty():
+            print(f"{name}: {meaning}", file=sys.stderr)
+            given = input("> ").strip()
+        found[name] = given or ""
+    unit, units = _pair("units", found["units"] or "student,students")
+    group, groups = _pair("groups", found["groups"] or "class,classes")
+    return About(
+        title=found["title"],
+        author=found["author"],
+        licence=found["licence"],
+        paper=found["about"],
+        unit=unit,
+        units=units,
+        group=group,
+        groups=groups,
+    )
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    one, _, several = (part.strip() for part in text.partition(","))
+    if not one or not several:
+        raise AnalysisError(
+            f"--{option} must name one and several; found {text!r}.", "For example pupil,pupils."
+        )
+    return one, several
+
+
+def _toml(about: About) -> str:
+    """Return the settings as TOML, whose strings are written as those of JSON."""
+    lines = [f"{name} = {json.dumps(value)}" for name, value in asdict(about).items()]
+    return "# What the pages say; what is empty they leave out.\n" + "\n".join([*lines, ""])
+
+
+def lay_out(folder: Path, about: About) -> list[Path]:
     """Write the files of a new audit and return them.
 
     Raises
@@ -113,16 +144,17 @@ def lay_out(folder: Path) -> list[Path]:
             f"A new audit must have an empty folder of its own; {folder} is not empty.",
             "Name a folder that does not exist yet.",
         )
+    files = {FILE: _toml(about), **FILES}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in FILES.items():
+        for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         if folder.is_dir():
-            for name in FILES:
+            for name in files:
                 (folder / name).unlink(missing_ok=True)
         raise ReportError(
             f"The folder {folder} must be writable; {error.strerror}.",
             "Choose another place, or free the space.",
         ) from error
-    return [folder / name for name in FILES]
+    return [folder / name for name in files]

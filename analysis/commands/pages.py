@@ -8,12 +8,13 @@ from pathlib import Path
 
 from analysis.commands.sources import claims_of
 from analysis.tidy.errors import AnalysisError
+from collect.process import shipped
 from collect.process.parser import as_typed
 
 
 def report(options: argparse.Namespace) -> int:
     """Render the report, or look for faults in finished pages, and return the exit code."""
-    from analysis.commands.checkout import project_of_pages, project_root
+    from analysis.commands.checkout import project_of_pages
     from analysis.report.examination import refuse_faults
     from analysis.report.reading.places import pages
     from analysis.report.site import render_site, results_of_report
@@ -24,7 +25,7 @@ def report(options: argparse.Namespace) -> int:
         refuse_faults(options.examine, unmade=[f"{path.stem}.html" for path in beside])
         print(f"{prose.plural(len(options.examine), 'page')} examined, no fault found.")
         return 0
-    root = project_root()
+    root = shipped.project()
     if options.data and not options.paper:
         raise AnalysisError(
             "The report reads what its parameters name, not --data.",
@@ -36,7 +37,7 @@ def report(options: argparse.Namespace) -> int:
             f"The pages of an audit must be made from data on this machine; {addresses[0]} is not.",
             "Fetch the directory and name it.",
         )
-    project, place, parameters = project_of_pages(), root / "reports" / "paper", {}
+    project, place, parameters = project_of_pages(), shipped.workplace() / "reports" / "paper", {}
     if options.paper:
         claims_of(options)  # What is wrong with the folder is said before a page is begun.
         project, place = project / "audit", options.paper / "report"
@@ -69,9 +70,9 @@ def _parameter(text: str) -> tuple[str, str]:
 
 def init(options: argparse.Namespace) -> int:
     """Lay out a new audit, say what to do next, and return the exit code."""
-    from analysis.commands.new_audit import lay_out
+    from analysis.commands.new_audit import answers, lay_out
 
-    print(*lay_out(options.folder), sep="\n")
+    print(*lay_out(options.folder, answers(options)), sep="\n")
     told = (
         f"next: thermoscope --paper {options.folder} claims\n"
         f"then: thermoscope --paper {options.folder} report"

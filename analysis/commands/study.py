@@ -10,6 +10,7 @@ from analysis.commands.sources import opened
 from analysis.commands.tables import as_json, write_data
 from analysis.tidy.defaults import COMMITTED_STUDY
 from analysis.tidy.spreadsheet import to_csv
+from collect.process import shipped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ def study(options: argparse.Namespace) -> int:
     """Print, write or compare the registered statements, and return the exit code."""
     import numpy as np
 
-    from analysis.commands.checkout import project_root, writable_root
+    from analysis.commands.checkout import writable_root
     from analysis.heritage.study import status as standing
     from analysis.tidy.output import replace_text
 
@@ -33,7 +34,7 @@ def study(options: argparse.Namespace) -> int:
     elif options.write:
         print(replace_text(writable_root() / COMMITTED_STUDY, to_csv(found)))
     elif options.check:
-        return _compare(found, project_root() / COMMITTED_STUDY)
+        return _compare(found, shipped.project() / COMMITTED_STUDY)
     else:
         print(_overview(found))
     return 0

@@ -34,6 +34,10 @@ ESCAPED = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 #: Rows of an answer that are printed whole, and of a longer one at each end.
 MOST_SHOWN, AT_AN_END = 200, 5
 
+#: Characters of a text that are shown however narrow a terminal is, and of a line where the output
+#: goes to none whose width is known.
+LEAST_SHOWN, UNKNOWN_WIDTH = 20, 160
+
 
 def show(rows: pd.DataFrame, *, as_csv: bool) -> int:
     """Print rows as CSV or aligned, in which case they are counted on standard error; return 0."""
@@ -180,16 +184,50 @@ def _under_heads(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
     22 NULL
     """
     escaped = [[text.translate(ESCAPED) for text in column] for column in columns]
-    widths = [max(map(len, (head, *cells))) for head, cells in zip(heads, escaped, strict=True)]
-    room = _room()
-    if room is not None and sum(widths) + len(widths) - 1 > room:
-        import pandas as pd
-
-        return aligned(pd.DataFrame(dict(enumerate(columns))).set_axis([*heads], axis="columns"))
-    rows = [heads, *zip(*escaped, strict=True)]
+    room = shutil.get_terminal_size(fallback=(UNKNOWN_WIDTH, 24)).columns
+    found = _fitted([[head, *cells] for head, cells in zip(heads, escaped, strict=True)], room)
+    if len(found) < len(heads):
+        told = (
+            f"{len(heads) + 1 - len(found)} of {len(heads)} columns have no room; see --csv, --json"
+        )
+        print(f"note: {told}", file=sys.stderr)
+    widths = [max(map(len, column)) for column in found]
     return "\n".join(
-        " ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in rows
+        " ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
+        for row in zip(*found, strict=True)
     )
+
+
+def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[list[str]]:
+    """Return columns of text that fit into a width: long texts cut first, then columns left out.
+
+    The longest text is cut until its column is as wide as the next, down to `LEAST_SHOWN`; then the
+    columns in the middle give way to an ellipsis, as in DuckDB's shell.
+
+    >>> _fitted([["a"], ["b" * 30], ["c"]], 24)
+    [['a'], ['bbbbbbbbbbbbbbbbbbb…'], ['c']]
+    >>> _fitted([["a" * 9]] * 4, 30)
+    [['aaaaaaaaa'], ['…'], ['aaaaaaaaa']]
+    """
+    widths = [max(map(len, column)) for column in columns]
+    while sum(widths) + len(widths) - 1 > room and max(widths) > LEAST_SHOWN:
+        widest = widths.index(max(widths))
+        over = sum(widths) + len(widths) - 1 - room
+        widths[widest] = max(LEAST_SHOWN, widths[widest] - over)
+    cut = [
+        [text if len(text) <= width else f"{text[: width - 1]}…" for text in column]
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    shown = [*range(len(cut))]
+    while len(shown) > 1 and sum(widths[place] for place in shown) + len(shown) + 1 > room:
+        if len(shown) == len(cut) and sum(widths) + len(widths) - 1 <= room:
+            return cut
+        shown.pop(len(shown) // 2)
+    if len(shown) == len(cut):
+        return cut
+    first = next(place for place in range(len(cut)) if place not in shown)
+    picked = [cut[place] for place in shown]
+    return [*picked[:first], ["…"] * len(cut[0]), *picked[first:]]
 
 
 def as_lines(found: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]:

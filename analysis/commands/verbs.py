@@ -82,6 +82,11 @@ def _add_sql(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_columns(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("table", nargs="?", metavar="TABLE", help="a table or view")
+    _add_csv(verb)
+
+
 def _seconds(text: str) -> float:
     """Return a time limit [s]; the largest is that of the system's timers."""
     seconds = float(text)
@@ -162,8 +167,21 @@ def _add_report(verb: argparse.ArgumentParser) -> None:
     )
 
 
+#: What `init` writes into ``audit.toml``, and asks for at a terminal.
+ABOUT = {
+    "title": "title of the audit; default: none",
+    "author": "its author; default: none",
+    "licence": "its licence; default: none",
+    "about": "the paper that is judged, as you would cite it; default: none",
+    "units": "what the paper is about, one and several: student,students (the default)",
+    "groups": "what these belong to, one and several: class,classes (the default)",
+}
+
+
 def _add_init(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("folder", type=Path, metavar="FOLDER", help="a folder that is empty or new")
+    for name, meaning in ABOUT.items():
+        verb.add_argument(f"--{name}", dest=f"about_{name}", metavar="TEXT", help=meaning)
 
 
 def _add_csv(verb: argparse._ActionsContainer) -> None:
@@ -209,6 +227,18 @@ VERBS = {
         },
         _add_sql,
         "analysis.commands.query:sql",
+    ),
+    "columns": Verb(
+        "what the columns of a table or view mean, with their units",
+        "Print columns, types, units and meanings of one table or view; without one, the five to "
+        "start with and the names of the others.",
+        {
+            "columns": "where to start",
+            "columns published_gain": "",
+            "columns verdict --csv": "",
+        },
+        _add_columns,
+        "analysis.commands.columns:columns",
     ),
     "l-star": Verb(
         "the layer L* by every estimator",
@@ -260,8 +290,11 @@ VERBS = {
     ),
     "init": Verb(
         "lay out the audit of another paper in a new folder",
-        "Write an audit of one invented claim, which renders at once, to be replaced by yours.",
-        {"init FOLDER": "a new audit, which renders at once"},
+        "Write an audit of two invented claims, which renders at once, to be replaced by yours.",
+        {
+            "init FOLDER": "a new audit, which renders at once",
+            'init FOLDER --title "Homework, audited" --units pupil,pupils': "",
+        },
         _add_init,
         "analysis.commands.pages:init",
     ),

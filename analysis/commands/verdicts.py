@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.audit import about
 from analysis.commands.claim import models_behind, numbers
 from analysis.commands.colour import coloured
 from analysis.commands.sources import claims_of, opened
@@ -16,6 +17,7 @@ from analysis.commands.tables import as_json, show, write_data
 from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.spreadsheet import to_csv
+from collect.process import shipped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +30,7 @@ def verdicts(options: argparse.Namespace) -> int:
     """Print, write or compare the verdicts, and return the exit code."""
     from analysis import audit as claims
     from analysis.audit import claim_tables
-    from analysis.commands.checkout import home, project_root, writable_root
+    from analysis.commands.checkout import home, writable_root
     from analysis.tidy.output import replace_text
 
     if options.adjusted and (options.json or options.write or options.check):
@@ -39,7 +41,8 @@ def verdicts(options: argparse.Namespace) -> int:
     registry = claims_of(options)
     store = opened(options)
     _tell_unjudged(store, registry)
-    judged = claims.evaluate(store, registry, made=_examined(options, store, registry))
+    made = _examined(options, store, registry)
+    judged = claims.evaluate(store, registry, made=made)
     if options.adjusted:
         return show(claims.adjusted(judged), as_csv=options.csv)
     if options.csv:
@@ -47,17 +50,22 @@ def verdicts(options: argparse.Namespace) -> int:
     elif options.json:
         print(as_json(judged))
     elif options.write:
-        claim_tables.write(registry, Path(options.paper or home()))
+        folder = Path(options.paper or home())
+        claim_tables.write(registry, folder)
+        claim_tables.write_verdicts(claim_tables.verdicts(judged, made, registry), folder)
         print(replace_text(_committed_path(options, writable_root), to_csv(judged)))
     elif options.check:
-        stale = claim_tables.differing(registry, Path(options.paper or home()))
+        folder = Path(options.paper or home())
+        stale = claim_tables.differing(registry, folder) + claim_tables.differing_verdicts(
+            claim_tables.verdicts(judged, made, registry), folder
+        )
         for name in stale:
             print(
                 f"{name} is not the table of the claims; write it with: thermoscope claims --write"
             )
-        return max(_compare(judged, _committed_path(options, project_root)), int(bool(stale)))
+        return max(_compare(judged, _committed_path(options, shipped.project)), int(bool(stale)))
     else:
-        print(_overview(judged))
+        print(_overview(judged, about.read(options.paper)))
     return 0
 
 
@@ -79,10 +87,9 @@ def _examined(
     functions may read anything; an installed copy keeps nothing.
     """
     from analysis import audit as claims
-    from analysis.commands.checkout import is_clone
     from analysis.report.kept import results_of
 
-    if options.check or options.write or options.paper or not is_clone():
+    if options.check or options.write or options.paper or not shipped.is_clone():
         return claims.examine(store, registry)
     return results_of(store).keep("claims", lambda: claims.examine(store, registry), told=False)
 
@@ -109,14 +116,14 @@ def _compare(judged: pd.DataFrame, committed: Path) -> int:
     return 1 if len(found) else 0
 
 
-def _overview(judged: pd.DataFrame) -> str:
+def _overview(judged: pd.DataFrame, said: about.About) -> str:
     from analysis import audit as claims
     from analysis.tidy import prose
 
     lines = []
     for row in judged.to_dict("records"):
         lines.append(f"{row['claim_id']:>3}  {coloured(row['verdict'], 21)} {row['statement']}")
-        counts = models_behind(row)
+        counts = models_behind(row, said)
         lines.append(f"     {numbers(row)}; {counts}")
     counted = judged["verdict"].value_counts()
     total = ", ".join(f"{counted.get(name, 0)} {coloured(name)}" for name in claims.VERDICTS)

@@ -10,18 +10,28 @@ from analysis.tidy import prose
 
 
 def labs(models: pd.DataFrame) -> str:
-    """Return how many pre-norm models shrink the stream, and which labs have both kinds."""
+    """Return how many pre-norm models shorten the vector, and which labs have both kinds."""
     models = models[models["norm_position"] != "post"]
     below = models["gain_mean"] < 1
     shares = below.groupby(models["lab"]).mean()
     both = [str(lab) for lab in shares[shares.gt(0) & shares.lt(1)].index]
-    said = f"{prose.share_of(int(below.sum()), len(models))} models shrink the stream"
+    said = f"{prose.share_of(int(below.sum()), len(models))} models shorten the vector"
     having = prose.form(len(both) or 1, "has", "have")
     return f"{said}; {prose.listing(both) or 'no lab'} {having} both kinds."
 
 
+def heritage(models: pd.DataFrame, lab: str = "EleutherAI") -> str:
+    """Return how many pre-norm models of a lab shorten the vector, and how many of the others."""
+    models = models[models["norm_position"] != "post"]
+    below, named = models["gain_mean"] < 1, models["lab"] == lab
+    ours, others = (
+        prose.share_of(int(below[rows].sum()), int(rows.sum())) for rows in (named, ~named)
+    )
+    return f"{ours} models of {lab} shorten the vector, and {others} models of other labs do."
+
+
 def band(models: pd.DataFrame, band: tuple[float, float]) -> str:
-    """Return how many pre-norm models shrink the stream before, in and behind the claimed band."""
+    """Return how many pre-norm models shorten the vector before, in and behind the claimed band."""
     models = models[models["norm_position"] != "post"]
     below, rho = models["gain_mean"] < 1, models["rho"]
     parts = [rho < band[0], rho.between(*band), rho > band[1]]
@@ -30,18 +40,21 @@ def band(models: pd.DataFrame, band: tuple[float, float]) -> str:
     parted = "The band parts them" if {*shares} == {0.0, 1.0} else "The band does not part them"
     before, inside, behind = counts
     return (
-        f"{parted}: {before} models below the band shrink the stream, {inside} in it, {behind} "
+        f"{parted}: {before} models below the band shorten the vector, {inside} in it, {behind} "
         "above it."
     )
 
 
 def shares(shares: pd.DataFrame) -> str:
-    """Return the largest share with its interval, and what pure noise would have given."""
-    largest = shares.nlargest(1, "share").to_dict("records")[0]
+    """Return whether any two blocks can be ranked: whether their intervals lie apart."""
+    first, *others = shares.nlargest(len(shares), "share").to_dict("records")
+    overlap = [str(it["block"]) for it in others if it["conf_high"] >= first["conf_low"]]
+    if not overlap:
+        return f"{str(first['block']).capitalize()} explains more than any other block."
     return (
-        f"{str(largest['block']).capitalize()} explains {prose.percent(largest['share'])} "
-        f"{prose.percent_interval(largest['conf_low'], largest['conf_high'])} of the variance, "
-        f"where pure noise would explain {prose.percent(largest['chance_share'])}."
+        f"No ranking can be told: {first['block']} explains {prose.percent(first['share'])} "
+        f"{prose.percent_interval(first['conf_low'], first['conf_high'])} of the variance, and the "
+        f"intervals of {prose.listing(overlap)} reach into it."
     )
 
 
@@ -79,7 +92,7 @@ def ratio(models: pd.DataFrame) -> str:
         for it in (below, above)
     ]
     said = "The ratio parts the signs" if is_parted else "The ratio does not tell the sign"
-    return f"{said}: models that shrink the stream have ratios of {ends[0]}, others of {ends[1]}."
+    return f"{said}: models that shorten the vector have ratios of {ends[0]}, others of {ends[1]}."
 
 
 def tuning(pairs: pd.DataFrame) -> str:
@@ -94,10 +107,3 @@ def tuning(pairs: pd.DataFrame) -> str:
         f"{prose.number(float(moved.iloc[most]))}{others}; {prose.share_of(crossed, len(pairs))} "
         "cross one."
     )
-
-
-def verdicts(claims: pd.DataFrame, verdicts: Sequence[str]) -> str:
-    """Return how many claims have each verdict that some have."""
-    counts = claims["verdict"].value_counts()
-    said = [f"{name} {counts[name]}" for name in verdicts if name in counts]
-    return f"{prose.plural(len(claims), 'claim')}, by verdict: {prose.listing(said)}."

@@ -4,6 +4,9 @@ A model's mean over prompts is the cell; given the components of variance its di
 known, so it is drawn directly and nothing is simulated per prompt. With the deviations fixed,
 an effect only shifts the estimate, so one set of draws gives the whole power curve, and the
 same seed gives the same curve.
+
+>>> Components(between=0.1, within=0.05).between
+0.1
 """
 
 from __future__ import annotations

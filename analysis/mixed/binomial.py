@@ -72,6 +72,18 @@ class BinomialModel:
         The rows.
     contrasts
         Contrasts of factors, as stated.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> rows["hit"] = (rows["y"] > 1.5).astype(int)
+    >>> fitted = mixed.fit_binomial("hit ~ x + (1 | g)", rows)
+    >>> type(fitted).__name__, bool(fitted.tidy().query("term == 'x'")["estimate"].item() > 0)
+    ('BinomialModel', True)
     """
 
     formula: MixedFormula
@@ -263,6 +275,18 @@ def fit_binomial(
         If there are no rows or one outcome, the predictors or a group tell the outcomes apart
         without error, or a column is a linear combination of others and
         is not to be dropped.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> rows["hit"] = (rows["y"] > 1.5).astype(int)
+    >>> fitted = mixed.fit_binomial("hit ~ x + (1 | g)", rows)
+    >>> fitted.tidy()["term"].tolist()[:2]
+    ['Intercept', 'x']
     """
     require_option("missing", missing, ("refuse", "drop"))
     require_option("aliased", aliased, ("refuse", "drop"))

@@ -161,6 +161,6 @@ class Generics(Answers):
         DesignError
             If the model was fitted from statistics alone.
         """
-        from analysis.mixed.frames.diagnostics import simulated_rows
+        from analysis.mixed.frames.simulation import simulated_rows
 
         return simulated_rows(self, n_simulations, rng)

@@ -29,6 +29,19 @@ class MixedModel(Generics):
     """A fitted linear mixed model: `Generics` with the means to fit it anew.
 
     Attributes are those of `Fitted`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> fitted.tidy().dropna()["term"].tolist()
+    ['Intercept', 'x']
+    >>> fitted.predict(rows.head(2)).shape[0]
+    2
     """
 
     def update(
@@ -168,6 +181,18 @@ def fit(
         If there are no rows, a factor has one level, a column is a linear combination of
         others and may not be left out, the response is constant, or a group has as many effects
         as there are rows.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> fixed = fitted.tidy().dropna()
+    >>> fixed[["term", "estimate"]].round(2).values.tolist()
+    [['Intercept', 0.34], ['x', 0.85]]
     """
     require_option("engine", engine, ("sums", "statsmodels"))
     if engine == "statsmodels":
@@ -217,6 +242,17 @@ def fit_many(
     ------
     AnalysisError, ColumnError, DesignError
         As in `fit`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> rows["z"] = rows["y"] ** 2
+    >>> len(mixed.fit_many("y ~ x + (1 | g)", rows, responses=["z"]))
+    2
     """
     require_option("missing", missing, ("refuse", "drop"))
     require_option("aliased", aliased, ("refuse", "drop"))
@@ -260,6 +296,17 @@ def collect_statistics(
     Parameters are those of `fit`; `constant` names the predictors that are constant within
     every cell, which places that want to merge must agree on. So must they on the constants of
     ``scale``, ``poly``, ``bs`` and ``ns``: those of `bases_of` are used where it has them.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> sums = mixed.collect_statistics("y ~ x + (1 | g)", rows)
+    >>> mixed.fit_statistics("y ~ x + (1 | g)", sums).glance()["n_obs"].item()
+    24
     """
     require_flags(deterministic=deterministic)
     held, precision = with_weights(rows, weights)
@@ -308,6 +355,17 @@ def fit_statistics(
     ------
     DesignError
         As in `fit`, or if the statistics lack what the formula needs.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> sums = mixed.collect_statistics("y ~ x + (1 | g)", rows)
+    >>> mixed.fit_statistics("y ~ x + (1 | g)", sums).glance()["n_obs"].item()
+    24
     """
     require_flags(reml=reml)
     return _fit(

@@ -25,13 +25,13 @@ from analysis.report.kept import LOCKS
 from analysis.report.reading.inline import Inline
 from analysis.tidy.errors import ReportError
 from analysis.tidy.extra import extra
+from collect.process import shipped
 
 Made = TypeVar("Made")
 Outputs = list[dict[str, Any]]
 
 #: Workers at most: each holds the data and what it computed in memory.
 MOST_WORKERS = 4
-PROJECT_ROOT = Path(__file__).resolve().parents[2]
 #: For matrices as small as the report's a second thread of BLAS costs more than all computing.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -192,6 +192,6 @@ def environment() -> dict[str, str]:
     BLAS has one thread unless the caller's environment says otherwise.
     """
     inherited = os.environ.get("PYTHONPATH")
-    paths = [str(PROJECT_ROOT), *([inherited] if inherited else [])]
+    paths = [str(shipped.BESIDE), *([inherited] if inherited else [])]
     found = {"PYTHONPATH": os.pathsep.join(paths), "QUARTO_PYTHON": sys.executable}
     return {**ONE_THREAD, **os.environ, **found}

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from analysis.tidy.errors import ReportError
 from analysis.tidy.output import replace_bytes
+from collect.process import shipped
 
 if TYPE_CHECKING:
     from analysis.store import Store
 from analysis.store.remote import RemotePath
 
 Result = TypeVar("Result")
-ROOT = Path(__file__).resolve().parents[2]
-DIRECTORY = ROOT / ".cache" / "report"
+DIRECTORY = shipped.results()
 CODE = ("analysis", "collect/schema", "collect/schema.sql")
 SUFFIX = ".kept"
 DIGEST_BYTES = 32
@@ -118,7 +118,7 @@ def results_for(
     for source in sources:
         digest.update(_hash_of_files(source))
     for name in CODE:
-        digest.update(_hash_of_files(ROOT / name))
+        digest.update(_hash_of_files(shipped.BESIDE / name))
     machine = (sys.version, platform.machine(), platform.processor(), *_packages(), *told)
     digest.update(repr(machine).encode())
     return Results(digest.digest(), directory)

@@ -17,6 +17,7 @@ from analysis.report.render import Engine, To, made, quarto_command, quarto_outp
 from analysis.tidy.errors import ReportError
 from analysis.tidy.extra import extra
 from analysis.tidy.output import replace_bytes
+from collect.process import shipped
 
 #: The page that is printed unless others are named; a project without it prints every page.
 PAPER = "paper"
@@ -88,6 +89,8 @@ def render_site(
     """
     if to == "typst" and not only:
         only = [PAPER] if PAPER in [path.stem for path in pages(project)] else []
+    if not shipped.is_clone() and project.is_relative_to(shipped.root()):
+        engine = _embedded(engine)
     sources, command = chosen(project, only), quarto_command(engine)
     if to == "typst" and not command:
         extra("typst", of="pdf")  # before anything runs
@@ -115,6 +118,22 @@ def render_site(
         replace_bytes(destination / f"{stem}{SUFFIXES[to]}", content)
         for stem, content in contents.items()
     ]
+
+
+def _embedded(engine: Engine) -> Engine:
+    """Return the engine for sources among installed packages, beside which Quarto would write.
+
+    Raises
+    ------
+    ReportError
+        If Quarto is asked for.
+    """
+    if engine == "quarto":
+        raise ReportError(
+            "The engine 'quarto' must have the sources of pages in a clone; these are installed.",
+            "Run it in a clone, or leave the option out.",
+        )
+    return "embedded"
 
 
 def _contents(
@@ -166,6 +185,8 @@ def results_of_report(
     asked = (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
     commit, changes = (
         subprocess.run(["git", "-C", str(root), *words], capture_output=True, check=False).stdout
+        if (root / ".git").exists()
+        else b""
         for words in asked
     )
     told = (sorted(parameters.items()), commit, bool(changes), os.environ.get("PYPANDOC_PANDOC"))

@@ -27,6 +27,12 @@ def relations(store: Store) -> pd.DataFrame:
          ORDER BY view_name
         """
     )
+    if not store.facts("FROM duckdb_tables() WHERE table_name = 'unit'").empty:
+        n_units = int(store.facts("SELECT count(*) AS n FROM unit")["n"].item())
+        of_units = "One row per unit of the paper, with the columns of unit.csv."
+        tables.append(
+            {"relation": "unit", "kind": "table", "meaning": of_units, "n_rows": f"{n_units:,}"}
+        )
     derived = views[~views["relation"].isin(list(schema.tables()))]
     joined = pd.concat([pd.DataFrame(tables), derived], ignore_index=True)
     meaning = joined["meaning"].str.replace(r"^One row per ", "", regex=True)

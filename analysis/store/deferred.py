@@ -89,8 +89,7 @@ class Deferred:
         with self._lock:
             self.make()
             if not self._is_commented:
-                _, comments = schema.commented(schema.views_sql())
-                schema.comment(self.connection, comments)
+                schema.comment(self.connection)
                 self._is_commented = True
 
     def _names(self, sql: str) -> bool:

@@ -7,11 +7,23 @@ import re
 import duckdb
 
 from analysis.store.statement import plain, read_tables
+from collect import schema
+from collect.errors import nearest
+
+#: What DuckDB says of a table that there is not, and what it guesses of any database.
+_NO_TABLE = re.compile(r"(Table with name (\S+) does not exist!).*")
 
 #: What DuckDB says of a column that no table of the statement has.
 _NO_COLUMN = re.compile(
     r"\bcolumn .*not (found|exist)|not have a column|No matching columns", re.IGNORECASE
 )
+
+_VIEW = re.compile(r"^CREATE VIEW (\w+)", re.MULTILINE)
+
+
+def problem(error: duckdb.Error) -> str:
+    """Return what the engine said of a statement; of an unknown table without its guess."""
+    return _NO_TABLE.sub(r"\1", plain(error))
 
 
 def hint(error: duckdb.Error, sql: str, connection: duckdb.DuckDBPyConnection) -> str:
@@ -31,9 +43,22 @@ def hint(error: duckdb.Error, sql: str, connection: duckdb.DuckDBPyConnection) -
     if isinstance(error, duckdb.CatalogException):
         if "Function with name" in said:
             return "List functions with: SELECT DISTINCT function_name FROM duckdb_functions()"
-        return "List tables and views with: SHOW TABLES" if "Table with name" in said else ""
+        missing = _NO_TABLE.search(said)
+        return _of_table(missing[2]) if missing else ""
     if not (isinstance(error, duckdb.BinderException) and _NO_COLUMN.search(said)):
         return ""
     with connection.cursor() as cursor:
         asked = " or ".join(f"DESCRIBE {name}" for name in read_tables(sql, cursor))
     return f"List columns with: {asked}" if asked else ""
+
+
+def _of_table(name: str) -> str:
+    """Return the table or view whose name is most like one, and where all are listed."""
+    near = nearest(name, relations(), cutoff=0.4)
+    guess = f"The nearest is {near[0]}. " if near else ""
+    return f"{guess}List tables and views with: SHOW TABLES"
+
+
+def relations() -> list[str]:
+    """Return the names of the tables and views of a store, tables first."""
+    return [*schema.tables(), *_VIEW.findall(schema.views_sql())]

@@ -7,7 +7,7 @@ through a file system that cannot write, and its transactions are read-only.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -72,7 +72,7 @@ _HARMLESS = frozenset(
 _SCHEMAS = frozenset({"main", "memory", "system", "temp", "information_schema", "pg_catalog"})
 
 _PIVOT = "A PIVOT reads if its values are listed: PIVOT ... ON column IN (value, ...)."
-_HINT = "Start it with FROM, SELECT, WITH, DESCRIBE or SUMMARIZE."
+_HINT = "Start it with FROM, SELECT, WITH, SHOW, DESCRIBE, SUMMARIZE or EXPLAIN."
 
 
 def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
@@ -95,8 +95,8 @@ def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
     found = kinds(sql)
     if len(found) != 1 or found[0] not in READING:
         hint = _PIVOT if found == ["MULTI"] else _HINT
-        raise _refusal(", ".join(found) or "nothing", hint)
-    for node in _nodes(_tree(_read(sql), connection)):
+        raise _refusal(_listed(found), hint)
+    for node in _nodes(parsed(sql, connection)):
         _check_kind(node)
         _check_place(node)
         _check_function(node, connection)
@@ -115,7 +115,7 @@ def read_tables(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
         Connection to the database.
     """
     known = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
-    nodes = list(_nodes(_tree(_read(sql), connection)))
+    nodes = list(_nodes(parsed(sql, connection)))
     named = {node["table_name"].lower() for node in nodes if node.get("type") == "BASE_TABLE"}
     own = {
         str(entry["key"]).lower()
@@ -134,6 +134,16 @@ def plain(error: duckdb.Error) -> str:
     """Return what DuckDB complains about, in one line."""
     said = str(error).partition("\n\nLINE")[0].partition("Stack Trace:")[0]
     return " ".join(said.split())
+
+
+def _listed(found: Sequence[str]) -> str:
+    """Return kinds of statement in words, and how many there are of several.
+
+    >>> _listed(["SELECT", "SELECT", "DROP"]), _listed(["DROP"]), _listed([])
+    ('3 (DROP, SELECT)', 'DROP', 'nothing')
+    """
+    names = ", ".join(sorted({*found}))
+    return f"{len(found)} ({names})" if len(found) > 1 else names or "nothing"
 
 
 def _refusal(found: str, hint: str = _HINT) -> QueryError:
@@ -194,10 +204,17 @@ def explained(sql: str) -> str:
     return text
 
 
-def _tree(sql: str, connection: duckdb.DuckDBPyConnection) -> Any:
-    """Return the parsed statement as DuckDB serialises it."""
+def parsed(sql: str, connection: duckdb.DuckDBPyConnection) -> Any:
+    """Return the parsed statement, or what an EXPLAIN explains, as DuckDB serialises it.
+
+    Raises
+    ------
+    QueryError
+        If it cannot be serialised.
+    """
+    asked = [_read(sql)]
     try:
-        text = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchall()[0][0]
+        text = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", asked).fetchall()[0][0]
         found = json.loads(text)
     except (duckdb.Error, RecursionError, ValueError) as error:
         raise_interruption(error)

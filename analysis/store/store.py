@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import duckdb
 
-from analysis.store import exact
+from analysis.store import exact, units
 from analysis.store.deferred import Deferred
-from analysis.store.hint import hint
+from analysis.store.hint import hint, problem
 from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.statement import check_reads, plain
 from analysis.tidy.child import temporary_place
@@ -169,7 +169,7 @@ class Store:
             except duckdb.Error as error:
                 raise_interruption(error)
                 _raise_unreached(self.sources, error)
-                raise QueryError(plain(error), hint(error, sql, self._engine)) from error
+                raise QueryError(problem(error), hint(error, sql, self._engine)) from error
 
     def counts(self) -> pd.DataFrame:
         """Return one row per table: `table` and `n_rows`."""
@@ -233,10 +233,12 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
         RemotePath(Remote(s)) if isinstance(s, str) and is_address(s) else Path(s) for s in sources
     )
     missing = [_shortened(path) for path in paths if not _exists(path)]
-    if missing or not paths:
+    advice = "Name a directory that `thermoscope collect` wrote, such as data/sample."
+    if not paths:
+        raise StoreError("A store must be opened from at least one place; none was named.", advice)
+    if missing:
         raise StoreError(
-            f"A store must be opened from existing places; not found: {', '.join(missing) or '-'}.",
-            "Name a directory that `thermoscope collect` wrote, such as data/sample.",
+            f"A store must be opened from existing places; not found: {', '.join(missing)}.", advice
         )
     databases = [path for path in paths if isinstance(path, Path) and path.is_file()]
     if databases and len(paths) > 1:
@@ -285,6 +287,7 @@ def _opened(
                 deferred.make()
                 schema.check_keys(connection, table, files)
         n_rows = sum(sources.headers.of(f).n_rows for fs in deferred.files.values() for f in fs)
+    units.add(connection, paths)
     _lock(connection, is_small=n_rows < _MANY_ROWS)
     incomplete = tuple(
         f"{path}: {unit}"

@@ -69,6 +69,41 @@ def verify(options: argparse.Namespace) -> int:
     return 0
 
 
+def states(options: argparse.Namespace) -> int:
+    """Measure states that another engine wrote, or compare them with a model's."""
+    from collect.job.states.declared import declared
+    from collect.job.states.files import head
+
+    if options.out is None and options.against is None:
+        raise InputError(
+            "It must be said what becomes of the states; neither --out nor --against was given.",
+            "Give --out DIR to measure them, or --against MODEL to compare them.",
+        )
+    how = declared(
+        options.engine,
+        options.site,
+        tokens_first=options.tokens_first,
+        layers=options.layers,
+        array=options.array,
+    )
+    heads = [head(path, how) for path in options.files]
+    with libraries_imported():
+        from collect.job.states import comparison, importing
+
+    source = importing.opened(heads, how, options.model, prompts=options.prompts, name=options.set)
+    if options.against is not None:
+        found = comparison.compare(source, options.against)
+        show(comparison.as_text(found))
+        if not all(it.is_same for it in found):
+            return 1
+    if options.out is not None:
+        name, n_rows = importing.import_states(source, options.out, overwrite=options.overwrite)
+        if not options.quiet:
+            done = counted(n_rows, "row") if n_rows else "already complete, skipped"
+            print(f"{name}: {done}", file=sys.stderr)
+    return 0
+
+
 def _of_one(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in ("revision", "dtype", "device")}
 
@@ -92,6 +127,8 @@ def _how(options: argparse.Namespace) -> dict[str, Any]:
         "allow_nonconforming": options.allow_nonconforming,
         "fail_fast": options.fail_fast,
         "overwrite": options.overwrite,
+        "perturb": options.perturb,
+        "seeds": options.seeds,
     }
 
 

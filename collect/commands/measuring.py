@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from collect.commands.output import add_output, local
 
@@ -137,6 +138,16 @@ def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "which reads them whole where positions are computed (rotary, ALiBi)",
     )
     how.add_argument(
+        "--perturb",
+        metavar="HOW",
+        help="step: measure quantised weights of a GGUF file as they are, then again with one more "
+        "rounding error of the file's own size, uniform within half a step of each block; views "
+        "leave these rows out",
+    )
+    how.add_argument(
+        "--seeds", type=int, default=3, metavar="N", help="how often, with seeds 1 to N (3)"
+    )
+    how.add_argument(
         "--allow-nonconforming",
         nargs="+",
         default=[],
@@ -157,3 +168,59 @@ def _add_labels(parser: argparse.ArgumentParser) -> None:
     labels.add_argument("--lab", help="who trained the models")
     labels.add_argument("--suite", help="the suite they were trained in")
     labels.add_argument("--year", type=int, help="year of first public release")
+
+
+def states(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `states`."""
+    from collect.job.states.declared import ARRAY, KNOWN, SITES
+
+    parser.usage = "%(prog)s FILE [FILE ...] --model CONFIG --engine NAME [--out DIR] [options]"
+    what = parser.add_argument_group("what the files are")
+    what.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="safetensors, npz or Parquet, one prompt each: states (layers, tokens, d) with "
+        "token_ids beside them; Parquet with columns layer, position, the vector and token_id",
+    )
+    what.add_argument(
+        "--model",
+        required=True,
+        metavar="CONFIG",
+        help="the model that was run: config.json, a directory with it, a GGUF file or a hub id; "
+        "no weight is read",
+    )
+    what.add_argument(
+        "--engine",
+        required=True,
+        metavar="NAME",
+        help=f"what wrote them, recorded in the rows; {', '.join(KNOWN)}: order of axes and site "
+        "are known",
+    )
+    what.add_argument("--site", metavar="SITE", help=f"place in the stream: {', '.join(SITES)}")
+    what.add_argument(
+        "--tokens-first", action="store_true", help="the axes are (tokens, layers, d), as of vllm"
+    )
+    what.add_argument(
+        "--layers",
+        nargs="+",
+        type=int,
+        metavar="N",
+        help="number of each entry in the order of the file (default: all, from 0); at site "
+        "block_input the number of blocks is what leaves the last",
+    )
+    what.add_argument("--array", default=ARRAY, metavar="NAME", help=f"name of the array ({ARRAY})")
+    what.add_argument(
+        "--prompts", metavar="SET", help="the prompts, one for each file; default: their token ids"
+    )
+    what.add_argument(
+        "--set", default="states", metavar="NAME", help="name of a set of token ids (states)"
+    )
+    what.add_argument(
+        "--against",
+        metavar="MODEL",
+        help="run this model on the first prompt and compare layer by layer; exits with 1, and "
+        "writes nothing, where the states are not the model's",
+    )
+    add_output(parser, is_required=False)

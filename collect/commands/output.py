@@ -13,9 +13,11 @@ def local(typed: str) -> Path:
     return as_local(typed)
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_output(parser: argparse.ArgumentParser, *, is_required: bool = True) -> None:
     """Add where to write, and how much to print."""
     output = parser.add_argument_group("output")
-    output.add_argument("--out", type=local, required=True, metavar="DIR", help="where to write")
+    output.add_argument(
+        "--out", type=local, required=is_required, metavar="DIR", help="where to write"
+    )
     output.add_argument("--overwrite", action="store_true", help="do again what is there already")
     output.add_argument("--quiet", action="store_true", help="print nothing but errors")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from collect.commands import keeping, making, measuring
 from collect.process.verbs import Verb
 
@@ -48,6 +50,18 @@ VERBS = {
         },
         measuring.verify,
         "collect.commands.acts:verify",
+    ),
+    "collect states": Verb(
+        "measure states that another engine wrote, or compare them with a model's",
+        "Measure what files of states give by themselves: lengths of the stream, what whole "
+        "blocks add, how vectors lie to each other. The rest is recorded as not measured, and the "
+        "rows say which engine wrote the states and the hash of the files.",
+        {
+            "collect states r1.safetensors --model config.json --engine vllm --out out": "",
+            "collect states r1.npz --model DIR --engine jax --site block_output --against DIR": "",
+        },
+        measuring.states,
+        "collect.commands.acts:states",
     ),
     "collect prompts": Verb(
         "list the prompt sets that come with the project, or the prompts of some",
@@ -169,3 +183,12 @@ VERBS = {
         "collect.commands.acts:models",
     ),
 }
+
+#: Who asks in SQL types it without the word in front.
+VERBS["database"] = replace(
+    VERBS["collect database"],
+    examples={
+        "database": "all that is shipped, for any DuckDB program",
+        "database runs --out runs.duckdb": "",
+    },
+)

@@ -84,18 +84,10 @@ class Recorder(Hooked):
             observation["residual_update"] = accumulator.updates()
         n_tokens = [len(prompt) for prompt in self.batches[index]]
         sums, to_input = self._sums.pop(index, {}), self._to_input.pop(index, {})
-        correlated = _correlated(to_input, n_tokens)
-        observation, sums, correlated = transferred((observation, sums, correlated))
+        correlations_seen = correlated(to_input, n_tokens)
+        observation, sums, correlations_seen = transferred((observation, sums, correlations_seen))
         if sums:
-            observation["token_geometry"] = TokenGeometry(
-                {
-                    place: [
-                        geometry.of_sums(*of) for of in zip(n_tokens, each.tolist(), strict=True)
-                    ]
-                    for place, each in sums.items()
-                },
-                dict(zip(to_input, correlated.tolist(), strict=True)),
-            )
+            observation["token_geometry"] = token_geometry(sums, correlations_seen, n_tokens)
         return observation
 
     @property
@@ -305,7 +297,31 @@ class Recorder(Hooked):
         return states.flatten(0, 1).index_select(0, places)
 
 
-def _correlated(products: dict[tuple[int, str], Tensor], n_tokens: Sequence[int]) -> Tensor:
+def token_geometry(
+    sums: dict[tuple[int, str], Tensor], correlations_seen: Tensor, n_tokens: Sequence[int]
+) -> TokenGeometry:
+    """Return the geometry of the tokens of each prompt, by place.
+
+    Parameters
+    ----------
+    sums
+        By place: what `geometry.sums` returned.
+    correlations_seen
+        What `correlated` returned of the same places; without entries where nothing entered.
+    n_tokens
+        Length of each prompt.
+    """
+    of_places = correlations_seen.tolist() or [[float("nan")] * len(n_tokens)] * len(sums)
+    return TokenGeometry(
+        {
+            place: [geometry.of_sums(*of) for of in zip(n_tokens, each.tolist(), strict=True)]
+            for place, each in sums.items()
+        },
+        dict(zip(sums, of_places, strict=True)),
+    )
+
+
+def correlated(products: dict[tuple[int, str], Tensor], n_tokens: Sequence[int]) -> Tensor:
     """Return the mean correlation (n_places, n_prompts) of tokens with what entered block 0.
 
     Parameters

@@ -53,6 +53,11 @@ def register(quantity: OwnQuantity) -> OwnQuantity:
     ------
     InputError
         If files that are loaded together define two of one name.
+
+    Examples
+    --------
+    >>> from collect.instruments.own.examples import raw_vectors
+    >>> _ = register(raw_vectors(name="last_vectors", positions=(-1,)))
     """
     if _LOADING is not None:
         _LOADING.append(quantity)

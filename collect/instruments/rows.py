@@ -19,6 +19,7 @@ from collect.instruments.measures import stacked
 if TYPE_CHECKING:
     from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
     from collect.instruments.hooks import Recorder
+    from collect.instruments.imported import ImportedStates
     from collect.instruments.observation import Norms, Observation, TokenGeometry, Updates
     from collect.instruments.predictions import Predictions
     from collect.model.forward.passes import Batch
@@ -35,7 +36,7 @@ def frames(batch: Batch, observation: Observation) -> dict[str, pd.DataFrame]:
     return {table: _OF_BATCH[table](batch, seen) for table, seen in observation.items()}
 
 
-def across_prompts(recorder: Recorder, tokenizer: Any) -> dict[str, pd.DataFrame]:
+def across_prompts(recorder: Recorder | ImportedStates, tokenizer: Any) -> dict[str, pd.DataFrame]:
     """Return the rows of the tables that are known only when all prompts have been read.
 
     Parameters
@@ -145,7 +146,7 @@ def token_geometry(batch: Batch, measured: TokenGeometry) -> pd.DataFrame:
 _SHARED_GEOMETRY = ("uniformity", "effective_rank")
 
 
-def prompt_geometry(recorder: Recorder) -> pd.DataFrame:
+def prompt_geometry(recorder: Recorder | ImportedStates) -> pd.DataFrame:
     """Return table ``prompt_geometry``: one row per (layer, site)."""
     n_prompts = sum(len(batch) for batch in recorder.batches)
     return pd.DataFrame(

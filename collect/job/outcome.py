@@ -33,6 +33,11 @@ class Done:
         Rows written, that of ``run`` left out.
     duration_s
         How long it took [s].
+
+    Examples
+    --------
+    >>> Done("tiny@A", "06a14dc1d2eaa5ac", "measured", n_rows=3).state
+    'measured'
     """
 
     unit: str
@@ -75,6 +80,11 @@ class Outcome:
         Every unit that is there now, in the order of the job.
     refusals
         The models that were refused.
+
+    Examples
+    --------
+    >>> Outcome([Done("tiny@A", "06a14dc1d2eaa5ac", "complete")]).refusals
+    []
     """
 
     units: list[Done] = field(default_factory=list)
@@ -90,6 +100,12 @@ class RefusedError(CollectError):
         What became of the job.
     n_models
         How many models, and revisions of models, it had.
+
+    Examples
+    --------
+    >>> refusal = refusal_of("tiny", ValueError("no weights"))
+    >>> RefusedError(Outcome(refusals=[refusal]), n_models=1).exit_code == refusal.exit_code
+    True
     """
 
     def __init__(self, outcome: Outcome, n_models: int) -> None:

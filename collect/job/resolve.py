@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from collect.errors import InputError
+from collect.errors import InputError, UnsupportedModelError, unknown_name
 from collect.instruments import quantities
 from collect.job.model_list import expanded
 from collect.job.outcome import Outcome, Refusal, RefusedError, as_text, noted
@@ -17,6 +17,7 @@ from collect.job.task import Task, check_chosen, tasks
 from collect.model.checkpoint import blueprint, hub, leftovers, revisions
 from collect.model.checkpoint.checkpoint import Checkpoint, locate, with_listed_tensors
 from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.gguf import facts
 from collect.model.checkpoint.load import load_skeleton, tokenizer_for
 from collect.model.checkpoint.memory import as_text as as_size
 from collect.model.checkpoint.shards import Shards
@@ -25,10 +26,13 @@ from collect.prompts.sets import PromptSet, load_all
 from collect.record.commit import check_writable
 from collect.record.inventory import Inventory
 from collect.record.stem import file_stem
-from collect.schema.counting import repeated
+from collect.schema.counting import as_count, repeated
 
 #: What `resolve` and `collect.run` take besides the attributes of settings.
-_OF_MODELS = ("engine", "revision", "lab", "suite", "year", "register")
+_OF_MODELS = ("engine", "revision", "lab", "suite", "year", "register", "perturb", "seeds")
+
+#: Ways to perturb weights.
+PERTURBATIONS = ("step",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,11 @@ class Model:
     @property
     def title(self) -> str:
         """Its identifier, with its revision where it has one."""
-        revision = self.checkpoint.revision_name
-        return self.checkpoint.model_id + ("" if revision is None else f" at {revision}")
+        revision, gguf = self.checkpoint.revision_name, self.checkpoint.gguf
+        at = "" if revision is None else f" at {revision}"
+        is_plain = gguf is None or gguf.seed is None
+        how = "" if is_plain else f" perturbed by a step, seed {gguf.seed}"
+        return f"{self.checkpoint.model_id}{at}{how}"
 
     def with_weights(self) -> Model:
         """Return it with its weights, fetched at its very commit if need be."""
@@ -57,6 +64,8 @@ class Model:
             name: getattr(fetched, name)
             for name in ("directory", "weight_files", "dtype_weights", "gguf")
         }
+        if known.gguf is not None and known.gguf.seed is not None:
+            here["gguf"] = replace(here["gguf"], seed=known.gguf.seed)
         return replace(self, checkpoint=replace(known, **here))
 
 
@@ -104,6 +113,8 @@ def resolve(
     year: int | None = None,
     is_planned: bool = False,
     register: str | Path | Sequence[str | Path] = (),
+    perturb: str | None = None,
+    seeds: int = 3,
     **how: Any,
 ) -> Job:
     """Return what a command asks for, after checking all that can be checked without weights.
@@ -127,6 +138,9 @@ def resolve(
         listings.
     register
         Files or modules of Python that register quantities of one's own; see `quantities.load`.
+    perturb, seeds
+        ``step`` to measure quantised weights again with one more rounding error, and how often;
+        see `steps.error`. None to measure them as they are alone.
     **how
         Attributes of `Settings`; quantities named as `quantities.chosen` has it.
 
@@ -148,6 +162,7 @@ def resolve(
     named = [revision] if isinstance(revision, str) else list(revision or [])
     job = Job((), sets, settings, None if out is None else Inventory(out))
     job = _located(names, named, Labels(lab, suite, year), job)
+    job = job if perturb is None else _perturbed(job, perturb, seeds)
     if not is_planned:
         job = _judged(job)
     if job.refusals and not job.models:
@@ -168,6 +183,32 @@ def _located(names: Sequence[str], revision: Sequence[str], labels: Labels, job:
     _refuse_repeats([model.title for model in models])
     models = [_under_its_name(model, job) for model in models]
     return replace(job, models=tuple(models), refusals=tuple(refusals))
+
+
+def _perturbed(job: Job, perturb: str, seeds: int) -> Job:
+    """Return a job with every model as it is, then with one more rounding error by each seed."""
+    if perturb not in PERTURBATIONS:
+        raise unknown_name("A perturbation", perturb, PERTURBATIONS, "Use --perturb step.")
+    as_count("The number of seeds", seeds, least=1, hint="Use --seeds 3.")
+    models: list[Model] = []
+    refusals = [*job.refusals]
+    for model in job.models:
+        with noted(model.title, refusals, goes_on=job.goes_on):
+            models += [model, *(_with_error(model, seed) for seed in range(1, seeds + 1))]
+    return replace(job, models=tuple(models), refusals=tuple(refusals))
+
+
+def _with_error(model: Model, seed: int) -> Model:
+    checkpoint = model.checkpoint
+    if checkpoint.gguf is None:
+        raise UnsupportedModelError(
+            f"Weights must come from a quantised GGUF file to be perturbed by a step; {model.name} "
+            "is none.",
+            "Leave --perturb out.",
+        )
+    return replace(
+        model, checkpoint=replace(checkpoint, gguf=facts.perturbed(checkpoint.gguf, seed))
+    )
 
 
 def _revisions(name: str, revision: Sequence[str], labels: Labels, job: Job) -> list[Model]:

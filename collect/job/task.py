@@ -14,6 +14,7 @@ from collect.instruments import quantities
 from collect.job.settings import Settings
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.gguf import facts
 from collect.model.forward.positions import position_table
 from collect.prompts.fitting import Fitted, fitted
 from collect.prompts.rendering import check_template
@@ -200,6 +201,7 @@ def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
         "measurement_version": MEASUREMENT_VERSION,
         "torch_version": versions["torch_version"],
         "transformers_version": versions["transformers_version"],
+        **({} if checkpoint.gguf is None else facts.perturbation(checkpoint.gguf)),
     }
 
 

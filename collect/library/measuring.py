@@ -256,6 +256,14 @@ def run(
     CollectError
         As the command refuses; `RefusedError`, whose ``outcome`` says what was done all the
         same, if some of several models were refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> run("/no/such/model", "A_grand_unified", tempfile.mkdtemp())  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    collect.errors...
     """
     check_engine(engine)
     named = several(models, "Models", _OF_MODELS)

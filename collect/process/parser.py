@@ -67,11 +67,10 @@ def parsed(
     if name not in verbs:
         raise _unknown(name, verbs, program)
     given = [f"--{option}" for option in _OF_STORE if getattr(options, option)]
-    if given and name.startswith(COLLECTION):
+    if given and verbs[name].run.startswith(COLLECTION):
         raise InputError(
             f"{given[0]} is no option of {name}.",
-            f"The verbs of {COLLECTION} take what they read and write themselves: "
-            f"{PROGRAM} {name} --help",
+            f"It takes what it reads and writes itself: {PROGRAM} {name} --help",
         )
     verb_parser(name, verbs[name], program).parse_args(rest, options)
     return verbs[name]

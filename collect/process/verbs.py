@@ -19,7 +19,8 @@ _DECLARED = ("analysis.commands.verbs", "collect.commands.verbs")
 EXIT_CODES = """\
 exit codes:
   0  success
-  1  a check found a difference: claims, study, collect codebook with --check, or collect check;
+  1  a check found a difference: claims, study, collect codebook with --check, collect check, or
+     collect states with --against;
      forensics: a reported test contradicts itself; collect models: a type is unknown
   2  wrong input: unknown name, bad query, damaged or missing data
   3  a package of an extra is not installed

@@ -18,14 +18,15 @@ from typing import Any
 import pandas as pd
 
 from collect.errors import InputError, nearest
+from collect.process import shipped
 from collect.prompts.entry import Entry, entry
 from collect.prompts.records import is_dataset, readable, records, set_name, text_of
 from collect.schema.counting import repeated
 from collect.schema.marks import prompts_sha256
 from collect.schema.paths import as_path
 
-#: Where the shipped sets live in a clone of the repository.
-DIRECTORY = Path(__file__).resolve().parents[2] / "data" / "prompts"
+#: Where the shipped sets lie.
+DIRECTORY = shipped.root() / "data" / "prompts"
 
 #: Code the authors gave each category; a label, not a scale.
 COMPLEXITY = {"Factual": 1, "Cliche": 2, "Nonsense": 3, "Novel": 4, "Syntactic": 5}
@@ -57,7 +58,7 @@ class PromptSet:
 
 
 def names() -> list[str]:
-    """Return the names of the sets that come with the repository, sorted."""
+    """Return the names of the sets that are shipped, sorted."""
     return sorted(path.stem for path in DIRECTORY.glob("*.txt"))
 
 
@@ -196,7 +197,7 @@ def _find(name_or_path: str) -> Path:
 
 def _unknown(name_or_path: str) -> InputError:
     near = nearest(name_or_path, names())
-    there_are = f"The sets are: {', '.join(names()) or 'none, outside a clone of the repository'}."
+    there_are = f"The sets are: {', '.join(names()) or 'none'}."
     return InputError(
         "A prompt set must be a known name, or the path of a file or data set that is there; "
         f"{name_or_path!r} is neither.",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 from functools import cache
-from pathlib import Path
 
 from collect.errors import InputError
+from collect.process import shipped
 
-#: Where the facts lie in a clone of the repository.
-DIRECTORY = Path(__file__).resolve().parents[2] / "data" / "published"
+#: Where the facts lie.
+DIRECTORY = shipped.root() / "data" / "published"
 
 
 @cache
@@ -35,7 +35,7 @@ def _rows(table: str) -> list[dict[str, str]]:
     if not path.is_file():
         raise InputError(
             f"The published files are described in {path}, which is not there.",
-            "Run from a clone of the repository; the installed package holds no data.",
+            "Install the package again, or run from a whole clone.",
         )
     with path.open(encoding="utf-8", newline="") as handle:
         return list(csv.DictReader(handle))

@@ -6,15 +6,12 @@ import platform
 import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import torch
 import transformers
 
 from collect.errors import ScarcityError, scarcity
-
-_ROOT = Path(__file__).resolve().parents[2]
-
+from collect.process import shipped
 
 #: Longest time that git may take [s]; a status reads every file, on a busy machine for long.
 _GIT_S = 120
@@ -53,7 +50,7 @@ def _installed_version() -> str:
         release = version("thermoscope")
     except PackageNotFoundError:
         release = "0.unreleased"
-    commit = _git("rev-parse", "--short=12", "HEAD") if (_ROOT / ".git").exists() else ""
+    commit = _git("rev-parse", "--short=12", "HEAD") if (shipped.BESIDE / ".git").exists() else ""
     if not commit:
         return release
     dirty = ".dirty" if _git("status", "--porcelain", "--untracked-files=no") else ""
@@ -63,7 +60,7 @@ def _installed_version() -> str:
 def _git(*arguments: str) -> str:
     try:
         answer = subprocess.run(  # noqa: S603
-            ["git", "-C", str(_ROOT), *arguments],  # noqa: S607
+            ["git", "-C", str(shipped.BESIDE), *arguments],  # noqa: S607
             capture_output=True,
             text=True,
             check=True,

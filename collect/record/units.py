@@ -96,7 +96,10 @@ class Unit:
             "chat": known.get("rendering") == "chat",
             f"special-{tokens}": tokens != "default",
             dtype: dtype != "float32",
-            re.sub(r"[^A-Za-z0-9]+", "-", device)[:_DEVICE_SIGNS].strip("-"): device != "cpu",
+            f"{known.get('perturbation')}-{known.get('perturbation_seed')}": "perturbation"
+            in known,
+            re.sub(r"[^A-Za-z0-9]+", "-", device)[:_DEVICE_SIGNS].strip("-"): device
+            not in ("cpu", "unseen"),
         }
         return [name for name, is_other in named.items() if is_other]
 

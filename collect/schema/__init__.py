@@ -37,6 +37,7 @@ from collect.schema.contract import (
     schema_sql,
     table_sql,
     tables,
+    unit_apart,
 )
 from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
@@ -84,5 +85,6 @@ __all__ = [
     "table_sql",
     "tables",
     "transaction",
+    "unit_apart",
     "views_sql",
 ]

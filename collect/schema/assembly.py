@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -25,6 +25,7 @@ from collect.schema.contract import (
 from collect.schema.files import read_rows
 from collect.schema.headers import Headers
 from collect.schema.sources import Sources
+from collect.schema.views import inherited_comments, views_sql
 
 #: Column that numbers incoming rows; no table has one of this name.
 _ORDER = "order_of_incoming"
@@ -203,20 +204,18 @@ def replace_by_view(connection: duckdb.DuckDBPyConnection, table: Table, source:
     )
 
 
-def comment(connection: duckdb.DuckDBPyConnection, further: Mapping[str, str]) -> None:
-    """Put the contract's comments on the tables of a connection, and others on its views.
+def comment(connection: duckdb.DuckDBPyConnection) -> None:
+    """Put comments on the tables of a connection, its views, and every column of both.
 
     Parameters
     ----------
     connection
-        Database with every table of the contract, some as views.
-    further
-        Comments on views and their columns, by what they are on.
+        Database with every table of the contract, some as views, and every view.
     """
     views = {name for (name,) in connection.sql("SELECT view_name FROM duckdb_views()").fetchall()}
-    _, own = commented(schema_sql())
+    stated = {**commented(schema_sql())[1], **commented(views_sql())[1]}
     statements = []
-    for place, text in {**own, **further}.items():
+    for place, text in {**stated, **inherited_comments(connection, stated)}.items():
         kind = "COLUMN" if "." in place else "VIEW" if place in views else "TABLE"
         statements.append(f"COMMENT ON {kind} {place} IS {quoted(text)}")
     connection.execute(";\n".join(statements))

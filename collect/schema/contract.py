@@ -25,7 +25,15 @@ READABLE_VERSIONS = (2, SCHEMA_VERSION)
 #: Columns that the files of an earlier readable version lack, by table.
 ADDED = {
     "model": ("training_step", "training_tokens", "title", "licence", "quantisation"),
-    "run": ("revision_name", "quantisation", "bits_per_weight"),
+    "run": (
+        "revision_name",
+        "quantisation",
+        "bits_per_weight",
+        "perturbation",
+        "perturbation_seed",
+        "states_engine",
+        "states_sha256",
+    ),
     "prompt": ("format", "metadata"),
 }
 
@@ -233,8 +241,17 @@ def _table(
 
 
 def _column(name: str, sql_type: str, nullable: bool, comment: str) -> Column:
+    return Column(name, sql_type, nullable, *unit_apart(comment))
+
+
+def unit_apart(comment: str) -> tuple[str, str]:
+    """Return what a comment on a column says, and the unit in brackets at its end.
+
+    >>> unit_apart("Width of one head [1]")
+    ('Width of one head', '1')
+    """
     meaning, _, unit = comment.rpartition(" [")
-    return Column(name, sql_type, nullable, meaning, unit.removesuffix("]"))
+    return meaning, unit.removesuffix("]")
 
 
 def _arrow_schema(table: Table, arrow_types: pa.Schema) -> pa.Schema:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import duckdb
 
 #: Subjects in the order in which their files are executed: each uses only views before it.
 SUBJECTS = (
@@ -35,3 +42,51 @@ def views_sql() -> str:
     return "\n".join(
         folder.joinpath(f"{subject}.sql").read_text(encoding="utf-8") for subject in SUBJECTS
     )
+
+
+def inherited_comments(
+    connection: duckdb.DuckDBPyConnection, stated: Mapping[str, str]
+) -> dict[str, str]:
+    """Return comments of the columns that views take as they are from what they read.
+
+    A column of a view without a comment of its own means what the column of its name means in the
+    first table or view after FROM or JOIN that has one of that name.
+
+    Parameters
+    ----------
+    connection
+        Database with the tables and the views.
+    stated
+        Comments of tables, views and ``table.column``, by what they are on.
+    """
+    found: dict[str, str] = {}
+    for view, sql, columns in _views(connection):
+        sources = _SOURCE.findall(sql)
+        for column in columns:
+            said = [
+                text
+                for source in sources
+                if (text := stated.get(at := f"{source}.{column}", found.get(at))) is not None
+            ]
+            if f"{view}.{column}" not in stated and said:
+                found[f"{view}.{column}"] = said[0]
+    return found
+
+
+#: What stands after FROM or JOIN, by its last name.
+_SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+\(*(?:\w+\.)*(\w+)")
+
+
+def _views(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, list[str]]]:
+    """Return each view with its SQL and its columns, after those that it reads."""
+    return connection.execute(
+        """
+        SELECT view_name, sql, list(column_name ORDER BY column_index)
+          FROM duckdb_views() AS v
+          JOIN duckdb_columns() AS c
+            ON c.database_oid = v.database_oid AND c.table_oid = v.view_oid
+         WHERE NOT v.internal AND v.database_name = current_database()
+         GROUP BY view_oid, view_name, sql
+         ORDER BY view_oid
+        """
+    ).fetchall()

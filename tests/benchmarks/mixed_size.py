@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from cells import draw_statistics
 from mixed_rows import rows
 
 from analysis import mixed
-from analysis.mixed.algebra.simulate import draw_statistics
 from analysis.mixed.model import MixedModel
 from analysis.mixed.reading.statistics import Statistics
 from analysis.mixed.refitting.permutation import permutation_test

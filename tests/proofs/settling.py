@@ -1,29 +1,34 @@
-"""What a list of public models could tell of the ranking, and what it takes.
+"""What lists of public models could tell of the ranking, and what they take.
 
-``python -m tests.proofs.settling [FILE ...]`` plants papers on the labs, suites and shapes of such
-lists (by default ``data/study/settling.txt``) and prints the power of the chosen rules at shares of
-.3, .5 and .8, and the cost by the model of ``collect plan``: weights to fetch at two bytes a
-parameter, memory and time in float32.
+``python -m tests.proofs.settling`` plants the worlds of the criterion on the labs, suites and
+shapes of lists in ``data/study``, lets the rules that cost seconds judge them, puts the rates into
+``data/published/rule_rate.csv``, and prints the rule that each list admits, its power, and the cost
+by the model of ``collect plan``: weights at two bytes a parameter, memory and time in float32.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.tournament import tables
-from analysis.store import open_store
+from analysis.heritage.tournament import criterion, designs
+from analysis.tidy.spreadsheet import to_csv
 from collect.job.planning import estimate
 from tests.proofs.competing import results
 from tests.proofs.competing.layouts import Layout
-from tests.proofs.competing.worlds import World
+from tests.proofs.competing.worlds import World, worlds
 
 ROOT = Path(__file__).parents[2]
-LIST = ROOT / "data/study/settling.txt"
+TABLE = ROOT / "data/published/rule_rate.csv"
+#: The lists of public models that are about this claim; the last is the answer.
+LISTS = [ROOT / f"data/study/{name}.txt" for name in ("public_models", "settling", "settling_30")]
+#: The rules that cost seconds on a hundred models, the simplest first.
+RULES = ("prediction", "profile likelihood", "parametric bootstrap")
 SEED, PAPERS = 20261125, 300
 SHARES = (0.3, 0.5, 0.8)
 LINE = re.compile(r"(\S+)  # (.+?), (.+?): (\d+), (\d+), (\d+), (\d+)")
@@ -46,23 +51,19 @@ def listed(path: Path) -> pd.DataFrame:
     )
 
 
-def power(layout: Layout) -> pd.DataFrame:
-    """Return how often the chosen rules say yes where one component alone rules."""
-    by_rule = tables.winners(tables.rates(open_store(ROOT / "data/published")))
-    worlds = [
-        World(world, {world: share})
-        for world in dict.fromkeys(tables.RULING.values())
-        for share in SHARES
-    ]
-    found = results.rates(layout, worlds, PAPERS, SEED, names=set(by_rule.values()))
-    return pd.concat(
-        found[
-            (found["statement"] == statement)
-            & (found["rule"] == rule)
-            & (found["world"] == tables.RULING[statement])
-        ]
-        for statement, rule in by_rule.items()
-    )
+def layout(path: Path) -> Layout:
+    """Return the models of a list as a layout named like its file."""
+    return Layout(path.stem, listed(path), 0)
+
+
+def planted() -> list[World]:
+    """Return the worlds of the criterion, what rules alone at the shares that are asked for."""
+    return [world for form in criterion.FORMS for world in worlds(form, shares=SHARES)]
+
+
+def rates(path: Path) -> pd.DataFrame:
+    """Return how often each rule says yes and no of papers on a list."""
+    return results.rates(layout(path), planted(), PAPERS, SEED, names=RULES)
 
 
 def cost(models: pd.DataFrame) -> tuple[float, float, float]:
@@ -97,25 +98,24 @@ def cost(models: pd.DataFrame) -> tuple[float, float, float]:
     return float(models["millions"].sum() * 2e6 / 1e9), memory, minutes
 
 
-def main(paths: list[Path]) -> None:
-    """Print power and cost of each list."""
-    for path in paths:
+def main(n_processes: int) -> int:
+    """Write the rates of all lists, and print what each would tell and take."""
+    with ProcessPoolExecutor(n_processes) as pool:
+        found = pd.concat(pool.map(rates, LISTS), ignore_index=True)
+    shipped = pd.read_csv(TABLE)
+    others = shipped[~shipped["layout"].isin(found["layout"])]
+    TABLE.write_text(to_csv(pd.concat([others, found], ignore_index=True)), encoding="utf-8")
+    for path in LISTS:
         models = listed(path)
         gigabytes, memory, minutes = cost(models)
         print(
-            f"{path.name}: {models['lab'].nunique()} labs; {gigabytes:.0f} GB of weights, ", end=""
+            f"{path.name}: {len(models)} models, {models['suite'].nunique()} suites, "
+            f"{models['lab'].nunique()} labs; {gigabytes:.0f} GB of weights, "
+            f"{memory:.0f} GB of memory at most, {minutes:.0f} minutes"
         )
-        print(f"{memory:.0f} GB of memory at most, {minutes:.0f} minutes", flush=True)
-        print_power(Layout(path.stem, models, 0))
-
-
-def print_power(layout: Layout) -> None:
-    """Print the power at one layout."""
-    found = power(layout)
-    print(f"{layout.name}: {len(layout)} models of {layout.suites.max() + 1} suites")
-    shown = found.pivot_table(index=["statement", "rule"], columns="share", values="share_yes")
-    print(shown.round(3).to_string(), flush=True)
+    print(designs.rates(found).to_string())
+    return 0
 
 
 if __name__ == "__main__":
-    main([Path(one) for one in sys.argv[1:]] or [LIST])
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2))

@@ -1,8 +1,9 @@
 """The tournament of rules for the hierarchy; writes the shipped table.
 
 ``python -m tests.proofs.tournament [PROCESSES]`` plants the worlds of
-`analysis.heritage.tournament.criterion` on the models of the paper and on larger layouts and writes
-``data/published/rule_rate.csv``. Every cell comes again alone, from its own seed.
+`analysis.heritage.tournament.criterion` on the models of the paper, on larger layouts and on the
+lists of `tests.proofs.settling`, and writes ``data/published/rule_rate.csv``.
+Every cell comes again alone, from its own seed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pandas as pd
 from analysis.heritage.tournament import choice, criterion
 from analysis.store import open_store
 from analysis.tidy.spreadsheet import to_csv
+from tests.proofs import settling
 from tests.proofs.competing import layouts, results
 from tests.proofs.competing.layouts import Layout
 from tests.proofs.competing.worlds import World, worlds
@@ -73,7 +75,8 @@ def rates(job: Job) -> pd.DataFrame:
 def main(n_processes: int) -> int:
     """Write the table and print who wins."""
     with ProcessPoolExecutor(n_processes) as pool:
-        found = pd.concat(pool.map(rates, jobs()), ignore_index=True)
+        parts = [*pool.map(rates, jobs()), *pool.map(settling.rates, settling.LISTS)]
+    found = pd.concat(parts, ignore_index=True)
     TABLE.write_text(to_csv(found), encoding="utf-8")
     print(choice.choice(found).to_string())
     return 0

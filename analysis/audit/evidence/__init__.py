@@ -56,6 +56,7 @@ from analysis.audit.evidence.published import (
     penultimate_or_last,
     published_gains,
     raw_values,
+    units,
     with_interval,
     without_post_norm,
 )
@@ -105,6 +106,7 @@ __all__ = [
     "raw_values",
     "share_check",
     "share_prints_as",
+    "units",
     "with_interval",
     "within",
     "without_post_norm",

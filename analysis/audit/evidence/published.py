@@ -146,6 +146,16 @@ def figures(store: Store, metric: str, files: Sequence[str] | None = None) -> pd
     )
 
 
+def units(store: Store) -> pd.DataFrame:
+    """Return one row per unit of ``unit.csv``: its columns, and those that a check reads.
+
+    A check counts `model_id`, which is `unit_id` here, and `suite`, which is `group_id`.
+    """
+    rows = store.facts("FROM unit ORDER BY unit_id")
+    groups = rows["group_id"] if "group_id" in rows else pd.Series(None, rows.index, dtype="str")
+    return rows.assign(model_id=rows["unit_id"], suite=groups, file="unit.csv", caveats="")
+
+
 def only(rows: pd.DataFrame, model_id: str) -> pd.Series[Any]:
     """Return the single row of one model.
 

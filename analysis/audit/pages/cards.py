@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from analysis import audit as claims
+from analysis.audit.about import About
 from analysis.audit.pages import grounds, readings, strips
 from analysis.store import Store
 from analysis.tidy import notation, prose
@@ -26,6 +27,7 @@ def cards(
     used_in: Mapping[int, str],
     *,
     caveats_at: str = "",
+    about: About | None = None,
 ) -> str:
     """Return the cards of all claims, in the order of their numbers.
 
@@ -40,6 +42,8 @@ def cards(
         Markdown that links to the sections that use a claim, by its number.
     caveats_at
         Address to which the name of a known defect is added; without it they are no links.
+    about
+        What units are called. An audit that names no values has its readings drawn without.
     """
     meanings = store.query("FROM claim_meaning").set_index("claim_id")["meaning"].to_dict()
     properties = claims.properties(store).set_index("claim_id").to_dict("index")
@@ -60,6 +64,8 @@ def cards(
                 planted=planted.get(number, ""),
                 lines=named.get(number, ()),
                 caveats=caveats,
+                about=about or About(),
+                is_drawn=about is not None and not named,
             ),
         )
         for row in judged.to_dict("records")
@@ -68,7 +74,12 @@ def cards(
 
 
 #: Of claims that were neither simulated nor are printed values.
-NOT_GIVEN = "is not given: neither simulated nor a printed value."
+NOT_GIVEN = {
+    claims.testable.NO_DATA: "is not given: no published data decide it.",
+    claims.testable.NOT_PLANTED: (
+        "is not given: no simulated paper has it true at a stated size, and it is no printed value."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,10 @@ class Facts:
         The values it names.
     caveats
         What each known defect of the evidence is called, as Markdown, by its name.
+    about
+        What units are called.
+    is_drawn
+        Whether readings are drawn that no line is named for.
     """
 
     meaning: str = ""
@@ -97,6 +112,8 @@ class Facts:
     planted: str = ""
     lines: Sequence[strips.Line] = ()
     caveats: Mapping[str, str] = field(default_factory=dict)
+    about: About = field(default_factory=About)
+    is_drawn: bool = False
 
 
 def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> str:
@@ -123,7 +140,7 @@ def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> 
             _heading(number, row),
             f"[{prose.literal(facts.meaning)}]{{.claim-meaning}}" if facts.meaning else "",
             _joined(readings.mark(str(row["verdict"])), how, _untestable(row), place),
-            *found(checks, facts.lines),
+            *found(checks, strips.unnamed(checks) if facts.is_drawn else facts.lines),
             _small(_joined(grounds.line(facts.rests), used)),
             _folded(row, checks, facts),
             ":::",
@@ -213,8 +230,10 @@ def could_have_been(row: Mapping[Any, Any]) -> str:
 
     ``row`` is one of `analysis.audit.evaluate`; without what it says of power, empty.
     """
-    if not row.get("power_basis"):
-        return "" if "power_basis" not in row else f"*What it could have been* {NOT_GIVEN}"
+    if "power_basis" not in row:
+        return ""
+    if row["power_basis"] in NOT_GIVEN:
+        return f"*What it could have been* {NOT_GIVEN[row['power_basis']]}"
     items = [
         f"if the claim is {truth}, "
         + ", ".join(
@@ -235,7 +254,8 @@ def controls(judged: pd.DataFrame) -> str:
     """Return the bar that filters and sorts the cards, as Markdown; its script shows it."""
     counted = judged["verdict"].value_counts()
     buttons = "".join(
-        f'<button type="button" aria-pressed="false" data-verdict="{verdict}">'
+        f'<button type="button" id="verdict-{verdict.replace(" ", "-")}" aria-pressed="false" '
+        f'data-verdict="{verdict}">'
         f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
         f" {counted.get(verdict, 0)}</button>"
         for verdict in claims.VERDICTS
@@ -284,8 +304,12 @@ def _folded(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: 
         f"{notation.typeset(str(row['estimand']))}."
     )
     could = _small(could_have_been(row))
-    inside = [_small(rule), could, _small(facts.planted), *readings.tables(checks, facts.caveats)]
+    inside = [_small(rule), could, _small(facts.planted), *_tables(checks, facts)]
     return "\n\n".join([_html(opening), *(it for it in inside if it), _html("</details>")])
+
+
+def _tables(checks: Sequence[Mapping[Any, Any]], facts: Facts) -> list[str]:
+    return readings.tables(checks, facts.caveats, heading=facts.about.heading())
 
 
 def _html(markup: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from analysis import audit as claims
+from analysis.audit.about import About
 from analysis.audit.pages import tables
 from analysis.tidy import prose
 
@@ -15,9 +16,9 @@ from analysis.tidy import prose
 NAMED = 2
 #: Heads of the columns of the front, and the verdicts that go under each.
 HEADS = {
-    "Stands": claims.VERDICTS[:1],
+    "Reproduced": claims.VERDICTS[:1],
     "Depends on the reading": claims.VERDICTS[1:2],
-    "Falls": claims.VERDICTS[2:3],
+    "Contradicted": claims.VERDICTS[2:3],
     "Undecided or no data": claims.VERDICTS[3:],
 }
 
@@ -27,6 +28,30 @@ def counted(judged: pd.DataFrame) -> str:
     result = judged["verdict"].value_counts()
     items = [tables.counted(int(result[name]), name) for name in claims.VERDICTS if name in result]
     return f"{prose.plural(len(judged), 'claim')}, of which {prose.listing(items)}"
+
+
+def opening(about: About, judged: pd.DataFrame) -> str:
+    """Return Markdown with what was audited and, in whole sentences, what came out."""
+    title = f"**{prose.literal(about.title)}.** " if about.title else ""
+    of = f"of {prose.literal(about.paper)}" if about.paper else "of a paper"
+    return (
+        f"{title}This audit judges the claims {of}. Each claim is judged under every reading that "
+        f"was written down, by one rule: there are {counted(judged)}."
+    )
+
+
+def linked_counts(judged: pd.DataFrame) -> str:
+    """Return the clauses of `counted` as Markdown, each a link to the claims with that verdict.
+
+    The page of claims shows only those; see ``quarto/sections/_claims_script.qmd``.
+    """
+    result = judged["verdict"].value_counts()
+    items = [
+        f"[{tables.counted(int(result[name]), name)}](claims.html#verdict-{name.replace(' ', '-')})"
+        for name in claims.VERDICTS
+        if name in result
+    ]
+    return prose.listing(items)
 
 
 def statements(judged: pd.DataFrame) -> dict[int, str]:
@@ -57,9 +82,9 @@ def _column(
     having = judged.loc[judged["verdict"].isin(list(verdicts)), "claim_id"].tolist()
     named = [number for number in names if number in having][:NAMED]
     lines = [f"- [{prose.literal(names[number])}](claims.html#claim-{number})" for number in named]
-    more = len(having) - len(named)
-    lines += [f"- [{more} more](claims.html)"] if more else []
-    mark = f"[{head}]{{.verdict .verdict-{verdicts[0].replace(' ', '-')}}}"
+    more, slug = len(having) - len(named), verdicts[0].replace(" ", "-")
+    lines += [f"- [{more} more](claims.html#verdict-{slug})"] if more else []
+    mark = f"[{head}]{{.verdict .verdict-{slug}}}"
     return "\n".join(
         ["::: {.front-column}", f"[{len(having)}]{{.front-count}} {mark}", "", *lines, ":::"]
     )

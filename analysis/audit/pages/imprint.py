@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
+from analysis.audit.about import About
 from analysis.audit.pages.revision import commit
 from analysis.tidy import prose
 
@@ -12,13 +13,14 @@ TITLE = "thermoscope: an audit of Thermodynamic Constraints in Transformer Archi
 LICENCE = "code MIT, text and data CC BY 4.0"
 
 
-def facts() -> str:
-    """Return Markdown with what made another paper's pages, and when, in one line.
+def facts(about: About) -> str:
+    """Return a line of Markdown: who made another paper's pages, when, and under what licence.
 
-    Licence and commit are its authors' to name: ours are not theirs.
+    Author and licence are its authors' to name: ours are not theirs, nor is our version.
     """
     now = datetime.now(UTC)
-    return _line(f"Made with thermoscope {_version()}", f"{now.day} {now:%B %Y}")
+    items = (about.author, f"{now.day} {now:%B %Y}", about.licence)
+    return _line(*(it for it in items if it))
 
 
 def imprint() -> str:

@@ -13,6 +13,13 @@ from analysis.tidy import notation, prose
 
 #: What a check says, by what it found.
 OUTCOMES = {True: "holds", False: "fails", None: "undecided"}
+#: What is said of one reading with an outcome, and of several.
+COUNTED = {
+    "holds": ("holds", "hold"),
+    "fails": ("fails", "fail"),
+    "undecided": ("is undecided", "are undecided"),
+    "no data": ("is without data", "are without data"),
+}
 #: What a check that decides nothing says.
 SHOWN = "shown only"
 COLUMNS = {
@@ -29,7 +36,12 @@ MARKUP = ("outcome", "reading")
 NUMBERS = ("estimate", "interval", "p", "holm", "models")
 
 
-def tables(checks: Sequence[Mapping[Any, Any]], caveats: Mapping[str, str]) -> list[str]:
+def tables(
+    checks: Sequence[Mapping[Any, Any]],
+    caveats: Mapping[str, str],
+    *,
+    heading: str = COLUMNS["models"],
+) -> list[str]:
     """Return a table per part of a claim as Markdown, and what all its readings share.
 
     Parameters
@@ -38,6 +50,8 @@ def tables(checks: Sequence[Mapping[Any, Any]], caveats: Mapping[str, str]) -> l
         Rows of `analysis.audit.check_rows`.
     caveats
         What each known defect is called, as Markdown, by its name.
+    heading
+        What heads the column of units and their groups.
     """
     items = [_sources(check, caveats) for check in checks]
     whole = _basis(f"All readings: {items[0]}")
@@ -47,7 +61,7 @@ def tables(checks: Sequence[Mapping[Any, Any]], caveats: Mapping[str, str]) -> l
         for check, it in zip(checks, items, strict=True)
     ]
     parts = [
-        f"[{notation.typeset(str(part))}]{{.claim-part}}\n\n{_table(list(those))}"
+        f"[{notation.typeset(str(part))}]{{.claim-part}}\n\n{_table(list(those), heading)}"
         for part, those in groupby(rows, key=lambda check: check["term"])
     ]
     return [*parts, whole] if is_shared else parts
@@ -59,33 +73,21 @@ def mark(said: str) -> str:
 
 
 def held(outcomes: Sequence[str]) -> str:
-    """Return how many readings hold, how many are undecided and how many lack data.
+    """Return how many readings hold, fail, are undecided and lack data; the counts add up.
 
     ``outcomes`` are those of `outcome`, without what is shown only.
 
-    >>> held(["holds", "fails", "undecided"]), held(["no data"])
-    ('1 of 2 readings hold, 1 undecided', 'no data for 1 reading')
+    >>> held(["holds", "fails", "holds", "undecided"]), held(["no data"])
+    ('of 4 readings 2 hold, 1 fails, 1 is undecided', 'its one reading is without data')
     """
-    n_hold, n_fail = outcomes.count("holds"), outcomes.count("fails")
-    n_open, n_without = outcomes.count("undecided"), outcomes.count("no data")
-    items = []
-    if n_hold + n_fail == 1:
-        which = "its one reading" if len(outcomes) == 1 else _readings(1)
-        items.append(f"{which} {'holds' if n_hold else 'fails'}")
-    elif n_hold or n_fail:
-        items.append(f"{n_hold} of {_readings(n_hold + n_fail)} hold")
-    if n_open:
-        items.append(f"{n_open} undecided" if items else f"undecided in {_readings(n_open)}")
-    if n_without:
-        items.append(f"no data for {n_without if items else _readings(n_without)}")
-    return ", ".join(items)
+    counts = {it: outcomes.count(it) for it in COUNTED if it in outcomes}
+    if len(outcomes) == 1:
+        return f"its one reading {COUNTED[outcomes[0]][0]}"
+    items = [f"{n} {COUNTED[it][n != 1]}" for it, n in counts.items()]
+    return f"of {prose.plural(len(outcomes), 'reading')} {', '.join(items)}"
 
 
-def _readings(number: int) -> str:
-    return prose.plural(number, "reading")
-
-
-def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
+def _table(checks: Sequence[Mapping[Any, Any]], heading: str) -> str:
     rows = pd.DataFrame(
         {
             "outcome": [mark(outcome(check)) for check in checks],
@@ -97,7 +99,7 @@ def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
             "models": [_models(check) for check in checks],
         }
     )
-    return prose.pipe_table(rows, COLUMNS, markup=MARKUP, numbers=NUMBERS)
+    return prose.pipe_table(rows, {**COLUMNS, "models": heading}, markup=MARKUP, numbers=NUMBERS)
 
 
 def outcome(check: Mapping[Any, Any]) -> str:
@@ -148,4 +150,5 @@ def _models(check: Mapping[Any, Any]) -> str:
     models, suites = check["n_models"], check["n_suites"]
     if not models:
         return prose.MISSING
-    return f"{prose.count(models)}{prose.NO_BREAK}({prose.count(suites)})"
+    of_groups = f"{prose.NO_BREAK}({prose.count(suites)})" if suites else ""
+    return f"{prose.count(models)}{of_groups}"

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.drawing.theme import INK, SHAPES, found, greys, series
 from analysis.store import Store, codebook
 from analysis.tidy import notation, prose
+from analysis.tidy.defaults import START
 from collect import schema
 
 #: Longest text of a cell of an example row [characters].
@@ -66,6 +67,18 @@ def listing(store: Store, rows: dict[str, pd.DataFrame], *, filled: bool = False
                 continue
             parts.append(section(one, by_relation[name], rows[name]))
     return "\n\n".join(parts)
+
+
+def start(store: Store) -> str:
+    """Return Markdown with the tables to start with: what a row of each is, in one sentence."""
+    meanings = codebook.relations(store).set_index("relation")["meaning"]
+    rows = pd.DataFrame(
+        {
+            "table": [f"[`{name}`](#data-{name.replace('_', '-')})" for name in START],
+            "row": [notation.typeset(f"{meanings[name].partition('. ')[0]}") for name in START],
+        }
+    )
+    return prose.pipe_table(rows, {"table": "Table", "row": "One row per"}, markup=["table", "row"])
 
 
 def section(relation: dict[Any, Any], columns: pd.DataFrame, rows: pd.DataFrame) -> str:

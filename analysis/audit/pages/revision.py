@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import analysis
+from collect.process import shipped
 
 
 def commit() -> str:
@@ -13,7 +13,7 @@ def commit() -> str:
 
     A package that is installed within another project's checkout has no commit.
     """
-    root = Path(analysis.__file__).parents[1]
+    root = shipped.BESIDE
     head = _git(root, "rev-parse", "--short=12", "HEAD") if (root / ".git").exists() else ""
     if not head:
         return "not a git checkout"

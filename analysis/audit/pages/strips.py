@@ -45,7 +45,8 @@ class Line:
     part, measure
         The part, and what its value is set beside: the name of an estimate, or `P`.
     value, low, high
-        The value, and the margin that still counts as it; NaN where there is none.
+        The value, or NaN if none is named, and the margin that still counts as it; NaN where there
+        is none.
     """
 
     part: str
@@ -71,6 +72,9 @@ class Mark:
         shown = f"{measure} {_written(measure, self.value)}"
         if math.isnan(self.low):
             return f"{self.condition}: {self.outcome}, {shown}"
+        if measure == P:
+            alone = _written(measure, self.low)
+            return f"{self.condition}: {self.outcome}, p {alone}, adjusted over readings {shown}"
         ends = f"{_written(measure, self.low)} to {_written(measure, self.high)}"
         return f"{self.condition}: {self.outcome}, {shown}, 95\u00a0% interval {ends}"
 
@@ -104,6 +108,15 @@ def lines(rows: pd.DataFrame) -> dict[int, list[Line]]:
     return by_name
 
 
+def unnamed(checks: Sequence[Mapping[Any, Any]]) -> list[Line]:
+    """Return a line without a value for each part of which an estimate is drawn."""
+    parts: dict[str, str] = {}
+    for check in checks:
+        if check["has_data"] and math.isfinite(check["estimate"]):
+            parts.setdefault(str(check["term"]), estimates.name(check))
+    return [Line(part, measure, math.nan) for part, measure in parts.items()]
+
+
 def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> str:
     """Return the strip of one part of a claim as HTML; empty where there is nothing to draw.
 
@@ -122,7 +135,8 @@ def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> str:
     rows = "".join(_row(mark, line, axis) for mark in marks)
     is_divider = any(mark.kind == "difference" for mark in marks)
     before = "claimed p < " if line.measure == P else "" if is_divider else "claimed "
-    foot = _foot(_measured(line, marks), line, axis, before)
+    scale = ", logarithmic axis" if axis.is_log else ""
+    foot = _foot(f"{_measured(line, marks)}{scale}", line, axis, before)
     return (
         f'<figure class="strip" role="img" aria-label="{escape(finding(marks, line))}">'
         f"{rows}{foot}</figure>"
@@ -144,11 +158,13 @@ def finding(marks: Sequence[Mark], line: Line) -> str:
     """Return what a strip shows, in one sentence a fact."""
     deciding = [mark.outcome for mark in marks if mark.outcome != readings.SHOWN]
     least, most = (_written(line.measure, end([m.value for m in marks])) for end in (min, max))
-    across = [m for m in marks if not math.isnan(m.low)]
+    across = [m for m in marks if not math.isnan(m.low) and line.measure != P]
     n_on = sum(m.low <= line.value <= m.high for m in across)
-    items = [
-        *([f"{line.part}: {readings.held(deciding)}."] if deciding else []),
-        f"Named: {line.measure} {_written(line.measure, line.value)}; found: {least} to {most}.",
+    items = [f"{line.part}: {readings.held(deciding)}."] if deciding else []
+    if math.isnan(line.value):
+        return " ".join([*items, f"Found: {line.measure} {least} to {most}."])
+    items += [
+        f"Named: {line.measure} {_written(line.measure, line.value)}; found: {least} to {most}."
     ]
     of_intervals = f"{n_on} of {prose.plural(len(across), 'interval')} reach the value named."
     return " ".join([*items, of_intervals] if across else items)
@@ -177,12 +193,15 @@ def axis_of(marks: Sequence[Mark], line: Line) -> Axis:
 
 def _mark(check: Mapping[Any, Any], measure: str) -> Mark:
     value, low, high = math.nan, math.nan, math.nan
+    said = readings.outcome(check)
     if measure == P:
         value = float(check["p_value"])
+        if said == "undecided":  # the p adjusted over the readings decides, and is not small
+            low, value = value, float(check["p_holm"])
+            high = value
     elif estimates.name(check) == measure:
         ends = (float(check[name]) for name in ("estimate", "conf_low", "conf_high"))
         value, low, high = (estimates.in_its_unit(check, it) for it in ends)
-    said = readings.outcome(check)
     return Mark(str(check["condition"]), str(check["kind"]), said, value, low, high)
 
 
@@ -194,6 +213,8 @@ def _written(measure: str, value: float) -> str:
 
 def _measured(line: Line, marks: Sequence[Mark]) -> str:
     has_interval = any(not math.isnan(mark.low) for mark in marks)
+    if line.measure == P:
+        return "p; ring: p adjusted over the readings, its line from p" if has_interval else "p"
     return f"{line.measure} with its 95{prose.NO_BREAK}% interval" if has_interval else line.measure
 
 
@@ -204,7 +225,8 @@ def _row(mark: Mark, line: Line, axis: Axis) -> str:
     if not math.isnan(line.low):
         low, high = axis.place(line.low), axis.place(line.high)
         parts.append(f'<rect x="{low:.1f}%" width="{high - low:.1f}%" height="100%"/>')
-    parts.append(f'<line class="named" x1="{named:.1f}%" x2="{named:.1f}%" y2="100%"/>')
+    if not math.isnan(line.value):
+        parts.append(f'<line class="named" x1="{named:.1f}%" x2="{named:.1f}%" y2="100%"/>')
     if not math.isnan(mark.low):
         low, high = axis.place(mark.low), axis.place(mark.high)
         parts.append(f'<line x1="{low:.1f}%" x2="{high:.1f}%" y1="50%" y2="50%"/>')
@@ -219,6 +241,9 @@ def _row(mark: Mark, line: Line, axis: Axis) -> str:
 
 def _foot(measured: str, line: Line, axis: Axis, before: str) -> str:
     """Return what is drawn, the value named after a word, and the ends of the axis."""
+    if math.isnan(line.value):
+        texts = [_text(axis.place(it), _written(line.measure, it)) for it in (axis.low, axis.high)]
+        return f'<div><span>{measured}</span><svg aria-hidden="true">{"".join(texts)}</svg></div>'
     named = axis.place(line.value)
     value = f"{before}{_written(line.measure, line.value)}"
     ends = [(axis.place(it), _written(line.measure, it)) for it in (axis.low, axis.high)]

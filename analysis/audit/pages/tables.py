@@ -163,16 +163,6 @@ def verdict_counts(judged: pd.DataFrame) -> dict[str, int]:
     return {name: int(counted.get(name, 0)) for name in claims.VERDICTS}
 
 
-def verdict_labels(judged: pd.DataFrame, *, width: int = 32) -> pd.DataFrame:
-    """Return one row per claim with a short label for the axis of a chart."""
-    short = [
-        text if len(text) <= width else text[: width - 1].rstrip() + "…"
-        for text in judged["statement"]
-    ]
-    labels = [f"{number}  {text}" for number, text in zip(judged["claim_id"], short, strict=True)]
-    return judged.assign(label=labels)
-
-
 def evidence_size(store: Store) -> dict[str, str]:
     """Return how much evidence there is: figures, files, models published and measured."""
     row = store.query(

@@ -46,7 +46,9 @@ def chart_blocks(placed: pd.DataFrame) -> alt.LayerChart:
         alt.Chart(placed)
         .mark_point(filled=True, opacity=1)
         .encode(
-            x=alt.X("relative_depth:Q", title="depth of the block's end, share of the blocks [1]"),
+            x=alt.X(
+                "relative_depth:Q", title="depth of the block's end, share of the blocks [0 to 1]"
+            ),
             y=alt.Y("model:N", title=None, sort=list(placed["model"].unique())),
             size=alt.condition("datum.side == 'below 1'", alt.value(110), alt.value(16)),
             **of_lab(placed),

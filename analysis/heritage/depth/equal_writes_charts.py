@@ -103,7 +103,7 @@ def chart_writes(writes: pd.DataFrame) -> alt.LayerChart:
     low = min(float(later["cosine"].min()) - 0.1, -0.5)
     inside = curve[curve["cosine"] >= low]
     x = alt.X("ratio:Q", title="size of the write r = |update| / |stream| [ratio]")
-    y = alt.Y("cosine:Q", title="cosine c of write and stream [1]")
+    y = alt.Y("cosine:Q", title="cosine c of write and stream [−1 to 1]")
     points = (
         alt.Chart(later)
         .mark_point(filled=True, opacity=0.75)

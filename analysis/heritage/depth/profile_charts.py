@@ -23,8 +23,8 @@ RECIPE, DEPTH = "suite", "n_blocks"
 UPDATES = {
     "log_ratio_attention": "attention: ln ratio [nat]",
     "log_ratio_ffn": "feed-forward: ln ratio [nat]",
-    "cosine_attention": "attention: cosine [1]",
-    "cosine_ffn": "feed-forward: cosine [1]",
+    "cosine_attention": "attention: cosine [−1 to 1]",
+    "cosine_ffn": "feed-forward: cosine [−1 to 1]",
 }
 
 #: Shapes without a hole, so that what is hollow says the depth.
@@ -80,7 +80,10 @@ def chart_attention(layers: pd.DataFrame, even: Mapping[str, float]) -> alt.VCon
     """
     return _profiles(
         layers,
-        panels={"relative_entropy": "entropy / ln n [1]", "sink_share": "on first token [1]"},
+        panels={
+            "relative_entropy": "entropy / ln n [0 to 1]",
+            "sink_share": "on first token [0 to 1]",
+        },
         lines_at=even,
         description="Relative entropy of attention and its share on the first token, by family; "
         "lines mark attention that looks back evenly.",
@@ -95,7 +98,7 @@ def chart_geometry(layers: pd.DataFrame) -> alt.VConcatChart:
     """
     return _profiles(
         layers,
-        panels={"anisotropy": "anisotropy [1]", "relative_rank": "rank share [1]"},
+        panels={"anisotropy": "anisotropy [0 to 1]", "relative_rank": "rank share [0 to 1]"},
         description="Anisotropy and relative effective rank of the tokens over depth, by family.",
         finding=findings.geometry(layers),
     )
@@ -108,7 +111,7 @@ def chart_circuit(layers: pd.DataFrame) -> alt.VConcatChart:
     """
     return _profiles(
         layers,
-        panels={"sigma_max": "σ [weight units²]", "stable_rank": "stable rank [1]"},
+        panels={"sigma_max": "σ [weight units²]", "stable_rank": "stable rank [ratio]"},
         description="Largest singular value and stable rank of the folded OV circuit, by family.",
         finding=findings.circuit(layers),
     )

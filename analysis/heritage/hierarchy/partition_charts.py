@@ -56,7 +56,7 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     methods = list(shares["method"].unique())
     low = min(0.0, float(shares["conf_low"].min()))
     scale = alt.Scale(domain=[low, 1], nice=False)
-    x = alt.X("share:Q", title="share of the variance of log gain [1]", scale=scale)
+    x = alt.X("share:Q", title="share of the variance of log gain [0 to 1]", scale=scale)
     base = alt.Chart(shares).encode(
         y=alt.Y("block:N", title=None, sort=None, scale=alt.Scale(paddingInner=0.3)),
         yOffset=alt.YOffset("method:N", sort=methods),
@@ -97,7 +97,7 @@ def chart_power(curves: pd.DataFrame) -> alt.LayerChart:
     )
     y = alt.Y(
         "power:Q",
-        title=f"probability of p ≤ {LEVEL:g} [1]",
+        title=f"probability of p ≤ {LEVEL:g} [0 to 1]",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(tickCount=5),
     )

@@ -89,8 +89,8 @@ def sentence(store: Store) -> str:
     """Return the finding in one sentence, its numbers computed."""
     (result,) = norm_kinds(store).itertuples()
     return (
-        f"The sign of the gain is a choice of coordinates in {result.n_free} of "
-        f"{result.n_models} models."
+        f"In {result.n_free} of {result.n_models} models the weights could be rewritten so that "
+        "the sign of the gain turns and no prediction changes."
     )
 
 

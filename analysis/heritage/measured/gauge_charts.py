@@ -59,7 +59,7 @@ def _row(
     names = [*LABELS, *(name for name in GAUGES if name not in LABELS)]
     depths = alt.Scale(domain=[int(layers["layer"].min()), int(layers["layer"].max())], nice=False)
     x = alt.X("layer:Q", scale=depths).axis(
-        title="depth: output of block (−1: input) [1]" if has_labels else None,
+        title="depth: output of block (−1: input) [blocks]" if has_labels else None,
         labels=has_labels,
         tickMinStep=1,
         grid=False,

@@ -75,7 +75,7 @@ def chart(trajectory: pd.DataFrame) -> alt.LayerChart:
     base = alt.Chart(trajectory).encode(
         x=alt.X(
             "training_step:Q",
-            title="step of training [1]",
+            title="training [steps]",
             scale=alt.Scale(type="symlog"),
             axis=alt.Axis(values=steps, tickCount=len(steps), labelOverlap=True, grid=False),
         ),

@@ -12,13 +12,10 @@ import math
 from collections.abc import Sequence
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
-from analysis.audit.pages.verdicts import COLOURS as VERDICT_COLOURS
-from analysis.audit.pages.verdicts import SHAPES as VERDICT_SHAPES
 from analysis.drawing import findings, names
-from analysis.drawing.labs import ORDER
+from analysis.drawing.labs import ORDER, lab_colour
 from analysis.drawing.marks import filled_and_hollow, lab_names, marks_by_lab, of_lab
 from analysis.drawing.theme import (
     INK,
@@ -30,7 +27,6 @@ from analysis.drawing.theme import (
     log_axis,
     named,
     reach,
-    series,
 )
 from analysis.tidy import prose
 
@@ -47,18 +43,21 @@ ABREAST = 16
 SMALL = 13
 #: Room for names at the right of a panel, and beside a mark that may stand there, as shares of what
 #: the marks take.
-ROOM, BESIDE = 0.3, 0.2
+ROOM, BESIDE = 0.4, 0.2
 
 
 def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
-    """Draw the gain of each model by name, lab by lab.
+    """Draw the gain of each model by name, lab by lab and suite by suite.
 
-    ``models`` has one row per model: `model_id`, `lab`, `norm_position`, `gain_mean` [ratio].
+    ``models`` has one row per model: `model_id`, `lab`, `suite`, `norm_position`, `gain_mean`
+    [ratio], and, where an interval is to be drawn, `conf_low` and `conf_high`.
     """
     place = models["lab"].map({lab: place for place, lab in enumerate(ORDER)})
     drawn = models.assign(name=prose.short_name(models["model_id"]), place=place)
-    drawn = drawn.sort_values(["place", "gain_mean"], ascending=[True, False])
-    low, high = float(drawn["gain_mean"].min()), float(drawn["gain_mean"].max())
+    drawn = drawn.sort_values(["place", "suite", "gain_mean"], ascending=[True, True, False])
+    limits = [name for name in ("conf_low", "conf_high") if name in drawn]
+    span = drawn[["gain_mean", *limits]]
+    low, high = float(span.min().min()), float(span.max().max())
     ends = [low - 0.05, high + ROOM * (high - low)]
     scale = alt.Scale(domain=ends, nice=False, zero=False)
     rows = _with_gaps(drawn)
@@ -72,9 +71,20 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
         ),
     )
     points = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
-    labs = lab_names(drawn, y, x=alt.value(WIDTH), align="right")
+    whiskers = [
+        alt.Chart(drawn)
+        .mark_rule(strokeWidth=2, opacity=0.5)
+        .encode(
+            x=alt.X("conf_low:Q", scale=scale),
+            x2="conf_high:Q",
+            y=y,
+            color=lab_colour(drawn).legend(None),
+        )
+        for _ in limits[:1]
+    ]
+    labs = lab_names(drawn, y, x=alt.value("width"), align="right")
     return named(
-        alt.layer(line_at(1, "x"), *points, labs).properties(height=ROW * len(rows)),
+        alt.layer(line_at(1, "x"), *whiskers, *points, labs).properties(height=ROW * len(rows)),
         "Gain of each published model, a row per model, by lab, with a line at 1.",
         findings.labs(models),
     )
@@ -106,7 +116,7 @@ def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) ->
     rows = list(drawn["name"])
     y = alt.Y(
         "name:N",
-        title="model, head density ρ = H / d_head [1]",
+        title="model, head density ρ = H / d_head [ratio]",
         sort=rows,
         scale=alt.Scale(domain=rows),
         axis=alt.Axis(grid=True, ticks=False, domain=False),
@@ -146,7 +156,9 @@ def chart_shares(shares: pd.DataFrame) -> alt.LayerChart:
     points = (
         alt.Chart(shares)
         .mark_point(color=TONES[0], filled=True, size=120, opacity=1)
-        .encode(x=alt.X("share:Q", title="share of the variance of log gain [1]", scale=scale), y=y)
+        .encode(
+            x=alt.X("share:Q", title="share of the variance of log gain [0 to 1]", scale=scale), y=y
+        )
     )
     ends: list[tuple[str, str, names.Align, int]] = [
         ("chance_share", "pure noise", "right", 6),
@@ -208,11 +220,11 @@ def _widest(gains: pd.DataFrame) -> pd.DataFrame:
 def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
     """Draw the trace of each layer against relative depth.
 
-    ``layers`` has one row per model and layer: `model`, `lab`, `relative_depth` [1], `trace`
+    ``layers`` has one row per model and layer: `model`, `lab`, `relative_depth` [0 to 1], `trace`
     [weight units squared].
     """
     x = alt.X(
-        "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
+        "relative_depth:Q", title="relative depth (l + 1) / L [0 to 1]", axis=alt.Axis(tickCount=5)
     )
     encoded = alt.Chart(layers).encode(
         x=x,
@@ -248,7 +260,7 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
     ends = reach(both["gain_mean"])
     sides = (float(both["ratio"].min()) / 1.6, float(both["ratio"].max()) * 1.6)
     x = alt.X(
-        "ratio:Q", title="‖W_V‖ / ‖W_O‖ [1], log scale", **log_axis(pd.Series(sides), beyond=1)
+        "ratio:Q", title="‖W_V‖ / ‖W_O‖ [ratio], log scale", **log_axis(pd.Series(sides), beyond=1)
     )
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     y = alt.Y("gain_mean:Q", title=GAIN, scale=scale)
@@ -295,75 +307,4 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
         alt.layer(line_at(1, "x"), rules, *points, *items).properties(height=150),
         f"Gain of the last block of {len(pairs)} models before and after instruction tuning.",
         findings.tuning(pairs),
-    )
-
-
-def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.LayerChart:
-    """Draw a row per verdict, as long as it has claims, each claim a square with its number.
-
-    ``claims`` has one row per claim: `claim_id`, `label`, `verdict`.
-    """
-    placed = _tiles(claims, verdicts)
-    placed = placed.assign(card=[f"claims.html#claim-{number}" for number in placed["claim_id"]])
-    n_rows = float(placed["square"].max()) + 0.5
-    width, height = 1.4 * WIDTH, VERDICT * n_rows
-    scales = {
-        "x": alt.Scale(domain=[0, ABREAST], nice=False),
-        "y": alt.Scale(domain=[n_rows, 0], nice=False),
-    }
-    x = alt.X("nth:Q", title=None, axis=None, scale=scales["x"])
-    y = alt.Y("square:Q", title=None, axis=None, scale=scales["y"])
-    head = alt.Y("head:Q", title=None, axis=None, scale=scales["y"])
-    present = [name for name in verdicts if name in set(placed["verdict"])]
-    colour = alt.Color(
-        "verdict:N",
-        scale=series(present, [VERDICT_COLOURS[name] for name in present]),
-        legend=None,
-    )
-    shape = alt.Shape(
-        "verdict:N",
-        scale=series(present, [VERDICT_SHAPES[name] for name in present]),
-        legend=None,
-    )
-    heads = alt.Chart(placed.drop_duplicates("verdict"))
-    layers = [
-        alt.Chart(placed)
-        .mark_rect(filled=False, width=width / ABREAST - 3, height=VERDICT - 4, strokeWidth=1.8)
-        .encode(x=x, y=y, description="label:N", href="card:N", color=colour),
-        alt.Chart(placed).mark_text(color=INK, fontSize=12).encode(x=x, y=y, text="claim_id:Q"),
-        heads.mark_point(filled=True, size=120, opacity=1, xOffset=7).encode(
-            x=alt.value(0), y=head, color=colour, shape=shape
-        ),
-        heads.mark_text(color=INK, fontSize=16, align="left", dx=20).encode(
-            x=alt.value(0), y=head, text="said:N"
-        ),
-    ]
-    return named(
-        alt.layer(*layers).properties(width=width, height=height),
-        "Number of claims with each verdict: a row per verdict, headed by its shape, its count and "
-        "its name, of squares that hold the numbers of the claims.",
-        findings.verdicts(claims, verdicts),
-    )
-
-
-def _tiles(claims: pd.DataFrame, verdicts: Sequence[str]) -> pd.DataFrame:
-    """Return where each claim stands in the rows of its verdict, and what is said above these.
-
-    Adds `nth` (middle of its square in the row [squares]), `square` and `head` (how far down
-    squares and what is said stand [rows]), `total` and `said`; ordered by number.
-    """
-    ordered = claims.sort_values("claim_id", ignore_index=True)
-    same = ordered.groupby("verdict", sort=False)["claim_id"]
-    totals = ordered["verdict"].value_counts()
-    present = [name for name in verdicts if name in totals.index]
-    # Each verdict takes one row for its name and as many as its claims need.
-    rows = [1 + -(-int(totals[name]) // ABREAST) for name in present]
-    before = dict(zip(present, [0, *np.cumsum(rows)], strict=False))
-    down, total = ordered["verdict"].map(before), same.transform("size")
-    return ordered.assign(
-        nth=same.cumcount() % ABREAST + 0.5,
-        head=down + 0.6,
-        square=down + 1.5 + same.cumcount() // ABREAST,
-        total=total,
-        said=total.astype(str) + " " + ordered["verdict"],
     )

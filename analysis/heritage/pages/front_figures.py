@@ -1,26 +1,20 @@
-"""The front's two small figures, and the sentences beside them."""
+"""The front's figure of models, and sentences on what the sign is a property of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 import altair as alt
 import pandas as pd
 
-from analysis.drawing.marks import points_by_lab
-from analysis.drawing.names import Panel, placed, texts
-from analysis.drawing.theme import INK, found, line_at, reach, shrinking
+from analysis.drawing import findings
+from analysis.drawing.theme import found
+from analysis.heritage.pages import charts
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 
-#: Width and height of a figure, and width of one of two panels on a phone [px].
-WIDE, HIGH, PHONE = 310, 142, 118
-
-
-#: Ends of the axis of depth [blocks].
-DEPTHS = (2.0, 44.0)
-
+#: Widths of the two panels of the front, beside names and without, and height of the second [px].
+WIDE, BROAD, HIGH = 330, 440, 360
 
 #: What the front says of the sign, by the verdicts on one network in several gauges.
 OF_NETWORK = {
@@ -84,64 +78,14 @@ def in_practice(agree: pd.Series) -> str:
     )
 
 
-def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConcatChart:
-    """Draw gain against depth in panels side by side, each model by its name, shaded below 1.
+def chart_models(models: pd.DataFrame) -> alt.LayerChart:
+    """Draw the gain of each model by name with its interval over prompts, small.
 
     Parameters
     ----------
     models
-        One row per panel and model: `panel`, `model`, `lab`, `n_layers`, `gain_mean` [ratio]; as
-        `analysis.heritage.record.replica_figures.gains_by_depth` returns it.
-    titles
-        What each panel shows.
+        One row per model: `model_id`, `lab`, `norm_position`, `gain_mean`, `conf_low`,
+        `conf_high` [ratio].
     """
-    ends = reach(models["gain_mean"])
-    panels = [
-        _named_panel(models[models["panel"] == panel], title, ends, is_first=position == 0)
-        for position, (panel, title) in enumerate(
-            zip(dict.fromkeys(models["panel"]), titles, strict=True)
-        )
-    ]
-    beside = alt.hconcat(*panels, spacing=14).properties(
-        description="Gain of the Pythia models against depth, by two definitions."
-    )
-    counts = [
-        (int((rows["gain_mean"] < 1).sum()), len(rows))
-        for _, rows in models.groupby("panel", sort=False)
-    ]
-    shares = [
-        f"{prose.share_of(*counts[0])} Pythia models shrink the stream",
-        *(str(n) for n, _ in counts[1:]),
-    ]
-    parts = [
-        f"{share} {title[0].lower()}{title[1:]}"
-        for share, title in zip(shares, titles, strict=True)
-    ]
-    return cast("alt.HConcatChart", found(beside, f"{', '.join(parts)}.", is_small=True))
-
-
-def _named_panel(
-    models: pd.DataFrame, title: str, ends: tuple[float, float], *, is_first: bool
-) -> alt.LayerChart:
-    place = Panel(DEPTHS, ends, width=PHONE, height=HIGH, desk=WIDE / 2)
-    names = prose.within_suite(models["model"])
-    told = placed(models.assign(name=names), place, "n_layers", "gain_mean", lines=[1])
-    x = alt.X(
-        "n_layers:Q",
-        title="depth [blocks]",
-        scale=alt.Scale(domain=list(DEPTHS), nice=False),
-        axis=alt.Axis(values=[6, 12, 24, 36], grid=False),
-    )
-    quiet = {"labels": False, "ticks": False, "domain": False, "title": None}
-    y = alt.Y(
-        "gain_mean:Q",
-        scale=alt.Scale(domain=list(ends), zero=False, nice=False),
-        axis=alt.Axis(tickCount=4, **({"title": "gain [ratio]"} if is_first else quiet)),
-    )
-    marks = points_by_lab(models).encode(x=x, y=y)
-    layers = alt.layer(shrinking(), line_at(1, "y"), marks, *texts(told, x, y)).properties(
-        width=WIDE / 2,
-        height=HIGH,
-        title=alt.Title(title, fontSize=14, fontWeight="normal", anchor="start", color=INK),
-    )
-    return cast("alt.LayerChart", layers)
+    chart = charts.chart_gain_by_lab(models).properties(width=WIDE)
+    return cast("alt.LayerChart", found(chart, findings.heritage(models), is_small=True))

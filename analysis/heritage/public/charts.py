@@ -66,9 +66,11 @@ def _lengths(
     axis = log_axis(rows["length"])
     depth = int(rows["layer"].max())
     x = alt.X("layer:Q", scale=alt.Scale(domain=[0, depth * (1 + BESIDE)], nice=False)).axis(
-        title="depth [block]" if is_named else None, values=list(range(0, depth + 1, 5)), grid=False
+        title="after block" if is_named else None, values=list(range(0, depth + 1, 5)), grid=False
     )
-    y = alt.Y("length:Q", scale=axis["scale"], axis=axis["axis"]).title("length [ratio]")
+    y = alt.Y("length:Q", scale=axis["scale"], axis=axis["axis"]).title(
+        "length of the vector (after block 0: 1)"
+    )
     names = [it for it in COUNTED.values() if it in set(rows["name"])]
     lines = (
         alt.Chart(rows)
@@ -153,7 +155,9 @@ def chart_sinks(sinks: pd.DataFrame) -> alt.ConcatChart:
         alt.Chart(part)
         .mark_point(filled=True, size=55, opacity=0.85)
         .encode(
-            x=alt.X("spike:Q", **log_axis(rows["spike"])).title("length [ratio]"),
+            x=alt.X("spike:Q", **log_axis(rows["spike"])).title(
+                "length of the vector (after block 0: 1)"
+            ),
             y=alt.Y("sink_share:Q", scale=alt.Scale(domain=[0, 1]))
             .title("attention [share]" if not place else None)
             .axis(tickCount=4),

@@ -265,6 +265,7 @@ def _elsewhere(store: Store) -> pd.DataFrame:
           FROM run AS r
           LEFT JOIN outlier_token AS o USING (run_id)
          WHERE r.kind = 'prompts' AND r.is_conforming AND r.rendering = 'plain'
+           AND r.perturbation IS NULL
          GROUP BY r.model_id, r.prompt_set, r.special_tokens
          ORDER BY ALL
         """

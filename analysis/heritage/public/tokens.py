@@ -122,7 +122,7 @@ def published(store: Store, model_id: str = "EleutherAI/pythia-6.9b") -> pd.Data
     return store.query(
         """
         SELECT metric, gain_mean AS gain, n_prompts
-          FROM published_gain
+          FROM published_gain_by_file
          WHERE model_id = $model_id AND list_contains($metrics, metric)
        QUALIFY row_number() OVER (PARTITION BY metric ORDER BY n_prompts DESC, file) = 1
          ORDER BY metric

@@ -93,10 +93,10 @@ def turning(lengths: pd.DataFrame) -> str:
 
 def front(rows: pd.DataFrame) -> str:
     """Return how the sign of one model turns with the tokens counted, in one short sentence."""
-    last = last_gains(rows).iloc[0]
+    last, model = last_gains(rows).iloc[0], name(str(rows["model_id"].iloc[0]))
     return (
-        f"{name(str(rows['model_id'].iloc[0]))}: at its last block all tokens "
-        f"{_changes(last['whole_matrix'])}, all but the first {_changes(last['without_first'])}."
+        f"{model}: its last block {_changes(last['whole_matrix'])} if all tokens are counted, "
+        f"and {_changes(last['without_first'])} without the first."
     )
 
 
@@ -283,7 +283,8 @@ def numbered(claims: Iterable[int]) -> str:
 
 
 def _changes(gain: float) -> str:
-    return f"{'shrink' if gain < 1 else 'grow'} ×{prose.number(gain)}"
+    """Return what a gain does to a length, as a clause without its subject."""
+    return f"{'shortens' if gain < 1 else 'lengthens'} the vector ×{prose.number(gain)}"
 
 
 def _cells(values: pd.Series[float], digits: int = 2) -> list[str]:

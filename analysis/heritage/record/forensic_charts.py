@@ -17,13 +17,13 @@ def chart_figure_sources(figures: pd.DataFrame) -> alt.LayerChart:
     """Draw the share of each figure's numbers found where the README points, and elsewhere.
 
     ``figures`` has one row per figure and place searched: `place`, `searched` (of `KINDS`),
-    `share` [1].
+    `share` [0 to 1].
     """
     order = list(figures["place"].unique())
     y = alt.Y("place:N", title=None, sort=order, axis=alt.Axis(labelPadding=14, ticks=False))
     x = alt.X(
         "share:Q",
-        title="share of the figure's numbers found [1]",
+        title="share of the figure's numbers found [0 to 1]",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2f", offset=8),
     )

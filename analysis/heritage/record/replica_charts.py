@@ -91,7 +91,7 @@ def chart_gain_by_size(models: pd.DataFrame) -> alt.VConcatChart:
     ends = (float(models["n_parameters"].min()) / 1.6, float(models["n_parameters"].max()) * 1.6)
     scale = log_axis(pd.Series(ends), beyond=1)
     scale["axis"].labelExpr = "replace(datum.label, 'G', 'B')"
-    x = alt.X("n_parameters:Q", title="parameters [1], log scale", **scale)
+    x = alt.X("n_parameters:Q", title="size [parameters], log scale", **scale)
     gains = reach(models["gain_mean"], models["gain_low"], models["gain_high"])
     place = placing.Panel(ends, gains, height=HEIGHT, is_log=True)
     y, drawn = _gain(gains), models.assign(name=prose.within_suite(models["model"]))
@@ -210,7 +210,7 @@ def chart_spectral_profiles(layers: pd.DataFrame, *, is_squared: bool) -> alt.La
     rows = layers.assign(norm=values)
     y = log_axis(values)
     x = alt.X(
-        "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
+        "relative_depth:Q", title="relative depth (l + 1) / L [0 to 1]", axis=alt.Axis(tickCount=5)
     )
     encoded = alt.Chart(rows).encode(
         x=x,

@@ -102,7 +102,7 @@ def chart_beliefs(shares: pd.DataFrame) -> alt.LayerChart:
         yOffset=alt.YOffset("mark:N", sort=list(marks), scale=alt.Scale(paddingInner=0.3)),
         color=alt.Color("mark:N", scale=greys(marks), legend=None),
     )
-    x = alt.X("share:Q", title="share of the variance [1]", scale=alt.Scale(domain=[0, 1]))
+    x = alt.X("share:Q", title="share of the variance [0 to 1]", scale=alt.Scale(domain=[0, 1]))
     whiskers = placed.mark_rule(strokeWidth=2).encode(x=alt.X("conf_low:Q"), x2="conf_high:Q")
     points = placed.mark_point(filled=True, size=70, opacity=1).encode(
         x=x, shape=alt.Shape("mark:N", scale=series(marks, SHAPES), legend=None)

@@ -117,7 +117,7 @@ def _choices(marks: pd.DataFrame, x: alt.X, title: str) -> alt.Chart:
             y=alt.Y("level:N", title=None, sort=levels, axis=axis, scale=alt.Scale(domain=levels)),
             opacity=alt.Opacity(
                 "lift:Q",
-                title="share of the specifications there, over the level’s mean share [1]",
+                title="share of the specifications there, over the level’s mean share [ratio]",
                 legend=alt.Legend(
                     values=[0, 1, 2, 3], titleLimit=500, symbolType="square", columns=4
                 ),

@@ -26,12 +26,12 @@ def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
         .encode(
             x=alt.X(
                 "share:Q",
-                title="share of the variance that rules [1]",
+                title="share of the variance that rules [0 to 1]",
                 scale=alt.Scale(domain=[0, 1]),
             ),
             y=alt.Y(
                 "power:Q",
-                title="share of papers of which the rule says yes [1]",
+                title="share of papers of which the rule says yes [0 to 1]",
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(tickCount=5),
             ),

@@ -15,8 +15,8 @@ from analysis.tidy.frame import Floats, Integers
 TODAY = "bootstrap of suites"
 
 
-def choice(found: pd.DataFrame) -> pd.DataFrame:
-    """Return what the criterion says of every rule and statement on the present layout.
+def choice(found: pd.DataFrame, layout: str = "present") -> pd.DataFrame:
+    """Return what the criterion says of every rule and statement on a layout.
 
     Returns
     -------
@@ -24,9 +24,9 @@ def choice(found: pd.DataFrame) -> pd.DataFrame:
     `is_sized` (whether the criterion lets it be), `power` (mean share of yes where true) with
     `power_error`, `is_best`, and `is_chosen`.
     """
-    present = found[found["layout"] == "present"]
+    judged = found[found["layout"] == layout]
     parts = []
-    for statement, rows in present.groupby("statement", sort=False):
+    for statement, rows in judged.groupby("statement", sort=False):
         table = pd.DataFrame([_of_rule(str(rule), own) for rule, own in rows.groupby("rule")])
         order = table["rule"].map(list(criterion.RULES).index)
         table = table.assign(statement=statement, order=order).sort_values("order")
@@ -47,6 +47,8 @@ def _chosen(table: pd.DataFrame, near: list[str]) -> str:
     if not near:
         return TODAY
     rows = table.set_index("rule")
+    if TODAY not in rows.index:
+        return near[0]
     today, winner = rows.loc[TODAY], rows.loc[near[0]]
     apart = 2 * float(np.hypot(winner["power_error"], today["power_error"]))
     is_beaten = winner["power"] > today["power"] + apart or not today["is_sized"]
@@ -71,18 +73,18 @@ def _of_rule(rule: str, rows: pd.DataFrame) -> dict[str, object]:
     )
     first = wrong.sort_values("wrong", ascending=False).iloc[0]
     right = rows[rows["truth"] == "yes"]
-    least = _least(wrong["wrong"].to_numpy(), wrong["n_papers"].to_numpy())
+    lower = least(wrong["wrong"].to_numpy(), wrong["n_papers"].to_numpy())
     return {
         "rule": rule,
         "worst": float(first["wrong"]),
         "worst_world": f"{first['world']} {first['share']:g}, {first['form']}",
-        "is_sized": bool(least.max() <= criterion.LEVEL),
+        "is_sized": bool(lower.max() <= criterion.LEVEL),
         "power": float(right["share_yes"].mean()),
         "power_error": float(np.sqrt((right["yes_error"] ** 2).sum())) / len(right),
     }
 
 
-def _least(share: Floats, n: Integers) -> Floats:
+def least(share: Floats, n: Integers) -> Floats:
     """Return the lower ends of Wilson's one-sided intervals."""
     z = stats.norm.ppf(criterion.SURE)
     middle = share + z**2 / (2 * n)

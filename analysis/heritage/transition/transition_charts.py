@@ -98,7 +98,7 @@ def chart_error_by_chance(bins: pd.DataFrame, observed: pd.DataFrame) -> alt.Lay
             ),
             x2="high:Q",
             y2=alt.datum(0),
-            y=alt.Y("probability:Q", title="share of draws [1]", axis=alt.Axis(tickCount=5)),
+            y=alt.Y("probability:Q", title="share of draws [0 to 1]", axis=alt.Axis(tickCount=5)),
         )
     )
     highest = float(bins["probability"].max())
@@ -148,7 +148,7 @@ def chart_noise_layers(layers: pd.DataFrame) -> alt.LayerChart:
     names = list(dict.fromkeys(spoken["estimator"]))
     encoded = alt.Chart(spoken).encode(
         x=alt.X("layer:O", title="layer [block]", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("probability:Q", title="probability [1]"),
+        y=alt.Y("probability:Q", title="probability [0 to 1]"),
         color=alt.Color("estimator:N", scale=greys(names), legend=None),
         shape=alt.Shape("estimator:N", scale=series(names, SHAPES), legend=None),
     )

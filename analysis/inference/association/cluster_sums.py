@@ -3,6 +3,11 @@
 CR0 to CR3 as in R's clubSandwich (Pustejovsky and Tipton 2018, Journal of Business & Economic
 Statistics 36, 672): with G_g = X_g'X_g, M = (X'X)^-1 and the score s_g of a cluster, CR2 uses
 (I - G_g M)^(-1/2) s_g and CR3 uses (I - G_g M)^-1 s_g, so that sums over clusters suffice.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import cluster_sums
+>>> sorted(name for name in cluster_sums.__dict__ if name == "variances")
+['variances']
 """
 
 from __future__ import annotations

@@ -2,6 +2,13 @@
 
 Rows are taken as independent. When they are not (models of one suite), resample the
 suites instead: `analysis.inference.resampling.bootstrap.cluster_bootstrap`.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import correlation
+>>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
+>>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
+>>> round(correlation.correlate(frame, x="x", y="y")["estimate"].item(), 3)
+0.994
 """
 
 from __future__ import annotations

@@ -7,6 +7,12 @@ Tests and intervals come from the profile of the penalised likelihood, not from 
 Where the outcomes are separated, the penalised likelihood with one coefficient held has several
 maxima (`ridges`). The profile is the highest of them: it is followed from the estimate outwards,
 and at each end the other ridges are sought.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import firth
+>>> frame = pd.DataFrame({"y": [0, 0, 0, 1, 1, 1], "x": [1.0, 2, 3, 4, 5, 6]})
+>>> firth.firth(frame, "y ~ x")["estimate"].round(2).tolist()
+[-3.95, 1.13]
 """
 
 from __future__ import annotations

@@ -2,6 +2,13 @@
 
 Given a cluster, CR2 standard errors with Satterthwaite degrees of freedom are the default:
 with few labs the usual ones are too small and the normal reference is too thin-tailed.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import regression
+>>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
+>>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
+>>> regression.fit(frame, "y ~ x").tidy()["estimate"].round(2).tolist()
+[0.09, 0.98]
 """
 
 from __future__ import annotations

@@ -4,6 +4,13 @@ CR1 is Stata's default. CR2 with Satterthwaite degrees of freedom is Bell and Mc
 (2002), Survey Methodology 28, in the notation of Pustejovsky and Tipton (2018), Journal of
 Business & Economic Statistics 36: unbiased when the errors are in truth independent, and
 with degrees of freedom that fall when few clusters carry a coefficient.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import sandwich
+>>> x = np.column_stack([np.ones(6), np.arange(6.0)])
+>>> residuals, clusters = np.array([1.0, -1, 1, -1, 1, -1]), np.array([0, 0, 1, 1, 2, 2])
+>>> sandwich.cr1(x, residuals, clusters).covariance.shape
+(2, 2)
 """
 
 from __future__ import annotations

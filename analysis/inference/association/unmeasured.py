@@ -6,6 +6,11 @@ partial R squared with the predictor and R_y^2 with the response. The robustness
 squared which, with both, would bring the estimate to zero (or to where its interval reaches zero).
 The E-value says the same as a risk ratio, for a response cut in two (VanderWeele and Ding 2017,
 Annals of Internal Medicine 167, 268): the association that the trait would need with both.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import unmeasured
+>>> round(unmeasured.partial_r_squared(statistic=2.0, df=16.0), 3)
+0.2
 """
 
 from __future__ import annotations

@@ -5,6 +5,14 @@ errors is compared (Cameron, Gelbach and Miller 2008, Review of Economics and St
 WCR). With few clusters all 2^G sign vectors are used; Webb's six weights (2023, Canadian Journal
 of Economics 56, 839) give more distinct draws. The mixed models have the same test from their
 statistics: `analysis.mixed.wild_cluster_bootstrap`.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import wild_bootstrap
+>>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
+>>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
+>>> found = wild_bootstrap.wild_cluster_bootstrap(frame, "y ~ x", term="x", cluster="g")
+>>> found["p_value"].item()
+0.25
 """
 
 from __future__ import annotations

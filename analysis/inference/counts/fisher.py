@@ -2,6 +2,12 @@
 
 Conventions are those of R's fisher.test, except that interval ends are found to machine
 precision (R's stop at a tolerance of 1e-4 on the odds scale).
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import fisher
+>>> frame = pd.DataFrame({"lab": [*"aaaabbbb"], "shrinks": [True, True, True, False] + [False] * 4})
+>>> round(fisher.fisher_exact(frame, row="lab", column="shrinks")["p_value"].item(), 4)
+0.1429
 """
 
 from __future__ import annotations

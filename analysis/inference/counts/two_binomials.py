@@ -4,6 +4,11 @@ A hypothesis about the odds ratio leaves one probability free. An exact uncondit
 the largest tail probability over that nuisance parameter (Agresti and Min 2002, Biostatistics 3,
 379). Near the boundary a probability p and its complement q are computed apart:
 1 - p has no digits left where p is 1 up to rounding.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import two_binomials
+>>> two_binomials.score_statistic((3, 2), 0.0).shape
+(4, 3)
 """
 
 from __future__ import annotations

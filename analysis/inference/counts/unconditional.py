@@ -3,6 +3,13 @@
 Fisher's test takes both margins as given. Where only the sizes of the groups are (models of two
 kinds, of which some dampen), these two are as exact and less conservative. Boschloo (1970),
 Statistica Neerlandica 24, 1; Barnard (1947), Biometrika 34, 123.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import unconditional
+>>> frame = pd.DataFrame({"lab": [*"aaaabbbb"], "shrinks": [True, True, True, False] + [False] * 4})
+>>> found = unconditional.boschloo(frame, row="lab", column="shrinks")
+>>> round(found["p_value"].item(), 4)
+0.0703
 """
 
 from __future__ import annotations

@@ -4,6 +4,12 @@ Rouder and others (2009), Psychonomic Bulletin & Review 16, 225. Above 1 the dat
 effect, below 1 against it; a p-value cannot do the second. A row has the natural logarithm of its
 factor as well, which is finite where the factor is beyond the largest number, and where
 `pingouin.bayesfactor_ttest` (0.7) divides by zero.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import bayes_factor
+>>> frame = pd.DataFrame({"y": [0.9, 1.1, 1.3, 0.7, 1.2]})
+>>> len(bayes_factor.t_test(frame, value="y"))
+1
 """
 
 from __future__ import annotations

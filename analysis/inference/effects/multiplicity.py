@@ -4,6 +4,12 @@ A family is the set of tests of which any one would be reported. Holm (1979) bou
 one false rejection in it whatever the dependence; Benjamini and Hochberg (1995) bound the
 expected share of false ones among the rejections when tests are independent or positively
 dependent.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import multiplicity
+>>> tests = pd.DataFrame({"family": ["f", "f"], "p_value": [0.01, 0.04]})
+>>> multiplicity.adjust(tests, family="family").iloc[:, -1].tolist()
+['holm', 'holm']
 """
 
 from __future__ import annotations

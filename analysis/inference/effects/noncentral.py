@@ -1,6 +1,11 @@
 """Intervals for a noncentrality: the values at which the statistic found is just not extreme.
 
 Steiger and Fouladi (1997), in What if there were no significance tests?, p. 221.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import noncentral
+>>> [round(it, 2) for it in noncentral.noncentrality_t(2.0, 10.0, 0.95)]
+[-0.18, 4.1]
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Two samples: the values of the two levels of a group, in level order, and if they vary."""
+"""Two samples: the values of the two levels of a group, in level order, and if they vary.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import two_samples
+>>> frame = pd.DataFrame({"y": [1.0, 2, 3, 4], "g": [*"aabb"]})
+>>> two_samples.two_samples(frame, value="y", group="g")[2]
+('a', 'b')
+"""
 
 from __future__ import annotations
 

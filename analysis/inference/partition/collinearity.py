@@ -1,4 +1,13 @@
-"""Collinearity of blocks: what the design cannot tell apart, before any response is looked at."""
+"""Collinearity of blocks: what the design cannot tell apart, before any response is looked at.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import collinearity
+>>> rng = np.random.default_rng(1)
+>>> frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["x", "z"])
+>>> frame["y"] = frame["x"] + rng.normal(size=12)
+>>> collinearity.inflation(frame, blocks={"x": ["x"], "z": ["z"]}).shape[0] > 0
+True
+"""
 
 from __future__ import annotations
 

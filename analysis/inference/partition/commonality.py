@@ -4,6 +4,17 @@ Every non-empty set of blocks has one component: what can be explained by any of
 by no block outside it (Newton and Spurrell 1967, Applied Statistics 16; Mood 1971). The 2^k - 1
 components add up to R squared. One with several blocks can be negative: the blocks suppress each
 other. A large common component says that these data cannot tell its blocks apart.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import commonality, subsets
+>>> rng = np.random.default_rng(1)
+>>> frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["x", "z"])
+>>> frame["y"] = frame["x"] + rng.normal(size=12)
+>>> found = subsets.all_subsets(
+...     frame, response="y", blocks={"x": ["x"], "z": ["z"]}, rng=rng, n_resamples=99
+... )
+>>> len(commonality.components(found)) > 0
+True
 """
 
 from __future__ import annotations

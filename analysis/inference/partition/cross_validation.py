@@ -1,4 +1,17 @@
-"""Cross-validation by leaving out whole groups: what predictors say of a group never seen."""
+"""Cross-validation by leaving out whole groups: what predictors say of a group never seen.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import cross_validation
+>>> rng = np.random.default_rng(1)
+>>> frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["x", "z"])
+>>> frame["y"] = frame["x"] + rng.normal(size=12)
+>>> frame["g"] = np.repeat([*"abcd"], 3)
+>>> found = cross_validation.leave_one_group_out(
+...     frame, response="y", blocks={"x": ["x"]}, group="g"
+... )
+>>> len(found) > 0
+True
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,17 @@ Budescu (1993), Psychological Bulletin 114; Azen and Budescu (2003), Psychologic
 Block i dominates block j completely when it adds more to every subset of the other blocks;
 conditionally when it adds more on average at every number of blocks already entered; generally
 when its Shapley share is larger. Complete implies conditional implies general dominance.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import dominance, subsets
+>>> rng = np.random.default_rng(1)
+>>> frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["x", "z"])
+>>> frame["y"] = frame["x"] + rng.normal(size=12)
+>>> found = subsets.all_subsets(
+...     frame, response="y", blocks={"x": ["x"], "z": ["z"]}, rng=rng, n_resamples=99
+... )
+>>> len(dominance.general(found)) > 0
+True
 """
 
 from __future__ import annotations

@@ -3,6 +3,17 @@
 What a block adds to R squared depends on what was entered before it. Without a reason for one
 order the data identify only the range over all of them: from the least that the block adds to any
 subset of the others to the most. Shapley's share is one average inside it.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import entry, subsets
+>>> rng = np.random.default_rng(1)
+>>> frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["x", "z"])
+>>> frame["y"] = frame["x"] + rng.normal(size=12)
+>>> found = subsets.all_subsets(
+...     frame, response="y", blocks={"x": ["x"], "z": ["z"]}, rng=rng, n_resamples=9
+... )
+>>> len(entry.identified_shares(found)) > 0
+True
 """
 
 from __future__ import annotations

@@ -3,6 +3,12 @@
 The samples of a bootstrap differ in how often each row occurs, not in their predictors: with the
 root of that number as weight they are one stack of matrices of one shape. What a block adds to
 those before it is computed once for all subsets that begin alike.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import explained
+>>> x = np.arange(6.0)[:, None]
+>>> explained.r_squared([x], 2 * x[:, 0], [np.arange(6)]).round(6).max().item()
+1.0
 """
 
 from __future__ import annotations

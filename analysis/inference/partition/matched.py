@@ -3,6 +3,12 @@
 Two models match when, for every column named, the larger value over the smaller is at most a
 stated ratio: 1 asks for equality. A match is a set of models linked by such pairs. What is left
 to differ within a match is the label and everything that goes with it: data, recipe, code.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import matched
+>>> models = pd.DataFrame({"model_id": [*"abc"], "lab": [*"uvv"], "depth": [12.0, 13, 30]})
+>>> len(matched.matched_models(models, label="lab", tolerance={"depth": 2.0})) > 0
+True
 """
 
 from __future__ import annotations

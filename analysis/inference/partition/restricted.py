@@ -12,6 +12,11 @@ effects over that of the error,
 up to a constant: the restricted likelihood. It is a quadratic form of the response, so that all
 points and any number of responses are one product of matrices. The difference of two shares is
 compared with what it is in responses drawn at the likeliest point where both are equal.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import restricted
+>>> restricted.lattice({"x": np.eye(4)[:, :1], "z": np.eye(4)[:, 1:2]}, 3).__class__.__name__
+'Lattice'
 """
 
 from __future__ import annotations

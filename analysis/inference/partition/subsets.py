@@ -2,6 +2,17 @@
 
 Commonality and dominance analysis, like Shapley shares, are functions of these 2^k numbers.
 Computed once, they serve all three, and every method sees the same resamples.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import subsets
+>>> rng = np.random.default_rng(1)
+>>> frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["x", "z"])
+>>> frame["y"] = frame["x"] + rng.normal(size=12)
+>>> found = subsets.all_subsets(
+...     frame, response="y", blocks={"x": ["x"], "z": ["z"]}, rng=rng, n_resamples=9
+... )
+>>> type(found).__name__
+'Subsets'
 """
 
 from __future__ import annotations

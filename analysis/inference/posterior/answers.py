@@ -5,6 +5,9 @@ stands beside its answer. The superpopulation is that of levels to come, from wh
 are draws: its shares are functions of the ratios. The finite population are the levels at hand:
 its shares are variances of their effects over the rows, which are drawn once a node by a second
 Sobol set, given the node's ratios.
+
+>>> quantiles(np.array([1.0, 2.0, 3.0]), np.full(3, 1 / 3), [0.5]).round(6).tolist()
+[2.0]
 """
 
 from __future__ import annotations

@@ -15,6 +15,9 @@ error is that of the quadrature, which `Posterior.effective` states in nodes.
 Gelman (2006), Bayesian Analysis 1, 515, on such priors; Gelman (2005), Annals of Statistics 33,
 1, on the variance of the levels at hand (finite population) against that of levels to come
 (superpopulation).
+
+>>> sources({"lab": np.eye(3)}, {"lab": ("a", "b", "c")}).columns.shape
+(3, 4)
 """
 
 from __future__ import annotations

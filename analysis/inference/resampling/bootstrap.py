@@ -1,6 +1,17 @@
 """Bootstrap: resample whole clusters, because rows of one cluster are not independent.
 
 Davison and Hinkley (1997), Bootstrap Methods and their Application, chapters 2, 3 and 5.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import bootstrap
+>>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
+>>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
+>>> found = bootstrap.cluster_bootstrap(
+...     frame, lambda rows: rows["y"].mean(), cluster="g",
+...     rng=np.random.default_rng(1), n_resamples=99
+... )
+>>> round(found["estimate"].item(), 2)
+3.53
 """
 
 from __future__ import annotations

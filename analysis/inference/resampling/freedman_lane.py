@@ -6,6 +6,15 @@ Winkler et al. (2014), NeuroImage 92, 381, say what may be exchanged with what: 
 levels of a factor that others are nested in, or whole units of equally many rows where factors
 are crossed. The test is exact where the smaller model is a mean per level of `within`, and
 asymptotic otherwise.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import freedman_lane
+>>> rng = np.random.default_rng(1)
+>>> frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["x", "z"])
+>>> frame["y"] = frame["x"] + rng.normal(size=12)
+>>> found = freedman_lane.freedman_lane(frame, "y ~ z", "y ~ z + x", rng=rng, n_permutations=99)
+>>> 0 < found["p_value"].item() <= 1
+True
 """
 
 from __future__ import annotations

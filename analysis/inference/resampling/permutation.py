@@ -2,6 +2,13 @@
 
 With G units the p-value cannot fall below one over the number of distinct assignments,
 whatever the number of rows; `smallest_p` says what it is.
+
+>>> import numpy as np, pandas as pd
+>>> from analysis.inference import permutation
+>>> frame = pd.DataFrame({"lab": [*"aaabbb"], "y": [1.0, 2, 3, 4, 5, 6]})
+>>> difference = lambda rows: rows.groupby("lab")["y"].mean().diff().iloc[-1]
+>>> permutation.permutation_test(frame, difference, label="lab", unit=None)["p_value"].item()
+0.1
 """
 
 from __future__ import annotations

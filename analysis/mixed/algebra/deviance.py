@@ -335,8 +335,8 @@ def _first_gradient(cross: CrossProducts, eliminated: Elimination, through: Floa
     scaled = eliminated.factor @ eliminated.inverse
     by_determinant = levels.sizes[:, None, None] * (levels.diagonal @ scaled)
     remaining = np.eye(len(eliminated.factor)) - levels.diagonal @ eliminated.kernel_by_class
-    by_moments = remaining @ levels.inner(through) @ scaled
-    result: Floats = 2 * (by_determinant - by_moments).sum(axis=0)
+    by_moments = levels.between(remaining, through, scaled)
+    result: Floats = 2 * (by_determinant.sum(axis=0) - by_moments)
     return result
 
 
@@ -349,7 +349,7 @@ def _first_covariance_gradient(
     """
     levels = cross.levels
     remaining = np.eye(len(eliminated.factor)) - levels.diagonal @ eliminated.kernel_by_class
-    own = levels.sizes[:, None, None] * (remaining @ levels.diagonal)
-    lost = remaining @ levels.inner(through) @ remaining.transpose(0, 2, 1)
-    result: Floats = (own - lost).sum(axis=0)
+    of_factor = levels.sizes[:, None, None] * (remaining @ levels.diagonal)
+    lost = levels.between(remaining, through, remaining.transpose(0, 2, 1))
+    result: Floats = of_factor.sum(axis=0) - lost
     return result

@@ -1,1 +1,1 @@
-"""A fitted model as tidy frames: tables, contrasts, comparisons, diagnostics, guards."""
+"""A fitted model as tidy frames: tables, contrasts, comparisons, simulation, guards."""

@@ -24,6 +24,7 @@ from analysis.mixed.algebra.rank import (
     require_residual,
     without_aliased,
 )
+from analysis.mixed.algebra.size import require_memory
 from analysis.mixed.inference.fixed_effects import METHODS, NAMES, Inference, method_named
 from analysis.mixed.reading.definitions import count_definitions
 from analysis.mixed.reading.formula import MixedFormula
@@ -198,11 +199,12 @@ def solve(
     Raises
     ------
     DesignError
-        If the statistics lack what the formula needs, the design cannot be estimated, or fixed
-        and random effects fit every row.
+        If the statistics lack what the formula needs, the design cannot be estimated, fixed
+        and random effects fit every row, or the fit takes more memory than the machine has.
     """
     _require_collected(formula, statistics, response)
     design = build(formula, statistics, contrasts)
+    require_memory(design)
     cross = assemble(statistics, design, response=response)
     if aliased == "drop":
         fixed = slice(cross.n_random, cross.n_random + cross.n_fixed)

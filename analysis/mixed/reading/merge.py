@@ -31,6 +31,21 @@ def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
     ------
     DesignError
         If there are none, or they do not hold the same factors, predictors and responses.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> parts = [
+    ...     mixed.collect_statistics("y ~ x + (1 | g)", half) for half in (rows[:12], rows[12:])
+    ... ]
+    >>> mixed.fit_statistics(
+    ...     "y ~ x + (1 | g)", mixed.merge_statistics(parts)).glance()["n_obs"].item(
+    ... )
+    24
     """
     if not parts:
         raise DesignError(
@@ -105,7 +120,22 @@ def take(
 
 
 def write_statistics(statistics: Statistics, path: Path | str) -> None:
-    """Write statistics to a Parquet file: one row per cell, no row of the data."""
+    """Write statistics to a Parquet file: one row per cell, no row of the data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> path = Path(tempfile.mkdtemp()) / "sums"
+    >>> mixed.write_statistics(mixed.collect_statistics("y ~ x + (1 | g)", rows), path)
+    >>> path.stat().st_size > 0
+    True
+    """
     from pyarrow import parquet
 
     columns: dict[str, object] = {}
@@ -135,6 +165,22 @@ def read_statistics(path: Path | str) -> Statistics:
     ------
     StoreError
         If the file holds anything else, or another version of it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> path = Path(tempfile.mkdtemp()) / "sums"
+    >>> mixed.write_statistics(mixed.collect_statistics("y ~ x + (1 | g)", rows), path)
+    >>> mixed.fit_statistics(
+    ...     "y ~ x + (1 | g)", mixed.read_statistics(path)).glance()["n_obs"].item(
+    ... )
+    24
     """
     from pyarrow import parquet
 

@@ -61,6 +61,18 @@ def parametric_bootstrap(
     -------
     One row per fixed effect and variance parameter: `effect`, `group`, `term`, `estimate`,
     `std_error` (of the replicates), `conf_low`, `conf_high`, `n_resamples`, `n_failed`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> found = mixed.parametric_bootstrap(fitted, rng=rng, n_resamples=99)
+    >>> bool((found["conf_low"] <= found["conf_high"]).all())
+    True
     """
     require_conf_level(conf_level)
     require_count("n_resamples", n_resamples)
@@ -86,6 +98,19 @@ def r_squared_intervals(
     -------
     Three rows: `term` (``marginal`` and ``conditional`` R squared of Nakagawa and Schielzeth,
     ``intraclass`` correlation), `estimate`, `conf_low`, `conf_high`, `n_resamples`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> mixed.r_squared_intervals(
+    ...     fitted, rng=rng, n_resamples=49)["conf_low"].between(0, 1).all().item(
+    ... )
+    True
     """
     require_conf_level(conf_level)
     source = simulator(model.cross, model.found)
@@ -142,6 +167,18 @@ def cluster_bootstrap(
     ------
     DesignError
         If the unit is unknown or has one level.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> found = mixed.cluster_bootstrap(fitted, "g", rng=rng, n_resamples=99)
+    >>> bool((found["conf_low"] <= found["conf_high"]).all())
+    True
     """
     require_conf_level(conf_level)
     statistics = model.statistics
@@ -191,6 +228,20 @@ def likelihood_ratio_bootstrap(
     DesignError
         If `compare` cannot compare the models, or a column of the smaller is, as it is written,
         none of the larger.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> smaller = mixed.fit("y ~ 1 + (1 | g)", rows, reml=False)
+    >>> larger = mixed.fit("y ~ x + (1 | g)", rows, reml=False)
+    >>> found = mixed.likelihood_ratio_bootstrap(smaller, larger, rng=rng, n_resamples=19)
+    >>> found["p_value"].item()
+    0.05
     """
     require_comparable([smaller, larger])
     free, columns = _embedding(smaller, larger)

@@ -40,6 +40,17 @@ def leave_one_out(model: Fitted, unit: str, *, df: str = "satterthwaite") -> pd.
     DesignError
         If the unit is unknown or has one level, or the whole fit has no fixed effects or no such
         tests.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> sorted(set(mixed.leave_one_out(fitted, "g")["level"]))
+    ['a', 'b', 'c', 'd', 'e', 'f']
     """
     df = method_named(df)
     require_unit(model.statistics, unit)

@@ -71,6 +71,18 @@ def permutation_test(
     DesignError
         If the predictor varies within a unit, the term does not read it, the term or the unit
         is unknown, or some assignment leaves a fixed effect without an estimate.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> rows["of_g"] = np.repeat([0.0, 0, 0, 1, 1, 1], 4)
+    >>> fitted = mixed.fit("y ~ of_g + (1 | g)", rows)
+    >>> 0 < mixed.permutation_test(fitted, "of_g", "of_g", "g")["p_value"].item() <= 1
+    True
     """
     from analysis.inference.resampling.permutation import every_assignment, n_assignments
 

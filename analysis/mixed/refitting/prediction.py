@@ -38,6 +38,17 @@ def leave_one_out_prediction(model: Fitted, unit: str) -> pd.DataFrame:
     ------
     DesignError
         If the unit is unknown or has one level.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> len(mixed.leave_one_out_prediction(fitted, "g")) > 0
+    True
     """
     require_unit(model.statistics, unit)
     levels = model.statistics.factors[unit].levels

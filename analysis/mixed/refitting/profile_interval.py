@@ -58,6 +58,18 @@ def profile_intervals(
     -------
     `effect`, `group`, `term`, `estimate` (where the likelihood is largest), `conf_low`,
     `conf_high`, `conf_level`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> found = mixed.profile_intervals(fitted)
+    >>> bool((found["conf_low"] <= found["conf_high"]).all())
+    True
     """
     require_conf_level(conf_level)
     fitted = model if model.reml is reml else model.refitted(reml=reml)

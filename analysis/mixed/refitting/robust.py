@@ -63,6 +63,17 @@ def cluster_robust(
     ------
     DesignError
         If the cluster is unknown or has one level.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> mixed.cluster_robust(fitted, "g")["term"].tolist()
+    ['Intercept', 'x']
     """
     require_option("covariance", covariance, COVARIANCES)
     require_conf_level(conf_level)
@@ -125,6 +136,17 @@ def wild_cluster_bootstrap(
         If `rng` is needed and is no generator.
     DesignError
         If the term or the cluster is unknown, or one cluster alone determines the term.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> 0 < mixed.wild_cluster_bootstrap(fitted, "x", "g")["p_value"].item() <= 0.1
+    True
     """
     if term not in model.terms:
         raise DesignError(

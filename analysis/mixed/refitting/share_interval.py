@@ -111,6 +111,18 @@ def share_intervals(
     DesignError
         If an entry is empty or repeats a group, the model lacks it, or a random effect is not an
         intercept.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> found = mixed.share_intervals(fitted, [["g"]])
+    >>> bool((found["conf_low"] <= found["conf_high"]).all())
+    True
     """
     require_conf_level(conf_level)
     cross = model.cross

@@ -71,6 +71,17 @@ def variance_test(
     ------
     DesignError
         If the model has no such group, or its random effects are not intercepts.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from analysis import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
+    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
+    >>> mixed.variance_test(fitted, "g", rng=rng, n_resamples=99)["p_value"].item() <= 1
+    True
     """
     require_count("n_resamples", n_resamples)
     tested = intercept_block(model, group)

@@ -15,7 +15,10 @@ from analysis.report.reading.front_matter import mapping
 from analysis.tidy.errors import ReportError
 
 PROJECT_FILE = "_quarto.yml"
-TITLE_KEYS = ("title", "subtitle", "author", "date", "abstract", "keywords", "nocite")
+TITLE_KEYS = (
+    *("title", "subtitle", "author", "date", "abstract", "keywords", "nocite"),
+    *("pagetitle", "description-meta", "site-url"),
+)
 FOLDING_KEYS = ("code-fold", "code-summary")
 WORDS_FOR_TODAY = ("today", "now", "last-modified")
 

@@ -29,6 +29,7 @@ SELECT h.run_id,
                max(entropy) FILTER (WHERE head = 0)   AS first_head_entropy,
                avg(distance)                          AS distance
           FROM attention
+         WHERE run_id NOT IN (SELECT run_id FROM perturbed_run)
          GROUP BY run_id, model_id, prompt_id, layer) AS h
   LEFT JOIN attention_mean AS a USING (run_id, model_id, prompt_id, layer);
 COMMENT ON VIEW attention_layer IS 'One row per model, prompt and layer: the shape of attention, heads taken together, with each definition of attention entropy.';
@@ -58,6 +59,7 @@ SELECT run_id,
   FROM attention_layer
  GROUP BY run_id, model_id, layer;
 COMMENT ON VIEW attention_profile IS 'One row per run and layer: attention_layer averaged over prompts.';
+COMMENT ON COLUMN attention_profile.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN attention_profile.relative_entropy IS 'Mean entropy of a row over ln n [1]';
 COMMENT ON COLUMN attention_profile.sink_share IS 'Share of the mass on the first token [1]';
 COMMENT ON COLUMN attention_profile.off_diagonal IS 'Mass off the diagonal over the most there can be [1]';

@@ -8,7 +8,7 @@ WITH asked AS (
 ), printed AS (
     SELECT metric, model_id FROM published_figure
      UNION
-    SELECT metric, model_id FROM published_gain
+    SELECT metric, model_id FROM published_gain_by_file
 )
 SELECT a.claim_id,
        a.quantity,

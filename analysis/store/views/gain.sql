@@ -62,7 +62,7 @@ SELECT run_id,
                lag(s.norm)         OVER depth AS before,
                lag(s.norm_centred) OVER depth AS before_centred
           FROM stream AS s
-          JOIN next_token AS t
+          JOIN prompt_length AS t
             ON t.run_id = s.run_id
            AND t.model_id = s.model_id
            AND t.prompt_id = s.prompt_id
@@ -72,6 +72,9 @@ SELECT run_id,
    AND before > 0
    AND norm > 0;
 COMMENT ON VIEW last_token_gain IS 'One row per model, prompt and layer: block_gain at the last token, the position the paper uses.';
+COMMENT ON COLUMN last_token_gain.gain IS 'As in block_gain [ratio]';
+COMMENT ON COLUMN last_token_gain.log_gain IS 'As in block_gain [nat]';
+COMMENT ON COLUMN last_token_gain.log_gain_centred IS 'As in block_gain [nat]';
 
 CREATE VIEW final_norm_gain AS
 SELECT final.run_id,
@@ -79,7 +82,7 @@ SELECT final.run_id,
        final.prompt_id,
        final.norm / before.norm AS gain
   FROM residual_norm AS final
-  JOIN next_token AS t
+  JOIN prompt_length AS t
     ON t.run_id = final.run_id
    AND t.model_id = final.model_id
    AND t.prompt_id = final.prompt_id
@@ -93,6 +96,7 @@ SELECT final.run_id,
  WHERE final.site = 'final_norm'
    AND before.norm > 0;
 COMMENT ON VIEW final_norm_gain IS 'One row per model and prompt: |N(x_{L-1})| / |x_{L-2}| at the last token, which is what hidden_states[-1] / hidden_states[-2] gives.';
+COMMENT ON COLUMN final_norm_gain.gain IS 'The ratio of the two norms [ratio]';
 
 CREATE VIEW length_gain AS
 SELECT run_id,
@@ -114,7 +118,7 @@ SELECT run_id,
                      ON last_token, whole_matrix, without_first, token_mean, body_median
                    INTO NAME reduction VALUE length) AS lengths) AS pairs
  WHERE layer >= 0;
-COMMENT ON VIEW length_gain IS 'One row per model, prompt, block and reduction of the tokens: gain of the length that stream_length gives.';
+COMMENT ON VIEW length_gain IS 'One row per model, prompt, block AND reduction of the tokens: gain of the length that stream_length gives. Take one reduction: each way to reduce the tokens gives another gain.';
 COMMENT ON COLUMN length_gain.reduction IS 'last_token, whole_matrix, without_first, token_mean or body_median; see stream_length [-]';
 COMMENT ON COLUMN length_gain.gain IS 'Length after the block over length before it [ratio]';
 
@@ -165,6 +169,7 @@ SELECT looked_up.run_id,
   JOIN stream_length AS after USING (run_id, model_id, prompt_id)
  WHERE after.layer = 0;
 COMMENT ON VIEW embedding_gain IS 'One row per model and prompt: |X_0|_F over the Frobenius norm of what the embedding module returns, before positions and norms are added (caveat B12). Not a gain where the two differ in width.';
+COMMENT ON COLUMN embedding_gain.gain IS 'The ratio of the two Frobenius norms [ratio]';
 
 CREATE VIEW prompt_gain AS
 WITH profile AS (
@@ -206,7 +211,7 @@ SELECT run_id, model_id, prompt_id, metric, gain, ln(gain)
              ON gain_whole_matrix, gain_without_first
            INTO NAME metric VALUE gain) AS matrices
  WHERE gain > 0;
-COMMENT ON VIEW prompt_gain IS 'One row per model, prompt and definition of gain: every variant side by side; see metric for the formulas. Of the raw stream, as published: under LayerNorm a convention of the parametrisation, and primary_gain has the centred one beside it. Over several blocks there is none where the stream vanishes before or after one of them.';
+COMMENT ON VIEW prompt_gain IS 'One row per model, prompt AND definition of gain: every variant side by side; see metric for the formulas. Of the raw stream, as published: under LayerNorm a convention of the parametrisation, and primary_gain has the centred one beside it. Over several blocks there is none where the stream vanishes before or after one of them. Take one metric: each definition is another quantity.';
 COMMENT ON COLUMN prompt_gain.metric IS 'Definition of gain; see metric [-]';
 COMMENT ON COLUMN prompt_gain.gain IS 'The gain [ratio]';
 COMMENT ON COLUMN prompt_gain.log_gain IS 'Its natural logarithm [nat]';
@@ -225,7 +230,9 @@ SELECT g.run_id,
   FROM prompt_gain AS g
   JOIN prompt AS p USING (prompt_id)
  GROUP BY g.run_id, g.model_id, p.prompt_set, g.metric;
-COMMENT ON VIEW model_gain IS 'One row per run (a model on a prompt set, in one rendering and number format) and definition of gain: mean and standard deviation over prompts.';
+COMMENT ON VIEW model_gain IS 'One row per run AND definition of gain; a run is a model on a prompt set, in one rendering and number format: mean and standard deviation over prompts. Take one metric: each definition is another quantity.';
+COMMENT ON COLUMN model_gain.log_gain_sd IS 'Standard deviation of the log ratios over prompts, divisor n - 1 [nat]';
+COMMENT ON COLUMN model_gain.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN model_gain.gain_mean IS 'Mean of the ratios over prompts, as published [ratio]';
 COMMENT ON COLUMN model_gain.gain_sd IS 'Standard deviation over prompts, divisor n - 1 [ratio]';
 COMMENT ON COLUMN model_gain.gain_sd_population IS 'The same with divisor n, as notebooks 4 to 7 compute it [ratio]';

@@ -40,6 +40,8 @@ SELECT g.run_id,
   FROM last_token_gain AS g
   JOIN model AS m USING (model_id);
 COMMENT ON VIEW function_gain IS 'One row per model, prompt and block: the published gain beside the one that is a property of what the network computes. LayerNorm removes the mean over features, so there it is the centred one; RMSNorm keeps it, and the raw gain is left by every rotation and by the scale of the stream.';
+COMMENT ON COLUMN function_gain.log_gain IS 'As in block_gain, of the raw stream [nat]';
+COMMENT ON COLUMN function_gain.log_gain_centred IS 'The same with the mean over features removed [nat]';
 COMMENT ON COLUMN function_gain.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN function_gain.log_gain_of_function IS 'log_gain_centred under LayerNorm, log_gain under RMSNorm [nat]';
 

@@ -8,7 +8,7 @@ SELECT metric, symbol, definition
                   'gain_maximum');
 COMMENT ON VIEW gain_definition IS 'One row per definition of a gain of blocks: what the metric of prompt_gain, model_gain and gain_by_model means. Two more metrics are there, gain_embedding_whole_matrix and total_amplification: metric defines them.';
 
-CREATE VIEW published_gain AS
+CREATE VIEW published_gain_by_file AS
 SELECT f.model_id,
        f.prompt_set,
        f.metric,
@@ -53,7 +53,10 @@ SELECT f.model_id,
   FROM published_figure AS f
   JOIN model AS m USING (model_id)
  WHERE f.metric = 'total_amplification';
-COMMENT ON VIEW published_gain IS 'One row per model, definition of gain and file: the published figures; the largest block gain of each published profile, which is a maximum of means over prompts where the measured one is a mean of maxima (last block missing there, caveat B1); and gain_body as the (L-1)-th root of the mean total amplification.';
+COMMENT ON VIEW published_gain_by_file IS 'One row per published model AND definition of gain and file: the published figures; the largest block gain of each published profile, which is a maximum of means over prompts where the measured one is a mean of maxima (last block missing there, caveat B1); and gain_body as the (L-1)-th root of the mean total amplification. Take one metric and file: a model has a row for each definition and each file that gives it; published_gain has one row a model.';
+COMMENT ON COLUMN published_gain_by_file.gain_mean IS 'The gain as published: the mean over prompts of the ratios, or what the comment of the view says of gain_maximum and gain_body [ratio]';
+COMMENT ON COLUMN published_gain_by_file.gain_sd IS 'Standard deviation over prompts; NULL where the file does not hold it [ratio]';
+COMMENT ON COLUMN published_gain_by_file.n_prompts IS 'Prompts that the mean goes over [1]';
 
 CREATE VIEW raw_value AS
 SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dtype, value, unit, caveats
@@ -62,7 +65,7 @@ SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dt
 SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dtype, value, unit, caveats
   FROM published_excerpt
  WHERE file NOT IN (SELECT file FROM published_value);
-COMMENT ON VIEW raw_value IS 'One row per number of the paper''s raw files that is here: all of a file that has been imported (published_value), and of any other what is shipped because it decides a claim (published_excerpt).';
+COMMENT ON VIEW raw_value IS 'One row per raw result file AND number of it that is here: all of a file that has been imported (published_value), and of any other what is shipped because it decides a claim (published_excerpt). Take one metric and statistic: values of many quantities, and their summaries, stand in one file.';
 
 CREATE VIEW gain_evidence AS
 SELECT 'measured'                                   AS source,
@@ -102,8 +105,10 @@ SELECT 'published',
        NULL,
        NULL,
        NULL
-  FROM published_gain;
-COMMENT ON VIEW gain_evidence IS 'One row per source, model, prompt set, definition of gain and file: everything known about gains at the level of models. The file of a measured gain is its run_id; a model measured in several ways has several, told apart by run_id and by what run says of it. Join primary_run on run_id for one row per model and prompt set.';
+  FROM published_gain_by_file;
+COMMENT ON VIEW gain_evidence IS 'One row per model AND definition of gain and file or run, published or measured: everything known about gains at the level of models. The file of a measured gain is its run_id; a model measured in several ways has several, told apart by run_id and by what run says of it. Join primary_run on run_id for one row per model and prompt set. Take one metric and file or run_id: a model has a row for each definition and each file or run; published_gain and measured_gain have one row a model.';
+COMMENT ON COLUMN gain_evidence.source IS 'published (a figure of the paper) or measured (a run of this project) [-]';
+COMMENT ON COLUMN gain_evidence.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN gain_evidence.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
 COMMENT ON COLUMN gain_evidence.is_conforming IS 'As in run; NULL for published figures, whose models nobody checked [-]';
 COMMENT ON COLUMN gain_evidence.run_id IS 'Run that measured it; NULL for published figures [-]';
@@ -147,7 +152,9 @@ SELECT e.source,
        e.device
   FROM gain_evidence AS e
   JOIN model AS m USING (model_id);
-COMMENT ON VIEW gain_by_model IS 'gain_evidence with the model''s lab, suite, geometry and scale: the frame most analyses start from. A model measured in several ways has a row for each run: join primary_run on run_id for one. Take one metric, prompt_set and file: a model has a row for each file and run, so a mean or a correlation over rows counts some models twice.';
+COMMENT ON VIEW gain_by_model IS 'One row per model AND definition of gain and file or run, published or measured: gain_evidence with the model''s lab, suite, geometry and scale, the frame most analyses start from. Take one metric and file or run_id: a model has a row for each definition and each file or run, so a mean or a correlation over rows counts some models twice; published_gain and measured_gain have one row a model.';
+COMMENT ON COLUMN gain_by_model.log_gain IS 'ln(gain_mean): its sign is the sign of the gain [nat]';
+COMMENT ON COLUMN gain_by_model.rho IS 'Head density, n_heads over d_head, section 5.4 of the paper [1]';
 COMMENT ON COLUMN gain_by_model.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
 COMMENT ON COLUMN gain_by_model.is_conforming IS 'As in run; NULL for published figures, whose models nobody checked [-]';
 COMMENT ON COLUMN gain_by_model.run_id IS 'Run that measured it; NULL for published figures [-]';
@@ -158,7 +165,37 @@ COMMENT ON COLUMN gain_by_model.device IS 'As in run; NULL for published figures
 COMMENT ON COLUMN gain_by_model.sign_strict IS 'dampen when the mean gain is below 1, expand when it is above, neutral when it is 1 to the last digit [-]';
 COMMENT ON COLUMN gain_by_model.sign_banded IS 'neutral when |ln gain| is at most rounding_band(), which rounding in half precision can make [-]';
 COMMENT ON COLUMN gain_by_model.log_parameters IS 'Decimal logarithm of the parameter count [1]';
-COMMENT ON COLUMN gain_by_model.bound IS 'gain_bound(n_layers) [ratio]';
+COMMENT ON COLUMN gain_by_model.bound IS 'Largest gain of a block that eq. (3) of the paper allows, 10^(1/n_layers) [ratio]';
+
+CREATE VIEW ranked_gain AS
+SELECT e.*,
+       row_number() OVER (
+           PARTITION BY e.source, e.model_id
+               ORDER BY list_position(['gain_penultimate_block', 'gain_last_block', 'gain_whole_matrix'], e.metric),
+                        e.n_prompts DESC,
+                        e.file
+       ) AS place
+  FROM gain_by_model AS e
+ WHERE e.metric IN ('gain_penultimate_block', 'gain_last_block', 'gain_whole_matrix')
+   AND (e.source = 'published' OR e.run_id IN (SELECT run_id FROM primary_run));
+COMMENT ON VIEW ranked_gain IS 'One row per source, model AND definition of gain and file or run: the gains from which published_gain and measured_gain take the first. Take one place or metric: 1 is the row that published_gain and measured_gain take.';
+COMMENT ON COLUMN ranked_gain.place IS 'Rank of the row within its source and model: the penultimate block before the last before the whole matrix, then more prompts before fewer, then by file [1]';
+
+CREATE VIEW published_gain AS
+SELECT model_id, lab, suite, family, base_model_id, norm_position, n_layers, n_heads, d_head, d_model, rho, log_parameters,
+       bound, metric, gain_mean, gain_sd, log_gain, sign_strict, sign_banded, n_prompts, prompt_set, dtype, file, caveats
+  FROM ranked_gain
+ WHERE source = 'published'
+   AND place = 1;
+COMMENT ON VIEW published_gain IS 'One row per published model: its gain, by one rule. The gain of the penultimate block is taken, which is the one the paper plots; of a model without it that of the last block; else that of the whole matrix. Where several files have it, the one over the most prompts is taken, of equals the first by name. base_model_id is NULL but for fine-tuned models. Every other definition and file: published_gain_by_file.';
+
+CREATE VIEW measured_gain AS
+SELECT model_id, lab, suite, family, base_model_id, norm_position, n_layers, n_heads, d_head, d_model, rho, log_parameters,
+       bound, metric, gain_mean, gain_sd, log_gain, sign_strict, sign_banded, n_prompts, prompt_set, dtype, run_id
+  FROM ranked_gain
+ WHERE source = 'measured'
+   AND place = 1;
+COMMENT ON VIEW measured_gain IS 'One row per model measured over prompts: its gain, by the rule of published_gain, from the run that primary_run prefers. Of a model measured on several prompt sets the one with the most prompts is taken. The gain is that of the raw stream, as published; primary_sign has the one that is a property of the function.';
 
 CREATE VIEW density AS
 SELECT model_id,

@@ -40,7 +40,7 @@ SELECT w.model_id,
        inner_spread * sqrt(m.d_model) AS inner_spread_scaled
   FROM wide AS w
   JOIN model AS m USING (model_id);
-COMMENT ON VIEW recipe IS 'One row per published model whose training is documented: learning rate, decay and start of its weights.';
+COMMENT ON VIEW recipe IS 'One row per published model whose training is documented: learning rate, decay and start of its weights, from training_recipe. The networks that were trained here by such recipes are in trained_network, where recipe is a name.';
 COMMENT ON COLUMN recipe.peak_learning_rate IS 'Largest learning rate [per step]';
 COMMENT ON COLUMN recipe.weight_decay IS 'Decoupled weight decay [1]';
 COMMENT ON COLUMN recipe.steps IS 'Optimiser steps; NULL where only a plan is public [1]';

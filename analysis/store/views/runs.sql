@@ -6,6 +6,17 @@
 
 -- Runs: which of several measurements of one model a summary uses, and how they conformed.
 
+-- Runs with perturbed weights are measured to state an uncertainty. Every view below leaves them
+-- out, unless this macro is made anew: CREATE OR REPLACE MACRO counts_perturbed() AS true.
+CREATE MACRO counts_perturbed() AS false;
+
+CREATE VIEW perturbed_run AS
+SELECT run_id, model_id, kind, prompt_set, perturbation, perturbation_seed
+  FROM run
+ WHERE perturbation IS NOT NULL
+   AND NOT counts_perturbed();
+COMMENT ON VIEW perturbed_run IS 'One row per run whose weights had one more rounding error added: what all other views leave out. It is empty, and they count these runs in, after CREATE OR REPLACE MACRO counts_perturbed() AS true.';
+
 CREATE VIEW primary_run AS
 SELECT run_id,
        model_id,
@@ -34,9 +45,11 @@ SELECT run_id,
                       GROUP BY model_id, weights_sha256, config_sha256) AS trained
               USING (model_id, weights_sha256, config_sha256)
          WHERE is_conforming
+           AND perturbation IS NULL
+           AND states_engine IS NULL
            AND (kind = 'weights' OR (rendering = 'plain' AND special_tokens = 'default'))) AS ranked
  WHERE place = 1;
-COMMENT ON VIEW primary_run IS 'One row per model, kind and prompt set: the one run that summaries over models use. It conforms, and its prompts are plain and tokenised as the tokenizer does. Of several revisions it is of the one without a training step, the model as released, else of the last step; of several over prompts one that measured the stream; of several number formats the widest; of several devices the processor. Join it on run_id so that a model measured in two ways is not averaged over them.';
+COMMENT ON VIEW primary_run IS 'One row per model, kind and prompt set: the one run that summaries over models use. It conforms, and its prompts are plain and tokenised as the tokenizer does. Of several revisions it is of the one without a training step, the model as released, else of the last step; of several over prompts one that measured the stream; of several number formats the widest; of several devices the processor. None has perturbed weights, or states that another engine wrote. Join it on run_id so that a model measured in two ways is not averaged over them.';
 
 CREATE VIEW weights_of_run AS
 SELECT run_id,
@@ -56,7 +69,9 @@ SELECT run_id,
             ON weights.model_id = asked.model_id
            AND weights.weights_sha256 = asked.weights_sha256
            AND weights.config_sha256 = asked.config_sha256
-         WHERE asked.kind = 'prompts'
+           AND weights.perturbation_seed IS NOT DISTINCT FROM asked.perturbation_seed
+         WHERE asked.run_id NOT IN (SELECT run_id FROM perturbed_run)
+           AND asked.kind = 'prompts'
            AND weights.kind = 'weights') AS ranked
  WHERE place = 1;
 COMMENT ON VIEW weights_of_run IS 'One row per run over prompts whose weights were measured too: the run that measured the very same weights, by their hash.';
@@ -88,10 +103,26 @@ SELECT property,
           FROM conformance
          GROUP BY property, tolerance) AS checked;
 COMMENT ON VIEW conformance_summary IS 'One row per property and tolerance, which belongs to a number format: how many runs met it, and the worst deviation.';
+COMMENT ON COLUMN conformance_summary.n_runs IS 'Runs in which it was asked for [1]';
+COMMENT ON COLUMN conformance_summary.n_models IS 'Models of these runs [1]';
+COMMENT ON COLUMN conformance_summary.n_met IS 'Runs that met it [1]';
+COMMENT ON COLUMN conformance_summary.n_failed IS 'Runs that failed it [1]';
 COMMENT ON COLUMN conformance_summary.n_unchecked IS 'Runs in which it could not be checked; conformance says why [1]';
 COMMENT ON COLUMN conformance_summary.worst_deviation IS 'Largest deviation of any run [see conformance]';
 COMMENT ON COLUMN conformance_summary.worst_model_id IS 'Model of that run; NULL when no run deviates [-]';
 COMMENT ON COLUMN conformance_summary.worst_layer IS 'Block where it was found; NULL when it belongs to no block [1]';
+
+CREATE VIEW prompt_length AS
+SELECT run_id, model_id, prompt_id, n_tokens
+  FROM next_token
+ WHERE run_id NOT IN (SELECT run_id FROM perturbed_run)
+ UNION ALL
+SELECT n.run_id, n.model_id, n.prompt_id, max(n.position) + 1
+  FROM residual_norm AS n
+ WHERE n.run_id IN (SELECT run_id FROM run WHERE states_engine IS NOT NULL)
+ GROUP BY ALL;
+COMMENT ON VIEW prompt_length IS 'One row per run and prompt whose last token is known: how many tokens were read. Of states that another engine wrote their positions tell it, else next_token.';
+COMMENT ON COLUMN prompt_length.n_tokens IS 'Tokens of the prompt; the last is at position n_tokens - 1 [tokens]';
 
 CREATE VIEW token AS
 SELECT n.run_id,
@@ -102,7 +133,7 @@ SELECT n.run_id,
        n.position = t.n_tokens - 1            AS is_last,
        n.position > 0 AND NOT n.is_special    AS is_body
   FROM residual_norm AS n
-  JOIN next_token AS t USING (run_id, model_id, prompt_id)
+  JOIN prompt_length AS t USING (run_id, model_id, prompt_id)
  WHERE n.site = 'block_output'
    AND n.layer = 0;
 COMMENT ON VIEW token IS 'One row per model, prompt and token: which tokens a mean takes.';

@@ -14,11 +14,65 @@ SELECT r.study_run_id, s.study, s.block, s.cell, s.seed, s.parent_id, s.n_layers
   LEFT JOIN study_profile AS p
     ON p.study_run_id = r.study_run_id AND p.step = r.step AND p.tokens = r.tokens
    AND p.layer = s.n_layers - 2;
-COMMENT ON VIEW study_growth IS 'One row per run, checkpoint and choice of tokens of a controlled study: its responses, the excess over equal writes among them. Take one study, step and tokens: a run has a row for each step and choice of tokens, and studies differ in design.';
+COMMENT ON VIEW study_growth IS 'One row per training run AND checkpoint and choice of tokens of a controlled study: its responses, the excess over equal writes among them. Take one study, step and tokens: a run has a row for each step and choice of tokens, and studies differ in design; trained_network has one row a network.';
+COMMENT ON COLUMN study_growth.block IS 'Part of the design that the run belongs to; no transformer block [-]';
 COMMENT ON COLUMN study_growth.excess IS 'later_log_gain less equal_writes, the primary response: growth after block 0 beyond that of equal, orthogonal updates [nat]';
 COMMENT ON COLUMN study_growth.excess_centred IS 'The same for norms after removing the mean over the features [nat]';
 COMMENT ON COLUMN study_growth.penultimate_log_gain IS 'Mean ln(gain) of the penultimate block, which the published law of depth is about [nat]';
 COMMENT ON COLUMN study_growth.excess_simple IS 'later_log_gain less ln(L) / 2, which takes the embedding for nothing [nat]';
+
+CREATE VIEW trained_network AS
+SELECT g.study_run_id,
+       g.block,
+       l.recipe,
+       l.lab,
+       l.status = 'documented'    AS is_documented,
+       l.shape,
+       l.head_width,
+       l.text,
+       g.seed,
+       g.n_layers,
+       g.d_model,
+       g.n_heads,
+       r.n_parameters,
+       g.learning_rate,
+       g.decay_turns,
+       g.step,
+       g.loss,
+       g.trigram_loss,
+       g.loss <= g.trigram_loss   AS is_beyond_trigram,
+       g.excess                   AS growth,
+       g.excess_centred           AS growth_centred,
+       g.penultimate_log_gain,
+       g.last_log_gain
+  FROM study_growth AS g
+  JOIN study_run AS r
+    ON r.study_run_id = g.study_run_id AND r.n_steps = g.step
+  JOIN (SELECT study_run_id,
+               max(level) FILTER (WHERE factor = 'recipe')   AS recipe,
+               max(level) FILTER (WHERE factor = 'lab')      AS lab,
+               max(level) FILTER (WHERE factor = 'status')   AS status,
+               max(level) FILTER (WHERE factor = 'geometry') AS shape,
+               max(level) FILTER (WHERE factor = 'heads')    AS head_width,
+               max(level) FILTER (WHERE factor = 'text')     AS text
+          FROM study_level
+         GROUP BY study_run_id) AS l
+    ON l.study_run_id = g.study_run_id
+ WHERE g.study = 'packages'
+   AND g.tokens = 'without_first';
+COMMENT ON VIEW trained_network IS 'One row per network of the controlled study, at the end of its training: its recipe, its shape, its loss, and how much its stream grows. The study is the design packages, which crosses recipes with shapes at equal steps; means leave out the first token of each window, as registered. The networks of the other designs, and every earlier step, are in study_growth.';
+COMMENT ON COLUMN trained_network.block IS 'Part of the design: documented (the eight documented recipes), ranges (values in between), head_width or second_text; no transformer block [-]';
+COMMENT ON COLUMN trained_network.recipe IS 'Recipe that the network was trained with, by a name after the suite that documents it; all its settings are in study_run.recipe, as JSON [-]';
+COMMENT ON COLUMN trained_network.lab IS 'Lab that documents the recipe; the networks are all trained here [-]';
+COMMENT ON COLUMN trained_network.is_documented IS 'True where every value of the recipe is documented; False where some are drawn from a range [-]';
+COMMENT ON COLUMN trained_network.shape IS 'Blocks and width, for example l12d64: 12 blocks of width 64 [-]';
+COMMENT ON COLUMN trained_network.head_width IS 'Width of a head, for example w16 [-]';
+COMMENT ON COLUMN trained_network.text IS 'Training text: kjv (a Bible) or jargon (the Jargon File) [-]';
+COMMENT ON COLUMN trained_network.step IS 'Last step of its training [1]';
+COMMENT ON COLUMN trained_network.loss IS 'Held-out loss at the end [nats per byte]';
+COMMENT ON COLUMN trained_network.is_beyond_trigram IS 'True where the loss is at most that of a byte trigram [-]';
+COMMENT ON COLUMN trained_network.growth IS 'excess of study_growth: growth of the stream after block 0 beyond that of equal, orthogonal updates; below 0 it grows less [nat]';
+COMMENT ON COLUMN trained_network.growth_centred IS 'The same for norms after removing the mean over the features [nat]';
 
 CREATE VIEW study_progress AS
 SELECT p.study, p.block,
@@ -31,6 +85,7 @@ SELECT p.study, p.block,
   LEFT JOIN study_run AS r USING (study_run_id)
  GROUP BY p.study, p.block;
 COMMENT ON VIEW study_progress IS 'One row per design and block: how many of its runs are complete, and how many of those learnt more than a byte trigram.';
+COMMENT ON COLUMN study_progress.block IS 'Part of the design that the run belongs to; no transformer block [-]';
 COMMENT ON COLUMN study_progress.n_planned IS 'Runs that the design asks for [1]';
 COMMENT ON COLUMN study_progress.n_complete IS 'Runs whose rows are there [1]';
 COMMENT ON COLUMN study_progress.n_beat_trigram IS 'Complete runs whose held-out loss is at most that of a byte trigram [1]';

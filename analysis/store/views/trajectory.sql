@@ -26,7 +26,8 @@ SELECT r.run_id,
               GROUP BY model_id, weights_sha256, config_sha256) AS s
     ON s.model_id = r.model_id
    AND s.weights_sha256 = r.weights_sha256
-   AND s.config_sha256 = r.config_sha256;
+   AND s.config_sha256 = r.config_sha256
+ WHERE r.run_id NOT IN (SELECT run_id FROM perturbed_run);
 COMMENT ON VIEW run_revision IS 'One row per run and revision whose weights it measured: revisions that hold the same weights share a run.';
 COMMENT ON COLUMN run_revision.n_steps IS 'Different steps that revisions with these very weights are named for; above 1 some name is wrong; NULL for a local checkpoint alone [1]';
 
@@ -52,5 +53,5 @@ SELECT v.model_id,
        v.run_id
   FROM model_gain AS g
   JOIN run_revision AS v USING (run_id, model_id, prompt_set);
-COMMENT ON VIEW gain_trajectory IS 'One row per revision of a model, prompt set, definition of gain and way of measuring: how the gain goes with training. Filter one number format, rendering and definition; order by training_step.';
+COMMENT ON VIEW gain_trajectory IS 'One row per revision of a model AND prompt set, definition of gain and way of measuring: how the gain goes with training. Filter one number format, rendering and definition; order by training_step. Take one metric and run_id or training_step: a revision has a row for each definition, and a model one for each revision.';
 COMMENT ON COLUMN gain_trajectory.n_steps IS 'As in run_revision: above 1 the weights cannot be those of every step that they are named for [1]';

@@ -77,6 +77,13 @@ class OwnQuantity:
     ------
     InputError
         If something is none of what there is, or ``version`` is missing.
+
+    Examples
+    --------
+    >>> def mean_size(site, layer, states, attention):
+    ...     return states.abs().mean(-1)
+    >>> OwnQuantity("mean_size", "1", "Mean absolute feature", mean_size, version="1").level
+    'token'
     """
 
     name: str

@@ -67,6 +67,11 @@ def probe_projection(
     ------
     InputError
         If the direction is no vector of finite numbers, or points nowhere.
+
+    Examples
+    --------
+    >>> probe_projection([0.0, 1.0]).name
+    'probe_projection'
     """
     given = torch.as_tensor(direction)
     length = float(given.abs().double().norm())
@@ -106,6 +111,11 @@ def raw_vectors(
     name, sites, layers, positions
         As of `OwnQuantity`; ``layers=(-1,), positions=(-1,)`` keeps the last token after the last
         block.
+
+    Examples
+    --------
+    >>> raw_vectors(positions=(-1,)).level
+    'vector'
     """
     return OwnQuantity(
         name=name,

@@ -44,6 +44,13 @@ _EXAMINED_TOKENS = 60
 #: Time a batch takes in a block whatever its size, and a row until it is on disk [s].
 _BLOCK_S, _ROW_S = 4e-3, 1.5e-5
 
+#: Products of matrices that are timed at least.
+_PRODUCTS = 5
+
+#: Time a logit takes once it is there (its exponential in float64, the sums over all), and a number
+#: of a quantised file until it is a float [s]; measured on one thread of a processor of 2023.
+_LOGIT_S, _DEQUANTISED_S = 1.5e-8, 8e-9
+
 #: Time a command takes before it measures anything [s].
 START_S = 2.0
 
@@ -157,6 +164,17 @@ def n_rows(
 
 def _n_own(shape: Shape, lengths: Sequence[int], quantity: OwnQuantity) -> int:
     """Return how many numbers, or vectors, a quantity of one's own has."""
+    of_prompts = {
+        "token": sum(lengths),
+        "prompt": len(lengths),
+        "head": len(lengths) * shape.n_heads,
+        "vector": sum(len(quantity.positions_of(n)) for n in lengths),
+    }
+    return of_prompts[quantity.level] * _n_places(shape, quantity)
+
+
+def _n_places(shape: Shape, quantity: OwnQuantity) -> int:
+    """Return at how many places of the stream a quantity of one's own is taken."""
     given = {"attention": shape.has_heads, "logits": shape.has_head}
     if not all(given[need] for need in quantity.needs):
         return 0
@@ -168,13 +186,30 @@ def _n_own(shape: Shape, lengths: Sequence[int], quantity: OwnQuantity) -> int:
         "block_output": blocks,
         "final_norm": int(shape.has_final_norm),
     }
-    of_prompts = {
-        "token": sum(lengths),
-        "prompt": len(lengths),
-        "head": len(lengths) * shape.n_heads,
-        "vector": sum(len(quantity.positions_of(n)) for n in lengths),
-    }
-    return of_prompts[quantity.level] * sum(n_places[site] for site in quantity.sites)
+    return sum(n_places[site] for site in quantity.sites)
+
+
+def n_logits(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> int:
+    """Return how many logits a unit computes: the head is read once for each of some states.
+
+    A quantity of one's own that asks for logits is taken to compute them of every token at
+    every place.
+
+    Parameters
+    ----------
+    shape, lengths, asked
+        As in `n_rows`.
+    """
+    if not shape.has_head:
+        return 0
+    n_tokens, n_prompts = sum(lengths), len(lengths)
+    states = {"stream": n_prompts, "legacy": n_prompts, "predictions": n_tokens}
+    n_states = sum(states.get(name, 0) for name in asked) + n_tokens * sum(
+        _n_places(shape, quantity)
+        for quantity in quantities.own_among(asked)
+        if "logits" in quantity.needs
+    )
+    return n_states * shape.n_vocabulary
 
 
 def n_bytes(rows: dict[str, int], vector_bytes: int = 0) -> int:
@@ -220,11 +255,12 @@ def peak_bytes(
     return INTERPRETER_BYTES + width * weights + 4 * (stream + maps + logits)
 
 
-def flops(shape: Shape, lengths: Sequence[int]) -> float:
+def flops(shape: Shape, lengths: Sequence[int], asked: Sequence[str] = ()) -> float:
     """Return about how many operations a unit takes [1].
 
     A forward pass takes 2 for each parameter and token, and 4 for each pair of tokens, layer
-    and feature; the weights take 2 d_head for each of their entries in the Gram products.
+    and feature; a logit takes 2 for each feature; the weights take 2 d_head for each of their
+    entries in the Gram products.
     """
     if not lengths:
         entries = shape.n_layers * shape.n_heads * shape.d_head * shape.d_model
@@ -235,7 +271,7 @@ def flops(shape: Shape, lengths: Sequence[int]) -> float:
     return (
         per_token * (sum(lengths) + _EXAMINED_TOKENS)
         + 4.0 * pairs * shape.n_layers * shape.d_model
-        + 2.0 * len(lengths) * shape.n_vocabulary * shape.d_model
+        + 2.0 * n_logits(shape, lengths, asked) * shape.d_model
     )
 
 
@@ -244,11 +280,13 @@ def duration_s(
     lengths: Sequence[int],
     rows: dict[str, int],
     *,
+    asked: Sequence[str],
     dtype: str,
     batch_size: int,
     throughput: float,
+    n_dequantised: int = 0,
 ) -> float:
-    """Return about how long a unit takes [s]; a factor of 3 either way is no surprise.
+    """Return about how long a unit takes [s]; a factor of 2 either way is no surprise.
 
     Parameters
     ----------
@@ -256,8 +294,12 @@ def duration_s(
         As in `n_rows`.
     rows
         What `n_rows` returned.
+    asked
+        As in `n_rows`.
     dtype, batch_size
         As in `settings.Settings`.
+    n_dequantised
+        Numbers of the files that are not stored as plain floats [1].
     throughput
         What `calibrate` returned [1/s].
     """
@@ -265,7 +307,9 @@ def duration_s(
     reading = shape.n_parameters * DTYPES[dtype].itemsize / READ_RATE
     return (
         reading
-        + 1.5 * flops(shape, lengths) / throughput
+        + 1.5 * flops(shape, lengths, asked) / throughput
+        + n_logits(shape, lengths, asked) * _LOGIT_S
+        + n_dequantised * _DEQUANTISED_S
         + n_batches * shape.n_layers * _BLOCK_S
         + sum(rows.values()) * _ROW_S
         + len(rows) * 0.02
@@ -275,16 +319,19 @@ def duration_s(
 def calibrate(dtype: str, device: str, *, seconds: float = 0.03) -> float:
     """Return the operations a device does per second in products of matrices [1/s].
 
-    The best of a few products of 512 x 512 matrices is taken, which the first one warms up; an
-    estimate good to a factor of 3 needs no more.
+    The best of a few products of 512 x 512 matrices is taken, which the first one warms up. On a
+    processor the time is that of the calling thread, so that other programs do not slow it: a
+    plan is for a machine that has nothing else to do.
     """
     place = torch.device("cuda" if device == "auto" and torch.cuda.is_available() else "cpu")
     place = place if device == "auto" else torch.device(device)
     matrix = torch.ones(512, 512, dtype=DTYPES[dtype], device=place)
-    best = float("inf")
+    clock = time.thread_time if place.type == "cpu" else time.perf_counter
+    best, n_done = float("inf"), 0
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter()
+    while n_done < _PRODUCTS or time.perf_counter() < end:
+        start = clock()
         (matrix @ matrix)[0, 0].item()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, clock() - start)
+        n_done += 1
     return float(2.0 * 512**3 / best)

@@ -16,6 +16,7 @@ from collect.job.planning.planned import Planned
 from collect.job.resolve import Job, Judged, Model, judge, resolve, unused_tensors
 from collect.job.subject import is_too_large
 from collect.job.task import COMPLETE, TO_DO, Task
+from collect.model.checkpoint.gguf import facts
 from collect.model.checkpoint.load import DTYPES
 from collect.record.commit import refuse_within_store
 from collect.record.units import quantities_of
@@ -143,6 +144,7 @@ def _of_model(
         not job.sets or settings.stream or is_too_large(judged.skeleton, settings),
         throughput,
         model.checkpoint.download_bytes,
+        0 if model.checkpoint.gguf is None else facts.n_quantised(model.checkpoint.gguf),
     )
     tasks, refusal = judged.tasks, None
     if job.inventory is not None:
@@ -160,6 +162,7 @@ class _Costs:
     is_streamed: bool
     throughput: float
     download_bytes: int
+    n_dequantised: int
 
 
 def _planned(task: Task, model: _Costs, job: Job) -> Planned:
@@ -193,7 +196,15 @@ def _planned(task: Task, model: _Costs, job: Job) -> Planned:
         n_bytes=estimate.n_bytes(rows, shape.d_model * DTYPES[settings.dtype].itemsize),
         quantities=tuple(asked),
         peak_bytes=estimate.peak_bytes(shape, lengths, streamed=streamed, **how),
-        duration_s=estimate.duration_s(shape, lengths, rows, throughput=model.throughput, **how),
+        duration_s=estimate.duration_s(
+            shape,
+            lengths,
+            rows,
+            asked=asked,
+            throughput=model.throughput,
+            n_dequantised=model.n_dequantised,
+            **how,
+        ),
         download_bytes=model.download_bytes,
         not_measured=tuple(gaps),
     )

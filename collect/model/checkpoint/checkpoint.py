@@ -184,7 +184,8 @@ def locate(
             holder, None, revision, labels or Labels(), named=named, revision_name=revision
         )
     of_hub = None if path.exists() else on_hub.file_in(model)
-    if path.exists() or not _HUB_ID.fullmatch(of_hub[0] if of_hub else model):
+    is_file_name = "/" not in model and path.suffix.lower() == ".gguf"
+    if path.exists() or is_file_name or not _HUB_ID.fullmatch(of_hub[0] if of_hub else model):
         raise _neither(model)
     try:
         if of_hub is not None:
@@ -202,8 +203,11 @@ def _is_beside(path: Path) -> bool:
 
 
 def _neither(model: str) -> InputError:
+    path = as_path(model)
+    is_missing = not path.exists() and (path.is_absolute() or path.suffix.lower() == ".gguf")
     return InputError(
-        f"A model must be a checkpoint directory or a hub identifier; {model!r} is neither.",
+        "A model must be a checkpoint directory, a GGUF file or a hub identifier; "
+        + (f"there is nothing at {model!r}." if is_missing else f"{model!r} is neither."),
         "Give the directory that holds config.json, a GGUF file, or an identifier such as "
         "EleutherAI/pythia-70m.",
     )

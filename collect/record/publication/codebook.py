@@ -9,10 +9,11 @@ from string import Template
 
 import duckdb
 
+from collect.process import shipped
 from collect.record.atomic.files import write_text
-from collect.schema import Table, connect, tables, views_sql
+from collect.schema import Table, comment, connect, tables, unit_apart, views_sql
 
-PATH = Path(__file__).resolve().parents[3] / "data" / "README.md"
+PATH = shipped.root() / "data" / "README.md"
 
 
 def codebook() -> str:
@@ -103,17 +104,17 @@ def views_section() -> str:
     """Return the views and macros of the views' SQL as Markdown; empty when there are none."""
     if not views_sql():
         return ""
-    connection = connect()
+    connection = connect(comments=False)
     connection.execute(views_sql())
+    comment(connection)
     views = connection.sql(
         "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY view_oid"
     ).fetchall()
     parts = [
         "## Views and macros",
-        "Derived quantities, from `analysis/store/views/`. A column without a description means "
-        "what it means in the tables.",
+        "Derived quantities, from `analysis/store/views/`.",
         _macros(connection),
-        *(_view_section(connection, name, comment or "") for name, comment in views),
+        *(_view_section(connection, name, meaning) for name, meaning in views),
     ]
     return "\n" + "\n\n".join(parts) + "\n"
 
@@ -132,24 +133,21 @@ def _macros(connection: duckdb.DuckDBPyConnection) -> str:
 
 
 def _view_section(connection: duckdb.DuckDBPyConnection, name: str, meaning: str) -> str:
-    columns = connection.sql(
+    columns = connection.execute(
         """
         SELECT column_name, data_type, comment
           FROM duckdb_columns()
          WHERE table_name = $name
          ORDER BY column_index
         """,
-        params={"name": name},
+        {"name": name},
     ).fetchall()
-    names = ", ".join(f"`{column}`" for column, _, _ in columns)
-    described = [
-        f"| `{column}` | {kind} | {_cell(meaning)} |"
-        for column, kind, meaning in columns
-        if meaning
-    ]
-    header = ["| Column | Type | Meaning |", "|---|---|---|"] if described else []
-    parts = [f"### {name}", meaning, f"Columns: {names}."]
-    return "\n\n".join([*parts, *(["\n".join([*header, *described])] if described else [])])
+    rows = []
+    for column, kind, text in columns:
+        said, unit = unit_apart(text)
+        rows.append(f"| `{column}` | {kind} | {_cell(unit)} | {_cell(said)} |")
+    heads = ["| Column | Type | Unit | Meaning |", "|---|---|---|---|"]
+    return "\n\n".join([f"### {name}", meaning, "\n".join([*heads, *rows])])
 
 
 def _cell(text: str) -> str:

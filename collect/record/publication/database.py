@@ -8,8 +8,18 @@ from pathlib import Path
 import duckdb
 
 from collect.errors import InputError, OutputError
+from collect.process import shipped
 from collect.record.atomic.files import write_atomically
-from collect.schema import assemble, schema_sql, table_files, tables, views_sql
+from collect.schema import (
+    assemble,
+    comment,
+    commented,
+    schema_sql,
+    table_files,
+    tables,
+    transaction,
+    views_sql,
+)
 
 #: Oldest storage format that carries comments and is read by DuckDB 1.2 and later.
 STORAGE_VERSION = "v1.2.0"
@@ -20,14 +30,17 @@ _UNWRITABLE = (duckdb.IOException, duckdb.TransactionException, duckdb.FatalExce
 _DEFAULTS = ("published", "sample", "fleet", "measurements", "imported")
 
 
-def default_directories(data: Path = Path("data")) -> list[Path]:
+def default_directories(data: Path | None = None) -> list[Path]:
     """Return the directories under ``data`` that hold tables of the contract.
+
+    Unless another is named it is that of the working directory, else what is shipped.
 
     Raises
     ------
     InputError
         If none does.
     """
+    data = data or shipped.project() / "data"
     directories = [data / name for name in _DEFAULTS if table_files(data / name)]
     if not directories:
         raise InputError(
@@ -84,9 +97,11 @@ def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:
             )
             connection.execute("USE measurements")
             # Outside a transaction each of some hundred comments goes to the disk by itself.
-            connection.execute(f"BEGIN; {schema_sql()} COMMIT")
+            connection.execute(f"BEGIN; {commented(schema_sql())[0]} COMMIT")
             assemble(connection, directories, copy=True)
-            connection.execute(f"BEGIN; {views_sql()} COMMIT")
+            connection.execute(f"BEGIN; {commented(views_sql())[0]} COMMIT")
+            with transaction(connection):
+                comment(connection)
             n_rows = {table: _count(connection, table) for table in tables()}
             connection.execute("USE memory")
             connection.execute("DETACH measurements")

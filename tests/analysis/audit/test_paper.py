@@ -123,6 +123,12 @@ def test_a_folder_without_a_file_is_one_sentence(capsys, folder, missing, named)
     assert named in err
 
 
+def test_a_folder_that_is_not_there_is_one_sentence(capsys, tmp_path):
+    code, out, err = run(capsys, tmp_path / "nowhere", "claims")
+    assert (code, out) == (2, "")
+    assert f"nothing at {tmp_path / 'nowhere'}." in err
+
+
 def test_a_report_says_what_its_folder_lacks_before_a_page_is_begun(capsys, folder):
     (folder / "claims.py").unlink()
     code, out, err = run(capsys, folder, "report")

@@ -66,12 +66,25 @@ def test_a_printed_value_comes_again_or_does_not():
 def test_what_was_not_simulated_is_not_given(kind):
     one = testable.of_claim(claim(), found(kind), rates())
     assert all(math.isnan(one[name]) for name in testable.SHARES)
-    assert (one["testable"], one["power_basis"]) == ("", "")
+    assert (one["testable"], one["power_basis"]) == ("", testable.NOT_PLANTED)
+
+
+def test_what_a_record_says_comes_again_or_does_not():
+    one = testable.of_claim(claim(rests_on="record"), found("universal"), rates())
+    assert [one[name] for name in testable.SHARES] == [1, 0, 0, 1]
+    assert one["power_basis"] == testable.ALGEBRA
+
+
+def test_every_claim_has_probabilities_or_the_reason_why_not(judged):
+    given = judged["reproduced_if_true"].notna()
+    assert set(judged.loc[given, "power_basis"]) == {testable.SIMULATION, testable.ALGEBRA}
+    assert set(judged.loc[~given, "power_basis"]) == {testable.NO_DATA, testable.NOT_PLANTED}
 
 
 def test_a_claim_without_data_is_not_given():
     missing = [Check("part", "reading", None, kind="value", has_data=False)]
-    assert testable.of_claim(claim(), missing, rates())["testable"] == ""
+    one = testable.of_claim(claim(), missing, rates())
+    assert (one["testable"], one["power_basis"]) == ("", testable.NO_DATA)
 
 
 def test_the_line_is_that_of_the_criterion_and_central_claims_are_given(judged):

@@ -4,6 +4,7 @@ import dataclasses
 import io
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,7 +13,10 @@ from analysis.audit.pages import revision
 from analysis.heritage.pages import colophon
 from analysis.heritage.pages.register import CLAIMS
 from analysis.store.listed_files import ReadingFile
+from collect.process import shipped
 from tests.analysis.commands.conftest import run
+
+ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
 
@@ -170,14 +174,22 @@ def test_outside_a_checkout_the_projects_own_data_are_found(capsys, monkeypatch,
     assert run(capsys, "claims")[0] == 0
 
 
-def test_an_installed_copy_says_that_pages_are_made_in_a_clone(capsys, monkeypatch, tmp_path):
+def test_data_without_sources_of_pages_are_refused(capsys, monkeypatch, tmp_path):
+    (tmp_path / "data" / "published").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    installed = tmp_path / "site-packages" / "analysis" / "__init__.py"
-    monkeypatch.setattr("analysis.__file__", str(installed))
     code, _, error = run(capsys, "report", "--out", str(tmp_path / "pages"))
     assert code == 2
-    assert "must lie in quarto/ of a clone" in error
+    assert "quarto/" in error
     assert not (tmp_path / "pages").exists()
+
+
+def test_an_installed_copy_writes_no_verdicts(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shipped, "is_clone", lambda: False)
+    monkeypatch.setattr(shipped, "root", lambda: tmp_path / "site-packages")
+    code, _, error = run(capsys, "--data", str(ROOT / "data/published"), "study", "--write")
+    assert code == 2
+    assert "clone" in error
 
 
 def test_the_colophon_names_every_version_and_source(shipped_store):
@@ -188,8 +200,7 @@ def test_the_colophon_names_every_version_and_source(shipped_store):
 
 
 def test_a_package_installed_within_a_checkout_does_not_bear_its_commit(monkeypatch, request):
-    installed = request.config.rootpath / "tests" / "analysis" / "__init__.py"
-    monkeypatch.setattr(revision.analysis, "__file__", str(installed))
+    monkeypatch.setattr(shipped, "BESIDE", request.config.rootpath / "tests")
     assert revision.commit() == "not a git checkout"
 
 

@@ -24,9 +24,9 @@ def test_its_examples_are_decided_as_their_kinds_say(
     assert cli.main(["init", str(folder)]) == 0
     capsys.readouterr()
     assert cli.main(["--paper", str(folder), "claims", "--json"]) == 0
-    every, falls = json.loads(capsys.readouterr().out)
-    assert (every["kind"], falls["kind"]) == ("universal", "difference")
-    assert falls["conf_high"] < 0
+    every, rises = json.loads(capsys.readouterr().out)
+    assert (every["kind"], rises["kind"]) == ("universal", "difference")
+    assert rises["conf_low"] > 0
 
 
 def test_a_folder_in_use_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

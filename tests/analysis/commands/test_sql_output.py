@@ -13,7 +13,7 @@ from analysis.commands import tables
 from analysis.store import caution
 from analysis.store.statement import plain
 from collect import schema
-from tests.analysis.commands.conftest import ROOT, run
+from tests.analysis.commands.conftest import run
 
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
 
@@ -47,7 +47,7 @@ def test_sql_says_null_where_nothing_is_and_fits_a_terminal(capsys, monkeypatch)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "16")
     lines = run(capsys, "sql", VALUES)[1].splitlines()
-    assert len(lines) > 4
+    assert "…" in lines[0]
     assert max(map(len, lines)) <= 16
 
 
@@ -141,7 +141,7 @@ def test_a_query_that_fails_in_its_first_row_prints_nothing(capsys, form, query)
         ("SELECT modell FROM MODEL", "hint: List columns with: DESCRIBE model"),
         ("EXPLAIN SELECT m.x FROM gain_by_model m", "List columns with: DESCRIBE gain_by_model"),
         ("FROM model JOIN metric USING (lab)", "DESCRIBE metric or DESCRIBE model"),
-        ("FROM modell", "hint: List tables and views with: SHOW TABLES"),
+        ("FROM modell", "List tables and views with: SHOW TABLES"),
         ("SELECT foo(1)", "hint: List functions with: SELECT DISTINCT function_name"),
         ("SELECT lab FROM model a, model b", "'a.lab' or 'b.lab')\n"),
         ("SELECT sum(sum(1))", "nested\n"),
@@ -162,36 +162,98 @@ def notes(capsys, sql, *options):
     return [line.removeprefix("note: ") for line in err.splitlines() if line.startswith("note: ")]
 
 
-@pytest.mark.parametrize(
-    ("name", "columns", "narrowed"),
-    [
-        ("gain_by_model", ["metric", "prompt_set", "file"], "GROUP BY metric, prompt_set, file"),
-        ("study_growth", ["study", "step", "tokens"], "GROUP BY study, step, tokens"),
-        ("residual_norm", ["site"], "WHERE site = 'block_output'"),
-    ],
-)
-def test_a_view_that_repeats_its_units_is_noted_until_a_query_takes_one(
-    capsys, name, columns, narrowed
-):
-    (note,) = notes(capsys, f"SELECT count(*) AS n FROM {name}")
-    assert note.startswith(f"{name}: take one ")
-    assert all(column in note for column in columns)
-    assert len(notes(capsys, f"SELECT count(*) AS n FROM {name}", "--csv")) == 1
-    assert notes(capsys, f"SELECT count(*) AS n FROM {name} {narrowed}") == []
-    assert notes(capsys, f"WITH {name} AS (SELECT 1 AS n) SELECT n FROM {name}") == []
+ALARMS = """
+SELECT lab, avg(gain_mean) FROM gain_by_model GROUP BY lab
+SELECT corr(n_layers, gain_mean) FROM gain_by_model WHERE suite = 'Pythia' AND metric = \
+'gain_penultimate_block'
+SELECT lab, count(*) FROM gain_by_model GROUP BY lab
+SELECT layer, avg(norm) FROM residual_norm GROUP BY layer
+SELECT avg(excess) FROM study_growth WHERE study = 'packages'
+WITH one AS (FROM gain_by_model) SELECT avg(gain_mean) FROM one
+SELECT avg(g) FROM (SELECT gain_mean AS g FROM gain_by_model WHERE metric = 'gain_body')
+SELECT lab FROM model WHERE n_layers > (SELECT avg(n_layers) FROM gain_by_model)
+SELECT 1 AS x UNION ALL SELECT sum(norm) FROM main.residual_norm
+EXPLAIN SELECT sum(norm) FROM residual_norm
+""".strip().split("\n")
+QUIET = """
+FROM gain_by_model LIMIT 3
+SELECT count(*) FROM residual_norm
+SELECT max(gain_mean), count(DISTINCT model_id) FROM gain_by_model
+SELECT metric, file, avg(gain_mean) FROM gain_by_model GROUP BY 1, 2
+SELECT metric, file, avg(gain_mean) FROM gain_by_model GROUP BY ALL
+SELECT metric, avg(gain_mean) FROM gain_by_model JOIN primary_run USING (run_id) GROUP BY metric
+SELECT metric, avg(gain_mean) FROM gain_by_model g JOIN primary_run p ON p.run_id = g.run_id \
+GROUP BY 1
+SELECT layer, avg(norm) FILTER (site = 'block_output') FROM residual_norm GROUP BY layer
+SELECT avg(excess) FROM study_growth WHERE study = 'packages' AND step = 1200 AND tokens = 'all'
+WITH one AS (FROM gain_by_model WHERE metric = 'gain_body' AND file = 'b') SELECT avg(gain_mean) \
+FROM one
+SELECT avg(g) FROM (SELECT gain_mean AS g, metric AS m FROM gain_by_model WHERE file = 'a') WHERE \
+m = 'x'
+SELECT avg(n) FROM (SELECT DISTINCT model_id, n_layers AS n FROM gain_by_model)
+WITH gain_by_model AS (SELECT 1 AS n) SELECT avg(n) FROM gain_by_model
+SELECT lab, avg(gain_mean) FROM published_gain GROUP BY lab
+DESCRIBE gain_by_model
+""".strip().split("\n")
 
 
-def test_rules_name_columns_that_there_are_and_the_codebook_shows_them(shipped_store):
+@pytest.mark.parametrize("query", ALARMS)
+def test_an_aggregate_over_rows_that_repeat_a_unit_is_noted(shipped_store, query):
+    shipped_store.columns(query)
+    (note,) = caution.cautions(shipped_store, query)
+    assert ": take one " in note
+
+
+@pytest.mark.parametrize("query", QUIET)
+def test_no_note_where_what_repeats_is_grouped_filtered_or_not_aggregated(shipped_store, query):
+    shipped_store.columns(query)
+    assert caution.cautions(shipped_store, query) == []
+
+
+def test_a_note_is_printed_beside_every_form(capsys):
+    for form in ([], ["--csv"], ["--json"]):
+        (note,) = notes(capsys, "SELECT sum(norm) AS n FROM residual_norm", *form)
+        assert note.startswith("residual_norm: take one site")
+
+
+def test_rules_name_columns_that_there_are_and_begin_with_what_repeats(shipped_store):
     _, comments = schema.commented(schema.schema_sql() + schema.views_sql())
-    rules = {
-        place: rule for place, text in comments.items() if (rule := caution._RULE.search(text))
-    }
-    assert {*rules} >= {"gain_by_model", "study_growth", "residual_norm"}
-    codebook = (ROOT / "data/README.md").read_text(encoding="utf-8")
-    for place, rule in rules.items():
-        columns = shipped_store.query(f"FROM {place} LIMIT 0").columns
-        assert {*caution._NAMES.split(rule[1])} <= {*columns}
-        assert rule[0] in codebook
+    rules = caution.rules(comments)
+    assert {*rules} >= {"gain_by_model", "study_growth", "residual_norm", "published_value"}
+    for place, (columns, _) in rules.items():
+        known = {*shipped_store.query(f"FROM {place} LIMIT 0").columns}
+        assert {word for each in columns for word in each.split(" or ")} <= known
+        assert " AND " in comments[place].partition(":")[0].partition(".")[0], place
+
+
+def test_a_wide_answer_is_cut_to_the_terminal_and_whole_as_csv(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    _, out, err = run(capsys, "sql", "FROM gain_by_model LIMIT 3")
+    assert max(map(len, out.splitlines())) <= 90
+    assert "of 32 columns" in err
+    _, out, _ = run(capsys, "sql", "FROM gain_by_model LIMIT 3", "--csv")
+    assert len(pd.read_csv(io.StringIO(out)).columns) == 32
+
+
+def test_columns_prints_types_units_and_meanings_or_where_to_start(capsys):
+    _, out, _ = run(capsys, "columns", "published_gain", "--csv")
+    rows = pd.read_csv(io.StringIO(out)).set_index("column")
+    assert rows.loc["bound", "unit"] == "ratio"
+    assert rows["meaning"].notna().all()
+    _, out, _ = run(capsys, "columns")
+    assert out.count("One row per") == 5
+    code, _, err = run(capsys, "columns", "trained")
+    assert code == 2
+    assert "trained_network" in err
+
+
+def test_an_unknown_table_is_answered_with_the_nearest_and_kinds_are_named_once(capsys):
+    _, _, err = run(capsys, "sql", "FROM modells")
+    assert "The nearest is model." in err
+    assert "Did you mean" not in err
+    _, _, err = run(capsys, "sql", "SELECT 1; SELECT 2")
+    assert "found 2 (SELECT)" in err
+    assert all(word in err for word in ("SHOW", "DESCRIBE", "EXPLAIN"))
 
 
 def test_a_table_without_rows_is_noted(capsys):

@@ -16,7 +16,7 @@ import pytest
 import analysis.mixed
 from analysis import mixed
 from analysis.mixed import answers, binomial
-from analysis.mixed.frames import anova, comparison, contrasts, diagnostics, guards, means, tables
+from analysis.mixed.frames import anova, comparison, contrasts, guards, means, tables
 from analysis.mixed.prediction import linear, logistic, new_rows
 from analysis.mixed.refitting import (
     bootstrap,
@@ -104,13 +104,6 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
         conf_level=0.95,
         reference="normal",
     ),
-    "diagnostics.binned_residuals": lambda f: diagnostics.binned_residuals(f.model, "depth"),
-    "diagnostics.quantile_residuals": lambda f: diagnostics.quantile_residuals(
-        f.model, rng=rng(), n_simulations=5
-    ),
-    "diagnostics.random_effect_quantiles": lambda f: diagnostics.random_effect_quantiles(f.model),
-    "diagnostics.residual_quantiles": lambda f: diagnostics.residual_quantiles(f.model),
-    "diagnostics.residuals_by_level": lambda f: diagnostics.residuals_by_level(f.model, "kind"),
     "guards.frame_of": lambda f: guards.frame_of(guards.of_terms(f.model, "wald")),
     "guards.warnings": lambda f: guards.warnings(f.model, "wald"),
     "influence.leave_one_out": lambda f: influence.leave_one_out(f.model, "lab"),

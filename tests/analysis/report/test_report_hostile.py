@@ -13,7 +13,6 @@ import pytest
 
 from analysis.audit.pages import tables as exhibits
 from analysis.heritage.pages import frames, verdict_rule
-from analysis.heritage.study.pages import tables as study_tables
 from analysis.heritage.transition import stated
 from analysis.report.making.page import page
 from analysis.report.making.pandoc import pandoc
@@ -170,15 +169,7 @@ def test_only_vetted_columns_of_the_report_are_markdown() -> None:
         found = re.findall(r"markup=(\[[^\]]*\]|[\w.]+)", path.read_text(encoding="utf-8"))
         named |= set(found)
     vetted = {"exhibits.MARKUP", "stated.MARKUP", "verdict_rule.MARKUP", '["meaning"]', '["law"]'}
-    # The designs are names of our own: what data calls otherwise is left out of their rows.
-    assert named == {*vetted, '["design"]'}
-
-
-def test_the_rows_of_designs_hold_names_of_our_own_only() -> None:
-    names = [*HOSTILE, *study_tables.QUESTIONS]
-    counts = dict.fromkeys(("n_planned", "n_complete", "n_beat_trigram", "left_s"), 1.0)
-    rows = study_tables.progress_rows(pd.DataFrame({"study": names}).assign(**counts))
-    assert rows["design"].tolist() == [f"`{name}`" for name in study_tables.QUESTIONS]
+    assert named == vetted
 
 
 def test_a_value_in_prose_shows_any_text_as_it_stands() -> None:

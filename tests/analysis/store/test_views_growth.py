@@ -116,7 +116,7 @@ def test_published_totals_and_profiles_give_one_row_a_file(store: Store) -> None
 
 def test_published_totals_and_profiles_are_gains_of_the_blocks_after_block_0(store: Store) -> None:
     gains = store.query(
-        "SELECT metric, gain_mean FROM published_gain "
+        "SELECT metric, gain_mean FROM published_gain_by_file "
         "WHERE (model_id, metric) IN (('openai-community/gpt2-xl', 'gain_body'), "
         "('EleutherAI/pythia-70m', 'gain_maximum'))"
     ).set_index("metric")["gain_mean"]

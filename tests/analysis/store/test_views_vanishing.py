@@ -90,7 +90,7 @@ def test_published_figures_of_two_prompt_sets_are_not_taken_for_one(
     ]
     store = made_store(published_figure=figures, published_profile=profiles)
     largest = store.query(
-        "SELECT prompt_set, gain_mean, n_prompts FROM published_gain "
+        "SELECT prompt_set, gain_mean, n_prompts FROM published_gain_by_file "
         "WHERE metric = 'gain_maximum' ORDER BY ALL"
     )
     assert largest.to_numpy().tolist() == [["S", 2.0, 5], ["T", 4.0, 7]]

@@ -89,7 +89,8 @@ def test_labels_and_overwrite_reach_the_model_table(save_tiny, out):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["run", "/no/such/place", "--out", "OUT"], "'/no/such/place' is neither"),
+        (["run", "/no/such/place", "--out", "OUT"], "nothing at '/no/such/place'"),
+        (["run", "/no/such/model.gguf", "--out", "OUT"], "nothing at '/no/such/model.gguf'"),
         (["run", "GOOD", "--prompts", "nosuch", "--out", "OUT"], "'nosuch' is neither"),
         (["run", "~nobody-here/x", "--out", "OUT"], "'~nobody-here/x' is neither"),
         (["run", "GOOD", "--prompts", "~nobody-here/x", "--out", "OUT"], "here/x' is neither"),

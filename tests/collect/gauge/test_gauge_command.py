@@ -10,6 +10,7 @@ import transformers
 
 from collect.commands import making
 from collect.commands.cli import main
+from collect.errors import InputError
 from collect.gauge import command
 from collect.gauge.group import TRANSFORMATIONS
 from collect.model.checkpoint.checkpoint import locate
@@ -163,3 +164,14 @@ def test_a_directory_of_something_else_is_left_alone(save_tiny, tmp_path, capsys
 
 def test_the_help_lists_the_transformations_that_there_are():
     assert tuple(TRANSFORMATIONS) == making.TRANSFORMATIONS
+
+
+def test_a_model_that_memory_cannot_hold_is_refused_before_its_weights_are_read(
+    save_tiny, tmp_path, monkeypatch
+):
+    directory = save_tiny("llama")
+    (directory / "model.safetensors").write_bytes(b"")
+    monkeypatch.setattr(command.memory, "available", lambda _device: 1000)
+    with pytest.raises(InputError, match="float64"):
+        command.gauge(str(directory), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -130,5 +130,5 @@ def test_bfloat16_vectors_are_widened_before_anything_is_summed():
 def test_a_token_without_spread_does_not_enter_the_mean_correlation():
     entered = torch.tensor([[[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]]])
     there = torch.tensor([[[2.0, 1.0, 2.0], [0.1, 0.1, 0.1]]])
-    found = hooks._correlated({(0, "block_output"): grams([entered, there], [2])}, [2])
+    found = hooks.correlated({(0, "block_output"): grams([entered, there], [2])}, [2])
     assert found.tolist() == [[pytest.approx(np.corrcoef([1, 2, 4], [2, 1, 2])[0, 1])]]

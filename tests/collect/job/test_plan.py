@@ -215,6 +215,24 @@ def test_a_forward_pass_takes_two_operations_per_parameter_and_token():
     assert more == pytest.approx(of_body, rel=0.05)
 
 
+def test_every_logit_that_is_asked_for_is_counted():
+    lengths, size = [10, 20], SHAPE.n_vocabulary
+    assert estimate.n_logits(SHAPE, lengths, ["attention", "geometry"]) == 0
+    assert estimate.n_logits(SHAPE, lengths, ["stream"]) == 2 * size
+    assert estimate.n_logits(SHAPE, lengths, ["predictions"]) == 30 * size
+    lens = estimate.n_logits(SHAPE, lengths, ["logit_lens_entropy"])
+    assert lens == 30 * SHAPE.n_layers * size
+    more = estimate.flops(SHAPE, lengths, ["predictions"]) - estimate.flops(SHAPE, lengths)
+    assert more == 2.0 * 30 * size * SHAPE.d_model
+
+
+def test_a_quantised_file_takes_longer_by_its_numbers():
+    how = {"asked": ["stream"], "dtype": "float32", "batch_size": 8, "throughput": 1e10}
+    plain = estimate.duration_s(SHAPE, [10], {}, **how)
+    quantised = estimate.duration_s(SHAPE, [10], {}, n_dequantised=10**9, **how)
+    assert 4 < quantised - plain < 16
+
+
 def test_calibration_returns_a_plausible_throughput():
     throughput = estimate.calibrate("float32", "cpu", seconds=0.02)
     assert 1e8 < throughput < 1e16

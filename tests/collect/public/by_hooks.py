@@ -1,7 +1,8 @@
-"""Numbers of SmolLM2 by hooks of our own on transformers' own reading of its GGUF file.
+"""Numbers of a public model by hooks of our own on transformers' own reading of its GGUF file.
 
 Nothing of the project is imported. One prompt at a time, no batch, no padding; sums in float64.
-``python tests/collect/public/by_hooks.py FILE.gguf PROMPTS.txt OUT.csv`` wrote the table beside it.
+``python tests/collect/public/by_hooks.py FILE.gguf PROMPTS.txt OUT.csv`` wrote each table here.
+Where a norm follows attention and feed-forward (Gemma 3), what is added is seen behind that norm.
 """
 
 from __future__ import annotations
@@ -49,8 +50,11 @@ def watch(model, seen):
     blocks[0].register_forward_pre_hook(keep_input)
     for layer, block in enumerate(blocks):
         block.register_forward_hook(keep(("left", layer)))
-        block.self_attn.register_forward_hook(keep(("attention", layer)))
-        block.mlp.register_forward_hook(keep(("ffn", layer)))
+        is_sandwich = hasattr(block, "post_feedforward_layernorm")
+        attention = block.post_attention_layernorm if is_sandwich else block.self_attn
+        ffn = block.post_feedforward_layernorm if is_sandwich else block.mlp
+        attention.register_forward_hook(keep(("attention", layer)))
+        ffn.register_forward_hook(keep(("ffn", layer)))
 
 
 def row(prompt, layer, seen, maps):

@@ -10,12 +10,9 @@ import pandas as pd
 
 from analysis.drawing.labs import lab_colour, lab_shape
 from analysis.drawing.theme import BLACK, INK, PAPER, TONES, found, series
-from analysis.heritage.study import fleet
 from analysis.heritage.study.fleet import DRAWN, HELD, JOINT, Band
 from analysis.heritage.study.pages.names import RECIPES, SHORT, SOURCES, UNPUBLISHED
-from analysis.heritage.study.pages.words import lab_p
 from analysis.heritage.study.pages.words import shares as share_words
-from analysis.tidy import prose
 
 #: Size of a mark by depth [px²].
 DEPTHS: Mapping[int, int] = {3: 44, 12: 120}
@@ -38,8 +35,6 @@ RANGE = "a range"
 
 #: Width of the panels, height of a row and of a bar, room beside the panels [px].
 PANEL, ROW, BAR, BESIDE = 260, 23, 30, 8
-#: The same width and height where the exhibit is small.
-SMALL_PANEL, SMALL_ROW = 190, 16
 #: Distance of the names of parts from their bar, the near ones and those between them [px].
 NEAR, FAR = 9, 26
 #: How the first of the narrow parts is named, those between, and the last.
@@ -49,8 +44,8 @@ ALIGNED: tuple[tuple[Literal["left", "center", "right"], int], ...] = (
     ("left", -4),
 )
 
-#: What the response is called under the panel, and where words are few.
-TITLE, SMALL_TITLE = "growth after block 0 beyond equal writes [nat]", "growth [nat]"
+#: What the response is called under the panel: 0 is what equal, unrelated writes would give.
+TITLE = ["growth of the stream beyond equal writes [nat]", "← shorter · longer →"]
 
 #: Least share that is written on its part of a bar: on a phone less has no room for it [%].
 WRITTEN = 25
@@ -60,9 +55,7 @@ def chart_exhibit(
     runs: pd.DataFrame,
     band: Band,
     shares: pd.DataFrame,
-    *,
-    is_small: bool = False,
-) -> alt.VConcatChart | alt.LayerChart:
+) -> alt.VConcatChart:
     """Draw recipes in the order of their excess, a mark per run, and the shares.
 
     Parameters
@@ -73,8 +66,6 @@ def chart_exhibit(
         From `fleet.band_of_chance`.
     shares
         From `fleet.response_shares`, for the responses to draw.
-    is_small
-        Draw the recipes alone, and say their share of the first response.
     """
     words = (
         "Recipes in the order of how much the stream grows after block 0 beyond equal writes, a "
@@ -82,34 +73,19 @@ def chart_exhibit(
         "ranges that no lab published. The line is growth by equal writes; the band holds "
         f"{HELD} networks if only the seed mattered."
     )
-    if is_small:
-        return _recipes_alone(runs, band, shares, words)
-    panels = [_recipes(runs, band, TITLE), _bars(shares)]
+    panels = [_recipes(runs, band), _bars(shares)]
     words += " Beneath, a bar per response, cut into the shares of the variance of each source."
-    lab = fleet.lab_shares(runs)[0].iloc[0]
+    parts = share_words(shares, DRAWN[0])
     finding = (
-        f"{prose.percent(lab['estimate'])} of the differences between recipes lie between labs, "
-        f"where chance would put {prose.percent(lab['null_value'])} ({lab_p(lab)})."
+        f"In toy models the training recipe accounts for {parts['recipe']} of the differences in "
+        f"growth of the stream, their shape for {parts['geometry']}."
     )
     exhibit = found(alt.vconcat(*panels, spacing=30).properties(description=words), finding)
     apart = exhibit.resolve_scale(color="independent", shape="independent", size="independent")
     return cast("alt.VConcatChart", apart)
 
 
-def _recipes_alone(
-    runs: pd.DataFrame, band: Band, shares: pd.DataFrame, words: str
-) -> alt.LayerChart:
-    """Return the recipes, with a finding that says their share of the first response."""
-    made = share_words(shares, DRAWN[0])["recipe"]
-    finding = f"The recipe makes {made} of the differences in growth."
-    chart = _recipes(runs, band, SMALL_TITLE, width=SMALL_PANEL, row=SMALL_ROW)
-    said = found(chart.properties(description=words), finding, is_small=True)
-    return cast("alt.LayerChart", said)
-
-
-def _recipes(
-    runs: pd.DataFrame, band: Band, title: str, *, width: int = PANEL, row: int = ROW
-) -> alt.LayerChart:
+def _recipes(runs: pd.DataFrame, band: Band) -> alt.LayerChart:
     shown = runs.assign(
         recipe_name=runs["recipe"].map(RECIPES),
         depth=runs["n_layers"].map("{} blocks".format),
@@ -126,7 +102,7 @@ def _recipes(
     )
     x = alt.X(
         "excess:Q",
-        title=title,
+        title=TITLE,
         scale=alt.Scale(padding=8),
         axis=alt.Axis(grid=False, tickCount=4),
     )
@@ -146,13 +122,13 @@ def _recipes(
     labs = (
         alt.Chart(_firsts(means))
         .mark_text(align="left", fontSize=14)
-        .encode(x=alt.value(width + BESIDE), y=y, text="said:N", color=colour)
+        .encode(x=alt.value(PANEL + BESIDE), y=y, text="said:N", color=colour)
     )
     spans = ends.encode(x="min:Q", x2="max:Q", y=y)
     layers = [*_reference(band), spans, *points, labs]
     return cast(
         "alt.LayerChart",
-        alt.layer(*layers).properties(width=width, height=row * len(order)),
+        alt.layer(*layers).properties(width=PANEL, height=ROW * len(order)),
     )
 
 

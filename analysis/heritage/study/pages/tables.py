@@ -19,14 +19,6 @@ LENGTHS = {
     "seeds": "Seeds differ by",
     "enough": "Long enough",
 }
-PROGRESS = {
-    "design": "Design",
-    "question": "Question",
-    "planned": "Planned",
-    "complete": "Trained",
-    "beat": "Beat the trigram",
-    "hours": "Core hours left",
-}
 OUTCOMES = {
     "no": "No.",
     "statement": "Registered statement",
@@ -58,19 +50,25 @@ SHARES = {
     "sd": "Spread",
 }
 
+#: What each registered statement needs, with the place of its number; see `registered.PREDICTIONS`.
+NEEDED: Mapping[str, str] = {
+    "S1": "lower limit above one half and above {}",
+    "S2": "lower limit above one half and above {}",
+    "S3": "upper limit below one half, or share below {}",
+    "S4": "above {}",
+    "S5": "p below 0.05; chance puts {}",
+    "S6": "at least {}",
+    "S7": "at least {}",
+    "S8": "at most half of {}",
+    "S9": "lower limit above {}",
+    "S10": "a length with less than {}",
+    "S11": "at most {}",
+    "S12": "at least {}",
+    "S13": "below {}",
+}
+
 #: Method of the intervals that the planned width was registered for.
 DRAWN_AGAIN = "parametric bootstrap"
-
-#: What each design asks, in a few words.
-QUESTIONS: Mapping[str, str] = {
-    "ladder": "how long is long enough?",
-    "packages": "recipe, shape or chance?",
-    "ingredients": "which part of a recipe?",
-    "ingredients_check": "do the parts add up?",
-    "depth_and_rate": "depth or learning rate?",
-    "inheritance": "birth or upbringing?",
-    "threats": "what else could it be?",
-}
 
 
 def length_rows(lengths: pd.DataFrame) -> pd.DataFrame:
@@ -82,21 +80,6 @@ def length_rows(lengths: pd.DataFrame) -> pd.DataFrame:
             "shift": [f"{prose.number(value)} nat" for value in lengths["estimate"]],
             "seeds": [f"{prose.number(value, 3)} nat" for value in lengths["sd"]],
             "enough": ["yes" if holds else "no" for holds in lengths["holds"]],
-        }
-    )
-
-
-def progress_rows(progress: pd.DataFrame) -> pd.DataFrame:
-    """Return the designs as words; ``progress`` as `fleet.progress` has it."""
-    known = progress.set_index("study").reindex(list(QUESTIONS)).dropna(subset=["n_planned"])
-    return pd.DataFrame(
-        {
-            "design": known.index.map(prose.code),
-            "question": [QUESTIONS[name] for name in known.index],
-            "planned": known["n_planned"].map(prose.count).to_numpy(),
-            "complete": known["n_complete"].map(prose.count).to_numpy(),
-            "beat": known["n_beat_trigram"].map(prose.count).to_numpy(),
-            "hours": (known["left_s"] / 3600).map(lambda hours: prose.number(hours, 1)).to_numpy(),
         }
     )
 
@@ -183,7 +166,8 @@ def found_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
         interval = f" {prose.interval(float(row['conf_low']), float(row['conf_high']))}"
     result, needed = float(row["estimate"]), float(row["null_value"])
     digits = 0 if not interval and result.is_integer() and needed.is_integer() else 2
-    return f"{prose.number(result, digits)}{interval}; {prose.number(needed, digits)}"
+    rule = NEEDED[str(row["claim_id"])].format(prose.number(needed, digits))
+    return f"{prose.number(result, digits)}{interval}; {rule}"
 
 
 def _steps(term: str) -> int:

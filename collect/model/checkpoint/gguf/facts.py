@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from math import prod
 from typing import Any
 from urllib.parse import urlsplit
 
+from collect.errors import UnsupportedModelError
+from collect.model.checkpoint.gguf import steps
 from collect.model.checkpoint.gguf.header import Header, Tensor
 from collect.model.checkpoint.safetensors.header import FLOATS
 from collect.model.labels import Labels
@@ -43,6 +46,41 @@ def of_run(header: Header) -> dict[str, Any]:
     n_weights = sum(prod(tensor.shape) for tensor in header.tensors)
     n_bytes = sum(tensor.n_bytes for tensor in header.tensors)
     return {"quantisation": json.dumps(formats), "bits_per_weight": 8 * n_bytes / n_weights}
+
+
+def perturbed(header: Header, seed: int) -> Header:
+    """Return a file that is read with one more rounding error of its own size.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not quantised, or a format has no even grid.
+    """
+    quantised = {t.format_name for t in header.tensors if t.format_name not in FLOATS}
+    uneven = sorted(name for name in quantised if not steps.has_step(name))
+    if not quantised or uneven:
+        found = (
+            f"those of {header.path} are in {' and '.join(uneven)}"
+            if uneven
+            else (f"those of {header.path} are plain floats")
+        )
+        raise UnsupportedModelError(
+            f"Weights must be quantised on an even grid to be perturbed by a step; {found}.",
+            "Leave --perturb out.",
+        )
+    return replace(header, seed=seed)
+
+
+def perturbation(header: Header) -> dict[str, Any]:
+    """Return what table ``run`` holds of a file that is so read; nothing of another."""
+    if header.seed is None:
+        return {}
+    return {"perturbation": "step", "perturbation_seed": header.seed}
+
+
+def n_quantised(header: Header) -> int:
+    """Return how many numbers of a file are stored as anything but plain floats."""
+    return sum(prod(t.shape) for t in header.tensors if t.format_name not in FLOATS)
 
 
 def formats(header: Header) -> str:

@@ -61,11 +61,15 @@ class Header:
         By key; lists of texts, and those of the vocabulary, by their length alone.
     tensors
         In the file's order.
+    seed
+        Of one more rounding error that its quantised tensors are read with; see `steps`. None to
+        read them as they are.
     """
 
     path: Path
     metadata: dict[str, Any]
     tensors: tuple[Tensor, ...]
+    seed: int | None = None
 
     @property
     def architecture(self) -> str:

@@ -22,8 +22,8 @@ from transformers import modeling_gguf_pytorch_utils as legacy
 from transformers.integrations.gguf import utils as integration
 
 from collect.errors import UnsupportedModelError, first_line
-from collect.model.checkpoint.gguf import header
-from collect.model.checkpoint.safetensors.header import Stored
+from collect.model.checkpoint.gguf import header, steps
+from collect.model.checkpoint.safetensors.header import FLOATS, Stored
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Reading:
         Undoes what the conversion to GGUF did; None where conversions of names do.
     names
         By name in the file: the parameter.
+    seed
+        As in `header.Header`.
     """
 
     path: Path
@@ -47,11 +49,12 @@ class Reading:
     parts: Sequence[header.Tensor]
     processor: Any
     names: Mapping[str, str]
+    seed: int | None = None
 
     def __getitem__(self, places: Any) -> Tensor:
         """Return the dequantised numbers, or some rows of them."""
         if places is not Ellipsis and self._is_laid_out_as_stored:
-            return torch.from_numpy(_numbers(self.path, self.parts[0], places))
+            return torch.from_numpy(self._numbers(self.parts[0], places))
         whole = self._whole()
         return whole if places is Ellipsis else whole[places]
 
@@ -75,15 +78,18 @@ class Reading:
 
     def _whole(self) -> Tensor:
         if self.processor is None:
-            return torch.from_numpy(_numbers(self.path, self.parts[0], ...))
+            return torch.from_numpy(self._numbers(self.parts[0], ...))
         parsed: dict[str, Any] = {"tensors": {}}
         for part in self.parts:
-            result = self._processed(part, _numbers(self.path, part, ...), parsed)
+            result = self._processed(part, self._numbers(part, ...), parsed)
             if result.name in self.names:
                 numbers = torch.from_numpy(np.ascontiguousarray(result.weights))
                 parsed["tensors"][self.names[result.name]] = numbers
         found: Tensor = parsed["tensors"][self.name]
         return found
+
+    def _numbers(self, part: header.Tensor, places: Any) -> Any:
+        return _numbers(self.path, part, places, self.seed)
 
     def _processed(self, part: header.Tensor, numbers: Any, parsed: dict[str, Any]) -> Any:
         return self.processor.process(
@@ -122,7 +128,7 @@ class GgufFile:
     def __init__(
         self, of_file: header.Header, config: Any, shapes: Mapping[str, tuple[int, ...]]
     ) -> None:
-        self._path = of_file.path
+        self._path, self._seed = of_file.path, of_file.seed
         self.conversions: list[Any] | None = None
         self._processor: Any = None
         kinds: Any = legacy.TENSOR_PROCESSORS
@@ -150,7 +156,9 @@ class GgufFile:
     def opened(self, keys: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Yield what is stored under some keys, not read yet."""
         yield {
-            key: Reading(self._path, key, self._parts[key], self._processor, self._names)
+            key: Reading(
+                self._path, key, self._parts[key], self._processor, self._names, self._seed
+            )
             for key in keys
         }
 
@@ -158,7 +166,7 @@ class GgufFile:
 def readings(of_file: header.Header) -> Iterator[tuple[str, Reading]]:
     """Yield the tensors of a file as they lie there, by the file's names."""
     for tensor in of_file.tensors:
-        yield tensor.name, Reading(of_file.path, tensor.name, [tensor], None, {})
+        yield tensor.name, Reading(of_file.path, tensor.name, [tensor], None, {}, of_file.seed)
 
 
 class _Named:
@@ -205,18 +213,24 @@ def _shape(parts: Sequence[header.Tensor], expected: tuple[int, ...] | None) -> 
     return parts[0].shape
 
 
-def _numbers(path: Path, tensor: header.Tensor, places: Any) -> Any:
-    """Return a tensor of the file as floats, or some of its rows; only these are read."""
+def _numbers(path: Path, tensor: header.Tensor, places: Any, seed: int | None) -> Any:
+    """Return a tensor of the file as floats, or some of its rows; only these are read.
+
+    With a seed, one more rounding error is added to those that are quantised.
+    """
     from gguf import GGMLQuantizationType, dequantize
 
     kind = GGMLQuantizationType(tensor.number_format)
     stored = np.memmap(path, np.uint8, "r", tensor.offset, (tensor.n_bytes,))
     rows = stored.reshape(*tensor.shape[:-1], -1)[places]
     try:
-        return np.array(dequantize(rows, kind))
+        numbers = np.array(dequantize(rows, kind))
     except NotImplementedError as error:
         raise UnsupportedModelError(
             f"The number format {kind.name} of {tensor.name} in {path} cannot be dequantised: "
             f"{first_line(error)}.",
             "Take a file in another format, such as Q8_0 or Q4_K_M.",
         ) from error
+    if seed is not None and kind.name not in FLOATS:
+        numbers += steps.error(tensor, rows, kind, places, seed)
+    return numbers

@@ -94,11 +94,11 @@ def test_the_reason_counts_readings_part_by_part() -> None:
     ]
     rows = [{"has_data": True, **row} for row in rows]
     assert cards.reasons(rows) == {
-        "a": "a: 1 of 2 readings hold, no data for 1",
-        "b": "b: undecided in 1 reading",
-        "c": "c: 1 reading fails, 1 undecided",
+        "a": "a: of 3 readings 1 holds, 1 fails, 1 is without data",
+        "b": "b: its one reading is undecided",
+        "c": "c: of 2 readings 1 fails, 1 is undecided",
         "e": "e: its one reading holds",
-        "d": "d: no data for 1 reading",
+        "d": "d: its one reading is without data",
     }
     assert cards.found(rows, []) == [f"{'; '.join(cards.reasons(rows).values())}."]
 

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from analysis import audit as claims
+from analysis.audit.about import About
 from analysis.audit.pages import front, imprint, relations
 from analysis.audit.pages import verdicts as looks
 from analysis.drawing import names
-from analysis.heritage.pages import charts, front_figures
+from analysis.heritage.pages import front_figures
 from analysis.store import Store, open_store
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
@@ -43,7 +44,10 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
     )
     text = front.columns(judged, {2: "two [x](y)", 7: "seven"})
     assert re.findall(r"\[(\d+)\]\{\.front-count\}", text) == ["0", "0", "6", "1"]
-    assert "- [two \\[x\\]\\(y\\)](claims.html#claim-2)\n- [5 more](claims.html)" in text
+    assert (
+        "- [two \\[x\\]\\(y\\)](claims.html#claim-2)\n- [5 more](claims.html#verdict-contradicted)"
+        in text
+    )
     assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
 
 
@@ -76,33 +80,6 @@ def test_what_the_front_says_of_the_network_follows_from_its_gauges() -> None:
         front_figures.of_network(pd.DataFrame({"verdict": []}))
 
 
-def test_names_of_models_of_one_depth_do_not_cover_each_other() -> None:
-    models = pd.DataFrame(
-        {
-            "panel": "p",
-            "model": ["pythia-a", "pythia-b", "pythia-c", "pythia-d", "pythia-e"],
-            "n_layers": [24, 24, 6, 24, 12],
-            "gain_mean": [1.1, 1.101, 0.9, 1.102, 1.0],
-        }
-    )
-    drawn = front_figures.chart_named_gains(models.assign(lab="EleutherAI"), ["title"]).to_dict()
-    named = [row for rows in drawn["datasets"].values() for row in rows if "name_y" in row]
-    places = {row["name"]: (row["name_x"], row["name_y"], row["is_left"]) for row in named}
-    assert {*places} == {"a", "b", "c", "d", "e"}
-    assert places["c"][1] == pytest.approx(0.9)  # alone, it stands at its mark
-    assert not places["c"][2]
-    panel = names.Panel(
-        front_figures.DEPTHS, (0.87, 1.132), width=front_figures.PHONE, height=front_figures.HIGH
-    )
-    assert abs(panel.up(places["e"][1]) - panel.up(1)) >= names.LINE / 2  # not on the line
-    corners = {
-        (round(panel.up(y) / names.LINE), is_left, round(panel.across(x)))
-        for name, (x, y, is_left) in places.items()
-        if name in "abd"
-    }
-    assert len(corners) == 3
-
-
 def test_names_with_leaders_on_a_phone_stand_at_their_marks_on_a_desk() -> None:
     points = pd.DataFrame({"name": ["model-one", "model-two", "model-three"], "at": [4.0, 5, 6]})
     points = points.assign(height=5.0)
@@ -125,19 +102,6 @@ def test_ends_of_lines_are_moved_apart_and_keep_their_order() -> None:
     assert moved[1] < moved[3] < moved[2]
     assert np.diff(sorted(moved)).min() == pytest.approx(0.5)
     assert np.mean(moved[1:]) == pytest.approx(1.1)
-
-
-def test_tiles_carry_the_colour_of_their_verdict() -> None:
-    rows = pd.DataFrame({"claim_id": [1, 2], "label": ["a", "b"], "verdict": claims.VERDICTS[:2]})
-    drawn = charts.chart_verdicts(rows, verdicts=claims.VERDICTS).to_dict()
-    scale = drawn["layer"][0]["encoding"]["color"]["scale"]
-    present = claims.VERDICTS[:2]
-    assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
-        name: looks.COLOURS[name] for name in present
-    }
-    cards = {row["card"] for rows in drawn["datasets"].values() for row in rows}
-    assert drawn["layer"][0]["encoding"]["href"]["field"] == "card"
-    assert cards == {"claims.html#claim-1", "claims.html#claim-2"}
 
 
 def test_example_rows_are_the_first_by_their_columns_whatever_the_order_of_a_view(
@@ -189,6 +153,6 @@ def test_a_page_says_how_to_cite_it() -> None:
     assert entry.startswith("@software{thermoscope,\n  title = {")
     assert "year = {2026}," in entry
     assert "Cite as" in imprint.imprint()
-    assert "CC BY" not in imprint.facts()
-    assert "commit" not in imprint.facts()
+    assert "CC BY" not in imprint.facts(About())
+    assert "commit" not in imprint.facts(About())
     assert imprint.imprint().count("CC BY") == 1

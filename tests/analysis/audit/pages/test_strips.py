@@ -61,16 +61,16 @@ def test_a_strip_has_a_row_and_a_title_for_each_reading_of_its_measure() -> None
 def test_a_strip_says_in_words_what_it_shows() -> None:
     line = Line("a <part>", "share", 0.8)
     assert strips.finding(strips.drawn(SHARES, line), line) == (
-        "a <part>: 1 of 2 readings hold. Named: share 80\u00a0%; found: 50\u00a0% to 100\u00a0%. "
-        "1 of 2 intervals reach the value named."
+        "a <part>: of 2 readings 1 holds, 1 fails. Named: share 80\u00a0%; "
+        "found: 50\u00a0% to 100\u00a0%. 1 of 2 intervals reach the value named."
     )
     undecided = [replace(mark, outcome="undecided") for mark in strips.drawn(SHARES, line)]
-    assert strips.finding(undecided, line).startswith("a <part>: undecided in 3 readings. Named")
-    assert strips.finding(undecided[:1], line).startswith("a <part>: undecided in 1 reading. ")
+    assert strips.finding(undecided, line).startswith("a <part>: of 3 readings 3 are undecided. Na")
+    assert strips.finding(undecided[:1], line).startswith("a <part>: its one reading is undecided")
     one = strips.drawn(SHARES[:1], line)
     assert strips.finding(one, line).startswith("a <part>: its one reading fails. Named")
     drawn = strips.strip(SHARES, line)
-    assert 'role="img" aria-label="a &lt;part&gt;: 1 of 2 readings hold.' in drawn
+    assert 'role="img" aria-label="a &lt;part&gt;: of 2 readings 1 holds' in drawn
 
 
 def test_nothing_is_drawn_of_one_reading_without_an_interval() -> None:

@@ -10,7 +10,6 @@ import pytest
 from altair.utils.mimebundle import spec_to_mimebundle
 
 import analysis
-from analysis import audit as claims
 from analysis.audit.pages import tables as exhibits
 from analysis.audit.pages import verdicts
 from analysis.drawing import findings, labs, theme
@@ -25,7 +24,6 @@ from tests.analysis.drawn import borrowed, encodings, lines_with_points
 @pytest.fixture(scope="module")
 def drawn(request):
     store = request.getfixturevalue("shipped_store")
-    judged = request.getfixturevalue("judged")
     return {
         "depth": bound_charts.chart_gain_by_depth(
             bound_charts.gains(store), frames.bound_curve(store)
@@ -44,9 +42,6 @@ def drawn(request):
         "attention": depth_charts.chart_attention(profiles.attention(store), even_attention(store)),
         "geometry": depth_charts.chart_geometry(profiles.geometry(store)),
         "circuit": depth_charts.chart_circuit(profiles.circuit(store)),
-        "verdicts": charts.chart_verdicts(
-            exhibits.verdict_labels(judged), verdicts=claims.VERDICTS
-        ),
     }
 
 
@@ -220,19 +215,8 @@ def test_the_bound_is_drawn_beside_both_gains_on_one_scale(drawn):
 
 
 def test_what_a_chart_shows_is_said_of_it(drawn):
-    for name in ("depth", "density", "labs", "shares", "ratio", "trace", "twins", "verdicts"):
+    for name in ("depth", "density", "labs", "shares", "ratio", "trace", "twins"):
         assert re.search(r"\d", drawn[name].to_dict()["usermeta"]["finding"]), name
-
-
-def test_each_claim_has_a_square_of_its_own_in_the_rows_of_its_verdict(drawn, judged):
-    ((_, tiles),) = points(drawn["verdicts"], "rect")
-    assert sorted(tiles["claim_id"]) == sorted(judged["claim_id"])
-    assert not tiles.duplicated(["nth", "square"]).any()
-    assert tiles.groupby("square")["verdict"].nunique().eq(1).all()
-    assert (tiles["nth"] < charts.ABREAST).all()
-    counts = {name: n for name, n in exhibits.verdict_counts(judged).items() if n}
-    assert tiles.groupby("verdict")["total"].first().to_dict() == counts
-    assert {*tiles["said"]} == {f"{n} {name}" for name, n in counts.items()}
 
 
 def test_even_attention_over_three_tokens_is_counted_by_hand():

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from analysis import mixed
-from analysis.mixed.algebra.simulate import draw_statistics, simulator
+from analysis.mixed.algebra.simulate import simulator
 from analysis.mixed.frames.comparison import boundary_p_value, compare
 from analysis.mixed.model import MixedModel
 from analysis.mixed.refitting.bootstrap import (
@@ -25,6 +25,7 @@ from analysis.mixed.refitting.permutation import permutation_test
 from analysis.mixed.refitting.prediction import leave_one_out_prediction
 from analysis.mixed.refitting.robust import COVARIANCES, cluster_robust, wild_cluster_bootstrap
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from tests.benchmarks.cells import draw_statistics
 
 R = Path(__file__).parents[3] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")

@@ -272,9 +272,11 @@ def test_code_of_the_repository_is_never_run(save_tiny):
         locate(str(directory))
 
 
-@pytest.mark.parametrize("name", ["/no/such/place", "./nothing", "a/b/c", "has space", ""])
+@pytest.mark.parametrize(
+    "name", ["/no/such/place", "./nothing", "a/b/c", "has space", "", "x.gguf"]
+)
 def test_what_is_neither_directory_nor_identifier_is_refused(name):
-    with pytest.raises(InputError, match="must be a checkpoint directory or a hub identifier"):
+    with pytest.raises(InputError, match="a GGUF file or a hub identifier"):
         locate(name)
 
 

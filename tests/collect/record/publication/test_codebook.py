@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.record.publication import codebook
-from collect.schema import assemble, connect, tables, views_sql
+from collect.schema import assemble, comment, connect, tables, unit_apart, views_sql
+from collect.schema.views import inherited_comments
 
 
 def test_the_committed_codebook_is_current():
@@ -33,12 +34,40 @@ def test_every_view_and_macro_is_described():
     connection.execute(views_sql())
     text = codebook.codebook()
     views = connection.sql("SELECT view_name, comment FROM duckdb_views() WHERE NOT internal")
-    for name, comment in views.fetchall():
-        assert comment, f"view {name} has no comment"
+    for name, meaning in views.fetchall():
+        assert meaning, f"view {name} has no comment"
         assert f"\n### {name}\n" in text
     macros = connection.sql("SELECT function_name FROM duckdb_functions() WHERE NOT internal")
     for (name,) in macros.fetchall():
         assert f"| `{name}(" in text
+
+
+def test_no_column_of_a_view_lacks_its_meaning_or_its_unit():
+    connection = connect(comments=False)
+    connection.execute(views_sql())
+    comment(connection)
+    columns = connection.sql(
+        """
+        SELECT table_name || '.' || column_name, coalesce(comment, '')
+          FROM duckdb_columns()
+         WHERE table_name IN (SELECT view_name FROM duckdb_views() WHERE NOT internal)
+        """
+    ).fetchall()
+    assert len(columns) > 500
+    assert [name for name, text in columns if not all(unit_apart(text))] == []
+
+
+def test_a_view_says_of_a_column_that_it_takes_what_its_source_says():
+    connection = connect(comments=False)
+    connection.execute(
+        "CREATE VIEW v AS SELECT metric AS m, unit FROM metric; CREATE VIEW w AS FROM v"
+    )
+    stated = {"metric.unit": "Unit [-]", "v.m": "Its name [-]", "w": "One row per metric."}
+    assert inherited_comments(connection, stated) == {
+        "v.unit": "Unit [-]",
+        "w.m": "Its name [-]",
+        "w.unit": "Unit [-]",
+    }
 
 
 def test_the_diagram_joins_tables_by_their_keys():
@@ -76,7 +105,7 @@ def test_a_bar_in_a_comment_does_not_break_the_table():
     rows = [line for line in codebook.codebook().splitlines() if line.startswith("| `gain`")]
     assert rows
     for row in rows:
-        assert row.count("|") - row.count("\\|") == 4
+        assert row.count("|") - row.count("\\|") == 5
 
 
 @pytest.fixture

@@ -1,0 +1,81 @@
+"""What an audit says of itself: title, author, licence, and what its units are called."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from analysis.tidy.errors import AnalysisError
+
+FILE = "audit.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The settings of an audit; what is empty is said on no page.
+
+    Attributes
+    ----------
+    title, author, licence
+        Of the audit.
+    paper
+        The paper that is judged, as it is cited.
+    unit, units
+        What one unit is called, and several.
+    group, groups
+        What units belong to.
+    """
+
+    title: str = ""
+    author: str = ""
+    licence: str = ""
+    paper: str = ""
+    unit: str = "model"
+    units: str = "models"
+    group: str = "suite"
+    groups: str = "suites"
+
+    def counted(self, n_units: int, n_groups: int) -> str:
+        """Return a number of units, and of the groups they belong to if there are any.
+
+        >>> About(unit="student", units="students", group="class", groups="classes").counted(24, 6)
+        '24 students, 6 classes'
+        """
+        of_units = f"{n_units:,} {self.unit if n_units == 1 else self.units}"
+        of_groups = f"{n_groups:,} {self.group if n_groups == 1 else self.groups}"
+        return f"{of_units}, {of_groups}" if n_groups or self == About() else of_units
+
+    def heading(self) -> str:
+        """Return what heads a column of such numbers.
+
+        >>> About().heading()
+        'Models (suites)'
+        """
+        return f"{self.units[:1].upper()}{self.units[1:]} ({self.groups})"
+
+
+def read(folder: Path | None) -> About:
+    """Return the settings in ``audit.toml`` of a folder; without a folder or a file the defaults.
+
+    Raises
+    ------
+    AnalysisError
+        If the file is no TOML, or says something unknown or that is no text.
+    """
+    if folder is None or not (folder / FILE).is_file():
+        return About()
+    path = folder / FILE
+    try:
+        found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise AnalysisError(f"{path} must be TOML; {error}.", "Correct it there.") from error
+    names = [one.name for one in fields(About)]
+    wrong = [it for it, value in found.items() if it not in names or not isinstance(value, str)]
+    if wrong:
+        raise AnalysisError(
+            f"{path} may say {', '.join(names)}, each a text; {wrong[0]} is another.",
+            "Correct it there.",
+        )
+    return About(**found)

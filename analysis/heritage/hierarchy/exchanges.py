@@ -1,0 +1,158 @@
+"""EleutherAI against the others with whole units exchanged: every p by unit, statistic and set.
+
+Each row is a specification. Which unit is exchanged, which statistic is compared and which models
+enter are choices of the analyst; the range of p over them is the honest answer, not one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.drawing.theme import line_at, named
+from analysis.heritage.hierarchy.frames import NAMED_LAB, OTHER
+from analysis.heritage.sign.readings import model_sets
+from analysis.inference.resampling import permutation
+from analysis.store import Store
+from analysis.tidy import glossary, prose
+from analysis.tidy.errors import AnalysisError
+
+#: The units that are exchanged whole.
+UNITS = ("suite", "lab")
+#: What is compared: by id, in words.
+STATISTICS = {
+    "share_of_units": "share that dampens, mean over units",
+    "share_pooled": "share that dampens, pooled over models",
+    "gain_of_units": "log gain, mean over units",
+    "gain_pooled": "log gain, pooled over models",
+}
+LEVEL = 0.05
+HEADERS = {
+    "set": "Models",
+    "unit": "Exchanged",
+    "statistic": "Statistic",
+    "n": "n",
+    "units": "Units",
+    "p": "p",
+    "least": "Least p",
+}
+
+Statistic = Callable[[pd.DataFrame], float]
+
+
+def exchanges(store: Store) -> pd.DataFrame:
+    """Return the exact p of every specification.
+
+    Returns
+    -------
+    One row per set, unit and statistic: `specification` (id), `condition` (the set), `unit`,
+    `measure` (what is compared, by id), `estimate` (EleutherAI less the others; share [1] or nat),
+    `p_value` (two-sided), `smallest_p` that the units admit, `n_obs` (models), `n_groups` (units).
+    A set that leaves nothing to exchange has no rows.
+    """
+    parts = [
+        _row(condition.id, str(condition), rows, unit, statistic)
+        for condition, rows in model_sets(store).items()
+        for unit in UNITS
+        for statistic in STATISTICS
+    ]
+    table = pd.DataFrame([part for part in parts if part])
+    glossary.checked(table.columns)
+    return table
+
+
+def _row(
+    key: str, condition: str, rows: pd.DataFrame, unit: str, statistic: str
+) -> dict[str, object]:
+    frame = rows.assign(
+        heritage=np.where(rows["lab"] == NAMED_LAB, NAMED_LAB, OTHER),
+        share=(rows["sign_strict"] == "dampen").astype(float),
+        gain=np.log(rows["gain_mean"].astype("float64")),
+    )
+    column, over = statistic.split("_", maxsplit=1)
+    if over == "of_units":
+        frame = frame.groupby([unit, "heritage"], as_index=False)[[column]].mean()
+    try:
+        tested = permutation.permutation_test(
+            frame, _difference(column), label="heritage", unit=unit
+        ).iloc[0]
+    except AnalysisError:
+        return {}
+    return {
+        "specification": f"{key}_{unit}_{statistic}",
+        "condition": condition,
+        "unit": unit,
+        "measure": statistic,
+        **{name: float(tested[name]) for name in ("estimate", "p_value", "smallest_p")},
+        "n_obs": len(rows),
+        "n_groups": rows[unit].nunique(),
+    }
+
+
+def _difference(column: str) -> Statistic:
+    def difference(frame: pd.DataFrame) -> float:
+        ours, values = frame["heritage"].to_numpy() == NAMED_LAB, frame[column].to_numpy()
+        return float(values[ours].mean() - values[~ours].mean())
+
+    return difference
+
+
+def bounds(table: pd.DataFrame) -> dict[str, str]:
+    """Return what a page says of the range: p as text, and how many specifications there are.
+
+    Keys: `least`, `most`, `specifications`, `below` (how many have p below .05), and the same of
+    suites alone and of labs alone as `suite_least`, `suite_most`, `lab_least`, `lab_most`.
+    """
+    found = {
+        "least": prose.bare(prose.p_value(table["p_value"].min())),
+        "most": prose.bare(prose.p_value(table["p_value"].max())),
+        "specifications": prose.count(len(table)),
+        "below": prose.count(int((table["p_value"] < LEVEL).sum())),
+    }
+    for unit, rows in table.groupby("unit"):
+        found[f"{unit}_least"] = prose.bare(prose.p_value(rows["p_value"].min()))
+        found[f"{unit}_most"] = prose.bare(prose.p_value(rows["p_value"].max()))
+    return found
+
+
+def printable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows as text for a table."""
+    rows = table.to_dict("records")
+    return pd.DataFrame(
+        {
+            "set": prose.once(table["condition"]),
+            "unit": table["unit"],
+            "statistic": table["measure"].map(STATISTICS),
+            "n": [prose.count(int(row["n_obs"])) for row in rows],
+            "units": [prose.count(int(row["n_groups"])) for row in rows],
+            "p": [prose.number(row["p_value"], 3) for row in rows],
+            "least": [prose.number(row["smallest_p"], 3) for row in rows],
+        }
+    )
+
+
+def chart(table: pd.DataFrame) -> alt.LayerChart:
+    """Draw every p, a row per statistic and a column of marks per unit."""
+    shown = table.assign(
+        statistic=table["measure"].map(STATISTICS),
+        exchanged=table["unit"].map({"suite": "suites exchanged", "lab": "labs exchanged"}),
+    )
+    marks = (
+        alt.Chart(shown)
+        .mark_point(filled=True, size=60, opacity=0.7)
+        .encode(
+            x=alt.X("p_value:Q", title="p, two-sided [1]", scale=alt.Scale(domain=[0, 0.5])),
+            y=alt.Y("statistic:N", title=None, sort=list(STATISTICS.values())),
+            shape=alt.Shape("exchanged:N", title=None),
+            color=alt.value("black"),
+        )
+    )
+    least, most = table["p_value"].min(), table["p_value"].max()
+    return named(
+        alt.layer(line_at(LEVEL, "x"), marks),
+        "Exact p by unit exchanged, statistic and set of models; line at .05.",
+        f"The same comparison gives p from {prose.number(least, 3)} to {prose.number(most)}.",
+    )

@@ -1,0 +1,353 @@
+"""States of another engine as a unit of measurement: the same measures, rows and marks."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from collect import schema
+from collect.adapters import adapter_for
+from collect.adapters.within import text_entry
+from collect.errors import InputError
+from collect.instruments import rows
+from collect.instruments.imported import ImportedStates, before
+from collect.instruments.quantities import DEFAULT, TABLES
+from collect.job import not_measured
+from collect.job.measurement import Measured, write
+from collect.job.pending import compared
+from collect.job.settings import Settings
+from collect.job.states.declared import Declared, places
+from collect.job.states.files import Head, states
+from collect.job.task import COMPLETE, Task, tasks
+from collect.model.checkpoint.checkpoint import Checkpoint, locate
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.load import load_skeleton, tokenizer_for
+from collect.model.checkpoint.weight_files import json_object
+from collect.model.conformance.refusal import PROPERTIES, TOLERANCES, Finding
+from collect.model.description import Missing, model_row
+from collect.model.labels import Labels
+from collect.prompts.entry import Entry
+from collect.prompts.sets import PromptSet, load, prompt_set
+from collect.record import provenance
+from collect.record.atomic import locks
+from collect.record.commit import check_writable, remove_leftovers
+from collect.record.inventory import Inventory, refuse_another_shape
+from collect.record.units import run_file
+from collect.schema.marks import file_sha256
+from collect.schema.paths import as_path
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: What the row of a run says of what nobody here saw: weights, their format, the code that ran.
+UNSEEN = "unseen"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Files of states and the model that they are of.
+
+    Attributes
+    ----------
+    how, heads
+        What is declared of the files, and what they say, in the order of the prompts.
+    checkpoint, skeleton, tokenizer
+        The model, without weights; its tokenizer, None where there is none.
+    prompts
+        What was read, a prompt for each file.
+    """
+
+    how: Declared
+    heads: tuple[Head, ...]
+    checkpoint: Checkpoint
+    skeleton: Decoder
+    tokenizer: Any
+    prompts: PromptSet
+
+    def placed(self, found: Head) -> dict[tuple[int, str], Tensor]:
+        """Return the states of one file, (n_tokens, d), by place in the model.
+
+        Raises
+        ------
+        InputError
+            If the layers are not the model's, or a number is not finite.
+        """
+        n_layers = len(self.skeleton.blocks)
+        named = places(self.how, found.n_entries, n_layers, str(found.path), found.layers)
+        return dict(zip(named, states(found, self.how), strict=True))
+
+
+def opened(
+    heads: Sequence[Head], how: Declared, model: str, *, prompts: str | None, name: str
+) -> Source:
+    """Return files of states with their model and prompts.
+
+    Parameters
+    ----------
+    heads, how
+        What the files say, and what is declared of them.
+    model
+        Directory with config.json, the file itself, a GGUF file or a hub identifier; no weight
+        is read.
+    prompts
+        Prompt set whose prompts the files are of, in its order; None to take the token ids that
+        the files hold.
+    name
+        Name of the prompt set in the latter case.
+
+    Raises
+    ------
+    InputError
+        If the files are not of the model's width or depth, there are no prompts, or they have
+        other tokens.
+    """
+    checkpoint = _configured(model)
+    skeleton = load_skeleton(checkpoint)
+    width = int(skeleton.config.hidden_size)
+    for found in heads:
+        if found.d_model != width:
+            raise InputError(
+                f"States must be as wide as the model, {width}; {found.path} has {found.d_model}.",
+                "Name the model that wrote them with --model.",
+            )
+        places(how, found.n_entries, len(skeleton.blocks), str(found.path), found.layers)
+    read = _of_token_ids(heads, name) if prompts is None else load(prompts)
+    if len(read.prompts) != len(heads):
+        raise InputError(
+            f"There must be a file for each of {len(read.prompts)} prompts of {read.name}; "
+            f"{len(heads)} are given.",
+            "Name the files in the order of the prompts.",
+        )
+    tokenizer = tokenizer_for(checkpoint, [read])
+    return Source(how, tuple(heads), checkpoint, skeleton, tokenizer, read)
+
+
+def _configured(model: str) -> Checkpoint:
+    """Return a model of which config.json alone need be there."""
+    path = as_path(model)
+    directory = path.parent if path.name == "config.json" else path
+    if not model or not (directory / "config.json").is_file():
+        return locate(model, needs_weights=False)
+    config = json_object(directory / "config.json")
+    kind = str(config.get("model_type"))
+    return Checkpoint(
+        model_id=f"local/{directory.resolve().name}",
+        directory=directory,
+        revision=None,
+        adapter=adapter_for(kind, text_entry(config, "model_type")),
+        config=config,
+        weight_files=(),
+        dtype_weights=UNSEEN,
+        labels=Labels(),
+    )
+
+
+def _of_token_ids(heads: Sequence[Head], name: str) -> PromptSet:
+    without = [found.path for found in heads if found.token_ids is None]
+    if without:
+        raise InputError(
+            f"It must be known which tokens were read; {without[0]} holds no token ids.",
+            "Put them beside the states as token_ids, or name the prompts with --prompts.",
+        )
+    entries = [
+        Entry(str([*(found.token_ids or ())]), format="tokens", name=found.path.stem)
+        for found in heads
+    ]
+    return prompt_set(name, entries)
+
+
+def task_of(source: Source) -> Task:
+    """Return what is to be measured, as a task of the job.
+
+    Raises
+    ------
+    InputError
+        If a prompt has other tokens than its file.
+    """
+    named = replace(
+        source.checkpoint,
+        model_id=f"{source.checkpoint.model_id}/{source.how.engine}",
+        revision=None,
+        revision_name=None,
+        dtype_weights=UNSEEN,
+    )
+    settings = Settings(quantities=("stream", "geometry"), quiet=True)
+    (task,) = tasks(
+        named,
+        source.skeleton,
+        [source.prompts],
+        source.tokenizer,
+        settings,
+        weights_sha256=UNSEEN,
+    )
+    for found, prompt in zip(source.heads, task.encoded, strict=True):
+        if found.token_ids not in (None, prompt.token_ids) or found.n_tokens != len(prompt):
+            raise InputError(
+                f"The states must be of the prompt's tokens; {found.path} has {found.n_tokens} "
+                f"tokens, and {prompt.prompt_id} is read as {len(prompt)}, or as others.",
+                "Name the files in the order of the prompts, tokenised as the model does.",
+            )
+    formats = sorted({found.number_format for found in source.heads})
+    unseen = {
+        "dtype_compute": "+".join(formats),
+        "device": UNSEEN,
+        "attention_implementation": UNSEEN,
+        "states_engine": source.how.engine,
+        "states_sha256": _sha256(source.heads),
+    }
+    unit = replace(task.unit, determinants={**task.unit.determinants, **unseen})
+    return replace(task, unit=unit)
+
+
+def _sha256(heads: Sequence[Head]) -> str:
+    """Return a hash over the contents of the files, in the order of the prompts."""
+    contents = [file_sha256(found.path) for found in heads]
+    return (
+        contents[0]
+        if len(contents) == 1
+        else hashlib.sha256("".join(contents).encode()).hexdigest()
+    )
+
+
+def measured(task: Task, source: Source) -> Measured:
+    """Return the rows of every table that states fill.
+
+    Raises
+    ------
+    InputError
+        If a number is not finite.
+    """
+    started_at, start = datetime.now(UTC).replace(tzinfo=None), time.perf_counter()
+    reader = ImportedStates()
+    parts: dict[str, list[pd.DataFrame]] = {}
+    seen: set[tuple[int, str]] = set()
+    for found, prompt in zip(source.heads, task.encoded, strict=True):
+        placed = source.placed(found)
+        seen |= {*placed}
+        for table, frame in rows.frames((prompt,), reader.observe((prompt,), placed)).items():
+            parts.setdefault(table, []).append(frame)
+    frames = {table: pd.concat(of, ignore_index=True) for table, of in parts.items()}
+    frames |= rows.across_prompts(reader, source.tokenizer)
+    gaps = _gaps(task, source, frames, seen)
+    frames |= {"not_measured": not_measured.rows(gaps), "conformance": _conformance(source)}
+    unit = task.unit
+    known = {"run_id": unit.run_id, "model_id": unit.determinants["model_id"]}
+    labelled = {table: frame.assign(**known) for table, frame in frames.items()}
+    model = model_row(source.checkpoint, source.skeleton).assign(model_id=known["model_id"])
+    times = {"started_at": started_at, "duration_s": time.perf_counter() - start}
+    run = pd.DataFrame([_run_row(task) | times])
+    return Measured({"model": model, "prompt": source.prompts.prompts, **labelled, "run": run})
+
+
+def _run_row(task: Task) -> dict[str, Any]:
+    columns = {column.name for column in schema.tables()["run"].columns}
+    known = {k: v for k, v in task.unit.determinants.items() if k in columns}
+    return {
+        "run_id": task.unit.run_id,
+        **known,
+        **provenance.versions(),
+        "execution": "imported",
+        "is_conforming": True,
+        "adds_special_tokens": any(any(prompt.is_special) for prompt in task.encoded),
+    }
+
+
+def _conformance(source: Source) -> pd.DataFrame:
+    """Return that nothing could be checked but that every number is finite."""
+    reason = f"{source.how.engine} ran the model; its states alone are here."
+    return pd.DataFrame(
+        [
+            asdict(Finding(name, None, 0.0, 0.0, True, None))
+            if name == "finite"
+            else asdict(Finding(name, None, None, _tolerance(name), None, reason))
+            for name in PROPERTIES
+        ]
+    )
+
+
+def _tolerance(name: str) -> float:
+    return TOLERANCES.get(name, {}).get("float32", 0.0)
+
+
+def _gaps(
+    task: Task,
+    source: Source,
+    filled: Mapping[str, pd.DataFrame],
+    seen: set[tuple[int, str]],
+) -> list[Missing]:
+    """Return what states alone do not give, and what of the stream is not among them."""
+    known = not_measured.lacking(task, source.skeleton, ("stream", "geometry"), filled)
+    reason = f"The states that {source.how.engine} wrote hold nothing of it."
+    absent = [table for name in DEFAULT for table in TABLES[name] if table not in filled]
+    gaps = [Missing(table, "every row", reason) for table in absent]
+    layers = [*range(len(source.skeleton.blocks))]
+    if "residual_update" in filled:
+        gaps += [
+            Missing("residual_update", f"part {part}", reason)
+            for part in (source.skeleton.adapter.mixing, "ffn")
+        ]
+        blocks = [
+            layer
+            for layer in layers
+            if not {(layer, "block_output"), before((layer, "block_output"))} <= seen
+        ]
+        gaps += _of_layers("residual_update", "part block", blocks, reason)
+    for site, expected in _expected(layers).items():
+        lacking = [layer for layer in expected if (layer, site) not in seen]
+        gaps += _of_layers("residual_norm", f"site {site}", lacking, reason, len(expected))
+    unique = {(gap.table, gap.quantity): gap for gap in [*gaps, *known]}
+    return [*unique.values()]
+
+
+def _expected(layers: list[int]) -> dict[str, list[int]]:
+    first, last = layers[:1], layers[-1:]
+    return {
+        "embedding": first,
+        "block_input": first,
+        "block_mid": layers,
+        "block_output": layers,
+        "final_norm": last,
+    }
+
+
+def _of_layers(
+    table: str, what: str, layers: Sequence[int], reason: str, n: int | None = None
+) -> list[Missing]:
+    """Return one gap for all layers, or for those that lack something."""
+    if not layers:
+        return []
+    of_layers = "" if len(layers) == n else f" of layers {', '.join(map(str, layers))}"
+    return [Missing(table, what + of_layers, reason)]
+
+
+def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tuple[str, int]:
+    """Measure states and write the unit; return its name, and its rows, 0 if it was there.
+
+    Raises
+    ------
+    CollectError
+        If a number is not finite, the output holds them measured otherwise, or cannot be written.
+    """
+    check_writable(out)
+    remove_leftovers(out)
+    inventory, task = Inventory(out), task_of(source)
+    with locks.held(out, task.unit.variant, wait=True):
+        (state,), refusal = compared([task], inventory, overwrites=overwrite)
+        if refusal is not None:
+            raise refusal
+        if state.state == COMPLETE:
+            return state.unit.stem, 0
+        gone = {run_file(out, state.unit), *state.unit.replaces}
+        frames = measured(state, source)
+        (row,) = frames["model"].to_dict("records")
+        model = {str(name): value for name, value in row.items()}
+        config_sha256 = state.unit.determinants["config_sha256"]
+        refuse_another_shape(model, config_sha256, inventory, gone)
+        return state.unit.stem, write(state.unit, frames, out, gone)

@@ -1,0 +1,151 @@
+"""The step of a quantised block, and one more rounding error of its size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gguf import GGMLQuantizationType, GGUFReader
+from gguf.quants import dequantize, quantize
+
+from analysis.store import open_store
+from collect.commands.cli import main
+from collect.model.checkpoint.gguf import facts, header, steps
+from collect.model.checkpoint.gguf.tensors import readings
+from tests.collect import gguf_files
+
+EVEN = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"]
+
+
+@pytest.mark.parametrize("name", EVEN)
+def test_numbers_of_a_block_lie_whole_steps_apart(name: str) -> None:
+    rng = np.random.default_rng(5)
+    kind = GGMLQuantizationType[name]
+    stored = quantize(rng.normal(size=(6, 64)).astype(np.float32), kind)
+    numbers, found = dequantize(stored, kind), steps.steps(stored, kind)
+    blocks, of_block = numbers.reshape(-1, 32), found.reshape(-1, 32)
+    assert (of_block == of_block[:, :1]).all()
+    apart = (blocks - blocks[:, :1]) / of_block
+    np.testing.assert_allclose(apart, apart.round(), atol=2e-3)
+    assert np.abs(apart).max(axis=1).min() > 4
+
+
+@pytest.mark.parametrize(
+    ("name", "n_bytes"), [("Q2_K", 84), ("Q3_K", 110), ("Q4_K", 144), ("Q5_K", 176), ("Q6_K", 210)]
+)
+def test_numbers_of_a_super_block_lie_whole_steps_apart(name: str, n_bytes: int) -> None:
+    """No quantiser of these is in the package: any bytes are a block, if scales are finite."""
+    rng = np.random.default_rng(6)
+    kind = GGMLQuantizationType[name]
+    stored = rng.integers(0, 256, (4, n_bytes)).astype(np.uint8)
+    places = {"Q2_K": (80, 82), "Q3_K": (108,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,)}
+    for place in places[name]:
+        stored[:, place : place + 2] = np.array([0.5], np.float16).view(np.uint8)
+    numbers, found = dequantize(stored, kind), steps.steps(stored, kind)
+    blocks, of_block = numbers.reshape(-1, 16), found.reshape(-1, 16)
+    assert (of_block == of_block[:, :1]).all()
+    blocks, of_block = blocks[of_block[:, 0] > 0], of_block[of_block[:, 0] > 0]
+    apart = (blocks - blocks[:, :1]) / of_block
+    np.testing.assert_allclose(apart, apart.round(), atol=1e-4)
+    assert {*np.unique(np.gcd.reduce(apart.round().astype(int), axis=1))} & {1}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("steps") / "tiny.gguf"
+    return gguf_files.write("llama", gguf_files.tiny("llama"), path, number_format="Q4_0")
+
+
+def test_the_error_is_uniform_within_half_a_step_and_the_same_in_pieces(file: Path) -> None:
+    plain = header.of_file(file)
+    of_seed = facts.perturbed(plain, 3)
+    as_read = {tensor.name: tensor for tensor in GGUFReader(file).tensors}
+    shares = []
+    for (name, reading), (_, bare) in zip(readings(of_seed), readings(plain), strict=True):
+        whole, unperturbed = reading[...], bare[...]
+        if as_read[name].tensor_type != GGMLQuantizationType.Q4_0:
+            assert (whole == unperturbed).all()
+            continue
+        step = steps.steps(np.array(as_read[name].data), GGMLQuantizationType.Q4_0)
+        shares.append((whole - unperturbed).numpy() / step)
+        pieces = [reading[slice(3, 7)], reading[[9, 2]]]
+        assert (pieces[0] == whole[3:7]).all()
+        assert (pieces[1] == whole[[9, 2]]).all()
+    drawn = np.concatenate([share.ravel() for share in shares])
+    assert np.abs(drawn).max() <= 0.5 + 1e-3
+    assert drawn.std() == pytest.approx(12**-0.5, rel=0.01)
+    assert abs(drawn.mean()) < 0.005
+
+
+def test_rows_stand_beside_the_plain_ones_and_views_leave_them_out(
+    file: Path, tmp_path: Path
+) -> None:
+    prompts = tmp_path / "mine.txt"
+    prompts.write_text("The sky is\nA river runs\n", encoding="utf-8")
+    arguments = ["run", str(file), "--prompts", str(prompts), "--quiet"]
+    out, alone = tmp_path / "out", tmp_path / "alone"
+    assert main([*arguments, "--out", str(out), "--perturb", "step", "--seeds", "2"]) == 0
+    assert main([*arguments, "--out", str(alone)]) == 0
+    assert main(["check", str(out)]) == 0
+    both, plain = open_store(out), open_store(alone)
+    runs = both.query(
+        "SELECT perturbation_seed AS seed, count(*) AS n FROM run GROUP BY ALL "
+        "ORDER BY 1 NULLS FIRST"
+    )
+    assert runs["n"].tolist() == [2, 2, 2]
+    assert runs["seed"].tolist()[1:] == [1, 2]
+    for view in (
+        "primary_run",
+        "run_revision",
+        "prompt_length",
+        "token",
+        "stream",
+        "stream_length",
+        "block_gain",
+        "last_token_gain",
+        "prompt_gain",
+        "model_gain",
+        "gain_by_model",
+        "update_profile",
+        "expansion",
+        "attention_layer",
+        "attention_profile",
+        "geometry_profile",
+        "head_norm",
+        "layer_head",
+        "layer_trace",
+        "depth_profile",
+        "massive_activation",
+        "token_growth",
+        "block_write",
+        "centred_update",
+        "primary_gain",
+        "weights_of_run",
+        "mean_share",
+        "function_gain",
+    ):
+        counted = f"SELECT count(*) AS n FROM {view}"
+        assert both.query(counted)["n"][0] == plain.query(counted)["n"][0], view
+    both.connection.execute("CREATE OR REPLACE MACRO counts_perturbed() AS true")
+    gains = both.query("SELECT run_id, avg(log_gain) AS gain FROM prompt_gain GROUP BY run_id")
+    assert len(gains) == gains["gain"].nunique() == 3
+
+
+@pytest.mark.parametrize("number_format", ["F32", "MXFP4"])
+def test_what_has_no_even_grid_is_refused(
+    number_format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "odd.gguf"
+    gguf_files.write("llama", gguf_files.tiny("llama"), path, number_format=number_format)
+    out = tmp_path / "out"
+    assert main(["run", str(path), "--out", str(out), "--perturb", "step"]) == 2
+    assert "--perturb" in capsys.readouterr().err
+    assert not [each for each in out.rglob("*") if each.is_file()]
+
+
+def test_an_unknown_perturbation_is_refused(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(file), "--out", str(tmp_path), "--perturb", "stop"]) == 2
+    assert "The nearest is step" in capsys.readouterr().err

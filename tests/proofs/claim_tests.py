@@ -1,0 +1,163 @@
+"""Single tests of claims 7, 16, 19 and 21 on papers with planted truths; writes the shipped table.
+
+``python -m tests.proofs.claim_tests [PAPERS]`` writes ``data/published/claim_test_rate.csv``. What
+competes, and how one would replace the rule in force, is in
+`analysis.heritage.tournament.of_claims`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.heritage.tournament import of_claims
+from analysis.store import open_store
+from analysis.tidy.frame import Floats
+from analysis.tidy.spreadsheet import to_csv
+from tests.proofs.simulated.correlation import correlated
+from tests.proofs.simulated.design import Bools, Design, design_of
+from tests.proofs.simulated.heritage import exchanged_p, fisher_p, sets
+from tests.proofs.simulated.papers import TRUTHS, of_tuned, papers
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "data/published/claim_test_rate.csv"
+SEED, EXCHANGES = 20261126, 999
+
+
+def answers(
+    design: Design, made: Mapping[str, Floats], rng: np.random.Generator
+) -> dict[int, dict[str, Bools]]:
+    """Return which papers each test says yes of, shape (papers,) each."""
+    gains = made["penultimate"]
+    below, groups = gains < 0, sets(design)
+    printed = fisher_p(below, groups["hunt"], design.ours)
+    by_suite = exchanged_p(below, design, groups["joined"])
+    pythia = np.asarray(design.models["suite"] == "Pythia") & design.penultimate
+    rho, depth = (design.numbers(name)[pythia] for name in ("rho", "n_layers"))
+    given = correlated(rho, np.exp(gains[:, pythia]), depth)
+    of_depth = correlated(depth, np.exp(gains[:, pythia]))
+    norms = design.weighed & design.penultimate
+    return {
+        7: {
+            "Fisher at .001": printed < 0.001,
+            "Fisher, all models, at .001": fisher_p(below, groups["every"], design.ours) < 0.001,
+            "suites exchanged": by_suite < 0.05,
+            "suites exchanged, log gain": _suites(gains, design, groups["joined"]) < 0.05,
+        },
+        16: {
+            "within Pythia": (given[0] < 0) & (given[3] / 2 < 0.05),
+            **_within_suites(design, gains, rng),
+        },
+        19: _tuned(design, made),
+        21: {
+            "printed tests alone": (of_depth[3] < 0.05)
+            & (printed < 0.05)
+            & (_rowwise(made["ratio"][:, norms], gains[:, norms], rng, exchanged=False) < 0.05),
+            "units exchanged": (_exchanged(depth, gains[:, pythia], rng) < 0.05)
+            & (by_suite < 0.05)
+            & (_rowwise(made["ratio"][:, norms], gains[:, norms], rng, exchanged=True) < 0.05),
+        },
+    }
+
+
+def _suites(gains: Floats, design: Design, chosen: Bools) -> Floats:
+    """Return the exact p of the difference in mean log gain, labs exchanged between suites."""
+    return exchanged_p(gains, design, chosen)
+
+
+def _within_suites(design: Design, gains: Floats, rng: np.random.Generator) -> dict[str, Bools]:
+    """Judge the slope on rho beside suites and log depth, by t and by exchange within suites."""
+    meant = design.penultimate & design.kept
+    models = design.models[meant]
+    suites = pd.get_dummies(models["suite"], dtype=float).to_numpy()
+    fixed = np.column_stack([suites, np.log(models["n_layers"].to_numpy(dtype=np.float64))])
+    basis = np.linalg.qr(fixed)[0]
+    rho = models["rho"].to_numpy(dtype=np.float64)
+    left = rho - basis @ (basis.T @ rho)
+    logs = gains[:, meant]
+    rest = logs - (logs @ basis) @ basis.T
+    df = len(rho) - fixed.shape[1] - 1
+    r = (rest @ left) / np.sqrt((rest**2).sum(axis=1) * (left @ left))
+    t = r * np.sqrt(df / (1 - r**2))
+    codes = suites.argmax(axis=1)
+    moved = np.array([left[_within(codes, rng)] for _ in range(EXCHANGES)])
+    moved -= (moved @ basis) @ basis.T
+    slopes = (rest @ moved.T) / np.sqrt((moved**2).sum(axis=1))
+    own = (rest @ left) / np.sqrt(left @ left)
+    p = (1 + (slopes <= own[:, None] + 1e-12).sum(axis=1)) / (EXCHANGES + 1)
+    return {
+        "within suites": stats.t.cdf(t, df) < 0.05,
+        "rho exchanged within suites": p < 0.05,
+    }
+
+
+def _within(codes: Floats, rng: np.random.Generator) -> Floats:
+    order = np.arange(len(codes))
+    for one in np.unique(codes):
+        places = np.flatnonzero(codes == one)
+        order[places] = rng.permutation(places)
+    return order
+
+
+def _tuned(design: Design, made: Mapping[str, Floats]) -> dict[str, Bools]:
+    """Judge pairs of base and tuned models by their last block."""
+    places = design.pairs["place"].to_numpy()
+    base, tuned = made["last"][:, places], made[of_tuned("last")][:, places]
+    about = base - base.mean(axis=1, keepdims=True)
+    ways = [tuned[:, list(order)] for order in permutations(range(len(places)))]
+    products = np.stack([(about * one).sum(axis=1) for one in ways])
+    p = (products >= products[0] - 1e-12).mean(axis=0)
+    return {
+        "tuned models exchanged": p <= 0.05,
+        "same side in all pairs": ((base > 0) == (tuned > 0)).all(axis=1),
+    }
+
+
+def _exchanged(x: Floats, y: Floats, rng: np.random.Generator) -> Floats:
+    """Return the two-sided p of the correlation of x with each row of y, x exchanged."""
+    about = x - x.mean()
+    ways = np.array([rng.permutation(about) for _ in range(EXCHANGES)])
+    drawn, own = np.abs(y @ ways.T), np.abs(y @ about)
+    return np.asarray((1 + (drawn >= own[:, None] - 1e-12).sum(axis=1)) / (EXCHANGES + 1))
+
+
+def _rowwise(x: Floats, y: Floats, rng: np.random.Generator, *, exchanged: bool) -> Floats:
+    """Return the p of the correlation of each row of x with the same row of y."""
+    test = (lambda a, b: _exchanged(a, b, rng)) if exchanged else (lambda a, b: correlated(a, b)[3])
+    return np.array([test(a, b[None, :])[0] for a, b in zip(x, y, strict=True)])
+
+
+def rates(n_papers: int) -> pd.DataFrame:
+    """Return one row per claim, test and truth: `share_yes` [1], its Monte Carlo error, papers."""
+    design, rng = design_of(open_store(ROOT / "data/published")), np.random.default_rng(SEED)
+    rows = []
+    for truth in TRUTHS:
+        made = papers(design, truth, n_papers, rng)
+        for claim_id, by_test in answers(design, made, rng).items():
+            for test in of_claims.TESTS[claim_id]:
+                share = float(by_test[test].mean())
+                error = float(np.sqrt(share * (1 - share) / n_papers))
+                rows.append((claim_id, test, truth, share, error, n_papers))
+    names = ["claim_id", "test", "truth", "share_yes", "yes_error", "n_papers"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def main(n_papers: int) -> int:
+    """Write the table and print it."""
+    found = rates(n_papers)
+    TABLE.write_text(to_csv(found), encoding="utf-8")
+    wide = found.pivot_table(
+        index=["claim_id", "test"], columns="truth", values="share_yes", sort=False
+    )
+    print(wide.to_string())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
