@@ -67,7 +67,8 @@ def rates(found: pd.DataFrame) -> pd.DataFrame:
             )
     names = ["layout", "n_models", "n_suites", "statement", "rule", "worst"]
     columns = [*names, "world", "share", "power", "power_error"]
-    return pd.concat(parts, ignore_index=True).filter(columns)
+    every: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return every.filter(columns)
 
 
 def rows(found: pd.DataFrame) -> pd.DataFrame:
