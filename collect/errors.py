@@ -99,9 +99,9 @@ class UnexpectedError(ThermoscopeError):
     exit_code = 70
 
     def __init__(self, error: BaseException) -> None:
-        said = ascii(str(error).strip().partition("\n")[0][:200])[1:-1]
+        message = ascii(str(error).strip().partition("\n")[0][:200])[1:-1]
         super().__init__(
-            f"Internal error: {type(error).__name__}{f' ({said})' if said else ''}.",
+            f"Internal error: {type(error).__name__}{f' ({message})' if message else ''}.",
             "This is a defect of thermoscope: report it where you have thermoscope from, with the "
             "command and with what it prints when --debug stands before the verb.",
         )
@@ -152,13 +152,13 @@ def scarcity(error: BaseException) -> ScarcityError | None:
         errno.EMFILE: "open files",
         errno.ENFILE: "open files",
     }
-    said = str(error).lower()
+    message = str(error).lower()
     number = getattr(error, "errno", None)  # ZeroMQ's errors have one and are no OSError
     if number in kinds:
         return ScarcityError(kinds[number])
-    if isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY):
+    if isinstance(error, MemoryError) or any(words in message for words in OUT_OF_MEMORY):
         return ScarcityError("memory")
-    if "can't start new thread" in said or "failed to launch worker thread" in said:
+    if "can't start new thread" in message or "failed to launch worker thread" in message:
         return ScarcityError("processes and threads")
     return None
 
@@ -185,8 +185,8 @@ def nearest(name: object, known: Iterable[str], n: int = 1, *, cutoff: float = 0
     from difflib import get_close_matches
 
     in_lower = {each.lower(): each for each in known}
-    found = get_close_matches(str(name).lower(), in_lower, n, cutoff=cutoff)
-    return [in_lower[each] for each in found]
+    matches = get_close_matches(str(name).lower(), in_lower, n, cutoff=cutoff)
+    return [in_lower[each] for each in matches]
 
 
 def unknown_name(what: str, name: object, known: Iterable[str], otherwise: str = "") -> InputError:
@@ -230,8 +230,8 @@ def of_others(problem: str, hint: str) -> Iterator[None]:
     except CollectError:
         raise
     except (Exception, SystemExit) as error:
-        said = str(error).strip().partition("\n")[0]
-        raise InputError(f"{problem} {type(error).__name__}: {said}", hint) from error
+        message = str(error).strip().partition("\n")[0]
+        raise InputError(f"{problem} {type(error).__name__}: {message}", hint) from error
 
 
 def first_line(error: BaseException) -> str:

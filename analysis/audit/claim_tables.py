@@ -111,7 +111,7 @@ def differing_verdicts(tables: Mapping[str, pd.DataFrame], folder: Path) -> list
     stale = []
     for name, rows in tables.items():
         key = schema.tables()[name].key
-        others = [column for column in rows if column not in key]
+        others = [str(column) for column in rows if column not in key]
         before = read_verdicts(folder / f"{name}.csv", others, keys=key)
         after = pd.read_csv(io.StringIO(to_csv(rows)))
         if len(differences(before, after, others, keys=key)):

@@ -90,8 +90,8 @@ def _uncounted(check: Check, answer: bool | None) -> str:
     """Return why a check counts for another answer than its own; empty where it does not."""
     if answer is check.holds:
         return ""
-    own = "holds" if check.holds else "fails"
-    return f"Alone it {own}; one of many readings, it decides nothing at its adjusted p."
+    alone = "holds" if check.holds else "fails"
+    return f"Alone it {alone}; one of many readings, it decides nothing at its adjusted p."
 
 
 def examine(store: Store, registry: Mapping[int, Claim]) -> dict[int, Sequence[Check]]:
@@ -159,9 +159,9 @@ def judge(
         If the claim is unknown, its function fails, or the store does not hold its statement.
     """
     one = claim(claim_id, registry)
-    said = _said(store, claim_id)
+    sentences = _said(store, claim_id)
     rates = store.query("FROM verdict_rate")
-    row = _row(one, examined(one, store) if made is None else made, said, rates)
+    row = _row(one, examined(one, store) if made is None else made, sentences, rates)
     return row | of_claim(store, claim_id)
 
 

@@ -68,6 +68,6 @@ def _place(error: BaseException) -> str:
     # A function may be `shared`: what that puts around it is not where it failed.
     around = shared.__code__.co_filename
     calls = [it for it in traceback.extract_tb(error.__traceback__) if it.filename != around]
-    own = calls[1].filename if len(calls) > 1 else calls[0].filename
-    last = [call for call in calls if call.filename == own][-1]
+    filename = calls[1].filename if len(calls) > 1 else calls[0].filename
+    last = [call for call in calls if call.filename == filename][-1]
     return f"{last.filename}, line {last.lineno}"

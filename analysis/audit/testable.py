@@ -30,14 +30,14 @@ SHARES = {
 }
 
 
-def of_claim(one: Claim, found: Sequence[Check], rates: pd.DataFrame) -> dict[str, float | str]:
+def of_claim(one: Claim, checks: Sequence[Check], rates: pd.DataFrame) -> dict[str, float | str]:
     """Return what the verdict on one claim could have been.
 
     Parameters
     ----------
     one
         The claim; ``true_where`` and ``false_where`` name what rules in the simulated papers.
-    found
+    checks
         Its checks.
     rates
         Table ``verdict_rate``.
@@ -49,9 +49,9 @@ def of_claim(one: Claim, found: Sequence[Check], rates: pd.DataFrame) -> dict[st
     why not given: ``no data`` or ``not simulated``) and
     `testable` (``testable``, ``not testable with these data`` or empty).
     """
-    given = _simulated(one, rates) or _by_algebra(one, found)
+    given = _simulated(one, rates) or _by_algebra(one, checks)
     if given is None:
-        reason = NOT_PLANTED if _deciding(found) else NO_DATA
+        reason = NOT_PLANTED if _deciding(checks) else NO_DATA
         return {**dict.fromkeys(SHARES, math.nan), "power_basis": reason, "testable": ""}
     basis, shares = given
     telling = max(shares["reproduced_if_true"], shares["contradicted_if_false"])

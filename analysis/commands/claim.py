@@ -65,10 +65,10 @@ def _counted(checks: pd.DataFrame) -> str:
     deciding = checks[checks["decides"].astype(bool)]
     is_open, has_data = deciding["holds"].isna(), deciding["has_data"].astype(bool)
     n_hold = deciding["holds"].tolist().count(True)
-    said = [f"{prose.share_of(n_hold, len(deciding))} readings hold"]
+    parts = [f"{prose.share_of(n_hold, len(deciding))} readings hold"]
     others = {"undecided": int((is_open & has_data).sum()), "without data": int((~has_data).sum())}
-    said += [f"{n} {word}" for word, n in others.items() if n]
-    return ", ".join(said).replace(prose.NO_BREAK, " ")
+    parts += [f"{n} {word}" for word, n in others.items() if n]
+    return ", ".join(parts).replace(prose.NO_BREAK, " ")
 
 
 def _caveat_lines(store: Store, checks: pd.DataFrame) -> str:
@@ -86,12 +86,12 @@ def _rate_lines(store: Store, claim_id: int) -> str:
     rates = weight.rates(store, claim_id)
     lines = []
     for (truth, is_wrong), rows in rates.groupby(["truth", "wrong_labels"]):
-        said = ", ".join(
+        rates_text = ", ".join(
             f"{row['verdict']} {row['probability']:.3f}"
             for row in rows.to_dict("records")
             if row["probability"] > 0
         )
-        lines.append(f"    {truth} rules{', wrong labels' if is_wrong else ''}: {said}\n")
+        lines.append(f"    {truth} rules{', wrong labels' if is_wrong else ''}: {rates_text}\n")
     if not lines:
         return ""
     n_papers = int(rates["n_papers"].iloc[0])
@@ -123,8 +123,8 @@ def _answer(row: Mapping[Any, Any]) -> str:
     """Return what a check says of its part, and whether it moves the verdict."""
     if not row["has_data"]:
         return coloured("no data")
-    found = {True: "holds", False: "fails", None: "undecided"}[row["holds"]]
-    return f"{row['kind']}, {coloured(found)}" if row["decides"] else "shown, moves no verdict"
+    outcome = {True: "holds", False: "fails", None: "undecided"}[row["holds"]]
+    return f"{row['kind']}, {coloured(outcome)}" if row["decides"] else "shown, moves no verdict"
 
 
 def numbers(row: Mapping[Any, Any]) -> str:

@@ -73,9 +73,9 @@ def init(options: argparse.Namespace) -> int:
     from analysis.commands.new_audit import answers, lay_out
 
     print(*lay_out(options.folder, answers(options)), sep="\n")
-    told = (
+    message = (
         f"next: thermoscope --paper {options.folder} claims\n"
         f"then: thermoscope --paper {options.folder} report"
     )
-    print(as_typed(told, options.program), file=sys.stderr)
+    print(as_typed(message, options.program), file=sys.stderr)
     return 0

@@ -78,14 +78,14 @@ def open_shell(
     places = [Path(source) for source in sources]
     if len(places) == 1 and places[0].is_file():
         return _run([program, "-readonly", str(places[0])])
-    kept = places[0].parent / DATABASE
-    if are_shipped and _holds(kept, places):
-        return _run([program, "-readonly", str(kept)])
+    built = places[0].parent / DATABASE
+    if are_shipped and _holds(built, places):
+        return _run([program, "-readonly", str(built)])
     with tempfile.TemporaryDirectory(prefix="thermoscope-") as name:
         database = Path(name) / DATABASE
         note = "is made for this shell alone; thermoscope collect database makes one that stays"
-        told = f"note: a database of {', '.join(map(str, places))} {note}"
-        print(as_typed(told, command), file=sys.stderr)
+        message = f"note: a database of {', '.join(map(str, places))} {note}"
+        print(as_typed(message, command), file=sys.stderr)
         words = ["database", *map(str, places), "--out", str(database)]
         made = [sys.executable, "-m", "collect", *words]
         code = subprocess.run(made, check=False, stdout=subprocess.DEVNULL).returncode

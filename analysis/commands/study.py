@@ -26,21 +26,21 @@ def study(options: argparse.Namespace) -> int:
     from analysis.heritage.study import status as standing
     from analysis.tidy.output import replace_text
 
-    found = standing.statements(opened(options), rng=np.random.default_rng(standing.SEED))
+    statements = standing.statements(opened(options), rng=np.random.default_rng(standing.SEED))
     if options.csv:
-        write_data([to_csv(found)])
+        write_data([to_csv(statements)])
     elif options.json:
-        print(as_json(found))
+        print(as_json(statements))
     elif options.write:
-        print(replace_text(writable_root() / COMMITTED_STUDY, to_csv(found)))
+        print(replace_text(writable_root() / COMMITTED_STUDY, to_csv(statements)))
     elif options.check:
-        return _compare(found, shipped.project() / COMMITTED_STUDY)
+        return _compare(statements, shipped.project() / COMMITTED_STUDY)
     else:
-        print(_overview(found))
+        print(_overview(statements))
     return 0
 
 
-def _compare(found: pd.DataFrame, committed: Path) -> int:
+def _compare(statements: pd.DataFrame, committed: Path) -> int:
     """Print what differs from the committed statements; 1 if anything does."""
     import pandas as pd
 
@@ -48,30 +48,30 @@ def _compare(found: pd.DataFrame, committed: Path) -> int:
     from analysis.heritage.study.status import FOUND, KEYS
 
     before = read_verdicts(committed, FOUND, keys=KEYS, made_by="study --write")
-    after = pd.read_csv(io.StringIO(to_csv(found)))
+    after = pd.read_csv(io.StringIO(to_csv(statements)))
     differing = differences(before, after, FOUND, keys=KEYS)
     for line in differing["difference"]:
         print(line)
     print(
-        f"{differing['claim_id'].nunique()} of {found['claim_id'].nunique()} statements differ "
-        f"from {committed.name}."
+        f"{differing['claim_id'].nunique()} of {statements['claim_id'].nunique()} statements "
+        f"differ from {committed.name}."
     )
     return 1 if len(differing) else 0
 
 
-def _overview(found: pd.DataFrame) -> str:
+def _overview(statements: pd.DataFrame) -> str:
     from analysis.heritage.study.pages.tables import found_words, runs_words
 
     lines = []
-    for claim_id, both in found.groupby("claim_id", sort=False):
+    for claim_id, both in statements.groupby("claim_id", sort=False):
         lines.append(f"{claim_id:>3}  {both['statement'].iloc[0]}")
         lines.append(f"     foreseen to hold: {'yes' if both['foreseen'].iloc[0] else 'no'}")
         for row in both.to_dict("records"):
             stands = f"{row['condition']}: {row['verdict']} ({runs_words(row)} runs)"
             lines.append(f"     {stands}: {found_words(row)}")
-    counted = found.groupby("condition", sort=False)["verdict"].value_counts()
+    counted = statements.groupby("condition", sort=False)["verdict"].value_counts()
     lines.append("")
-    for horizon in found["condition"].unique():
-        said = ", ".join(f"{n} {verdict}" for verdict, n in counted[horizon].items())
-        lines.append(f"{horizon}: {said}.")
+    for horizon in statements["condition"].unique():
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in counted[horizon].items())
+        lines.append(f"{horizon}: {counts}.")
     return "\n".join(lines)

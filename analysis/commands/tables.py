@@ -97,10 +97,10 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if pd.isna(value):
         return None
-    own = value.item() if isinstance(value, np.generic) else value
-    if isinstance(own, float) and np.isinf(own):
-        return "Infinity" if own > 0 else "-Infinity"
-    return own if isinstance(own, str | int | float) else str(own)
+    scalar = value.item() if isinstance(value, np.generic) else value
+    if isinstance(scalar, float) and np.isinf(scalar):
+        return "Infinity" if scalar > 0 else "-Infinity"
+    return scalar if isinstance(scalar, str | int | float) else str(scalar)
 
 
 def sql(options: argparse.Namespace) -> int:
@@ -113,31 +113,31 @@ def sql(options: argparse.Namespace) -> int:
         are_shipped = not options.data and not options.paper
         return open_shell(named(options), are_shipped=are_shipped, command=options.program)
     store = opened(options)
-    found = store.columns(query)
+    columns = store.columns(query)
     form: Form = "csv" if options.csv else "json" if options.json else "table"
     n_nan: Counter[str] = Counter()
-    texts = counting_nan(found, store.texts(query, found, form), n_nan)
+    texts = counting_nan(columns, store.texts(query, columns, form), n_nan)
     if options.csv:
-        write_data(as_lines(found, texts))
+        write_data(as_lines(columns, texts))
     elif options.json:
-        sys.stdout.writelines(as_objects(found, texts))
+        sys.stdout.writelines(as_objects(columns, texts))
     else:
         rows, count = ends(texts)
-        print(words(found, rows, is_whole=len(rows) == count))
+        print(words(columns, rows, is_whole=len(rows) == count))
         count_rows(count)
     for name, n in n_nan.items():
-        told = f"{n:,} of {name} NaN, which SQL takes for larger than any number (not isnan(x))"
-        print(f"note: {told}", file=sys.stderr)
+        note = f"{n:,} of {name} NaN, which SQL takes for larger than any number (not isnan(x))"
+        print(f"note: {note}", file=sys.stderr)
     for sentence in cautions(store, query):
         print(f"note: {sentence}", file=sys.stderr)
     return 0
 
 
 def counting_nan(
-    found: Sequence[Column], rows: Iterable[Row], n_nan: Counter[str]
+    columns: Sequence[Column], rows: Iterable[Row], n_nan: Counter[str]
 ) -> Iterator[Row]:
     """Yield rows as they come, and count the NaN of each column of numbers."""
-    floats = [(place, column.name) for place, column in enumerate(found) if column.is_float]
+    floats = [(place, column.name) for place, column in enumerate(columns) if column.is_float]
     for row in rows:
         n_nan.update(name for place, name in floats if row[place] in _NAN)
         yield row
@@ -154,23 +154,23 @@ def ends(rows: Iterable[Row]) -> tuple[list[Row], int]:
     return [*first[:AT_AN_END], *(row for _, row in last)], last[-1][0]
 
 
-def words(found: Sequence[Column], rows: Sequence[Row], *, is_whole: bool) -> str:
+def words(header: Sequence[Column], rows: Sequence[Row], *, is_whole: bool) -> str:
     """Return an answer as words to be read: aligned, and a plan of the engine as it drew it.
 
     Numbers are rounded alike, unless the rows are but the ends of a longer answer, with an ellipsis
     between them; NULL stands where nothing is.
     """
-    if [column.name for column in found] == ["explain_key", "explain_value"]:
+    if [column.name for column in header] == ["explain_key", "explain_value"]:
         return "\n".join(plan or "" for _, plan in rows).rstrip()
-    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in found]
-    told = [
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in header]
+    texts = [
         _rounded(column) if kind.is_float and is_whole else column
-        for column, kind in zip(columns, found, strict=True)
+        for column, kind in zip(columns, header, strict=True)
     ]
-    cells = [["NULL" if text is None else text for text in column] for column in told]
+    cells = [["NULL" if text is None else text for text in column] for column in texts]
     if not is_whole:
         cells = [[*column[:AT_AN_END], "...", *column[AT_AN_END:]] for column in cells]
-    return _under_heads([column.name for column in found], cells)
+    return _under_heads([column.name for column in header], cells)
 
 
 def _under_heads(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
@@ -230,22 +230,22 @@ def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[list[str]]:
     return [*picked[:first], ["…"] * len(cut[0]), *picked[first:]]
 
 
-def as_lines(found: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]:
+def as_lines(columns: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]:
     """Yield an answer as lines of CSV, the names of its columns first.
 
     They wait for the first row: an answer that fails in it prints nothing.
     """
     rows = iter(texts)
     first = list(islice(rows, 1))
-    yield line([column.name for column in found], [True] * len(found))
-    are_words = [column.is_text for column in found]
+    yield line([column.name for column in columns], [True] * len(columns))
+    are_words = [column.is_text for column in columns]
     for row in chain(first, rows):
         yield line(row, are_words)
 
 
-def as_objects(found: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]:
+def as_objects(columns: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]:
     """Yield an answer as JSON: a list of objects, one to a line."""
-    names = [json.dumps(column.name, ensure_ascii=False) for column in found]
+    names = [json.dumps(column.name, ensure_ascii=False) for column in columns]
     before = "["
     for row in texts:
         members = [f"{name}:{text or 'null'}" for name, text in zip(names, row, strict=True)]
@@ -260,8 +260,8 @@ def _rounded(texts: Sequence[str | None]) -> list[str | None]:
 
     numbers = pd.Series([float("nan" if text is None else text) for text in texts])
     lines = numbers.to_string(index=False, header=False).split("\n") if len(numbers) else []
-    told = zip(lines, texts, strict=True)
-    return [None if text is None else written.strip() for written, text in told]
+    pairs = zip(lines, texts, strict=True)
+    return [None if text is None else written.strip() for written, text in pairs]
 
 
 def l_star(options: argparse.Namespace) -> int:
@@ -282,8 +282,8 @@ def signs(options: argparse.Namespace) -> int:
         few = f"note: no interval of {n_few} of {len(rows)}: fewer than {MINIMUM_PROMPTS} prompts"
         print(few, file=sys.stderr)
     if lacking := without_gain(store, options.gain):
-        told = f"note: left out, {options.gain} is not defined or measured: {', '.join(lacking)}"
-        print(told, file=sys.stderr)
+        note = f"note: left out, {options.gain} is not defined or measured: {', '.join(lacking)}"
+        print(note, file=sys.stderr)
     return show(rows, as_csv=options.csv)
 
 
@@ -302,14 +302,14 @@ def specifications(options: argparse.Namespace) -> int:
     from analysis.heritage.specification import curve as specification
     from analysis.heritage.specification import curve_tables as specification_exhibits
 
-    found = specification.specification_curve(
+    curve = specification.specification_curve(
         specification_choices.figures(opened(options)),
         rng=np.random.default_rng(specification.SEED),
     )
     if options.csv:
-        write_data([to_csv(found.specifications)])
+        write_data([to_csv(curve.specifications)])
     else:
-        print(specification_exhibits.overview(found))
+        print(specification_exhibits.overview(curve))
     return 0
 
 

@@ -91,7 +91,9 @@ def _examined(
 
     if options.check or options.write or options.paper or not shipped.is_clone():
         return claims.examine(store, registry)
-    return results_of(store).keep("claims", lambda: claims.examine(store, registry), told=False)
+    return results_of(store).keep(
+        "claims", lambda: claims.examine(store, registry), is_announced=False
+    )
 
 
 def _committed_path(options: argparse.Namespace, root: Callable[[], Path]) -> Path:
@@ -108,12 +110,12 @@ def _compare(judged: pd.DataFrame, committed: Path) -> int:
     from analysis.audit.committed import differences, read_verdicts
 
     before, after = read_verdicts(committed), pd.read_csv(io.StringIO(to_csv(judged)))
-    found = differences(before, after)
-    for line in found["difference"]:
+    changes = differences(before, after)
+    for line in changes["difference"]:
         print(line)
     n_claims = len({*before["claim_id"], *after["claim_id"]})
-    print(f"{found['claim_id'].nunique()} of {n_claims} claims differ from {committed.name}.")
-    return 1 if len(found) else 0
+    print(f"{changes['claim_id'].nunique()} of {n_claims} claims differ from {committed.name}.")
+    return 1 if len(changes) else 0
 
 
 def _overview(judged: pd.DataFrame, said: about.About) -> str:

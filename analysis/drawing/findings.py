@@ -15,9 +15,9 @@ def labs(models: pd.DataFrame) -> str:
     below = models["gain_mean"] < 1
     shares = below.groupby(models["lab"]).mean()
     both = [str(lab) for lab in shares[shares.gt(0) & shares.lt(1)].index]
-    said = f"{prose.share_of(int(below.sum()), len(models))} models shorten the vector"
+    share = f"{prose.share_of(int(below.sum()), len(models))} models shorten the vector"
     having = prose.form(len(both) or 1, "has", "have")
-    return f"{said}; {prose.listing(both) or 'no lab'} {having} both kinds."
+    return f"{share}; {prose.listing(both) or 'no lab'} {having} both kinds."
 
 
 def heritage(models: pd.DataFrame, lab: str = "EleutherAI") -> str:
@@ -61,7 +61,7 @@ def shares(shares: pd.DataFrame) -> str:
 def order(gains: pd.DataFrame, order: Sequence[str]) -> str:
     """Return under how many of the definitions that all models have they stand as claimed."""
     ranked = gains.sort_values("gain_mean").groupby("definition")["model"].agg(list)
-    whole = [found for found in ranked if {*found} == {*order}]
+    whole = [whole_order for whole_order in ranked if {*whole_order} == {*order}]
     hits = whole.count(list(order))
     return (
         f"Under {prose.share_of(hits, len(whole))} definitions with a gain of each model they "
@@ -91,8 +91,10 @@ def ratio(models: pd.DataFrame) -> str:
         f"{prose.number(float(it.min()))} to {prose.number(float(it.max()))}"
         for it in (below, above)
     ]
-    said = "The ratio parts the signs" if is_parted else "The ratio does not tell the sign"
-    return f"{said}: models that shorten the vector have ratios of {ends[0]}, others of {ends[1]}."
+    opening = "The ratio parts the signs" if is_parted else "The ratio does not tell the sign"
+    return (
+        f"{opening}: models that shorten the vector have ratios of {ends[0]}, others of {ends[1]}."
+    )
 
 
 def tuning(pairs: pd.DataFrame) -> str:

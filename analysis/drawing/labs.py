@@ -61,5 +61,5 @@ def borrowed(look: str, lab: str) -> bool:
 
 def _present(labs: Iterable[str]) -> list[str]:
     """Return the labs in their order, what is none behind them."""
-    found = set(labs)
-    return [*(lab for lab in ORDER if lab in found), *sorted(found - {*ORDER})]
+    present = set(labs)
+    return [*(lab for lab in ORDER if lab in present), *sorted(present - {*ORDER})]

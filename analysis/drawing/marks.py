@@ -81,6 +81,6 @@ def roomiest(rows: pd.DataFrame, by: Sequence[str], *, mark: str = "mark") -> tu
         What tells the rows of the chart apart.
     """
     groups = rows.groupby(list(by), sort=False)
-    told = groups.agg(n=(mark, "nunique"), end=("conf_high", "max")).reset_index()
-    full = told[told["n"] == told["n"].max()]
+    sizes = groups.agg(n=(mark, "nunique"), end=("conf_high", "max")).reset_index()
+    full = sizes[sizes["n"] == sizes["n"].max()]
     return tuple(str(name) for name in full.nsmallest(1, "end")[list(by)].iloc[0])

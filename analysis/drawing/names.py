@@ -293,6 +293,6 @@ def _covered(boxes: Boxes, others: Boxes) -> Boxes:
 
 def _of(field: str, channel: alt.X | alt.Y) -> alt.X | alt.Y:
     """Return a channel with another field, on the same axis."""
-    own = channel.copy()
-    own.shorthand = f"{field}:Q"
-    return own
+    copy = channel.copy()
+    copy.shorthand = f"{field}:Q"
+    return copy

@@ -79,12 +79,12 @@ def shown_on(spec: Mapping[str, Any], where: str) -> Spec:
     where
         `DESK` or `PHONE`.
     """
-    kept = _copied(spec)
+    copied = _copied(spec)
     other = DESK if where == PHONE else PHONE
-    for node in _nodes(kept):
+    for node in _nodes(copied):
         if "layer" in node:
             node["layer"] = [it for it in node["layer"] if _style(it) != other]
-    return kept
+    return copied
 
 
 def widened(spec: Mapping[str, Any], width: float) -> Spec:
@@ -154,8 +154,8 @@ def _n_columns(node: Spec, rows: Mapping[str, Any]) -> int:
     """Return how many columns a facet has."""
     column = node["facet"].get("column", {})
     names = [it["data"]["name"] for it in _nodes(node) if "name" in (it.get("data") or {})]
-    found = {row.get(column.get("field")) for name in names for row in rows.get(name, [])}
-    return max(1, len(found - {None})) if "field" in column else 1
+    values = {row.get(column.get("field")) for name in names for row in rows.get(name, [])}
+    return max(1, len(values - {None})) if "field" in column else 1
 
 
 def _axes(tree: Spec) -> list[Spec]:
@@ -192,8 +192,8 @@ def _broken_below(node: Spec, width: float) -> None:
     x = node.get("x")
     for titled in (x, x.get("axis")) if isinstance(x, dict) else ():
         if isinstance(titled, dict) and titled.get("title"):
-            said = titled["title"]
-            lines = said if isinstance(said, list) else [said]
+            title = titled["title"]
+            lines = title if isinstance(title, list) else [title]
             room = max(12, int((width + BEYOND) / OF_TITLE))
             titled["title"] = [part for line in lines for part in textwrap.wrap(line, room)]
 
@@ -201,10 +201,10 @@ def _broken_below(node: Spec, width: float) -> None:
 def _broken_titles(node: Spec, room: float) -> None:
     """Break titles that are longer than a line, and shorten the room for names, in place."""
     for name in ("title", "text", "subtitle"):
-        said = node.get(name)
-        if isinstance(said, str) and (name != "text" or "fontSize" in node or "anchor" in node):
-            lines = textwrap.wrap(said, int(room / OF_TITLE))
-            node[name] = lines if len(lines) > 1 else said
+        text = node.get(name)
+        if isinstance(text, str) and (name != "text" or "fontSize" in node or "anchor" in node):
+            lines = textwrap.wrap(text, int(room / OF_TITLE))
+            node[name] = lines if len(lines) > 1 else text
     if node.get("anchor") and node.get("dx", 0) < -NAMES:
         node["dx"] = -NAMES
     for name in ("minExtent", "maxExtent"):
@@ -226,9 +226,9 @@ def _broken_names(view: Spec, spec: Spec) -> None:
         axis = y.get("axis", {})
         if not lines or axis is None or "labelExpr" in axis:
             continue
-        said = json.dumps(lines, ensure_ascii=False)
+        table = json.dumps(lines, ensure_ascii=False)
         small = {"labelFontSize": SMALL, "labelLineHeight": SMALL}
-        y["axis"] = {**axis, "labelExpr": f"({said})[datum.label] || datum.label", **small}
+        y["axis"] = {**axis, "labelExpr": f"({table})[datum.label] || datum.label", **small}
         most, n_rows = max(most, *map(len, lines.values())), max(n_rows, len(names))
     if most > 1 and isinstance(view.get("height"), int | float):
         view["height"] = max(view["height"], n_rows * (most * SMALL + 4))
@@ -240,6 +240,6 @@ def _in_columns(spec: Spec, columns: int) -> None:
     spec["config"]["axisX"] = {"labelOverlap": "greedy", "labelSeparation": 4}
     legend |= {"columns": columns, "columnPadding": 12, "labelLimit": ROOM - 40}
     for node in _nodes(spec):
-        own = node.get("legend")
-        if isinstance(own, dict) and own is not legend and "columns" in own:
-            own["columns"] = min(columns, own["columns"])
+        legend_here = node.get("legend")
+        if isinstance(legend_here, dict) and legend_here is not legend and "columns" in legend_here:
+            legend_here["columns"] = min(columns, legend_here["columns"])

@@ -51,16 +51,16 @@ def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
         If vl_convert or fontTools is not installed.
     """
     typeface.register()
-    said = spoken.spoken(spec)
-    desk = narrow.shown_on(said, narrow.DESK)
+    labelled = spoken.spoken(spec)
+    desk = narrow.shown_on(labelled, narrow.DESK)
     drawn = _drawn(desk)
     wide = _for_desk(desk, drawn)
-    twin = _for_phone(narrow.shown_on(said, narrow.PHONE), _width(drawn))
+    twin = _for_phone(narrow.shown_on(labelled, narrow.PHONE), _width(drawn))
     whole = typeface.with_typeface(BETWEEN.join([wide, twin] if twin else [wide]))
     pictures = whole.split(BETWEEN)
     rows = rows_of(spec).to_csv(index=False, lineterminator="\n")
     carried = [ROWS.format(_coded(rows))] if rows.strip() else []
-    carried += [FINDING.format(escape(found))] if (found := finding_of(spec)) else []
+    carried += [FINDING.format(escape(finding))] if (finding := finding_of(spec)) else []
     carried += [NARROW.format(_coded(it)) for it in pictures[1:]]
     return {"image/svg+xml": with_metadata(pictures[0], *carried)}
 
@@ -113,8 +113,8 @@ def _for_phone(spec: Mapping[str, Any], width: float) -> str:
 
 
 def _width(picture: str) -> float:
-    found = WIDTH.search(picture)
-    return float(found[1]) if found else 0.0
+    match = WIDTH.search(picture)
+    return float(match[1]) if match else 0.0
 
 
 def _coded(text: str) -> str:

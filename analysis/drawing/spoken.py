@@ -66,21 +66,24 @@ def spoken(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     Texts say themselves, and marks that Vega computes (a bin, a mean) keep the label that it gives.
     """
-    said = {**spec, "datasets": {name: list(it) for name, it in spec.get("datasets", {}).items()}}
-    for number, unit in enumerate(units(said)):
-        rows = said["datasets"].get(unit.data, [])
+    labelled = {
+        **spec,
+        "datasets": {name: list(it) for name, it in spec.get("datasets", {}).items()},
+    }
+    for number, unit in enumerate(units(labelled)):
+        rows = labelled["datasets"].get(unit.data, [])
         if not rows or unit.kind == "text" or "description" in unit.channels:
             continue
         column = f"said_{number}"
         sentences = _of_lines(unit, rows) if unit.kind in LINES else [_of(unit, it) for it in rows]
-        said["datasets"][unit.data] = [
+        labelled["datasets"][unit.data] = [
             {**row, column: sentence} for row, sentence in zip(rows, sentences, strict=True)
         ]
         unit.node["encoding"] = {
             **unit.node.get("encoding", {}),
             "description": {"field": column, "type": "nominal"},
         }
-    return said
+    return labelled
 
 
 def units(
@@ -114,27 +117,27 @@ def titled(picture: str) -> str:
 
 
 def _with_title(mark: re.Match[str]) -> str:
-    tag, said = mark["tag"], mark["said"].strip()
+    tag, text = mark["tag"], mark["said"].strip()
     opening = f"<{tag}{mark['before']}"
-    if not said:
+    if not text:
         return f'{opening} aria-hidden="true"{mark["after"]}/>'
     spoken_as = f'role="graphics-symbol" aria-roledescription="{mark["kind"]}"'
-    return f"{opening} {spoken_as}{mark['after']}><title>{said}</title></{tag}>"
+    return f"{opening} {spoken_as}{mark['after']}><title>{text}</title></{tag}>"
 
 
-def value(found: Any) -> str:
+def value(number: Any) -> str:
     """Return a value as readers write it, numbers to three digits.
 
     >>> value(-0.012345), value(25000000.0), value("Meta"), value(None)
     ('−0.0123', '25,000,000', 'Meta', 'none')
     """
-    if found is None or (isinstance(found, float) and math.isnan(found)):
+    if number is None or (isinstance(number, float) and math.isnan(number)):
         return "none"
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        return str(found)
-    if abs(found) >= 1000 or found == int(found):
-        return f"{found:,.0f}".replace("-", "\u2212")
-    return f"{found:.3g}".replace("-", "\u2212")
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return str(number)
+    if abs(number) >= 1000 or number == int(number):
+        return f"{number:,.0f}".replace("-", "\u2212")
+    return f"{number:.3g}".replace("-", "\u2212")
 
 
 def _computes(node: Mapping[str, Any]) -> bool:
@@ -203,8 +206,8 @@ def _of_lines(unit: Unit, rows: Sequence[Row]) -> list[str]:
     ends: dict[tuple[str, ...], list[Row]] = {}
     for key, row in zip(keys, rows, strict=True):
         ends.setdefault(key, []).append(row)
-    said = {key: _course(key, of_line, where) for key, of_line in ends.items()}
-    return [said[key] for key in keys]
+    courses = {key: _course(key, of_line, where) for key, of_line in ends.items()}
+    return [courses[key] for key in keys]
 
 
 def _course(key: Sequence[str], rows: Sequence[Row], where: Sequence[Any]) -> str:

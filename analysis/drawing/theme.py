@@ -140,8 +140,8 @@ def line_at(value: float, axis: str) -> alt.Chart:
 def shrinking() -> alt.Chart:
     """Return a shade over what lies below 1 on the upright axis, where the stream shrinks."""
     below = alt.Chart(pd.DataFrame({"at": [1.0]})).mark_rect(color=INK, opacity=0.12)
-    said = alt.value("shaded: the stream shrinks")
-    return cast(alt.Chart, below.encode(y="at:Q", y2=alt.value("height"), description=said))
+    label = alt.value("shaded: the stream shrinks")
+    return cast(alt.Chart, below.encode(y="at:Q", y2=alt.value("height"), description=label))
 
 
 def named(chart: Any, description: str, finding: str = "") -> alt.LayerChart:
@@ -151,8 +151,8 @@ def named(chart: Any, description: str, finding: str = "") -> alt.LayerChart:
     """
     sized = chart if chart.width is not alt.Undefined else chart.properties(width=WIDTH)
     sized = sized if sized.height is not alt.Undefined else sized.properties(height=300)
-    said = sized.properties(description=description)
-    return cast(alt.LayerChart, found(said, finding) if finding else said)
+    described = sized.properties(description=description)
+    return cast(alt.LayerChart, found(described, finding) if finding else described)
 
 
 def found(chart: Any, finding: str, *, is_small: bool = False) -> Any:
@@ -160,5 +160,5 @@ def found(chart: Any, finding: str, *, is_small: bool = False) -> Any:
 
     A chart that is not to be small is drawn as wide as the text.
     """
-    said: dict[str, Any] = {"finding": finding.replace("'", "’")}
-    return chart.properties(usermeta=said | ({"is_small": True} if is_small else {}))
+    meta: dict[str, Any] = {"finding": finding.replace("'", "’")}
+    return chart.properties(usermeta=meta | ({"is_small": True} if is_small else {}))

@@ -126,7 +126,7 @@ def subsets(
     means, errors = members.mean(axis=1), members.std(axis=1, ddof=1) / sqrt(size)
     centre, length = read(mean, accuracy=accuracy), read(bar, accuracy=accuracy)
     is_match = _inside(means, centre) & _inside(errors, length)
-    found = pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "rows": [tuple(int(place) for place in places) for places in chosen[is_match]],
             "estimate": means[is_match],
@@ -136,8 +136,8 @@ def subsets(
             "expected_matches": _by_chance(means, errors, centre, length),
         }
     )
-    glossary.checked(found.columns)
-    return found
+    glossary.checked(frame.columns)
+    return frame
 
 
 def _inside(values: Floats, printed: Printed) -> np.ndarray:

@@ -21,8 +21,8 @@ MAPE = "mean of |error| / found: MAPE"
 Definition = Callable[[Floats, Floats, Floats], Floats]
 
 
-def _median(misses: Floats, found: Floats, _size: Floats) -> Floats:
-    return np.asarray(np.median(misses / np.abs(found), axis=-1))
+def _median(misses: Floats, observed: Floats, _size: Floats) -> Floats:
+    return np.asarray(np.median(misses / np.abs(observed), axis=-1))
 
 
 #: Each takes misses (>= 0), found and size, shape (..., cases), and returns shape (...,).
@@ -68,15 +68,15 @@ def definitions(cases: pd.DataFrame, quoted: str) -> pd.DataFrame:
     >>> found[found["consistent"]]["term"].tolist()
     ['mean of |error| / size', 'sum of |error| / sum of size']
     """
-    predicted, found, size = (numbers(cases, name) for name in ("predicted", "found", "size"))
-    if not len(cases) or not (found.all() and size.all()):
+    predicted, observed, size = (numbers(cases, name) for name in ("predicted", "found", "size"))
+    if not len(cases) or not (observed.all() and size.all()):
         raise DesignError(
             "A percentage error needs cases, and found values and sizes other than 0; found "
             f"{len(cases)} cases.",
             "A miss relative to 0 has no size.",
         )
-    misses = np.abs(predicted - found)
-    estimates = [100 * float(define(misses, found, size)) for define in DEFINITIONS.values()]
+    misses = np.abs(predicted - observed)
+    estimates = [100 * float(define(misses, observed, size)) for define in DEFINITIONS.values()]
     printed = read(quoted)
     compared = pd.DataFrame(
         {

@@ -167,9 +167,9 @@ def check(tests: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
                 f"Column {name!r} must hold text, as printed; some cells do not.",
                 "Read it as text: a number loses its last zeros.",
             )
-    found = [_judge_or_say(row, alpha) for row in tests.to_dict("records")]
+    results = [_judge_or_say(row, alpha) for row in tests.to_dict("records")]
     columns = ["p_value", "p_low", "p_high", "consistency", "note"]
-    judged = tests.reset_index(drop=True).join(pd.DataFrame(found, columns=columns))
+    judged = tests.reset_index(drop=True).join(pd.DataFrame(results, columns=columns))
     glossary.checked(judged.columns, also=[str(name) for name in tests.columns])
     return judged
 
@@ -223,8 +223,8 @@ def _tails(p_value: float, low: float, high: float) -> list[tuple[float, float, 
 def _verdict(
     consistency: str, p_value: float = nan, low: float = nan, high: float = nan, note: str = ""
 ) -> dict[str, object]:
-    found = {"p_value": p_value, "p_low": low, "p_high": high}
-    return {**found, "consistency": consistency, "note": note}
+    values = {"p_value": p_value, "p_low": low, "p_high": high}
+    return {**values, "consistency": consistency, "note": note}
 
 
 def _without_df(test: str, statistic: Printed, quoted: Printed, *, sides: int) -> dict[str, object]:

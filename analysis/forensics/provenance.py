@@ -50,9 +50,9 @@ def sources(figure: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
         for file, held in checked_values.groupby("file", sort=True)
     ]
     columns = ["file", "n_hits", "n_obs", "n_by_chance", "consistent"]
-    found = pd.DataFrame(rows, columns=columns)
-    glossary.checked(found.columns)
-    return found.sort_values(["n_hits", "file"], ascending=[False, True], ignore_index=True)
+    frame = pd.DataFrame(rows, columns=columns)
+    glossary.checked(frame.columns)
+    return frame.sort_values(["n_hits", "file"], ascending=[False, True], ignore_index=True)
 
 
 def labels(subjects: pd.DataFrame, *, reference: float, below: str, above: str) -> pd.DataFrame:
@@ -107,8 +107,8 @@ def _matches(
         fits = (values >= low) & (values <= high)
         n_own += bool(fits[places[subject]].any())
         by_chance += _chance_of_a_fit(len(values), int(fits.sum()), len(places[subject]))
-    found = {"n_hits": n_own, "n_obs": len(wanted), "n_by_chance": by_chance}
-    return {**found, "consistent": n_own == len(wanted)}
+    counts = {"n_hits": n_own, "n_obs": len(wanted), "n_by_chance": by_chance}
+    return {**counts, "consistent": n_own == len(wanted)}
 
 
 def _chance_of_a_fit(n_values: int, n_fitting: int, n_drawn: int) -> float:

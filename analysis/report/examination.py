@@ -76,8 +76,8 @@ class PageFaults(HTMLParser):
         parser.close()
         text = "".join(parser._text)
         for pattern, words in UNDONE:
-            found = dict.fromkeys(match[0].strip() for match in pattern.finditer(text))
-            parser.faults += [words.format(it) for it in found]
+            matches = dict.fromkeys(match[0].strip() for match in pattern.finditer(text))
+            parser.faults += [words.format(it) for it in matches]
         return parser
 
     @classmethod
@@ -194,8 +194,12 @@ def refuse_faults(pages: Sequence[Path], *, unmade: Collection[str] = ()) -> Non
     parsed = {page: PageFaults.parsed(text) for page, text in texts.items()}
     named = {page.name: text for page, text in texts.items()}
     lines = []
-    for page, found in parsed.items():
-        faults = [*found.faults, *found.dead(), *_dead_beside(page, found, parsed, unmade)]
+    for page, faults_of_page in parsed.items():
+        faults = [
+            *faults_of_page.faults,
+            *faults_of_page.dead(),
+            *_dead_beside(page, faults_of_page, parsed, unmade),
+        ]
         faults += wrong_numbers(page.name, named)
         faults = list(dict.fromkeys(faults))
         if faults:
@@ -213,10 +217,10 @@ def _listed(faults: Sequence[str]) -> str:
 
 
 def _dead_beside(
-    page: Path, found: PageFaults, parsed: dict[Path, PageFaults], unmade: Collection[str]
+    page: Path, faults: PageFaults, parsed: dict[Path, PageFaults], unmade: Collection[str]
 ) -> Iterable[str]:
     """Yield the links to other files that lead nowhere, in words."""
-    for address in dict.fromkeys(found.anchors.beside):
+    for address in dict.fromkeys(faults.anchors.beside):
         parts = urlsplit(address)
         target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
         if not target.is_file() and target.name in unmade:

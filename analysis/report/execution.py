@@ -63,8 +63,8 @@ class Session:
         if isinstance(error, KeyboardInterrupt):
             raise error
         if error is not None:
-            said = f"{type(error).__name__}: {error}".rstrip(": ")
-            raise ReportError(f"The chunk {name} must run; it ended with {said}")
+            message = f"{type(error).__name__}: {error}".rstrip(": ")
+            raise ReportError(f"The chunk {name} must run; it ended with {message}")
         return list(self._outputs)
 
     def evaluate(self, asked: Sequence[Inline]) -> Outputs:
@@ -79,8 +79,8 @@ class Session:
         answers = self._shell.user_expressions(numbered)
         for inline, answer in zip(asked, answers.values(), strict=True):
             if answer["status"] != "ok":
-                said = f"{answer['ename']}: {answer['evalue']}".rstrip(": ")
-                raise ReportError(f"{inline.name} must have a value; it ended with {said}")
+                message = f"{answer['ename']}: {answer['evalue']}".rstrip(": ")
+                raise ReportError(f"{inline.name} must have a value; it ended with {message}")
         return [dict(answer["data"]) for answer in answers.values()]
 
 
@@ -153,8 +153,8 @@ def in_workers(
     ):
         try:
             tasks = {pool.submit(_work, make, source, arguments): source for source in sources}
-            found = {tasks[task]: task.result() for task in as_completed(tasks)}
-            return {source: found[source] for source in sources}
+            results = {tasks[task]: task.result() for task in as_completed(tasks)}
+            return {source: results[source] for source in sources}
         except BrokenProcessPool as error:
             raise ReportError(
                 "A Python process that ran the chunks of a page ended.",
@@ -193,5 +193,5 @@ def environment() -> dict[str, str]:
     """
     inherited = os.environ.get("PYTHONPATH")
     paths = [str(shipped.BESIDE), *([inherited] if inherited else [])]
-    found = {"PYTHONPATH": os.pathsep.join(paths), "QUARTO_PYTHON": sys.executable}
-    return {**ONE_THREAD, **os.environ, **found}
+    settings = {"PYTHONPATH": os.pathsep.join(paths), "QUARTO_PYTHON": sys.executable}
+    return {**ONE_THREAD, **os.environ, **settings}

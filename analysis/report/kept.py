@@ -54,7 +54,9 @@ class Results:
     key: bytes
     directory: Path = field(default=DIRECTORY)
 
-    def keep(self, name: str, compute: Callable[[], Result], *, told: bool = True) -> Result:
+    def keep(
+        self, name: str, compute: Callable[[], Result], *, is_announced: bool = True
+    ) -> Result:
         """Return a result: the kept one, or else a computed one, which is kept.
 
         Parameters
@@ -63,19 +65,19 @@ class Results:
             Short name for the result: letters, digits, hyphens.
         compute
             A function that depends on the store and on this project's code, nothing else.
-        told
+        is_announced
             Whether to say on standard error what is being computed.
         """
         digest = hashlib.sha256(self.key + _words(compute)).hexdigest()
         path = self.directory / f"{name}-{digest[:32]}{SUFFIX}"
         with suppress(OSError, ValueError):
-            kept: Result = read_whole(path)
-            return kept
+            stored: Result = read_whole(path)
+            return stored
         with _alone(name):
             with suppress(OSError, ValueError):
                 made_meanwhile: Result = read_whole(path)
                 return made_meanwhile
-            if told:
+            if is_announced:
                 print(f"computing: {name}", file=sys.__stderr__, flush=True)
             result = compute()
             # A result that cannot be kept is as good as one that can.
@@ -108,7 +110,7 @@ def results_of(store: Store, directory: Path = DIRECTORY) -> Results:
 
 
 def results_for(
-    sources: Iterable[Path | RemotePath], told: Iterable[str] = (), directory: Path = DIRECTORY
+    sources: Iterable[Path | RemotePath], further: Iterable[str] = (), directory: Path = DIRECTORY
 ) -> Results:
     """Return the results that belong to some data, the code, the packages, and words told besides.
 
@@ -119,7 +121,7 @@ def results_for(
         digest.update(_hash_of_files(source))
     for name in CODE:
         digest.update(_hash_of_files(shipped.BESIDE / name))
-    machine = (sys.version, platform.machine(), platform.processor(), *_packages(), *told)
+    machine = (sys.version, platform.machine(), platform.processor(), *_packages(), *further)
     digest.update(repr(machine).encode())
     return Results(digest.digest(), directory)
 
@@ -196,11 +198,13 @@ def write_whole(path: Path, result: object) -> None:
     replace_bytes(path, hashlib.sha256(payload).digest() + payload)
 
 
-def forget_older(kept: Path, name: str) -> None:
+def forget_older(newest: Path, name: str) -> None:
     """Remove the oldest results of a name; never the one just kept, whatever the clock says."""
     length = len(name) + 33 + len(SUFFIX)
     others = [
-        it for it in kept.parent.glob(f"{name}-*{SUFFIX}") if len(it.name) == length and it != kept
+        it
+        for it in newest.parent.glob(f"{name}-*{SUFFIX}")
+        if len(it.name) == length and it != newest
     ]
     for path in sorted(others, key=lambda it: it.stat().st_mtime, reverse=True)[N_KEPT - 1 :]:
         path.unlink(missing_ok=True)

@@ -33,16 +33,16 @@ def wrong_numbers(page: str, pages: Mapping[str, str]) -> Iterator[str]:
         HTML by file name. References to a page that is not among them are taken as good.
     """
     for file, identifier, inner in REFERENCE.findall(pages[page]):
-        said = SAID.search(unescape(TAG.sub("", inner)))
+        shown = SAID.search(unescape(TAG.sub("", inner)))
         borne = _number(pages.get(file or page, ""), identifier)
-        if said and borne and said[0] != borne:
+        if shown and borne and shown[0] != borne:
             target = f"{file}#{identifier}"
-            yield f"a reference that says {said[0]} of '{target}', whose number is {borne}"
+            yield f"a reference that says {shown[0]} of '{target}', whose number is {borne}"
 
 
 def _number(markup: str, identifier: str) -> str:
     """Return the number that something bears on its page; empty if none is shown."""
     start = markup.find(f'id="{identifier}"')
     pattern = BORNE.get(identifier.partition("-")[0])
-    found = pattern.search(markup, start) if pattern and start >= 0 else None
-    return found[1] if found else ""
+    match = pattern.search(markup, start) if pattern and start >= 0 else None
+    return match[1] if match else ""

@@ -79,9 +79,11 @@ def made(source: Path, runner: Session, parameters: Mapping[str, str], to: To = 
 
 def _placed(error: ReportError, source: Source) -> ReportError:
     """Return an error with the place in the source of each reference that it names."""
-    found = {key: source.place_of(key) for key in re.findall(r"@[\w-]+", error.problem)}
-    places = ", ".join(f"{key} at {place}" for key, place in found.items())
-    return ReportError(f"{error.problem.rstrip('.')} ({places}).", error.hint) if found else error
+    positions = {key: source.place_of(key) for key in re.findall(r"@[\w-]+", error.problem)}
+    places = ", ".join(f"{key} at {place}" for key, place in positions.items())
+    return (
+        ReportError(f"{error.problem.rstrip('.')} ({places}).", error.hint) if positions else error
+    )
 
 
 def executed(
@@ -120,8 +122,8 @@ def quarto_output(command: str, project: Path, parameters: Mapping[str, str], to
     ReportError
         If Quarto ends with a fault.
     """
-    said = [f"{name}:{unread(value)}" for name, value in parameters.items()]
-    options = [part for text in said for part in ("-P", text)]
+    settings = [f"{name}:{unread(value)}" for name, value in parameters.items()]
+    options = [part for text in settings for part in ("-P", text)]
     options += ["--to", to] if to != "html" else []
     process = subprocess.run(
         [command, "render", str(project), *options], env=environment(), check=False

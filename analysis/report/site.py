@@ -113,7 +113,7 @@ def render_site(
             "Choose another --out, or free the space.",
         ) from error
     use_kept = results is not None and is_whole and not command
-    contents = results.keep("pages", make, told=False) if results and use_kept else make()
+    contents = results.keep("pages", make, is_announced=False) if results and use_kept else make()
     return [
         replace_bytes(destination / f"{stem}{SUFFIXES[to]}", content)
         for stem, content in contents.items()
@@ -189,5 +189,5 @@ def results_of_report(
         else b""
         for words in asked
     )
-    told = (sorted(parameters.items()), commit, bool(changes), os.environ.get("PYPANDOC_PANDOC"))
-    return kept.results_for([*folders, *named], map(repr, told), directory)
+    further = (sorted(parameters.items()), commit, bool(changes), os.environ.get("PYPANDOC_PANDOC"))
+    return kept.results_for([*folders, *named], map(repr, further), directory)

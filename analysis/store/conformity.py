@@ -29,11 +29,9 @@ def summary(store: Store) -> pd.DataFrame:
 
     Columns: `property`, `deviation`, `tolerance`, `met` (runs), `worst` (model and block).
     """
-    found = store.query("FROM conformance_summary ORDER BY property, tolerance")
+    rows = store.query("FROM conformance_summary ORDER BY property, tolerance")
     places = list(PROPERTIES)
-    ordered = found.sort_values(
-        "property", key=lambda names: names.map(places.index), kind="stable"
-    )
+    ordered = rows.sort_values("property", key=lambda names: names.map(places.index), kind="stable")
     return pd.DataFrame(
         [
             {
@@ -106,13 +104,13 @@ def raw_rows(store: Store) -> pd.DataFrame:
     """Return one row per measured table with rows, but models: what a row is and how many."""
     counts = store.counts().set_index("table")["n_rows"]
     tables = schema.tables()
-    kept = [name for name in schema.MEASURED if counts[name] and name != "model"]
-    meanings = [tables[name].meaning.removeprefix("One row per ").rstrip(".") for name in kept]
+    filled = [name for name in schema.MEASURED if counts[name] and name != "model"]
+    meanings = [tables[name].meaning.removeprefix("One row per ").rstrip(".") for name in filled]
     return pd.DataFrame(
         {
-            "table": kept,
+            "table": filled,
             "meaning": meanings,
-            "n_rows": [prose.count(counts[name]) for name in kept],
+            "n_rows": [prose.count(counts[name]) for name in filled],
         }
     )
 

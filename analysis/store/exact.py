@@ -84,7 +84,7 @@ def columns(sql: str, cursor: DuckDBPyConnection) -> tuple[Column, ...]:
 
 
 def rows(
-    sql: str, found: Sequence[Column], cursor: DuckDBPyConnection, form: Form
+    sql: str, header: Sequence[Column], cursor: DuckDBPyConnection, form: Form
 ) -> Iterator[list[str | None]]:
     """Yield the rows of a statement, each value as text, None for NULL.
 
@@ -92,7 +92,7 @@ def rows(
     ----------
     sql
         One reading statement.
-    found
+    header
         Its `columns`.
     cursor
         Runs it.
@@ -104,7 +104,7 @@ def rows(
     duckdb.Error
         If the engine refuses the statement or fails in it, also between two rows.
     """
-    are_json = [column.is_json(form) for column in found]
+    are_json = [column.is_json(form) for column in header]
     if _is_explain(sql):
         for row in cursor.execute(sql).fetchall():
             yield [json.dumps(text, ensure_ascii=False) if any(are_json) else text for text in row]
@@ -116,8 +116,8 @@ def rows(
     cursor.execute(f"SELECT {', '.join(written)} FROM (\n{bare(sql)}\n) AS answer")
     while several := cursor.fetchmany(AT_A_TIME):
         for row in several:
-            told = zip(row, are_json, strict=True)
-            yield [strict(text) if is_json and text else text for text, is_json in told]
+            pairs = zip(row, are_json, strict=True)
+            yield [strict(text) if is_json and text else text for text, is_json in pairs]
 
 
 def bare(sql: str) -> str:
@@ -145,10 +145,10 @@ def strict(text: str) -> str:
     return _TEXT_OR_WORD.sub(_quoted, text) if _NO_NUMBER.search(text) else text
 
 
-def _quoted(found: re.Match[str]) -> str:
-    sign, word = found[1], found[2]
+def _quoted(match: re.Match[str]) -> str:
+    sign, word = match[1], match[2]
     if word is None:
-        return found[0]
+        return match[0]
     return '"NaN"' if word.lower() == "nan" else f'"{sign}Infinity"'
 
 

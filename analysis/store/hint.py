@@ -39,13 +39,13 @@ def hint(error: duckdb.Error, sql: str, connection: duckdb.DuckDBPyConnection) -
     connection
         Connection whose tables and views are meant.
     """
-    said = plain(error)
+    message = plain(error)
     if isinstance(error, duckdb.CatalogException):
-        if "Function with name" in said:
+        if "Function with name" in message:
             return "List functions with: SELECT DISTINCT function_name FROM duckdb_functions()"
-        missing = _NO_TABLE.search(said)
+        missing = _NO_TABLE.search(message)
         return _of_table(missing[2]) if missing else ""
-    if not (isinstance(error, duckdb.BinderException) and _NO_COLUMN.search(said)):
+    if not (isinstance(error, duckdb.BinderException) and _NO_COLUMN.search(message)):
         return ""
     with connection.cursor() as cursor:
         asked = " or ".join(f"DESCRIBE {name}" for name in read_tables(sql, cursor))

@@ -99,9 +99,9 @@ class ReadingRemote:
     def read(self, n_bytes: int = -1) -> bytes:
         """Return the next bytes from this thread's place; fewer only at the end of the file."""
         wanted = self._ranges.size() - self.tell() if n_bytes < 0 else n_bytes
-        found = self._ranges.read_at(self.tell(), wanted)
-        self._own.place = self.tell() + len(found)
-        return found
+        content = self._ranges.read_at(self.tell(), wanted)
+        self._own.place = self.tell() + len(content)
+        return content
 
     def close(self) -> None:
         """Do nothing: nothing is held."""

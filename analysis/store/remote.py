@@ -126,18 +126,18 @@ class Remote:
         place = f"{self._root}/{quote(name, safe='/@+,~=') if self._is_web else name}"
         self.n_requests += 1
         try:
-            found = bytes(self._files.cat_file(place, start=start, end=stop))
+            content = bytes(self._files.cat_file(place, start=start, end=stop))
         except Exception as error:  # each kind of file system has errors of its own
             raise self._unreached(name, error) from error
-        self.n_bytes += len(found)
-        if start is not None and stop is not None and len(found) != stop - start:
+        self.n_bytes += len(content)
+        if start is not None and stop is not None and len(content) != stop - start:
             self.failed = (
                 f"The server must give the bytes asked for; of {self.address}/{name} it gave "
-                f"{len(found)} instead of {stop - start}.",
+                f"{len(content)} instead of {stop - start}.",
                 "Publish the directory again if it changed, on a server that knows ranges.",
             )
             raise UnreachableError(*self.failed)
-        return found
+        return content
 
     def _unreached(self, name: str, error: Exception) -> UnreachableError:
         reason = _reason(error)
@@ -306,9 +306,9 @@ class _Raw(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        found = self._ranges.read(len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
+        content = self._ranges.read(len(buffer))
+        buffer[: len(content)] = content
+        return len(content)
 
 
 class Ranges:
@@ -348,9 +348,9 @@ class Ranges:
     def read(self, n_bytes: int = -1) -> bytes:
         """Return the next bytes; fewer only at the end of the file."""
         stop = self.size() if n_bytes is None or n_bytes < 0 else self._at + n_bytes
-        found = self._remote.read(self._name, self._at, stop)
-        self._at += len(found)
-        return found
+        content = self._remote.read(self._name, self._at, stop)
+        self._at += len(content)
+        return content
 
     def read_at(self, start: int, n_bytes: int) -> bytes:
         """Return bytes from a place, which leaves this file's own place as it is."""

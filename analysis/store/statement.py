@@ -92,10 +92,10 @@ def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
         opens a file, changes a state, runs a text as SQL, or names another database.
     """
     _check_text(sql)
-    found = kinds(sql)
-    if len(found) != 1 or found[0] not in READING:
-        hint = _PIVOT if found == ["MULTI"] else _HINT
-        raise _refusal(_listed(found), hint)
+    statements = kinds(sql)
+    if len(statements) != 1 or statements[0] not in READING:
+        hint = _PIVOT if statements == ["MULTI"] else _HINT
+        raise _refusal(_listed(statements), hint)
     for node in _nodes(parsed(sql, connection)):
         _check_kind(node)
         _check_place(node)
@@ -117,12 +117,12 @@ def read_tables(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
     known = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
     nodes = list(_nodes(parsed(sql, connection)))
     named = {node["table_name"].lower() for node in nodes if node.get("type") == "BASE_TABLE"}
-    own = {
+    defined = {
         str(entry["key"]).lower()
         for node in nodes
         for entry in (node.get("cte_map") or {}).get("map", [])
     }
-    return sorted(name for (name,) in known if name.lower() in named - own)
+    return sorted(name for (name,) in known if name.lower() in named - defined)
 
 
 def _read(sql: str) -> str:
@@ -132,8 +132,8 @@ def _read(sql: str) -> str:
 
 def plain(error: duckdb.Error) -> str:
     """Return what DuckDB complains about, in one line."""
-    said = str(error).partition("\n\nLINE")[0].partition("Stack Trace:")[0]
-    return " ".join(said.split())
+    message = str(error).partition("\n\nLINE")[0].partition("Stack Trace:")[0]
+    return " ".join(message.split())
 
 
 def _listed(found: Sequence[str]) -> str:
@@ -146,8 +146,8 @@ def _listed(found: Sequence[str]) -> str:
     return f"{len(found)} ({names})" if len(found) > 1 else names or "nothing"
 
 
-def _refusal(found: str, hint: str = _HINT) -> QueryError:
-    return QueryError(f"A query must be one statement that reads; found {found}.", hint)
+def _refusal(actual: str, hint: str = _HINT) -> QueryError:
+    return QueryError(f"A query must be one statement that reads; found {actual}.", hint)
 
 
 def kinds(sql: str) -> list[str]:
@@ -286,7 +286,7 @@ def _functions_of_engine(
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return DuckDB's own functions that give tables, and its others with a side effect."""
     if not _KNOWN:
-        found = connection.execute(
+        rows = connection.execute(
             """
             SELECT DISTINCT lower(function_name),
                             function_type IN ('table', 'table_macro', 'pragma')
@@ -295,7 +295,7 @@ def _functions_of_engine(
                AND (function_type IN ('table', 'table_macro', 'pragma') OR has_side_effects)
             """
         ).fetchall()
-        tables = frozenset(name for name, gives_table in found if gives_table)
-        others = frozenset(name for name, gives_table in found if not gives_table)
+        tables = frozenset(name for name, gives_table in rows if gives_table)
+        others = frozenset(name for name, gives_table in rows if not gives_table)
         _KNOWN.append((tables, others))
     return _KNOWN[0]

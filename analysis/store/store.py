@@ -125,7 +125,7 @@ class Store:
         return self._with_views(sql, answer)
 
     def texts(
-        self, sql: str, found: Sequence[exact.Column], form: exact.Form
+        self, sql: str, columns: Sequence[exact.Column], form: exact.Form
     ) -> Iterator[list[str | None]]:
         """Yield the rows of `query` as text that loses nothing; see `exact.rows`.
 
@@ -133,7 +133,7 @@ class Store:
         ----------
         sql
             One reading statement.
-        found
+        columns
             Its `columns`.
         form
             What values are written for.
@@ -144,7 +144,7 @@ class Store:
             As for `query`, also between two rows.
         """
         with self._reading(sql) as cursor:
-            yield from exact.rows(sql, found, cursor, form)
+            yield from exact.rows(sql, columns, cursor, form)
 
     def _with_views(self, sql: str, answer: Callable[[], Result]) -> Result:
         """Return an answer, asked again with every view if it fails without those not yet made."""
@@ -376,24 +376,24 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path, listed: _Listed) 
     try:
         name = schema.quoted(listed.add(path))
         connection.execute(f"ATTACH {name} AS {_ATTACHED} (READ_ONLY)")
-        found = schema.described(connection, _ATTACHED)
+        attached = schema.described(connection, _ATTACHED)
     except duckdb.Error as error:
         raise_interruption(error)
         raise StoreError(f"{path} must be a DuckDB database; {plain(error)}", hint) from error
     for name, table in schema.tables().items():
-        _check_table(path, table, found.get(name))
+        _check_table(path, table, attached.get(name))
         schema.replace_by_view(connection, table, f'{_ATTACHED}.main."{name}"')
     schema.check_networks(connection)
 
 
-def _check_table(path: Path, table: schema.Table, found: schema.Table | None) -> None:
+def _check_table(path: Path, table: schema.Table, actual: schema.Table | None) -> None:
     """Refuse a database that lacks a table, or has it with other columns, keys or checks."""
     hint = "Build one with: thermoscope collect database"
-    if found is None:
+    if actual is None:
         raise StoreError(
             f"{path} must hold every table of collect/schema.sql; it lacks {table.name}.", hint
         )
-    if found.contract != table.contract:
+    if actual.contract != table.contract:
         raise StoreError(
             f"Table {table.name} of {path} must be as collect/schema.sql says; its columns, key "
             "or checks are others.",

@@ -53,16 +53,16 @@ def child_code(seconds: float | None) -> int | None:
     """
     sys.stdout.flush()
     alive, held = os.pipe()  # the end that the parent holds closes with it
-    words, said = os.pipe()
+    words, write_end = os.pipe()
     child = os.fork()
     if not child:
         os.close(held)
         os.close(words)
-        os.dup2(said, 2)
+        os.dup2(write_end, 2)
         _follow(alive)
         return None
     os.close(alive)
-    os.close(said)
+    os.close(write_end)
     try:
         text, status = _awaited(child, words, seconds)
     finally:

@@ -97,11 +97,11 @@ def model_matrices(frame: pd.DataFrame, formula: str) -> ModelMatrices:
 
 def require_no_backticks(formula: str) -> None:
     """Raise ColumnError if a formula names a column in backticks, as R's do."""
-    if found := _BACKTICKS.search(_STRINGS.sub("", formula)):
-        name = found.group(1).strip()
+    if match := _BACKTICKS.search(_STRINGS.sub("", formula)):
+        name = match.group(1).strip()
         raise ColumnError(
             "A column that is not a word must be written Q('its name'), not in backticks; found "
-            f"{found.group()!r}.",
+            f"{match.group()!r}.",
             f"Write Q({name!r}); rename a column that is a group, which must be a word.",
         )
 

@@ -116,11 +116,11 @@ def group_codes(frame: pd.DataFrame, name: str | None) -> Integers:
         If there are fewer than two groups.
     """
     codes = np.arange(len(frame)) if name is None else level_codes(frame, name)[0]
-    found = int(codes.max(initial=-1)) + 1
-    if found < 2:
+    n_groups = int(codes.max(initial=-1)) + 1
+    if n_groups < 2:
         what = "rows" if name is None else f"levels of {name!r}"
         raise DesignError(
-            f"At least two {what} are needed; found {found}.",
+            f"At least two {what} are needed; found {n_groups}.",
             "Uncertainty between groups cannot be seen from one group.",
         )
     return codes

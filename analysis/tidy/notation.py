@@ -56,8 +56,8 @@ def typeset(text: str) -> str:
     """
     plain = POWER.sub(_power, text.replace("**", ""))
     parts, end = [], 0
-    for found in RUN.finditer(plain):
-        start, stop = _trimmed(plain, *found.span())
+    for match in RUN.finditer(plain):
+        start, stop = _trimmed(plain, *match.span())
         formula = _tex(plain[start:stop]) if MARK.search(plain[start:stop]) else ""
         if is_tex(formula):
             parts += [_text(plain[end:start]), f"${formula}$"]
@@ -118,10 +118,10 @@ def _trimmed(text: str, start: int, stop: int) -> tuple[int, int]:
     return start, stop
 
 
-def _power(found: re.Match[str]) -> str:
+def _power(match: re.Match[str]) -> str:
     """Return a number as computers write it as one writes it by hand."""
-    digits = len(found[0].partition("e")[0].partition(".")[2])
-    return prose.power_of_ten(float(found[0]), digits)
+    digits = len(match[0].partition("e")[0].partition(".")[2])
+    return prose.power_of_ten(float(match[0]), digits)
 
 
 def _tex(formula: str) -> str:
@@ -132,14 +132,14 @@ def _tex(formula: str) -> str:
     """
     barred = re.sub(r"\|([^|]+)\|", _bars, formula)
     raised = _raised(re.sub(r"‖([^‖]+)‖", r"\\lVert \1\\rVert", barred))
-    for said, command in COMMANDS.items():
-        raised = raised.replace(said, command)
+    for symbol, command in COMMANDS.items():
+        raised = raised.replace(symbol, command)
     return re.sub(r"_([A-Za-z]+,[a-z]+|[A-Za-z]{2,})", r"_{\\text{\1}}", raised).strip()
 
 
-def _bars(found: re.Match[str]) -> str:
-    kind = "V" if VECTOR.match(found[1]) else "v"
-    return rf"\l{kind}ert {found[1]}\r{kind}ert"
+def _bars(match: re.Match[str]) -> str:
+    kind = "V" if VECTOR.match(match[1]) else "v"
+    return rf"\l{kind}ert {match[1]}\r{kind}ert"
 
 
 def _raised(formula: str) -> str:

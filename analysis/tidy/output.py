@@ -64,8 +64,8 @@ def _machine() -> int:
 
 def _remove_of_dead_processes(directory: Path) -> None:
     for beside in directory.iterdir():
-        found = _PREPARED.fullmatch(beside.name)
-        if found and int(found[2]) == _machine() and not _is_alive(int(found[3])):
+        match = _PREPARED.fullmatch(beside.name)
+        if match and int(match[2]) == _machine() and not _is_alive(int(match[3])):
             beside.unlink(missing_ok=True)
 
 

@@ -283,15 +283,18 @@ def pipe_table(
     |:-----|-----:|
     | x | 12 |
     """
-    said = {name: [_words(value) for value in rows[name]] for name in headers}
-    set_right = {name for name in said if name in numbers or _holds_numbers(said[name])}
-    said |= {name: at_decimals(said[name]) for name in set_right}
+    cells_by_name = {name: [_words(value) for value in rows[name]] for name in headers}
+    set_right = {
+        name for name in cells_by_name if name in numbers or _holds_numbers(cells_by_name[name])
+    }
+    cells_by_name |= {name: at_decimals(cells_by_name[name]) for name in set_right}
     rules = [
-        _rule(headers[name], cells, is_set_right=name in set_right) for name, cells in said.items()
+        _rule(headers[name], cells, is_set_right=name in set_right)
+        for name, cells in cells_by_name.items()
     ]
     columns = [
         [_one_cell(text) if name in markup else literal(text) for text in cells]
-        for name, cells in said.items()
+        for name, cells in cells_by_name.items()
     ]
     lines = [list(headers.values()), *map(list, zip(*columns, strict=True))]
     written = [f"| {' | '.join(cells)} |" for cells in lines]
@@ -310,8 +313,8 @@ def at_decimals(cells: Sequence[str]) -> list[str]:
     (['r 0.5', '80\xa0%'], ['80\u2008\u2007\xa0%', '43.8\xa0%'])
     """
     parsed = [DECIMAL.fullmatch(cell) for cell in cells]
-    found = [match for match in parsed if match]
-    units, digits = {match[3] for match in found}, [len(match[2] or "") for match in found]
+    matches = [match for match in parsed if match]
+    units, digits = {match[3] for match in matches}, [len(match[2] or "") for match in matches]
     if len(units) != 1 or len(set(digits)) == 1:
         return list(cells)
     return [

@@ -42,8 +42,8 @@ def line(values: Iterable[str | None], are_words: Iterable[bool]) -> str:
     >>> line(["a,b", None, "", "=1", "-1", "a\rb"], [True, True, True, True, False, True])
     '"a,b",,"",\'=1,-1,"a\rb"\n'
     """
-    told = zip(values, are_words, strict=True)
-    cells = (_cell(_no_formula(text) if is_word and text else text) for text, is_word in told)
+    pairs = zip(values, are_words, strict=True)
+    cells = (_cell(_no_formula(text) if is_word and text else text) for text, is_word in pairs)
     return ",".join(cells) + "\n"
 
 

@@ -81,8 +81,8 @@ def answer(model_type: str) -> Answer:
     if model_type in ADAPTERS:
         return _of_adapter(model_type, ADAPTERS[model_type])
     if model_type in PLACES:
-        found = answer(text_type(model_type, None))
-        return replace(found, model_type=model_type, answer=TEXT)
+        reply = answer(text_type(model_type, None))
+        return replace(reply, model_type=model_type, answer=TEXT)
     if model_type in REFUSED:
         refusal = REFUSED[model_type]
         return Answer(model_type, NOT, without=refusal.undefined, reason=refusal.reason)
@@ -90,7 +90,7 @@ def answer(model_type: str) -> Answer:
 
 
 def _of_adapter(model_type: str, adapter: Adapter) -> Answer:
-    without = [said for name, said in _WITHOUT.items() if name in adapter.lacks]
+    without = [reason for name, reason in _WITHOUT.items() if name in adapter.lacks]
     reasons = [*dict.fromkeys(adapter.lacks.values())]
     if model_type in RELEASED:
         reasons.append(f"released in {RELEASED[model_type]}, which is refused until dequantised")
@@ -103,17 +103,17 @@ def answers() -> list[Answer]:
     return [answer(model_type) for model_type in causal_types()]
 
 
-def as_markdown(found: Sequence[Answer]) -> str:
+def as_markdown(replies: Sequence[Answer]) -> str:
     """Return answers as the page that is committed."""
     import transformers
 
-    n_refused = sum(entry.answer == NOT for entry in found)
+    n_refused = sum(entry.answer == NOT for entry in replies)
     introduction = _INTRODUCTION.format(
         version=transformers.__version__,
-        n=len(found),
-        n_measured=len(found) - n_refused,
-        n_in_part=sum(entry.answer == IN_PART for entry in found),
-        n_text=sum(entry.answer == TEXT for entry in found),
+        n=len(replies),
+        n_measured=len(replies) - n_refused,
+        n_in_part=sum(entry.answer == IN_PART for entry in replies),
+        n_text=sum(entry.answer == TEXT for entry in replies),
         n_refused=n_refused,
         n_released=len(RELEASED),
         released=", ".join(f"`{name}`" for name in RELEASED),
@@ -122,22 +122,22 @@ def as_markdown(found: Sequence[Answer]) -> str:
     rows = [
         f"| `{entry.model_type}` | {entry.answer} | {entry.layout} | {entry.without} "
         f"| {entry.reason} |"
-        for entry in found
+        for entry in replies
     ]
     header = ["| Type | Answer | Layout | Without, or undefined | Why |", "|---|---|---|---|---|"]
     return "\n".join([introduction, *header, *rows]) + "\n"
 
 
-def as_text(found: Sequence[Answer]) -> str:
+def as_text(replies: Sequence[Answer]) -> str:
     """Return answers for people, a line each, and how many there are of each kind."""
-    width = max(len(entry.model_type) for entry in found)
+    width = max(len(entry.model_type) for entry in replies)
     lines = [
         f"{entry.model_type:<{width}}  {entry.answer:<8}  {entry.layout or entry.without}"
-        for entry in found
+        for entry in replies
     ]
-    kinds = [entry.answer for entry in found]
+    kinds = [entry.answer for entry in replies]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(sorted(kinds)))
-    return "\n".join([*lines, f"{len(found)} types: {counts}"])
+    return "\n".join([*lines, f"{len(replies)} types: {counts}"])
 
 
 def is_current(path: Path) -> bool:

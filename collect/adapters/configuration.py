@@ -50,15 +50,15 @@ def rotation_limits(config: Any, longest: int = 0) -> tuple[int, ...]:
     """
     rotation = getattr(config, "rope_parameters", None) or {}
     each = [rotation] if "rope_type" in rotation else [*rotation.values()]
-    found = set()
+    limits = set()
     for one in each:
         kind = str(one.get("rope_type")) if isinstance(one, Mapping) else ""
         if kind == "longrope" or (kind and "long_mscale" in one):
-            found.add(int(one["original_max_position_embeddings"]))
+            limits.add(int(one["original_max_position_embeddings"]))
         elif "dynamic" in kind:
             n_context = int(config.max_position_embeddings)
-            found |= {n_context, *range(n_context, longest)}
-    return tuple(sorted(found))
+            limits |= {n_context, *range(n_context, longest)}
+    return tuple(sorted(limits))
 
 
 def of_text(config: Any) -> Any:

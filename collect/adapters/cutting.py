@@ -74,10 +74,10 @@ def _projected(
     adapter: Adapter, heads: Heads, tensors: Mapping[str, Tensor], kind: str
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the rows (weight) or entries (bias) of Q, K and V by head."""
-    found = [_rows(adapter, tensors[f"{module}.{kind}"]) for module in adapter.projections]
+    parts = [_rows(adapter, tensors[f"{module}.{kind}"]) for module in adapter.projections]
     if adapter.layout is not None:
-        return adapter.layout(found[0], heads)
-    query, key, value = (by_head(rows, heads) for rows in found)
+        return adapter.layout(parts[0], heads)
+    query, key, value = (by_head(rows, heads) for rows in parts)
     return query, key, value
 
 

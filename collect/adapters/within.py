@@ -57,8 +57,8 @@ def text_type(model_type: str, named: str | None) -> str:
     named
         ``text_config.model_type`` of ``config.json``, where there is one.
     """
-    found = named or PLACES[model_type][1]
-    return ALIKE.get(found, found)
+    inner = named or PLACES[model_type][1]
+    return ALIKE.get(inner, inner)
 
 
 def text_entry(config: Mapping[str, Any], name: str) -> Any:

@@ -154,12 +154,12 @@ def check(options: argparse.Namespace) -> int:
     """Check the files of an output."""
     from collect.record.integrity import faults
 
-    found = list(faults(options.directory))
-    for fault in found:
+    errors = list(faults(options.directory))
+    for fault in errors:
         show(fault)
-    if not found:
+    if not errors:
         show(f"{options.directory}: every file is as its run file says")
-    return 1 if found else 0
+    return 1 if errors else 0
 
 
 def compact(options: argparse.Namespace) -> int:
@@ -239,10 +239,10 @@ def study(options: argparse.Namespace) -> int:
             show(f"{table}: {counted(n, 'row')}")
         return 0
     if options.check is not None:
-        found = again.check(options.design, options.out, options.check)
-        for run in found:
+        repeats = again.check(options.design, options.out, options.check)
+        for run in repeats:
             show(str(run))
-        return 0 if all(run.is_close for run in found) else 1
+        return 0 if all(run.is_close for run in repeats) else 1
     if options.resume is not None:
         merging.restore(options.design, options.resume, options.out)
     left = execution.carry_out(
@@ -321,8 +321,8 @@ def codebook(options: argparse.Namespace) -> int:
         return 0
     if codebook.is_current(path):
         return 0
-    told = f"{path} is out of date; write it with: thermoscope collect codebook"
-    print(as_typed(told, options.program), file=sys.stderr)
+    message = f"{path} is out of date; write it with: thermoscope collect codebook"
+    print(as_typed(message, options.program), file=sys.stderr)
     return 1
 
 
@@ -333,11 +333,11 @@ def models(options: argparse.Namespace) -> int:
     from collect.adapters import answers
     from collect.record.atomic.files import write_text
 
-    found = answers.answers()
+    replies = answers.answers()
     if options.write:
-        write_text(answers.PATH, answers.as_markdown(found))
+        write_text(answers.PATH, answers.as_markdown(replies))
         show(answers.PATH)
     else:
-        listed = [asdict(entry) for entry in found]
-        show(as_json(listed) if options.json else answers.as_text(found))
-    return int(any(entry.answer == answers.UNKNOWN for entry in found))
+        listed = [asdict(entry) for entry in replies]
+        show(as_json(listed) if options.json else answers.as_text(replies))
+    return int(any(entry.answer == answers.UNKNOWN for entry in replies))

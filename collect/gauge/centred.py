@@ -50,8 +50,8 @@ def centred_geometries(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str
 
 
 def _numbers(vectors: Tensor) -> dict[str, float | None]:
-    found: Geometry = geometry(vectors)
-    return {name: getattr(found, name) for name in _COLUMNS}
+    shape: Geometry = geometry(vectors)
+    return {name: getattr(shape, name) for name in _COLUMNS}
 
 
 def _frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:

@@ -27,14 +27,17 @@ def quantities(before: Decoder, after: Decoder, prompts: Sequence[Encoded]) -> l
     One entry per quantity of `quantity.QUERIES` that the network has, with its mean before and
     after, and the largest change of a single value over the largest value.
     """
-    found = values(measured({"before": before, "after": after}, prompts))
-    return [_entry(name, of_before, found["after"]) for name, of_before in found["before"].items()]
+    by_network = values(measured({"before": before, "after": after}, prompts))
+    return [
+        _entry(name, of_before, by_network["after"])
+        for name, of_before in by_network["before"].items()
+    ]
 
 
 def _entry(
-    name: str, before: NDArray[np.float64], found: Mapping[str, NDArray[np.float64]]
+    name: str, before: NDArray[np.float64], later: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, Any]:
-    after = found[name]
+    after = later[name]
     return {
         "quantity": name,
         "n_values": len(before),
@@ -44,6 +47,6 @@ def _entry(
     }
 
 
-def as_json(found: Difference) -> dict[str, float]:
+def as_json(difference: Difference) -> dict[str, float]:
     """Return a difference of logits by name."""
-    return asdict(found) | {"relative": found.relative}
+    return asdict(difference) | {"relative": difference.relative}

@@ -132,12 +132,12 @@ def gauge(
     short = replace(changed.network, model=changed.network.model.float())
     in_short = difference(logits(decoder, prompts), logits(short, prompts))
     _refuse_moved(in_short, "float32", changed)
-    found = {
+    content = {
         "logits_float64": certificate.as_json(in_wide),
         "logits_float32": certificate.as_json(in_short),
         "quantities": quantities,
     }
-    _write(checkpoint, short, _content(checkpoint, changed, len(prompts), found), out)
+    _write(checkpoint, short, _content(checkpoint, changed, len(prompts), content), out)
     return out
 
 
@@ -161,7 +161,7 @@ def _refuse_too_large(checkpoint: Checkpoint) -> None:
 
 
 def _content(
-    checkpoint: Checkpoint, changed: Changed, n_prompts: int, found: dict[str, Any]
+    checkpoint: Checkpoint, changed: Changed, n_prompts: int, content: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what the certificate says: of which model, what was done, and how far it moved."""
     return {
@@ -170,7 +170,7 @@ def _content(
         **changed.done,
         "n_prompts": n_prompts,
         "tolerance": TOLERANCES["float32"],
-        **found,
+        **content,
         **versions(),
     }
 
@@ -179,14 +179,14 @@ def _readable(
     sets: Sequence[PromptSet], checkpoint: Checkpoint, decoder: Decoder, too_long: str
 ) -> tuple[Encoded, ...]:
     """Return prompts as token ids that the network can read."""
-    for found in sets:
-        if "turns" in set(found.prompts["format"]):
+    for chosen in sets:
+        if "turns" in set(chosen.prompts["format"]):
             raise InputError(
-                f"Prompts of gauge must be text or token ids; {found.name} has turns.",
+                f"Prompts of gauge must be text or token ids; {chosen.name} has turns.",
                 "Give other --prompts: it puts none into a chat template.",
             )
     tokenizer = tokenizer_for(checkpoint, sets)
-    prompts = [prompt for found in sets for prompt in encode(found.prompts, tokenizer)]
+    prompts = [prompt for chosen in sets for prompt in encode(chosen.prompts, tokenizer)]
     n_context = decoder.adapter.n_context(decoder.model.config)
     if too_long == "extend":
         refuse_beyond(decoder, max(map(len, prompts), default=0))
@@ -219,10 +219,10 @@ def _moved(wide: Decoder, quantity: str, prompts: Sequence[Encoded], *, lowers: 
     return Changed(network, done)
 
 
-def _refuse_moved(found: Difference, number_format: str, changed: Changed) -> None:
+def _refuse_moved(gap: Difference, number_format: str, changed: Changed) -> None:
     """Refuse logits that moved by more than rounding in a number format."""
     tolerance = TOLERANCES[number_format]
-    if found.relative <= tolerance:
+    if gap.relative <= tolerance:
         return
     names = ", ".join(changed.done.get("transformations", ()))
     hints = {
@@ -234,7 +234,7 @@ def _refuse_moved(found: Difference, number_format: str, changed: Changed) -> No
         "--transformations.",
     }
     raise ConformanceError(
-        f"The logits moved: by {found.relative:.3g} of the largest logit in {number_format}, where "
+        f"The logits moved: by {gap.relative:.3g} of the largest logit in {number_format}, where "
         f"{tolerance:g} is the tolerance. No checkpoint was written.",
         hints[number_format],
     )

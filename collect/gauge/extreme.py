@@ -124,16 +124,16 @@ def reach(
     """
     check(decoder, quantity)
     true, true_short = logits(decoder, prompts), logits(_short(decoder), prompts)
-    found, shift = None, 1.0
+    best, shift = None, 1.0
     while shift <= _LARGEST_SHIFT:
         moved = shifted(decoder, shifts(quantity, len(decoder.blocks), direction * shift))
         short = difference(true_short, logits(_short(moved), prompts))
-        if found is not None and short.relative > TOLERANCES["float32"]:
+        if best is not None and short.relative > TOLERANCES["float32"]:
             break
-        found, shift = (shift, moved, short), 2 * shift
-    if found is None:
+        best, shift = (shift, moved, short), 2 * shift
+    if best is None:
         raise AssertionError("the smallest shift is always tried")
-    furthest, moved, short = found
+    furthest, moved, short = best
     value = float(values(measured({"moved": moved}, prompts))["moved"][quantity].mean())
     wide = difference(true, logits(moved, prompts))
     return Reached(direction * furthest, value, wide, short), moved

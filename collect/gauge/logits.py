@@ -39,13 +39,13 @@ def logits(decoder: Decoder, prompts: Sequence[Encoded]) -> list[Tensor]:
     A network in float64 is run in float64 throughout, another in its own format.
     """
     is_wide = next(decoder.model.parameters()).dtype == torch.float64
-    found: dict[Encoded, Tensor] = {}
+    by_prompt: dict[Encoded, Tensor] = {}
     with Float64() if is_wide else nullcontext():
         for batch in buckets(prompts, 8, rotation_limits(decoder.config)):
             states = last_states(decoder.body(**inputs(decoder, batch), use_cache=False))
             for of_prompt, prompt in zip(states, batch, strict=True):
-                found[prompt] = decoder.next_token_logits(of_prompt[: len(prompt)])
-    return [found[prompt] for prompt in prompts]
+                by_prompt[prompt] = decoder.next_token_logits(of_prompt[: len(prompt)])
+    return [by_prompt[prompt] for prompt in prompts]
 
 
 def difference(before: Sequence[Tensor], after: Sequence[Tensor]) -> Difference:

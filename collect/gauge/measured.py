@@ -94,8 +94,8 @@ def _frames(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str, pd.DataFr
         weights = decoder.head_weights(layer)
         for table, of_layer in spectra.layer_rows(decoder.heads, layer, weights).items():
             parts.setdefault(table, []).append(pd.DataFrame(of_layer))
-    found = {table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()}
-    return found | rows.across_prompts(recorder, _Nameless())
+    joined = {table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()}
+    return joined | rows.across_prompts(recorder, _Nameless())
 
 
 class _Nameless:
@@ -149,7 +149,7 @@ def circuits(decoder: Decoder) -> list[dict[str, float]]:
     attention reads through, it is C W_O W_V diag(g) C: a LayerNorm neither gives nor sees the
     direction of ones, so what W_V reads of it and what W_O writes of it are nothing.
     """
-    found = []
+    entries = []
     heads = decoder.heads
     kv_heads = torch.tensor([heads.kv_head(head) for head in range(heads.n_heads)])
     for layer in range(len(decoder.blocks)):
@@ -157,10 +157,10 @@ def circuits(decoder: Decoder) -> list[dict[str, float]]:
         norms = product_norms(grams(output.mT), grams(value).at(kv_heads))
         for head in range(heads.n_heads):
             frobenius, sigma_max = float(norms.frobenius[head]), float(norms.sigma_max[head])
-            found.append(
+            entries.append(
                 {"layer": layer, "head": head, "frobenius": frobenius, "sigma_max": sigma_max}
             )
-    return found
+    return entries
 
 
 def _centred(weights: HeadWeights, norm_kind: str) -> tuple[Tensor, Tensor]:
@@ -180,12 +180,12 @@ def lens(decoder: Decoder, prompts: Sequence[Encoded]) -> list[tuple[str, int, f
     """
     if decoder.final_norm is None or not decoder.has_lens:
         return []
-    found: list[tuple[str, int, float]] = []
+    entries: list[tuple[str, int, float]] = []
     for prompt in prompts:
         for layer, states in block_outputs(decoder, prompt).items():
             logits = decoder.next_token_logits(decoder.final_norm(states[-1:]))
-            found.append((prompt.prompt_id, layer, float(_entropy(logits))))
-    return found
+            entries.append((prompt.prompt_id, layer, float(_entropy(logits))))
+    return entries
 
 
 def _entropy(logits: Tensor) -> Tensor:

@@ -139,13 +139,13 @@ def values(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, NDArray
 
     A value that is not defined there is left out; a quantity without any is absent.
     """
-    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+    by_network: dict[str, dict[str, NDArray[np.float64]]] = {}
     for quantity, query in QUERIES.items():
         rows = connection.sql(query).df().dropna()
         for run_id, of_run in rows.groupby("run_id", sort=False)["value"]:
             network = str(run_id).partition("/")[0]
-            found.setdefault(network, {})[quantity] = of_run.to_numpy(np.float64)
-    return found
+            by_network.setdefault(network, {})[quantity] = of_run.to_numpy(np.float64)
+    return by_network
 
 
 def change(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:

@@ -65,7 +65,7 @@ class Hooked(ABC):
         """
         seen: set[int] = set()
 
-        def see_it(*found: Any) -> None:
+        def see_it(*values: Any) -> None:
             if self._index in seen:
                 raise ConformanceError(
                     f"A part of the model runs twice in one pass: {what}, which therefore has no "
@@ -74,7 +74,7 @@ class Hooked(ABC):
                     "says how a layout is described.",
                 )
             seen.add(self._index)
-            see(*found)
+            see(*values)
 
         return see_it
 
@@ -84,9 +84,9 @@ class Hooked(ABC):
         """Return a function that sees once while a block runs; for None, while none does."""
         once = self._once(what if block is None else f"{what} of block {block}", see)
 
-        def see_it(*found: Any) -> None:
+        def see_it(*values: Any) -> None:
             if self._running_block == block:
-                once(*found)
+                once(*values)
 
         return see_it
 

@@ -50,8 +50,8 @@ class Model:
         """Its identifier, with its revision where it has one."""
         revision, gguf = self.checkpoint.revision_name, self.checkpoint.gguf
         at = "" if revision is None else f" at {revision}"
-        is_plain = gguf is None or gguf.seed is None
-        how = "" if is_plain else f" perturbed by a step, seed {gguf.seed}"
+        seed = None if gguf is None else gguf.seed
+        how = "" if seed is None else f" perturbed by a step, seed {seed}"
         return f"{self.checkpoint.model_id}{at}{how}"
 
     def with_weights(self) -> Model:

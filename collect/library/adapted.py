@@ -46,8 +46,8 @@ def merged(model: nn.Module) -> Iterator[None]:
             "Adapters must let themselves be merged into the weights; merging raised",
             "Save the model with its adapters merged, and measure the checkpoint.",
         ):
-            found = _plain(module)
-        return _tied_again(module, found, of_original)
+            merged_module = _plain(module)
+        return _tied_again(module, merged_module, of_original)
 
     with instead(model, _is_adapted, plain):
         yield
@@ -60,14 +60,14 @@ def instead(
     made: Callable[[Any], nn.Module],
 ) -> Iterator[None]:
     """Put other modules in the place of the outermost ones of a kind, at all their places."""
-    found: dict[int, nn.Module] = {}
+    replacements: dict[int, nn.Module] = {}
     with ExitStack() as stack:
         for parent, name, module in [*_outermost(model, is_replaced)]:
-            if id(module) not in found:
-                found[id(module)] = made(module)
-                stack.callback(_hand_on_hooks(module, found[id(module)]))
+            if id(module) not in replacements:
+                replacements[id(module)] = made(module)
+                stack.callback(_hand_on_hooks(module, replacements[id(module)]))
             stack.callback(parent._modules.__setitem__, name, module)
-            parent._modules[name] = found[id(module)]
+            parent._modules[name] = replacements[id(module)]
         yield
 
 
@@ -148,30 +148,36 @@ def _innermost(module: Any) -> nn.Module:
 
 def _merged_into(layer: Any, base: nn.Module) -> nn.Module:
     """Return a layer with adapters merged in; what has them is left as it was."""
-    own = [(part, {**part._modules}, {**part._parameters}) for part in layer.modules()]
+    saved = [(part, {**part._modules}, {**part._parameters}) for part in layer.modules()]
     layer.base_layer = base
     try:
         with torch.no_grad():
             layer.merge()
-        found: nn.Module = layer.base_layer  # some put another module there, not other weights
+        base_module: nn.Module = (
+            layer.base_layer
+        )  # some put another module there, not other weights
     finally:
         layer.merged_adapters.clear()
-        for part, modules, parameters in own:
+        for part, modules, parameters in saved:
             part._modules.update(modules)
             part._parameters.update(parameters)
-    return found
+    return base_module
 
 
 def _tied_again(
-    module: nn.Module, found: nn.Module, of_original: dict[int, nn.Module]
+    module: nn.Module, plain: nn.Module, of_original: dict[int, nn.Module]
 ) -> nn.Module:
     """Let copies of one matrix be one again, where the same was merged into both."""
     original: Any = _innermost(module)
     weight = getattr(original, "weight", None)
-    if weight is None or found is original:
-        return found
-    first: Any = of_original.setdefault(id(weight), found)
-    own: Any = getattr(found, "weight", None)
-    if first is not found and own is not None and torch.equal(first.weight, own):
-        found.weight = first.weight
-    return found
+    if weight is None or plain is original:
+        return plain
+    first: Any = of_original.setdefault(id(weight), plain)
+    weight_of_copy: Any = getattr(plain, "weight", None)
+    if (
+        first is not plain
+        and weight_of_copy is not None
+        and torch.equal(first.weight, weight_of_copy)
+    ):
+        plain.weight = first.weight
+    return plain

@@ -205,10 +205,10 @@ def explained(lent_model: Decoder) -> Iterator[None]:
         formats = sorted({_name(parameter) for parameter in lent_model.model.parameters()})
         if len(formats) == 1 or "dtype" not in str(error):
             raise
-        said = str(error).partition("\n")[0]
+        message = str(error).partition("\n")[0]
         raise InputError(
             "All parts of a model must work together without autocast; those of this one are in "
-            f"{' and '.join(formats)}, of which torch says: {said}",
+            f"{' and '.join(formats)}, of which torch says: {message}",
             "Convert it to one format, for example with model.float().",
         ) from error
 
@@ -221,10 +221,12 @@ def _name(parameter: Tensor) -> str:
 def _by_itself(model: nn.Module) -> Iterator[None]:
     """Compute as a program does that has neither autocast nor a default device."""
     with ExitStack() as stack:
-        own = vars(model)
-        if "_original_forward" in own and "forward" in own:  # accelerate's, within autocast
-            stack.callback(own.__setitem__, "forward", own["forward"])
-            own["forward"] = own["_original_forward"]
+        attributes = vars(model)
+        if (
+            "_original_forward" in attributes and "forward" in attributes
+        ):  # accelerate's, within autocast
+            stack.callback(attributes.__setitem__, "forward", attributes["forward"])
+            attributes["forward"] = attributes["_original_forward"]
         for kind in {parameter.device.type for parameter in model.parameters()}:
             stack.enter_context(torch.autocast(kind, enabled=False))
         if torch.get_default_device().type != "cpu":
@@ -247,18 +249,18 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 @contextmanager
 def _attending(model: Any, code: str) -> Iterator[None]:
     """Let attention run some code, and its own again afterwards."""
-    own = [(config, config._attn_implementation) for config in _configurations(model)]
-    if all(named == code for _, named in own):
+    before = [(config, config._attn_implementation) for config in _configurations(model)]
+    if all(named == code for _, named in before):
         yield
         return
     try:
         model.set_attn_implementation(code)
         if model.config._attn_implementation == code:
-            for config, _ in own:  # a block that was copied has a configuration of its own
+            for config, _ in before:  # a block that was copied has a configuration of its own
                 config._attn_implementation_internal = code
         yield
     finally:
-        for config, named in own:
+        for config, named in before:
             config._attn_implementation_internal = named
 
 
@@ -277,11 +279,11 @@ def _within(config: Any) -> list[str]:
 @contextmanager
 def _aligned(model: nn.Module) -> Iterator[None]:
     """Let weights begin where those of a loaded model do, which decides the last bits."""
-    own = [(parameter, parameter.data) for parameter in model.parameters()]
+    before = [(parameter, parameter.data) for parameter in model.parameters()]
     try:
-        for parameter, data in own:
+        for parameter, data in before:
             parameter.data = aligned(data)
         yield
     finally:
-        for parameter, data in own:
+        for parameter, data in before:
             parameter.data = data

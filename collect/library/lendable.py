@@ -146,8 +146,8 @@ def _is_elsewhere(tensor: Tensor) -> bool:
     return tensor.is_meta or bool(is_flat) or any(hasattr(tensor, mark) for mark in marks)
 
 
-def _quantised(found: str) -> UnsupportedModelError:
+def _quantised(reason: str) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"The weights must be plain floating numbers; {found}.",
+        f"The weights must be plain floating numbers; {reason}.",
         "Give the model that it was quantised from.",
     )

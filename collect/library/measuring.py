@@ -145,8 +145,8 @@ def measure(
     }
     parts: dict[str, list[pd.DataFrame]] = {}
     state = _State(model_id, revision)
-    with _present(model, tokenizer, _sets(prompts, prompt_set), state, how) as (subject, found):
-        for task in found:
+    with _present(model, tokenizer, _sets(prompts, prompt_set), state, how) as (subject, units):
+        for task in units:
             for table, frame in _rows_of(task, subject).items():
                 parts.setdefault(table, []).append(frame)
     return {table: _joined(table, frames) for table, frames in parts.items() if _any(frames)}
@@ -211,10 +211,10 @@ def measure_step(
     named = (model_id,) if allow_nonconforming else ()
     asked = {"quiet": True, **how, "quantities": quantities, "allow_nonconforming": named}
     sets = _sets(prompts, prompt_set)
-    with _present(model, tokenizer, sets, state, asked) as (subject, found):
+    with _present(model, tokenizer, sets, state, asked) as (subject, units):
         remove_leftovers(out)
         inventory = Inventory(out, if_other_weights=_OTHER_STEP)
-        tasks, done = job.pending(found, inventory, subject.settings, subject.checkpoint)
+        tasks, done = job.pending(units, inventory, subject.settings, subject.checkpoint)
         job.carry_out(tasks, subject, inventory, done)
     return done
 
@@ -309,7 +309,7 @@ def _present(
     if state.revision is not None:
         _require_name("revision", "revision", state.revision)
     tokenizer = tokenizer_of(tokenizer)
-    if tokenizer is None and any(needs_tokenizer(found.prompts) for found in sets):
+    if tokenizer is None and any(needs_tokenizer(work.prompts) for work in sets):
         raise InputError(
             "Prompts that are text must come with the model's tokenizer, which reads them and "
             "names the tokens; none was given.",
@@ -325,13 +325,13 @@ def _present(
         )
         warn_of_custom_parts(decoder.model)
         digest = in_memory.weights_sha256(decoder, state.revision)
-        found = tasks(checkpoint, decoder, sets, tokenizer, settings, weights_sha256=digest)
-        yield Present(checkpoint, decoder, tokenizer, settings), found
+        work = tasks(checkpoint, decoder, sets, tokenizer, settings, weights_sha256=digest)
+        yield Present(checkpoint, decoder, tokenizer, settings), work
 
 
-def _refuse_another_way(asked: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+def _refuse_another_way(asked: Mapping[str, Any], present: Mapping[str, Any]) -> None:
     """Refuse settings that a model in memory does not have: it is measured as it is."""
-    for name, value in found.items():
+    for name, value in present.items():
         if asked.get(name, value) not in (value, str(value).partition(":")[0]):  # cuda is cuda:0
             raise InputError(
                 f"A model object is measured as it is, with {name} {value}; found {name} "
@@ -350,8 +350,8 @@ def _require_name(what: str, argument: str, name: Any) -> None:
 
 
 def _sets(prompts: Prompts, name: str) -> list[PromptSet]:
-    found = given(prompts, name)
-    return [found] if len(found.prompts) else []
+    one = given(prompts, name)
+    return [one] if len(one.prompts) else []
 
 
 def _rows_of(task: Task, subject: Present) -> dict[str, pd.DataFrame]:
@@ -379,11 +379,11 @@ def _any(frames: Sequence[pd.DataFrame]) -> bool:
 
 def _joined(table: str, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the rows of a table, each once, typed and sorted as the contract says."""
-    kept = [frame for frame in frames if len(frame)]
+    filled = [frame for frame in frames if len(frame)]
     if table == "own_vector":
-        return kept[0]  # its vectors have no type in the contract, and one task alone has any
+        return filled[0]  # its vectors have no type in the contract, and one task alone has any
     if table == "model":
-        kept = kept[:1]
-    rows = conforming(table, pd.concat(kept, ignore_index=True))
-    found: pd.DataFrame = rows.to_pandas()
-    return found
+        filled = filled[:1]
+    rows = conforming(table, pd.concat(filled, ignore_index=True))
+    joined: pd.DataFrame = rows.to_pandas()
+    return joined

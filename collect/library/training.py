@@ -121,8 +121,8 @@ class MeasurementCallback(TrainerCallback):
         except Exception as error:
             if self.is_strict:
                 raise
-            said = str(error).partition("\n")[0] or type(error).__name__
-            warnings.warn(f"Step {state.global_step} was not measured: {said}", stacklevel=2)
+            message = str(error).partition("\n")[0] or type(error).__name__
+            warnings.warn(f"Step {state.global_step} was not measured: {message}", stacklevel=2)
 
     def _measure(self, args: TrainingArguments, state: TrainerState, given: dict[str, Any]) -> None:
         if state.global_step == self._last or not state.is_world_process_zero:

@@ -98,7 +98,7 @@ class Verification:
         reasons = [
             f"{self._says(it)}: {it.reason}" for it in self.findings if it.reason is not None
         ]
-        facts = [f"{what}: {said}" for what, said in self.facts.items()]
+        facts = [f"{what}: {fact}" for what, fact in self.facts.items()]
         return "\n".join([f"{self.model_id} in {self.dtype}", *table, "", *reasons, *facts])
 
     def _says(self, finding: Finding) -> str:
@@ -134,12 +134,12 @@ def verify(
     shards = Shards(checkpoint, blueprint.of_model(skeleton.model))
     by_block = partial(streamed, shards=shards, device=settings.main_device)
     if is_too_large(skeleton, settings):
-        found = refusal.examine(skeleton, partial(by_block, skeleton))
+        checks = refusal.examine(skeleton, partial(by_block, skeleton))
         apart = Finding(STREAMED, None, None, 0.0, None, "not compared: too large to be loaded")
         facts = dict.fromkeys((STATES, HOOKED), "not tried: too large to be loaded")
     else:
         loaded = load_model(checkpoint, dtype=dtype, device=device)
-        found = refusal.examine(loaded, partial(whole, loaded))
+        checks = refusal.examine(loaded, partial(whole, loaded))
         batches, _ = refusal.trials(loaded)
         seen = _Outputs()
         for _ in whole(loaded, batches[:1], seen):
@@ -149,7 +149,7 @@ def verify(
             STATES: _of_states(loaded, batches[0], seen),
             HOOKED: _of_attention(loaded, batches[0]),
         }
-    findings = {it.property: it for it in (*found, apart, *_of_files(checkpoint, shards))}
+    findings = {it.property: it for it in (*checks, apart, *_of_files(checkpoint, shards))}
     ordered = tuple(findings[name] for name in SAYS)
     has_parts = skeleton.adapter.has(PARTS)
     return Verification(checkpoint.model_id, dtype, ordered, has_parts, facts)
@@ -195,8 +195,8 @@ def _apart(skeleton: Decoder, by_block: Any, batches: list[Batch], loaded: _Outp
     except NotReplayableError as error:
         return Finding(STREAMED, error.layer, None, 0.0, None, f"not defined: {error.problem}")
     sizes = [
-        whole_deviation(own.flatten(0, -2), other.flatten(0, -2))
-        for own, other in zip(seen.blocks, loaded.blocks, strict=True)
+        whole_deviation(first.flatten(0, -2), other.flatten(0, -2))
+        for first, other in zip(seen.blocks, loaded.blocks, strict=True)
     ]
     largest = max(sizes)
     reason = None if largest == 0 else "the same tokens give other numbers when it is streamed"
@@ -229,10 +229,12 @@ def _of_attention(loaded: Decoder, batch: Batch) -> str:
     if not loaded.adapter.has(PARTS):
         return "not defined: the parts of a block cannot be told apart"
     sites = loaded.sites(0)
-    kept: dict[str, Tensor] = {}
+    outputs: dict[str, Tensor] = {}
 
     def keep(name: str) -> Any:
-        return lambda _module, _args, output: kept.update({name: _first(output).detach().clone()})
+        return lambda _module, _args, output: outputs.update(
+            {name: _first(output).detach().clone()}
+        )
 
     update = sites.attention_update
     handles = [
@@ -245,8 +247,8 @@ def _of_attention(loaded: Decoder, batch: Batch) -> str:
     finally:
         for handle in handles:
             handle.remove()
-    same = kept["attention"].numel() == kept["update"].numel() and torch.equal(
-        kept["attention"].flatten(), kept["update"].flatten()
+    same = outputs["attention"].numel() == outputs["update"].numel() and torch.equal(
+        outputs["attention"].flatten(), outputs["update"].flatten()
     )
     what = "what is added" if same else "attention before a norm or a projection that follows it"
     return what if update.scale == 1.0 else f"{what}, before the multiplier {update.scale:g}"

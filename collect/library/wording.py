@@ -37,14 +37,14 @@ def told_of_settings(call: Callable[Given, Result]) -> Callable[Given, Result]:
     return _told(call, partial(in_python, of_settings=True))
 
 
-def _told(call: Callable[Given, Result], said: Callable[[str], str]) -> Callable[Given, Result]:
+def _told(call: Callable[Given, Result], reworded: Callable[[str], str]) -> Callable[Given, Result]:
     @wraps(call)
     def called(*args: Given.args, **options: Given.kwargs) -> Result:
         try:
             return call(*args, **options)
         except CollectError as error:
-            error.problem, error.hint = said(error.problem), said(error.hint)
-            error.args = (said(str(error)),)
+            error.problem, error.hint = reworded(error.problem), reworded(error.hint)
+            error.args = (reworded(str(error)),)
             raise
 
     return called
@@ -69,8 +69,8 @@ def in_python(text: str, *, of_settings: bool = False) -> str:
     return _OPTION.sub(partial(_argument, of_settings=of_settings), text)
 
 
-def _argument(found: re.Match[str], *, of_settings: bool) -> str:
-    option, value = found["name"], (found["value"] or "").strip(" '")
+def _argument(match: re.Match[str], *, of_settings: bool) -> str:
+    option, value = match["name"], (match["value"] or "").strip(" '")
     name = option.replace("-", "_")
     if option == "chat-template" and of_settings:
         return 'rendering="chat"'

@@ -152,5 +152,5 @@ def _n_parameters(placed: Decoder) -> int:
     if placed.config is placed.model.config:
         return sum(parameter.numel() for parameter in placed.model.parameters())
     parts = [placed.body, *([placed.head] if placed.adapter.has(HEAD) else [])]
-    own = [parameter for part in parts for parameter in part.parameters()]
-    return sum(parameter.numel() for parameter in {id(each): each for each in own}.values())
+    parameters = [parameter for part in parts for parameter in part.parameters()]
+    return sum(parameter.numel() for parameter in {id(each): each for each in parameters}.values())

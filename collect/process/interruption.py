@@ -12,9 +12,9 @@ def is_interruption(error: BaseException) -> bool:
     exception where one comes while it calls back into Python: by its name, or with the trace of
     a stream of rows that Arrow reads.
     """
-    said, name = str(error), KeyboardInterrupt.__name__
-    is_own = isinstance(error, RuntimeError) and said == "Query interrupted"
-    is_wrapped = f"{name}:" in said or ("Traceback" in said and name in said.splitlines())
+    message, name = str(error), KeyboardInterrupt.__name__
+    is_own = isinstance(error, RuntimeError) and message == "Query interrupted"
+    is_wrapped = f"{name}:" in message or ("Traceback" in message and name in message.splitlines())
     return isinstance(error, KeyboardInterrupt) or is_own or is_wrapped
 
 

@@ -86,9 +86,9 @@ def entry(record: object, place: str) -> Entry:
         )
     if len(held) != 1:
         wanted = ", ".join(name for names in CONTENT.values() for name in names)
-        found = " and ".join(name for _, name in held) or ", ".join(map(str, known)) or "nothing"
+        actual = " and ".join(name for _, name in held) or ", ".join(map(str, known)) or "nothing"
         raise InputError(
-            f"A record must hold its prompt under one of {wanted}; {place} holds {found}.",
+            f"A record must hold its prompt under one of {wanted}; {place} holds {actual}.",
             "Rename the column of the prompt to text, messages or token_ids.",
         )
     (kind, name), taken = held[0], {held[0][1], *IDENTIFIERS, _CATEGORY}
@@ -105,9 +105,9 @@ def entry(record: object, place: str) -> Entry:
     return read
 
 
-def _refuse_half_signs(found: Entry, place: str) -> None:
+def _refuse_half_signs(prompt: Entry, place: str) -> None:
     """Refuse a text that no file can hold: JSON may name one half of a sign that has two."""
-    for text in (found.text, found.category or "", found.metadata or ""):
+    for text in (prompt.text, prompt.category or "", prompt.metadata or ""):
         try:
             text.encode()
         except UnicodeEncodeError as error:

@@ -92,14 +92,14 @@ def fitted(
     long = {p.prompt_id: len(p) for p in prompts if n_context is not None and len(p) > n_context}
     if long and (policy == "refuse" or (policy == "skip" and len(long) == len(prompts))):
         raise _refusal(long, len(prompts), n_context, policy)
-    kept = list(prompts)
+    remaining = list(prompts)
     if policy == "skip":
-        kept = [prompt for prompt in prompts if prompt.prompt_id not in long]
+        remaining = [prompt for prompt in prompts if prompt.prompt_id not in long]
     elif policy == "truncate":
-        kept = [
+        remaining = [
             _cut(prompt, n_context) if prompt.prompt_id in long else prompt for prompt in prompts
         ]
-    return Fitted(tuple(kept), long, policy, n_context)
+    return Fitted(tuple(remaining), long, policy, n_context)
 
 
 def _refusal(long: dict[str, int], n: int, n_context: int | None, policy: str) -> InputError:

@@ -20,12 +20,12 @@ def sets() -> list[dict[str, object]]:
     """
     return [
         {
-            "name": found.name,
-            "n_prompts": len(found.prompts),
-            "categories": ", ".join(dict.fromkeys(found.prompts["category"].dropna())),
-            "sha256": found.sha256,
+            "name": one.name,
+            "n_prompts": len(one.prompts),
+            "categories": ", ".join(dict.fromkeys(one.prompts["category"].dropna())),
+            "sha256": one.sha256,
         }
-        for found in map(load, names())
+        for one in map(load, names())
     ]
 
 

@@ -61,9 +61,9 @@ def records(path: Path) -> list[Placed]:
         reason = os.strerror(error.errno) if error.errno else str(error).strip().partition("\n")[0]
         raise unreadable(path, reason) from error
     except pa.ArrowException as error:
-        said = str(error).strip().partition("\n")[0].removesuffix(".")
+        message = str(error).strip().partition("\n")[0].removesuffix(".")
         raise InputError(
-            f"The prompts of {path} must be written as its name says; they are not ({said}).",
+            f"The prompts of {path} must be written as its name says; they are not ({message}).",
             "Write the file again, or give it the ending of what it is.",
         ) from error
 

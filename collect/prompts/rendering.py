@@ -90,7 +90,7 @@ def _told_apart(contents: Sequence[str], text: str, frame: str) -> Rendered:
     for piece, content in zip(pieces, contents, strict=False):
         start = place + len(piece)
         is_framed = text.startswith(piece, place)
-        same = [said for said in _as_said(content) if text.startswith(said, start)]
+        same = [variant for variant in _as_said(content) if text.startswith(variant, start)]
         if not is_framed or not same:
             raise _changes(content)
         place = start + len(same[0])
@@ -104,8 +104,8 @@ def _pieces(frame: str, n_turns: int) -> list[str]:
     """Return the template's own text around some placeholders; nothing if one is not there."""
     pieces, rest = [], frame
     for number in range(n_turns):
-        before, found, rest = rest.partition(_PLACEHOLDER.format(number))
-        if not found:
+        before, mark, rest = rest.partition(_PLACEHOLDER.format(number))
+        if not mark:
             return []
         pieces.append(before)
     return [*pieces, rest]

@@ -78,16 +78,16 @@ def load(name_or_path: str | Path) -> PromptSet:
     """
     path = _find(str(name_or_path))
     if readable(path):
-        found = prompt_set(set_name(path), (entry(r, place) for place, r in records(path)))
+        loaded = prompt_set(set_name(path), (entry(r, place) for place, r in records(path)))
     else:
-        found = prompt_set(path.stem, _entries(_text(path), path))
-    if not len(found.prompts):
+        loaded = prompt_set(path.stem, _entries(_text(path), path))
+    if not len(loaded.prompts):
         raise InputError(
             f"A prompt set must hold at least one prompt; {path} holds none.",
             "Write one record per prompt." if readable(path) else "Write one prompt per line.",
         )
-    _refuse_a_taken_name(path, found)
-    return found
+    _refuse_a_taken_name(path, loaded)
+    return loaded
 
 
 def load_all(names_or_paths: Iterable[str | Path]) -> tuple[PromptSet, ...]:
@@ -98,14 +98,14 @@ def load_all(names_or_paths: Iterable[str | Path]) -> tuple[PromptSet, ...]:
     InputError
         As `load`; and if two have one name.
     """
-    found = tuple(load(name_or_path) for name_or_path in names_or_paths)
-    twice = repeated(each.name for each in found)
+    loaded = tuple(load(name_or_path) for name_or_path in names_or_paths)
+    twice = repeated(each.name for each in loaded)
     if twice:
         raise InputError(
             f"Every prompt set must be named once; {', '.join(twice)} comes up more than once.",
             "Leave the repetition out, or rename a file: its name is that of the set.",
         )
-    return found
+    return loaded
 
 
 def given(
@@ -284,13 +284,13 @@ def _frame(name: str, entries: Sequence[Entry]) -> pd.DataFrame:
     )
 
 
-def _refuse_a_taken_name(path: Path, found: PromptSet) -> None:
-    shipped = DIRECTORY / f"{found.name}.txt"
+def _refuse_a_taken_name(path: Path, loaded: PromptSet) -> None:
+    shipped = DIRECTORY / f"{loaded.name}.txt"
     if not shipped.is_file() or shipped.resolve() == path.resolve():
         return
-    if prompt_set(found.name, _entries(_text(shipped), shipped)).sha256 != found.sha256:
+    if prompt_set(loaded.name, _entries(_text(shipped), shipped)).sha256 != loaded.sha256:
         raise InputError(
             f"A prompt file of one's own must not bear the name of a shipped set; {path} holds "
-            f"other prompts than {found.name}.",
+            f"other prompts than {loaded.name}.",
             "Rename the file.",
         )

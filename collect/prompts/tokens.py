@@ -82,13 +82,13 @@ def encode(
     for kind, rows in _numbered(prompts).groupby("format", sort=False):
         texts = [str(text) for text in rows["text"]]
         if kind == "tokens":
-            found = [_given(json.loads(text), tokenizer) for text in texts]
+            batch = [_given(json.loads(text), tokenizer) for text in texts]
         elif rendering == "chat":
             turns = [json.loads(text) if kind == "turns" else as_turn(text) for text in texts]
-            found = [_encoded_turns(whole, tokenizer) for whole in in_template(turns, tokenizer)]
+            batch = [_encoded_turns(whole, tokenizer) for whole in in_template(turns, tokenizer)]
         else:
-            found = _encoded_texts(texts, tokenizer, special_tokens)
-        encoded |= dict(zip(rows["place"], found, strict=True))
+            batch = _encoded_texts(texts, tokenizer, special_tokens)
+        encoded |= dict(zip(rows["place"], batch, strict=True))
     return [
         Encoded(prompt_id, *encoded[place]) for place, prompt_id in enumerate(prompts["prompt_id"])
     ]

@@ -68,10 +68,10 @@ def _download(url: str, timeout_s: float) -> bytes:
 
 def _checked(name: str, content: bytes) -> bytes:
     pinned = catalogue.files()[name]["sha256"]
-    found = hashlib.sha256(content).hexdigest()
-    if found != pinned:
+    actual = hashlib.sha256(content).hexdigest()
+    if actual != pinned:
         raise InputError(
-            f"The downloaded file {name} must have the sha256 {pinned}; found {found}.",
+            f"The downloaded file {name} must have the sha256 {pinned}; found {actual}.",
             "Nothing was written. The download is damaged, or the address serves something else.",
         )
     return content

@@ -104,8 +104,8 @@ def write_excerpt(source: Path, directory: Path) -> dict[str, int]:
     all_present(source)
     files = sorted({passage.file for passage in PASSAGES})
     hashes = importer.published_files(source, files).set_index("file")["sha256"]
-    kept = excerpt(published_values(source, files))
-    rows = kept.drop(columns="text").assign(sha256=kept["file"].map(hashes))
+    selected = excerpt(published_values(source, files))
+    rows = selected.drop(columns="text").assign(sha256=selected["file"].map(hashes))
     return {TABLE: write_csv(TABLE, rows, directory)}
 
 
@@ -121,18 +121,18 @@ def excerpt(values: pd.DataFrame) -> pd.DataFrame:
     -------
     One row per kept value, in the order of ``values``: its columns and `claims`.
     """
-    kept = [
+    parts = [
         values[_is_kept(values, passage)].assign(claims=",".join(map(str, passage.claims)))
         for passage in PASSAGES
     ]
-    return pd.concat(kept).sort_index()
+    return pd.concat(parts).sort_index()
 
 
 def _is_kept(values: pd.DataFrame, passage: Passage) -> pd.Series[bool]:
-    kept = (
+    selected = (
         values["file"].eq(passage.file)
         & values["metric"].eq(passage.metric)
         & values["statistic"].isin(passage.statistics)
         & values["layer"].notna().eq(passage.layered)
     )
-    return kept & values["path"].eq(passage.path) if passage.path else kept
+    return selected & values["path"].eq(passage.path) if passage.path else selected

@@ -207,9 +207,9 @@ def _leaves(
     node: object, steps: tuple[Step, ...], is_last: bool, fields: Mapping[str, Scalar]
 ) -> Iterator[Leaf]:
     if isinstance(node, dict):
-        own = {name: value for name, value in node.items() if _is_scalar(value)}
+        scalars = {name: value for name, value in node.items() if _is_scalar(value)}
         for name, child in node.items():
-            yield from _leaves(child, (*steps, name), False, {**fields, **own})
+            yield from _leaves(child, (*steps, name), False, {**fields, **scalars})
     elif isinstance(node, list):
         for index, child in enumerate(node):
             yield from _leaves(child, (*steps, index), index == len(node) - 1, fields)

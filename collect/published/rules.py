@@ -69,10 +69,10 @@ class Rule:
             return None
         captured: Captures = {}
         for part, step in zip(self.parts, leaf.steps[surplus:], strict=True):
-            found = part.captures(step, is_last=leaf.is_last)
-            if found is None:
+            groups = part.captures(step, is_last=leaf.is_last)
+            if groups is None:
                 return None
-            captured |= found
+            captured |= groups
         return captured
 
 

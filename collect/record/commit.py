@@ -282,8 +282,8 @@ def refuse_within_store(out: Path) -> None:
     OutputError
         If it would.
     """
-    found = Path(os.path.realpath(out))  # a link that leads to itself is refused later
-    for place in (found, *found.parents):
+    resolved = Path(os.path.realpath(out))  # a link that leads to itself is refused later
+    for place in (resolved, *resolved.parents):
         if place.name in tables() and _is_store(place.parent):
             raise OutputError(
                 f"An output must lie outside other measurements; {out} lies in the table "

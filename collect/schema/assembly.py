@@ -131,7 +131,7 @@ def check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequenc
     key = ", ".join(f'"{name}"' for name in tables()[table].key)
     hint = f"The rows come from {_shown(paths)}."
     try:
-        found = connection.execute(
+        repeat = connection.execute(
             f'SELECT {key}, count(*) FROM "{table}" GROUP BY {key} HAVING count(*) > 1 LIMIT 1'
         ).fetchone()
     except duckdb.Error as error:
@@ -140,9 +140,9 @@ def check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequenc
         raise ContractError(
             f"The keys of table {table} must be readable; {reason}", hint
         ) from error
-    if found is not None:
+    if repeat is not None:
         raise ContractError(
-            f"Each key of table {table} must occur once; {found[:-1]} occurs {found[-1]} times.",
+            f"Each key of table {table} must occur once; {repeat[:-1]} occurs {repeat[-1]} times.",
             hint,
         )
 
@@ -155,7 +155,7 @@ def check_networks(connection: duckdb.DuckDBPyConnection) -> None:
     ContractError
         If there are such runs: a difference of networks would be read as one of prompts.
     """
-    found = connection.execute(
+    first_row = connection.execute(
         """
         SELECT model_id, revision, count(DISTINCT weights_sha256) > 1,
                list(DISTINCT coalesce(prompt_set, kind) || ' of ' || weights_sha256[:8]
@@ -167,8 +167,8 @@ def check_networks(connection: duckdb.DuckDBPyConnection) -> None:
          LIMIT 1
         """
     ).fetchone()
-    if found is not None:
-        model_id, revision, are_weights, places = found
+    if first_row is not None:
+        model_id, revision, are_weights, places = first_row
         raise ContractError(
             two_networks(model_id, revision, "weights" if are_weights else "configurations"),
             f"Measured were {', '.join(places)}. Open them apart, or measure one again under a "
@@ -300,7 +300,7 @@ def _check_geometry(models: pa.Table, paths: Sequence[Path]) -> None:
     shapes: dict[str, set[tuple[int | None, ...]]] = {}
     for model_id, *shape in zip(*columns, strict=True):
         shapes.setdefault(model_id, set()).add(tuple(shape))
-    disagreeing = sorted(model_id for model_id, found in shapes.items() if len(found) > 1)
+    disagreeing = sorted(model_id for model_id, variants in shapes.items() if len(variants) > 1)
     if disagreeing:
         raise ContractError(
             f"Descriptions of one model must agree on its geometry; they differ for {disagreeing}.",

@@ -118,14 +118,14 @@ def commented(sql: str) -> tuple[str, dict[str, str]]:
     >>> commented("CREATE TABLE t (a INT);\nCOMMENT ON COLUMN t.a IS 'It''s one [1]';")
     ('CREATE TABLE t (a INT);', {'t.a': "It's one [1]"})
     """
-    kept, found = [], {}
+    lines, comments = [], {}
     for line in sql.splitlines():
         match = _COMMENT.fullmatch(line)
         if match is None:
-            kept.append(line)
+            lines.append(line)
         else:
-            found[match[1]] = match[2].replace("''", "'")
-    return "\n".join(kept), found
+            comments[match[1]] = match[2].replace("''", "'")
+    return "\n".join(lines), comments
 
 
 @cache
@@ -210,21 +210,23 @@ def _known() -> dict[str, tuple[Table, pa.Schema]]:
 
 def _described(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[Table, pa.Schema]]:
     _, comments = commented(schema_sql())
-    found = described(connection, "memory", comments)
-    sql_types = sorted({column.sql_type for table in found.values() for column in table.columns})
+    description = described(connection, "memory", comments)
+    sql_types = sorted(
+        {column.sql_type for table in description.values() for column in table.columns}
+    )
     nulls = ", ".join(f'CAST(NULL AS {name}) AS "{name}"' for name in sql_types)
     arrow_types = connection.sql(f"SELECT {nulls}").to_arrow_table().schema
-    return {name: (table, _arrow_schema(table, arrow_types)) for name, table in found.items()}
+    return {name: (table, _arrow_schema(table, arrow_types)) for name, table in description.items()}
 
 
 def _rows_by_table(
     connection: duckdb.DuckDBPyConnection, catalog: str, sql: str
 ) -> defaultdict[str, list[tuple[Any, ...]]]:
     """Return rows by their first column, without it."""
-    found: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    by_table: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for name, *row in connection.execute(sql, {"catalog": catalog}).fetchall():
-        found[name].append(tuple(row))
-    return found
+        by_table[name].append(tuple(row))
+    return by_table
 
 
 def _table(

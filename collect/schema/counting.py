@@ -35,23 +35,23 @@ def repeated(names: Iterable[str]) -> list[str]:
     return sorted(name for name, n in Counter(names).items() if n > 1)
 
 
-def is_count(found: Any, *, least: int = 0) -> bool:
+def is_count(value: Any, *, least: int = 0) -> bool:
     """Return whether something is a whole number, of whatever type, that is not too small.
 
     >>> is_count(0), is_count(0, least=1), is_count(True), is_count(2.0)
     (True, False, False, False)
     """
-    return not isinstance(found, bool) and isinstance(found, Integral) and int(found) >= least
+    return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= least
 
 
-def as_count(what: str, found: Any, *, least: int, hint: str) -> int:
+def as_count(what: str, value: Any, *, least: int, hint: str) -> int:
     """Return a whole number that was given, of whatever type of whole numbers.
 
     Parameters
     ----------
     what
         What it counts, as a sentence begins: "The batch size".
-    found
+    value
         What was given.
     least
         The smallest that is taken [1].
@@ -63,8 +63,8 @@ def as_count(what: str, found: Any, *, least: int, hint: str) -> int:
     InputError
         If it is none, less than `least`, or more than 64 bits hold.
     """
-    if not is_count(found, least=least) or int(found) >= 2**63:
+    if not is_count(value, least=least) or int(value) >= 2**63:
         raise InputError(
-            f"{what} must be a whole number of {least} or more, below 2^63; found {found!r}.", hint
+            f"{what} must be a whole number of {least} or more, below 2^63; found {value!r}.", hint
         )
-    return int(found)
+    return int(value)

@@ -43,7 +43,7 @@ def table_files(directory: Path) -> dict[str, list[Path]]:
     ContractError
         If the run file of a pack is damaged.
     """
-    found: dict[str, list[Path]] = {}
+    by_table: dict[str, list[Path]] = {}
     committed, packed = _complete(directory)
     counting = committed - packed
     for table in tables():
@@ -53,8 +53,8 @@ def table_files(directory: Path) -> dict[str, list[Path]]:
             parts = [path for path in parts if path.stem in counting]
         paths = [path for path in whole if path.is_file()] + parts
         if paths:
-            found[table] = paths
-    return found
+            by_table[table] = paths
+    return by_table
 
 
 def stored_twice(
@@ -69,15 +69,15 @@ def stored_twice(
     files
         What `table_files` gave for it, where that is known.
     """
-    found: dict[str, list[Path]] = {}
+    by_table: dict[str, list[Path]] = {}
     for table, paths in (files or table_files(directory)).items():
         whole = {directory / f"{table}{suffix}" for suffix in _WHOLE}
         places = sorted(whole.intersection(paths))
         if len(places) < len(paths):
             places = sorted([*places, directory / table])
         if len(places) > 1:
-            found[table] = places
-    return found
+            by_table[table] = places
+    return by_table
 
 
 def incomplete_units(directory: Path) -> list[str]:

@@ -89,10 +89,10 @@ class Header:
         check_names(self.path, table, self.columns.names)
         wrong = [f.name for f in arrow_schema(table) if self.columns.field(f.name).type != f.type]
         if wrong:
-            found = ", ".join(f"{name} ({self.columns.field(name).type})" for name in wrong)
+            others = ", ".join(f"{name} ({self.columns.field(name).type})" for name in wrong)
             raise ContractError(
                 f"{self.path} must have the types of collect/schema.sql; other types were found "
-                f"in {found}.",
+                f"in {others}.",
                 "It comes from another version: measure or import again.",
             )
 
@@ -134,8 +134,8 @@ class Headers:
         return self._known[path]
 
     def _header(self, path: Path, file: pq.ParquetFile) -> Header:
-        found = file.schema_arrow
-        columns = pa.schema(list(zip(found.names, found.types, strict=True)))
+        schema = file.schema_arrow
+        columns = pa.schema(list(zip(schema.names, schema.types, strict=True)))
         rows = None
         if path.parent.name in _READ_WHOLE:
             rows = pa.Table.from_arrays(file.read(use_threads=False).columns, schema=columns)
@@ -150,26 +150,26 @@ class Headers:
 
 
 def _metadata(footer: pq.FileMetaData) -> dict[str, str]:
-    found = {}
+    entries = {}
     for name, value in (footer.metadata or {}).items():
         try:
             if name != _OF_ARROW:
-                found[name.decode()] = value.decode()
+                entries[name.decode()] = value.decode()
         except UnicodeDecodeError:
             continue
-    return found
+    return entries
 
 
 def _run_bounds(footer: pq.FileMetaData, columns: pa.Schema) -> frozenset[str]:
     if "run_id" not in columns.names:
         return frozenset()
     place = columns.names.index("run_id")
-    found = set()
+    bounds = set()
     for group in range(footer.num_row_groups):
         statistics = footer.row_group(group).column(place).statistics
         if statistics is not None and statistics.has_min_max:
-            found |= {str(statistics.min), str(statistics.max)}
-    return frozenset(found)
+            bounds |= {str(statistics.min), str(statistics.max)}
+    return frozenset(bounds)
 
 
 def opened(path: Path) -> pq.ParquetFile:
@@ -178,15 +178,15 @@ def opened(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path if by_range is None else by_range(), pre_buffer=False)
 
 
-def check_names(path: Path, table: str, found: Sequence[str]) -> None:
+def check_names(path: Path, table: str, actual: Sequence[str]) -> None:
     """Raise ContractError unless a file has each column of a table once, and no other.
 
     Columns that earlier versions did not write may be missing.
     """
     expected = arrow_schema(table).names
-    missing = [n for n in expected if n not in found and n not in ADDED.get(table, ())]
-    unknown = [name for name in found if name not in expected]
-    twice = repeated(found)
+    missing = [n for n in expected if n not in actual and n not in ADDED.get(table, ())]
+    unknown = [name for name in actual if name not in expected]
+    twice = repeated(actual)
     if missing or unknown:
         raise ContractError(
             f"{path} must have exactly the columns of table {table}; "

@@ -278,9 +278,9 @@ def _compare_content(path: Path, name: str, unit: Vouched) -> None:
             raise _altered(path, "the prompts that were measured", "others")
 
 
-def _altered(path: Path, expected: str, found: str) -> ContractError:
+def _altered(path: Path, expected: str, actual: str) -> ContractError:
     return ContractError(
-        f"{path} must have {expected}, as its unit's run file says; it has {found}.",
+        f"{path} must have {expected}, as its unit's run file says; it has {actual}.",
         "Measure its unit again with --overwrite, or restore the file.",
     )
 

@@ -63,13 +63,13 @@ def several(given: Any, what: str, hint: str) -> list[str | Path]:
     (['gpt2'], ['gpt2', 'opt'])
     """
     is_one = isinstance(given, (str, Path)) or not isinstance(given, Iterable)
-    found = [given] if is_one else list(given)
-    for each in found:
+    values = [given] if is_one else list(given)
+    for each in values:
         if not isinstance(each, (str, Path)):
             raise InputError(
                 f"{what} must be given as names or paths; found {type(each).__name__}.", hint
             )
-    return found
+    return values
 
 
 def text_at(path: Path, what: str, hint: str) -> str:

@@ -47,24 +47,24 @@ class Sources:
             If it holds no table, or one twice; a file is damaged, or not as its run file says;
             or it holds a unit otherwise than another directory.
         """
-        found = table_files(directory)
-        _check_once(directory, found)
-        if not found:
+        by_table = table_files(directory)
+        _check_once(directory, by_table)
+        if not by_table:
             raise ContractError(
                 f"{directory} must hold at least one table of measurements; found none.",
                 "Expected <table>.csv, <table>.parquet or <table>/*.parquet in it.",
             )
-        marks = [path for path in found.get("run", []) if path.parent.name == "run"]
+        marks = [path for path in by_table.get("run", []) if path.parent.name == "run"]
         units = [vouched(path, self.headers) for path in marks]
         self.comparison += compare(directory, units, self.headers, contents=self._contents)
         listed = {directory / name for unit in units for name in unit.rows}
         self.vouched |= listed
         repeated = self._registered(directory, units)
-        for table, paths in found.items():
+        for table, paths in by_table.items():
             fresh = [path for path in paths if not _is_repeated(path, table, repeated)]
-            kept = _listed_only(table, fresh, units, listed)
-            if kept:
-                self.files.setdefault(table, []).extend(kept)
+            chosen = _listed_only(table, fresh, units, listed)
+            if chosen:
+                self.files.setdefault(table, []).extend(chosen)
 
     def _registered(self, directory: Path, vouching: Sequence[Vouched]) -> set[str]:
         """Remember each run; return the stems of files that another directory has too.
@@ -119,9 +119,9 @@ class Sources:
 
 def _check_once(directory: Path, files: Mapping[str, Sequence[Path]]) -> None:
     for table, places in stored_twice(directory, files).items():
-        found = " and ".join(str(place.relative_to(directory)) for place in places)
+        several = " and ".join(str(place.relative_to(directory)) for place in places)
         raise ContractError(
-            f"Table {table} must lie in one place of {directory}; found {found}.",
+            f"Table {table} must lie in one place of {directory}; found {several}.",
             "Its rows would count twice: move one of them elsewhere.",
         )
 

@@ -122,9 +122,9 @@ def plain_value(expected: Any, value: Any, where: str) -> Any:
             raise InputError(f"{where} must be an array; found {value!r}.", "Write it as [1, 2].")
         return tuple(plain_value(get_args(expected)[0], entry, where) for entry in value)
     if type(value) is not expected and (type(value), expected) != (int, float):
-        found = TOML_TYPES.get(type(value), f"a {type(value).__name__}")
+        kind = TOML_TYPES.get(type(value), f"a {type(value).__name__}")
         raise InputError(
-            f"{where} must be {TOML_TYPES[expected]}; found {value!r}, {found}.",
+            f"{where} must be {TOML_TYPES[expected]}; found {value!r}, {kind}.",
             "In TOML a string is quoted and a number is not.",
         )
     return expected(value)

@@ -77,13 +77,13 @@ def cut_tokens(token_ids: Sequence[int], n_bytes: int, context: int) -> Windows:
     InputError
         If there are too few tokens to hold out one window of each slab.
     """
-    found = np.asarray(token_ids, dtype=np.int64)
-    return _cut(found, context, "tokens", n_bytes / max(1, len(found)))
+    tokens = np.asarray(token_ids, dtype=np.int64)
+    return _cut(tokens, context, "tokens", n_bytes / max(1, len(tokens)))
 
 
 def training_part(text: bytes) -> bytes:
     """Return the text without what is held out of it, byte for byte as `cut_windows` cuts."""
-    return b"".join(kept for kept, _ in _stretches(text))
+    return b"".join(part for part, _ in _stretches(text))
 
 
 def held_out_part(text: bytes) -> list[bytes]:
@@ -94,9 +94,9 @@ def held_out_part(text: bytes) -> list[bytes]:
 def _stretches(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield of each slab what is trained on, and what is held out; a last rest is in neither."""
     length = len(text) // N_SLABS
-    kept = length - length // HELD_OUT_DIVISOR
+    n_training = length - length // HELD_OUT_DIVISOR
     for start in (slab * length for slab in range(N_SLABS)):
-        yield text[start : start + kept], text[start + kept : start + length]
+        yield text[start : start + n_training], text[start + n_training : start + length]
 
 
 def _cut(tokens: np.ndarray, context: int, unit: str, bytes_per_token: float) -> Windows:

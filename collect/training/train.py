@@ -74,9 +74,9 @@ def train(
         kept.require_steps(plan)
     hashes = fingerprint(recipe.read_bytes(), text)
     checkpoint = out / plan.name
-    found = read_sidecar(checkpoint) or {}
-    comes_from_these = hashes.items() <= found.items()
-    is_whole = is_intact(checkpoint, found) and (not keep or kept.are_kept(plan, checkpoint))
+    recorded = read_sidecar(checkpoint) or {}
+    comes_from_these = hashes.items() <= recorded.items()
+    is_whole = is_intact(checkpoint, recorded) and (not keep or kept.are_kept(plan, checkpoint))
     if comes_from_these and not overwrite and is_whole:
         locks.remove_abandoned(out)
         return checkpoint

@@ -270,18 +270,18 @@ def mean_of(values: pd.Series[float], null: float) -> dict[str, float]:
     }
 
 
-def on_ours(found: Check, rows: pd.DataFrame) -> Check:
+def on_ours(made: Check, rows: pd.DataFrame) -> Check:
     """Return a check on models measured here; it decides only if all are the paper's too.
 
     ``rows`` tell it by `is_theirs`. Where they come from `measured_gains`, the note says how often
     the published gain and its invariant partner lie on different sides of 1.
     """
     is_theirs = bool(rows["is_theirs"].all())
-    notes = (found.note, _other_side(rows), "" if is_theirs else NOT_THEIRS)
+    notes = (made.note, _other_side(rows), "" if is_theirs else NOT_THEIRS)
     return replace(
-        found,
-        holds=found.holds if is_theirs else None,
-        decides=found.decides and is_theirs,
+        made,
+        holds=made.holds if is_theirs else None,
+        decides=made.decides and is_theirs,
         note=" ".join(note for note in notes if note),
         evidence=(OURS,),
     )
@@ -306,6 +306,6 @@ def missing(part: str, condition: str, reason: object) -> Check:
     return Check(part, condition, None, note=f"No data: {reason}.", has_data=False)
 
 
-def descriptive(found: Check) -> Check:
+def descriptive(made: Check) -> Check:
     """Return a check that is shown and moves no verdict, whatever it finds."""
-    return replace(found, decides=False)
+    return replace(made, decides=False)

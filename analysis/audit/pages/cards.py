@@ -297,8 +297,8 @@ def _attributes(row: Mapping[Any, Any]) -> str:
 
 
 def _folded(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: Facts) -> str:
-    said = prose.plural(len(checks), "check")
-    opening = f"<details class='claim-checks'><summary>Every reading ({said})</summary>"
+    count = prose.plural(len(checks), "check")
+    opening = f"<details class='claim-checks'><summary>Every reading ({count})</summary>"
     rule = (
         f"*Rule.* {notation.typeset(str(row['rule']))} *Estimand.* "
         f"{notation.typeset(str(row['estimand']))}."

@@ -37,11 +37,11 @@ def estimate(row: Mapping[Any, Any]) -> str:
     >>> estimate({"estimate": 55.69, "measure": "error", "is_percent": True})
     'error 55.7\xa0%'
     """
-    value, said = in_its_unit(row, float(row["estimate"])), name(row)
+    value, unit = in_its_unit(row, float(row["estimate"])), name(row)
     if math.isnan(value):
         return prose.MISSING
-    shown = written(said, value)
-    return f"{said} {shown}" if said != prose.MISSING else shown
+    shown = written(unit, value)
+    return f"{unit} {shown}" if unit != prose.MISSING else shown
 
 
 def in_its_unit(row: Mapping[Any, Any], value: float) -> float:

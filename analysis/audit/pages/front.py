@@ -57,8 +57,8 @@ def linked_counts(judged: pd.DataFrame) -> str:
 def statements(judged: pd.DataFrame) -> dict[int, str]:
     """Return what each claim says, shortened for a list."""
     return {
-        int(number): textwrap.shorten(str(said), 60, placeholder=" …")
-        for number, said in zip(judged["claim_id"], judged["statement"], strict=True)
+        int(number): textwrap.shorten(str(statement), 60, placeholder=" …")
+        for number, statement in zip(judged["claim_id"], judged["statement"], strict=True)
     }
 
 

@@ -39,8 +39,8 @@ def line(rests: Mapping[Any, Any]) -> str:
         return ""
     name = str(rests["property"])
     where = f" in {properties.where(dict(rests))}" if name == "parametrisation" else ""
-    own = str(rests["reason"]).partition(TELLING)[0].strip()
-    return f"*Rests on* [{NAMES[name]}](#rests-on-{name}){where}. {notation.typeset(own)}"
+    reason = str(rests["reason"]).partition(TELLING)[0].strip()
+    return f"*Rests on* [{NAMES[name]}](#rests-on-{name}){where}. {notation.typeset(reason)}"
 
 
 def listing(rests: pd.DataFrame) -> str:
@@ -62,7 +62,7 @@ def _meant(rows: pd.DataFrame) -> str:
     if rows["property"].iloc[0] != "parametrisation":
         return prose.literal(str(rows["line"].iloc[0]))
     moved = rows.groupby(rows.apply(lambda row: properties.moved(row.to_dict()), axis=1))
-    told = rows.groupby(rows["reason"].str.partition(TELLING)[2])
+    by_meaning = rows.groupby(rows["reason"].str.partition(TELLING)[2])
     items = [
         "The quantity moves and no prediction does when "
         + "; or when ".join(f"{done} ({_claims(those)})" for done, those in moved)
@@ -70,7 +70,7 @@ def _meant(rows: pd.DataFrame) -> str:
         "To read in its place: " + "; ".join(_partners(rows)) + ".",
         *(
             f"{TELLING}{notation.typeset(why[:-1])} ({_claims(those)})."
-            for why, those in told
+            for why, those in by_meaning
             if why
         ),
     ]

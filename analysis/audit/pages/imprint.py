@@ -57,8 +57,8 @@ def bibtex(year: int) -> str:
     return "\n".join(["@software{thermoscope,", *lines, "}"])
 
 
-def _line(*said: str) -> str:
-    return f"::: {{.imprint}}\n{prose.literal(' · '.join(said))}\n:::"
+def _line(*parts: str) -> str:
+    return f"::: {{.imprint}}\n{prose.literal(' · '.join(parts))}\n:::"
 
 
 def _version() -> str:

@@ -67,9 +67,9 @@ def tables(
     return [*parts, whole] if is_shared else parts
 
 
-def mark(said: str) -> str:
+def mark(word: str) -> str:
     """Return a verdict or an outcome in full words, as a span that the style sheet marks."""
-    return f"[{said}]{{.verdict .{look(said)}}}"
+    return f"[{word}]{{.verdict .{look(word)}}}"
 
 
 def held(outcomes: Sequence[str]) -> str:
@@ -109,13 +109,13 @@ def outcome(check: Mapping[Any, Any]) -> str:
     return OUTCOMES[check["holds"]] if check["has_data"] else "no data"
 
 
-def look(said: str) -> str:
+def look(word: str) -> str:
     """Return the class under which the style sheet marks a verdict or an outcome.
 
     >>> look("no data"), look("shown only")
     ('verdict-no-data', 'verdict-described')
     """
-    return f"verdict-{'described' if said == SHOWN else said.replace(' ', '-')}"
+    return f"verdict-{'described' if word == SHOWN else word.replace(' ', '-')}"
 
 
 def _reading(check: Mapping[Any, Any]) -> str:
@@ -123,8 +123,8 @@ def _reading(check: Mapping[Any, Any]) -> str:
     method = str(check["method"])
     made = " ".join(it for it in (check["note"], f"{_opened(method)}." if method else "") if it)
     small = " ".join(it for it in (prose.literal(made), check["sources"]) if it)
-    said = prose.literal(str(check["condition"]))
-    return f"{said} {_basis(small)}" if small else said
+    condition = prose.literal(str(check["condition"]))
+    return f"{condition} {_basis(small)}" if small else condition
 
 
 def _basis(text: str) -> str:

@@ -123,18 +123,18 @@ def section(relation: dict[Any, Any], columns: pd.DataFrame, rows: pd.DataFrame)
     )
 
 
-def value(found: Any) -> str:
+def value(cell: Any) -> str:
     """Return a value of an example row, short enough for a cell.
 
     >>> value(0.123456789), value(None), value("a" * 40)
     ('0.1235', '–', 'aaaaaaaaaaaaaaaaaaaaaaaaaaa…')
     """
-    if isinstance(found, float):
-        return prose.MISSING if pd.isna(found) else f"{found:.4g}".replace("-", prose.MINUS)
-    if pd.api.types.is_scalar(found):
-        text = prose.MISSING if pd.isna(found) else " ".join(str(found).split())
+    if isinstance(cell, float):
+        return prose.MISSING if pd.isna(cell) else f"{cell:.4g}".replace("-", prose.MINUS)
+    if pd.api.types.is_scalar(cell):
+        text = prose.MISSING if pd.isna(cell) else " ".join(str(cell).split())
     else:
-        text = ", ".join(str(one) for one in found)
+        text = ", ".join(str(one) for one in cell)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

@@ -193,16 +193,16 @@ def axis_of(marks: Sequence[Mark], line: Line) -> Axis:
 
 def _mark(check: Mapping[Any, Any], measure: str) -> Mark:
     value, low, high = math.nan, math.nan, math.nan
-    said = readings.outcome(check)
+    outcome = readings.outcome(check)
     if measure == P:
         value = float(check["p_value"])
-        if said == "undecided":  # the p adjusted over the readings decides, and is not small
+        if outcome == "undecided":  # the p adjusted over the readings decides, and is not small
             low, value = value, float(check["p_holm"])
             high = value
     elif estimates.name(check) == measure:
         ends = (float(check[name]) for name in ("estimate", "conf_low", "conf_high"))
         value, low, high = (estimates.in_its_unit(check, it) for it in ends)
-    return Mark(str(check["condition"]), str(check["kind"]), said, value, low, high)
+    return Mark(str(check["condition"]), str(check["kind"]), outcome, value, low, high)
 
 
 def _written(measure: str, value: float) -> str:

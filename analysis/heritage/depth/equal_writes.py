@@ -104,10 +104,10 @@ def laws(models: pd.DataFrame) -> pd.DataFrame:
         ):
             divisor = 1.0 if term == TOTAL else remaining["n_blocks"].to_numpy(dtype=np.float64)
             observed = remaining["later_log_gain"].to_numpy(dtype=np.float64) / divisor
-            for law, (said, n_coefficients) in _said(remaining, observed, divisor).items():
+            for law, (predicted, n_coefficients) in _said(remaining, observed, divisor).items():
                 rows.append(
                     {"term": term, "law": law, "left_out": left, "n_coefficients": n_coefficients}
-                    | _score(observed, said)
+                    | _score(observed, predicted)
                 )
     result = pd.DataFrame(rows).assign(
         method="Sums of squares about the law over those about the mean",

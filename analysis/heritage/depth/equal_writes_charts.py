@@ -46,7 +46,7 @@ def words(store: Store) -> dict[str, str]:
     blocks = equal_writes.published_blocks(store)
     laws = equal_writes.laws(equal_writes.totals(blocks)).set_index(["term", "law", "left_out"])
     records = laws["r_squared"].to_dict()
-    own = equal_writes.EQUAL
+    law = equal_writes.EQUAL
     far = equal_writes.far_above(store)
     furthest = far[far["excess"] > 1]
     quarters = equal_writes.by_quarter(blocks).set_index("level")["estimate"].to_dict()
@@ -54,9 +54,9 @@ def words(store: Store) -> dict[str, str]:
     writes = equal_writes.measured_writes(store)
     later = writes[writes["layer"] > 0]
     return {
-        "total": prose.number(records[equal_writes.TOTAL, own, "none"]),
-        "total_less": prose.number(records[equal_writes.TOTAL, own, equal_writes.SHALLOWEST]),
-        "mean": prose.number(records[equal_writes.MEAN, own, "none"]),
+        "total": prose.number(records[equal_writes.TOTAL, law, "none"]),
+        "total_less": prose.number(records[equal_writes.TOTAL, law, equal_writes.SHALLOWEST]),
+        "mean": prose.number(records[equal_writes.MEAN, law, "none"]),
         "suite_total": prose.number(records[equal_writes.TOTAL, equal_writes.SUITE, "none"]),
         "per_block": prose.number(equal_writes.by_block(blocks)),
         "first": prose.number(quarters["first"]),

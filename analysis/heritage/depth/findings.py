@@ -39,9 +39,9 @@ def updates(blocks: pd.DataFrame) -> str:
 
 def attention(layers: pd.DataFrame, even: Mapping[str, float]) -> str:
     """Return what the first token takes of attention after each recipe, and what is even."""
-    said = _by_recipe(layers, "sink_share", 2)
+    shares = _by_recipe(layers, "sink_share", 2)
     at = prose.number(float(even["sink_share"]))
-    return f"Attention to the first token: {said}; even attention would give it {at}."
+    return f"Attention to the first token: {shares}; even attention would give it {at}."
 
 
 def geometry(layers: pd.DataFrame) -> str:
@@ -51,8 +51,8 @@ def geometry(layers: pd.DataFrame) -> str:
 
 def circuit(layers: pd.DataFrame) -> str:
     """Return the stable rank of the circuits after each recipe; ``layers`` has medians of heads."""
-    said = _by_recipe(layers, "stable_rank", 1)
-    return f"Stable rank of a circuit, median over heads, mean over layers: {said}."
+    ranks = _by_recipe(layers, "stable_rank", 1)
+    return f"Stable rank of a circuit, median over heads, mean over layers: {ranks}."
 
 
 def _by_recipe(layers: pd.DataFrame, column: str, digits: int) -> str:

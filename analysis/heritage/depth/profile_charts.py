@@ -239,11 +239,11 @@ def _ends(layers: pd.DataFrame) -> pd.DataFrame:
 
 def _names(layers: pd.DataFrame, column: str, family: str) -> list[alt.Chart]:
     """Return the recipes of the deepest models of a family at the ends of their lines."""
-    own = _ends(layers)
-    own = own[(own["family"] == family) & (own[DEPTH] == _depths(layers)[0])]
+    ends = _ends(layers)
+    ends = ends[(ends["family"] == family) & (ends[DEPTH] == _depths(layers)[0])]
     texts = []
-    for row in own.to_dict("records"):
-        is_least = row[column] == own[column].min()
+    for row in ends.to_dict("records"):
+        is_least = row[column] == ends[column].min()
         text = alt.Chart(layers).mark_text(
             align="right", dx=8, dy=15 if is_least else -12, fontSize=13, color=INK
         )

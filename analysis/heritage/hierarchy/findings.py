@@ -18,11 +18,11 @@ def coefficients(effects: pd.DataFrame) -> str:
     effects = effects[np.isfinite(effects["conf_low"]) & np.isfinite(effects["conf_high"])]
     excludes = (effects["conf_low"] > 0) | (effects["conf_high"] < 0)
     is_heritage = effects["panel"] == "heritage"
-    own, others = (
+    heritage, others = (
         prose.share_of(int(excludes[part].sum()), int(part.sum()))
         for part in (is_heritage, ~is_heritage)
     )
-    return f"{own} intervals of heritage exclude zero, and {others} of geometry and scale."
+    return f"{heritage} intervals of heritage exclude zero, and {others} of geometry and scale."
 
 
 def levels(modes: pd.DataFrame) -> str:
@@ -142,9 +142,9 @@ def mirrored(rows: pd.DataFrame) -> str:
 
     ``rows`` has one row per model: `suite`, `gain_mean`, `n_layers`, `peak_learning_rate`.
     """
-    several = [own for _, own in rows.groupby("suite") if len({*own["n_layers"]}) > 1]
-    falls = sum(_slope(own, "n_layers") < 0 for own in several)
-    rises = sum(_slope(own, "peak_learning_rate") > 0 for own in several)
+    several = [group for _, group in rows.groupby("suite") if len({*group["n_layers"]}) > 1]
+    falls = sum(_slope(group, "n_layers") < 0 for group in several)
+    rises = sum(_slope(group, "peak_learning_rate") > 0 for group in several)
     return (
         f"In {prose.share_of(falls, len(several))} suites the gain falls with depth; in {rises} "
         "it rises with the learning rate."

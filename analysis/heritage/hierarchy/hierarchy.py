@@ -253,9 +253,9 @@ def variance_inflation(
     models = standardised(rows.drop_duplicates("model_id"), specification)
     columns = {name: _columns(models[name]) for name in names}
     result = {}
-    for name, own in columns.items():
+    for name, block in columns.items():
         others = [np.ones((len(models), 1)), *(columns[other] for other in names if other != name)]
-        result[name] = max(_inflation(column, np.column_stack(others)) for column in own.T)
+        result[name] = max(_inflation(column, np.column_stack(others)) for column in block.T)
     return result
 
 
@@ -311,13 +311,13 @@ def _model_notes(model: mixed.MixedModel) -> list[str]:
 
 
 def _labelled(rows: pd.DataFrame, family: Family, block: str) -> pd.DataFrame:
-    own = family.data_set.rows
+    models = family.data_set.rows
     return rows.assign(
         data_set=family.data_set.name,
         metric=family.data_set.metric,
         block=block,
-        n_obs=len(own),
-        n_models=own["model_id"].nunique(),
-        n_suites=own["suite"].nunique(),
-        n_labs=own["lab"].nunique(),
+        n_obs=len(models),
+        n_models=models["model_id"].nunique(),
+        n_suites=models["suite"].nunique(),
+        n_labs=models["lab"].nunique(),
     )

@@ -183,7 +183,7 @@ def _law_panel(
         "gain_mean:Q", title=title, scale=alt.Scale(domain=[low, high], zero=False, nice=False)
     )
     place = names.Panel(depths, (low, high), width=PHONE, height=HIGH, desk=DESK)
-    told = names.placed(
+    placed = names.placed(
         models.assign(name=prose.short_name(models["model_id"])),
         place,
         "n_layers",
@@ -193,7 +193,7 @@ def _law_panel(
     layers = alt.layer(
         *_law_lines(drawn, laws, x, (low, high)),
         points_by_lab(models).encode(x=x, y=y),
-        *names.texts(told, x, y, is_sparse=True),
+        *names.texts(placed, x, y, is_sparse=True),
     ).properties(width=1.5 * WIDTH, height=HIGH)
     alike = [f"{law} lies on {other}" for law, other in twins.items()]
     note = alt.Title(

@@ -300,10 +300,10 @@ def drawn_curves(curves: pd.DataFrame) -> pd.DataFrame:
     return curves[~curves["test"].str.endswith("clustered by suite")]
 
 
-def detectable_rows(found: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
+def detectable_rows(effects: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """Return one row per effect and test, formatted: found, detectable, size of the test."""
     detectable = power.minimum_detectable(curves.assign(method=curves["test"]), power=TARGET)
-    both = found.merge(
+    both = effects.merge(
         detectable[["method", "estimate", "test_size"]].rename(columns={"estimate": "detectable"}),
         left_on="test",
         right_on="method",
@@ -323,7 +323,9 @@ def detectable_rows(found: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def design_words(found: pd.DataFrame, known: pd.DataFrame, curves: pd.DataFrame) -> dict[str, str]:
+def design_words(
+    effects: pd.DataFrame, known: pd.DataFrame, curves: pd.DataFrame
+) -> dict[str, str]:
     """Return how many suites per group a power of `TARGET` asks for, as text.
 
     For the effect that the mixed model finds, and for half of it; suites hold `MODELS_EACH` models
@@ -331,8 +333,8 @@ def design_words(found: pd.DataFrame, known: pd.DataFrame, curves: pd.DataFrame)
     above 1, `ratio` is EleutherAI's gain over the others'. `detectable` is of the most powerful
     of the tests in `curves`, `clustered_df` the most that a clustered one has.
     """
-    clustered = found[found["test"].str.endswith("clustered by suite")]
-    fitted = found[found["term"] == "eleuther"].to_dict("records")[0]
+    clustered = effects[effects["test"].str.endswith("clustered by suite")]
+    fitted = effects[effects["term"] == "eleuther"].to_dict("records")[0]
     effect = abs(float(fitted["estimate"]))
     low, high = float(np.exp(fitted["conf_low"])), float(np.exp(fitted["conf_high"]))
     by_term = known.set_index("term").to_dict("index")

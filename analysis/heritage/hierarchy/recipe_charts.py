@@ -34,13 +34,13 @@ DESK = 640
 HIGH = 320
 
 
-def correlation_words(found: pd.DataFrame) -> dict[str, str]:
+def correlation_words(slopes: pd.DataFrame) -> dict[str, str]:
     """Return the correlations within suites as words, by the names of their two columns.
 
-    ``found`` has the rows of `within_suites`; keys read ``log_rate log_depth``, either way round.
+    ``slopes`` has the rows of `within_suites`; keys read ``log_rate log_depth``, either way round.
     """
     words: dict[str, str] = {}
-    for row in found.to_dict("records"):
+    for row in slopes.to_dict("records"):
         text = (
             f"{prose.number(row['estimate'])} {prose.interval(row['conf_low'], row['conf_high'])}"
         )
@@ -124,13 +124,13 @@ def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
         scale=alt.Scale(domain=list(ends), zero=False, nice=False),
     )
     panel = names.Panel(sides, ends, height=HIGH, is_log=True, desk=DESK)
-    told = names.placed(rows, panel, column, "gain_mean", lines=[1])
+    placed = names.placed(rows, panel, column, "gain_mean", lines=[1])
     several = rows[rows.groupby("suite")["suite"].transform("size") > 1]
     lines = (
         alt.Chart(several)
         .mark_line(color=INK, strokeWidth=1, opacity=0.4)
         .encode(x=x, y=y, detail="suite:N", order=alt.Order("n_layers:Q"))
     )
-    marks = [mark.encode(x=x, y=y, **of_lab(rows)) for mark in filled_and_hollow(told)]
-    layers = alt.layer(line_at(1, "y"), lines, *marks, *names.texts(told, x, y))
+    marks = [mark.encode(x=x, y=y, **of_lab(rows)) for mark in filled_and_hollow(placed)]
+    layers = alt.layer(line_at(1, "y"), lines, *marks, *names.texts(placed, x, y))
     return cast(alt.LayerChart, layers.properties(width=1.6 * WIDTH, height=HIGH))

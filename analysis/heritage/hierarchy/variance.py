@@ -80,7 +80,7 @@ def variance_components(
 
 
 def group_variances(
-    blocks: Sequence[Block], found: Profile, *, residual_scale: float = 1.0
+    blocks: Sequence[Block], fitted: Profile, *, residual_scale: float = 1.0
 ) -> Floats:
     """Return the variance of the intercept of every group, then the residual's.
 
@@ -88,7 +88,7 @@ def group_variances(
     ----------
     blocks
         Random intercepts by group.
-    found
+    fitted
         Solution of the fit.
     residual_scale
         Mean over rows of one over the weight.
@@ -97,9 +97,9 @@ def group_variances(
     -------
     Shape (groups + 1,).
     """
-    factors = relative_factors(tuple(blocks), found.theta)
+    factors = relative_factors(tuple(blocks), fitted.theta)
     relative = [float(factor[0, 0]) ** 2 for factor in factors]
-    return found.variance * np.array([*relative, residual_scale])
+    return fitted.variance * np.array([*relative, residual_scale])
 
 
 def _replicates(

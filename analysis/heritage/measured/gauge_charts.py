@@ -125,8 +125,8 @@ def finding(layers: pd.DataFrame) -> str:
 
     ``layers`` has one row per gauge and layer; what the stream does is read off its log gains.
     """
-    said = list(does(layers).values())
-    return f"Same network, same predictions: it {', '.join(said[:-1])} or {said[-1]}"
+    parts = list(does(layers).values())
+    return f"Same network, same predictions: it {', '.join(parts[:-1])} or {parts[-1]}"
 
 
 def does(layers: pd.DataFrame) -> dict[str, str]:

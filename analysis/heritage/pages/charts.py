@@ -212,8 +212,8 @@ def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.Layer
 
 def _widest(gains: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the definition with most models under which they part most."""
-    told = gains.groupby("definition")["gain_mean"].agg(["size", "min", "max"])
-    ordered = told.assign(ratio=told["max"] / told["min"]).sort_values(["size", "ratio"])
+    spans = gains.groupby("definition")["gain_mean"].agg(["size", "min", "max"])
+    ordered = spans.assign(ratio=spans["max"] / spans["min"]).sort_values(["size", "ratio"])
     return gains[gains["definition"].isin(ordered.index[-1:])]
 
 
@@ -265,10 +265,10 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     y = alt.Y("gain_mean:Q", title=GAIN, scale=scale)
     panel = names.Panel(sides, ends, is_log=True)
-    told = names.placed(both, panel, "ratio", "gain_mean", lines=[1])
-    points = [mark.encode(x=x, y=y, **of_lab(both)) for mark in filled_and_hollow(told)]
+    placed = names.placed(both, panel, "ratio", "gain_mean", lines=[1])
+    points = [mark.encode(x=x, y=y, **of_lab(both)) for mark in filled_and_hollow(placed)]
     return named(
-        alt.layer(line_at(1, "y"), *points, *names.texts(told, x, y)),
+        alt.layer(line_at(1, "y"), *points, *names.texts(placed, x, y)),
         f"Gain of {len(both)} published models against the ratio of the norms of W_V and W_O, with "
         "a line at one.",
         findings.ratio(both),

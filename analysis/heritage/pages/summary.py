@@ -108,9 +108,9 @@ def named(judged: pd.DataFrame, verdict: str) -> str:
         key=lambda claim_id: WEIGHTS.index(weights[claim_id]),
     )
     links = [
-        f"[{prose.bound(said)}](#{section}) ([{claim_id}](claims.html#claim-{claim_id}))"
+        f"[{prose.bound(title)}](#{section}) ([{claim_id}](claims.html#claim-{claim_id}))"
         for claim_id in chosen
-        for said, section in [KEY[claim_id]]
+        for title, section in [KEY[claim_id]]
     ]
     return "; ".join(links) if links else "none of the main claims"
 

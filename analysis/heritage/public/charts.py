@@ -173,5 +173,5 @@ def chart_sinks(sinks: pd.DataFrame) -> alt.ConcatChart:
     return cast("alt.ConcatChart", found(beside, words.sinks_sentence(sinks)))
 
 
-def _title(said: str) -> alt.TitleParams:
-    return alt.TitleParams(said, fontSize=14, fontWeight="normal", anchor="start", color=INK)
+def _title(text: str) -> alt.TitleParams:
+    return alt.TitleParams(text, fontSize=14, fontWeight="normal", anchor="start", color=INK)

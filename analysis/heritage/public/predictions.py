@@ -168,13 +168,13 @@ def _between(store: Store, table: pd.DataFrame) -> pd.DataFrame:
 
 def _ranked(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Return Spearman's correlation of `size` and `estimate` in each group of 3 rows or more."""
-    found = [
+    entries = [
         dict(zip(by, key, strict=True))
         | {"estimate": part["size"].corr(part["estimate"], "spearman")}
         for key, part in rows.groupby(by)
         if len(part) >= len(ORDER) and part[["size", "estimate"]].nunique().min() > 1
     ]
-    return pd.DataFrame(found, columns=[*by, "estimate"]).assign(bound=0.0)
+    return pd.DataFrame(entries, columns=[*by, "estimate"]).assign(bound=0.0)
 
 
 def _value_over_output(store: Store) -> pd.DataFrame:
@@ -223,9 +223,9 @@ def _trace_over_depth(store: Store) -> pd.DataFrame:
 def _turns(store: Store) -> pd.DataFrame:
     """Return per run the block that L* names and the one that the formula gives."""
     runs = traces(store).groupby(["model_id", "prompt_set", "n_layers", "n_heads"])["size"]
-    found = runs.agg(l_star.argmax_interior_gradient).rename("measured").reset_index()
-    shapes = zip(found["n_layers"], found["n_heads"], strict=True)
-    return found.assign(formula=[l_star.formula(*shape) for shape in shapes])
+    turns = runs.agg(l_star.argmax_interior_gradient).rename("measured").reset_index()
+    shapes = zip(turns["n_layers"], turns["n_heads"], strict=True)
+    return turns.assign(formula=[l_star.formula(*shape) for shape in shapes])
 
 
 def _inside(store: Store) -> pd.DataFrame:

@@ -129,11 +129,11 @@ def turned_by_prompts(gains: pd.DataFrame) -> str:
     mixed = below[(below["sum"] > 0) & (below["sum"] < below["size"])]
     if mixed.empty:
         return "each model has one sign on all of them."
-    said = [
+    parts = [
         f"{name(str(model))} shrinks on {prose.share_of(int(n), int(of))} prompt sets"
         for model, (n, of) in mixed.iterrows()
     ]
-    return f"{prose.listing(said)}."
+    return f"{prose.listing(parts)}."
 
 
 def start_sentence(gains: pd.DataFrame, prompt_set: str) -> str:
@@ -156,11 +156,11 @@ def printed(published: pd.DataFrame) -> str:
 
 def claims_sentence(claims: pd.DataFrame) -> str:
     """Return the claims by how the first token enters, as Markdown with links to their cards."""
-    said = [
+    parts = [
         f"claims {numbered(part['claim_id'])} on {how}"
         for how, part in claims.groupby("how", sort=False)
     ]
-    return f"{prose.listing(said)}."
+    return f"{prose.listing(parts)}."
 
 
 def sinks_sentence(sinks: pd.DataFrame) -> str:
@@ -191,12 +191,12 @@ def placement(rows: pd.DataFrame, sinks: pd.DataFrame) -> str:
     """
     longest = sinks[sinks["is_primary"]].groupby("model_id")["spike"].max()
     joined = rows.assign(spike=rows["model_id"].map(longest)).dropna(subset=["spike"])
-    said = [
+    parts = [
         f"{prose.listing([prose.number(it, 0) for it in sorted(part['spike'])])} times as long as "
         f"the median token where norms stand {PLACES[str(place)]}"
         for place, part in joined.groupby("norm_position")
     ]
-    return f"Under its tokenizer's policy the first token becomes {', and '.join(said)}."
+    return f"Under its tokenizer's policy the first token becomes {', and '.join(parts)}."
 
 
 def gain_rows(gains: pd.DataFrame, published: pd.DataFrame, prompt_set: str) -> pd.DataFrame:
@@ -219,7 +219,7 @@ def policy_rows(gains: pd.DataFrame, sinks: pd.DataFrame, prompt_set: str) -> pd
     table = gains[gains["prompt_set"] == prompt_set].pivot_table(
         index=keys, columns="metric", values="gain"
     )
-    own = sinks[sinks["prompt_set"] == prompt_set].groupby(keys)
+    groups = sinks[sinks["prompt_set"] == prompt_set].groupby(keys)
     return pd.DataFrame(
         {
             "model": prose.once(pd.Series([name(str(key[0])) for key in table.index])).tolist(),
@@ -227,8 +227,8 @@ def policy_rows(gains: pd.DataFrame, sinks: pd.DataFrame, prompt_set: str) -> pd
             "all": table["gain_whole_matrix"].map(prose.number).tolist(),
             "rest": table["gain_without_first"].map(prose.number).tolist(),
             "last": table["gain_last_block"].map(prose.number).tolist(),
-            "spike": _cells(own["spike"].max().reindex(table.index), 1),
-            "sink": [prose.percent(it) for it in own["sink_share"].mean().reindex(table.index)],
+            "spike": _cells(groups["spike"].max().reindex(table.index), 1),
+            "sink": [prose.percent(it) for it in groups["sink_share"].mean().reindex(table.index)],
         }
     )
 

@@ -67,10 +67,10 @@ def _named(figures: pd.DataFrame) -> list[tuple[pd.DataFrame, Align, int]]:
 def _sources_found(figures: pd.DataFrame) -> str:
     """Return for how many figures each place holds all numbers."""
     n_figures = figures["place"].nunique()
-    own, other = (
+    n_same, other = (
         int((figures.loc[figures["searched"] == kind, "share"] == 1).sum()) for kind in KINDS
     )
     return (
         f"The notebook named for a figure holds all its numbers for "
-        f"{prose.share_of(own, n_figures)}; another file does for {other}."
+        f"{prose.share_of(n_same, n_figures)}; another file does for {other}."
     )

@@ -250,9 +250,9 @@ def chart_transition_layers(models: pd.DataFrame) -> alt.VConcatChart:
     place = placing.Panel((0, end), (0, end), height=HEIGHT)
     panels = []
     for rows in _by_panel(models.assign(name=models["model"]), PREDICTORS):
-        told = placing.placed(rows, place, "estimate", "predicted")
+        placed = placing.placed(rows, place, "estimate", "predicted")
         marks = points_by_lab(rows).encode(x=x, y=y)
-        panels.append(alt.layer(equal, marks, *placing.texts(told, x, y)))
+        panels.append(alt.layer(equal, marks, *placing.texts(placed, x, y)))
     return _stacked(
         panels,
         f"Predicted against found L* of {models['model'].nunique()} models, by the paper's formula "
@@ -336,8 +336,8 @@ def _by_name(
     curve: pd.DataFrame | None = None,
 ) -> list[alt.Chart]:
     """Return the marks of models and their names, beside them or joined to them, off a curve."""
-    told = placing.placed(models, panel, column, "gain_mean", lines=[1], curve=curve)
-    return [points_by_lab(models).encode(x=x, y=y), *placing.texts(told, x, y)]
+    placed = placing.placed(models, panel, column, "gain_mean", lines=[1], curve=curve)
+    return [points_by_lab(models).encode(x=x, y=y), *placing.texts(placed, x, y)]
 
 
 def _whiskers(models: pd.DataFrame, x: alt.X) -> alt.Chart:

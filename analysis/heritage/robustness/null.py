@@ -39,9 +39,9 @@ def alike(blocks: pd.DataFrame, cut: str = "quarter") -> Callable[[np.random.Gen
     models = pd.factorize(rows["model_id"])[0]
     means = pd.DataFrame({"part": part, "n_layers": rows["n_layers"], "y": rows["log_gain"]})
     fitted = np.zeros(len(rows))
-    for _, own in means.groupby("part"):
-        design = np.column_stack([np.ones(len(own)), own["n_layers"]])
-        fitted[own.index] = design @ np.linalg.lstsq(design, own["y"].to_numpy())[0]
+    for _, group in means.groupby("part"):
+        design = np.column_stack([np.ones(len(group)), group["n_layers"]])
+        fitted[group.index] = design @ np.linalg.lstsq(design, group["y"].to_numpy())[0]
     within = rows["log_gain"] - rows.groupby(["model_id", "part"])["log_gain"].transform("mean")
     cells = rows.groupby("part")["model_id"].nunique()
     spread = within.groupby(rows["part"]).apply(lambda e: np.square(e).sum() / len(e))

@@ -82,9 +82,9 @@ def _with_lab(profiles: pd.DataFrame, blocks: pd.DataFrame) -> pd.DataFrame:
     return profiles.assign(lab=profiles["level"].map(labs))
 
 
-def sentence(told: Views) -> str:
+def sentence(frames: Views) -> str:
     """Return where along depth suites differ, in one sentence of plain units."""
-    tests = told.tests["quarter"]
+    tests = frames.tests["quarter"]
     apart = tests[tests["p_adjusted"] < ALPHA].sort_values("p_adjusted")
     if apart.empty:
         return "In no quarter of the network are suites shown to differ."
@@ -114,14 +114,14 @@ def part_rows(tests: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def words(told: Views) -> dict[str, str]:
+def words(frames: Views) -> dict[str, str]:
     """Return in which quarters suites differ, by how much, and who makes it so."""
-    tests, without = told.tests["quarter"], told.without
+    tests, without = frames.tests["quarter"], frames.without
     last = tests[tests["part"] == QUARTERS[-1]].to_dict("records")[0]
     differing = tests.loc[tests["p_adjusted"] < ALPHA, "part"]
     rest = tests.loc[tests["p_adjusted"] >= ALPHA]
     left = without[without["part"] == QUARTERS[-1]].set_index("left_out")["p_value"]
-    every, less = (them.set_index("term")["p_value"] for them in (told.numbers, told.fewer))
+    every, less = (them.set_index("term")["p_value"] for them in (frames.numbers, frames.fewer))
     return {
         "where": prose.listing([f"the {part}" for part in differing]) or "no quarter",
         "elsewhere": prose.p_value(rest["p_adjusted"].min()),
@@ -154,9 +154,9 @@ def chart_profiles(profiles: pd.DataFrame) -> alt.ConcatChart:
     names = sorted(set(drawn["level"]))
     ends = (float(drawn["low"].min()), float(drawn["high"].max()))
     panels = [_panel(drawn, name, ends) for name in names]
-    said = alt.Title(AXES, anchor="start", fontSize=14, fontWeight="normal", color=INK)
+    title = alt.Title(AXES, anchor="start", fontSize=14, fontWeight="normal", color=INK)
     beside = alt.concat(*panels, columns=COLUMNS, spacing=14).properties(
-        title=said,
+        title=title,
         description="Gain per block by quarter of depth, one panel per suite with a simultaneous "
         "band; suites lie close together in the second quarter and apart in the last.",
     )
@@ -164,7 +164,7 @@ def chart_profiles(profiles: pd.DataFrame) -> alt.ConcatChart:
 
 
 def _panel(drawn: pd.DataFrame, suite: str, ends: tuple[float, float]) -> alt.LayerChart:
-    own, others = drawn[drawn["level"] == suite], drawn[drawn["level"] != suite]
+    rows, others = drawn[drawn["level"] == suite], drawn[drawn["level"] != suite]
     x = alt.X("quarter:O", title=None, sort=list(SHORT)).axis(labelAngle=0)
     y = alt.Y("gain:Q", title=None, scale=alt.Scale(domain=list(ends), zero=False))
     colour = lab_colour(drawn).legend(None)
@@ -174,11 +174,11 @@ def _panel(drawn: pd.DataFrame, suite: str, ends: tuple[float, float]) -> alt.La
         .encode(x=x, y=y, detail="level:N")
     )
     band = (
-        alt.Chart(own)
+        alt.Chart(rows)
         .mark_area(opacity=0.25)
         .encode(x=x, y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"), color=colour)
     )
-    line = alt.Chart(own).mark_line(strokeWidth=3, point=True).encode(x=x, y=y, color=colour)
+    line = alt.Chart(rows).mark_line(strokeWidth=3, point=True).encode(x=x, y=y, color=colour)
     layers = alt.layer(line_at(1, "y"), behind, band, line).properties(
         width=PANEL_WIDTH,
         height=PANEL_HEIGHT,

@@ -146,7 +146,7 @@ def ranking_rows(rankings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 def belief_words(shares: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, str]:
     """Return the shares of lab and suite in the penultimate block, and who leads, in words."""
-    own = shares[
+    chosen = shares[
         (shares["metric"] == PENULTIMATE)
         & (shares["prior_scale"] == MIDDLE)
         & (shares["stage"] == AFTER)
@@ -154,7 +154,7 @@ def belief_words(shares: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, str]:
     words = {}
     for population, short in ((FINITE, "here"), (SUPERPOPULATION, "new")):
         for block in ("lab", "suite", "depth"):
-            row = own.loc[[(population, block)]].to_dict("records")[0]
+            row = chosen.loc[[(population, block)]].to_dict("records")[0]
             ends = prose.percent_interval(row["conf_low"], row["conf_high"])
             words[f"{block}_{short}"] = f"{prose.percent(row['share'])} {ends}"
             words[f"{block}_leads_{short}"] = prose.percent(row["probability"])
@@ -249,30 +249,30 @@ def jointly_words(contrasts: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def trait_rows(found: pd.DataFrame) -> pd.DataFrame:
+def trait_rows(contrasts: pd.DataFrame) -> pd.DataFrame:
     """Return one row per contrast of `unmeasured.sensitivity`, formatted."""
     return pd.DataFrame(
         {
-            "contrast": found["contrast"],
-            "ratio": np.exp(found["estimate"]).map(prose.number),
+            "contrast": contrasts["contrast"],
+            "ratio": np.exp(contrasts["estimate"]).map(prose.number),
             "interval": [
                 _ratios(low, high)
-                for low, high in zip(found["conf_low"], found["conf_high"], strict=True)
+                for low, high in zip(contrasts["conf_low"], contrasts["conf_high"], strict=True)
             ],
-            "value": found["robustness_value"].map(prose.percent),
-            "level": found["robustness_value_alpha"].map(prose.percent),
-            "e_value": found["e_value"].map(lambda value: prose.number(value, 1)),
-            "limit": found["e_value_limit"].map(lambda value: prose.number(value, 1)),
+            "value": contrasts["robustness_value"].map(prose.percent),
+            "level": contrasts["robustness_value_alpha"].map(prose.percent),
+            "e_value": contrasts["e_value"].map(lambda value: prose.number(value, 1)),
+            "limit": contrasts["e_value_limit"].map(lambda value: prose.number(value, 1)),
         }
     )
 
 
-def bound_rows(found: pd.DataFrame) -> pd.DataFrame:
+def bound_rows(bounds: pd.DataFrame) -> pd.DataFrame:
     """Return one row per block of `entry.identified_shares`, formatted."""
-    ends = found[["bound_low", "bound_high", "conf_low", "conf_high"]].to_dict("records")
+    ends = bounds[["bound_low", "bound_high", "conf_low", "conf_high"]].to_dict("records")
     return pd.DataFrame(
         {
-            "block": found["block"],
+            "block": bounds["block"],
             "range": [
                 f"{prose.percent(row['bound_low'])} to {prose.percent(row['bound_high'])}"
                 for row in ends

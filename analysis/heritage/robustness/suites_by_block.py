@@ -68,7 +68,7 @@ def part_tests(model: MixedModel, cut: str = "quarter") -> pd.DataFrame:
     rows = []
     for part in parts:
         test = model.inference.joint(_differences(model.terms, part), "kenward-roger")
-        own = pd.Series([means[f"{part}:{suite}"] for suite in suites], index=list(suites))
+        of_suite = pd.Series([means[f"{part}:{suite}"] for suite in suites], index=list(suites))
         rows.append(
             {
                 "part": part,
@@ -76,11 +76,11 @@ def part_tests(model: MixedModel, cut: str = "quarter") -> pd.DataFrame:
                 "df_numerator": test.df,
                 "df": test.df_residual,
                 "p_value": test.p_value,
-                "estimate": own.std(),
-                "smallest": own.min(),
-                "largest": own.max(),
-                "first": own.idxmin(),
-                "second": own.idxmax(),
+                "estimate": of_suite.std(),
+                "smallest": of_suite.min(),
+                "largest": of_suite.max(),
+                "first": of_suite.idxmin(),
+                "second": of_suite.idxmax(),
             }
         )
     method = "F test of suites within the part; mixed model of all parts; Kenward-Roger"
@@ -96,7 +96,7 @@ def part_by_part(blocks: pd.DataFrame, cut: str = "quarter") -> pd.DataFrame:
     """
     rows = in_parts(blocks, cut)
     means = rows.groupby(["part", "model_id", "suite", "n_layers"])["log_gain"].mean().reset_index()
-    items = [{"part": part, **suites_given_depth(own)} for part, own in means.groupby("part")]
+    items = [{"part": part, **suites_given_depth(group)} for part, group in means.groupby("part")]
     return _ordered(pd.DataFrame(items), cut)
 
 
@@ -156,7 +156,8 @@ def summaries(blocks: pd.DataFrame) -> pd.DataFrame:
         "largest block": blocks.groupby(keys)["log_gain"].max(),
     }
     rows = [
-        {"term": name, **suites_given_depth(own.reset_index())} for name, own in numbers.items()
+        {"term": name, **suites_given_depth(values.reset_index())}
+        for name, values in numbers.items()
     ]
     result = pd.DataFrame(rows)
     glossary.checked(result.columns)

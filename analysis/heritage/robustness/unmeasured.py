@@ -52,8 +52,8 @@ def sensitivity(gains: pd.DataFrame) -> pd.DataFrame:
     ]
     sizes = rows["suite"].value_counts()
     for suite in sorted(sizes[sizes >= LEAST_MODELS].index):
-        own = np.asarray(rows["suite"] == suite, dtype=np.float64)
-        items.append(_row(f"{suite} against all others, given depth", y, own, depth, [ones]))
+        indicator = np.asarray(rows["suite"] == suite, dtype=np.float64)
+        items.append(_row(f"{suite} against all others, given depth", y, indicator, depth, [ones]))
     suites = list(pd.get_dummies(rows["suite"], dtype=float).to_numpy().T)
     items.append(_row("depth, given suites", y, depth, None, suites))
     result = pd.DataFrame(items)
@@ -113,5 +113,5 @@ def _coefficient(y: Floats, predictor: Floats, others: list[Floats]) -> tuple[fl
 
 
 def _standardised(values: pd.Series[float]) -> Floats:
-    own = values.to_numpy(dtype=np.float64)
-    return np.asarray((own - own.mean()) / own.std(ddof=1), dtype=np.float64)
+    array = values.to_numpy(dtype=np.float64)
+    return np.asarray((array - array.mean()) / array.std(ddof=1), dtype=np.float64)

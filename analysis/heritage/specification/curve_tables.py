@@ -46,13 +46,13 @@ NAMES = {
 }
 
 
-def curve(found: SpecificationCurve) -> pd.DataFrame:
+def curve(specified: SpecificationCurve) -> pd.DataFrame:
     """Return one row per distinct specification, from the lowest estimate to the highest.
 
     Adds to its columns `rank` (from 1), `standardised_low` and `standardised_high`, its interval
     [SD of the outcome], and `is_marked`, which intervals a figure has room for.
     """
-    ordered = distinct(found.specifications).sort_values(
+    ordered = distinct(specified.specifications).sort_values(
         ["standardised", "specification"], ignore_index=True
     )
     marked = np.unique(np.linspace(0, len(ordered) - 1, N_WHISKERS).astype(int))
@@ -64,13 +64,13 @@ def curve(found: SpecificationCurve) -> pd.DataFrame:
     )
 
 
-def null_band(found: SpecificationCurve) -> pd.DataFrame:
+def null_band(specified: SpecificationCurve) -> pd.DataFrame:
     """Return one row per point of the null curve, with its `rank` among the specifications."""
-    n = len(distinct(found.specifications))
-    return found.null.assign(rank=1 + found.null["quantile"] * (n - 1))
+    n = len(distinct(specified.specifications))
+    return specified.null.assign(rank=1 + specified.null["quantile"] * (n - 1))
 
 
-def marks(found: SpecificationCurve) -> pd.DataFrame:
+def marks(specified: SpecificationCurve) -> pd.DataFrame:
     """Return one row per choice, level and bin of ranks: the `share` of the bin that chose it.
 
     `lift` is that share over the mean share of the level: above 1 the level is found there more
@@ -78,18 +78,18 @@ def marks(found: SpecificationCurve) -> pd.DataFrame:
     Specifications with the same rows and estimator stand at one rank and split its vote among
     the levels that lead there. `rank` is the middle of the bin.
     """
-    ordered = curve(found)
+    ordered = curve(specified)
     n_bins = min(N_BINS, len(ordered))
     bins: Integers = (ordered["rank"].to_numpy() - 1) * n_bins // len(ordered)
     bin_of = pd.Series(bins, index=ordered["specification"])
-    every = found.specifications[found.specifications["estimate"].notna()]
+    every = specified.specifications[specified.specifications["estimate"].notna()]
     first = every["duplicate_of"].fillna(every["specification"])
     vote = 1 / every["n_duplicates"].astype("float64")
     votes = every.assign(bin=bin_of.reindex(first).to_numpy(), vote=vote)
     size = votes.groupby("bin")["vote"].sum()
     counted = []
     for choice in CHOICES:
-        levels = list(dict.fromkeys(found.specifications[choice]))
+        levels = list(dict.fromkeys(specified.specifications[choice]))
         table = votes.pivot_table(index="bin", columns=choice, values="vote", aggfunc="sum")
         shares = table.reindex(columns=levels).div(size, axis=0).fillna(0.0)
         long = shares.reset_index().melt("bin", var_name="level", value_name="share")
@@ -101,11 +101,11 @@ def marks(found: SpecificationCurve) -> pd.DataFrame:
     return joined.assign(rank=(joined["bin"] + 0.5) * width + 0.5)
 
 
-def words(found: SpecificationCurve) -> dict[str, str]:
+def words(specified: SpecificationCurve) -> dict[str, str]:
     """Return the counts, shares and p-values of the curve, ready for sentences."""
-    rows, some = found.specifications, distinct(found.specifications)
-    joint = found.joint[found.joint["groups"] == ALL_WAYS].set_index("term")
-    ours = found.joint[found.joint["groups"] == OURS].set_index("term")
+    rows, some = specified.specifications, distinct(specified.specifications)
+    joint = specified.joint[specified.joint["groups"] == ALL_WAYS].set_index("term")
+    ours = specified.joint[specified.joint["groups"] == OURS].set_index("term")
     inner = some[some["gain"] == "mean before last block"]
     shares = choice_shares(rows)
     leading = shares.iloc[0]
@@ -141,24 +141,24 @@ def words(found: SpecificationCurve) -> dict[str, str]:
     return text | {"claimed_ours": prose.percent(claimed_ours)}
 
 
-def overview(found: SpecificationCurve) -> str:
+def overview(specified: SpecificationCurve) -> str:
     """Return the whole result as plain text, for a terminal."""
-    said = words(found)
+    values = words(specified)
     counted = (
-        f"{said['rows']} specifications, {said['estimated']} of them estimable, "
-        f"{said['distinct']} of these distinct."
+        f"{values['rows']} specifications, {values['estimated']} of them estimable, "
+        f"{values['distinct']} of these distinct."
     )
     tables = [
-        joint_rows(found),
-        choice_rows(found),
-        *(level_rows(found, choice).rename(columns={"level": choice}) for choice in CHOICES),
+        joint_rows(specified),
+        choice_rows(specified),
+        *(level_rows(specified, choice).rename(columns={"level": choice}) for choice in CHOICES),
     ]
     return "\n\n".join([counted, *(rows.to_string(index=False) for rows in tables)])
 
 
-def joint_rows(found: SpecificationCurve) -> pd.DataFrame:
+def joint_rows(specified: SpecificationCurve) -> pd.DataFrame:
     """Return one row per way to group and statistic, formatted for print."""
-    rows = found.joint.to_dict("records")
+    rows = specified.joint.to_dict("records")
     is_share = ["share" in row["term"] for row in rows]
     write = [prose.percent if share else prose.number for share in is_share]
     return pd.DataFrame(
@@ -173,9 +173,9 @@ def joint_rows(found: SpecificationCurve) -> pd.DataFrame:
     )
 
 
-def choice_rows(found: SpecificationCurve) -> pd.DataFrame:
+def choice_rows(specified: SpecificationCurve) -> pd.DataFrame:
     """Return one row per choice, and one for what is left to how they combine, for print."""
-    shares = choice_shares(found.specifications)
+    shares = choice_shares(specified.specifications)
     rest = pd.DataFrame(
         {"choice": ["how choices combine"], "share": 1 - shares["r_squared"].iloc[0]}
     )
@@ -190,7 +190,7 @@ def choice_rows(found: SpecificationCurve) -> pd.DataFrame:
     )
 
 
-def level_rows(found: SpecificationCurve, choice: str) -> pd.DataFrame:
+def level_rows(specified: SpecificationCurve, choice: str) -> pd.DataFrame:
     """Return one row per level of a choice, formatted for print.
 
     A specification counts at its first level where several lead to the same rows. `ordinary`
@@ -198,9 +198,9 @@ def level_rows(found: SpecificationCurve, choice: str) -> pd.DataFrame:
     independent and labels exchanged between suites. One without variation in its groups has no
     ordinary p and counts as none below 0.05.
     """
-    some = distinct(found.specifications)
+    some = distinct(specified.specifications)
     rows = []
-    for level in dict.fromkeys(found.specifications[choice]):
+    for level in dict.fromkeys(specified.specifications[choice]):
         chosen = some[some[choice] == level]
         rows.append(
             {

@@ -88,20 +88,20 @@ class Evaluator:
         n_obs = float(both[observed, 0, 0])
         if n_obs < FEWEST_UNITS[estimator]:
             return FEW_UNITS
-        own = ESTIMATORS[estimator](both, ours)
-        if np.isnan(own.estimate[observed]):
+        estimates = ESTIMATORS[estimator](both, ours)
+        if np.isnan(estimates.estimate[observed]):
             return COLLINEAR
         sd = 1 / LOGISTIC if estimator == "log odds ratio" else spread(both[observed])
-        p, smallest_p, n_permutations = two_sided(own.estimate[place])
+        p, smallest_p, n_permutations = two_sided(estimates.estimate[place])
         row = {
             "n_obs": n_obs,
             **design.counts,
-            **_ordinary(own.only(int(observed))),
+            **_ordinary(estimates.only(int(observed))),
             "p_permutation": p,
             "smallest_p": smallest_p,
             "n_permutations": n_permutations,
             "outcome_sd": sd,
-            "standardised": own.estimate[observed] / sd if sd else 0.0,
+            "standardised": estimates.estimate[observed] / sd if sd else 0.0,
         }
         return Analysis(row, *self._relabelled(design, estimator, sd))
 

@@ -202,19 +202,19 @@ def _tested(source: Source, chance: Source, n_obs: int) -> dict[str, float]:
     }
 
 
-def estimated_shares(found: list[Source], n_obs: int) -> list[float]:
+def estimated_shares(anova: list[Source], n_obs: int) -> list[float]:
     """Return the share of each source: theta^2 without bias, at least 0, over their sum."""
-    error = found[-1].sum_of_squares / found[-1].df
-    parts = [max(0.0, s.sum_of_squares - s.df * error) / n_obs for s in found[:-1]]
+    error = anova[-1].sum_of_squares / anova[-1].df
+    parts = [max(0.0, s.sum_of_squares - s.df * error) / n_obs for s in anova[:-1]]
     total = sum(parts) + error
     return [part / total for part in (*parts, error)]
 
 
 def joint_intervals(
-    found: list[Source], n_obs: int, conf_level: float
+    anova: list[Source], n_obs: int, conf_level: float
 ) -> list[tuple[float, float]]:
     """Return intervals of the shares that hold together with the level, conservatively."""
-    *effects, chance = found
+    *effects, chance = anova
     error = chance.sum_of_squares / chance.df
     level = 1 - (1 - conf_level) / len(effects)
     ends = [

@@ -105,11 +105,11 @@ _COLUMNS = ("n_layers", "learning_rate", "decay_turns")
 def _weights(rate_on_depth: float) -> Mapping[str, Floats]:
     """Return what each row adds up of intercept and slopes."""
     alone = {term: np.eye(4)[place] for place, term in enumerate(_TERMS, start=1)}
-    own = np.array([0.0, 1.0, 0.0, 0.0])
+    of_depth = np.array([0.0, 1.0, 0.0, 0.0])
     of_rate = np.array([0.0, 0.0, rate_on_depth, 0.0])
     return {
         **alone,
-        "depth's own part": own,
+        "depth's own part": of_depth,
         "rate's part": of_rate,
-        "slope a suite would show": own + of_rate,
+        "slope a suite would show": of_depth + of_rate,
     }

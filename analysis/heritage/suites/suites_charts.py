@@ -16,16 +16,16 @@ from analysis.heritage.suites.influence import NOTHING
 ROW, NAMES, WIDE = 20, 115, 400
 
 
-def chart_influence(found: pd.DataFrame) -> alt.VConcatChart:
+def chart_influence(influence: pd.DataFrame) -> alt.VConcatChart:
     """Draw every central number without each suite, beside that of all models.
 
     Parameters
     ----------
-    found
+    influence
         As `influence.without_each_suite` returns it: `term`, `left_out`, `estimate`,
         `conf_low`, `conf_high`. What is missing is not drawn.
     """
-    panels = [_panel(rows, str(term)) for term, rows in found.groupby("term", sort=False)]
+    panels = [_panel(rows, str(term)) for term, rows in influence.groupby("term", sort=False)]
     stacked = alt.vconcat(
         *panels,
         spacing=10,
@@ -33,7 +33,7 @@ def chart_influence(found: pd.DataFrame) -> alt.VConcatChart:
         "that suite, with its interval where there is one; a vertical line is the number of "
         "all models, a grey line zero.",
     )
-    return cast(alt.VConcatChart, with_finding(stacked, findings.influence(found, NOTHING)))
+    return cast(alt.VConcatChart, with_finding(stacked, findings.influence(influence, NOTHING)))
 
 
 def _panel(rows: pd.DataFrame, term: str) -> alt.LayerChart:

@@ -149,13 +149,13 @@ def prediction_rows(predictions: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def influence_rows(found: pd.DataFrame) -> pd.DataFrame:
+def influence_rows(refits: pd.DataFrame) -> pd.DataFrame:
     """Return one row per suite left out, a column per central number, formatted."""
-    shown = found.assign(
+    shown = refits.assign(
         cell=[
             prose.number(row["estimate"], 3)
             + (f" ({prose.p_value(row['p_value'])})" if np.isfinite(row["p_value"]) else "")
-            for row in found.to_dict("records")
+            for row in refits.to_dict("records")
         ]
     )
     wide = shown.pivot_table(
@@ -164,27 +164,27 @@ def influence_rows(found: pd.DataFrame) -> pd.DataFrame:
     return wide.reset_index().rename_axis(columns=None)
 
 
-def influence_heads(found: pd.DataFrame) -> dict[str, str]:
+def influence_heads(refits: pd.DataFrame) -> dict[str, str]:
     """Return the headers of `influence_rows`."""
-    terms = dict.fromkeys(str(term) for term in found["term"])
+    terms = dict.fromkeys(str(term) for term in refits["term"])
     return {"left_out": "Left out", **{term: term for term in terms}}
 
 
-def words(told: Views) -> dict[str, str]:
+def words(frames: Views) -> dict[str, str]:
     """Return the numbers of the section's sentences, as text; effects are in per cent of gain."""
-    by_entry = _by_entry(told.orders)
+    by_entry = _by_entry(frames.orders)
     suites, labs = by_entry["suite", "depth"], by_entry["lab", "depth"]
     inside = by_entry["suite", "depth + lab"]
-    suites_of_lab = told.models.groupby("lab")["suite"].nunique()
+    suites_of_lab = frames.models.groupby("lab")["suite"].nunique()
     size = by_entry["size", "depth + head density + head width + suite"]
-    known = told.predictions.set_index(["condition", "term"]).to_dict("index")
+    known = frames.predictions.set_index(["condition", "term"]).to_dict("index")
     sibling = known[siblings.SIBLING, f"suite + {DEPTH}"]
     new_suite = known[siblings.NEW_SUITE, f"lab + {DEPTH}"]
     new_lab = known[siblings.NEW_LAB, DEPTH]
-    shares = told.shares.set_index(["condition", "groups", "group"]).to_dict("index")
+    shares = frames.shares.set_index(["condition", "groups", "group"]).to_dict("index")
     both = shares["shape, depth, scale", "lab + suite", "lab + suite"]
     beside = shares["shape, depth, scale", "lab + suite", "lab"]
-    ratio = told.tests.set_index(["condition", "groups", "group"])["p_value"].to_dict()
+    ratio = frames.tests.set_index(["condition", "groups", "group"])["p_value"].to_dict()
     return {
         "suites_change": prose.number(suites["estimate"]),
         "suites_f": _f(suites),
@@ -205,34 +205,34 @@ def words(told: Views) -> dict[str, str]:
         "lab_interval": prose.percent_interval(beside["conf_low"], beside["conf_high"]),
         "suite_ratio_p": prose.p_value(ratio["shape, depth, scale", "suite", "suite"]),
         "lab_ratio_p": prose.p_value(ratio["shape, depth, scale", "lab + suite", "lab"]),
-        **_plain(told),
+        **_plain(frames),
     }
 
 
-def sentence(told: Views) -> str:
+def sentence(frames: Views) -> str:
     """Return the sentence of the first page on what suites, labs and size change.
 
     Effects come first, in per cent of the gain, each with its 95 % interval; nothing is said to
     be absent.
     """
-    said = words(told)
+    values = words(frames)
     return (
         "At equal depth, suites differ in the gain of the penultimate block by about "
-        f"{said['suite_percent']} (one standard deviation, 95 % interval "
-        f"{said['suite_percent_interval']}), {said['driver']}. Beyond the suite, the lab's name "
-        f"changes it by between {said['lab_percent_interval']}; ten times the parameters, at equal "
-        f"suite, depth and heads, by between {said['size_percent_low']} and "
-        f"{said['size_percent_high']}."
+        f"{values['suite_percent']} (one standard deviation, 95 % interval "
+        f"{values['suite_percent_interval']}), {values['driver']}. Beyond the suite, the lab's "
+        f"name changes it by between {values['lab_percent_interval']}; ten times the parameters, "
+        f"at equal suite, depth and heads, by between {values['size_percent_low']} and "
+        f"{values['size_percent_high']}."
     )
 
 
-def short_sentence(told: Views) -> str:
+def short_sentence(frames: Views) -> str:
     """Return the first half of `sentence` in fewer words, for a page that is read in a minute."""
-    said = words(told)
+    text = words(frames)
     return (
         "At equal depth, suites differ in the gain of the penultimate block by about "
-        f"{said['suite_percent']} ({said['suite_percent_interval']}), {said['driver']}; beyond "
-        f"that the lab's name adds between {said['lab_percent_interval']}."
+        f"{text['suite_percent']} ({text['suite_percent_interval']}), {text['driver']}; beyond "
+        f"that the lab's name adds between {text['lab_percent_interval']}."
     )
 
 

@@ -15,7 +15,7 @@ from analysis.tidy.frame import Floats, Integers
 TODAY = "bootstrap of suites"
 
 
-def choice(found: pd.DataFrame, layout: str = "present") -> pd.DataFrame:
+def choice(rates: pd.DataFrame, layout: str = "present") -> pd.DataFrame:
     """Return what the criterion says of every rule and statement on a layout.
 
     Returns
@@ -24,10 +24,10 @@ def choice(found: pd.DataFrame, layout: str = "present") -> pd.DataFrame:
     `is_sized` (whether the criterion lets it be), `power` (mean share of yes where true) with
     `power_error`, `is_best`, and `is_chosen`.
     """
-    judged = found[found["layout"] == layout]
+    judged = rates[rates["layout"] == layout]
     parts = []
     for statement, rows in judged.groupby("statement", sort=False):
-        table = pd.DataFrame([_of_rule(str(rule), own) for rule, own in rows.groupby("rule")])
+        table = pd.DataFrame([_of_rule(str(rule), group) for rule, group in rows.groupby("rule")])
         order = table["rule"].map(list(criterion.RULES).index)
         table = table.assign(statement=statement, order=order).sort_values("order")
         sized = table[table["is_sized"]]

@@ -66,7 +66,9 @@ def rates(found: pd.DataFrame) -> pd.DataFrame:
                 )
             )
     names = ["layout", "n_models", "n_suites", "statement", "rule", "worst"]
-    return pd.concat(parts, ignore_index=True)[[*names, "world", "share", "power", "power_error"]]
+    columns = [*names, "world", "share", "power", "power_error"]
+    every: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return every.filter(columns)
 
 
 def rows(found: pd.DataFrame) -> pd.DataFrame:

@@ -45,16 +45,16 @@ def rates(store: Store) -> pd.DataFrame:
     return store.query("FROM rule_rate")
 
 
-def winners(found: pd.DataFrame) -> dict[str, str]:
+def winners(rate_rows: pd.DataFrame) -> dict[str, str]:
     """Return the rule that the criterion chooses for each statement."""
-    table = choice.choice(found)
+    table = choice.choice(rate_rows)
     chosen = table[table["is_chosen"]]
     return dict(zip(chosen["statement"], chosen["rule"], strict=True))
 
 
-def size_rows(found: pd.DataFrame) -> pd.DataFrame:
+def size_rows(rate_rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row per statement and rule on the present layout, formatted for print."""
-    table = choice.choice(found)
+    table = choice.choice(rate_rows)
     rows = table.to_dict("records")
     return pd.DataFrame(
         {
@@ -78,13 +78,13 @@ def _verdict(row: Mapping[Any, Any]) -> str:
     return "as powerful" if row["is_best"] else "less power"
 
 
-def larger_rows(found: pd.DataFrame) -> pd.DataFrame:
+def larger_rows(rate_rows: pd.DataFrame) -> pd.DataFrame:
     """Return the power of the chosen rules by layout and share, one component ruling alone."""
     rows = []
-    by_rule = winners(found)
+    by_rule = winners(rate_rows)
     for statement, world in RULING.items():
-        own = _normal(found, statement, world, by_rule[statement])
-        for (layout, n_models, n_suites), cells in own.groupby(
+        cells_of_rule = _normal(rate_rows, statement, world, by_rule[statement])
+        for (layout, n_models, n_suites), cells in cells_of_rule.groupby(
             ["layout", "n_models", "n_suites"], sort=False
         ):
             power = cells.set_index("share")["share_yes"]
@@ -102,21 +102,21 @@ def larger_rows(found: pd.DataFrame) -> pd.DataFrame:
     return shown.assign(statement=prose.once(shown["statement"]), world=prose.once(shown["world"]))
 
 
-def curves(found: pd.DataFrame, statement: str) -> pd.DataFrame:
+def curves(rate_rows: pd.DataFrame, statement: str) -> pd.DataFrame:
     """Return the power of the rules that hold their size against the share that rules.
 
     Returns
     -------
     One row per rule and share on the present layout, normal: `rule`, `share` [1], `power` [1].
     """
-    table = choice.choice(found)
+    table = choice.choice(rate_rows)
     sized = table.loc[(table["statement"] == statement) & table["is_sized"], "rule"]
-    own = _normal(found[found["layout"] == "present"], statement, RULING[statement])
-    own = own[own["rule"].isin(sized)]
-    return own[["rule", "share", "share_yes"]].rename(columns={"share_yes": "power"})
+    cells = _normal(rate_rows[rate_rows["layout"] == "present"], statement, RULING[statement])
+    cells = cells[cells["rule"].isin(sized)]
+    return cells[["rule", "share", "share_yes"]].rename(columns={"share_yes": "power"})
 
 
-def layouts(found: pd.DataFrame, statement: str) -> pd.DataFrame:
+def layouts(rate_rows: pd.DataFrame, statement: str) -> pd.DataFrame:
     """Return the power of the chosen rule against the share that rules, by balanced layout.
 
     Returns
@@ -124,46 +124,48 @@ def layouts(found: pd.DataFrame, statement: str) -> pd.DataFrame:
     One row per layout and share, the present one first: `layout` (words), `n_models`, `n_suites`,
     `share` [1], `power` [1].
     """
-    own = _normal(found, statement, RULING[statement], winners(found)[statement])
-    own = own[own["layout"].isin(("present", "balanced"))]
-    order = own.assign(larger=own["layout"] != "present")
-    own = order.sort_values(["larger", "n_models", "n_suites", "share"])
+    cells = _normal(rate_rows, statement, RULING[statement], winners(rate_rows)[statement])
+    cells = cells[cells["layout"].isin(("present", "balanced"))]
+    order = cells.assign(larger=cells["layout"] != "present")
+    cells = order.sort_values(["larger", "n_models", "n_suites", "share"])
     named = [
-        f"{row['n_models']} models of {row['n_suites']} suites" for row in own.to_dict("records")
+        f"{row['n_models']} models of {row['n_suites']} suites" for row in cells.to_dict("records")
     ]
-    own = own.assign(layout=named, power=own["share_yes"])
-    return own[["layout", "n_models", "n_suites", "share", "power"]]
+    cells = cells.assign(layout=named, power=cells["share_yes"])
+    return cells[["layout", "n_models", "n_suites", "share", "power"]]
 
 
-def power(found: pd.DataFrame, statement: str, world: str, share: float) -> float:
+def power(rate_rows: pd.DataFrame, statement: str, world: str, share: float) -> float:
     """Return how often the chosen rule says yes in a world of the present layout, normal."""
-    present = found[found["layout"] == "present"]
-    own = _normal(present, statement, world, winners(found)[statement])
-    return float(own.loc[(own["share"] - share).abs() < 1e-9, "share_yes"].item())
+    present = rate_rows[rate_rows["layout"] == "present"]
+    cells = _normal(present, statement, world, winners(rate_rows)[statement])
+    return float(cells.loc[(cells["share"] - share).abs() < 1e-9, "share_yes"].item())
 
 
 def _normal(
-    found: pd.DataFrame, statement: str, world: str, rule: str | None = None
+    rate_rows: pd.DataFrame, statement: str, world: str, rule: str | None = None
 ) -> pd.DataFrame:
     """Return the rates of one statement in the normal form of one world, of one rule or of all."""
-    own = found[
-        (found["form"] == "normal") & (found["statement"] == statement) & (found["world"] == world)
+    cells = rate_rows[
+        (rate_rows["form"] == "normal")
+        & (rate_rows["statement"] == statement)
+        & (rate_rows["world"] == world)
     ]
-    return own if rule is None else own[own["rule"] == rule]
+    return cells if rule is None else cells[cells["rule"] == rule]
 
 
-def words(found: pd.DataFrame) -> dict[str, str]:
+def words(rate_rows: pd.DataFrame) -> dict[str, str]:
     """Return what the page says of the tournament."""
-    table = choice.choice(found)
-    present = found[found["layout"] == "present"]
+    table = choice.choice(rate_rows)
+    present = rate_rows[rate_rows["layout"] == "present"]
     sized = [
-        f"{prose.share_of(int(own['is_sized'].sum()), len(own))} rules for {statement}"
-        for statement, own in table.groupby("statement", sort=False)
+        f"{prose.share_of(int(group['is_sized'].sum()), len(group))} rules for {statement}"
+        for statement, group in table.groupby("statement", sort=False)
     ]
     chosen = table[table["is_chosen"]]
     today = table[(table["rule"] == choice.TODAY) & (table["statement"] == "recipe over geometry")]
     named = {
-        statement: power(found, statement, "named lab", criterion.CLAIMED)
+        statement: power(rate_rows, statement, "named lab", criterion.CLAIMED)
         for statement in ("lab over geometry", "recipe over geometry")
     }
     return {
@@ -178,7 +180,9 @@ def words(found: pd.DataFrame) -> dict[str, str]:
             f"{row['statement']}: {row['rule']}" for row in chosen.to_dict("records")
         )
         + ".",
-        "geometry": prose.percent(power(found, "geometry over scale", "depth", criterion.CLAIMED)),
+        "geometry": prose.percent(
+            power(rate_rows, "geometry over scale", "depth", criterion.CLAIMED)
+        ),
         "lab": f"{100 * named['lab over geometry']:.0f}",
         "recipe": f"{100 * named['recipe over geometry']:.0f}",
     }

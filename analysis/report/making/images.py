@@ -58,7 +58,7 @@ class Picture:
     def carried(self) -> dict[str, str]:
         """What a chart carries, by name; nothing for any other image."""
         text = self.content.decode("utf-8", errors="replace") if "svg" in self.mime else ""
-        return {name: unescape(said) for name, said in CARRIED.findall(text)}
+        return {name: unescape(text_of) for name, text_of in CARRIED.findall(text)}
 
 
 @dataclass(slots=True)
@@ -115,11 +115,11 @@ def shown(picture: Picture, name: str) -> str:
         return f'<img src="{source}" class="picture"{styled} alt="{escape(picture.alt)}" />'
     carried = picture.carried
     finding = carried.get("finding", "")
-    said = f"{finding} {picture.alt}".strip()
+    label = f"{finding} {picture.alt}".strip()
     parts = [f'<span class="finding">{escape(finding)}</span>'] if finding else []
     if twin := carried.get("narrow"):
-        parts.append(_opened(base64.b64decode(twin).decode("utf-8"), "narrow", said, ""))
-    parts.append(_opened(picture.content.decode("utf-8"), "wide" if twin else "", said, style))
+        parts.append(_opened(base64.b64decode(twin).decode("utf-8"), "narrow", label, ""))
+    parts.append(_opened(picture.content.decode("utf-8"), "wide" if twin else "", label, style))
     if rows := carried.get("rows"):
         file = escape(f"{picture.label or name}.csv")
         drawn = f'<span class="drawn-by"> · <code>{escape(picture.drawn_by)}</code></span>'
@@ -130,11 +130,11 @@ def shown(picture: Picture, name: str) -> str:
     return "".join(parts)
 
 
-def _opened(text: str, kind: str, said: str, style: str) -> str:
+def _opened(text: str, kind: str, label: str, style: str) -> str:
     """Return the SVG of a chart with classes and words, without what it carries."""
     classes = " ".join(filter(None, ["picture", kind, "marks"]))
     styled = f' style="{style}"' if style else ""
-    named = f'role="graphics-document document" aria-label="{escape(said)}"'
+    named = f'role="graphics-document document" aria-label="{escape(label)}"'
     return DRAWING.sub(
         lambda it: f'<svg{it["before"]} class="{classes}" {named}{styled}{it["after"]}>',
         CARRIED.sub("", text),

@@ -101,8 +101,8 @@ def chunk_markdown(
     return f"\n{code}\n\n{body}\n"
 
 
-def _value(asked: Inline, found: Mapping[str, Any]) -> str:
-    return inline_markdown(found, mime=preferred(found), name=asked.name)
+def _value(asked: Inline, bundle: Mapping[str, Any]) -> str:
+    return inline_markdown(bundle, mime=preferred(bundle), name=asked.name)
 
 
 def _is_shown(output: Mapping[str, Any], options: Mapping[str, Any]) -> bool:

@@ -94,16 +94,16 @@ def places(project: Path) -> tuple[Place, ...]:
     ReportError
         If a label is used on two pages, or a source cannot be read.
     """
-    found = [place for path in pages(project) for place in places_of(read_source(path))]
+    every = [place for path in pages(project) for place in places_of(read_source(path))]
     by_label: dict[str, Place] = {}
-    for place in found:
+    for place in every:
         if place.identifier in by_label:
             raise ReportError(
                 f"A label must be used once in all pages; '{place.identifier}' is on "
                 f"{by_label[place.identifier].page} and {place.page}."
             )
         by_label[place.identifier] = place
-    return tuple(found)
+    return tuple(every)
 
 
 def places_of(source: Source) -> list[Place]:
@@ -112,7 +112,7 @@ def places_of(source: Source) -> list[Place]:
     counts = dict.fromkeys(("fig", "tbl", "eq"), 0)
     sections: list[int] = []
     top = _top_level(source)
-    found: list[Place] = []
+    listed: list[Place] = []
     for kind, identifier, title, level in _marks(source):
         if kind == "sec":
             if level:
@@ -120,13 +120,13 @@ def places_of(source: Source) -> list[Place]:
                 sections = [*sections, *[0] * depth][:depth]
                 sections[-1] += 1
             number = ".".join(map(str, sections)) if level else ""
-            found.append(Place(page, identifier, number, title))
-        elif kind == "claim" and found:
-            _use(found, int(identifier))
+            listed.append(Place(page, identifier, number, title))
+        elif kind == "claim" and listed:
+            _use(listed, int(identifier))
         elif kind in counts:
             counts[kind] += 1
-            found.append(Place(page, identifier, str(counts[kind])))
-    return [place for place in found if place.identifier]
+            listed.append(Place(page, identifier, str(counts[kind])))
+    return [place for place in listed if place.identifier]
 
 
 def block(project: Path, page: str, claims: Sequence[int] = ()) -> str:
@@ -142,13 +142,13 @@ def block(project: Path, page: str, claims: Sequence[int] = ()) -> str:
         Numbers of the claims that have a card.
     """
     known = {it.identifier: {"page": it.page, "number": it.number} for it in places(project)}
-    said = {
+    entries = {
         "page": page,
         "pages": titles(project),
         "labels": known,
         "claims": {str(number): True for number in claims},
     }
-    return f"```{{.site-places}}\n{json.dumps(said, ensure_ascii=True)}\n```"
+    return f"```{{.site-places}}\n{json.dumps(entries, ensure_ascii=True)}\n```"
 
 
 @cache
@@ -169,13 +169,13 @@ def sections_of(project: Path, *, without: Sequence[str] = ()) -> dict[int, list
     return using
 
 
-def _use(found: list[Place], claim: int) -> None:
+def _use(listed: list[Place], claim: int) -> None:
     """Note in the last labelled section that it uses a claim."""
-    labelled = (i for i in reversed(range(len(found))) if found[i].title and found[i].identifier)
+    labelled = (i for i in reversed(range(len(listed))) if listed[i].title and listed[i].identifier)
     last = next(labelled, None)
     if last is not None:
-        used = tuple(sorted({*found[last].claims, claim}))
-        found[last] = replace(found[last], claims=used)
+        used = tuple(sorted({*listed[last].claims, claim}))
+        listed[last] = replace(listed[last], claims=used)
 
 
 def _top_level(source: Source) -> int:
@@ -232,7 +232,7 @@ def used_in(project: Path, *, without: Sequence[str] = ()) -> dict[int, str]:
     return {
         number: ", ".join(
             f"[{place.title}]({place.page}.html#{place.identifier}) ({shown[place.page]})"
-            for place in found
+            for place in listed
         )
-        for number, found in sections_of(project, without=without).items()
+        for number, listed in sections_of(project, without=without).items()
     }

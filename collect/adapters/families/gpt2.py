@@ -19,11 +19,11 @@ _LATER = -1e4
 
 def _maps(call: AttentionCall) -> Tensor:
     """Return the maps in float32, which the module keeps to itself."""
-    found = scores(call).float()
-    later = found.new_ones(found.shape[-2:]).triu(1).bool()
-    found = found.masked_fill(later, _LATER)
+    logits = scores(call).float()
+    later = logits.new_ones(logits.shape[-2:]).triu(1).bool()
+    logits = logits.masked_fill(later, _LATER)
     padding = call.kwargs.get("attention_mask")
-    return (found if padding is None else found + padding.float()).softmax(-1)
+    return (logits if padding is None else logits + padding.float()).softmax(-1)
 
 
 GPT2 = Adapter(

@@ -84,8 +84,8 @@ class Block:
     @property
     def inner_norms(self) -> tuple[Norm, ...]:
         """The norms in front of the sub-layers, each once."""
-        found = [norm for norm in (self.attention_norm, self.ffn_norm) if norm is not None]
-        return tuple({norm.name: norm for norm in found}.values())
+        norms = [norm for norm in (self.attention_norm, self.ffn_norm) if norm is not None]
+        return tuple({norm.name: norm for norm in norms}.values())
 
 
 def once(matrices: tuple[Matrix, ...]) -> tuple[Matrix, ...]:

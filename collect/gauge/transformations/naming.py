@@ -48,29 +48,30 @@ _QUERY_NORMS = ("q_norm.", "q_layernorm.", "query_layernorm.")
 _KEY_NORMS = ("k_norm.", "k_layernorm.", "key_layernorm.")
 
 
-def block(decoder: Decoder, found: Parameters, layer: int) -> Block:
+def block(decoder: Decoder, parameters: Parameters, layer: int) -> Block:
     """Return the parts of a block; what they take of the parameters counts as claimed."""
     adapter = decoder.adapter
     place = f"{adapter.blocks}.{layer}."
     projections = tuple(
-        found.matrix(place + name, is_transposed=adapter.is_conv1d) for name in adapter.projections
+        parameters.matrix(place + name, is_transposed=adapter.is_conv1d)
+        for name in adapter.projections
     )
     three: Any = projections if len(projections) == 3 else projections * 3
-    output: Any = found.matrix(place + adapter.output, is_transposed=adapter.is_conv1d)
-    neurons = tuple(_neurons(found, place, adapter))
-    routers = tuple(m for name in _ROUTERS if (m := found.matrix(place + name)) is not None)
+    output: Any = parameters.matrix(place + adapter.output, is_transposed=adapter.is_conv1d)
+    neurons = tuple(_neurons(parameters, place, adapter))
+    routers = tuple(m for name in _ROUTERS if (m := parameters.matrix(place + name)) is not None)
     attention_readers = once(three)
     ffn_readers = (*(matrix for part in neurons for matrix in part.reads), *routers)
-    inner = _inner_norms(decoder, found, place, attention_readers, ffn_readers)
+    inner = _inner_norms(decoder, parameters, place, attention_readers, ffn_readers)
     return Block(
         projections=three,
         rows=_rows(adapter, decoder.heads, three),
         output=output,
-        query_norms=_between(found, place + adapter.attention, _QUERY_NORMS),
-        key_norms=_between(found, place + adapter.attention, _KEY_NORMS),
+        query_norms=_between(parameters, place + adapter.attention, _QUERY_NORMS),
+        key_norms=_between(parameters, place + adapter.attention, _KEY_NORMS),
         attention_norm=inner[0],
         ffn_norm=inner[1],
-        outer_norms=_outer_norms(found, adapter, place),
+        outer_norms=_outer_norms(parameters, adapter, place),
         neurons=neurons,
         routers=routers,
     )
@@ -78,7 +79,7 @@ def block(decoder: Decoder, found: Parameters, layer: int) -> Block:
 
 def _inner_norms(
     decoder: Decoder,
-    found: Parameters,
+    parameters: Parameters,
     block: str,
     attention: tuple[Matrix, ...],
     ffn: tuple[Matrix, ...],
@@ -93,42 +94,49 @@ def _inner_norms(
         (block + n for n in names if module_at(decoder.model, block + n) is not None), None
     )
     if second is None:
-        both = found.norm(first, offset, (*attention, *ffn))
+        both = parameters.norm(first, offset, (*attention, *ffn))
         return both, both
-    return found.norm(first, offset, attention), found.norm(second, offset, ffn)
+    return parameters.norm(first, offset, attention), parameters.norm(second, offset, ffn)
 
 
-def _outer_norms(found: Parameters, adapter: Adapter, block: str) -> tuple[Norm, ...]:
+def _outer_norms(parameters: Parameters, adapter: Adapter, block: str) -> tuple[Norm, ...]:
     """Return the norms on what sub-layers return, or on the sums, that are added to nothing."""
     if adapter.norm_position in ("sandwich", "output"):
         names: tuple[str, ...] = (adapter.attention_update, adapter.ffn_update)
     else:
         names = adapter.norms_after
-    norms = (found.norm(block + name, adapter.gain_offset, ()) for name in names)
+    norms = (parameters.norm(block + name, adapter.gain_offset, ()) for name in names)
     return tuple(norm for norm in norms if norm is not None)
 
 
-def _neurons(found: Parameters, block: str, adapter: Adapter) -> Iterator[Neurons]:
-    for reads, writes in (next(_known(found, block, _LAYERS)), *_known(found, block, (_SHARED,))):
+def _neurons(parameters: Parameters, block: str, adapter: Adapter) -> Iterator[Neurons]:
+    for reads, writes in (
+        next(_known(parameters, block, _LAYERS)),
+        *_known(parameters, block, (_SHARED,)),
+    ):
         is_paired = adapter.has_sinks  # GPT-OSS alone keeps experts as (in, out) with rows in turn
-        kept = is_paired or (adapter.is_conv1d and reads[0].startswith("mlp.c_"))
-        matrices: Any = [found.matrix(block + name, is_transposed=kept) for name in reads]
-        written: Any = found.matrix(block + writes, is_transposed=kept)
+        is_transposed = is_paired or (adapter.is_conv1d and reads[0].startswith("mlp.c_"))
+        matrices: Any = [
+            parameters.matrix(block + name, is_transposed=is_transposed) for name in reads
+        ]
+        written: Any = parameters.matrix(block + writes, is_transposed=is_transposed)
         is_fused = reads[0].endswith("gate_up_proj")
         yield Neurons(tuple(matrices), written, is_fused or len(reads) == 2, is_fused, is_paired)
 
 
-def _known(found: Parameters, block: str, layers: Any) -> Iterator[Any]:
+def _known(parameters: Parameters, block: str, layers: Any) -> Iterator[Any]:
     for reads, writes in layers:
         paths = [block + name for name in (*reads, writes)]
-        if all(found.has(path) or found.has(f"{path}.weight") for path in paths):
+        if all(parameters.has(path) or parameters.has(f"{path}.weight") for path in paths):
             yield reads, writes
 
 
-def _between(found: Parameters, attention: str, names: tuple[str, ...]) -> tuple[Tensor, ...]:
+def _between(parameters: Parameters, attention: str, names: tuple[str, ...]) -> tuple[Tensor, ...]:
     """Return the parameters of the norms between projections and scores."""
-    paths = [n for n in found.known if any(n.startswith(f"{attention}.{name}") for name in names)]
-    return tuple(found.take(path) for path in paths)  # type: ignore[misc]
+    paths = [
+        n for n in parameters.known if any(n.startswith(f"{attention}.{name}") for name in names)
+    ]
+    return tuple(parameters.take(path) for path in paths)  # type: ignore[misc]
 
 
 def _rows(

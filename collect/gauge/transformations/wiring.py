@@ -137,14 +137,16 @@ class Wiring:
     @property
     def readers(self) -> tuple[Matrix, ...]:
         """Every matrix whose input has the features of the stream."""
-        found = [m for block in self.blocks for m in (*block.attention_readers, *block.ffn_readers)]
-        return once((*found, self.leaves_through))
+        matrices = [
+            m for block in self.blocks for m in (*block.attention_readers, *block.ffn_readers)
+        ]
+        return once((*matrices, self.leaves_through))
 
     @property
     def writers(self) -> tuple[Matrix, ...]:
         """Every matrix whose output has the features of the stream."""
-        found = tuple(matrix for block in self.blocks for matrix in block.writers)
-        return found if self.entry_matrix is None else (self.entry_matrix, *found)
+        matrices = tuple(matrix for block in self.blocks for matrix in block.writers)
+        return matrices if self.entry_matrix is None else (self.entry_matrix, *matrices)
 
     @property
     def tables(self) -> tuple[Tensor, ...]:
@@ -174,33 +176,33 @@ def wiring(decoder: Decoder) -> Wiring:
             "not every one has.",
             _DESCRIBE,
         )
-    adapter, found = decoder.adapter, Parameters(decoder.model)
+    adapter, parameters = decoder.adapter, Parameters(decoder.model)
     body = f"{adapter.body}."
-    blocks = tuple(block(decoder, found, layer) for layer in range(len(decoder.blocks)))
-    head = found.matrix(adapter.head)
+    blocks = tuple(block(decoder, parameters, layer) for layer in range(len(decoder.blocks)))
+    head = parameters.matrix(adapter.head)
     tokens_name = next(
         name
         for name, parameter in decoder.model.named_parameters()
         if parameter is decoder.embedding.weight
     )
-    tokens = found.take(tokens_name)
+    tokens = parameters.take(tokens_name)
     if head is None:
         weight: Any = decoder.head.weight
-        head = Matrix(adapter.head, weight.data, found.take(f"{adapter.head}.bias"))
-    exit_matrix = _first(lambda name: found.matrix(body + name), _EXIT_MATRICES)
+        head = Matrix(adapter.head, weight.data, parameters.take(f"{adapter.head}.bias"))
+    exit_matrix = _first(lambda name: parameters.matrix(body + name), _EXIT_MATRICES)
     leaves = head if exit_matrix is None else exit_matrix
     whole = Wiring(
         decoder=decoder,
         tokens=tokens,  # type: ignore[arg-type]
-        positions=_first(lambda name: found.take(f"{body}{name}.weight"), _POSITIONS),
-        entry_matrix=_first(lambda name: found.matrix(body + name), _ENTRY_MATRICES),
-        entry_norm=_first(lambda name: found.norm(body + name, 0.0, ()), _ENTRY_NORMS),
+        positions=_first(lambda name: parameters.take(f"{body}{name}.weight"), _POSITIONS),
+        entry_matrix=_first(lambda name: parameters.matrix(body + name), _ENTRY_MATRICES),
+        entry_norm=_first(lambda name: parameters.norm(body + name, 0.0, ()), _ENTRY_NORMS),
         exit_matrix=exit_matrix,
         blocks=blocks,
-        final_norm=found.norm(adapter.final_norm, adapter.gain_offset, (leaves,)),
+        final_norm=parameters.norm(adapter.final_norm, adapter.gain_offset, (leaves,)),
         head=head,
     )
-    left = found.unclaimed()
+    left = parameters.unclaimed()
     if left:
         raise UnsupportedModelError(
             f"Every parameter must have a known place in the network; {left[0]} has none.",
@@ -210,4 +212,4 @@ def wiring(decoder: Decoder) -> Wiring:
 
 
 def _first(get: Callable[[str], Any], names: tuple[str, ...]) -> Any:
-    return next((found for name in names if (found := get(name)) is not None), None)
+    return next((part for name in names if (part := get(name)) is not None), None)

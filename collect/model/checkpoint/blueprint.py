@@ -147,12 +147,12 @@ def _parts(adapter: Adapter, config: Any) -> Iterator[_Part]:
 def _conversions(config: Any) -> list[Any]:
     """Return the library's conversions for a configuration's type, as for a model of its own."""
     named = [*(config.architectures or ()), config.model_type]
-    found = (conversion_mapping.get_checkpoint_conversion_mapping(name) for name in named)
-    own: list[Any] = next((mapping for mapping in found if mapping is not None), [])
+    mappings = (conversion_mapping.get_checkpoint_conversion_mapping(name) for name in named)
+    rules: list[Any] = next((mapping for mapping in mappings if mapping is not None), [])
     if config.model_type in WHOLE:  # the body within renames once more
         body = modeling_auto.MODEL_MAPPING_NAMES[config.model_type]
         for renaming in conversion_mapping.get_checkpoint_conversion_mapping(body) or ():
             renaming.scope_prefix, renaming.base_model_prefix = "", "model"
-            own = [*own, renaming]
+            rules = [*rules, renaming]
     legacy = conversion_mapping.get_checkpoint_conversion_mapping("legacy")
-    return [*own, *legacy]
+    return [*rules, *legacy]

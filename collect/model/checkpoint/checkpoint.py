@@ -228,7 +228,7 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
         revision_name=revision,
     )
     try:
-        found = weight_files(
+        weights = weight_files(
             model,
             checkpoint.config,
             {name.partition("/")[0] for name in repository.sizes},
@@ -248,15 +248,15 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
     hashes = repository.sha256
     described = replace(
         checkpoint,
-        listed_sha256={name: hashes[name] for name in found.names if name in hashes},
-        download_bytes=repository.missing_bytes(found.names),
-        weight_names=found.names,
-        listed_tensors=dict.fromkeys(found.tensors),
+        listed_sha256={name: hashes[name] for name in weights.names if name in hashes},
+        download_bytes=repository.missing_bytes(weights.names),
+        weight_names=weights.names,
+        listed_tensors=dict.fromkeys(weights.tensors),
     )
     if not needs_weights:
         return described
-    hub.fetch(repository, found.names)
-    paths = tuple(snapshot / name for name in found.names)
+    hub.fetch(repository, weights.names)
+    paths = tuple(snapshot / name for name in weights.names)
     return replace(described, weight_files=paths, dtype_weights=header.formats(paths))
 
 
@@ -279,15 +279,15 @@ def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
     (name,) = checkpoint.weight_names
     cached = checkpoint.directory / name
     if cached.is_file():
-        found = header.of_file(cached)
+        tensors = header.of_file(cached)
     else:
-        found = header.of_hub(checkpoint.model_id, str(checkpoint.revision), name)
-    if not found:
+        tensors = header.of_hub(checkpoint.model_id, str(checkpoint.revision), name)
+    if not tensors:
         raise InputError(
             f"A checkpoint must hold weights; {name} of {checkpoint.model_id} holds no tensor.",
             "Name another revision of the model, or another model.",
         )
-    return replace(checkpoint, listed_tensors={**found})
+    return replace(checkpoint, listed_tensors={**tensors})
 
 
 def tensor_names(checkpoint: Checkpoint) -> set[str]:
@@ -308,8 +308,8 @@ def tensor_names(checkpoint: Checkpoint) -> set[str]:
 
 def _of_gguf(path: Path, labels: Labels) -> Checkpoint:
     """Return a GGUF file as a checkpoint, judged by its header."""
-    found = gguf_header.of_file(path)
-    config = gguf_config.configuration(found)
+    parsed = gguf_header.of_file(path)
+    config = gguf_config.configuration(parsed)
     name = f"local/{re.sub(r'[^A-Za-z0-9_.-]+', '-', path.stem)}"
     return Checkpoint(
         model_id=name,
@@ -318,9 +318,9 @@ def _of_gguf(path: Path, labels: Labels) -> Checkpoint:
         adapter=adapter_for(str(config["model_type"]), None),
         config=config,
         weight_files=(path,),
-        dtype_weights=facts.formats(found),
-        labels=labels.over(facts.labels(found)),
-        gguf=found,
+        dtype_weights=facts.formats(parsed),
+        labels=labels.over(facts.labels(parsed)),
+        gguf=parsed,
     )
 
 
@@ -333,18 +333,18 @@ def _gguf_of_hub(
     if needs_weights:
         hub.fetch(repository, [name])
     cached = hub.file_of(repository, name)
-    found = _of_gguf(cached or on_hub.headed(repository, name), labels)
+    parsed = _of_gguf(cached or on_hub.headed(repository, name), labels)
     model_id = f"{repository.model_id}/{name}"
     return replace(
-        found,
+        parsed,
         model_id=model_id,
         revision=repository.commit,
         revision_name=revision,
-        weight_files=() if cached is None else found.weight_files,
+        weight_files=() if cached is None else parsed.weight_files,
         weight_names=(name,),
         listed_sha256={k: v for k, v in repository.sha256.items() if k == name},
         download_bytes=repository.missing_bytes([name]),
-        labels=found.labels.over(known_labels(model_id)),
+        labels=parsed.labels.over(known_labels(model_id)),
     )
 
 
@@ -387,14 +387,14 @@ def _inspect(
 
 
 def _paths_of_weights(directory: Path, config: dict[str, Any]) -> tuple[Path, ...]:
-    found = weight_files(
+    weights = weight_files(
         str(directory),
         config,
         {path.name for path in directory.iterdir()},
         lambda name: (directory / name).is_file(),
         lambda name: json_object(directory / name),
     )
-    return tuple(directory / name for name in found.names)
+    return tuple(directory / name for name in weights.names)
 
 
 def _configured_dtype(config: dict[str, Any]) -> str:

@@ -142,13 +142,13 @@ _WORDINGS = (
 )
 
 
-def _in_plain_words(told: str) -> str:
+def _in_plain_words(message: str) -> str:
     """Return a message without what it says of a library's inside, where its wording is known."""
     for pattern, plainly in _WORDINGS:
-        found = re.fullmatch(pattern, told)
-        if found:
-            return found.expand(plainly)
-    return told
+        match = re.fullmatch(pattern, message)
+        if match:
+            return match.expand(plainly)
+    return message
 
 
 def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

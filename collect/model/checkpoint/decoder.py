@@ -163,8 +163,8 @@ class Decoder:
         """Return Q, K, V and O of a layer, head by head: views of the model's own parameters."""
         parameters = dict(self.blocks[layer].named_parameters())
         asked = {name: parameters.get(name) for name in weight_names(self.adapter)}
-        found = {name: tensor for name, tensor in asked.items() if tensor is not None}
-        return cut(self.adapter, self.heads, found)
+        tensors = {name: tensor for name, tensor in asked.items() if tensor is not None}
+        return cut(self.adapter, self.heads, tensors)
 
     def head_rows(self) -> Iterator[Tensor]:
         """Return the rows of the output embedding, a slice of them at a time."""
@@ -359,15 +359,15 @@ def _check_shapes(placed: Decoder, layer: int) -> None:
         weights = placed.head_weights(layer)
     except (RuntimeError, KeyError) as error:
         is_absent = isinstance(error, KeyError)
-        said = f"there is no {error.args[0]}" if is_absent else str(error).splitlines()[0]
+        reason = f"there is no {error.args[0]}" if is_absent else str(error).splitlines()[0]
         raise ConformanceError(
             f"The attention weights of layer {layer} must be those of {heads.n_heads} query and "
             f"{heads.n_kv_heads} key and value heads of width {heads.d_head}; "
-            f"cutting them fails: {said}."
+            f"cutting them fails: {reason}."
         ) from error
     for name, shape in expected.items():
-        found = tuple(getattr(weights, name).shape)
-        if found != shape:
+        actual = tuple(getattr(weights, name).shape)
+        if actual != shape:
             raise ConformanceError(
-                f"The {name} weights of layer {layer} must have the shape {shape}; found {found}."
+                f"The {name} weights of layer {layer} must have the shape {shape}; found {actual}."
             )

@@ -98,16 +98,16 @@ def listing(model: str, revision: str | None, name: str = "") -> Repository:
             _check_asked(model)
             return _listed(model, revision)
     except UnreachableError:
-        found = [*_folder(model).glob(f"snapshots/{revision or '*'}/{name}")] if name else []
-        if not found:
+        paths = [*_folder(model).glob(f"snapshots/{revision or '*'}/{name}")] if name else []
+        if not paths:
             raise
-        return _of_cache(model, max(found, key=lambda path: path.lstat().st_mtime).parent)
+        return _of_cache(model, max(paths, key=lambda path: path.lstat().st_mtime).parent)
 
 
 def file_of(repository: Repository, name: str) -> Path | None:
     """Return where the cache has a file; None where it has not."""
-    found = _cached(repository.model, name, repository.commit)
-    return Path(found) if isinstance(found, str) else None
+    cached = _cached(repository.model, name, repository.commit)
+    return Path(cached) if isinstance(cached, str) else None
 
 
 def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
@@ -138,10 +138,10 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
         listed = listing(model, revision)
     except UnreachableError:
         _folder(model)
-        found = _cached(model, "config.json", revision)
-        if not isinstance(found, str):
+        cached = _cached(model, "config.json", revision)
+        if not isinstance(cached, str):
             raise
-        snapshot = Path(found).parent
+        snapshot = Path(cached).parent
         for path in snapshot.iterdir():
             if _is_small(path.name) and path.stat().st_size <= _LARGEST_SMALL:
                 refuse_corrupted(path)
@@ -176,19 +176,19 @@ def refuse_corrupted(path: Path, sha256: str | None = None) -> None:
     InputError
         If its content has another hash.
     """
-    kept = path.resolve()
-    stated = kept.name if kept.parent.name == "blobs" else ""
-    found = {stated}
+    blob = path.resolve()
+    stated = blob.name if blob.parent.name == "blobs" else ""
+    hashes = {stated}
     if _SHA256.fullmatch(stated):
-        found = {sha256 or file_sha256(kept)}
+        hashes = {sha256 or file_sha256(blob)}
     elif _COMMIT.fullmatch(stated):
-        content = kept.read_bytes()
+        content = blob.read_bytes()
         git = b"blob %d\0" % len(content)
-        found = {sha1(of, usedforsecurity=False).hexdigest() for of in (content, git + content)}
-    if stated not in found:
+        hashes = {sha1(of, usedforsecurity=False).hexdigest() for of in (content, git + content)}
+    if stated not in hashes:
         raise InputError(
             f"The file {path} is corrupted: its hash is not the one that the hub states.",
-            f"Remove {kept} and run the same command: it is fetched again.",
+            f"Remove {blob} and run the same command: it is fetched again.",
         )
 
 
@@ -222,14 +222,14 @@ def references(model: str) -> list[str]:
         with translated(model, None):
             _check_asked(model)
             ask = partial(HfApi(endpoint=constants.ENDPOINT).list_repo_refs, model)
-            found = _interruptible(ask, timeout_s=TIMEOUT_OF_NAMES_S)
+            answer = _interruptible(ask, timeout_s=TIMEOUT_OF_NAMES_S)
     except UnreachableError:
         folder = _folder(model) / "refs"
         cached = [str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()]
         if not cached:
             raise
         return sorted(cached)
-    return sorted({reference.name for reference in (*found.branches, *found.tags)})
+    return sorted({reference.name for reference in (*answer.branches, *answer.tags)})
 
 
 def fetch(repository: Repository, names: Sequence[str]) -> None:
@@ -309,16 +309,16 @@ def _check_asked(model: str) -> None:
 def _listed(model: str, revision: str | None) -> Repository:
     from huggingface_hub import HfApi, constants
 
-    found = HfApi(endpoint=constants.ENDPOINT).model_info(
+    info = HfApi(endpoint=constants.ENDPOINT).model_info(
         model, revision=revision, files_metadata=True, timeout=TIMEOUT_S
     )
-    if not _COMMIT.fullmatch(str(found.sha)):
+    if not _COMMIT.fullmatch(str(info.sha)):
         raise unreachable(model, "it does not answer as a hub does")
-    files = found.siblings or []
+    files = info.siblings or []
     return Repository(
         model,
-        str(found.sha),
-        str(found.id or model),
+        str(info.sha),
+        str(info.id or model),
         {file.rfilename: int(file.size or 0) for file in files},
         {file.rfilename: file.lfs.sha256 for file in files if file.lfs is not None},
     )

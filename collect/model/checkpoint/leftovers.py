@@ -86,15 +86,15 @@ def uniform(checkpoint: Checkpoint) -> dict[str, float]:
     checkpoint
         The files.
     """
-    found = {}
+    constants = {}
     for key, stored in _stored(checkpoint):
         shape = stored.get_shape()
         if len(shape) < 2 or 0 in shape or not _is_uniform(stored[:1]):
             continue
         entries = stored[...]
         if entries.is_floating_point() and _is_uniform(entries):
-            found[key] = float(entries.reshape(-1)[0])
-    return found
+            constants[key] = float(entries.reshape(-1)[0])
+    return constants
 
 
 def _stored(checkpoint: Checkpoint) -> Iterator[tuple[str, Any]]:

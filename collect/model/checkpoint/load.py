@@ -174,9 +174,9 @@ def untie(bare: Decoder, names: Iterable[str]) -> None:
         Parameters that share the place of another; see `Shards.held_apart`.
     """
     for name in names:
-        path, _, own = name.rpartition(".")
+        path, _, leaf = name.rpartition(".")
         module = bare.model.get_submodule(path)
-        setattr(module, own, torch.nn.Parameter(getattr(module, own).detach().clone()))
+        setattr(module, leaf, torch.nn.Parameter(getattr(module, leaf).detach().clone()))
 
 
 def _factory(checkpoint: Checkpoint, config: Any) -> Any:
@@ -200,9 +200,9 @@ def _headless(checkpoint: Checkpoint, model_type: str) -> str | None:
     named = checkpoint.config.get("architectures")
     names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
     known = ((auto, of_type.get(model_type)) for auto, of_type in _HEADLESS.items())
-    found = next((auto for auto, name in known if name in names), None)
+    auto_class = next((auto for auto, name in known if name in names), None)
     is_reward = any(name.endswith(_REWARD) for name in names)
-    return "AutoModel" if found is None and is_reward else found
+    return "AutoModel" if auto_class is None and is_reward else auto_class
 
 
 def make_buffers(model: Any, device: str) -> None:
@@ -302,9 +302,9 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
         )
     except Exception as error:
         memory.refuse_exhausted(error, f"the tokenizer of {checkpoint.directory}")
-        told = cause(error, {})
+        reason = cause(error, {})
         raise InputError(
-            f"The tokenizer of {checkpoint.directory} must load; it does not: {told}",
+            f"The tokenizer of {checkpoint.directory} must load; it does not: {reason}",
             "Save it again with tokenizer.save_pretrained.",
         ) from error
 

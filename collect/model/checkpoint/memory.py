@@ -36,8 +36,8 @@ def available(device: str = "cpu") -> int:
     import torch
 
     if device == "auto":
-        found = [_free_on(number) for number in range(torch.cuda.device_count())]
-        return sum(found) if found else of_machine()
+        free = [_free_on(number) for number in range(torch.cuda.device_count())]
+        return sum(free) if free else of_machine()
     if device.startswith("cuda"):
         return _free_on(torch.device(device).index or 0)
     return of_machine()

@@ -41,8 +41,8 @@ def place(shards: Shards, parameters: Iterable[str], *, device: str) -> None:
         )
     for name, problem in report.conversion_errors.items():
         raise unconverted(shards.directory, name, str(problem).splitlines()[-1])
-    for name, found, expected in report.mismatched_keys:
-        raise contradiction(shards.directory, name, found, expected)
+    for name, actual, expected in report.mismatched_keys:
+        raise contradiction(shards.directory, name, actual, expected)
     for name in shards.made_with(stored):
         placed = model.get_parameter_or_buffer(name)
         placed.data = aligned(placed.data)

@@ -54,10 +54,10 @@ def asked_for(model: str, revisions: Sequence[str]) -> list[str | None]:
     if not revisions:
         return [None]
     known: list[str] | None = None
-    found: list[str] = []
+    chosen: list[str] = []
     for revision in revisions:
         if not _WILD.search(revision):
-            found.append(revision)
+            chosen.append(revision)
             continue
         known = _known(model) if known is None else known
         matching = [name for name in known if fnmatchcase(name, revision)]
@@ -66,8 +66,8 @@ def asked_for(model: str, revisions: Sequence[str]) -> list[str | None]:
                 f"A pattern must match a revision of {model}; {revision!r} matches none.",
                 _there_are(known),
             )
-        found += sorted(matching, key=_place)
-    return list(dict.fromkeys(found))
+        chosen += sorted(matching, key=_place)
+    return list(dict.fromkeys(chosen))
 
 
 def _known(model: str) -> list[str]:

@@ -168,11 +168,11 @@ class Shards:
         made: dict[str, Tensor] = {}
         for origin in self._origins_of(wanted):
             made |= self._converted(origin)
-        found = {name: aligned(made[self._known(name)]) for name in wanted}
-        for name, tensor in found.items():
+        tensors = {name: aligned(made[self._known(name)]) for name in wanted}
+        for name, tensor in tensors.items():
             self._check_shape(name, tensor.shape)
             refuse_non_finite(name, tensor)
-        return found
+        return tensors
 
     def rows(self, parameter: str, places: slice | Sequence[int]) -> Tensor:
         """Return some rows of a parameter in the number format it is stored in, on the CPU.
@@ -186,9 +186,9 @@ class Shards:
         """
         (key,) = self._origins[self._known(parameter)].patterns
         with self._files.opened([key]) as tensors:
-            found: Tensor = aligned(tensors[key][places])
-        refuse_non_finite(parameter, found)
-        return found
+            rows: Tensor = aligned(tensors[key][places])
+        refuse_non_finite(parameter, rows)
+        return rows
 
     def made_with(self, parameters: Iterable[str]) -> list[str]:
         """Return the parameters that the tensors of some parameters make up: these and others."""
@@ -208,8 +208,8 @@ class Shards:
         return name
 
     def _origins_of(self, parameters: Iterable[str]) -> list[_Origin]:
-        found = [self._origins[self._known(name)] for name in parameters]
-        return list({origin.target: origin for origin in found}.values())
+        origins = [self._origins[self._known(name)] for name in parameters]
+        return list({origin.target: origin for origin in origins}.values())
 
     def _converted(self, origin: _Origin) -> dict[str, Tensor]:
         """Return the parameters that a group of stored tensors makes up."""
@@ -256,10 +256,10 @@ class Shards:
                 if origin.converter is None:
                     self._check_shape(name, stored.shape)
 
-    def _check_shape(self, name: str, found: Sequence[int]) -> None:
+    def _check_shape(self, name: str, actual: Sequence[int]) -> None:
         expected = self.blueprint.shapes[name]
-        if tuple(found) != expected:
-            raise contradiction(self.directory, name, found, expected)
+        if tuple(actual) != expected:
+            raise contradiction(self.directory, name, actual, expected)
 
 
 def refuse_non_finite(name: str, tensor: Tensor, hint: str = _SAVED_BADLY) -> None:
@@ -358,11 +358,11 @@ def _missing(directory: Path, names: Sequence[str], stored: Iterable[str] = ()) 
 
 
 def contradiction(
-    directory: Path, name: str, found: Sequence[int], expected: Sequence[int]
+    directory: Path, name: str, actual: Sequence[int], expected: Sequence[int]
 ) -> InputError:
     """Return the error that a parameter has another shape than the configuration says."""
     return InputError(
         f"The weight {name} of {directory} must have the shape {tuple(expected)} that its "
-        f"config.json describes; found {tuple(found)}.",
+        f"config.json describes; found {tuple(actual)}.",
         "Copy or download it again, or check config.json.",
     )

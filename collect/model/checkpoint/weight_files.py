@@ -116,10 +116,10 @@ def weight_files(
         )
     chosen = _chosen(where, config, beside)
     is_index = chosen.endswith(".index.json") and holds(chosen)
-    found = _of_index(where, chosen, read_index(chosen)) if is_index else WeightFiles((chosen,))
-    missing = [name for name in found.names if not holds(name)]
+    files = _of_index(where, chosen, read_index(chosen)) if is_index else WeightFiles((chosen,))
+    missing = [name for name in files.names if not holds(name)]
     if missing and is_index:
-        raise _incomplete(where, chosen, missing, len(found.names))
+        raise _incomplete(where, chosen, missing, len(files.names))
     if missing:
         pickles = sorted(name for name in beside if PurePosixPath(name).suffix in _PICKLES)
         if not pickles:
@@ -130,7 +130,7 @@ def weight_files(
             "Convert pickled weights with save_pretrained: a pickle can run code and is never "
             "opened. Otherwise copy the whole directory again.",
         )
-    return found
+    return files
 
 
 def refuse_other_format(where: str, beside: Collection[str]) -> None:
@@ -241,9 +241,9 @@ def config_of(directory: Path) -> dict[str, Any]:
     packed = config.get("quantization_config") or text_entry(config, "quantization_config")
     if packed:
         method = packed.get("quant_method") if isinstance(packed, dict) else None
-        said = f" ({method})" if isinstance(method, str) else ""
+        named = f" ({method})" if isinstance(method, str) else ""
         raise UnsupportedModelError(
-            f"The weights of {directory} are quantised{said}, not plain floating numbers.",
+            f"The weights of {directory} are quantised{named}, not plain floating numbers.",
             quantised.hint(method),
         )
     if config.get("auto_map") and config["model_type"] not in {**ADAPTERS, **PLACES}:
@@ -270,6 +270,6 @@ def json_object(path: Path) -> dict[str, Any]:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path} must be readable JSON; {reason}.", _COPY_AGAIN) from error
     if not isinstance(content, dict):
-        found = type(content).__name__
-        raise InputError(f"{path} must hold a JSON object; found {found}.", _COPY_AGAIN)
+        kind = type(content).__name__
+        raise InputError(f"{path} must hold a JSON object; found {kind}.", _COPY_AGAIN)
     return content

@@ -44,15 +44,15 @@ def contradictions(model: Any) -> dict[str, str]:
     except Exception:  # a class or a configuration of somebody's own, which nothing is known of
         return {}
     of_live = dict(model.named_modules(remove_duplicate=False))  # a part may stand in two blocks
-    found: dict[str, str] = {}
+    by_place: dict[str, str] = {}
     for path, module in made.named_modules():
         live = of_live.get(path)
         if type(live) is not type(module):
             continue
         for name, has, says in (*_attributes(live, module), *_buffers(live, module)):
             place = re.sub(r"\.\d+(?=\.)", ".N", f"{path}.{name}")
-            found.setdefault(place, f"it is {has}, by the configuration {says}")
-    return found
+            by_place.setdefault(place, f"it is {has}, by the configuration {says}")
+    return by_place
 
 
 def _made(model: Any) -> nn.Module:

@@ -85,7 +85,7 @@ def normalised(
     return scaled if bias is None else scaled + bias.float()
 
 
-def place_deviation(found: Tensor, expected: Tensor, scale: Tensor | None = None) -> float:
+def place_deviation(actual: Tensor, expected: Tensor, scale: Tensor | None = None) -> float:
     """Return `sum_deviation` of vectors from what they must be; 1 if they are of another width.
 
     Parameters
@@ -95,12 +95,12 @@ def place_deviation(found: Tensor, expected: Tensor, scale: Tensor | None = None
     scale
         (n_tokens,): size of what was rounded on the way, where that may be larger than both.
     """
-    if found.shape != expected.shape:
+    if actual.shape != expected.shape:
         return 1.0
     if scale is None:
-        return sum_deviation([expected], found)
-    sizes = torch.stack([expected, found]).abs().amax(dim=(0, -1))
-    return float(((found - expected).abs().amax(-1) / sizes.maximum(scale).clamp_min(_TINY)).max())
+        return sum_deviation([expected], actual)
+    sizes = torch.stack([expected, actual]).abs().amax(dim=(0, -1))
+    return float(((actual - expected).abs().amax(-1) / sizes.maximum(scale).clamp_min(_TINY)).max())
 
 
 def rounded_size(vectors: Tensor, gain: Tensor, *, eps: float) -> Tensor:
@@ -122,9 +122,9 @@ def rounded_size(vectors: Tensor, gain: Tensor, *, eps: float) -> Tensor:
     return (vectors * gain).abs().amax(-1) * (centred.square().mean(-1) + eps).rsqrt()
 
 
-def whole_deviation(found: Tensor, expected: Tensor) -> float:
+def whole_deviation(actual: Tensor, expected: Tensor) -> float:
     """Return the largest difference of two tensors over the largest absolute entry of both."""
-    return sum_deviation([found.reshape(1, -1)], expected.reshape(1, -1))
+    return sum_deviation([actual.reshape(1, -1)], expected.reshape(1, -1))
 
 
 def row_deviation(maps: Tensor, lengths: Sequence[int], *, has_sinks: bool) -> float:
@@ -148,7 +148,7 @@ def row_deviation(maps: Tensor, lengths: Sequence[int], *, has_sinks: bool) -> f
 
 def above_diagonal(maps: Tensor, lengths: Sequence[int]) -> float:
     """Return the largest entry of attention to a later token; shapes as in `row_deviation`."""
-    return max(float(own[:, :n, :n].abs().triu(1).max()) for own, n in _each(maps, lengths))
+    return max(float(real[:, :n, :n].abs().triu(1).max()) for real, n in _each(maps, lengths))
 
 
 def rebuilt_attention(

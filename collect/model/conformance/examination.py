@@ -133,10 +133,10 @@ class Examiner:
         if not self._decoder.adapter.has(HEAD):
             return
         ends = states[range(len(states)), [n - 1 for n in self._lengths]]
-        own = own_logits(self._decoder, ends.unsqueeze(1)).squeeze(1).float()
-        if not self._count(None, [own]):
-            found = self._decoder.next_token_logits(ends)
-            self._note("logits", None, place_deviation(found, own.to(found.device)))
+        expected = own_logits(self._decoder, ends.unsqueeze(1)).squeeze(1).float()
+        if not self._count(None, [expected]):
+            logits = self._decoder.next_token_logits(ends)
+            self._note("logits", None, place_deviation(logits, expected.to(logits.device)))
 
     def _hooks(self, layer: int) -> Iterator[Any]:
         adapter, block = self._decoder.adapter, self._decoder.blocks[layer]
@@ -252,9 +252,9 @@ class Examiner:
                 self._note(repeat.property, layer, size)
                 of_prompts[repeat.prompt] = seen[name]
 
-    def _count(self, layer: int | None, found: Iterable[Tensor]) -> int:
+    def _count(self, layer: int | None, tensors: Iterable[Tensor]) -> int:
         """Add up the numbers that are not finite, and return how many there are."""
-        n_not_finite = sum(int((~vectors.isfinite()).sum()) for vectors in found)
+        n_not_finite = sum(int((~vectors.isfinite()).sum()) for vectors in tensors)
         if n_not_finite:
             self.n_not_finite[layer] = self.n_not_finite.get(layer, 0) + n_not_finite
         return n_not_finite

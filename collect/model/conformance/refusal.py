@@ -134,11 +134,11 @@ def examine(decoder: Decoder, run_pass: RunPass) -> list[Finding]:
     for _ in run_pass(batches, examiner):
         pass
     dtype = str(decoder.model.dtype).removeprefix("torch.")
-    found = _by_block(examiner, len(decoder.blocks))
+    worst = _by_block(examiner, len(decoder.blocks))
     gaps = {name: _gap(decoder, name) for name in TOLERANCES}
     return [
-        _finding(name, TOLERANCES[name][dtype], found.get(name), examiner.n_not_finite)
-        if gap is None or _is_above(found.get(name), TOLERANCES[name][dtype])
+        _finding(name, TOLERANCES[name][dtype], worst.get(name), examiner.n_not_finite)
+        if gap is None or _is_above(worst.get(name), TOLERANCES[name][dtype])
         else Finding(name, None, None, TOLERANCES[name][dtype], None, f"not defined: {gap}")
         for name, gap in gaps.items()
     ]
@@ -154,9 +154,9 @@ _ABOUT = {
 }
 
 
-def _is_above(found: _Found | None, tolerance: float) -> bool:
+def _is_above(deviation: _Found | None, tolerance: float) -> bool:
     """Return whether what is there of a property that is not defined as a whole contradicts it."""
-    return found is not None and not found[1] <= tolerance
+    return deviation is not None and not deviation[1] <= tolerance
 
 
 def _gap(decoder: Decoder, name: str) -> str | None:
@@ -237,14 +237,14 @@ def trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:
 def _by_block(examiner: Examiner, n_blocks: int) -> dict[str, _Found]:
     """Return the largest deviation of each property that every block, or the end, has shown."""
     blocks: set[int | None] = set(range(n_blocks))
-    found: dict[str, _Found] = {
+    worst: dict[str, _Found] = {
         name: max(of_blocks.items(), key=lambda item: item[1])
         for name, of_blocks in examiner.deviations.items()
         if of_blocks.keys() == ({None} if name == "logits" else blocks)
     }
     counts = examiner.n_not_finite
-    found["finite"] = (_first(counts), float(sum(counts.values())))
-    return found
+    worst["finite"] = (_first(counts), float(sum(counts.values())))
+    return worst
 
 
 def _first(layers: Iterable[int | None]) -> int | None:
@@ -253,18 +253,18 @@ def _first(layers: Iterable[int | None]) -> int | None:
 
 
 def _finding(
-    name: str, tolerance: float, found: _Found | None, n_not_finite: dict[int | None, int]
+    name: str, tolerance: float, deviation: _Found | None, n_not_finite: dict[int | None, int]
 ) -> Finding:
     """Return the finding of a property, given the numbers by block that are not finite."""
-    if found is None and not n_not_finite:
+    if deviation is None and not n_not_finite:
         part = "the final norm is not called" if name == "logits" else _NOT_CALLED
         return Finding(name, None, None, tolerance, False, part)
-    if found is None:
+    if deviation is None:
         layer = _first(n_not_finite)
         where = "after the last block" if layer is None else f"from block {layer} on"
         reason = f"numbers are not finite {where}"
         return Finding(name, None, None, tolerance, None, reason)
-    layer, size = found
+    layer, size = deviation
     is_met = size <= tolerance
     return Finding(name, layer, size, tolerance, is_met, None if is_met else _WHAT_FAILS[name])
 

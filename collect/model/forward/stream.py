@@ -111,24 +111,24 @@ def _names(decoder: Decoder, block: nn.Module) -> set[str]:
 @contextmanager
 def _emptied_afterwards(module: nn.Module) -> Iterator[None]:
     """Put the parameters of a module and its parts back to what they are now."""
-    kept = [(part, dict(part._parameters)) for part in module.modules()]
+    saved = [(part, dict(part._parameters)) for part in module.modules()]
     try:
         yield
     finally:
-        for part, parameters in kept:
+        for part, parameters in saved:
             part._parameters.update(parameters)
 
 
 @contextmanager
 def _buffers_on(model: nn.Module, device: str) -> Iterator[None]:
     """Move the buffers of a model to a device, and back."""
-    kept = [(part, dict(part._buffers)) for part in model.modules()]
+    saved = [(part, dict(part._buffers)) for part in model.modules()]
     try:
-        for part, buffers in kept:
+        for part, buffers in saved:
             part._buffers.update({n: b if b is None else b.to(device) for n, b in buffers.items()})
         yield
     finally:
-        for part, buffers in kept:
+        for part, buffers in saved:
             part._buffers.update(buffers)
 
 

@@ -74,10 +74,10 @@ def _by_slices(decoder: Decoder) -> Callable[[Tensor], Tensor]:
 @contextmanager
 def _answering(module: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
     """Let a module answer with another function, and with its own again afterwards."""
-    own = {name: value for name, value in module.__dict__.items() if name == "forward"}
+    original = {name: value for name, value in module.__dict__.items() if name == "forward"}
     module.__dict__["forward"] = forward
     try:
         yield
     finally:
         del module.__dict__["forward"]
-        module.__dict__.update(own)
+        module.__dict__.update(original)

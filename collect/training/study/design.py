@@ -177,12 +177,12 @@ class Design:
 
     def levels_and_labels(self, cell: Cell) -> dict[str, str]:
         """Return the level of each factor of a cell, and what else those levels are called."""
-        found = dict(cell.levels)
+        labelled = dict(cell.levels)
         for label, of_factors in self.labels.items():
             for factor, names in of_factors.items():
                 if factor in cell.levels:
-                    found[label] = names[cell.levels[factor]]
-        return found
+                    labelled[label] = names[cell.levels[factor]]
+        return labelled
 
 
 def laid_over(content: dict[str, Any], patch: Patch) -> dict[str, Any]:

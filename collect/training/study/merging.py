@@ -102,8 +102,8 @@ def restore(path: Path, merged: Path, out: Path) -> int:
 
 
 def _restore_run(rows: Mapping[str, pa.Table], run: Run, out: Path) -> None:
-    own = {
+    tables = {
         table: rows[table].filter(pc.equal(rows[table]["study_run_id"], run.run_id)).to_pandas()
         for table in TABLES
     }
-    write_tables(own, lambda table: run_file(out, table, run))
+    write_tables(tables, lambda table: run_file(out, table, run))

@@ -74,7 +74,7 @@ def runs(design: Design) -> list[Run]:
     InputError
         If a text cannot be read or a recipe cannot be trained.
     """
-    found: dict[str, Run] = {}
+    by_id: dict[str, Run] = {}
     parents: dict[tuple[str, str, int], Run] = {}
     hashes: dict[Path, str] = {}
     for cell in design.cells():
@@ -90,10 +90,10 @@ def runs(design: Design) -> list[Run]:
             run = Run(
                 _run_id(design, recipe, hashes[text], parent), cell, seed, recipe, text, parent
             )
-            found.setdefault(run.run_id, run)
+            by_id.setdefault(run.run_id, run)
             if not is_child:
                 parents[key] = run
-    return list(found.values())
+    return list(by_id.values())
 
 
 def as_text(design: Design) -> str:

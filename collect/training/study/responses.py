@@ -178,8 +178,8 @@ def _batches(windows: Tensor) -> list[Batch]:
     return [tuple(prompts[n : n + _BATCH]) for n in range(0, len(prompts), _BATCH)]
 
 
-def _rows(found: Norms | Updates, values: Tensor, places: list[tuple[int, str]]) -> Tensor:
-    index = {place: row for row, place in enumerate(found.places)}
+def _rows(parts: Norms | Updates, values: Tensor, places: list[tuple[int, str]]) -> Tensor:
+    index = {place: row for row, place in enumerate(parts.places)}
     return values[[index[place] for place in places]]
 
 

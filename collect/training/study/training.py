@@ -87,9 +87,9 @@ def perform(design: Design, run: Run, out: Path, *, keeps_network: bool) -> None
         "study_response": pd.DataFrame(responses),
         "study_profile": pd.concat(profiles),
     }
-    found = {**_identity(design, run), **_settings(run), **_reached(training, run, text, state)}
-    found |= {"started_at": started, "cpu_s": time.process_time() - clock}
-    rows["study_run"] = pd.DataFrame([found])
+    outcome = {**_identity(design, run), **_settings(run), **_reached(training, run, text, state)}
+    outcome |= {"started_at": started, "cpu_s": time.process_time() - clock}
+    rows["study_run"] = pd.DataFrame([outcome])
     if keeps_network:
         write_atomically(network_file(out, run), lambda path: write_tensors(state, path))
     write_tables({table: rows[table] for table in TABLES}, lambda table: run_file(out, table, run))

@@ -129,20 +129,20 @@ def _as_refusal(future: Going, run: Run) -> Going:
     """Return a future in which the death of a worker is a refusal of its run."""
     from collect.job import cluster
 
-    told: Going = Future()
+    result: Going = Future()
 
     def tell(done: Going) -> None:
         error = done.exception()
         if error is None:
-            told.set_result(done.result())
+            result.set_result(done.result())
             return
-        said = cluster.words(error) if isinstance(error, Exception) else type(error).__name__
-        told.set_result(
+        cause = cluster.words(error) if isinstance(error, Exception) else type(error).__name__
+        result.set_result(
             CollectError(
-                f"The worker that trains {run.cell.name} must come to its end; it did not: {said}",
+                f"The worker that trains {run.cell.name} must come to its end; it did not: {cause}",
                 "Give the command again without --engine ray to see what is wrong.",
             )
         )
 
     future.add_done_callback(tell)
-    return told
+    return result

@@ -97,9 +97,9 @@ def _panel(
 
 def _rows(children: pd.DataFrame, response: str) -> pd.DataFrame:
     """Return one row per network: its place in the panel and what its mark says."""
-    own, other, no_lab = KINDS
+    same, other, no_lab = KINDS
     kinds = [
-        no_lab if later == OF_NO_LAB else own if later == f"as_{birth}" else other
+        no_lab if later == OF_NO_LAB else same if later == f"as_{birth}" else other
         for birth, later in zip(children["birth"], children["upbringing"], strict=True)
     ]
     return pd.DataFrame(

@@ -105,12 +105,12 @@ def outcome_rows(outcomes: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def width_rows(found: pd.DataFrame) -> pd.DataFrame:
-    """Return how exact each share came out; ``found`` as `fleet.widths` has it."""
-    wide = found.pivot_table(
+def width_rows(widths: pd.DataFrame) -> pd.DataFrame:
+    """Return how exact each share came out; ``widths`` as `fleet.widths` has it."""
+    wide = widths.pivot_table(
         index="term", columns="method", values="estimate", aggfunc="first", sort=False
     )
-    joint = found[found["method"] == JOINT].set_index("term")
+    joint = widths[widths["method"] == JOINT].set_index("term")
     return pd.DataFrame(
         {
             "response": wide.index.map(RESPONSES),

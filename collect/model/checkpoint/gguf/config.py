@@ -46,12 +46,12 @@ def configuration(header: Header) -> dict[str, Any]:
     names = tuple(tensor.name for tensor in header.tensors)
     try:
         if header.architecture in GGUF_CONFIG_ARCHS:
-            found = get_gguf_config(header.metadata, names)
+            config = get_gguf_config(header.metadata, names)
         else:
             with _stand_in(header) as path:
-                found = load_gguf_checkpoint(path)["config"]
+                config = load_gguf_checkpoint(path)["config"]
             if VOCABULARY[0] in header.metadata:  # the reader's own rule where none is stated
-                found.setdefault("vocab_size", header.metadata[VOCABULARY[0]])
+                config.setdefault("vocab_size", header.metadata[VOCABULARY[0]])
     except ValueError as error:
         known = sorted(
             {*GGUF_CONFIG_ARCHS, *GGUF_SUPPORTED_ARCHITECTURES} - {"general", "tokenizer"}
@@ -67,7 +67,7 @@ def configuration(header: Header) -> dict[str, Any]:
             f"{first_line(error)}.",
             "Copy or download it again, or take another conversion of the model.",
         ) from error
-    return dict(found)
+    return dict(config)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def of_run(header: Header) -> dict[str, Any]:
     for tensor in header.tensors:
         if len(tensor.shape) > 1:
             by_kind.setdefault(_kind(tensor), set()).add(tensor.format_name)
-    formats = {kind: "+".join(sorted(found)) for kind, found in sorted(by_kind.items())}
+    formats = {kind: "+".join(sorted(names)) for kind, names in sorted(by_kind.items())}
     n_weights = sum(prod(tensor.shape) for tensor in header.tensors)
     n_bytes = sum(tensor.n_bytes for tensor in header.tensors)
     return {"quantisation": json.dumps(formats), "bits_per_weight": 8 * n_bytes / n_weights}
@@ -85,8 +85,8 @@ def n_quantised(header: Header) -> int:
 
 def formats(header: Header) -> str:
     """Return the number formats of a file, joined by ``+``; plain floats as torch calls them."""
-    found = {tensor.format_name for tensor in header.tensors}
-    return "+".join(sorted(FLOATS.get(name, name) for name in found))
+    names = {tensor.format_name for tensor in header.tensors}
+    return "+".join(sorted(FLOATS.get(name, name) for name in names))
 
 
 def is_quantised(header: Header) -> bool:

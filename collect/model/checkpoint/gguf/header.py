@@ -148,7 +148,7 @@ def _n_bytes(path: Path, name: str, shape: tuple[int, ...], kind: int) -> int:
         raise UnsupportedModelError(
             f"The number format {kind} of {name} in {path} is not known to the package gguf.",
             "Install a newer one, or take a file in one of "
-            f"{', '.join(sorted(found.name for found in GGMLQuantizationType))}.",
+            f"{', '.join(sorted(one.name for one in GGMLQuantizationType))}.",
         )
     n_of_block, bytes_of_block = known[kind]
     return prod(shape) // n_of_block * bytes_of_block

@@ -33,13 +33,14 @@ def file_in(model: str) -> tuple[str, str] | None:
 
 def choice(repository: hub.Repository) -> str | None:
     """Return a hint that lists the GGUF files of a repository; None where it has none."""
-    found = sorted(name for name in repository.sizes if name.endswith(header.SUFFIX))
-    if not found:
+    candidates = sorted(name for name in repository.sizes if name.endswith(header.SUFFIX))
+    if not candidates:
         return None
     sized = [
-        f"{repository.model}/{name} ({as_text(repository.sizes[name])})" for name in found[:_SHOWN]
+        f"{repository.model}/{name} ({as_text(repository.sizes[name])})"
+        for name in candidates[:_SHOWN]
     ]
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    more = f" and {len(candidates) - _SHOWN} more" if len(candidates) > _SHOWN else ""
     return f"Give one of its GGUF files: {', '.join(sized)}{more}."
 
 

@@ -117,7 +117,7 @@ def error(tensor: Tensor, rows: NDArray[Any], kind: Any, places: Any, seed: int)
         rng = np.random.Generator(bits)
         rng.random(out=numbers[start:stop], dtype=np.float32)
     numbers -= np.float32(0.5)
-    for start in range(0, len(found), _ROWS):  # a step of every number at once is as large again
-        few = slice(start, start + _ROWS)
+    for first in range(0, len(found), _ROWS):  # a step of every number at once is as large again
+        few = slice(first, first + _ROWS)
         numbers[few] *= steps(rows[few], kind).reshape(-1, width)
     return numbers.reshape(*rows.shape[:-1], -1)

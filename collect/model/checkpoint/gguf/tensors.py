@@ -85,8 +85,8 @@ class Reading:
             if result.name in self.names:
                 numbers = torch.from_numpy(np.ascontiguousarray(result.weights))
                 parsed["tensors"][self.names[result.name]] = numbers
-        found: Tensor = parsed["tensors"][self.name]
-        return found
+        tensor: Tensor = parsed["tensors"][self.name]
+        return tensor
 
     def _numbers(self, part: header.Tensor, places: Any) -> Any:
         return _numbers(self.path, part, places, self.seed)
@@ -195,14 +195,14 @@ def _names(
 ) -> dict[str, str]:
     """Return the parameter of each name that the file may have."""
     try:
-        found = legacy.get_gguf_hf_weights_map(_Named(config, shapes), processor)
+        names = legacy.get_gguf_hf_weights_map(_Named(config, shapes), processor)
     except NotImplementedError as error:
         raise UnsupportedModelError(
             f"The names of tensors of a {config.model_type} model in {of_file.path} are not known: "
             f"{first_line(error)}.",
             "Take the safetensors files of the model.",
         ) from error
-    return dict(found)
+    return dict(names)
 
 
 def _shape(parts: Sequence[header.Tensor], expected: tuple[int, ...] | None) -> tuple[int, ...]:

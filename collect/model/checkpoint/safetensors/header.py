@@ -62,11 +62,11 @@ def formats(paths: Iterable[Path]) -> str:
     UnsupportedModelError
         If they hold no floating numbers.
     """
-    found = {stored.number_format for path in paths for stored in of_file(path).values()}
-    floats = sorted(FLOATS[name] for name in found if name in FLOATS)
+    types = {stored.number_format for path in paths for stored in of_file(path).values()}
+    floats = sorted(FLOATS[name] for name in types if name in FLOATS)
     if not floats:
         raise UnsupportedModelError(
-            f"The weights must be floating numbers; found {', '.join(sorted(found)) or 'none'}.",
+            f"The weights must be floating numbers; found {', '.join(sorted(types)) or 'none'}.",
             quantised.hint(None),
         )
     return "+".join(floats)
