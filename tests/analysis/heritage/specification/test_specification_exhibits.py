@@ -121,7 +121,7 @@ def test_the_ranks_are_labelled_above_and_below_and_the_cells_have_a_legend(draw
     titled = [any(e.get("x", {}).get("title") for e in encodings(panel)) for panel in panels]
     assert titled == [True, *[False] * (len(panels) - 2), True]
     for panel in panels[1:]:
-        assert "[1]" in panel["encoding"]["opacity"]["title"]
+        assert "[ratio]" in panel["encoding"]["opacity"]["title"]
         assert panel["encoding"]["opacity"].get("legend") is not None
 
 
