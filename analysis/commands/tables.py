@@ -105,6 +105,10 @@ def _plain(value: Any) -> Any:
 
 def sql(options: argparse.Namespace) -> int:
     """Print what a reading statement finds, or open DuckDB's shell; return the exit code."""
+    from contextlib import suppress
+
+    import duckdb
+
     from analysis.commands.shell import open_shell, statement
     from analysis.store.caution import cautions
 
@@ -128,8 +132,9 @@ def sql(options: argparse.Namespace) -> int:
     for name, n in n_nan.items():
         note = f"{n:,} of {name} NaN, which SQL takes for larger than any number (not isnan(x))"
         print(f"note: {note}", file=sys.stderr)
-    for sentence in cautions(store, query):
-        print(f"note: {sentence}", file=sys.stderr)
+    with suppress(MemoryError, duckdb.OutOfMemoryException):  # the answer is out and stands
+        for sentence in cautions(store, query):
+            print(f"note: {sentence}", file=sys.stderr)
     return 0
 
 

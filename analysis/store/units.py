@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-
-import duckdb
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from analysis.tidy.errors import StoreError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
 
 FILE = "unit.csv"
 #: The column that names a unit, and the one that names the group it belongs to, if there is one.
@@ -41,6 +43,8 @@ def add(connection: duckdb.DuckDBPyConnection, folders: Iterable[object]) -> Non
 
 
 def _read(path: Path) -> pd.DataFrame:
+    import pandas as pd  # opening a store that has no such file does without
+
     try:
         rows = pd.read_csv(path, dtype={KEY: "str", GROUP: "str"})
     except (ValueError, OSError) as error:

@@ -144,7 +144,7 @@ def chart(table: pd.DataFrame) -> alt.LayerChart:
         alt.Chart(shown)
         .mark_point(filled=True, size=60, opacity=0.7)
         .encode(
-            x=alt.X("p_value:Q", title="p, two-sided [1]", scale=alt.Scale(domain=[0, 0.5])),
+            x=alt.X("p_value:Q", title="p, two-sided", scale=alt.Scale(domain=[0, 0.6])),
             y=alt.Y("statistic:N", title=None, sort=list(STATISTICS.values())),
             shape=alt.Shape("exchanged:N", title=None),
             color=alt.value("black"),
