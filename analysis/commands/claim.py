@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from analysis.audit.about import About, read
 from analysis.commands.colour import coloured
 from analysis.commands.sources import claims_of, opened
 from analysis.commands.tables import objects
@@ -16,6 +15,7 @@ from analysis.commands.tables import objects
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis.audit.about import About
     from analysis.store import Store
 
 
@@ -47,6 +47,8 @@ def claim(options: argparse.Namespace) -> int:
     if remark:
         print(f"Property: {remark}")
     print()
+    from analysis.audit.about import read
+
     about = read(options.paper)
     for part, readings in checks.groupby("term", sort=False):
         print(

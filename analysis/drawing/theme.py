@@ -20,7 +20,7 @@ GRID = f"{INK}40"
 FONT = f"{typeface.FAMILY}, Helvetica, Arial, sans-serif"
 #: Under the title of an axis of gain: what either side of 1 means. It reads from low to high on an
 #: upright axis, too.
-SIDES = "←\u00a0shortens the\u00a0vector · lengthens\u00a0it\u00a0→"
+SIDES = "←\u00a0shorter · longer\u00a0→"
 #: Fewest ticks of a logarithmic axis; others have about one more.
 TICKS = 4
 #: Room at either end of an axis, as a share of what the values span: half a line in a low panel.

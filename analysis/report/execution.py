@@ -153,6 +153,8 @@ def in_workers(
     ):
         try:
             tasks = {pool.submit(_work, make, source, arguments): source for source in sources}
+            # A worker is watched from the next task on; all have started by now.
+            pool.submit(int)
             results = {tasks[task]: task.result() for task in as_completed(tasks)}
             return {source: results[source] for source in sources}
         except BrokenProcessPool as error:

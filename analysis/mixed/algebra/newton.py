@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import norm
 
 from analysis.mixed.algebra.quasi_newton import Differentiable
 from analysis.tidy.frame import Floats
@@ -178,7 +179,8 @@ def _stepped(function: Differentiable, here: Floor) -> Floor | None:
     step = np.zeros_like(here.at)
     step[here.free] = newton_step(here.hessian, here.gradient[here.free])
     longest = LONGEST * max(1.0, float(np.linalg.norm(here.at)))
-    step *= min(1.0, longest / float(np.linalg.norm(step)))
+    # The norm of scipy does not overflow where numpy's squares a large step.
+    step *= min(1.0, longest / float(norm(step)))
     noise = 1e-12 * (1 + abs(here.value))
     for _ in range(MOST_SHORTENINGS):
         tried = replace(_evaluated(function, here.at + step, here.free), hessian=here.hessian)

@@ -9,6 +9,7 @@
 -- Runs with perturbed weights are measured to state an uncertainty. Every view below leaves them
 -- out, unless this macro is made anew: CREATE OR REPLACE MACRO counts_perturbed() AS true.
 CREATE MACRO counts_perturbed() AS false;
+COMMENT ON MACRO counts_perturbed IS 'Whether views count runs whose weights had one more rounding error added in [true or false]';
 
 CREATE VIEW perturbed_run AS
 SELECT run_id, model_id, kind, prompt_set, perturbation, perturbation_seed

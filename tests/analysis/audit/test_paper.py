@@ -110,7 +110,7 @@ def test_single_values_may_come_as_csv(folder):
     [
         ("claim.csv", "lacks claim.csv."),
         ("claims.py", "lacks claims.py."),
-        ("published_figure.csv", "lacks published_figure.csv or published_profile.csv or"),
+        ("published_figure.csv", "or published_value.csv."),
     ],
 )
 def test_a_folder_without_a_file_is_one_sentence(capsys, folder, missing, named):

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def in_the_checkout(monkeypatch, judged, shipped_store):
+def in_the_checkout(monkeypatch, judged, made, shipped_store):
     """Be in the checkout; what it ships is opened and judged once for all tests."""
     monkeypatch.chdir(ROOT)
     shipped, opening = [Path("data/published"), Path("data/sample")], store.open_store
@@ -22,7 +22,7 @@ def in_the_checkout(monkeypatch, judged, shipped_store):
         return shipped_store if is_shipped and not how["verify"] else opening(*sources, **how)
 
     monkeypatch.setattr(store, "open_store", opened)
-    monkeypatch.setattr(verdicts, "_examined", lambda *_arguments: {})
+    monkeypatch.setattr(verdicts, "_examined", lambda *_arguments: made)
     monkeypatch.setattr(claims, "evaluate", lambda _store, _registry, made: judged.copy())
 
 

@@ -76,4 +76,4 @@ def test_a_new_audit_renders_at_once(tmp_path: Path) -> None:
     assert sorted(pages) == ["claims", "data", "index"]
     assert 'id="claim-2"' in pages["claims"]
     assert "claims.html#claim-1" in pages["index"]
-    assert 'id="data-published-figure"' in pages["data"]
+    assert 'id="data-unit"' in pages["data"]

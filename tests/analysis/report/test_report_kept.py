@@ -16,6 +16,7 @@ from analysis.commands import cli
 from analysis.report import kept
 from analysis.report.kept import results_of
 from analysis.store import open_store
+from collect.process import shipped
 
 SECOND = Path(__file__).parents[1] / "second_paper"
 
@@ -71,7 +72,7 @@ def test_other_code_and_other_packages_are_computed_anew(store, tmp_path, monkey
     code = tmp_path / "code"
     code.mkdir()
     (code / "a.py").write_text("x = 1\n")
-    monkeypatch.setattr(kept, "ROOT", tmp_path)
+    monkeypatch.setattr(shipped, "BESIDE", tmp_path)
     monkeypatch.setattr(kept, "CODE", ("code",))
     keep(store, directory, counter)
     (code / "a.py").write_text("x = 2\n")

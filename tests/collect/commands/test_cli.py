@@ -311,7 +311,7 @@ def test_a_command_of_the_readme_is_accepted(command):
     options = argparse.Namespace()
     parsed(shlex.split(command)[1:], declared(), "thermoscope", options)
     assert options.verb == " ".join(command.split()[1:3])
-    for name in getattr(options, "prompts", []):
+    for name in getattr(options, "prompts", None) or []:
         assert name in names() or name == "mine.jsonl"
 
 

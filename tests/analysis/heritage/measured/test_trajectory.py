@@ -60,7 +60,7 @@ def test_the_chart_names_its_axes_and_its_model(at_step):
     drawn = trajectory.chart(trajectory.gains(at_step(step7=7))).to_dict()
     assert "test/tiny" in drawn["description"]
     titles = [drawn["layer"][1]["encoding"][axis]["title"] for axis in ("x", "y")]
-    assert titles == ["step of training [1]", "mean gain [ratio]"]
+    assert titles == ["training [steps]", "mean gain [ratio]"]
     assert not borrowed(drawn)
     assert {"color", "shape", "size"} <= drawn["layer"][-1]["encoding"].keys()
 

@@ -58,7 +58,7 @@ def test_the_chart_names_its_axis_and_tells_marks_apart_by_shape(published_store
     assert not borrowed(chart)
     assert chart["description"]
     layers = chart["layer"]
-    assert layers[1]["encoding"]["x"]["title"] == "share of the figure's numbers found [1]"
+    assert layers[1]["encoding"]["x"]["title"] == "share of the figure's numbers found [0 to 1]"
     shapes = layers[1]["encoding"]["shape"]["scale"]
     assert shapes["domain"] == list(charts.KINDS)
     assert len(set(shapes["range"])) == 2

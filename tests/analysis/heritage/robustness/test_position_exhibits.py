@@ -131,7 +131,7 @@ def test_beliefs_are_drawn_and_told_for_every_definition(believed):
         for each in encodings(robustness.chart_beliefs(shares).to_dict())
         if "x" in each
     }
-    assert "share of the variance [1]" in titles
+    assert "share of the variance [0 to 1]" in titles
     foreseen = robustness.prediction_rows(
         beliefs.predictions([each for each in believed if each.metric == robustness.PENULTIMATE])
     )

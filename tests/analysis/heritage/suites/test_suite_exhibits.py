@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from analysis.heritage.depth import equal_writes
 from analysis.heritage.depth import equal_writes_charts as equal_exhibits
-from analysis.heritage.measured import gauge
 from analysis.heritage.suites import suites_charts
 from analysis.heritage.suites import suites_tables as suites
 from analysis.store import Store
@@ -91,9 +89,3 @@ def test_every_measured_block_is_in_the_plane_and_the_curve_is_half_the_ratio(
     assert said.replace("\xa0", " ") == (
         f"{len(later) - 3} of {len(later)} blocks after block 0 lengthen the stream of most tokens."
     )
-
-
-def test_the_readme_opens_with_the_sentence_of_the_pages(store: Store) -> None:
-    readme = (Path(__file__).parents[4] / "README.md").read_text(encoding="utf-8")
-    opening = " ".join(readme.partition("[![")[0].split())
-    assert " ".join(gauge.sentence(store).replace("\u00a0", " ").split()) in opening

@@ -59,9 +59,9 @@ def test_axes_carry_units(drawn):
     assert titles == {
         "L* / L [share of depth]",
         "mean |predicted − found L*| / L [share of depth]",
-        "share of draws [1]",
+        "share of draws [0 to 1]",
         "layer [block]",
-        "probability [1]",
+        "probability [0 to 1]",
     }
 
 
