@@ -15,6 +15,7 @@ from analysis.report.render import made as made_of
 from tests.browser.chromium import NAMES, Tab, browser
 
 AUDIT = Path(__file__).parents[2] / "quarto" / "audit"
+PAPER = Path(__file__).parents[1] / "analysis" / "second_paper"
 TOP = "document.querySelector('.claim-filters').getBoundingClientRect().top"
 #: Cards of a small paper, made as long as those of a large one.
 TALL = (
@@ -50,7 +51,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(AUDIT)
         patch.setattr(inline, "register_strings", lambda: None)
-        made.write_bytes(made_of(AUDIT / "claims.qmd", InProcess(), {}))
+        made.write_bytes(made_of(AUDIT / "claims.qmd", InProcess(), {"folder": str(PAPER)}))
     return made
 
 
