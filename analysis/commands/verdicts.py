@@ -56,9 +56,10 @@ def verdicts(options: argparse.Namespace) -> int:
         print(replace_text(_committed_path(options, writable_root), to_csv(judged)))
     elif options.check:
         folder = Path(options.paper or home())
-        stale = claim_tables.differing(registry, folder) + claim_tables.differing_verdicts(
-            claim_tables.verdicts(judged, made, registry), folder
-        )
+        stale = claim_tables.differing(registry, folder)
+        if options.paper or shipped.is_clone():  # a wheel brings fewer of the measured models
+            tables = claim_tables.verdicts(judged, made, registry)
+            stale += claim_tables.differing_verdicts(tables, folder)
         for name in stale:
             print(
                 f"{name} is not the table of the claims; write it with: thermoscope claims --write"
