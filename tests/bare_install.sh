@@ -48,7 +48,7 @@ shows() {
 shows '^61 claims: ' claims
 shows '^0 of 61 claims differ' claims --check
 shows '^Verdict: ' claim 7
-shows 'gpt-neo-125m' sql 'FROM model LIMIT 3'
+shows 'gpt-neo-125m' sql 'SELECT model_id FROM model ORDER BY ALL LIMIT 9'
 shows '^A_grand_unified ' collect prompts
 shows 'measurements.duckdb' collect database --out measurements.duckdb
 [ -s measurements.duckdb ]
