@@ -24,6 +24,7 @@ PATTERNS = (
     "data/sample/*/*.parquet",
     "data/fleet/study_*/*.parquet",
     "data/excerpt/**/*.*",
+    "data/public/perturbation.csv",
     "examples/from_r/*",
     "quarto/*.*",
     "quarto/[!.]*/**/*.*",
