@@ -9,13 +9,8 @@ likelihood and its optimum (`deviance`, `optimise`), the estimates and their tes
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from analysis.mixed.model import (
-    MixedModel,
-    collect_statistics,
-    fit,
-    fit_many,
-    fit_statistics,
-)
+from analysis.mixed.model import MixedModel, fit, fit_many, fit_statistics
+from analysis.mixed.reading.collect import collect_statistics
 
 if TYPE_CHECKING:
     from analysis.mixed.binomial import BinomialModel, fit_binomial

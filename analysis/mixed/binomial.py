@@ -75,15 +75,13 @@ class BinomialModel:
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> rows["hit"] = (rows["y"] > 1.5).astype(int)
-    >>> fitted = mixed.fit_binomial("hit ~ x + (1 | g)", rows)
-    >>> type(fitted).__name__, bool(fitted.tidy().query("term == 'x'")["estimate"].item() > 0)
-    ('BinomialModel', True)
+    >>> rows = grunfeld.load_pandas().data
+    >>> rows["is_large"] = (rows["invest"] > 150).astype(int)
+    >>> fitted = mixed.fit_binomial("is_large ~ value + (1 | firm)", rows)
+    >>> fitted.tidy().set_index("term").loc["value", "estimate"].round(4).item()
+    0.0054
     """
 
     formula: MixedFormula
@@ -278,15 +276,13 @@ def fit_binomial(
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> rows["hit"] = (rows["y"] > 1.5).astype(int)
-    >>> fitted = mixed.fit_binomial("hit ~ x + (1 | g)", rows)
-    >>> fitted.tidy()["term"].tolist()[:2]
-    ['Intercept', 'x']
+    >>> rows = grunfeld.load_pandas().data
+    >>> rows["is_large"] = (rows["invest"] > 150).astype(int)
+    >>> fitted = mixed.fit_binomial("is_large ~ value + (1 | firm)", rows)
+    >>> fitted.glance()["log_likelihood"].round(2).item()
+    -21.2
     """
     require_option("missing", missing, ("refuse", "drop"))
     require_option("aliased", aliased, ("refuse", "drop"))

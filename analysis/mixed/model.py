@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
 import pandas as pd
 
 from analysis.mixed.generics import Generics
-from analysis.mixed.inference.fitted import inference_at, solve
+from analysis.mixed.inference.fitted import solve
 from analysis.mixed.reading.bases import with_bases
-from analysis.mixed.reading.collect import collect
+from analysis.mixed.reading.collect import collect, several
 from analysis.mixed.reading.formula import MixedFormula, explaining, updated
 from analysis.mixed.reading.plan import plan
 from analysis.mixed.reading.source import Rows, Source, Weights, complete, open_source, with_weights
@@ -32,16 +31,12 @@ class MixedModel(Generics):
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
-    >>> fitted.tidy().dropna()["term"].tolist()
-    ['Intercept', 'x']
-    >>> fitted.predict(rows.head(2)).shape[0]
-    2
+    >>> rows = grunfeld.load_pandas().data
+    >>> fitted = mixed.fit("invest ~ value + (1 | firm)", rows)
+    >>> fitted.predict(rows.head(2))["estimate"].round(1).tolist()
+    [484.3, 750.1]
     """
 
     def update(
@@ -184,15 +179,13 @@ def fit(
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
-    >>> fixed = fitted.tidy().dropna()
-    >>> fixed[["term", "estimate"]].round(2).values.tolist()
-    [['Intercept', 0.34], ['x', 0.85]]
+    >>> rows = grunfeld.load_pandas().data
+    >>> fitted = mixed.fit("invest ~ value + (1 | firm)", rows)
+    >>> slope = fitted.tidy().set_index("term").loc["value"]
+    >>> f"{slope['estimate']:.4f} ({slope['std_error']:.4f})"
+    '0.1679 (0.0138)'
     """
     require_option("engine", engine, ("sums", "statsmodels"))
     if engine == "statsmodels":
@@ -245,21 +238,19 @@ def fit_many(
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> rows["z"] = rows["y"] ** 2
-    >>> len(mixed.fit_many("y ~ x + (1 | g)", rows, responses=["z"]))
-    2
+    >>> rows = grunfeld.load_pandas().data
+    >>> both = mixed.fit_many("invest ~ value + (1 | firm)", rows, responses=["capital"])
+    >>> [round(it.glance()["sigma"].item(), 2) for it in both]
+    [82.65, 212.15]
     """
     require_option("missing", missing, ("refuse", "drop"))
     require_option("aliased", aliased, ("refuse", "drop"))
     require_flags(reml=reml, deterministic=deterministic)
     held, precision = with_weights(rows, weights)
     source = open_source(held)
-    further, beside = _names(responses), _names(units)
+    further, beside = several(responses), several(units)
     if missing == "drop":
         source = complete(source, [formula, *further, precision or ""], beside)
     parsed = with_bases(formula, source)
@@ -278,46 +269,6 @@ def fit_many(
         )
         for response in range(len(statistics.responses))
     ]
-
-
-def collect_statistics(
-    formula: str,
-    rows: Rows,
-    *,
-    responses: Sequence[str] = (),
-    weights: Weights | None = None,
-    units: Sequence[str] = (),
-    constant: Sequence[str] | None = None,
-    deterministic: bool = True,
-    bases_of: Statistics | None = None,
-) -> Statistics:
-    """Return the statistics that a formula needs, to be merged or fitted elsewhere.
-
-    Parameters are those of `fit`; `constant` names the predictors that are constant within
-    every cell, which places that want to merge must agree on. So must they on the constants of
-    ``scale``, ``poly``, ``bs`` and ``ns``: those of `bases_of` are used where it has them.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> sums = mixed.collect_statistics("y ~ x + (1 | g)", rows)
-    >>> mixed.fit_statistics("y ~ x + (1 | g)", sums).glance()["n_obs"].item()
-    24
-    """
-    require_flags(deterministic=deterministic)
-    held, precision = with_weights(rows, weights)
-    source = open_source(held)
-    parsed = with_bases(formula, source, bases_of.bases if bases_of else None)
-    needed = plan(
-        parsed, source, responses=_names(responses), weights=precision, units=_names(units)
-    )
-    stated = None if constant is None else _names(constant)
-    found = collect(needed, source, constant=stated, deterministic=deterministic)
-    return replace(found, bases=parsed.bases)
 
 
 def fit_statistics(
@@ -358,14 +309,13 @@ def fit_statistics(
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> sums = mixed.collect_statistics("y ~ x + (1 | g)", rows)
-    >>> mixed.fit_statistics("y ~ x + (1 | g)", sums).glance()["n_obs"].item()
-    24
+    >>> rows = grunfeld.load_pandas().data
+    >>> formula = "invest ~ value + (1 | firm)"
+    >>> sums = mixed.collect_statistics(formula, rows)
+    >>> mixed.fit_statistics(formula, sums).glance()["criterion"].round(3).item()
+    2596.401
     """
     require_flags(reml=reml)
     return _fit(
@@ -379,11 +329,6 @@ def fit_statistics(
         start=start,
         aliased=aliased,
     )
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names, of which one may be given alone."""
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _fit(
@@ -419,19 +364,3 @@ def _fit(
         weights=weights,
         aliased=aliased,
     )
-
-
-def at_theta(model: MixedModel, theta: Floats) -> MixedModel:
-    """Return the model at a theta of the caller's, such as another program's optimum.
-
-    Raises
-    ------
-    DesignError
-        If theta has the wrong length.
-    """
-    if np.shape(theta) != model.optimum.theta.shape:
-        raise DesignError(
-            f"theta must have {len(model.optimum.theta)} elements; found {np.shape(theta)}.",
-            "One per element of the lower triangles, block by block.",
-        )
-    return replace(model, inference=inference_at(model.cross, theta, reml=model.reml))

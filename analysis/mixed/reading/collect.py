@@ -8,17 +8,26 @@ that the mean is far from it, then they are made again about the mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
+from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.expression import Expression, quoted
-from analysis.mixed.reading.plan import Plan
-from analysis.mixed.reading.source import DECIDE, Source
+from analysis.mixed.reading.plan import Plan, plan
+from analysis.mixed.reading.source import (
+    DECIDE,
+    Rows,
+    Source,
+    Weights,
+    open_source,
+    with_weights,
+)
 from analysis.mixed.reading.statistics import Factor, Statistics, level_label
 from analysis.tidy.errors import ColumnError, DesignError
-from analysis.tidy.frame import LARGEST, Floats
+from analysis.tidy.frame import LARGEST, Floats, require_flags
 
 #: Rows looked at to guess which predictors are constant within a cell; the guess is verified.
 PROBED = 4096
@@ -317,3 +326,47 @@ def factor_of(column: pa.ChunkedArray) -> Factor:
     position = np.zeros(len(values), dtype=np.intp)
     position[ranked] = np.arange(len(ranked))
     return Factor(tuple(level_label(values[code]) for code in ranked), position[codes])
+
+
+def collect_statistics(
+    formula: str,
+    rows: Rows,
+    *,
+    responses: Sequence[str] = (),
+    weights: Weights | None = None,
+    units: Sequence[str] = (),
+    constant: Sequence[str] | None = None,
+    deterministic: bool = True,
+    bases_of: Statistics | None = None,
+) -> Statistics:
+    """Return the statistics that a formula needs, to be merged or fitted elsewhere.
+
+    Parameters are those of `fit`; `constant` names the predictors that are constant within
+    every cell, which places that want to merge must agree on. So must they on the constants of
+    ``scale``, ``poly``, ``bs`` and ``ns``: those of `bases_of` are used where it has them.
+
+    Examples
+    --------
+    >>> from statsmodels.datasets import grunfeld
+    >>> from analysis import mixed
+    >>> rows = grunfeld.load_pandas().data
+    >>> formula = "invest ~ value + (1 | firm)"
+    >>> sums = mixed.collect_statistics(formula, rows)
+    >>> mixed.fit_statistics(formula, sums).glance()["criterion"].round(3).item()
+    2596.401
+    """
+    require_flags(deterministic=deterministic)
+    held, precision = with_weights(rows, weights)
+    source = open_source(held)
+    parsed = with_bases(formula, source, bases_of.bases if bases_of else None)
+    needed = plan(
+        parsed, source, responses=several(responses), weights=precision, units=several(units)
+    )
+    stated = None if constant is None else several(constant)
+    found = collect(needed, source, constant=stated, deterministic=deterministic)
+    return replace(found, bases=parsed.bases)
+
+
+def several(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names, of which one may be given alone."""
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -34,18 +34,14 @@ def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> parts = [
-    ...     mixed.collect_statistics("y ~ x + (1 | g)", half) for half in (rows[:12], rows[12:])
-    ... ]
-    >>> mixed.fit_statistics(
-    ...     "y ~ x + (1 | g)", mixed.merge_statistics(parts)).glance()["n_obs"].item(
-    ... )
-    24
+    >>> rows = grunfeld.load_pandas().data
+    >>> formula = "invest ~ value + (1 | firm)"
+    >>> parts = [mixed.collect_statistics(formula, it) for it in (rows[:90], rows[90:])]
+    >>> fitted = mixed.fit_statistics(formula, mixed.merge_statistics(parts))
+    >>> fitted.glance()["criterion"].round(3).item()
+    2596.401
     """
     if not parts:
         raise DesignError(
@@ -126,15 +122,14 @@ def write_statistics(statistics: Statistics, path: Path | str) -> None:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import numpy as np, pandas as pd
+    >>> from pyarrow import parquet
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> path = Path(tempfile.mkdtemp()) / "sums"
-    >>> mixed.write_statistics(mixed.collect_statistics("y ~ x + (1 | g)", rows), path)
-    >>> path.stat().st_size > 0
-    True
+    >>> rows = grunfeld.load_pandas().data
+    >>> path = Path(tempfile.mkdtemp()) / "sums.parquet"
+    >>> mixed.write_statistics(mixed.collect_statistics("invest ~ value + (1 | firm)", rows), path)
+    >>> parquet.read_metadata(path).num_rows
+    11
     """
     from pyarrow import parquet
 
@@ -170,17 +165,14 @@ def read_statistics(path: Path | str) -> Statistics:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> path = Path(tempfile.mkdtemp()) / "sums"
-    >>> mixed.write_statistics(mixed.collect_statistics("y ~ x + (1 | g)", rows), path)
-    >>> mixed.fit_statistics(
-    ...     "y ~ x + (1 | g)", mixed.read_statistics(path)).glance()["n_obs"].item(
-    ... )
-    24
+    >>> rows = grunfeld.load_pandas().data
+    >>> path = Path(tempfile.mkdtemp()) / "sums.parquet"
+    >>> mixed.write_statistics(mixed.collect_statistics("invest ~ value + (1 | firm)", rows), path)
+    >>> fitted = mixed.fit_statistics("invest ~ value + (1 | firm)", mixed.read_statistics(path))
+    >>> fitted.glance()["criterion"].round(3).item()
+    2596.401
     """
     from pyarrow import parquet
 

@@ -74,15 +74,13 @@ def permutation_test(
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> rows["of_g"] = np.repeat([0.0, 0, 0, 1, 1, 1], 4)
-    >>> fitted = mixed.fit("y ~ of_g + (1 | g)", rows)
-    >>> 0 < mixed.permutation_test(fitted, "of_g", "of_g", "g")["p_value"].item() <= 1
-    True
+    >>> rows = grunfeld.load_pandas().data
+    >>> rows["is_early"] = rows["firm"].lt("General").astype(int)
+    >>> fitted = mixed.fit("invest ~ is_early + (1 | firm)", rows)
+    >>> mixed.permutation_test(fitted, "is_early", "is_early", "firm")["p_value"].round(3).item()
+    0.197
     """
     from analysis.inference.resampling.permutation import every_assignment, n_assignments
 

@@ -41,14 +41,13 @@ def leave_one_out_prediction(model: Fitted, unit: str) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
-    >>> len(mixed.leave_one_out_prediction(fitted, "g")) > 0
-    True
+    >>> rows = grunfeld.load_pandas().data
+    >>> fitted = mixed.fit("invest ~ value + (1 | firm)", rows)
+    >>> table = mixed.leave_one_out_prediction(fitted, "firm")
+    >>> table[["level", "r_squared"]].round(2).values.tolist()[-1]
+    ['', 0.69]
     """
     require_unit(model.statistics, unit)
     levels = model.statistics.factors[unit].levels

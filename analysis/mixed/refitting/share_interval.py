@@ -114,15 +114,13 @@ def share_intervals(
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
+    >>> from statsmodels.datasets import grunfeld
     >>> from analysis import mixed
-    >>> rng = np.random.default_rng(1)
-    >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
-    >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
-    >>> found = mixed.share_intervals(fitted, [["g"]])
-    >>> bool((found["conf_low"] <= found["conf_high"]).all())
-    True
+    >>> rows = grunfeld.load_pandas().data
+    >>> fitted = mixed.fit("invest ~ value + (1 | firm)", rows)
+    >>> table = mixed.share_intervals(fitted, [["firm"]])
+    >>> table[["conf_low", "conf_high"]].round(2).values.tolist()
+    [[0.27, 0.76]]
     """
     require_conf_level(conf_level)
     cross = model.cross

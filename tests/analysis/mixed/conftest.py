@@ -10,7 +10,7 @@ import pytest
 
 from analysis import mixed
 from analysis.mixed.binomial import BinomialModel
-from analysis.mixed.model import at_theta
+from tests.analysis.mixed.at_theta import at_theta
 from tests.analysis.mixed.glmer import CASES
 
 R = Path(__file__).parents[2] / "r"

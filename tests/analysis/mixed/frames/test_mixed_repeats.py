@@ -8,7 +8,7 @@ import pytest
 
 from analysis import mixed
 from analysis.mixed.algebra.deviance import profile
-from analysis.mixed.model import at_theta
+from tests.analysis.mixed.at_theta import at_theta
 
 LABS = dict(zip("abcdef", "AABBCC", strict=True))
 

@@ -21,11 +21,11 @@ import pytest
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from analysis import mixed
-from analysis.mixed.model import at_theta
 from analysis.mixed.reading.merge import shift_to
 from analysis.mixed.reading.statistics import Statistics
 from analysis.store import open_store
 from analysis.tidy.errors import DesignError, StoreError
+from tests.analysis.mixed.at_theta import at_theta
 
 SAMPLE = Path(__file__).parents[4] / "data/sample"
 R = Path(__file__).parents[3] / "r"
