@@ -5,16 +5,15 @@ by no block outside it (Newton and Spurrell 1967, Applied Statistics 16; Mood 19
 components add up to R squared. One with several blocks can be negative: the blocks suppress each
 other. A large common component says that these data cannot tell its blocks apart.
 
->>> import numpy as np, pandas as pd
+>>> import numpy as np
+>>> from statsmodels.datasets import grunfeld
 >>> from analysis.inference import commonality, subsets
->>> rng = np.random.default_rng(1)
->>> frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["x", "z"])
->>> frame["y"] = frame["x"] + rng.normal(size=12)
->>> found = subsets.all_subsets(
-...     frame, response="y", blocks={"x": ["x"], "z": ["z"]}, rng=rng, n_resamples=99
-... )
->>> len(commonality.components(found)) > 0
-True
+>>> rows = grunfeld.load_pandas().data
+>>> blocks = {"value": ["value"], "capital": ["capital"]}
+>>> how = {"rng": np.random.default_rng(1), "n_resamples": 99}
+>>> parts = subsets.all_subsets(rows, response="invest", blocks=blocks, **how)
+>>> commonality.components(parts)["share"].round(3).tolist()
+[0.361, 0.074, 0.382]
 """
 
 from __future__ import annotations
