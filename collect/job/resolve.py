@@ -27,6 +27,7 @@ from collect.record.commit import check_writable
 from collect.record.inventory import Inventory
 from collect.record.stem import file_stem
 from collect.schema.counting import as_count, repeated
+from collect.schema.paths import as_path
 
 #: What `resolve` and `collect.run` take besides the attributes of settings.
 _OF_MODELS = ("engine", "revision", "lab", "suite", "year", "register", "perturb", "seeds")
@@ -214,13 +215,14 @@ def _with_error(model: Model, seed: int) -> Model:
 def _revisions(name: str, revision: Sequence[str], labels: Labels, job: Job) -> list[Model]:
     """Return the revisions of a model that are asked for."""
     models = [
-        Model(name, locate(name, revision=each, labels=labels, needs_weights=False))
+        Model(name, locate(name, revision=each, labels=labels, needs_weights=is_here))
         for each in revisions.asked_for(name, revision)
     ]
     for prompt_set in [None, *(prompt_set.name for prompt_set in job.sets)]:
         for model in models:
             # refuses what can be no file's name
             file_stem(model.checkpoint.model_id, prompt_set, model.checkpoint.revision_name)
+    is_here = as_path(name).is_dir()
     return models
 
 

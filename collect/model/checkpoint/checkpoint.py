@@ -181,7 +181,13 @@ def locate(
         holder = path if revision is None else revisions.within(path, revision)
         named = f"local/{path.resolve().name}"
         return _inspect(
-            holder, None, revision, labels or Labels(), named=named, revision_name=revision
+            holder,
+            None,
+            revision,
+            labels or Labels(),
+            named=named,
+            needs_weights=needs_weights,
+            revision_name=revision,
         )
     of_hub = None if path.exists() else on_hub.file_in(model)
     is_file_name = "/" not in model and path.suffix.lower() == ".gguf"

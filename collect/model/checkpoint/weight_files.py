@@ -106,8 +106,17 @@ def weight_files(
         If there is no safetensors file, or an index is broken; `IncompleteError`, if it names
         files that are not there.
     UnsupportedModelError
-        If an adapter lies beside the weights, which would change activations but no weights.
+        If they are quantised, or an adapter lies beside them, which would change activations but
+        no weights.
     """
+    packed = config.get("quantization_config") or text_entry(config, "quantization_config")
+    if packed:
+        method = packed.get("quant_method") if isinstance(packed, dict) else None
+        named = f" ({method})" if isinstance(method, str) else ""
+        raise UnsupportedModelError(
+            f"The weights of {where} are quantised{named}, not plain floating numbers.",
+            quantised.hint(method),
+        )
     if ADAPTER in beside:
         raise UnsupportedModelError(
             f"The weights must be those that run; {where} holds {ADAPTER}, which adds others to "
@@ -221,7 +230,7 @@ def config_of(directory: Path) -> dict[str, Any]:
     InputError
         If it is not there, or broken.
     UnsupportedModelError
-        If the weights are quantised, or the model is code of the repository's own.
+        If the model is code of the repository's own.
     """
     path = directory / "config.json"
     if not path.is_file() and (directory / ADAPTER).is_file():
@@ -237,14 +246,6 @@ def config_of(directory: Path) -> dict[str, Any]:
         raise InputError(
             f"{path} must say which model_type it configures; it does not.",
             "Give the directory that save_pretrained wrote.",
-        )
-    packed = config.get("quantization_config") or text_entry(config, "quantization_config")
-    if packed:
-        method = packed.get("quant_method") if isinstance(packed, dict) else None
-        named = f" ({method})" if isinstance(method, str) else ""
-        raise UnsupportedModelError(
-            f"The weights of {directory} are quantised{named}, not plain floating numbers.",
-            quantised.hint(method),
         )
     if config.get("auto_map") and config["model_type"] not in {**ADAPTERS, **PLACES}:
         raise UnsupportedModelError(
