@@ -145,7 +145,7 @@ def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "leave these rows out",
     )
     how.add_argument(
-        "--seeds", type=int, default=3, metavar="N", help="how often, with seeds 1 to N (3)"
+        "--seeds", type=int, metavar="N", help="of --perturb: how often, with seeds 1 to N (3)"
     )
     how.add_argument(
         "--allow-nonconforming",
@@ -172,7 +172,8 @@ def _add_labels(parser: argparse.ArgumentParser) -> None:
 
 def states(parser: argparse.ArgumentParser) -> None:
     """Add the options of `states`."""
-    from collect.job.states.declared import ARRAY, KNOWN, SITES
+    from collect.instruments.own.definition import SITES
+    from collect.job.states.declared import ARRAY, KNOWN
 
     parser.usage = "%(prog)s FILE [FILE ...] --model CONFIG --engine NAME [--out DIR] [options]"
     what = parser.add_argument_group("what the files are")

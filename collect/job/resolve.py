@@ -32,8 +32,8 @@ from collect.schema.paths import as_path
 #: What `resolve` and `collect.run` take besides the attributes of settings.
 _OF_MODELS = ("engine", "revision", "lab", "suite", "year", "register", "perturb", "seeds")
 
-#: Ways to perturb weights.
-PERTURBATIONS = ("step",)
+#: How often weights are perturbed where nothing is asked for.
+_SEEDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def resolve(
     is_planned: bool = False,
     register: str | Path | Sequence[str | Path] = (),
     perturb: str | None = None,
-    seeds: int = 3,
+    seeds: int | None = None,
     **how: Any,
 ) -> Job:
     """Return what a command asks for, after checking all that can be checked without weights.
@@ -140,8 +140,8 @@ def resolve(
     register
         Files or modules of Python that register quantities of one's own; see `quantities.load`.
     perturb, seeds
-        ``step`` to measure quantised weights again with one more rounding error, and how often;
-        see `steps.error`. None to measure them as they are alone.
+        ``step`` to measure quantised weights again with one more rounding error, and how often,
+        3 times if None; see `steps.error`. None, and no seeds, to measure them as they are alone.
     **how
         Attributes of `Settings`; quantities named as `quantities.chosen` has it.
 
@@ -163,7 +163,7 @@ def resolve(
     named = [revision] if isinstance(revision, str) else list(revision or [])
     job = Job((), sets, settings, None if out is None else Inventory(out))
     job = _located(names, named, Labels(lab, suite, year), job)
-    job = job if perturb is None else _perturbed(job, perturb, seeds)
+    job = _perturbed(job, perturb, seeds)
     if not is_planned:
         job = _judged(job)
     if job.refusals and not job.models:
@@ -186,16 +186,24 @@ def _located(names: Sequence[str], revision: Sequence[str], labels: Labels, job:
     return replace(job, models=tuple(models), refusals=tuple(refusals))
 
 
-def _perturbed(job: Job, perturb: str, seeds: int) -> Job:
+def _perturbed(job: Job, perturb: str | None, seeds: int | None) -> Job:
     """Return a job with every model as it is, then with one more rounding error by each seed."""
-    if perturb not in PERTURBATIONS:
-        raise unknown_name("A perturbation", perturb, PERTURBATIONS, "Use --perturb step.")
-    as_count("The number of seeds", seeds, least=1, hint="Use --seeds 3.")
+    hint = f"Use --perturb {facts.STEP}."
+    if perturb is None and seeds is not None:
+        raise InputError(
+            f"Seeds must be those of a perturbation; {seeds} and no perturbation are given.", hint
+        )
+    if perturb is None:
+        return job
+    if perturb != facts.STEP:
+        raise unknown_name("A perturbation", perturb, [facts.STEP], hint)
+    n_seeds = _SEEDS if seeds is None else seeds
+    as_count("The number of seeds", n_seeds, least=1, hint=f"Use --seeds {_SEEDS}.")
     models: list[Model] = []
     refusals = [*job.refusals]
     for model in job.models:
         with noted(model.title, refusals, goes_on=job.goes_on):
-            models += [model, *(_with_error(model, seed) for seed in range(1, seeds + 1))]
+            models += [model, *(_with_error(model, seed) for seed in range(1, n_seeds + 1))]
     return replace(job, models=tuple(models), refusals=tuple(refusals))
 
 
@@ -214,6 +222,7 @@ def _with_error(model: Model, seed: int) -> Model:
 
 def _revisions(name: str, revision: Sequence[str], labels: Labels, job: Job) -> list[Model]:
     """Return the revisions of a model that are asked for."""
+    is_here = as_path(name).is_dir()
     models = [
         Model(name, locate(name, revision=each, labels=labels, needs_weights=is_here))
         for each in revisions.asked_for(name, revision)
@@ -222,7 +231,6 @@ def _revisions(name: str, revision: Sequence[str], labels: Labels, job: Job) -> 
         for model in models:
             # refuses what can be no file's name
             file_stem(model.checkpoint.model_id, prompt_set, model.checkpoint.revision_name)
-    is_here = as_path(name).is_dir()
     return models
 
 
@@ -279,7 +287,10 @@ def _judged(job: Job) -> Job:
                 seen.add(alike)
         if len(refusals) == n_before:
             accepted.append(model)
+    first: dict[Path, Model] = {}
     for model in accepted:
+        first.setdefault(model.checkpoint.directory, model)
+    for model in first.values():
         if model.checkpoint.download_bytes:
             size = as_size(model.checkpoint.download_bytes)
             job.settings.say(f"{model.title}: {size} to download")

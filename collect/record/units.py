@@ -43,6 +43,9 @@ _LATER = ","
 #: Longest name of a file of a table [bytes], and signs of a device's name that are kept in it.
 _LONGEST_STEM, _DEVICE_SIGNS = 240, 24
 
+#: What the row of a run says of what nobody here saw: weights, their format, the code that ran.
+UNSEEN = "unseen"
+
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -99,7 +102,7 @@ class Unit:
             f"{known.get('perturbation')}-{known.get('perturbation_seed')}": "perturbation"
             in known,
             re.sub(r"[^A-Za-z0-9]+", "-", device)[:_DEVICE_SIGNS].strip("-"): device
-            not in ("cpu", "unseen"),
+            not in ("cpu", UNSEEN),
         }
         return [name for name, is_other in named.items() if is_other]
 

@@ -134,9 +134,10 @@ def _of_model(
     model: Model, job: Job, throughput: float, digest: str | None
 ) -> tuple[list[Planned], InputError | None]:
     """Return the units of a model, and why a run refuses it for what the output holds."""
-    settings = job.settings
+    settings, gguf = job.settings, model.checkpoint.gguf
     judged = judge(model, job, weights_sha256=digest)
     embedding: Any = judged.skeleton.embedding
+    slower = 1.0 if gguf is None or gguf.seed is None else estimate.PERTURBED
     costs = _Costs(
         judged,
         unused_tensors(model.checkpoint, judged.skeleton),
@@ -144,7 +145,7 @@ def _of_model(
         not job.sets or settings.stream or is_too_large(judged.skeleton, settings),
         throughput,
         model.checkpoint.download_bytes,
-        0 if model.checkpoint.gguf is None else facts.n_quantised(model.checkpoint.gguf),
+        0.0 if gguf is None else facts.n_quantised(gguf) * slower,
     )
     tasks, refusal = judged.tasks, None
     if job.inventory is not None:
@@ -162,7 +163,7 @@ class _Costs:
     is_streamed: bool
     throughput: float
     download_bytes: int
-    n_dequantised: int
+    n_dequantised: float
 
 
 def _planned(task: Task, model: _Costs, job: Job) -> Planned:

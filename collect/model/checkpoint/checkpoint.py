@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ class Checkpoint:
             return None
         if self.gguf is not None:
             return self.listed_sha256[named[0]]
-        return _hash_of((Path(name).name, self.listed_sha256[name]) for name in named)
+        return hash_of((Path(name).name, self.listed_sha256[name]) for name in named)
 
     def weights_sha256(self) -> str:
         """Return a hash over the names and contents of the weight files; a GGUF file's own.
@@ -116,7 +117,8 @@ class Checkpoint:
         """
         contents = []
         for path in self.weight_files:
-            content = file_sha256(path)
+            stat = path.stat()
+            content = _content_sha256(path, stat.st_size, stat.st_mtime_ns)
             if self.listed_sha256.get(path.name, content) != content:
                 raise InputError(
                     f"The file {path} must have the content that the hub lists; its sha256 is "
@@ -125,11 +127,17 @@ class Checkpoint:
                 )
             hub.refuse_corrupted(path, content)
             contents.append((path.name, content))
-        return _hash_of(contents) if self.gguf is None else contents[0][1]
+        return hash_of(contents) if self.gguf is None else contents[0][1]
 
 
-def _hash_of(contents: Iterable[tuple[str, str]]) -> str:
-    """Return the hash over names and hashes of contents."""
+@cache
+def _content_sha256(path: Path, _n_bytes: int, _changed_at: int) -> str:
+    """Return the hash of the content of a file, which is read once while it stays as it is."""
+    return file_sha256(path)
+
+
+def hash_of(contents: Iterable[tuple[str, str]]) -> str:
+    """Return the hash over names and hashes of contents, in their order."""
     digest = hashlib.sha256()
     for name, content in contents:
         digest.update(f"{name}\0{content}\n".encode())
@@ -157,8 +165,9 @@ def locate(
     labels
         Labels given by hand; they win over the sidecar, which wins over ``models.toml``.
     needs_weights
-        False to leave the weights of a hub repository where they are; ``weight_files`` is then
-        empty and ``dtype_weights`` what ``config.json`` says.
+        False to leave weights out, those of a hub repository where they are, and a directory's,
+        which may then lack them; ``weight_files`` is empty and ``dtype_weights`` what
+        ``config.json`` says. A GGUF file is taken as it is.
 
     Raises
     ------

@@ -15,6 +15,9 @@ from collect.model.checkpoint.gguf.header import Header, Tensor
 from collect.model.checkpoint.safetensors.header import FLOATS
 from collect.model.labels import Labels
 
+#: The way to perturb weights, as table ``run`` and the command line name it.
+STEP = "step"
+
 
 def labels(header: Header) -> Labels:
     """Return who trained the model, and its base, as far as the header says so."""
@@ -59,13 +62,10 @@ def perturbed(header: Header, seed: int) -> Header:
     quantised = {t.format_name for t in header.tensors if t.format_name not in FLOATS}
     uneven = sorted(name for name in quantised if not steps.has_step(name))
     if not quantised or uneven:
-        found = (
-            f"those of {header.path} are in {' and '.join(uneven)}"
-            if uneven
-            else (f"those of {header.path} are plain floats")
-        )
+        stored = f"in {' and '.join(uneven)}" if uneven else "plain floats"
         raise UnsupportedModelError(
-            f"Weights must be quantised on an even grid to be perturbed by a step; {found}.",
+            "Weights must be quantised on an even grid to be perturbed by a step; those of "
+            f"{header.path} are {stored}.",
             "Leave --perturb out.",
         )
     return replace(header, seed=seed)
@@ -75,7 +75,7 @@ def perturbation(header: Header) -> dict[str, Any]:
     """Return what table ``run`` holds of a file that is so read; nothing of another."""
     if header.seed is None:
         return {}
-    return {"perturbation": "step", "perturbation_seed": header.seed}
+    return {"perturbation": STEP, "perturbation_seed": header.seed}
 
 
 def n_quantised(header: Header) -> int:

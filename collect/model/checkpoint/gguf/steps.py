@@ -82,8 +82,8 @@ def steps(rows: NDArray[Any], kind: Any) -> NDArray[Any]:
         if high is not None:
             blocks[:, high] = 0
         made.append(np.array(dequantize(blocks.reshape(rows.shape), kind)))
-    found: NDArray[Any] = np.abs(made[1] - made[0])
-    return found
+    size: NDArray[Any] = np.abs(made[1] - made[0])
+    return size
 
 
 def error(tensor: Tensor, rows: NDArray[Any], kind: Any, places: Any, seed: int) -> NDArray[Any]:
@@ -107,17 +107,17 @@ def error(tensor: Tensor, rows: NDArray[Any], kind: Any, places: Any, seed: int)
     As `steps`, uniform within half a step either way [weight units].
     """
     width = prod(tensor.shape[1:])
-    found = np.arange(tensor.shape[0])[places]
-    numbers = np.empty((len(found), width), np.float32)
+    chosen = np.arange(tensor.shape[0])[places]
+    numbers = np.empty((len(chosen), width), np.float32)
     key = np.array([seed, zlib.crc32(tensor.name.encode())], np.uint64)
-    starts = np.flatnonzero(np.diff(found, prepend=-2) != 1)
-    for start, stop in zip(starts, [*starts[1:], len(found)], strict=True):
+    starts = np.flatnonzero(np.diff(chosen, prepend=-2) != 1)
+    for start, stop in zip(starts, [*starts[1:], len(chosen)], strict=True):
         bits = np.random.Philox(key=key)
-        bits.advance(int(found[start]) * width // _PER_COUNT)
+        bits.advance(int(chosen[start]) * width // _PER_COUNT)
         rng = np.random.Generator(bits)
         rng.random(out=numbers[start:stop], dtype=np.float32)
     numbers -= np.float32(0.5)
-    for first in range(0, len(found), _ROWS):  # a step of every number at once is as large again
+    for first in range(0, len(chosen), _ROWS):  # a step of every number at once is as large again
         few = slice(first, first + _ROWS)
         numbers[few] *= steps(rows[few], kind).reshape(-1, width)
     return numbers.reshape(*rows.shape[:-1], -1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +13,12 @@ from gguf.quants import dequantize, quantize
 
 from analysis.store import open_store
 from collect.commands.cli import main
+from collect.job.planning.plan import plan
+from collect.model.checkpoint import checkpoint
 from collect.model.checkpoint.gguf import facts, header, steps
 from collect.model.checkpoint.gguf.tensors import readings
 from tests.collect import gguf_files
+from tests.collect.model.checkpoint.local_hub import LocalHub, Repository
 
 EVEN = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"]
 
@@ -149,3 +154,56 @@ def test_an_unknown_perturbation_is_refused(
 ) -> None:
     assert main(["run", str(file), "--out", str(tmp_path), "--perturb", "stop"]) == 2
     assert "The nearest is step" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("n", ["0", "2"])
+def test_seeds_without_a_perturbation_are_refused(
+    n: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in ("plan", "run"):
+        assert main([verb, str(file), "--out", str(tmp_path / "out"), "--seeds", n]) == 2
+        assert "--perturb step" in capsys.readouterr().err
+
+
+def test_a_file_is_hashed_once_for_all_seeds(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "again.gguf"
+    path.write_bytes(file.read_bytes())
+    hashed: list[Path] = []
+
+    def file_sha256(path: Path) -> str:
+        hashed.append(path)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+    monkeypatch.setattr(checkpoint, "file_sha256", file_sha256)
+    arguments = [str(path), "--out", str(tmp_path / "out"), "--perturb", "step"]
+    assert main(["plan", *arguments]) == main(["run", *arguments]) == 0
+    assert hashed == [path]
+    os.utime(path, ns=(1, 1))
+    assert main(["plan", *arguments]) == 0
+    assert hashed == [path, path]
+
+
+def test_a_file_of_the_hub_is_said_to_be_fetched_once_for_all_seeds(
+    file: Path,
+    local_hub: LocalHub,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    directory = tmp_path / "on hub"
+    directory.mkdir()
+    (directory / file.name).write_bytes(file.read_bytes())
+    local_hub.repositories["acme/tiny"] = Repository(directory)
+    arguments = [f"acme/tiny/{file.name}", "--out", str(tmp_path / "out"), "--perturb", "step"]
+    assert main(["run", *arguments, "--seeds", "2"]) == 0
+    captured = capsys.readouterr()
+    assert (captured.out + captured.err).count(" to download") == 1
+
+
+def test_a_perturbed_unit_is_planned_to_take_longer_by_its_numbers(file: Path) -> None:
+    plain, *perturbed = plan([str(file)], [], None, perturb="step", seeds=2)
+    assert len(perturbed) == 2
+    expected = 2.2 * 8e-9 * facts.n_quantised(header.of_file(file))
+    for unit in perturbed:
+        assert unit.duration_s - plain.duration_s == pytest.approx(expected, rel=1e-6)
