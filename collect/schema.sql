@@ -160,7 +160,7 @@ COMMENT ON COLUMN run.bits_per_weight IS 'Size of all tensors of a quantised fil
 COMMENT ON COLUMN run.perturbation IS 'step where one more rounding error of the file''s own size was added to its quantised weights: uniform within half a step of each block of the format, either way. NULL where the weights are those of the file; views leave all other runs out unless the variable perturbed is set, see perturbed_run [-]';
 COMMENT ON COLUMN run.perturbation_seed IS 'Seed of that error; NULL where there is none [1]';
 COMMENT ON COLUMN run.states_engine IS 'Program that ran the model and wrote its states; NULL where our own hooks saw them. Such a run is of a model of its own, named by both [-]';
-COMMENT ON COLUMN run.states_sha256 IS 'SHA-256 of the file of states, or of the hashes of several in the order of the prompts; NULL as above [-]';
+COMMENT ON COLUMN run.states_sha256 IS 'SHA-256 over the name and the SHA-256 of each file of states, in the order of the prompts; NULL as above [-]';
 COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass, or of the states that another engine wrote; norms are accumulated in float64 whatever it is [-]';
 COMMENT ON COLUMN run.device IS 'Device of the forward pass; unseen where another engine ran it [-]';
 COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it; unseen where another engine ran it [-]';

@@ -92,9 +92,9 @@ def states(options: argparse.Namespace) -> int:
 
     source = importing.opened(heads, how, options.model, prompts=options.prompts, name=options.set)
     if options.against is not None:
-        found = comparison.compare(source, options.against)
-        show(comparison.as_text(found))
-        if not all(it.is_same for it in found):
+        entries = comparison.compare(source, options.against)
+        show(comparison.as_text(entries))
+        if not comparison.is_agreement(entries):
             return 1
     if options.out is not None:
         name, n_rows = importing.import_states(source, options.out, overwrite=options.overwrite)

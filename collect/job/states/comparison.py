@@ -5,19 +5,22 @@ A layer index that is off by one shows: what is declared as one place equals the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from torch import Tensor
 
-from collect.instruments.hooked import Hooked, after, before
-from collect.instruments.imported import ENTRY, Place
-from collect.job.states.importing import Source, task_of
+from collect.errors import InputError
+from collect.instruments.imported import Place
+from collect.instruments.own.definition import SITES
+from collect.instruments.own.examples import raw_vectors
+from collect.instruments.own.recording import OwnRecorder
+from collect.job.states.declared import place_of
+from collect.job.states.importing import Source
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.checkpoint.load import load_model
+from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
 
@@ -61,32 +64,6 @@ class Compared:
         return not self.is_same and self.nearest_deviation <= self.tolerance
 
 
-class _Seen(Hooked):
-    """Keeps the stream at every place of one prompt."""
-
-    def __init__(self) -> None:
-        self.states: dict[Place, Tensor] = {}
-
-    def finish(self, index: int, states: Tensor) -> None:
-        """Keep what the final norm returned."""
-        if self._normed is not None:
-            self._keep((len(self._decoder.blocks) - 1, "final_norm"), self._normed)
-
-    def _hooks(self, decoder: Decoder) -> Iterator[Any]:
-        yield after(decoder.embedding, partial(self._keep_once, (0, "embedding")))
-        yield before(decoder.blocks[0], partial(self._keep, ENTRY))
-        for layer, block in enumerate(decoder.blocks):
-            yield after(block, partial(self._keep, (layer, "block_output")))
-        yield from self._keep_normed(decoder)
-
-    def _keep(self, place: Place, states: Tensor) -> None:
-        self.states[place] = states[0].detach().double().clone()
-
-    def _keep_once(self, place: Place, states: Tensor) -> None:
-        if place not in self.states:
-            self._keep(place, states)
-
-
 def compare(source: Source, model: str) -> list[Compared]:
     """Compare the states of the first file with those of our own hooks.
 
@@ -99,25 +76,61 @@ def compare(source: Source, model: str) -> list[Compared]:
 
     Returns
     -------
-    One entry per layer of the file that our hooks see, in its order.
+    One entry per layer of the file, in its order.
 
     Raises
     ------
+    InputError
+        If the model is not as wide and as deep as that of the states, lacks a token of the
+        prompt, or has no such place as a state is declared to be of.
     CollectError
         If the model cannot be loaded.
     """
-    found, prompt = source.heads[0], task_of(source).encoded[0]
-    ours = _states(load_model(locate(model)), prompt)
-    placed = {place: of.double() for place, of in source.placed(found).items() if place in ours}
-    tolerance = TOLERANCES[found.number_format]
-    return [_compared(place, of, ours, tolerance) for place, of in placed.items()]
+    head, prompt = source.heads[0], source.task.encoded[0]
+    placed, checkpoint = source.placed(head), locate(model)
+    _refuse_another_shape(load_skeleton(checkpoint), source.skeleton, model, prompt)
+    ours = _states(load_model(checkpoint), prompt)
+    absent = [_named(place) for place in placed if place not in ours]
+    if absent:
+        raise InputError(
+            f"Every state must be of a place that the model has; {model} has no "
+            f"{', '.join(absent)}.",
+            "Declare another --site, or measure the states without --against.",
+        )
+    tolerance = TOLERANCES[head.number_format]
+    return [_compared(place, theirs.double(), ours, tolerance) for place, theirs in placed.items()]
+
+
+def _refuse_another_shape(ours: Decoder, theirs: Decoder, model: str, prompt: Encoded) -> None:
+    """Refuse a model whose states could not be compared."""
+    hint = "Give the model that wrote the states to --against."
+    (width, n_blocks), wanted = (
+        (int(of.config.hidden_size), len(of.blocks)) for of in (ours, theirs)
+    )
+    if (width, n_blocks) != wanted:
+        raise InputError(
+            f"The model must be as wide and as deep as that of the states, {wanted[0]} in "
+            f"{wanted[1]} blocks; {model} is {width} in {n_blocks}.",
+            hint,
+        )
+    embedding: Any = ours.embedding
+    n_tokens = int(embedding.weight.shape[0])
+    if max(prompt.token_ids) >= n_tokens:
+        raise InputError(
+            f"The model must have every token of the prompt; {model} has {n_tokens}, and none "
+            f"numbered {max(prompt.token_ids)}.",
+            hint,
+        )
 
 
 def _states(decoder: Decoder, prompt: Encoded) -> dict[Place, Tensor]:
-    seen = _Seen()
-    for _ in whole(decoder, [(prompt,)], seen):
+    """Return the stream at every place of the model, (n_tokens, d) in float64."""
+    recorder = OwnRecorder([(prompt,)], [raw_vectors(sites=SITES)])
+    for _ in whole(decoder, [(prompt,)], recorder):
         pass
-    return seen.states
+    rows, tensors = recorder.vectors()
+    named = rows[["layer", "site", "tensor"]].drop_duplicates().itertuples(index=False)
+    return {place_of(layer, site): tensors[tensor].double() for layer, site, tensor in named}
 
 
 def _compared(
@@ -132,21 +145,26 @@ def _compared(
     return Compared(place, deviations[place], nearest, deviations[nearest], tolerance)
 
 
-def as_text(found: list[Compared]) -> str:
+def is_agreement(entries: Sequence[Compared]) -> bool:
+    """Return whether states were compared, and all are the model's."""
+    return bool(entries) and all(entry.is_same for entry in entries)
+
+
+def as_text(entries: Sequence[Compared]) -> str:
     """Return a line for each entry, and what it comes to.
 
     A single shift that all entries share is named as such.
     """
     lines = [f"{'declared':22} {'deviation':>9}  {'nearest of our own':22} {'deviation':>9}"]
     lines += [
-        f"{_named(it.place):22} {it.deviation:9.1e}  {_named(it.nearest):22} "
-        f"{it.nearest_deviation:9.1e}"
-        for it in found
+        f"{_named(entry.place):22} {entry.deviation:9.1e}  {_named(entry.nearest):22} "
+        f"{entry.nearest_deviation:9.1e}"
+        for entry in entries
     ]
-    return "\n".join([*lines, verdict(found)])
+    return "\n".join([*lines, verdict(entries)])
 
 
-def verdict(found: list[Compared]) -> str:
+def verdict(entries: Sequence[Compared]) -> str:
     """Return in a sentence whether the states are the model's, or by how many layers they are off.
 
     Examples
@@ -155,15 +173,22 @@ def verdict(found: list[Compared]) -> str:
     >>> verdict([late])
     'off by one: layer 0 of the file equals layer 1 of the model.'
     """
-    wrong = [it for it in found if not it.is_same]
-    if not wrong:
+    if not entries:
+        return "nothing was compared."
+    if is_agreement(entries):
         return "the states are the model's, layer by layer."
-    is_normed = [it.is_moved and it.nearest[1] == "final_norm" for it in wrong]
-    moved = [it for it, is_it in zip(wrong, is_normed, strict=True) if it.is_moved and not is_it]
-    shifts = {depth(it.nearest) - depth(it.place) for it in moved}
+    wrong = [entry for entry in entries if not entry.is_same]
+    is_normed = [entry.is_moved and entry.nearest[1] == "final_norm" for entry in wrong]
+    moved = [e for e, is_it in zip(wrong, is_normed, strict=True) if e.is_moved and not is_it]
+    shifts = {depth(entry.nearest) - depth(entry.place) for entry in moved}
     first = wrong[0]
     if len(shifts) == 1 and len(moved) + sum(is_normed) == len(wrong):
         (shift,) = shifts
+        if not shift:
+            return (
+                f"another site: {_named(moved[0].place)} of the file equals "
+                f"{_named(moved[0].nearest)} of the model."
+            )
         by = "one" if abs(shift) == 1 else str(abs(shift))
         return (
             f"off by {by}: layer {depth(moved[0].place)} of the file equals layer "

@@ -15,9 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from collect.errors import InputError, unknown_name
-
-#: Sites that states may be of, as in table ``residual_norm``.
-SITES = ("embedding", "block_input", "block_mid", "block_output", "final_norm")
+from collect.instruments.own.definition import SITES
 
 #: Name of the array, and of the token ids beside it, that vLLM writes.
 ARRAY, TOKENS = "hidden_states", "token_ids"
@@ -37,10 +35,11 @@ class Declared:
     engine
         Who wrote them; part of the model's name.
     site
-        Place of the stream, one of `SITES`; of ``block_input`` the number n_layers is what leaves
-        the last block.
+        Place of the stream, one of `definition.SITES`; of ``block_input`` the number n_layers is
+        what leaves the last block.
     tokens_first
-        Whether the axes are (tokens, layers, d) and not (layers, tokens, d).
+        Whether the axes of an array are (tokens, layers, d) and not (layers, tokens, d); columns
+        of Parquet name theirs.
     layers
         Number of each entry along the layers; None for 0, 1, 2 and so on to the last block.
     array
@@ -99,7 +98,7 @@ def places(
     n_entries: int,
     n_layers: int,
     where: str,
-    said: tuple[int, ...] | None = None,
+    stored: tuple[int, ...] | None = None,
 ) -> list[tuple[int, str]]:
     """Return the place of each entry along the layers, as (layer, site).
 
@@ -113,8 +112,8 @@ def places(
         Blocks of the model.
     where
         The file, for messages.
-    said
-        Number of each entry, where the file says it.
+    stored
+        Number of each entry, where the file holds it.
 
     Raises
     ------
@@ -123,14 +122,14 @@ def places(
     """
     last = n_layers if how.site == "block_input" else n_layers - 1
     full = {"embedding": [0], "final_norm": [n_layers - 1]}.get(how.site, [*range(last + 1)])
-    given = how.layers if how.layers is not None else said
+    given = how.layers if how.layers is not None else stored
     numbers = full if given is None else [*given]
     if given is None and how.site == "block_input" and n_entries == n_layers:
         numbers = full[:-1]
     if n_entries != len(numbers):
         raise InputError(
             f"There must be one entry for each of {len(numbers)} layers; {where} has {n_entries}.",
-            _hint(how, n_entries, n_layers),
+            _hint(how, n_entries, n_layers, has_axes=stored is None),
         )
     beyond = [number for number in numbers if number not in full]
     if beyond:
@@ -139,15 +138,29 @@ def places(
             f"{n_layers} blocks; {where} is declared to hold {beyond[0]}.",
             "Correct --layers or --site.",
         )
-    return [_place(number, how.site) for number in numbers]
+    return [place_of(number, how.site) for number in numbers]
 
 
-def _hint(how: Declared, n_entries: int, n_layers: int) -> str:
+def _hint(how: Declared, n_entries: int, n_layers: int, *, has_axes: bool) -> str:
     if how.layers is None and how.site == "block_output" and n_entries == n_layers + 1:
         return "One more than blocks begins with what enters block 0: give --site block_input."
-    return "Name the layer of each entry with --layers, and see whether --tokens-first is right."
+    hint = "Name the layer of each entry with --layers."
+    return f"{hint} {order_hint(how)}" if has_axes else hint
 
 
-def _place(number: int, site: str) -> tuple[int, str]:
+def order_hint(how: Declared) -> str:
+    """Return what is to be declared where the first two axes are the other way round.
+
+    >>> order_hint(declared("vllm", None)), order_hint(declared("jax", "block_mid"))[-21:]
+    ('If the file has (layers, tokens, d), name another --engine.', ' give --tokens-first.')
+    """
+    if KNOWN.get(how.engine, (False, ""))[0]:
+        return "If the file has (layers, tokens, d), name another --engine."
+    if how.tokens_first:
+        return "If the file has (layers, tokens, d), leave --tokens-first out."
+    return "If the file has (tokens, layers, d), give --tokens-first."
+
+
+def place_of(number: int, site: str) -> tuple[int, str]:
     """Return a place as tables name it: what enters a block after 0 is the output before."""
     return (number - 1, "block_output") if site == "block_input" and number else (number, site)

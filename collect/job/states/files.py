@@ -8,7 +8,9 @@ vector, and ``token_id``.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,15 +21,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from safetensors import SafetensorError, safe_open
 
-from collect.errors import InputError
-from collect.job.states.declared import TOKENS, Declared
+from collect.errors import InputError, first_line
+from collect.job.states.declared import TOKENS, Declared, order_hint
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 _SUFFIXES = (".safetensors", ".npz", ".parquet")
 _FLOATS = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
-_DAMAGED = (SafetensorError, OSError, ValueError, KeyError, zipfile.BadZipFile, pa.ArrowException)
+_OF_ARROW = {"double": "float64", "float": "float32", "halffloat": "float16"}
+_DAMAGED = (
+    *(SafetensorError, zipfile.BadZipFile, zlib.error, pa.ArrowException),
+    *(OSError, EOFError, ValueError, KeyError),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,8 @@ class Head:
         Of the prompt; None where the file has none.
     layers
         Number of each entry along the layers, where the file says it, as Parquet does.
+    is_turned
+        Whether the axes lie in the file as (tokens, layers, d).
     """
 
     path: Path
@@ -55,10 +63,11 @@ class Head:
     number_format: str
     token_ids: tuple[int, ...] | None
     layers: tuple[int, ...] | None = None
+    is_turned: bool = False
 
 
-#: Shape, number format, token ids and numbers of layers.
-_Said = tuple[list[int], str, tuple[int, ...] | None, tuple[int, ...] | None]
+#: Shape as stored, number format, token ids and numbers of layers.
+_Header = tuple[Sequence[int], str, tuple[int, ...] | None, tuple[int, ...] | None]
 
 
 def head(path: Path, how: Declared) -> Head:
@@ -68,7 +77,8 @@ def head(path: Path, how: Declared) -> Head:
     ------
     InputError
         If it is missing, damaged, of no kind that is read, lacks the array, or the array has not
-        three axes; or if it has other token ids than tokens.
+        three axes; or if it has other token ids than tokens, or rows of Parquet are not those of
+        one prompt at each layer.
     """
     if path.suffix not in _SUFFIXES:
         raise InputError(
@@ -77,135 +87,164 @@ def head(path: Path, how: Declared) -> Head:
         )
     if not path.is_file():
         raise InputError(f"A file of states must be there; {path} is not.", "Check the path.")
-    try:
-        shape, number_format, token_ids, layers = _HEADS[path.suffix](path, how)
-    except _DAMAGED as error:
-        raise InputError(
-            f"A file of states must be whole; {path} cannot be read: "
-            f"{str(error).strip().partition(chr(10))[0]}.",
-            "Write or copy it again.",
-        ) from error
-    if len(shape) != 3 or not all(shape):
-        raise InputError(
-            f"States must have three axes that are not empty, (layers, tokens, d) or (tokens, "
-            f"layers, d); {how.array} of {path} has the shape {tuple(shape)}.",
-            "Write one prompt a file, without an axis of batches.",
-        )
-    n_entries, n_tokens = (shape[1], shape[0]) if how.tokens_first else (shape[0], shape[1])
-    if token_ids is not None and len(token_ids) != n_tokens:
-        turned = "leave --tokens-first out" if how.tokens_first else "add --tokens-first"
-        raise InputError(
-            f"There must be a state for each token; {path} has {n_tokens} along the tokens and "
-            f"{len(token_ids)} token ids.",
-            f"If the first two axes are the other way round, {turned}.",
-        )
-    return Head(path, n_entries, n_tokens, shape[2], number_format, token_ids, layers)
-
-
-def _of_safetensors(path: Path, how: Declared) -> _Said:
-    with safe_open(path, framework="np") as tensors:
-        names = [*tensors.keys()]
-        _refuse_absent(how.array, names, path)
-        stored = tensors.get_slice(how.array)
-        number_format = _FLOATS.get(stored.get_dtype(), stored.get_dtype())
-        ids = tensors.get_tensor(TOKENS) if TOKENS in names else None
-        return [*stored.get_shape()], _plain(number_format, path), _ids(ids), None
-
-
-def _of_npz(path: Path, how: Declared) -> _Said:
-    with np.load(path, allow_pickle=False) as arrays:
-        _refuse_absent(how.array, arrays.files, path)
-        found = arrays[how.array]
-        ids = arrays[TOKENS] if TOKENS in arrays.files else None
-        return [*found.shape], _plain(str(found.dtype), path), _ids(ids), None
-
-
-def _of_parquet(path: Path, how: Declared) -> _Said:
-    table = _rows(path, how)
-    layers = _ids(pc.unique(table["layer"])) or ()
-    n_entries = len(layers)
-    n_tokens = len(pc.unique(table["position"]))
-    if len(table) != n_entries * n_tokens:
-        raise InputError(
-            f"There must be a row for each layer and token; {path} has {len(table)} rows of "
-            f"{n_entries} layers and {n_tokens} tokens.",
-            "Write each once.",
-        )
-    widths = {*pc.list_value_length(table[how.array]).to_pylist()}
-    if len(widths) != 1:
-        raise InputError(
-            f"All vectors must be as long; {path} has lengths {sorted(map(str, widths))}.",
-            "Write every state in full.",
-        )
-    first = table.filter(pc.equal(table["layer"], table["layer"][0]))
-    ids = np.array(first["token_id"]) if "token_id" in table.column_names else None
-    shape = [n_tokens, n_entries] if how.tokens_first else [n_entries, n_tokens]
-    number_format = {"double": "float64", "float": "float32", "halffloat": "float16"}
-    kind = str(table.schema.field(how.array).type.value_type)
-    return [*shape, widths.pop()], _plain(number_format.get(kind, kind), path), _ids(ids), layers
-
-
-_HEADS = {".safetensors": _of_safetensors, ".npz": _of_npz, ".parquet": _of_parquet}
-
-
-def _rows(path: Path, how: Declared) -> pa.Table:
-    """Return the rows of a Parquet file, sorted by layer and position."""
-    table = pq.ParquetFile(path).read()
-    for name in ("layer", "position", how.array):
-        _refuse_absent(name, table.column_names, path)
-    return table.sort_by([("layer", "ascending"), ("position", "ascending")])
-
-
-def _refuse_absent(name: str, names: Sequence[str], path: Path) -> None:
-    if name not in names:
-        raise InputError(
-            f"A file of states must hold {name}; {path} holds {', '.join(names) or 'nothing'}.",
-            "Name the array with --array." if names else "Write it again.",
-        )
-
-
-def _plain(number_format: str, path: Path) -> str:
+    with _intact(path):
+        shape, number_format, token_ids, layers = _HEADERS[path.suffix](path, how.array)
     if number_format not in _FLOATS.values():
         raise InputError(
             f"States must be floating numbers ({', '.join(_FLOATS.values())}); those of {path} "
             f"are {number_format}.",
             "Convert them before they are written.",
         )
-    return number_format
+    if len(shape) != 3 or not all(shape):
+        raise InputError(
+            f"States must have three axes that are not empty, (layers, tokens, d) or (tokens, "
+            f"layers, d); {how.array} of {path} has the shape {tuple(shape)}.",
+            "Write one prompt a file, without an axis of batches.",
+        )
+    is_turned = how.tokens_first and layers is None
+    n_entries, n_tokens = (shape[1], shape[0]) if is_turned else (shape[0], shape[1])
+    if token_ids is not None and len(token_ids) != n_tokens:
+        raise InputError(
+            f"There must be a state for each token; {path} has {n_tokens} along the tokens and "
+            f"{len(token_ids)} token ids.",
+            order_hint(how),
+        )
+    return Head(path, n_entries, n_tokens, shape[2], number_format, token_ids, layers, is_turned)
 
 
-def _ids(found: Any) -> tuple[int, ...] | None:
-    return None if found is None else tuple(int(n) for n in np.asarray(found).reshape(-1))
+@contextmanager
+def _intact(path: Path) -> Iterator[None]:
+    """Refuse a file that turns out to be damaged."""
+    try:
+        yield
+    except _DAMAGED as error:
+        raise InputError(
+            f"A file of states must be whole; {path} cannot be read: {first_line(error)}.",
+            "Write or copy it again.",
+        ) from error
 
 
-def states(found: Head, how: Declared) -> Tensor:
+def _of_safetensors(path: Path, array: str) -> _Header:
+    with safe_open(path, framework="np") as tensors:
+        names = [*tensors.keys()]
+        _refuse_absent([array], names, path)
+        stored = tensors.get_slice(array)
+        ids = tensors.get_tensor(TOKENS) if TOKENS in names else None
+        number_format = _FLOATS.get(stored.get_dtype(), stored.get_dtype())
+        return stored.get_shape(), number_format, _numbers(ids), None
+
+
+def _of_npz(path: Path, array: str) -> _Header:
+    with np.load(path, allow_pickle=False) as arrays:
+        _refuse_absent([array], arrays.files, path)
+        ids = arrays[TOKENS] if TOKENS in arrays.files else None
+        with arrays.zip.open(f"{array}.npy") as stored:
+            is_first = np.lib.format.read_magic(stored) == (1, 0)
+            read = np.lib.format.read_array_header_1_0
+            shape, _, dtype = (read if is_first else np.lib.format.read_array_header_2_0)(stored)
+    return shape, str(dtype), _numbers(ids), None
+
+
+def _of_parquet(path: Path, array: str) -> _Header:
+    with pq.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        _refuse_absent(["layer", "position", array], names, path)
+        keys = [name for name in ("layer", "position", "token_id") if name in names]
+        table = file.read(keys).to_pandas().sort_values(keys[:2])
+        kind, n_numbers = file.schema_arrow.field(array).type, _n_numbers(file.metadata, array)
+    tokens = {layer: rows[keys[1:]].to_numpy() for layer, rows in table.groupby("layer")}
+    first = next(iter(tokens.values()), np.empty((0, 2)))
+    for layer, of_layer in tokens.items():
+        if not np.array_equal(of_layer, first) or (np.diff(first[:, 0]) != 1).any():
+            raise InputError(
+                "There must be a row for each layer and token, the same tokens at each layer; "
+                f"layer {layer} of {path} has others.",
+                "Write each position once, from the first to the last.",
+            )
+    width, rest = divmod(n_numbers, len(table) or 1)
+    if rest:
+        raise _ragged(path)
+    value = str(getattr(kind, "value_type", kind))
+    ids = first[:, 1] if "token_id" in keys else None
+    shape = (len(tokens), len(first), width)
+    return shape, _OF_ARROW.get(value, value), _numbers(ids), _numbers([*tokens])
+
+
+def _n_numbers(metadata: Any, array: str) -> int:
+    """Return how many numbers the vectors of a Parquet file have together."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    columns = [group.column(n) for group in groups for n in range(group.num_columns)]
+    return sum(c.num_values for c in columns if f"{c.path_in_schema}.".startswith(f"{array}."))
+
+
+_HEADERS = {".safetensors": _of_safetensors, ".npz": _of_npz, ".parquet": _of_parquet}
+
+
+def _refuse_absent(needed: Sequence[str], names: Sequence[str], path: Path) -> None:
+    absent = [name for name in needed if name not in names]
+    if absent:
+        raise InputError(
+            f"A file of states must hold {absent[0]}; {path} holds "
+            f"{', '.join(names) or 'nothing'}.",
+            "Name the array with --array." if names else "Write it again.",
+        )
+
+
+def _ragged(path: Path) -> InputError:
+    return InputError(
+        f"All vectors of a file must be as long; those of {path} differ.",
+        "Write every state in full.",
+    )
+
+
+def _numbers(of: Any) -> tuple[int, ...] | None:
+    return None if of is None else tuple(int(n) for n in np.asarray(of).reshape(-1))
+
+
+def states(of: Head, array: str) -> Tensor:
     """Return the states of a file, (n_entries, n_tokens, d_model).
 
     Raises
     ------
     InputError
-        If a number is not finite.
+        If a number is not finite, or vectors of Parquet are not all as long.
     """
-    import torch
-
-    if found.path.suffix == ".safetensors":
-        with safe_open(found.path, framework="pt") as tensors:
-            numbers: Tensor = tensors.get_tensor(how.array)
-    elif found.path.suffix == ".npz":
-        with np.load(found.path, allow_pickle=False) as arrays:
-            numbers = torch.from_numpy(arrays[how.array])
-    else:
-        flat = pc.list_flatten(_rows(found.path, how)[how.array])
-        shape = (found.n_entries, found.n_tokens, found.d_model)
-        numbers = torch.from_numpy(flat.to_numpy().copy()).reshape(shape)
-    if how.tokens_first and found.path.suffix != ".parquet":
-        numbers = numbers.transpose(0, 1)
+    with _intact(of.path):
+        numbers = _READERS[of.path.suffix](of, array)
+    numbers = numbers.transpose(0, 1) if of.is_turned else numbers
     wrong = ~numbers.isfinite()
     if wrong.any():
         layer, token, feature = (int(n) for n in wrong.nonzero()[0])
         raise InputError(
-            f"Every number must be finite; {int(wrong.sum())} of {found.path} are not, the first "
+            f"Every number must be finite; {int(wrong.sum())} of {of.path} are not, the first "
             f"in entry {layer}, token {token}, feature {feature}.",
             "Write the states again, in float32 if a short format overflowed.",
         )
     return numbers
+
+
+def _read_safetensors(of: Head, array: str) -> Tensor:
+    with safe_open(of.path, framework="pt") as tensors:
+        numbers: Tensor = tensors.get_tensor(array)
+    return numbers
+
+
+def _read_npz(of: Head, array: str) -> Tensor:
+    import torch
+
+    with np.load(of.path, allow_pickle=False) as arrays:
+        return torch.from_numpy(arrays[array])
+
+
+def _read_parquet(of: Head, array: str) -> Tensor:
+    import torch
+
+    table = pq.ParquetFile(of.path).read(["layer", "position", array])
+    vectors = table.sort_by([("layer", "ascending"), ("position", "ascending")])[array]
+    if pc.unique(pc.list_value_length(vectors)).to_pylist() != [of.d_model]:
+        raise _ragged(of.path)
+    numbers = torch.from_numpy(pc.list_flatten(vectors).to_numpy().copy())
+    return numbers.reshape(of.n_entries, of.n_tokens, of.d_model)
+
+
+_READERS = {".safetensors": _read_safetensors, ".npz": _read_npz, ".parquet": _read_parquet}

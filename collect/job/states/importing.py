@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from collect import schema
-from collect.adapters import adapter_for
-from collect.adapters.within import text_entry
 from collect.errors import InputError
 from collect.instruments import rows
 from collect.instruments.imported import ImportedStates, before
@@ -26,31 +24,26 @@ from collect.job.settings import Settings
 from collect.job.states.declared import Declared, places
 from collect.job.states.files import Head, states
 from collect.job.task import COMPLETE, Task, tasks
-from collect.model.checkpoint.checkpoint import Checkpoint, locate
+from collect.model.checkpoint.checkpoint import Checkpoint, hash_of, locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_skeleton, tokenizer_for
-from collect.model.checkpoint.weight_files import json_object
 from collect.model.conformance.refusal import PROPERTIES, TOLERANCES, Finding
 from collect.model.description import Missing, model_row
-from collect.model.labels import Labels
 from collect.prompts.entry import Entry
 from collect.prompts.sets import PromptSet, load, prompt_set
 from collect.record import provenance
 from collect.record.atomic import locks
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory, refuse_another_shape
-from collect.record.units import run_file
+from collect.record.units import UNSEEN, run_file
 from collect.schema.marks import file_sha256
 from collect.schema.paths import as_path
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: What the row of a run says of what nobody here saw: weights, their format, the code that ran.
-UNSEEN = "unseen"
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """Files of states and the model that they are of.
 
@@ -71,7 +64,7 @@ class Source:
     tokenizer: Any
     prompts: PromptSet
 
-    def placed(self, found: Head) -> dict[tuple[int, str], Tensor]:
+    def placed(self, head: Head) -> dict[tuple[int, str], Tensor]:
         """Return the states of one file, (n_tokens, d), by place in the model.
 
         Raises
@@ -80,8 +73,45 @@ class Source:
             If the layers are not the model's, or a number is not finite.
         """
         n_layers = len(self.skeleton.blocks)
-        named = places(self.how, found.n_entries, n_layers, str(found.path), found.layers)
-        return dict(zip(named, states(found, self.how), strict=True))
+        named = places(self.how, head.n_entries, n_layers, str(head.path), head.layers)
+        return dict(zip(named, states(head, self.how.array), strict=True))
+
+    @cached_property
+    def task(self) -> Task:
+        """What is to be measured, as a task of the job.
+
+        Raises
+        ------
+        InputError
+            If a prompt has other tokens than its file.
+        """
+        named = replace(
+            self.checkpoint,
+            model_id=f"{self.checkpoint.model_id}/{self.how.engine}",
+            revision=None,
+            revision_name=None,
+            dtype_weights=UNSEEN,
+        )
+        settings = Settings(quantities=("stream", "geometry"), quiet=True)
+        prompts, hashed = [self.prompts], {"weights_sha256": UNSEEN}
+        (task,) = tasks(named, self.skeleton, prompts, self.tokenizer, settings, **hashed)
+        for head, prompt in zip(self.heads, task.encoded, strict=True):
+            if head.token_ids not in (None, prompt.token_ids) or head.n_tokens != len(prompt):
+                raise InputError(
+                    f"The states must be of the prompt's tokens; {head.path} has {head.n_tokens} "
+                    f"tokens, and {prompt.prompt_id} is read as {len(prompt)}, or as others.",
+                    "Name the files in the order of the prompts, tokenised as the model does.",
+                )
+        hashes = ((head.path.name, file_sha256(head.path)) for head in self.heads)
+        unseen = {
+            "dtype_compute": "+".join(sorted({head.number_format for head in self.heads})),
+            "device": UNSEEN,
+            "attention_implementation": UNSEEN,
+            "states_engine": self.how.engine,
+            "states_sha256": hash_of(hashes),
+        }
+        unit = replace(task.unit, determinants={**task.unit.determinants, **unseen})
+        return replace(task, unit=unit)
 
 
 def opened(
@@ -108,16 +138,19 @@ def opened(
         If the files are not of the model's width or depth, there are no prompts, or they have
         other tokens.
     """
-    checkpoint = _configured(model)
+    is_configuration = as_path(model).name == "config.json" and as_path(model).is_file()
+    checkpoint = locate(
+        str(as_path(model).parent) if is_configuration else model, needs_weights=False
+    )
     skeleton = load_skeleton(checkpoint)
     width = int(skeleton.config.hidden_size)
-    for found in heads:
-        if found.d_model != width:
+    for head in heads:
+        if head.d_model != width:
             raise InputError(
-                f"States must be as wide as the model, {width}; {found.path} has {found.d_model}.",
+                f"States must be as wide as the model, {width}; {head.path} has {head.d_model}.",
                 "Name the model that wrote them with --model.",
             )
-        places(how, found.n_entries, len(skeleton.blocks), str(found.path), found.layers)
+        places(how, head.n_entries, len(skeleton.blocks), str(head.path), head.layers)
     read = _of_token_ids(heads, name) if prompts is None else load(prompts)
     if len(read.prompts) != len(heads):
         raise InputError(
@@ -129,91 +162,18 @@ def opened(
     return Source(how, tuple(heads), checkpoint, skeleton, tokenizer, read)
 
 
-def _configured(model: str) -> Checkpoint:
-    """Return a model of which config.json alone need be there."""
-    path = as_path(model)
-    directory = path.parent if path.name == "config.json" else path
-    if not model or not (directory / "config.json").is_file():
-        return locate(model, needs_weights=False)
-    config = json_object(directory / "config.json")
-    kind = str(config.get("model_type"))
-    return Checkpoint(
-        model_id=f"local/{directory.resolve().name}",
-        directory=directory,
-        revision=None,
-        adapter=adapter_for(kind, text_entry(config, "model_type")),
-        config=config,
-        weight_files=(),
-        dtype_weights=UNSEEN,
-        labels=Labels(),
-    )
-
-
 def _of_token_ids(heads: Sequence[Head], name: str) -> PromptSet:
-    without = [found.path for found in heads if found.token_ids is None]
+    without = [head.path for head in heads if head.token_ids is None]
     if without:
         raise InputError(
             f"It must be known which tokens were read; {without[0]} holds no token ids.",
             "Put them beside the states as token_ids, or name the prompts with --prompts.",
         )
     entries = [
-        Entry(str([*(found.token_ids or ())]), format="tokens", name=found.path.stem)
-        for found in heads
+        Entry(str([*(head.token_ids or ())]), format="tokens", name=head.path.stem)
+        for head in heads
     ]
     return prompt_set(name, entries)
-
-
-def task_of(source: Source) -> Task:
-    """Return what is to be measured, as a task of the job.
-
-    Raises
-    ------
-    InputError
-        If a prompt has other tokens than its file.
-    """
-    named = replace(
-        source.checkpoint,
-        model_id=f"{source.checkpoint.model_id}/{source.how.engine}",
-        revision=None,
-        revision_name=None,
-        dtype_weights=UNSEEN,
-    )
-    settings = Settings(quantities=("stream", "geometry"), quiet=True)
-    (task,) = tasks(
-        named,
-        source.skeleton,
-        [source.prompts],
-        source.tokenizer,
-        settings,
-        weights_sha256=UNSEEN,
-    )
-    for found, prompt in zip(source.heads, task.encoded, strict=True):
-        if found.token_ids not in (None, prompt.token_ids) or found.n_tokens != len(prompt):
-            raise InputError(
-                f"The states must be of the prompt's tokens; {found.path} has {found.n_tokens} "
-                f"tokens, and {prompt.prompt_id} is read as {len(prompt)}, or as others.",
-                "Name the files in the order of the prompts, tokenised as the model does.",
-            )
-    formats = sorted({found.number_format for found in source.heads})
-    unseen = {
-        "dtype_compute": "+".join(formats),
-        "device": UNSEEN,
-        "attention_implementation": UNSEEN,
-        "states_engine": source.how.engine,
-        "states_sha256": _sha256(source.heads),
-    }
-    unit = replace(task.unit, determinants={**task.unit.determinants, **unseen})
-    return replace(task, unit=unit)
-
-
-def _sha256(heads: Sequence[Head]) -> str:
-    """Return a hash over the contents of the files, in the order of the prompts."""
-    contents = [file_sha256(found.path) for found in heads]
-    return (
-        contents[0]
-        if len(contents) == 1
-        else hashlib.sha256("".join(contents).encode()).hexdigest()
-    )
 
 
 def measured(task: Task, source: Source) -> Measured:
@@ -228,8 +188,8 @@ def measured(task: Task, source: Source) -> Measured:
     reader = ImportedStates()
     parts: dict[str, list[pd.DataFrame]] = {}
     seen: set[tuple[int, str]] = set()
-    for found, prompt in zip(source.heads, task.encoded, strict=True):
-        placed = source.placed(found)
+    for head, prompt in zip(source.heads, task.encoded, strict=True):
+        placed = source.placed(head)
         seen |= {*placed}
         for table, frame in rows.frames((prompt,), reader.observe((prompt,), placed)).items():
             parts.setdefault(table, []).append(frame)
@@ -337,7 +297,7 @@ def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tupl
     """
     check_writable(out)
     remove_leftovers(out)
-    inventory, task = Inventory(out), task_of(source)
+    inventory, task = Inventory(out), source.task
     with locks.held(out, task.unit.variant, wait=True):
         (state,), refusal = compared([task], inventory, overwrites=overwrite)
         if refusal is not None:
