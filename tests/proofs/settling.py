@@ -92,7 +92,10 @@ def cost(models: pd.DataFrame) -> tuple[float, float, float]:
         how = {"dtype": "float32", "batch_size": 8}
         asked = ("stream",)
         counted = estimate.n_rows(shape, lengths, asked)
-        minutes += estimate.duration_s(shape, lengths, counted, throughput=THROUGHPUT, **how) / 60
+        minutes += (
+            estimate.duration_s(shape, lengths, counted, asked=asked, throughput=THROUGHPUT, **how)
+            / 60
+        )
         peak = estimate.peak_bytes(shape, lengths, streamed=False, **how)
         memory = max(memory, peak / 1e9)
     return float(models["millions"].sum() * 2e6 / 1e9), memory, minutes
@@ -102,12 +105,12 @@ def main(n_processes: int) -> int:
     """Write the rates of all lists, and print what each would tell and take."""
     with ProcessPoolExecutor(n_processes) as pool:
         found = pd.concat(pool.map(rates, LISTS), ignore_index=True)
+    costs = [cost(listed(path)) for path in LISTS]
     shipped = pd.read_csv(TABLE)
     others = shipped[~shipped["layout"].isin(found["layout"])]
     TABLE.write_text(to_csv(pd.concat([others, found], ignore_index=True)), encoding="utf-8")
-    for path in LISTS:
+    for path, (gigabytes, memory, minutes) in zip(LISTS, costs, strict=True):
         models = listed(path)
-        gigabytes, memory, minutes = cost(models)
         print(
             f"{path.name}: {len(models)} models, {models['suite'].nunique()} suites, "
             f"{models['lab'].nunique()} labs; {gigabytes:.0f} GB of weights, "
