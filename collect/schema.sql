@@ -157,14 +157,14 @@ COMMENT ON COLUMN run.adapter IS 'Adapter that located blocks, attention and wei
 COMMENT ON COLUMN run.dtype_weights IS 'Number formats the weights are stored in, joined by +; unseen where another engine wrote the states [-]';
 COMMENT ON COLUMN run.quantisation IS 'Number format of the matrices by kind, as JSON of the file''s own names, for example {"attn_q": "Q4_K", "ffn_down": "Q4_K+Q6_K"}; what is measured are the dequantised numbers. NULL where all weights are plain floating numbers [-]';
 COMMENT ON COLUMN run.bits_per_weight IS 'Size of all tensors of a quantised file over their numbers; NULL where all weights are plain floating numbers [bit]';
-COMMENT ON COLUMN run.perturbation IS 'step where one more rounding error of the file''s own size was added to its quantised weights: uniform within half a step of each block of the format, either way. NULL where the weights are those of the file; views leave all other runs out unless the variable perturbed is set, see perturbed_run [-]';
+COMMENT ON COLUMN run.perturbation IS 'step where one more rounding error of the file''s own size was added to its quantised weights: uniform within half a step of each block of the format, either way. NULL where the weights are those of the file; views leave these runs out unless the macro counts_perturbed() is made true, see perturbed_run [-]';
 COMMENT ON COLUMN run.perturbation_seed IS 'Seed of that error; NULL where there is none [1]';
 COMMENT ON COLUMN run.states_engine IS 'Program that ran the model and wrote its states; NULL where our own hooks saw them. Such a run is of a model of its own, named by both [-]';
 COMMENT ON COLUMN run.states_sha256 IS 'SHA-256 over the name and the SHA-256 of each file of states, in the order of the prompts; NULL as above [-]';
 COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass, or of the states that another engine wrote; norms are accumulated in float64 whatever it is [-]';
 COMMENT ON COLUMN run.device IS 'Device of the forward pass; unseen where another engine ran it [-]';
 COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it; unseen where another engine ran it [-]';
-COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time) shards (weights read tensor by tensor, no model) or imported (another engine ran the model and wrote its states); loaded and streamed give the same numbers [-]';
+COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time), shards (weights read tensor by tensor, no model) or imported (another engine ran the model and wrote its states); loaded and streamed give the same numbers [-]';
 COMMENT ON COLUMN run.quantities IS 'What was measured, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy and names of own_quantity [-]';
 COMMENT ON COLUMN run.rendering IS 'plain (the prompt as it stands) or chat (put into the model''s chat template as a user''s turn); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.special_tokens IS 'Policy asked for: default (as the tokenizer does), never, or always (a start token in front of every prompt); NULL for kind = weights [-]';

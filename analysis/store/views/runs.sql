@@ -102,8 +102,10 @@ SELECT property,
                      ORDER BY deviation DESC, model_id, layer)
                    FILTER (WHERE deviation <> 0)                                 AS worst
           FROM conformance
+         WHERE run_id NOT IN (SELECT run_id FROM perturbed_run)
+           AND run_id NOT IN (SELECT run_id FROM run WHERE states_engine IS NOT NULL)
          GROUP BY property, tolerance) AS checked;
-COMMENT ON VIEW conformance_summary IS 'One row per property and tolerance, which belongs to a number format: how many runs met it, and the worst deviation.';
+COMMENT ON VIEW conformance_summary IS 'One row per property and tolerance, which belongs to a number format: how many runs met it, and the worst deviation; without runs whose states another engine wrote.';
 COMMENT ON COLUMN conformance_summary.n_runs IS 'Runs in which it was asked for [1]';
 COMMENT ON COLUMN conformance_summary.n_models IS 'Models of these runs [1]';
 COMMENT ON COLUMN conformance_summary.n_met IS 'Runs that met it [1]';
