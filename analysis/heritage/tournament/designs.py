@@ -51,12 +51,13 @@ def rates(table: pd.DataFrame) -> pd.DataFrame:
 
 def _of_list(rows: pd.DataFrame) -> dict[str, object]:
     false = rows[rows["truth"] != "yes"]
-    seen = rows[(rows["world"] == "suite") & (rows["form"] == "normal")].set_index("share")
+    suites = rows[(rows["world"] == "suite") & (rows["form"] == "normal")]
+    power = dict(zip(suites["share"], suites["share_yes"], strict=True))
     return {
-        **rows.iloc[0][["layout", "n_models", "n_suites", "n_papers"]].to_dict(),
+        **{name: rows[name].iloc[0] for name in ("layout", "n_models", "n_suites", "n_papers")},
         "worst": false["share_yes"].max(),
         "worst_light": false.loc[false["form"] != "heavy-tailed", "share_yes"].max(),
-        **{f"power_{share}": seen.loc[share, "share_yes"] for share in SHARES},
+        **{f"power_{share}": power[share] for share in SHARES},
     }
 
 
