@@ -7,7 +7,8 @@ import sys
 from typing import Any
 
 from collect.commands.printing import as_json, show
-from collect.errors import InputError
+from collect.errors import InputError, OutputError
+from collect.process import shipped
 from collect.process.parser import as_typed
 from collect.process.starting import libraries_imported
 from collect.schema.counting import counted
@@ -316,6 +317,11 @@ def codebook(options: argparse.Namespace) -> int:
 
     path = codebook.PATH
     if not options.check:
+        if not shipped.is_clone():
+            raise OutputError(
+                f"The codebook of an installed product is only read; it is {path}.",
+                "Write it in a clone, or print one table with: thermoscope columns TABLE",
+            )
         codebook.write_codebook(path)
         show(path)
         return 0

@@ -259,11 +259,10 @@ def run(
 
     Examples
     --------
-    >>> import tempfile
-    >>> run("/no/such/model", "A_grand_unified", tempfile.mkdtemp())  # doctest: +ELLIPSIS
+    >>> run("/no/such/model", "A_grand_unified", "out")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    collect.errors...
+    collect.errors.InputError: ...
     """
     check_engine(engine)
     named = several(models, "Models", _OF_MODELS)

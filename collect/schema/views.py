@@ -47,10 +47,11 @@ def views_sql() -> str:
 def inherited_comments(
     connection: duckdb.DuckDBPyConnection, stated: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return comments of the columns that views take as they are from what they read.
+    """Return comments of the columns of views that are named like a column of what they read.
 
     A column of a view without a comment of its own means what the column of its name means in the
-    first table or view after FROM or JOIN that has one of that name.
+    first table or view after FROM or JOIN that has one of that name: passed on, or summed up as the
+    comment of the view says.
 
     Parameters
     ----------

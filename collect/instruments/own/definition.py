@@ -82,8 +82,10 @@ class OwnQuantity:
     --------
     >>> def mean_size(site, layer, states, attention):
     ...     return states.abs().mean(-1)
-    >>> OwnQuantity("mean_size", "1", "Mean absolute feature", mean_size, version="1").level
-    'token'
+    >>> import torch
+    >>> own = OwnQuantity("mean_size", "1", "Mean absolute feature", mean_size, version="1")
+    >>> own.level, mean_size("block_output", 0, torch.tensor([[3.0, -4.0]]), None)
+    ('token', tensor([3.5000]))
     """
 
     name: str

@@ -168,7 +168,11 @@ def test_the_help_lists_the_transformations_that_there_are():
 
 def test_a_model_that_memory_cannot_hold_is_refused(save_tiny, tmp_path, monkeypatch):
     directory = save_tiny("llama")
-    monkeypatch.setattr(command.memory, "available", lambda _device: 1000)
+    skeleton = command.load_skeleton(command.locate(str(directory)))
+    needed = command._COPIES * command.n_bytes(skeleton, "float32")
+    monkeypatch.setattr(command.memory, "available", lambda _device: needed - 1)
     with pytest.raises(InputError, match="float64"):
         command.gauge(str(directory), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    monkeypatch.setattr(command.memory, "available", lambda _device: needed)
+    assert command.gauge(str(directory), tmp_path / "out", too_long="skip").is_dir()

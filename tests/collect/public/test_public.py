@@ -20,12 +20,14 @@ MODELS = {
     "qwen": ("local/qwen2.5-coder-0.5b-instruct-awq-q4_k_m", 24),
 }
 KEYS = ["prompt", "layer"]
+#: Where single precision leaves more than `TOLERANCES`: a ratio of two norms, each off by 5e-6.
+MORE = {("qwen", "gain_whole"): 2e-6}
 
 #: Largest deviation that single precision leaves between a batch and one prompt at a time:
 #: relative, of attention's sums a share of the number of tokens.
 TOLERANCES = {
     "gain": 1e-6,
-    "gain_whole": 2e-6,
+    "gain_whole": 1e-6,
     "first": 5e-6,
     "last": 5e-6,
     "whole": 5e-6,
@@ -117,4 +119,5 @@ def test_a_store_is_as_far_from_own_hooks_as_single_precision_leaves(case):
     for column, tolerance in TOLERANCES.items():
         of_stream = column in ("first", "last", "whole")
         assert deviation[column].notna().sum() == 25 * (n_layers + of_stream), column
-        assert deviation[column].max() <= tolerance, column
+        name = next(it for it, (of, _) in MODELS.items() if of == model)
+        assert deviation[column].max() <= MORE.get((name, column), tolerance), column
