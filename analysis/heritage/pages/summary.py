@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.audit import VERDICTS, evidence
+from analysis.audit import VERDICTS, evidence, weight
 from analysis.audit.pages import tables
-from analysis.audit.weight import WEIGHTS
 from analysis.heritage.record import replica_figures as replica
 from analysis.store import Store
 from analysis.tidy import prose
@@ -57,7 +56,7 @@ def headline(judged: pd.DataFrame) -> str:
 
     ``judged`` has one row per claim: `claim_id`, `verdict`, `importance`, `repeats`.
     """
-    central = judged[(judged["importance"] == WEIGHTS[0]) & judged["repeats"].isna()]
+    central = judged[weight.is_central(judged)]
     groups = [
         f"{tables.counted(len(rows), verdict)} "
         f"({tables.linked(', '.join(map(str, rows['claim_id'])))})"

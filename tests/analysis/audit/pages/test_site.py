@@ -44,6 +44,8 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
         "- [two \\[x\\]\\(y\\)](claims.html#claim-2)\n- [5 more](claims.html#verdict-contradicted)"
         in text
     )
+    rest = front.columns(judged.assign(verdict=claims.VERDICTS[-1]), {})
+    assert "- [7 more](claims.html)" in rest
     assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
 
 
