@@ -42,6 +42,8 @@ class About:
 
         >>> About(unit="student", units="students", group="class", groups="classes").counted(24, 6)
         '24 students, 6 classes'
+        >>> About().counted(1, 0)
+        '1 model'
         """
         of_units = f"{n_units:,} {self.unit if n_units == 1 else self.units}"
         of_groups = f"{n_groups:,} {self.group if n_groups == 1 else self.groups}"
