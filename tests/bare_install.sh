@@ -45,8 +45,8 @@ shows() {
 }
 
 "$bare/venv/bin/python" -c "import analysis; assert 'site-packages' in analysis.__file__, analysis.__file__"
-shows '^61 claims: ' claims
-shows '^0 of 61 claims differ' claims --check
+shows '^[0-9]* claims: ' claims
+shows '^0 of [0-9]* claims differ' claims --check
 shows '^Verdict: ' claim 7
 shows 'gpt-neo-125m' sql 'SELECT model_id FROM model ORDER BY ALL LIMIT 9'
 shows '^A_grand_unified ' collect prompts

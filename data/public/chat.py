@@ -6,7 +6,6 @@ chat template of its file; `chat.csv` has its gains by definition. The file come
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -32,8 +31,7 @@ def main(units: Path) -> None:
     """Measure the model both ways, where that was not done, and write the table."""
     for how in ((), ("--chat-template",)):
         asked = ("--prompts", PROMPTS, "--quantities", "stream", *how)
-        command = ("collect", "run", make.fetched(FILE), *asked, "--out", units)
-        subprocess.run([sys.executable, "-m", *command], cwd=make.ROOT, check=True)  # noqa: S603
+        make.collect("run", make.fetched(FILE), *asked, "--out", units)
     (HERE / "chat.csv").write_text(to_csv(open_store(units).query(GAINS)), encoding="utf-8")
 
 

@@ -91,10 +91,11 @@ def _check(path: Path, sha256: str) -> None:
 def _measure(model: dict[str, str], out: Path) -> None:
     for policy in ("default", model["other_policy"]):
         settings = ("--lab", model["lab"], "--year", model["year"], "--special-tokens", policy)
-        _collect("run", fetched(model["file"]), "--prompts", *SETS, "--out", out, *settings)
+        collect("run", fetched(model["file"]), "--prompts", *SETS, "--out", out, *settings)
 
 
-def _collect(*arguments: str | Path) -> None:
+def collect(*arguments: str | Path) -> None:
+    """Run a verb of collection."""
     subprocess.run([sys.executable, "-m", "collect", *arguments], cwd=ROOT, check=True)  # noqa: S603
 
 
@@ -104,7 +105,7 @@ def main() -> None:
     for model in table("gguf_file"):
         _measure(model, units)
     shutil.rmtree(packed, ignore_errors=True)
-    _collect("compact", units, "--out", packed)
+    collect("compact", units, "--out", packed)
     for directory in packed.iterdir():
         shutil.rmtree(HERE / directory.name, ignore_errors=True)
         shutil.copytree(directory, HERE / directory.name)

@@ -8,7 +8,6 @@ Models that are not named keep their rows. Files come from `make.py`; units stay
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pandas as pd
 
 from analysis.heritage.public import rounding
 from analysis.store import open_store
+from analysis.tidy.spreadsheet import to_csv
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -28,18 +28,17 @@ PROMPTS, SEEDS = "A_grand_unified", "3"
 
 def main(files: list[str]) -> None:
     """Measure models, where that was not done, and write the table."""
-    path, found = HERE / "perturbation.csv", []
+    path, parts = HERE / "perturbation.csv", []
     for file in files or [row["file"] for row in make.table("gguf_file")]:
         units = make.CACHE / "perturbed" / file
         asked = ("--quantities", "stream", "--perturb", "step", "--seeds", SEEDS)
-        command = ("collect", "run", make.fetched(file), "--prompts", PROMPTS, *asked)
-        subprocess.run([sys.executable, "-m", *command, "--out", units], cwd=make.ROOT, check=True)  # noqa: S603
-        found.append(rounding.effects(open_store(units)))
-    table = pd.concat(found)
+        make.collect("run", make.fetched(file), "--prompts", PROMPTS, *asked, "--out", units)
+        parts.append(rounding.effects(open_store(units)))
+    table = pd.concat(parts)
     if path.is_file():
         known = pd.read_csv(path)
         table = pd.concat([known[~known["model_id"].isin(table["model_id"])], table])
-    table.sort_values("model_id", kind="stable").to_csv(path, index=False)
+    path.write_text(to_csv(table.sort_values("model_id", kind="stable")), encoding="utf-8")
 
 
 if __name__ == "__main__":

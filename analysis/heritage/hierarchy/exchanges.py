@@ -88,14 +88,17 @@ def _row(
 def bounds(table: pd.DataFrame) -> dict[str, str]:
     """Return what a page says of the range: p as text, and how many specifications there are.
 
-    Keys: `least`, `most`, `specifications`, `below` (how many have p below .05), and the same of
-    suites alone and of labs alone as `suite_least`, `suite_most`, `lab_least`, `lab_most`.
+    Keys: `least`, `most`, `specifications`, `below` (how many have p below .05), `able` (how many
+    could have, by the smallest p that their units admit), `admitted` (the smallest of these), and
+    of suites alone and of labs alone `suite_least`, `suite_most`, `lab_least`, `lab_most`.
     """
     found = {
         "least": prose.bare(prose.p_value(table["p_value"].min())),
         "most": prose.bare(prose.p_value(table["p_value"].max())),
         "specifications": prose.count(len(table)),
         "below": prose.count(int((table["p_value"] < LEVEL).sum())),
+        "able": prose.count(int((table["smallest_p"] < LEVEL).sum())),
+        "admitted": prose.bare(prose.p_value(table["smallest_p"].min())),
     }
     for unit, rows in table.groupby("unit"):
         found[f"{unit}_least"] = prose.bare(prose.p_value(rows["p_value"].min()))
@@ -129,7 +132,7 @@ def chart(table: pd.DataFrame) -> alt.LayerChart:
         alt.Chart(shown)
         .mark_point(filled=True, size=60, opacity=0.7)
         .encode(
-            x=alt.X("p_value:Q", title="p, two-sided", scale=alt.Scale(domain=[0, 0.6])),
+            x=alt.X("p_value:Q", title="p, two-sided", scale=alt.Scale(domainMin=0, nice=True)),
             y=alt.Y("statistic:N", title=None, sort=list(STATISTICS.values())),
             shape=alt.Shape("exchanged:N", title=None),
             color=alt.value("black"),

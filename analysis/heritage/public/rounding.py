@@ -139,8 +139,11 @@ def signs_sentence(table: pd.DataFrame) -> str:
     of = table[table["quantity"] == TURNED]
     if not of["maximum"].any():
         return "No block's mean sign turns in any model with any seed."
-    n_models = int((of["maximum"] > 0).sum())
+    turned = of.loc[of["maximum"] > 0, "model_id"]
+    moved = table[(table["quantity"] == LARGEST) & table["model_id"].isin(turned)]
+    n_models = len(turned)
     return (
         f"In {n_models} of {len(of)} models a seed turns the mean sign of a block, of at most "
-        f"{int(of['maximum'].max())} with one seed; such a block's mean is within .02 of no change."
+        f"{int(of['maximum'].max())} with one seed; the mean log gain of a block of such a model "
+        f"moves by at most {prose.number(float(moved['maximum'].max()))}."
     )

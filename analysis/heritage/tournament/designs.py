@@ -1,93 +1,75 @@
-"""Lists of public models judged by the criterion: which rule a list admits, and what it would tell.
+"""Lists of public models judged on simulated papers of their own labs, suites and shapes.
 
-A rule chosen for 22 models need not be the best for a hundred. So for a list of models the choice
-of `analysis.heritage.tournament.criterion` is made again on papers of its labs, suites and shapes,
-with the rules whose cost allows it: size first, then power, then simplicity. A list settles a
-statement at a share where the rule so chosen says yes in `POWER` of the papers in which one
-component alone holds that share. Nothing here has met a published gain; the rules of claim 20 stay
-those of the present design.
+A rule chosen for 22 models need not be the best for a hundred. So lists of models have papers of
+their own in table ``rule_rate``, judged by the profile likelihood, whose cost allows it. Nothing
+here has met a published gain; the rules of claim 20 stay those of the present design.
 """
 
 from __future__ import annotations
 
 import pandas as pd
 
-from analysis.heritage.tournament import choice, tables
 from analysis.tidy import prose
 
 #: The power that a list is made for.
 POWER = 0.8
-#: The statement that lists are made for, and the worlds in which it must be seen.
-STATEMENT, WORLDS = "recipe over geometry", ("suite", "lab")
+#: The statement that lists are made for, the rule that judges them, the worlds it must see.
+STATEMENT, RULE, WORLDS = "recipe over geometry", "profile likelihood", ("suite", "lab")
 #: Layouts of `rule_rate` that are no lists.
 KINDS = ("present", "as found", "balanced")
+#: Shares of the variance that a table shows.
+SHARES = (0.3, 0.5, 0.8)
 
 HEADERS = {
     "layout": "List",
     "models": "Models",
     "suites": "Suites",
-    "statement": "Statement",
-    "rule": "Rule",
-    "worst": "Worst false answer",
-    "small": "Share 30 %",
-    "half": "Share 50 %",
-    "large": "Share 80 %",
+    "worst": "Worst false yes",
+    "light": "Without heavy tails",
+    **{f"power_{share}": f"Share {share:.0%}".replace("%", " %") for share in SHARES},
 }
 
 
-def lists(found: pd.DataFrame) -> list[str]:
-    """Return the names of the lists that table ``rule_rate`` has papers of."""
-    names = found.loc[~found["layout"].isin(KINDS), "layout"]
-    return [str(name) for name in names.unique()]
+def rates(table: pd.DataFrame) -> pd.DataFrame:
+    """Return what each list would tell of `STATEMENT` by `RULE`, one row per list.
 
-
-def rates(found: pd.DataFrame) -> pd.DataFrame:
-    """Return what each list would tell of each statement by the rule that it admits.
+    Parameters
+    ----------
+    table
+        Table ``rule_rate``.
 
     Returns
     -------
-    One row per list, statement and share: `layout`, `n_models`, `n_suites`, `statement`, `rule`,
-    `worst` (largest share of a false answer), `world`, `share` [1], `power` with `power_error`.
+    `layout`, `n_models`, `n_suites`, `n_papers`; `worst`, the largest share of papers with a false
+    yes, and `worst_light`, the largest where gains have no heavy tails; `power_0.3` and so on, the
+    share of papers with a yes where suites alone rule that share of the variance [1].
     """
-    parts = []
-    for layout in lists(found):
-        own = found[found["layout"] == layout]
-        chosen = choice.choice(own, layout)
-        for row in chosen[chosen["is_chosen"]].to_dict("records"):
-            cells = own[
-                (own["statement"] == row["statement"])
-                & (own["rule"] == row["rule"])
-                & (own["world"] == tables.RULING[str(row["statement"])])
-                & (own["form"] == "normal")
-            ]
-            parts.append(
-                cells.assign(
-                    worst=row["worst"], power=cells["share_yes"], power_error=cells["yes_error"]
-                )
-            )
-    names = ["layout", "n_models", "n_suites", "statement", "rule", "worst"]
-    columns = [*names, "world", "share", "power", "power_error"]
-    every: pd.DataFrame = pd.concat(parts, ignore_index=True)
-    return every.filter(columns)
+    is_asked = (table["statement"] == STATEMENT) & (table["rule"] == RULE)
+    lists = table[is_asked & ~table["layout"].isin(KINDS)]
+    return pd.DataFrame([_of_list(rows) for _, rows in lists.groupby("layout")])
 
 
-def rows(found: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per list and statement, formatted for print."""
-    by = ["layout", "n_models", "n_suites", "statement", "rule", "worst"]
-    wide = rates(found).pivot_table(index=by, columns="share", values="power", sort=False)
-    wide = wide.reset_index()
-    shown = pd.DataFrame(
-        {
-            "layout": prose.once(wide["layout"]),
-            "models": [prose.count(int(n)) for n in wide["n_models"]],
-            "suites": [prose.count(int(n)) for n in wide["n_suites"]],
-            "statement": wide["statement"],
-            "rule": wide["rule"],
-            "worst": [prose.number(value, 3) for value in wide["worst"]],
-        }
-    )
-    powers = {
-        name: [prose.number(value) for value in wide[share]]
-        for name, share in (("small", 0.3), ("half", 0.5), ("large", 0.8))
+def _of_list(rows: pd.DataFrame) -> dict[str, object]:
+    false = rows[rows["truth"] != "yes"]
+    seen = rows[(rows["world"] == "suite") & (rows["form"] == "normal")].set_index("share")
+    return {
+        **rows.iloc[0][["layout", "n_models", "n_suites", "n_papers"]].to_dict(),
+        "worst": false["share_yes"].max(),
+        "worst_light": false.loc[false["form"] != "heavy-tailed", "share_yes"].max(),
+        **{f"power_{share}": seen.loc[share, "share_yes"] for share in SHARES},
     }
-    return shown.assign(**powers)
+
+
+def rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `rates` as text, by number of models; see `HEADERS`."""
+    ordered = rates(table).sort_values("n_models")
+    text = {"layout": ordered["layout"] + ".txt"}
+    text |= {it: ordered[f"n_{it}"].map(prose.count) for it in ("models", "suites")}
+    numbers = {"worst": "worst", "light": "worst_light"} | {
+        f"power_{share}": f"power_{share}" for share in SHARES
+    }
+    text |= {
+        name: ordered[column].map(lambda it: prose.number(it, 3))
+        for name, column in numbers.items()
+    }
+    return pd.DataFrame(text)

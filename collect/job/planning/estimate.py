@@ -286,7 +286,7 @@ def duration_s(
     throughput: float,
     n_dequantised: int = 0,
 ) -> float:
-    """Return about how long a unit takes [s]; a factor of 2 either way is no surprise.
+    """Return about how long a unit takes [s]; a factor of 3 either way is no surprise.
 
     Parameters
     ----------

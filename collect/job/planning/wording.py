@@ -54,7 +54,7 @@ def as_text(units: Sequence[Planned]) -> str:
             "memory are estimates, good to a factor of 2. Times rest on products of matrices "
             "timed just now",
             f"and on weights read at {estimate.READ_RATE / 1e9:g} GB/s, which was not measured: "
-            "expect a factor of 2 either way on a machine that has nothing else to do.",
+            "expect a factor of 3 either way on a machine that has nothing else to do.",
         ]
     )
 

@@ -9,6 +9,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 from analysis import mixed
+from analysis.mixed.algebra.size import FitSize
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "quarto/guides/_for_lme4.qmd").read_text(encoding="utf-8")
@@ -37,3 +38,29 @@ def test_the_table_of_three_programs_is_what_they_give() -> None:
     assert shown("p |") == [f"{each:.4e}" for each in values]
     criteria = [lmer["criterion"], -2 * other.llf, ours.glance()["criterion"].item()]
     assert shown("minus twice") == [f"{each:.6f}" for each in criteria]
+    assert f"about {values_of(lmer, other):,}" in GUIDE
+
+
+def values_of(lmer: pd.Series, other: object) -> int:
+    """Return by what factor the p of statsmodels is smaller, in whole thousands."""
+    return int(round(lmer["p_value"] / other.pvalues["Days"], -3))
+
+
+def test_the_table_of_times_is_that_of_the_benchmark() -> None:
+    times = pd.read_csv(ROOT / "tests/benchmarks/mixed_peers.csv")
+    rows = GUIDE.partition("peak memory [MB] |")[2].splitlines()[2:]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if row[:1] == "|"]
+    assert len(cells) == len(times)
+    for row, (task, n_obs, program, *numbers) in zip(times.itertuples(), cells, strict=True):
+        assert (task, int(n_obs), program) == (row.task, row.n_obs, row.program)
+        expected = [row.cpu_seconds, row.cpu_process, row.peak_mb]
+        if isinstance(row.note, str):
+            assert numbers[0] == row.note
+        else:
+            assert [float(number) for number in numbers] == expected
+
+
+def test_the_size_of_a_fit_is_what_the_guide_says() -> None:
+    size = FitSize(20_000, 10_000)
+    assert f"about {size.memory / 1e9:.0f} GB" in GUIDE.replace("\n", " ")
+    assert round(size.seconds / 3600) == 5

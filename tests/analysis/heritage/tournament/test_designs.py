@@ -49,9 +49,11 @@ def test_single_tests_that_are_better_by_the_criterion(shipped_store):
     assert (chosen["worst"] <= 0.08).all()
 
 
-def test_a_list_in_the_table_is_judged_by_its_own_papers(shipped_store):
-    found = tables.rates(shipped_store)
-    if designs.lists(found):
-        rows = designs.rates(found)
-        assert set(rows["layout"]) == {path.stem for path in settling.LISTS}
-        assert rows["power"].between(0, 1).all()
+def test_every_list_is_in_the_table_and_judged_by_its_own_papers(shipped_store):
+    rates = designs.rates(tables.rates(shipped_store)).set_index("layout")
+    assert set(rates.index) == {path.stem for path in settling.LISTS}
+    assert (rates["n_papers"] == settling.PAPERS).all()
+    assert rates.loc["settling", "power_0.5"] > designs.POWER
+    assert rates["worst"].round(3).to_dict() == {
+        "public_models": 0.096, "settling": 0.057, "settling_30": 0.069,
+    }  # fmt: skip
