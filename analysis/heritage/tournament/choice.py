@@ -15,8 +15,8 @@ from analysis.tidy.frame import Floats, Integers
 TODAY = "bootstrap of suites"
 
 
-def choice(rates: pd.DataFrame, layout: str = "present") -> pd.DataFrame:
-    """Return what the criterion says of every rule and statement on a layout.
+def choice(rates: pd.DataFrame) -> pd.DataFrame:
+    """Return what the criterion says of every rule and statement on the present layout.
 
     Returns
     -------
@@ -24,7 +24,7 @@ def choice(rates: pd.DataFrame, layout: str = "present") -> pd.DataFrame:
     `is_sized` (whether the criterion lets it be), `power` (mean share of yes where true) with
     `power_error`, `is_best`, and `is_chosen`.
     """
-    judged = rates[rates["layout"] == layout]
+    judged = rates[rates["layout"] == "present"]
     parts = []
     for statement, rows in judged.groupby("statement", sort=False):
         table = pd.DataFrame([_row(str(rule), group) for rule, group in rows.groupby("rule")])
