@@ -23,7 +23,7 @@ PATTERNS = (
     "data/sample/recipes/*",
     "data/sample/*/*.parquet",
     "data/fleet/study_*/*.parquet",
-    "data/excerpt/**/*.*",
+    "data/excerpt/*/*.parquet",
     "data/public/perturbation.csv",
     "examples/from_r/*",
     "quarto/*.*",

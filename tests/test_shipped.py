@@ -40,3 +40,10 @@ def test_the_wheel_has_what_an_installed_product_needs(name):
     assert f"collect/shipped/{name}" in places
     assert not any("-l8-" in place for place in places if place.endswith(".parquet"))
     assert "collect/shipped/quarto/sections/_real.qmd" in places
+    cut = {path.relative_to(ROOT / "data/excerpt") for path in ROOT.glob("data/excerpt/*/*")}
+    assert cut
+    public = {path for path in places if path.startswith("collect/shipped/data/public/")}
+    assert public == {
+        "collect/shipped/data/public/perturbation.csv",
+        *(f"collect/shipped/data/public/{path}" for path in cut),
+    }

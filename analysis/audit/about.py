@@ -42,10 +42,12 @@ class About:
 
         >>> About(unit="student", units="students", group="class", groups="classes").counted(24, 6)
         '24 students, 6 classes'
+        >>> About().counted(1, 0)
+        '1 model'
         """
         of_units = f"{n_units:,} {self.unit if n_units == 1 else self.units}"
         of_groups = f"{n_groups:,} {self.group if n_groups == 1 else self.groups}"
-        return f"{of_units}, {of_groups}" if n_groups or self == About() else of_units
+        return f"{of_units}, {of_groups}" if n_groups else of_units
 
     def heading(self) -> str:
         """Return what heads a column of such numbers.

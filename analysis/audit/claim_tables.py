@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.audit import weight
 from analysis.audit.claim import Claim
 from analysis.audit.committed import differences, read_verdicts
 from analysis.audit.evaluation import check_rows
@@ -82,12 +83,14 @@ def verdicts(
     registry
         The claims.
     """
-    is_central = (judged["importance"] == "central") & judged["repeats"].isna()
     checks = [
         check_rows(made[number], one.kind).assign(claim_id=number)
         for number, one in registry.items()
     ]
-    frames = {"verdict": judged.assign(is_central=is_central), "verdict_check": pd.concat(checks)}
+    frames = {
+        "verdict": judged.assign(is_central=weight.is_central(judged)),
+        "verdict_check": pd.concat(checks),
+    }
     return {
         name: rows[[column.name for column in schema.tables()[name].columns]]
         for name, rows in frames.items()

@@ -58,3 +58,11 @@ def rates(store: Store, claim_id: int) -> pd.DataFrame:
         """,
         claim_id=claim_id,
     )
+
+
+def is_central(judged: pd.DataFrame) -> pd.Series[bool]:
+    """Return which claims are central findings, those that repeat another left out.
+
+    ``judged`` has one row per claim: `importance`, `repeats`.
+    """
+    return (judged["importance"] == WEIGHTS[0]) & judged["repeats"].isna()

@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Iterable
 
+from analysis.commands.sources import opened
 from analysis.commands.tables import show
 from analysis.store.hint import relations
 from analysis.tidy.defaults import START
@@ -31,23 +32,25 @@ def columns(options: argparse.Namespace) -> int:
         print(_start(dict(connection.execute(_RELATIONS).fetchall())))
         return 0
     name = options.table.lower()
-    if name not in relations():
+    if name not in relations() and (options.paper or options.data):
+        connection = opened(options).connection
+    meanings = connection.execute(f"{_RELATIONS} WHERE name = $1", [name]).fetchall()
+    if not meanings:
         near = nearest(name, relations(), cutoff=0.4)
         guess = f"The nearest is {near[0]}. " if near else ""
         raise QueryError(
             f"There is no table or view {options.table}.",
             f"{guess}List them with: thermoscope columns",
         )
-    (meaning,) = connection.execute(f"{_RELATIONS} WHERE name = $1", [name]).fetchall()
-    found = connection.execute(_COLUMNS, [name]).fetchall()
     rows = [
-        (column, kind.lower(), *reversed(schema.unit_apart(text))) for column, kind, text in found
+        (column, kind.lower(), *reversed(schema.unit_apart(text or "")))
+        for column, kind, text in connection.execute(_COLUMNS, [name]).fetchall()
     ]
     if options.csv:
         import pandas as pd
 
         return show(pd.DataFrame(rows, columns=["column", "type", "unit", "meaning"]), as_csv=True)
-    print("\n".join([*_wrapped(f"{name}: {meaning[1]}", ""), "", *_lines(rows)]))
+    print("\n".join([*_wrapped(f"{name}: {meanings[0][1]}", ""), "", *_lines(rows)]))
     return 0
 
 

@@ -13,9 +13,7 @@ from typing import Any
 from analysis.tidy.extra import extra
 from collect.process import shipped
 from collect.process.parser import verb_parser
-from collect.process.verbs import declared
-
-PACKAGES = ("analysis.mixed", "analysis.inference", "collect")
+from collect.process.verbs import EXIT_CODES, declared
 
 
 def api(package: str) -> str:
@@ -43,14 +41,9 @@ def commands() -> str:
     return "\n\n".join(parts)
 
 
-def examples(package: str) -> dict[str, bool]:
-    """Return whether each public name of a package has an example that runs."""
-    found = {}
-    for name in map(str, _module(package).exports or []):
-        there = _target(_path(package, name))
-        documented = [there, *there.members.values()] if there.is_module else [there]
-        found[name] = any(">>> " in _text(one.docstring) for one in documented if not one.is_alias)
-    return found
+def exit_codes() -> str:
+    """Return Markdown with the exit codes of all verbs."""
+    return _code(EXIT_CODES.partition("\n")[2].rstrip())
 
 
 def _described(name: str, path: str) -> str:
@@ -64,16 +57,12 @@ def _described(name: str, path: str) -> str:
         if not one.is_alias and one.is_function and one.is_public
     ]
     inside = [part for one in functions for part in _entry(one)]
-    return "\n\n".join([heading, _summary(there), *inside])
+    return "\n\n".join([heading, _code(_text(there.docstring)), *inside])
 
 
 def _entry(one: Any) -> list[str]:
     signature = str(one.signature()) if one.is_function else f"class {one.name}"
     return [f"`{one.module.path}`\n\n{_code(signature)}", _code(_text(one.docstring))]
-
-
-def _summary(one: Any) -> str:
-    return _code(_text(one.docstring))
 
 
 def _code(text: str) -> str:

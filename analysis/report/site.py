@@ -13,6 +13,7 @@ from analysis.report import kept
 from analysis.report.examination import refuse_faults
 from analysis.report.execution import in_workers
 from analysis.report.reading.places import chosen, pages
+from analysis.report.reading.settings import project_options
 from analysis.report.render import Engine, To, made, quarto_command, quarto_output
 from analysis.tidy.errors import ReportError
 from analysis.tidy.extra import extra
@@ -21,6 +22,8 @@ from collect.process import shipped
 
 #: The page that is printed unless others are named; a project without it prints every page.
 PAPER = "paper"
+#: The picture to which pages with an address link; see ``making/template.html``.
+PREVIEW = "preview.png"
 SUFFIXES = {"html": ".html", "typst": ".pdf"}
 
 
@@ -78,7 +81,8 @@ def render_site(
 
     Returns
     -------
-    The files that were made.
+    The files that were made; of pages whose ``_quarto.yml`` says ``site-url`` also the picture
+    that programs show beside a link to one.
 
     Raises
     ------
@@ -92,6 +96,8 @@ def render_site(
     if not shipped.is_clone() and project.is_relative_to(shipped.root()):
         engine = _embedded(engine)
     sources, command = chosen(project, only), quarto_command(engine)
+    has_address = to == "html" and bool(project_options(project).get("site-url"))
+    further = {PREVIEW: _picture(project)} if has_address else {}
     if to == "typst" and not command:
         extra("typst", of="pdf")  # before anything runs
 
@@ -114,10 +120,27 @@ def render_site(
         ) from error
     use_kept = results is not None and is_whole and not command
     contents = results.keep("pages", make, is_announced=False) if results and use_kept else make()
+    files = {f"{stem}{SUFFIXES[to]}": content for stem, content in contents.items()}
     return [
-        replace_bytes(destination / f"{stem}{SUFFIXES[to]}", content)
-        for stem, content in contents.items()
+        replace_bytes(destination / name, content) for name, content in {**files, **further}.items()
     ]
+
+
+def _picture(project: Path) -> bytes:
+    """Return what programs show beside a link to a page: the picture of the report's front.
+
+    Raises
+    ------
+    ReportError
+        If the picture is not there.
+    """
+    path = project.resolve().parent / "reports" / "screenshot.png"
+    if not path.is_file():
+        raise ReportError(
+            f"Pages with a site-url must have a picture; {path} is not there.",
+            "Put one there, or leave site-url out of _quarto.yml.",
+        )
+    return path.read_bytes()
 
 
 def _embedded(engine: Engine) -> Engine:

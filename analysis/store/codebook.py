@@ -27,12 +27,13 @@ def relations(store: Store) -> pd.DataFrame:
          ORDER BY view_name
         """
     )
-    if not store.facts("FROM duckdb_tables() WHERE table_name = 'unit'").empty:
-        n_units = int(store.facts("SELECT count(*) AS n FROM unit")["n"].item())
-        of_units = "One row per unit of the paper, with the columns of unit.csv."
-        tables.append(
-            {"relation": "unit", "kind": "table", "meaning": of_units, "n_rows": f"{n_units:,}"}
-        )
+    further = store.facts("SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal")
+    for name, meaning in further.itertuples(index=False):
+        if name not in schema.tables():
+            n_rows = int(store.facts(f'SELECT count(*) AS n FROM "{name}"')["n"].item())
+            tables.append(
+                {"relation": name, "kind": "table", "meaning": meaning, "n_rows": f"{n_rows:,}"}
+            )
     derived = views[~views["relation"].isin(list(schema.tables()))]
     joined = pd.concat([pd.DataFrame(tables), derived], ignore_index=True)
     meaning = joined["meaning"].str.replace(r"^One row per ", "", regex=True)

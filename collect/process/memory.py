@@ -1,7 +1,9 @@
-"""How much memory the engine may take of what this process may have."""
+"""How much memory this process may still take, and the engine of it."""
 
 from __future__ import annotations
 
+import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,17 @@ _SHARE = 0.4
 
 #: Least that the engine opens with [bytes].
 _LEAST = 32 << 20
+
+_MEMINFO = Path("/proc/meminfo")
+
+#: Where a container's limit and use stand, version 2 of the interface and version 1.
+_LIMITS = (
+    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    (
+        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ),
+)
 
 
 def engine_memory() -> dict[str, Any]:
@@ -29,3 +42,26 @@ def engine_memory() -> dict[str, Any]:
             left = limit - pages * resource.getpagesize()
             return {"memory_limit": f"{max(int(_SHARE * left), _LEAST)}B"}
     return {}
+
+
+def of_machine() -> int:
+    """Return the main memory this process may still take [bytes], a container's limit included.
+
+    ``sys.maxsize`` where the system does not tell.
+    """
+    amounts = [_of_system()]
+    for limit, used in _LIMITS:
+        # No limit is the word max; a file that is not there is no limit either.
+        with suppress(OSError, ValueError):
+            amounts.append(max(int(limit.read_text()) - int(used.read_text()), 0))
+    return min(amounts)
+
+
+def _of_system() -> int:
+    with suppress(OSError):
+        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    with suppress(AttributeError, OSError, ValueError):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return sys.maxsize

@@ -26,7 +26,7 @@ exit codes:
   3  a package of an extra is not installed
   4  something had to come over the network and did not
   5  the output cannot be written, the report cannot be rendered, or a page has faults
-  6  a model does not conform to its adapter
+  6  a model does not conform to its adapter; nothing is kept
   7  no test was found that can be recomputed (forensics)
  70  internal error (--debug before the verb shows its trace)
  71  out of memory, processes or open files, or --timeout is over

@@ -48,7 +48,7 @@ def answers(
             "Fisher at .001": printed < 0.001,
             "Fisher, all models, at .001": fisher_p(below, groups["every"], design.ours) < 0.001,
             "suites exchanged": by_suite < 0.05,
-            "suites exchanged, log gain": _suites(gains, design, groups["joined"]) < 0.05,
+            "suites exchanged, log gain": exchanged_p(gains, design, groups["joined"]) < 0.05,
         },
         16: {
             "within Pythia": (given[0] < 0) & (given[3] / 2 < 0.05),
@@ -64,11 +64,6 @@ def answers(
             & (_rowwise(made["ratio"][:, norms], gains[:, norms], rng, exchanged=True) < 0.05),
         },
     }
-
-
-def _suites(gains: Floats, design: Design, chosen: Bools) -> Floats:
-    """Return the exact p of the difference in mean log gain, labs exchanged between suites."""
-    return exchanged_p(gains, design, chosen)
 
 
 def _within_suites(design: Design, gains: Floats, rng: np.random.Generator) -> dict[str, Bools]:

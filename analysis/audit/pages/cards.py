@@ -65,7 +65,7 @@ def cards(
                 lines=named.get(number, ()),
                 caveats=caveats,
                 about=about or About(),
-                is_drawn=about is not None and not named,
+                is_drawn=not named,
             ),
         )
         for row in judged.to_dict("records")

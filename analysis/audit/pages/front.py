@@ -83,7 +83,9 @@ def _column(
     named = [number for number in names if number in having][:NAMED]
     lines = [f"- [{prose.literal(names[number])}](claims.html#claim-{number})" for number in named]
     more, slug = len(having) - len(named), verdicts[0].replace(" ", "-")
-    lines += [f"- [{more} more](claims.html#verdict-{slug})"] if more else []
+    # The page of claims shows one verdict by its name, or all.
+    place = f"claims.html#verdict-{slug}" if len(verdicts) == 1 else "claims.html"
+    lines += [f"- [{more} more]({place})"] if more else []
     mark = f"[{head}]{{.verdict .verdict-{slug}}}"
     return "\n".join(
         ["::: {.front-column}", f"[{len(having)}]{{.front-count}} {mark}", "", *lines, ":::"]

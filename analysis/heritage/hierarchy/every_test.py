@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.hierarchy.frames import NAMED_LAB, OTHER
+from analysis.heritage.sign.exchange import NAMED_LAB, OTHER, exchange, of_units
 from analysis.inference.association import firth, regression, wild_bootstrap
 from analysis.inference.counts import fisher, unconditional
 from analysis.inference.effects import bayes_factor, effect_size
-from analysis.inference.resampling import permutation
 from analysis.tidy import glossary, prose
 from analysis.tidy.errors import AnalysisError
 
@@ -132,14 +131,8 @@ def _jzs(models: pd.DataFrame) -> Mapping[str, Any]:
 
 
 def _exchange(value: str) -> Test:
-    def difference(suites: pd.DataFrame) -> float:
-        ours = suites["heritage"] == NAMED_LAB
-        return float(suites.loc[ours, value].mean() - suites.loc[~ours, value].mean())
-
     def run(models: pd.DataFrame) -> Mapping[str, Any]:
-        suites = models.groupby(["suite", "heritage"], as_index=False).agg({value: "mean"})
-        tested = permutation.permutation_test(suites, difference, label="heritage", unit="suite")
-        return _as_mapping(tested.iloc[0])
+        return _as_mapping(exchange(of_units(models), value))
 
     return run
 

@@ -6,16 +6,13 @@ enter are choices of the analyst; the range of p over them is the honest answer,
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from analysis.drawing.theme import line_at, named
-from analysis.heritage.hierarchy.frames import NAMED_LAB, OTHER
+from analysis.heritage.hierarchy.partition_tables import LEVEL
+from analysis.heritage.sign.exchange import compared, exchange, of_units
 from analysis.heritage.sign.readings import model_sets
-from analysis.inference.resampling import permutation
 from analysis.store import Store
 from analysis.tidy import glossary, prose
 from analysis.tidy.errors import AnalysisError
@@ -29,7 +26,13 @@ STATISTICS = {
     "gain_of_units": "log gain, mean over units",
     "gain_pooled": "log gain, pooled over models",
 }
-LEVEL = 0.05
+#: Column of each, and whether its mean is over units.
+COMPARED = {
+    "share_of_units": ("dampens", True),
+    "share_pooled": ("dampens", False),
+    "gain_of_units": ("log_gain", True),
+    "gain_pooled": ("log_gain", False),
+}
 HEADERS = {
     "set": "Models",
     "unit": "Exchanged",
@@ -39,8 +42,6 @@ HEADERS = {
     "p": "p",
     "least": "Least p",
 }
-
-Statistic = Callable[[pd.DataFrame], float]
 
 
 def exchanges(store: Store) -> pd.DataFrame:
@@ -67,18 +68,10 @@ def exchanges(store: Store) -> pd.DataFrame:
 def _row(
     key: str, condition: str, rows: pd.DataFrame, unit: str, statistic: str
 ) -> dict[str, object]:
-    frame = rows.assign(
-        heritage=np.where(rows["lab"] == NAMED_LAB, NAMED_LAB, OTHER),
-        share=(rows["sign_strict"] == "dampen").astype(float),
-        gain=np.log(rows["gain_mean"].astype("float64")),
-    )
-    column, over = statistic.split("_", maxsplit=1)
-    if over == "of_units":
-        frame = frame.groupby([unit, "heritage"], as_index=False)[[column]].mean()
+    frame = compared(rows)
+    column, over = COMPARED[statistic]
     try:
-        tested = permutation.permutation_test(
-            frame, _difference(column), label="heritage", unit=unit
-        ).iloc[0]
+        tested = exchange(of_units(frame, unit) if over else frame, column, unit)
     except AnalysisError:
         return {}
     return {
@@ -90,14 +83,6 @@ def _row(
         "n_obs": len(rows),
         "n_groups": rows[unit].nunique(),
     }
-
-
-def _difference(column: str) -> Statistic:
-    def difference(frame: pd.DataFrame) -> float:
-        ours, values = frame["heritage"].to_numpy() == NAMED_LAB, frame[column].to_numpy()
-        return float(values[ours].mean() - values[~ours].mean())
-
-    return difference
 
 
 def bounds(table: pd.DataFrame) -> dict[str, str]:

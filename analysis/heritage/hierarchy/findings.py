@@ -135,21 +135,3 @@ def quarters(profiles: pd.DataFrame) -> str:
         for row in (rows[0], rows[-1])
     )
     return f"The gains of suites lie closest together {near} and furthest apart {far}."
-
-
-def mirrored(rows: pd.DataFrame) -> str:
-    """Return in how many suites the gain falls with depth, and rises with the learning rate.
-
-    ``rows`` has one row per model: `suite`, `gain_mean`, `n_layers`, `peak_learning_rate`.
-    """
-    several = [group for _, group in rows.groupby("suite") if len({*group["n_layers"]}) > 1]
-    falls = sum(_slope(group, "n_layers") < 0 for group in several)
-    rises = sum(_slope(group, "peak_learning_rate") > 0 for group in several)
-    return (
-        f"In {prose.share_of(falls, len(several))} suites the gain falls with depth; in {rises} "
-        "it rises with the learning rate."
-    )
-
-
-def _slope(rows: pd.DataFrame, column: str) -> float:
-    return float(np.cov(np.log(rows[column]), rows["gain_mean"])[0, 1])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.audit.evidence import caveats_of
+from analysis.heritage.sign.exchange import NAMED_LAB, OTHER
 from analysis.store import Store
 
 #: Definitions of gain that are published for several labs, and how a figure names them.
@@ -21,12 +22,6 @@ DEFINITIONS = {
     "gain_last_block": "last block",
     "gain_body": "mean over blocks",
 }
-
-#: The lab that the paper sets against all others.
-NAMED_LAB = "EleutherAI"
-
-#: What a heritage other than the named lab's is called.
-OTHER = "other"
 
 FIGURES, PROMPTS, LAYERS = "published figures", "published prompts", "measured layers"
 

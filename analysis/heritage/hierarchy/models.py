@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from analysis import mixed
-from analysis.heritage.hierarchy.frames import NAMED_LAB, OTHER, DataSet
+from analysis.heritage.hierarchy.frames import DataSet
+from analysis.heritage.sign.exchange import NAMED_LAB, OTHER
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.frame import Integers

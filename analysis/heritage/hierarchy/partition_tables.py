@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis import mixed
 from analysis.heritage.sign import claims_ranking as ranking
+from analysis.heritage.sign.exchange import NAMED_LAB, OTHER, exchange, of_units
 from analysis.inference import power
 from analysis.inference.association import regression
 from analysis.inference.partition import (
@@ -21,7 +22,6 @@ from analysis.inference.partition import (
 )
 from analysis.inference.partition.subsets import Subsets, all_subsets, among
 from analysis.inference.power import Components
-from analysis.inference.resampling import permutation
 from analysis.mixed import power as power_mixed
 from analysis.store import Store
 from analysis.tidy import prose
@@ -37,7 +37,6 @@ BLOCKS: Mapping[str, list[str]] = {
 SEPARATE = ("lab", "geometry", "depth", "scale")
 #: The same with the suite in the place of its lab, which says less.
 WITH_SUITE = ("suite", "geometry", "depth", "scale")
-OURS = "EleutherAI"
 #: What the figure calls the average share: Shapley's.
 AVERAGED = "average over orders"
 #: A predictive R squared nearer to zero than this is zero but for rounding.
@@ -61,9 +60,9 @@ TARGET, LEVEL, MODELS_EACH = 0.8, 0.05, 4
 def base_models(store: Store) -> pd.DataFrame:
     """Return one row per base model that is not post-norm, with predictors of all blocks."""
     models = ranking.hierarchy_models(store)
-    ours = models["lab"] == OURS
+    ours = models["lab"] == NAMED_LAB
     return models.assign(
-        heritage=np.where(ours, OURS, "other"),
+        heritage=np.where(ours, NAMED_LAB, OTHER),
         eleuther=ours.astype(float),
         log2_rho=np.log2(models["rho"]),
         parameters=10 ** models["log_parameters"],
@@ -191,7 +190,9 @@ def same_shape(models: pd.DataFrame) -> pd.DataFrame:
 def match_rows(models: pd.DataFrame) -> pd.DataFrame:
     """Return one row per matched shape, formatted: who is in it and how gains differ."""
     matches = same_shape(models)
-    contrasts = matched.match_contrasts(matches, response="log_gain", label="heritage", first=OURS)
+    contrasts = matched.match_contrasts(
+        matches, response="log_gain", label="heritage", first=NAMED_LAB
+    )
     rows = []
     for row in contrasts.to_dict("records"):
         table = matches[matches["match"] == row["match"]].sort_values("log_gain")
@@ -211,7 +212,7 @@ def match_rows(models: pd.DataFrame) -> pd.DataFrame:
 def match_words(models: pd.DataFrame) -> dict[str, str]:
     """Return the tests within matches and the count of pairs with opposite signs, as text."""
     tests = matched.match_tests(
-        same_shape(models), response="log_gain", label="heritage", first=OURS, unit="suite"
+        same_shape(models), response="log_gain", label="heritage", first=NAMED_LAB, unit="suite"
     )
     within, suites, signs = (row for _, row in tests.iterrows())
     pairs = matched.matched_pairs(models, label="lab", response="log_gain", tolerance=SAME_SHAPE)
@@ -372,13 +373,8 @@ def design_words(
 
 def _exchanged(models: pd.DataFrame, unit: str) -> pd.DataFrame:
     """Return the exact permutation test of heritage between the means of whole units."""
-    means = models.groupby(unit, as_index=False)[["log_gain", "eleuther"]].mean()
-
-    def difference(units: pd.DataFrame) -> float:
-        ours = units["eleuther"] == 1
-        return float(units.loc[ours, "log_gain"].mean() - units.loc[~ours, "log_gain"].mean())
-
-    tested = permutation.permutation_test(means, difference, label="eleuther", unit=unit)
+    means = of_units(models, unit, ["log_gain"])
+    tested = pd.DataFrame([exchange(means, "log_gain", unit)])
     return tested.assign(
         term="eleuther", test=_named(pd.Series(["eleuther"]), f"{unit}s exchanged")
     )

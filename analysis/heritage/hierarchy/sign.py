@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis import mixed
-from analysis.heritage.hierarchy.frames import NAMED_LAB, DataSet, data_sets
+from analysis.heritage.hierarchy.frames import DataSet, data_sets
 from analysis.heritage.hierarchy.models import BLOCKS
+from analysis.heritage.sign.exchange import NAMED_LAB
 from analysis.store import Store
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, MissingExtraError

@@ -35,10 +35,8 @@ GAIN = ["mean gain [ratio]", SIDES]
 
 #: Least ratio of the heights of two labels on the logarithmic axis of the traces.
 LABELS_APART = 1.35
-#: Height of the row of a model, of a definition of gain, and of a row of claims [px].
-#: Claims beside each other stand in rows of `ABREAST`, which a phone has room for.
-ROW, DEFINITION, VERDICT = 17, 56, 25
-ABREAST = 16
+#: Height of the row of a model, and of a definition of gain [px].
+ROW, DEFINITION = 17, 56
 #: Size of the names of many rows [px].
 SMALL = 13
 #: Room for names at the right of a panel, and beside a mark that may stand there, as shares of what
@@ -58,8 +56,7 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
     limits = [name for name in ("conf_low", "conf_high") if name in drawn]
     span = drawn[["gain_mean", *limits]]
     low, high = float(span.min().min()), float(span.max().max())
-    ends = [low - 0.05, high + ROOM * (high - low)]
-    scale = alt.Scale(domain=ends, nice=False, zero=False)
+    scale = alt.Scale(domain=[low - 0.05, high + ROOM * (high - low)], nice=False, zero=False)
     rows = _with_gaps(drawn)
     x = alt.X("gain_mean:Q", title=GAIN, scale=scale, axis=alt.Axis(grid=False))
     y = alt.Y(
@@ -70,21 +67,14 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
             values=list(drawn["name"]), grid=True, ticks=False, domain=False, labelFontSize=SMALL
         ),
     )
-    points = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
-    whiskers = [
-        alt.Chart(drawn)
-        .mark_rule(strokeWidth=2, opacity=0.5)
-        .encode(
-            x=alt.X("conf_low:Q", scale=scale),
-            x2="conf_high:Q",
-            y=y,
-            color=lab_colour(drawn).legend(None),
-        )
-        for _ in limits[:1]
-    ]
+    marks = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
+    if limits:
+        ends = {"x": alt.X("conf_low:Q", scale=scale), "x2": "conf_high:Q", "y": y}
+        rules = alt.Chart(drawn).mark_rule(strokeWidth=2, opacity=0.5)
+        marks.insert(0, rules.encode(**ends, color=lab_colour(drawn).legend(None)))
     labs = lab_names(drawn, y, x=alt.value("width"), align="right")
     return named(
-        alt.layer(line_at(1, "x"), *whiskers, *points, labs).properties(height=ROW * len(rows)),
+        alt.layer(line_at(1, "x"), *marks, labs).properties(height=ROW * len(rows)),
         "Gain of each published model, a row per model, by lab, with a line at 1.",
         findings.labs(models),
     )

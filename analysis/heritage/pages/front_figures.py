@@ -11,16 +11,9 @@ from analysis.drawing import findings
 from analysis.drawing.theme import found
 from analysis.heritage.pages import charts
 from analysis.tidy import prose
-from analysis.tidy.errors import AnalysisError
 
 #: Widths of the two panels of the front, beside names and without, and height of the second [px].
 WIDE, BROAD, HIGH = 330, 440, 360
-
-#: What the front says of the sign, by the verdicts on one network in several gauges.
-OF_NETWORK = {
-    True: "Not by itself: rewritten weights predict the same with another sign.",
-    False: "Yes: no rewriting of the weights that keeps all predictions changed it.",
-}
 
 
 def resting(properties: pd.DataFrame, n_claims: int) -> str:
@@ -44,25 +37,6 @@ def resting(properties: pd.DataFrame, n_claims: int) -> str:
         f"{prose.share_of(len(moved) - n_partly, n_claims)} claims rest{partly} on how weights are "
         "written, not what they compute."
     )
-
-
-def of_network(gauges: pd.DataFrame) -> str:
-    """Return whether the sign is a property of the network, in one sentence.
-
-    Parameters
-    ----------
-    gauges
-        One row per gauge of one network: `verdict`; see
-        `analysis.heritage.measured.gauge.verdicts`.
-
-    Raises
-    ------
-    AnalysisError
-        If there is no gauge.
-    """
-    if gauges.empty:
-        raise AnalysisError("The front needs a network in several gauges; the store has none.")
-    return OF_NETWORK[len(set(gauges["verdict"])) > 1]
 
 
 def in_practice(agree: pd.Series) -> str:

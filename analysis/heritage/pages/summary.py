@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.audit import VERDICTS, evidence
+from analysis.audit import VERDICTS, evidence, weight
 from analysis.audit.pages import tables
-from analysis.audit.weight import WEIGHTS
 from analysis.heritage.record import replica_figures as replica
 from analysis.store import Store
 from analysis.tidy import prose
@@ -23,33 +22,6 @@ ANSWERS = {
     "contradicted": "No.",
     "undecided": "The data cannot tell.",
     "no data": "There are no data.",
-}
-
-#: The claims that a busy reader should know of: what each says, and the section that judges it.
-KEY = {
-    1: ("gains of at least 23 models", "sec-benchmark"),
-    17: ("a 100-measurement benchmark", "sec-benchmark"),
-    36: ("the mean traces of GPT-2 and OPT-125m", "sec-trace"),
-    47: ("tuning changes a gain by up to 50 %", "sec-finetuning"),
-    48: ("Gemma goes from 2.32 to 1.15", "sec-finetuning"),
-    8: ("80 % of EleutherAI's models dampen", "sec-heritage"),
-    9: ("all models of Meta and OpenAI expand", "sec-heritage"),
-    11: ("norms of the value matrix differ tenfold between labs", "sec-spectral"),
-    12: ("GPT-2's trace is 26 times OPT's", "sec-trace"),
-    6: ("the total gain stays within 10", "sec-depth"),
-    46: ("a critical head density separates the signs", "sec-density"),
-    18: ("the order of the four models of the benchmark", "sec-benchmark"),
-    7: (f"heritage decides the sign with p{prose.NO_BREAK}<{prose.NO_BREAK}0.001", "sec-heritage"),
-    5: ("the largest block gain is 10 to the power 1/L", "sec-depth"),
-    10: ("the ratio of norms predicts the sign", "sec-spectral"),
-    13: ("the trace discriminates", "sec-trace"),
-    37: ("the formula for the layer of the transition", "sec-transition"),
-    50: ("without the final norm a rule is right in 100 %", "sec-density"),
-    57: ("each layer makes the signal a bit quieter", "sec-popular"),
-    20: ("heritage over geometry over scale", "sec-partition"),
-    49: ("tuning cannot invert the sign", "sec-finetuning"),
-    16: ("head density explains the exceptions within Pythia", "sec-trace"),
-    51: ("five phases of anisotropy", "sec-transition"),
 }
 
 
@@ -84,7 +56,7 @@ def headline(judged: pd.DataFrame) -> str:
 
     ``judged`` has one row per claim: `claim_id`, `verdict`, `importance`, `repeats`.
     """
-    central = judged[(judged["importance"] == WEIGHTS[0]) & judged["repeats"].isna()]
+    central = judged[weight.is_central(judged)]
     groups = [
         f"{tables.counted(len(rows), verdict)} "
         f"({tables.linked(', '.join(map(str, rows['claim_id'])))})"
@@ -93,26 +65,6 @@ def headline(judged: pd.DataFrame) -> str:
         if len(rows)
     ]
     return f"of {prose.count(len(central))} central findings {prose.listing(groups)}"
-
-
-def named(judged: pd.DataFrame, verdict: str) -> str:
-    """Return what the key claims with a verdict say, each a link to its section and its card.
-
-    Central claims come first; one that repeats another's finding is left out. ``judged`` has one
-    row per claim: `claim_id`, `verdict`, `importance`, `repeats`.
-    """
-    having = judged[(judged["verdict"] == verdict) & judged["repeats"].isna()]
-    weights = dict(zip(having["claim_id"], having["importance"], strict=True))
-    chosen = sorted(
-        (claim_id for claim_id in KEY if claim_id in weights),
-        key=lambda claim_id: WEIGHTS.index(weights[claim_id]),
-    )
-    links = [
-        f"[{prose.bound(title)}](#{section}) ([{claim_id}](claims.html#claim-{claim_id}))"
-        for claim_id in chosen
-        for title, section in [KEY[claim_id]]
-    ]
-    return "; ".join(links) if links else "none of the main claims"
 
 
 def words_of_labs(store: Store) -> dict[str, str]:

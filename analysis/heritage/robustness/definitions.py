@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from analysis import mixed
-from analysis.heritage.hierarchy.frames import NAMED_LAB
 from analysis.heritage.hierarchy.variance import RESIDUAL, group_variances
 from analysis.heritage.robustness.blocks import published_blocks
+from analysis.heritage.sign.exchange import NAMED_LAB
 from analysis.mixed.algebra.design import Block
 from analysis.mixed.algebra.deviance import Profile, profile
 from analysis.mixed.algebra.optimise import quick

@@ -82,21 +82,6 @@ def _with_lab(profiles: pd.DataFrame, blocks: pd.DataFrame) -> pd.DataFrame:
     return profiles.assign(lab=profiles["level"].map(labs))
 
 
-def sentence(frames: Views) -> str:
-    """Return where along depth suites differ, in one sentence of plain units."""
-    tests = frames.tests["quarter"]
-    apart = tests[tests["p_adjusted"] < ALPHA].sort_values("p_adjusted")
-    if apart.empty:
-        return "In no quarter of the network are suites shown to differ."
-    first = apart.to_dict("records")[0]
-    quarters = prose.listing([f"the {part}" for part in apart["part"]])
-    return (
-        f"Suites differ in {quarters} of the network: there the mean block of {first['first']} "
-        f"multiplies the stream's length by {_factor(first['smallest'])}, that of "
-        f"{first['second']} by {_factor(first['largest'])}."
-    )
-
-
 def part_rows(tests: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
     """Return one row per part, formatted: the extreme suites as gains, and the p-values."""
     alone = plain.set_index("part")["p_value"]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.heritage.hierarchy.frames import NAMED_LAB
+from analysis.heritage.sign.exchange import NAMED_LAB
 from analysis.inference.association import unmeasured
 from analysis.tidy import glossary
 from analysis.tidy.frame import Floats

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage import reasons
+from analysis.heritage.sign.exchange import NAMED_LAB, OTHER, compared, exchange, of_units
 from analysis.heritage.sign.readings import (
     EVERY,
     HUNT,
@@ -24,7 +24,6 @@ from analysis.heritage.sign.readings import (
     of_lab,
 )
 from analysis.inference.counts import fisher
-from analysis.inference.resampling import permutation
 from analysis.store import Store, shared
 from analysis.tidy import prose
 
@@ -33,8 +32,6 @@ DAMPEN = Label("dampen", "80 % of EleutherAI's models dampen")
 OTHERS = Label("others", "100 % of the other labs' models expand")
 ABOVE = Label("others", "the mean of every other lab is above 1")
 
-#: The lab that the claims set against all others.
-OURS = "EleutherAI"
 BELOW = Label("mean", "EleutherAI's mean gain is below 1")
 SEED = 20260106
 #: Readings whose suites are exchanged too.
@@ -69,7 +66,7 @@ def eleuther_dampens(store: Store) -> Sequence[Check]:
         ),
         Label("last", "all base models, last block"): evidence.base_gains(store, "gain_last_block"),
     }
-    return _shares(DAMPEN, of_lab(chosen, OURS), dampening=True, quoted=80)
+    return _shares(DAMPEN, of_lab(chosen, NAMED_LAB), dampening=True, quoted=80)
 
 
 def others_expand(store: Store) -> Sequence[Check]:
@@ -90,7 +87,7 @@ def _expand(lab: str) -> Label:
 
 def section_4_2(store: Store) -> Sequence[Check]:
     """Check claim 22: 80 % against 100 %, Fisher p < 0.001."""
-    others = beside_lab(model_sets(store), OURS)
+    others = beside_lab(model_sets(store), NAMED_LAB)
     return [
         *fisher_test(store),
         *eleuther_dampens(store),
@@ -116,13 +113,13 @@ def only_below(store: Store) -> Sequence[Check]:
         ),
     }
     return [
-        *each_once(of_lab(chosen, OURS), _lab_mean),
+        *each_once(of_lab(chosen, NAMED_LAB), _lab_mean),
         *(
             _lab_beyond(condition, rows)
-            for condition, rows in of_lab(sets, OURS).items()
+            for condition, rows in of_lab(sets, NAMED_LAB).items()
             if condition in (HUNT, EVERY)
         ),
-        *each_once(beside_lab(chosen, OURS), _other_labs),
+        *each_once(beside_lab(chosen, NAMED_LAB), _other_labs),
     ]
 
 
@@ -209,21 +206,22 @@ def least_p(store: Store, reading: str) -> tuple[float, float]:
     """Return the smallest p that Fisher's test and the exchange of suites can give a reading."""
     rows = models(store, reading)
     table = fisher.fisher_exact(_labelled(rows), row="heritage", column="sign")
-    return float(table["smallest_p"].iloc[0]), float(_exchange(_suites(rows))["smallest_p"])
+    tested = exchange(of_units(compared(rows)))
+    return float(table["smallest_p"].iloc[0]), float(tested["smallest_p"])
 
 
 def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
-    ours = rows["lab"] == OURS
-    return rows.assign(heritage=np.where(ours, OURS, "other"), sign=rows["sign_strict"])
+    heritage = np.where(rows["lab"] == NAMED_LAB, NAMED_LAB, OTHER)
+    return rows.assign(heritage=heritage, sign=rows["sign_strict"])
 
 
 def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
     """Test with suites as units: lab is permuted over suites, which share a recipe."""
     condition = EXCHANGE + condition
-    suites = _suites(rows)
+    suites = of_units(compared(rows))
     if suites["heritage"].nunique() < 2:
         return evidence.missing(DECIDES, condition, "one of the two groups of labs is missing")
-    tested = _exchange(suites)
+    tested = exchange(suites)
     return evidence.check(
         DECIDES,
         condition,
@@ -235,35 +233,10 @@ def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
         method="difference in the share of dampening models, mean over suites; exact permutation",
         note=f"The smallest p that {len(suites)} suites admit is {tested['smallest_p']:.2g}. By "
         "other statistics, suites exchanged: share pooled over models p = "
-        f"{_exchange(_dampening(rows))['p_value']:.2g}, mean log gain over suites p = "
-        f"{_exchange(suites, 'log_gain')['p_value']:.2g}.",
+        f"{exchange(compared(rows))['p_value']:.2g}, mean log gain over suites p = "
+        f"{exchange(suites, 'log_gain')['p_value']:.2g}.",
         measure="difference",
     )
-
-
-def _suites(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per suite: the share of its models that dampen, mean log gain, heritage."""
-    columns = ["dampens", "log_gain"]
-    return _dampening(rows).groupby(["suite", "heritage"], as_index=False)[columns].mean()
-
-
-def _dampening(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per model: whether it dampens, as a number, its log gain and its heritage."""
-    dampens = (rows["sign_strict"] == "dampen").astype(float)
-    return _labelled(rows).assign(dampens=dampens, log_gain=np.log(rows["gain_mean"]))
-
-
-def _exchange(rows: pd.DataFrame, column: str = "dampens") -> pd.Series[Any]:
-    """Return the test of EleutherAI's mean of a column less the others', suites exchanged."""
-
-    def difference(frame: pd.DataFrame) -> float:
-        ours, values = frame["heritage"].to_numpy() == OURS, frame[column].to_numpy()
-        return float(values[ours].mean() - values[~ours].mean())
-
-    row: pd.Series[Any] = permutation.permutation_test(
-        rows, difference, label="heritage", unit="suite"
-    ).iloc[0]
-    return row
 
 
 def _shares(

@@ -273,20 +273,6 @@ def sizes(store: Store) -> Sizes:
     )
 
 
-def progress(store: Store) -> pd.DataFrame:
-    """Return one row per design: runs planned, complete and beyond the trigram; hours left.
-
-    Returns
-    -------
-    `study`, `n_planned`, `n_complete`, `n_beat_trigram`, `left_s`, `cpu_s`.
-    """
-    return store.query(
-        "SELECT study, sum(n_planned)::BIGINT AS n_planned, sum(n_complete)::BIGINT AS n_complete, "
-        "sum(n_beat_trigram)::BIGINT AS n_beat_trigram, coalesce(sum(left_s), 0) AS left_s, "
-        "coalesce(sum(cpu_s), 0) AS cpu_s FROM study_progress GROUP BY study ORDER BY study"
-    )
-
-
 def without_each_recipe(store: Store, response: str, horizon: str) -> pd.DataFrame:
     """Return the share of the recipe without each documented recipe in turn, the smallest first.
 

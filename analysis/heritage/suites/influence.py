@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import mixed
-from analysis.heritage.hierarchy.frames import NAMED_LAB
+from analysis.heritage.sign.exchange import NAMED_LAB
 from analysis.heritage.suites import components, siblings
 from analysis.heritage.suites.models import DEPTH, SCALE, SHAPE
 from analysis.inference.resampling.freedman_lane import freedman_lane

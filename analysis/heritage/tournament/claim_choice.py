@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.tournament import choice, criterion, of_claims
+from analysis.heritage.tournament import choice, of_claims
 from analysis.tidy import prose
 
 HEADERS = {
@@ -30,59 +32,42 @@ def judged(tests: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    One row per claim and test, the rule in force first: `claim_id`, `test`, `power` [1] with
-    `power_error`, `worst` (largest share of yes where false) in `world`, `is_sized`, `is_same`
-    (whether it asks the same statement) and `is_chosen`.
+    One row per claim and test, the rule in force first: `claim_id`, `rule`, `power` [1] with
+    `power_error`, `worst` (largest share of yes where false) in `worst_world`, `is_sized`,
+    `is_same` (whether it asks the same statement) and `is_chosen`.
     """
-    rows = []
+    parts = []
     for claim_id, names in of_claims.TESTS.items():
-        own = tests[tests["claim_id"] == claim_id]
-        right = verdicts[
-            (verdicts["claim_id"] == claim_id)
-            & (verdicts["verdict"] == "reproduced")
-            & ~verdicts["wrong_labels"].astype(bool)
-        ].rename(columns={"probability": "share_yes"})
-        found = [_of_test(claim_id, IN_FORCE, right)]
-        found += [_of_test(claim_id, name, own[own["test"] == name]) for name in names]
-        rows += _chosen(found)
-    return pd.DataFrame(rows)
+        tried = tests[tests["claim_id"] == claim_id]
+        rules = [_of_test(claim_id, IN_FORCE, _in_force(verdicts, claim_id))]
+        rules += [_of_test(claim_id, name, tried[tried["test"] == name]) for name in names]
+        parts.append(_of_claim(claim_id, rules))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _in_force(verdicts: pd.DataFrame, claim_id: int) -> pd.DataFrame:
+    """Return the rates of the rule in force, as those of a test: `share_yes`, `yes_error`."""
+    is_yes = (verdicts["verdict"] == "reproduced") & ~verdicts["wrong_labels"].astype(bool)
+    rates = verdicts[(verdicts["claim_id"] == claim_id) & is_yes]
+    share = rates["probability"]
+    error = np.sqrt(share * (1 - share) / rates["n_papers"])
+    return rates.assign(share_yes=share, yes_error=error)
 
 
 def _of_test(claim_id: int, name: str, rates: pd.DataFrame) -> dict[str, object]:
     is_true = rates["truth"].isin(of_claims.TRUE[claim_id])
     apart = rates["truth"].isin(of_claims.NEITHER.get(claim_id, ()))
-    false = rates[~is_true & ~apart]
-    first = false.sort_values("share_yes").iloc[-1]
-    least = choice.least(false["share_yes"].to_numpy(), false["n_papers"].to_numpy())
-    right = rates[is_true]
-    share, n = right["share_yes"].to_numpy(), right["n_papers"].to_numpy()
-    return {
-        "claim_id": claim_id,
-        "test": name,
-        "power": float(share.mean()),
-        "power_error": float(np.sqrt((share * (1 - share) / n).sum())) / len(right),
-        "worst": float(first["share_yes"]),
-        "world": str(first["truth"]),
-        "is_sized": bool(least.max() <= criterion.LEVEL),
-        "is_same": name == IN_FORCE or name in of_claims.SAME[claim_id],
-    }
+    wrong = rates[~is_true & ~apart].assign(world=rates["truth"], wrong=rates["share_yes"])
+    is_same = name == IN_FORCE or name in of_claims.SAME[claim_id]
+    return {**choice.of_rule(name, wrong, rates[is_true]), "is_same": is_same}
 
 
-def _chosen(found: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Mark the test that judges: the most powerful, the simplest of equals, else that in force."""
-    table = pd.DataFrame(found)
-    today, able = table.iloc[0], table[table["is_sized"] & table["is_same"]].iloc[1:]
-    if not today["is_sized"]:
-        able = table[table["is_sized"] & table["is_same"]]
-    chosen = IN_FORCE
-    if len(able):
-        best = able.sort_values("power", kind="stable").iloc[-1]
-        apart = 2 * np.hypot(able["power_error"], best["power_error"])
-        winner = able[able["power"] >= best["power"] - apart].iloc[0]
-        lead = 2 * float(np.hypot(winner["power_error"], today["power_error"]))
-        if winner["power"] > today["power"] + lead or not today["is_sized"]:
-            chosen = str(winner["test"])
-    return [{**row, "is_chosen": row["test"] == chosen} for row in found]
+def _of_claim(claim_id: int, rules: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    """Return the rules of a claim, and which judges: the simplest of the most powerful."""
+    table = pd.DataFrame(rules)
+    others = table[table["is_sized"] & table["is_same"] & (table["rule"] != IN_FORCE)]
+    judge = choice.chosen(table, choice.equal(others), IN_FORCE)
+    return table.assign(claim_id=claim_id, is_chosen=table["rule"] == judge)
 
 
 def rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -91,10 +76,10 @@ def rows(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "claim": prose.once(table["claim_id"].astype(str)),
-            "test": table["test"],
+            "test": table["rule"],
             "power": [prose.number(row["power"], 3) for row in records],
             "worst": [prose.number(row["worst"], 3) for row in records],
-            "where": table["world"],
+            "where": table["worst_world"].where(table["worst"] > 0, ""),
             "verdict": [
                 "best"
                 if row["is_chosen"]

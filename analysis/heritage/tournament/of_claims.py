@@ -28,27 +28,17 @@ TRUE: dict[int, tuple[str, ...]] = {
 #: Worlds that make a claim neither true nor false: the lab holds a part in them.
 NEITHER: dict[int, tuple[str, ...]] = {7: ("hierarchy", "three laws")}
 
-#: The tests of each claim, the simplest first, and what each asks.
-TESTS: dict[int, dict[str, str]] = {
-    7: {
-        "Fisher at .001": "p below .001 by Fisher's test, the models of the hunt alone",
-        "Fisher, all models, at .001": "the same over all base models",
-        "suites exchanged": "p below .05, share that dampens, suites exchanged, joined models",
-        "suites exchanged, log gain": "p below .05, mean log gain, suites exchanged, joined models",
-    },
-    16: {
-        "within Pythia": "r of rho and gain given depth below 0 in Pythia, one-sided at .05",
-        "within suites": "slope of log gain on rho below 0 beside suites and log depth, one-sided",
-        "rho exchanged within suites": "the same slope, residuals of rho exchanged within suites",
-    },
-    19: {
-        "tuned models exchanged": "r of base and tuned log gain, tuned models exchanged, at .05",
-        "same side in all pairs": "every tuned model on its base's side of 1",
-    },
-    21: {
-        "printed tests alone": "depth by r in Pythia, Fisher in the hunt, r of norms and gain",
-        "units exchanged": "depth in Pythia, suites and norms exchanged, each p below .05",
-    },
+#: The tests of each claim, the simplest first.
+TESTS: dict[int, tuple[str, ...]] = {
+    7: (
+        "Fisher at .001",
+        "Fisher, all models, at .001",
+        "suites exchanged",
+        "suites exchanged, log gain",
+    ),
+    16: ("within Pythia", "within suites", "rho exchanged within suites"),
+    19: ("tuned models exchanged", "same side in all pairs"),
+    21: ("printed tests alone", "units exchanged"),
 }
 
 #: Tests that ask all that the claim asserts, at the level it prints.

@@ -104,8 +104,7 @@ class SeparateLevels:
 
     def between(self, left: Floats, through: Floats, right: Floats) -> Floats:
         """Return the sum over levels of A C P C' B."""
-        result: Floats = (left @ self.inner(through) @ right).sum(axis=0)
-        return result
+        return _summed(left, self.inner(through), right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +159,7 @@ class SparseLevels:
         """Return the sum over levels of A C P C' B; of one effect from the products that occur."""
         if len(self.effects) == 1:
             return np.full((1, 1), (through * self.weighted(left * right)).sum())
-        result: Floats = (left @ self.inner(through) @ right).sum(axis=0)
-        return result
+        return _summed(left, self.inner(through), right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +189,13 @@ class LevelClasses:
 
     def between(self, left: Floats, through: Floats, right: Floats) -> Floats:
         """Return the sum over levels of A C P C' B."""
-        result: Floats = (left @ self.inner(through) @ right).sum(axis=0)
-        return result
+        return _summed(left, self.inner(through), right)
+
+
+def _summed(left: Floats, inner: Floats, right: Floats) -> Floats:
+    """Return the sum over classes of A M B, from matrices of every class, (k, k)."""
+    result: Floats = (left @ inner @ right).sum(axis=0)
+    return result
 
 
 def gather(diagonal: Floats, cross: Floats) -> Levels:

@@ -7,11 +7,11 @@ Cholesky factor. Memory grows with the square of their number and time with its 
 from __future__ import annotations
 
 import logging
-import os
 from dataclasses import dataclass
 
 from analysis.mixed.algebra.design import Design
 from analysis.tidy.errors import DesignError
+from collect.process.memory import of_machine
 
 #: Dense matrices of all later columns that an evaluation holds, and those of Z1'[Z2 | X | y].
 SQUARES, WIDE = 10, 3
@@ -70,27 +70,19 @@ def require_memory(design: Design, memory: float | None = None) -> None:
     design
         The columns.
     memory
-        Bytes that there are; those of the machine when None.
+        Bytes that there are; what this process may still take when None.
 
     Raises
     ------
     DesignError
         If the fit takes more memory than there is.
     """
-    size, present = fit_size(design), _machine() if memory is None else memory
+    size, present = fit_size(design), of_machine() if memory is None else memory
     if size.memory > present:
         raise DesignError(
-            f"The fit does not fit in memory: {size}, and the machine has {present / 1e9:.1f} GB.",
-            "Only the largest group is eliminated: keep one group with many levels, or give the "
-            "smaller ones as fixed predictors of their own.",
+            f"The fit does not fit in memory: {size}, and {present / 1e9:.1f} GB are free.",
+            "Only the largest group is eliminated: keep one group with many levels, or merge or "
+            "drop levels of the others.",
         )
     if size.seconds > LONG:
         logging.getLogger(__name__).warning("A long fit: %s.", size)
-
-
-def _machine() -> float:
-    """Return the memory of the machine [bytes]; infinite where it does not tell."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):
-        return float("inf")

@@ -119,10 +119,6 @@ class FittedRows:
             f"SELECT {chosen} FROM ({self._joined}) WHERE {where} ORDER BY row_place_"
         )
 
-    def query(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """Return the result of a query on ``fitted_rows``; the rows can be read once."""
-        return self._connection.sql(f"WITH fitted_rows AS ({self._joined}) {sql}")
-
 
 def _require_free(names: Sequence[str], source: Source) -> None:
     """Raise ColumnError if the rows have one of the columns; DuckDB ignores case."""

@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-from pathlib import Path
-
 from collect.errors import OUT_OF_MEMORY, InputError
-
-_MEMINFO = Path("/proc/meminfo")
-
-#: Where a container's limit and use stand, version 2 of the interface and version 1.
-_LIMITS = (
-    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
-    (
-        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ),
-)
-
+from collect.process.memory import of_machine
 
 #: What the messages of failed allocations say that have no class of their own.
 _EXHAUSTED = (*OUT_OF_MEMORY, "can't start new thread")
@@ -48,24 +33,6 @@ def _free_on(number: int) -> int:
 
     free, _total = torch.cuda.mem_get_info(number)
     return int(free)
-
-
-def of_machine() -> int:
-    """Return the main memory this process may still take [bytes], a container's limit included."""
-    amounts = [_of_system()]
-    for limit, used in _LIMITS:
-        # No limit is the word max; a file that is not there is no limit either.
-        with suppress(OSError, ValueError):
-            amounts.append(max(int(limit.read_text()) - int(used.read_text()), 0))
-    return min(amounts)
-
-
-def _of_system() -> int:
-    with suppress(OSError):
-        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def refuse_exhausted(error: BaseException, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from analysis.commands import cli
+from analysis.store import codebook, open_store
 
 CLAIMS = """
 from analysis.audit import Claim, evidence
@@ -92,6 +94,16 @@ def test_units_are_a_table_to_ask(students: Path, capsys: pytest.CaptureFixture[
     query = "SELECT count(*), count(DISTINCT group_id) FROM unit"
     assert cli.main(["--data", str(students), "sql", query, "--csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "24,6"
+    assert cli.main(["--paper", str(students), "columns", "unit", "--csv"]) == 0
+    described = pd.read_csv(io.StringIO(capsys.readouterr().out)).set_index("column")
+    assert described["type"].to_dict() == {
+        **dict.fromkeys(["unit_id", "group_id"], "varchar"),
+        **dict.fromkeys(["hours", "sleep", "score"], "double"),
+    }
+    assert cli.main(["--paper", str(students), "columns", "units"]) == 2
+    relations = codebook.relations(open_store(students)).set_index("relation")
+    assert relations.loc["unit", "n_rows"] == "24"
+    assert "unit.csv" in relations.loc["unit", "meaning"]
 
 
 @pytest.mark.parametrize(

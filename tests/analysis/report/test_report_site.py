@@ -16,7 +16,7 @@ from analysis.report import site
 from analysis.report.examination import refuse_faults
 from analysis.report.kept import Results
 from analysis.report.making.pandoc import pandoc, program
-from analysis.report.reading import places
+from analysis.report.reading import origin, places
 from analysis.report.reading.source import Line, Prose, read_source
 from analysis.report.site import render_site, results_of_report
 from analysis.tidy.errors import MissingExtraError, ReportError
@@ -31,7 +31,7 @@ SETUP = """```{python}
 #| echo: false
 from pathlib import Path
 from IPython.display import Markdown
-from analysis.report.reading import places
+from analysis.report.reading import origin, places
 Markdown(places.block(Path(), "%s", [7, 22]))
 ```
 """
@@ -107,6 +107,35 @@ def test_pages_refer_to_each_other_by_number_and_to_cards(
     (out / "a.html").write_text(moved, encoding="utf-8")
     with pytest.raises(ReportError, match=r"says 1\.2 of 'b\.html#sec-two', whose number is 1\.1"):
         refuse_faults([out / "a.html", out / "b.html"])
+
+
+@pytest.mark.parametrize(
+    ("setting", "shown"), [("", False), ("repository: https://example.org/code\n", True)]
+)
+def test_a_page_links_to_the_repository_that_is_set(
+    project: Path, setting: str, shown: bool
+) -> None:
+    (project / "_quarto.yml").write_text(PROJECT + setting, encoding="utf-8")
+    linked = re.findall(r'href="(https:[^"]*)">Repository<', origin.link(project, "a"))
+    assert linked == (["https://example.org/code"] if shown else [])
+
+
+@pytest.mark.slow
+def test_pages_with_an_address_have_their_picture_beside_them(project: Path) -> None:
+    out = project.parent / "out"
+    settings = "project: {type: default, render: [c.qmd]}\nsite-url: https://example.org\n"
+    (project / "_quarto.yml").write_text(settings, encoding="utf-8")
+    (project / "c.qmd").write_text("---\ntitle: C\n---\n\nText.\n", encoding="utf-8")
+    with pytest.raises(ReportError, match=r"screenshot\.png"):
+        render_site(project, out, engine="embedded")
+    picture = project.parent / "reports" / "screenshot.png"
+    picture.parent.mkdir()
+    picture.write_bytes(b"a picture")
+    made = render_site(project, out, engine="embedded")
+    assert [path.name for path in made] == ["c.html", "preview.png"]
+    assert made[1].read_bytes() == picture.read_bytes()
+    head = '<meta property="og:image" content="https://example.org/preview.png">'
+    assert head in made[0].read_text(encoding="utf-8")
 
 
 def state(project: Path) -> Results:

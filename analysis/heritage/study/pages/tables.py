@@ -22,11 +22,12 @@ LENGTHS = {
 OUTCOMES = {
     "no": "No.",
     "statement": "Registered statement",
+    "rule": "Rule",
     "foreseen": "Foreseen",
     "steps": "At equal steps",
     "loss": "At equal loss",
     "runs": "Runs",
-    "found": "Found; needed",
+    "found": "Found; against",
 }
 THREATS = {
     "recipe": "Recipe",
@@ -48,23 +49,6 @@ SHARES = {
     "share": "Share",
     "interval": "Joint interval",
     "sd": "Spread",
-}
-
-#: What each registered statement needs, with the place of its number; see `registered.PREDICTIONS`.
-NEEDED: Mapping[str, str] = {
-    "S1": "lower limit above one half and above {}",
-    "S2": "lower limit above one half and above {}",
-    "S3": "upper limit below one half, or share below {}",
-    "S4": "above {}",
-    "S5": "p below 0.05; chance puts {}",
-    "S6": "at least {}",
-    "S7": "at least {}",
-    "S8": "at most half of {}",
-    "S9": "lower limit above {}",
-    "S10": "a length with less than {}",
-    "S11": "at most {}",
-    "S12": "at least {}",
-    "S13": "below {}",
 }
 
 #: Method of the intervals that the planned width was registered for.
@@ -95,6 +79,7 @@ def outcome_rows(outcomes: pd.DataFrame) -> pd.DataFrame:
             {
                 "no": claim_id,
                 "statement": first["statement"],
+                "rule": first["rule"],
                 "foreseen": "yes" if first["foreseen"] else "no",
                 "steps": first["verdict"],
                 "loss": second["verdict"],
@@ -155,7 +140,7 @@ def runs_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
 
 
 def found_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
-    """Return what was found, with its interval, and what it had to be compared with.
+    """Return what was found, with its interval, and what the rule compares it with.
 
     Counts are printed as such.
     """
@@ -166,8 +151,7 @@ def found_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
         interval = f" {prose.interval(float(row['conf_low']), float(row['conf_high']))}"
     result, needed = float(row["estimate"]), float(row["null_value"])
     digits = 0 if not interval and result.is_integer() and needed.is_integer() else 2
-    rule = NEEDED[str(row["claim_id"])].format(prose.number(needed, digits))
-    return f"{prose.number(result, digits)}{interval}; {rule}"
+    return f"{prose.number(result, digits)}{interval}; against {prose.number(needed, digits)}"
 
 
 def _steps(term: str) -> int:

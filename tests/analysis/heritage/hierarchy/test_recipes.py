@@ -8,7 +8,6 @@ import pytest
 
 from analysis.heritage.hierarchy import recipe_charts as recipe_exhibits
 from analysis.heritage.hierarchy import recipes
-from tests.analysis.drawn import encodings
 
 
 @pytest.fixture(scope="module")
@@ -77,14 +76,6 @@ def test_correlations_within_suites_are_those_of_deviations_from_the_suite(rows)
     for (one, other), estimate in found.items():
         assert estimate == pytest.approx(apart[one].corr(apart[other]), abs=1e-12)
     assert found["log_depth", "log_rate"] < -0.9
-
-
-def test_the_chart_is_described_and_no_colour_stands_alone(rows):
-    spec = recipe_exhibits.chart_two_laws(rows).to_dict()
-    assert len(spec["description"]) > 60
-    for encoding in encodings(spec):
-        if "field" in encoding.get("color", {}):
-            assert encoding["shape"]["field"] == encoding["color"]["field"]
 
 
 def test_the_table_of_starts_parts_the_two_pythias(published_store):

@@ -11,7 +11,6 @@ from altair.utils.mimebundle import spec_to_mimebundle
 
 import analysis
 from analysis.audit.pages import tables as exhibits
-from analysis.audit.pages import verdicts
 from analysis.drawing import findings, labs, theme
 from analysis.heritage.depth import bound_charts, profiles
 from analysis.heritage.depth import findings as depth_findings
@@ -121,7 +120,7 @@ def test_every_lab_of_the_store_has_a_colour_and_a_shape_of_its_own(shipped_stor
         for channel in (labs.lab_colour(frame), labs.lab_shape(frame))
     )
     assert len({*zip(colours, shapes, strict=True)}) == len(labs.ORDER)
-    assert not {*theme.TONES, *verdicts.COLOURS.values()} & {*colours} - {theme.INK}
+    assert not {*theme.TONES} & {*colours} - {theme.INK}
     assert not {*theme.SHAPES[1:]} & {*shapes}
 
 

@@ -40,7 +40,7 @@ def test_single_tests_that_are_better_by_the_criterion(shipped_store):
         shipped_store.query("FROM claim_test_rate"), shipped_store.query("FROM verdict_rate")
     )
     chosen = table[table["is_chosen"]]
-    assert dict(zip(chosen["claim_id"], chosen["test"], strict=True)) == {
+    assert dict(zip(chosen["claim_id"], chosen["rule"], strict=True)) == {
         7: "Fisher at .001",
         16: "within suites",
         19: claim_choice.IN_FORCE,

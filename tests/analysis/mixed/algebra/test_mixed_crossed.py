@@ -53,7 +53,9 @@ def test_sparse_sums_are_the_dense_ones(width: int, monkeypatch: pytest.MonkeyPa
     )
 
 
-def test_a_fit_beyond_memory_is_refused_before_it_starts(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fit_beyond_memory_is_refused_before_it_starts(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = pd.read_csv(R / "mixed_data_crossed.csv")
     model = mixed.fit("gain ~ rho + (1 | model) + (1 | prompt)", rows)
     size = fit_size(model.design)
@@ -61,5 +63,9 @@ def test_a_fit_beyond_memory_is_refused_before_it_starts(caplog: pytest.LogCaptu
     require_memory(model.design, size.memory)
     with pytest.raises(DesignError, match="memory"):
         require_memory(model.design, size.memory - 1)
+    monkeypatch.setattr("analysis.mixed.algebra.size.of_machine", lambda: size.memory - 1)
+    with pytest.raises(DesignError, match="memory") as refused:
+        mixed.fit("gain ~ rho + (1 | model) + (1 | prompt)", rows)
+    assert "merge or drop levels" in refused.value.hint
     assert not caplog.records
     assert FitSize(2_972, 1_159).memory < 1e9 < FitSize(100_000, 10_000).memory

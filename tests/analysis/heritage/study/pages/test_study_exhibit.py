@@ -40,14 +40,13 @@ def shares(store: Store) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("found", "needed", "ends", "said"),
     [
-        (22, 2, np.nan, "22; at least 2"),
-        (53.78, 2, np.nan, "53.78; at least 2.00"),
-        (1, 0, 0.5, "1.00 [0.50, 1.00]; at least 0.00"),
+        (22, 2, np.nan, "22; against 2"),
+        (53.78, 2, np.nan, "53.78; against 2.00"),
+        (1, 0, 0.5, "1.00 [0.50, 1.00]; against 0.00"),
     ],
 )
 def test_a_count_that_was_found_has_no_decimals(found, needed, ends, said) -> None:
     row = {
-        "claim_id": "S6",
         "verdict": "held",
         "estimate": found,
         "null_value": needed,
