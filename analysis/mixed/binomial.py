@@ -72,16 +72,6 @@ class BinomialModel:
         The rows.
     contrasts
         Contrasts of factors, as stated.
-
-    Examples
-    --------
-    >>> from statsmodels.datasets import grunfeld
-    >>> from analysis import mixed
-    >>> rows = grunfeld.load_pandas().data
-    >>> rows["is_large"] = (rows["invest"] > 150).astype(int)
-    >>> fitted = mixed.fit_binomial("is_large ~ value + (1 | firm)", rows)
-    >>> fitted.tidy().set_index("term").loc["value", "estimate"].round(4).item()
-    0.0054
     """
 
     formula: MixedFormula

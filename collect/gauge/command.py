@@ -17,9 +17,10 @@ from collect.gauge.logits import TOLERANCES, Difference, difference, logits
 from collect.gauge.precision import widened
 from collect.job.subject import n_bytes
 from collect.model.checkpoint import memory
-from collect.model.checkpoint.checkpoint import Checkpoint, locate
+from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton, tokenizer_for
+from collect.model.checkpoint.location import locate
 from collect.model.conformance.refusal import refuse_own_code
 from collect.model.forward.positions import refuse_beyond
 from collect.model.labels import SIDECAR

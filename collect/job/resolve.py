@@ -15,10 +15,11 @@ from collect.job.outcome import Outcome, Refusal, RefusedError, as_text, noted
 from collect.job.settings import Settings
 from collect.job.task import Task, check_chosen, tasks
 from collect.model.checkpoint import blueprint, hub, leftovers, revisions
-from collect.model.checkpoint.checkpoint import Checkpoint, locate, with_listed_tensors
+from collect.model.checkpoint.checkpoint import Checkpoint, with_listed_tensors
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.gguf import facts
 from collect.model.checkpoint.load import load_skeleton, tokenizer_for
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.memory import as_text as as_size
 from collect.model.checkpoint.shards import Shards
 from collect.model.labels import Labels

@@ -11,8 +11,8 @@ import pandas as pd
 
 from collect.job.settings import Settings
 from collect.library.measuring import measure
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model, load_tokenizer
+from collect.model.checkpoint.location import locate
 from collect.schema import connect, views_sql
 from collect.schema.counting import counted
 

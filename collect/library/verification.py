@@ -21,9 +21,10 @@ from collect.adapters.capability import PARTS
 from collect.job.settings import Settings
 from collect.job.subject import is_too_large
 from collect.model.checkpoint import blueprint, leftovers
-from collect.model.checkpoint.checkpoint import Checkpoint, locate
+from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
 from collect.model.conformance import refusal
 from collect.model.conformance.deviations import place_deviation, whole_deviation

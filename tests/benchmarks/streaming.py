@@ -142,8 +142,8 @@ def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
     import torch
 
     from collect.model.checkpoint.blueprint import of_model
-    from collect.model.checkpoint.checkpoint import locate
     from collect.model.checkpoint.load import load_model, load_skeleton
+    from collect.model.checkpoint.location import locate
     from collect.model.checkpoint.shards import Shards
     from collect.model.forward.passes import whole
     from collect.model.forward.stream import streamed
@@ -165,7 +165,7 @@ def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
 
 def _spectra(directory: Path) -> str:
     from collect.instruments.weights import spectra
-    from collect.model.checkpoint.checkpoint import locate
+    from collect.model.checkpoint.location import locate
 
     rows = spectra.rows(locate(str(directory)))
     return hashlib.sha256(repr(rows["weight_norm"]).encode()).hexdigest()

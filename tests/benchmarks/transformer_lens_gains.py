@@ -22,9 +22,9 @@ from transformer_lens.model_bridge import TransformerBridge
 from collect.gauge import group
 from collect.gauge.measured import measured
 from collect.gauge.precision import widened
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model
+from collect.model.checkpoint.location import locate
 from collect.prompts.tokens import Encoded
 
 PROMPT = tuple(b"The capital city of France is")

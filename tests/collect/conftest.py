@@ -16,9 +16,9 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from collect.adapters import ADAPTERS
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import load_model
+from collect.model.checkpoint.location import locate
 from collect.prompts.tokens import Encoded
 from collect.training.train import train
 

@@ -26,9 +26,9 @@ from collect.gauge.measured import measured
 from collect.gauge.precision import widened
 from collect.gauge.quantity import change, values
 from collect.gauge.transformations.wiring import UNWIRED
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import load_model, load_tokenizer
+from collect.model.checkpoint.location import locate
 from collect.prompts.sets import load
 from collect.prompts.tokens import Encoded, encode
 from tests.collect.families import FAMILIES, tiny_family

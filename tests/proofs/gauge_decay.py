@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from collect.gauge.extreme import shifted
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model
+from collect.model.checkpoint.location import locate
 
 OUT = Path(__file__).parents[2] / "data" / "sample" / "gauge_decay.csv"
 TEXT = Path(__file__).parents[2] / "data" / "text" / "kjv.txt"

@@ -16,8 +16,8 @@ import pandas as pd
 
 from collect.gauge.measured import measured
 from collect.gauge.precision import widened
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model, load_tokenizer
+from collect.model.checkpoint.location import locate
 from collect.prompts.sets import load
 from collect.prompts.tokens import encode
 

@@ -18,9 +18,9 @@ from collect.gauge.extreme import shifted
 from collect.gauge.logits import difference, logits
 from collect.gauge.measured import measured
 from collect.gauge.precision import widened
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_tokenizer
+from collect.model.checkpoint.location import locate
 from collect.prompts.sets import load
 from collect.prompts.tokens import Encoded, encode
 from tests.proofs.gauge_shapes import GAUGES, shifts, target

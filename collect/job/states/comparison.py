@@ -18,9 +18,9 @@ from collect.instruments.own.examples import raw_vectors
 from collect.instruments.own.recording import OwnRecorder
 from collect.job.states.declared import place_of
 from collect.job.states.importing import Source
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.location import locate
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
 

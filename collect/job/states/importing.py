@@ -24,9 +24,10 @@ from collect.job.settings import Settings
 from collect.job.states.declared import Declared, places
 from collect.job.states.files import Head, states
 from collect.job.task import COMPLETE, Task, tasks
-from collect.model.checkpoint.checkpoint import Checkpoint, hash_of, locate
+from collect.model.checkpoint.checkpoint import Checkpoint, hash_of
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_skeleton, tokenizer_for
+from collect.model.checkpoint.location import locate
 from collect.model.conformance.refusal import PROPERTIES, TOLERANCES, Finding
 from collect.model.description import Missing, model_row
 from collect.prompts.entry import Entry

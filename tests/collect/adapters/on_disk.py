@@ -10,9 +10,9 @@ import torch
 
 from collect.instruments.hooks import Recorder
 from collect.model.checkpoint import blueprint
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
 from collect.model.forward.passes import whole
 from collect.model.forward.stream import streamed

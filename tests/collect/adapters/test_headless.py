@@ -21,9 +21,9 @@ from collect.adapters.capability import HEAD
 from collect.errors import InputError, UnsupportedModelError
 from collect.gauge.transformations.wiring import wiring
 from collect.job.planning.plan import plan
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import decoder
 from collect.model.checkpoint.load import load_skeleton
+from collect.model.checkpoint.location import locate
 from collect.model.conformance.refusal import examine
 from collect.model.forward.passes import whole
 from collect.schema import tables

@@ -13,8 +13,8 @@ from collect.commands.cli import main
 from collect.errors import InputError
 from collect.gauge import command
 from collect.gauge.group import TRANSFORMATIONS
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model
+from collect.model.checkpoint.location import locate
 
 
 def certificate(directory):

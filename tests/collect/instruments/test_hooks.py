@@ -19,9 +19,9 @@ from collect.instruments.geometry import geometry
 from collect.instruments.hooks import Recorder
 from collect.instruments.predictions import predictions
 from collect.model.checkpoint.blueprint import of_model
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
 from collect.model.forward.passes import Batch, inputs, whole
 from collect.model.forward.stream import streamed

@@ -122,8 +122,8 @@ def test_a_start_token_is_put_in_front_always_never_or_by_default(tokenizer):
 
 
 def test_a_start_token_that_is_there_already_is_not_doubled(save_tiny):
-    from collect.model.checkpoint.checkpoint import locate
     from collect.model.checkpoint.load import load_tokenizer
+    from collect.model.checkpoint.location import locate
 
     starting = load_tokenizer(locate(str(save_tiny("gpt2", adds_start=True))))
     plain, never, always = (

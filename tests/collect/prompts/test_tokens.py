@@ -14,8 +14,8 @@ PROMPTS = pd.DataFrame({"prompt_id": ["x:00", "x:01"], "text": ["ab", "é"]})
 
 @pytest.fixture
 def tokenizer(save_tiny):
-    from collect.model.checkpoint.checkpoint import locate
     from collect.model.checkpoint.load import load_tokenizer
+    from collect.model.checkpoint.location import locate
 
     return lambda **options: load_tokenizer(locate(str(save_tiny("gpt2", **options))))
 

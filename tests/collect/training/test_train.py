@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import collect.training.train
 from collect.errors import InputError, OutputError
-from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.location import locate
 from collect.training.descent import fit, held_out_loss
 from collect.training.recipe import read_recipe
 from collect.training.sidecar import read_sidecar

@@ -15,8 +15,8 @@ from transformers import AutoTokenizer
 
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model
+from collect.model.checkpoint.location import locate
 from collect.model.conformance.refusal import examine
 from collect.model.description import model_row
 from collect.model.forward.passes import whole

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from collect.adapters import ADAPTERS
 from collect.instruments.weights import spectra
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.location import locate
 from collect.model.description import missing
 from collect.record.writer import conforming
 from tests.collect.families import OF_EACH_CUT, save_family, tiny_family

@@ -14,8 +14,8 @@ from collect.adapters import adapter_for, weight_names
 from collect.errors import InputError
 from collect.instruments.weights import spectra
 from collect.model.checkpoint.blueprint import heads_of, of_attention, of_model
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import decoder
+from collect.model.checkpoint.location import locate
 from tests.collect.families import OF_EACH_ADAPTER, save_family, tiny_family
 
 
@@ -87,7 +87,7 @@ def test_the_weights_pass_imports_no_code_of_a_model(tmp_path):
     directory = save_family("llama", tmp_path)
     code = (
         "import sys; from collect.instruments.weights import spectra; "
-        "from collect.model.checkpoint.checkpoint import locate; "
+        "from collect.model.checkpoint.location import locate; "
         f"spectra.rows(locate({str(directory)!r})); "
         "print({'transformers.modeling_utils', 'transformers.models.llama.modeling_llama'}"
         " & set(sys.modules))"

@@ -17,8 +17,8 @@ from safetensors.torch import load_file, save_file
 from collect.errors import InputError, UnreachableError, UnsupportedModelError
 from collect.instruments.weights import spectra
 from collect.model.checkpoint.blueprint import of_model
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
 from collect.model.labels import Labels, known_labels
 from tests.collect.conftest import edit_config

@@ -18,9 +18,9 @@ import collect
 from collect.errors import InputError, MissingExtraError, UnsupportedModelError
 from collect.instruments.weights import spectra
 from collect.model.checkpoint.blueprint import of_model
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.gguf import header
 from collect.model.checkpoint.load import load_model, load_skeleton, load_tokenizer
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
 from collect.model.description import model_row, stored_facts
 from tests.collect.gguf_files import TEMPLATE, tensors, tiny, write

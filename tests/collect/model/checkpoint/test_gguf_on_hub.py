@@ -12,8 +12,8 @@ import pytest
 import collect
 from collect.errors import InputError, UnreachableError
 from collect.job.resolve import resolve
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.gguf import on_hub
+from collect.model.checkpoint.location import locate
 from tests.collect.gguf_files import tiny, write
 from tests.collect.model.checkpoint.local_hub import commit_of
 

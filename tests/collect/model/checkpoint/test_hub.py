@@ -17,7 +17,7 @@ from collect.errors import InputError
 from collect.job.resolve import resolve
 from collect.job.run import run
 from collect.model.checkpoint import hub
-from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.location import locate
 from collect.model.labels import Labels
 from tests.collect.model.checkpoint.local_hub import WEIGHTS, commit_of, pickles_only, shard
 

@@ -15,8 +15,8 @@ from huggingface_hub import constants
 
 from collect.errors import InputError, OutputError, ScarcityError, UnreachableError
 from collect.model.checkpoint import hub
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.hub import references
+from collect.model.checkpoint.location import locate
 from tests.collect.model.checkpoint.local_hub import WEIGHTS
 
 

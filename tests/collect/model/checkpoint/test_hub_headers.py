@@ -13,7 +13,7 @@ from collect.errors import CollectError, InputError, UnreachableError, Unsupport
 from collect.job.planning.plan import plan
 from collect.job.resolve import resolve
 from collect.job.run import run
-from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.location import locate
 from tests.collect.conftest import edit_config
 from tests.collect.model.checkpoint.local_hub import WEIGHTS, pickles_only, shard
 

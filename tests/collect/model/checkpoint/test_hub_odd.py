@@ -12,8 +12,8 @@ from huggingface_hub import constants
 from collect.commands.cli import main
 from collect.errors import InputError, UnreachableError
 from collect.model.checkpoint import hub
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.hub import references
+from collect.model.checkpoint.location import locate
 from tests.collect.model.checkpoint.local_hub import WEIGHTS, Repository, commit_of
 
 API = "/api/models/acme/tiny"

@@ -10,8 +10,8 @@ from collect.errors import InputError, UnreachableError
 from collect.job.planning.plan import plan
 from collect.job.planning.wording import as_text
 from collect.job.run import run
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.hub import references
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.revisions import asked_for
 from collect.record.integrity import faults
 from tests.collect.model.checkpoint.local_hub import Repository, commit_of

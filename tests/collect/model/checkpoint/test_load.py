@@ -10,8 +10,8 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model, load_skeleton, load_tokenizer
+from collect.model.checkpoint.location import locate
 from collect.model.description import model_row
 from collect.model.labels import Labels
 from collect.record.writer import conforming

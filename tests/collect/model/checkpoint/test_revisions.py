@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from collect.errors import InputError
-from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.revisions import asked_for, training_of
 
 STEPS = ("step0", "step2", "step10")

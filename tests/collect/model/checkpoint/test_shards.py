@@ -11,8 +11,8 @@ from safetensors.torch import load_file, save_file
 
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint.blueprint import of_model
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_skeleton
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.placement import place
 from collect.model.checkpoint.shards import Shards, refuse_non_finite
 from tests.collect.families import OF_EACH_CUT, save_family, tiny_family

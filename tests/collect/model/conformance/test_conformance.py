@@ -17,9 +17,9 @@ from collect.adapters.layouts import contiguous
 from collect.adapters.logits import unchanged
 from collect.errors import ConformanceError
 from collect.model.checkpoint.blueprint import of_model
-from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
 from collect.model.conformance.refusal import (
     TOLERANCES,
