@@ -72,6 +72,14 @@ class BinomialModel:
         The rows.
     contrasts
         Contrasts of factors, as stated.
+
+    Examples
+    --------
+    >>> from statsmodels.datasets import grunfeld
+    >>> from analysis import mixed
+    >>> rows = grunfeld.load_pandas().data.assign(is_large=lambda it: it["invest"].gt(150) * 1)
+    >>> mixed.fit_binomial("is_large ~ value + (1 | firm)", rows).glance()["n_obs"].item()
+    220
     """
 
     formula: MixedFormula
