@@ -120,7 +120,7 @@ def rows(table: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(row: Any) -> str:
     """Return a gain of the file and over seeds, or the range of a change over seeds."""
-    n_decimals = 0 if row.quantity == TURNED else 3
+    n_decimals = 0 if row.quantity == TURNED else 4
     if row.quantity in GAINS:
         numbers = (prose.number(of, n_decimals) for of in (row.estimate, row.mean, row.std_dev))
         return "{}; {} ± {}".format(*numbers)
