@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from analysis.inference.association import firth as firth
     from analysis.inference.association import regression as regression
     from analysis.inference.association import sandwich as sandwich
-    from analysis.inference.association import unmeasured as unmeasured
     from analysis.inference.association import wild_bootstrap as wild_bootstrap
     from analysis.inference.counts import contingency as contingency
     from analysis.inference.counts import fisher as fisher
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from analysis.inference.partition import commonality as commonality
     from analysis.inference.partition import cross_validation as cross_validation
     from analysis.inference.partition import dominance as dominance
-    from analysis.inference.partition import entry as entry
     from analysis.inference.partition import explained as explained
     from analysis.inference.partition import matched as matched
     from analysis.inference.partition import restricted as restricted
@@ -48,9 +46,9 @@ if TYPE_CHECKING:
 ROOMS = {
     "counts": "contingency fisher two_binomials unconditional",
     "resampling": "bootstrap freedman_lane permutation",
-    "association": "cluster_sums correlation firth regression sandwich unmeasured wild_bootstrap",
+    "association": "cluster_sums correlation firth regression sandwich wild_bootstrap",
     "effects": "bayes_factor effect_size equivalence multiplicity noncentral two_samples",
-    "partition": "collinearity commonality cross_validation dominance entry "
+    "partition": "collinearity commonality cross_validation dominance "
     "explained matched partition restricted subsets",
     "posterior": "answers hierarchy",
 }
@@ -69,7 +67,6 @@ __all__ = [
     "cross_validation",
     "dominance",
     "effect_size",
-    "entry",
     "equivalence",
     "explained",
     "firth",
@@ -88,7 +85,6 @@ __all__ = [
     "two_binomials",
     "two_samples",
     "unconditional",
-    "unmeasured",
     "wild_bootstrap",
 ]
 

@@ -216,12 +216,7 @@ GLOSSARY: dict[str, str] = {
     "population": "Whose variance is meant: levels at hand, or new levels of the same kind",
     "stage": "Before the data (prior) or after them (posterior)",
     "n_effective": "Nodes of the quadrature that the weights amount to",
-    "robustness_value": "Partial R squared that an unmeasured trait needs to bring it to zero",
-    "robustness_value_alpha": "The same, for its interval to reach zero",
-    "e_value": "Risk ratio that an unmeasured trait needs with both, for a response cut in two",
-    "e_value_limit": "The same for the end of the interval nearest zero",
-    "adjusted": "Estimate were a trait measured as strong as a benchmark",
-    "part": "Part of the depth of a network: a quarter of its blocks, or a distance from the end",
+    "part": "Part of the depth of a network: a quarter of its blocks",
     "note": "What a reader must know before using the row",
 }
 

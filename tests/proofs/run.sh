@@ -23,7 +23,6 @@ proofs=(
   "tests.proofs.mixed_optimum --fits 2000 --seed 1 --rows $rows"
   "tests.proofs.sample_again"
   "tests.proofs.processors"
-  "tests.proofs.posterior_calibration --draws 2000"
 )
 
 failed=0

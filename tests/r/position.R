@@ -27,10 +27,3 @@ tests <- do.call(rbind, lapply(levels(rows$part), function(part) {
   data.frame(part, statistic = k$stat, df_numerator = k$ndf, df = k$ddf, p_value = k$p.value)
 }))
 write_exactly(tests, "position_tests.csv")
-
-# All definitions of gain at once: rows written by ours (definitions_rows.csv), fitted by lme4.
-long <- read.csv("definitions_rows.csv", stringsAsFactors = TRUE)
-j <- suppressWarnings(lmer(standardised ~ 0 + metric + metric:n_layers + (1 | lab) + (1 | suite) + (1 | model_id) +
-                             (1 | lab:metric) + (1 | suite:metric), long, control = tight))
-parts <- as.data.frame(VarCorr(j))
-write_exactly(data.frame(group = parts$grp, variance = parts$vcov, criterion = REMLcrit(j)), "definitions_variances.csv")

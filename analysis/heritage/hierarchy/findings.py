@@ -83,22 +83,6 @@ def laws(models: pd.DataFrame, curves: pd.DataFrame, law: str) -> str:
     return f"The claimed law runs above {prose.listing(items)}."
 
 
-def beliefs(shares: pd.DataFrame, mark: str) -> str:
-    """Return the source with the largest mean after the data, and how many intervals reach it.
-
-    ``shares`` has one row per source and mark: `block`, `mark`, `share`, `conf_low`, `conf_high`.
-    """
-    rows = shares[shares["mark"] == mark].sort_values("share", ascending=False)
-    first, rest = rows.iloc[0], rows.iloc[1:]
-    n_reaching = int((rest["conf_high"] >= first["conf_low"]).sum())
-    return (
-        f"After the data the {first['block']} has the largest share, "
-        f"{prose.percent(first['share'])} "
-        f"{prose.percent_interval(first['conf_low'], first['conf_high'])}; the intervals of "
-        f"{prose.share_of(n_reaching, len(rest))} others overlap it."
-    )
-
-
 def influence(numbers: pd.DataFrame, whole: str) -> str:
     """Return which suite moves most of the numbers furthest when it is left out.
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.robustness import blocks, null
-from analysis.heritage.robustness import suites_by_block as suites
+from analysis.heritage.suites import blocks
+from analysis.heritage.suites import suites_by_block as suites
 from analysis.mixed.algebra.deviance import profile
 from analysis.mixed.inference.fitted import inference_at
 from analysis.tidy.errors import DesignError
@@ -38,19 +38,11 @@ def test_the_published_gains_are_counted(published_store):
 
 
 def test_quarters_hold_the_same_number_of_blocks(rows):
-    sizes = rows.groupby(["model_id", "quarter"]).size().groupby(level=0)
+    sizes = rows.groupby(["model_id", "part"]).size().groupby(level=0)
     assert (sizes.max() - sizes.min()).max() <= 1
     shallow = rows[rows["model_id"] == "EleutherAI/pythia-70m"]
     assert list(shallow["layer"]) == [1, 2, 3, 4]
-    assert tuple(shallow["quarter"]) == blocks.QUARTERS
-
-
-def test_distances_count_from_the_last_block(rows):
-    deep = rows[rows["model_id"] == "EleutherAI/pythia-12b"].set_index("layer")["distance"]
-    named = {34: "1 before the last", 33: "2 before", 32: "3 to 4 before", 31: "3 to 4 before"}
-    assert {layer: deep[layer] for layer in named} == named
-    assert deep[19] == blocks.FAR
-    assert deep.isna().sum() == 35 - 1 - blocks.FARTHEST
+    assert tuple(shallow["part"]) == blocks.QUARTERS
 
 
 def test_the_fit_is_lme4s_at_lme4s_theta(model):
@@ -83,12 +75,10 @@ def test_the_tests_of_suites_are_pbkrtests(model):
         np.testing.assert_allclose(ours[column], theirs.loc[ours.index, column], rtol=1e-5)
 
 
-def test_suites_part_in_the_last_quarter_and_not_in_the_second(model, rows):
+def test_suites_part_in_the_last_quarter_and_not_in_the_second(model):
     found = suites.part_tests(model).set_index("part")
     assert found.loc["last quarter", "p_adjusted"] < 0.05
     assert (found.drop("last quarter")["p_adjusted"] > 0.05).all()
-    plain = suites.part_by_part(rows).set_index("part")["p_value"]
-    assert plain["last quarter"] == plain.min()
     assert found.loc["last quarter", "first"] == "GPT-Neo"
 
 
@@ -124,24 +114,3 @@ def test_the_one_number_of_the_penultimate_block_is_the_published_test(rows):
     assert last["statistic"] == pytest.approx(8.98, abs=0.01)
     without = suites.summaries(rows[rows["suite"] != "GPT-Neo"]).set_index("term")
     assert without.loc["penultimate block", "p_value"] > 0.05
-
-
-def test_rows_drawn_with_suites_alike_have_the_spread_that_was_found(rows):
-    draw = null.alike(rows)
-    drawn = np.array([draw(np.random.default_rng(seed)) for seed in range(200)])
-    part = rows["quarter"].to_numpy()
-    for name in blocks.QUARTERS:
-        found = rows.loc[part == name]
-        within = found["log_gain"] - found.groupby("model_id")["log_gain"].transform("mean")
-        ours = pd.DataFrame(drawn[:, part == name].T, index=found["model_id"])
-        about = ours - ours.groupby(level=0).transform("mean")
-        assert about.to_numpy().std() == pytest.approx(within.std(), rel=0.1)
-
-
-def test_the_size_of_each_test_is_counted(rows):
-    shallow = rows[rows["n_layers"] <= 24]
-    found = null.sizes(shallow, rng=np.random.default_rng(1), n_draws=2)
-    assert set(found["part"]) == {*blocks.QUARTERS, "any"}
-    assert (found["test_size"] * 2 % 1 == 0).all()
-    again = null.sizes(shallow, rng=np.random.default_rng(1), n_draws=2)
-    pd.testing.assert_frame_equal(found, again)

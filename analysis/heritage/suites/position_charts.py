@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.labs import lab_colour
-from analysis.drawing.theme import INK, found, line_at
+from analysis.drawing.theme import INK, line_at
+from analysis.drawing.theme import found as with_finding
 from analysis.heritage.hierarchy import findings
-from analysis.heritage.robustness import suites_by_block as suites
-from analysis.heritage.robustness.blocks import CUTS, QUARTERS, published_blocks
+from analysis.heritage.suites import suites_by_block as suites
+from analysis.heritage.suites.blocks import QUARTERS, published_blocks
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -25,7 +25,6 @@ PARTS = {
     "highest": "Highest suite",
     "p": "p",
     "adjusted": "p, Holm",
-    "plain": "p, part by part",
 }
 
 #: Panels side by side, and the size of one [pixels].
@@ -40,12 +39,12 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """The frames of `analysis.heritage.position` for the published blocks.
+    """The frames of `suites_by_block` for the published blocks.
 
     Attributes
     ----------
-    tests, plain
-        `suites.part_tests` and `suites.part_by_part`, by cut.
+    tests
+        `suites.part_tests`.
     without
         `suites.without_each_suite`.
     numbers, fewer
@@ -54,8 +53,7 @@ class Views:
         `suites.profiles` by quarter, with the `lab` of each suite.
     """
 
-    tests: Mapping[str, pd.DataFrame]
-    plain: Mapping[str, pd.DataFrame]
+    tests: pd.DataFrame
     without: pd.DataFrame
     numbers: pd.DataFrame
     fewer: pd.DataFrame
@@ -65,14 +63,13 @@ class Views:
 def views(store: Store) -> Views:
     """Return all frames of the published blocks."""
     blocks = published_blocks(store)
-    fits = {cut: suites.fit(blocks, cut) for cut in CUTS}
+    fitted = suites.fit(blocks)
     return Views(
-        tests={cut: suites.part_tests(fitted, cut) for cut, fitted in fits.items()},
-        plain={cut: suites.part_by_part(blocks, cut) for cut in CUTS},
+        tests=suites.part_tests(fitted),
         without=suites.without_each_suite(blocks),
         numbers=suites.summaries(blocks),
         fewer=suites.summaries(blocks[blocks["suite"] != "GPT-Neo"]),
-        profiles=_with_lab(suites.profiles(fits["quarter"]), blocks),
+        profiles=_with_lab(suites.profiles(fitted), blocks),
     )
 
 
@@ -82,9 +79,8 @@ def _with_lab(profiles: pd.DataFrame, blocks: pd.DataFrame) -> pd.DataFrame:
     return profiles.assign(lab=profiles["level"].map(labs))
 
 
-def part_rows(tests: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
+def part_rows(tests: pd.DataFrame) -> pd.DataFrame:
     """Return one row per part, formatted: the extreme suites as gains, and the p-values."""
-    alone = plain.set_index("part")["p_value"]
     lowest = zip(tests["first"], tests["smallest"], strict=True)
     highest = zip(tests["second"], tests["largest"], strict=True)
     return pd.DataFrame(
@@ -94,14 +90,13 @@ def part_rows(tests: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
             "highest": [_suite(*each) for each in highest],
             "p": tests["p_value"].map(prose.p_value).map(prose.bare),
             "adjusted": tests["p_adjusted"].map(prose.p_value).map(prose.bare),
-            "plain": tests["part"].map(alone).map(prose.p_value).map(prose.bare),
         }
     )
 
 
 def words(frames: Views) -> dict[str, str]:
     """Return in which quarters suites differ, by how much, and who makes it so."""
-    tests, without = frames.tests["quarter"], frames.without
+    tests, without = frames.tests, frames.without
     last = tests[tests["part"] == QUARTERS[-1]].to_dict("records")[0]
     differing = tests.loc[tests["p_adjusted"] < ALPHA, "part"]
     rest = tests.loc[tests["p_adjusted"] >= ALPHA]
@@ -145,7 +140,7 @@ def chart_profiles(profiles: pd.DataFrame) -> alt.ConcatChart:
         description="Gain per block by quarter of depth, one panel per suite with a simultaneous "
         "band; suites lie close together in the second quarter and apart in the last.",
     )
-    return cast(alt.ConcatChart, found(beside, findings.quarters(drawn)))
+    return cast(alt.ConcatChart, with_finding(beside, findings.quarters(drawn)))
 
 
 def _panel(drawn: pd.DataFrame, suite: str, ends: tuple[float, float]) -> alt.LayerChart:

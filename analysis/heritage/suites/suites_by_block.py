@@ -3,8 +3,7 @@
 Every part of depth has its own mean of each suite and its own slope by the number of blocks; the
 models of a suite vary about them, in every part by an amount of its own and correlated between
 parts, ``(0 + part | model_id)``. The test of a part is the F test that its suites are alike, after
-Kenward and Roger. `part_by_part` is the plain check: least squares on the models' means of one
-part, which knows nothing of the other parts.
+Kenward and Roger.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis import mixed
-from analysis.heritage.robustness.blocks import CUTS, in_parts
+from analysis.heritage.suites.blocks import QUARTERS
 from analysis.inference.effects import multiplicity
 from analysis.mixed.model import MixedModel
 from analysis.tidy import glossary
@@ -26,20 +25,12 @@ from analysis.tidy.frame import Floats
 FORMULA = "log_gain ~ 0 + part:suite + part:n_layers + (0 + part | model_id)"
 
 
-def fit(blocks: pd.DataFrame, cut: str = "quarter") -> MixedModel:
-    """Return the fit of the model of position.
-
-    Parameters
-    ----------
-    blocks
-        As `blocks.published_blocks` returns them.
-    cut
-        ``quarter`` or ``distance``.
-    """
-    return mixed.fit(FORMULA, in_parts(blocks, cut))
+def fit(blocks: pd.DataFrame) -> MixedModel:
+    """Return the fit of the model of position to the rows of `blocks.published_blocks`."""
+    return mixed.fit(FORMULA, blocks)
 
 
-def profiles(model: MixedModel, cut: str = "quarter", *, conf_level: float = 0.95) -> pd.DataFrame:
+def profiles(model: MixedModel) -> pd.DataFrame:
     """Return the mean of every suite in every part, intervals that hold together.
 
     Returns
@@ -47,13 +38,13 @@ def profiles(model: MixedModel, cut: str = "quarter", *, conf_level: float = 0.9
     One row per part and suite: `part`, `level` (the suite), `estimate` [nat per block, at the
     mean number of blocks], and the other columns of `MixedModel.means` under the multivariate t.
     """
-    outcome = model.means(("part", "suite"), adjust="mvt", conf_level=conf_level)
+    outcome = model.means(("part", "suite"), adjust="mvt")
     named = outcome["contrast"].str.split(":", n=1, expand=True)
     result = outcome.assign(part=named[0], level=named[1]).drop(columns="contrast")
-    return _ordered(result, cut)
+    return _ordered(result)
 
 
-def part_tests(model: MixedModel, cut: str = "quarter") -> pd.DataFrame:
+def part_tests(model: MixedModel) -> pd.DataFrame:
     """Return, for every part of depth, the test that its suites are alike.
 
     Returns
@@ -84,20 +75,7 @@ def part_tests(model: MixedModel, cut: str = "quarter") -> pd.DataFrame:
             }
         )
     method = "F test of suites within the part; mixed model of all parts; Kenward-Roger"
-    return _finished(pd.DataFrame(rows), model, cut, method)
-
-
-def part_by_part(blocks: pd.DataFrame, cut: str = "quarter") -> pd.DataFrame:
-    """Return the same tests by least squares on the models' means of each part alone.
-
-    Returns
-    -------
-    One row per part: `part`, `statistic` (F), `df_numerator`, `df`, `p_value`, `n_obs`.
-    """
-    rows = in_parts(blocks, cut)
-    means = rows.groupby(["part", "model_id", "suite", "n_layers"])["log_gain"].mean().reset_index()
-    items = [{"part": part, **suites_given_depth(group)} for part, group in means.groupby("part")]
-    return _ordered(pd.DataFrame(items), cut)
+    return _finished(pd.DataFrame(rows), model, method)
 
 
 def suites_given_depth(models: pd.DataFrame, response: str = "log_gain") -> dict[str, float]:
@@ -130,10 +108,10 @@ def suites_given_depth(models: pd.DataFrame, response: str = "log_gain") -> dict
     }
 
 
-def without_each_suite(blocks: pd.DataFrame, cut: str = "quarter") -> pd.DataFrame:
+def without_each_suite(blocks: pd.DataFrame) -> pd.DataFrame:
     """Return `part_tests` with each suite left out in turn, `left_out` naming it."""
     parts = [
-        part_tests(fit(blocks[blocks["suite"] != suite], cut), cut).assign(left_out=suite)
+        part_tests(fit(blocks[blocks["suite"] != suite])).assign(left_out=suite)
         for suite in sorted(set(blocks["suite"]))
     ]
     return pd.concat(parts, ignore_index=True)
@@ -183,20 +161,20 @@ def _left(design: Floats, y: Floats) -> float:
     return float(np.square(y - design @ coefficients).sum())
 
 
-def _finished(rows: pd.DataFrame, model: MixedModel, cut: str, method: str) -> pd.DataFrame:
+def _finished(rows: pd.DataFrame, model: MixedModel, method: str) -> pd.DataFrame:
     labelled = rows.assign(
-        family=cut,
+        family="quarter",
         n_obs=model.statistics.n_obs,
         n_models=len(_levels(model, "model_id")),
         n_suites=len(_levels(model, "suite")),
         method=method,
         note="A correlation between parts is estimated at its bound." * model.optimum.singular,
     )
-    return _ordered(multiplicity.adjust(labelled, family="family", method="holm"), cut)
+    return _ordered(multiplicity.adjust(labelled, family="family", method="holm"))
 
 
-def _ordered(rows: pd.DataFrame, cut: str) -> pd.DataFrame:
-    order = {part: place for place, part in enumerate(CUTS[cut])}
+def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
+    order = {part: place for place, part in enumerate(QUARTERS)}
     result = rows.sort_values("part", key=lambda part: part.map(order), kind="stable")
     glossary.checked(result.columns)
     return result.reset_index(drop=True)

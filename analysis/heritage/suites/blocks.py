@@ -1,4 +1,4 @@
-"""The published gains of single blocks, and the part of its network that each block lies in.
+"""The published gains of single blocks, and the quarter of its network that each block lies in.
 
 Block 0 sets the scale of the stream and is left out, as are post-norm models, whose gain is 1 by
 construction. Profiles end at the penultimate block: the files hold no gain of the last.
@@ -14,14 +14,6 @@ from analysis.store import Store
 #: Quarters of the blocks 1 to L-2 of a model, in their order.
 QUARTERS = ("first quarter", "second quarter", "third quarter", "last quarter")
 
-#: Distances from the last block, in blocks; the largest of each part, and how it is called.
-DISTANCES = {1: "1 before the last", 2: "2 before", 4: "3 to 4 before", 8: "5 to 8 before"}
-FARTHEST = 16
-FAR = f"9 to {FARTHEST} before"
-
-#: Ways of cutting a network into parts, each a column of `published_blocks`.
-CUTS = {"quarter": QUARTERS, "distance": (FAR, *reversed(DISTANCES.values()))}
-
 
 def published_blocks(store: Store) -> pd.DataFrame:
     """Return the published log gains of blocks, one row per base model and block after 0.
@@ -29,9 +21,8 @@ def published_blocks(store: Store) -> pd.DataFrame:
     Returns
     -------
     `model_id`, `lab`, `suite`, `n_layers` [blocks], `layer`, `log_gain` [nat] (mean of the
-    logarithms over the files that have the block), `quarter` (of the model's published blocks
-    after 0, the same number of blocks each as nearly as can be) and `distance` (how many blocks
-    before the last, missing beyond 16).
+    logarithms over the files that have the block) and `part`, the quarter of the model's published
+    blocks after 0, the same number of blocks each as nearly as can be.
     """
     rows = store.query(
         """
@@ -47,27 +38,7 @@ def published_blocks(store: Store) -> pd.DataFrame:
         """
     )
     quarter = (4 * (rows["layer"] - 1)) // (rows["n_layers"] - 2)
-    before = rows["n_layers"] - 1 - rows["layer"]
-    ends = np.array([*DISTANCES, FARTHEST])
-    names = np.array([*DISTANCES.values(), FAR, ""], dtype=object)
-    distance = pd.Series(names[np.searchsorted(ends, before)], index=rows.index)
-    return rows.assign(
-        quarter=np.array(QUARTERS, dtype=object)[quarter],
-        distance=distance.where(distance != ""),
-    )
-
-
-def in_parts(blocks: pd.DataFrame, cut: str) -> pd.DataFrame:
-    """Return the blocks with a column `part` by one cut of depth, those in no part left out.
-
-    Parameters
-    ----------
-    blocks
-        As `published_blocks` returns them.
-    cut
-        ``quarter`` or ``distance``.
-    """
-    return blocks.assign(part=blocks[cut]).dropna(subset=["part"]).reset_index(drop=True)
+    return rows.assign(part=np.array(QUARTERS, dtype=object)[quarter])
 
 
 def counted(store: Store) -> dict[str, int]:

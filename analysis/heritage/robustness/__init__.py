@@ -1,1 +1,0 @@
-"""What other priors, other definitions and what was not measured do to the answer."""
