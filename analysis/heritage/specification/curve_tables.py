@@ -8,7 +8,6 @@ import pandas as pd
 from analysis.heritage.specification.choices import GROUPS
 from analysis.heritage.specification.curve import ALL_WAYS, SpecificationCurve, distinct
 from analysis.heritage.specification.evaluation import SIGNIFICANT
-from analysis.heritage.specification.variance import CHOICES, choice_shares
 from analysis.tidy import prose
 from analysis.tidy.frame import Integers
 
@@ -20,18 +19,6 @@ N_WHISKERS = 90
 
 #: The comparison that the paper itself makes.
 OURS = GROUPS[0]
-
-#: What a table calls each choice, as the section lists them.
-ASKED = {
-    "gain": "which gain",
-    "figure": "which figure of several",
-    "models": "which models",
-    "left_out": "which are left out",
-    "outcome": "what counts as dampening",
-    "unit": "what counts as one observation",
-    "groups": "who is compared with whom",
-    "estimator": "how they are compared",
-}
 
 #: What the report calls each choice.
 NAMES = {
@@ -88,7 +75,7 @@ def marks(specified: SpecificationCurve) -> pd.DataFrame:
     votes = every.assign(bin=bin_of.reindex(first).to_numpy(), vote=vote)
     size = votes.groupby("bin")["vote"].sum()
     counted = []
-    for choice in CHOICES:
+    for choice in NAMES:
         levels = list(dict.fromkeys(specified.specifications[choice]))
         table = votes.pivot_table(index="bin", columns=choice, values="vote", aggfunc="sum")
         shares = table.reindex(columns=levels).div(size, axis=0).fillna(0.0)
@@ -107,8 +94,6 @@ def words(specified: SpecificationCurve) -> dict[str, str]:
     joint = specified.joint[specified.joint["groups"] == ALL_WAYS].set_index("term")
     ours = specified.joint[specified.joint["groups"] == OURS].set_index("term")
     inner = some[some["gain"] == "mean before last block"]
-    shares = choice_shares(rows)
-    leading = shares.iloc[0]
     text = {
         "rows": prose.count(len(rows)),
         "estimated": prose.count(int(rows["estimate"].notna().sum())),
@@ -117,9 +102,6 @@ def words(specified: SpecificationCurve) -> dict[str, str]:
         "without_p": prose.count(int(some["p_value"].isna().sum())),
         "out_of_reach": prose.percent(float((some["smallest_p"] > SIGNIFICANT).mean())),
         "permutations": prose.count(int(joint["n_permutations"].max())),
-        "leading": ASKED[str(leading["choice"])],
-        "leading_share": prose.percent(float(leading["share"])),
-        "together": prose.percent(float(1 - leading["r_squared"])),
         "inner_claimed": prose.percent(_share(inner["as_claimed"])),
         "inner_count": prose.count(len(inner)),
     }
@@ -150,8 +132,7 @@ def overview(specified: SpecificationCurve) -> str:
     )
     tables = [
         joint_rows(specified),
-        choice_rows(specified),
-        *(level_rows(specified, choice).rename(columns={"level": choice}) for choice in CHOICES),
+        *(level_rows(specified, choice).rename(columns={"level": choice}) for choice in NAMES),
     ]
     return "\n\n".join([counted, *(rows.to_string(index=False) for rows in tables)])
 
@@ -169,23 +150,6 @@ def joint_rows(specified: SpecificationCurve) -> pd.DataFrame:
             "null_value": [form(row["null_value"]) for form, row in zip(write, rows, strict=True)],
             "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
             "smallest_p": [prose.bare(prose.p_value(row["smallest_p"])) for row in rows],
-        }
-    )
-
-
-def choice_rows(specified: SpecificationCurve) -> pd.DataFrame:
-    """Return one row per choice, and one for what is left to how they combine, for print."""
-    shares = choice_shares(specified.specifications)
-    rest = pd.DataFrame(
-        {"choice": ["how choices combine"], "share": 1 - shares["r_squared"].iloc[0]}
-    )
-    rows = pd.concat([shares, rest], ignore_index=True).to_dict("records")
-    return pd.DataFrame(
-        {
-            "choice": [ASKED.get(str(row["choice"]), str(row["choice"])) for row in rows],
-            "levels": [prose.count(row["n_levels"]) for row in rows],
-            "alone": [prose.percent(row["eta_squared"]) for row in rows],
-            "share": [prose.percent(row["share"]) for row in rows],
         }
     )
 

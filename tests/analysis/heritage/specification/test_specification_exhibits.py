@@ -16,7 +16,6 @@ from analysis.heritage.specification import curve as specification
 from analysis.heritage.specification import curve_tables as specification_exhibits
 from analysis.heritage.specification.charts import chart_specifications
 from analysis.heritage.specification.curve import distinct, specification_curve
-from analysis.heritage.specification.variance import CHOICES
 from analysis.tidy import glossary
 from tests.analysis.drawn import encodings
 
@@ -36,7 +35,7 @@ def found(published_store):
 def test_every_column_is_in_the_glossary(found):
     for rows in (found.specifications, found.joint, found.null):
         assert set(rows.columns) <= set(glossary.GLOSSARY)
-    assert set(CHOICES) <= set(found.specifications.columns)
+    assert set(specification_exhibits.NAMES) <= set(found.specifications.columns)
 
 
 def test_the_curve_ascends_and_has_every_distinct_specification_once(found):
@@ -79,13 +78,8 @@ def test_the_words_are_the_counts_of_the_rows(found):
     assert all(isinstance(text, str) for text in said.values())
 
 
-def test_the_tables_have_one_row_per_level_choice_and_statistic(found):
+def test_the_tables_have_one_row_per_level_and_statistic(found):
     assert len(specification_exhibits.joint_rows(found)) == 4 * 3
-    choices = specification_exhibits.choice_rows(found)
-    assert set(specification_exhibits.ASKED) == set(CHOICES)
-    assert set(choices["choice"]) == {*specification_exhibits.ASKED.values(), "how choices combine"}
-    shares = choices["share"].str.removesuffix("\u00a0%").astype(float)
-    assert shares.sum() == pytest.approx(100, abs=len(shares) / 2)
     levels = specification_exhibits.level_rows(found, "gain")
     assert len(levels) == 4
     counted = levels["n"].str.replace(",", "").astype(int).sum()
@@ -103,7 +97,7 @@ def drawn(found):
 
 
 def test_the_figure_has_a_panel_for_the_curve_and_one_for_each_choice(drawn):
-    assert len(drawn["vconcat"]) == 1 + len(CHOICES)
+    assert len(drawn["vconcat"]) == 1 + len(specification_exhibits.NAMES)
     assert len(drawn["description"]) > 60
 
 
