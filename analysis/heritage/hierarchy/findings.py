@@ -83,23 +83,6 @@ def laws(models: pd.DataFrame, curves: pd.DataFrame, law: str) -> str:
     return f"The claimed law runs above {prose.listing(items)}."
 
 
-def influence(numbers: pd.DataFrame, whole: str) -> str:
-    """Return which suite moves most of the numbers furthest when it is left out.
-
-    ``numbers`` has one row per number and suite: `term`, `left_out`, `estimate`; ``whole`` is
-    `left_out` where nothing is.
-    """
-    known = numbers.dropna(subset=["estimate"])
-    of_all = known[known["left_out"] == whole].set_index("term")["estimate"]
-    without = known[known["left_out"] != whole]
-    moved = (without["estimate"] - without["term"].map(of_all)).abs()
-    most = without.loc[moved.groupby(without["term"]).idxmax(), "left_out"].value_counts()
-    return (
-        f"Of {prose.plural(int(most.sum()), 'number')}, {most.iloc[0]} move most without "
-        f"{most.index[0]}."
-    )
-
-
 def quarters(profiles: pd.DataFrame) -> str:
     """Return in which quarters of depth the suites' gains lie closest and furthest apart.
 

@@ -131,6 +131,20 @@ def deviations(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFram
     return result
 
 
+def deviation_without_each_suite(models: pd.DataFrame) -> dict[str, float]:
+    """Return the standard deviation among suites given depth [nat], by the suite left out."""
+    return {
+        suite: _deviation(models[models["suite"] != suite].reset_index(drop=True))
+        for suite in sorted(models["suite"].unique())
+    }
+
+
+def _deviation(models: pd.DataFrame) -> float:
+    """Return the standard deviation among suites given depth [nat]."""
+    pars = fitted(models, (DEPTH,), (SUITE,)).tidy(["ran_pars"])
+    return float(pars.loc[pars["group"] == SUITE, "estimate"].item())
+
+
 def fitted(models: pd.DataFrame, names: Sequence[str], groups: Sequence[str]) -> mixed.MixedModel:
     """Return the fit of log gain by REML, predictors standardised over the models.
 

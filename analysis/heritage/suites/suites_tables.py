@@ -1,4 +1,4 @@
-"""What the report shows and says of suites as recipes: tables, and sentences in plain units."""
+"""What the report shows of suites as recipes: tables, and numbers in plain units."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.suites import components, influence, nested, siblings
+from analysis.heritage.suites import components, nested, siblings
 from analysis.heritage.suites.models import DEPTH, SCALE, SHAPE, base_models
 from analysis.inference.association import regression
 from analysis.store import Store
@@ -69,8 +69,8 @@ class Views:
         `components.deviations`.
     predictions
         `siblings.predictions`.
-    influence
-        `influence.without_each_suite`.
+    without
+        `components.deviation_without_each_suite`.
     """
 
     models: pd.DataFrame
@@ -79,7 +79,7 @@ class Views:
     shares: pd.DataFrame
     deviations: pd.DataFrame
     predictions: pd.DataFrame
-    influence: pd.DataFrame
+    without: Mapping[str, float]
 
 
 def views(store: Store) -> Views:
@@ -92,7 +92,7 @@ def views(store: Store) -> Views:
         shares=components.variance_shares(models),
         deviations=components.deviations(models),
         predictions=siblings.predictions(models),
-        influence=influence.without_each_suite(models),
+        without=components.deviation_without_each_suite(models),
     )
 
 
@@ -149,27 +149,6 @@ def prediction_rows(predictions: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def influence_rows(refits: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per suite left out, a column per central number, formatted."""
-    shown = refits.assign(
-        cell=[
-            prose.number(row["estimate"], 3)
-            + (f" ({prose.p_value(row['p_value'])})" if np.isfinite(row["p_value"]) else "")
-            for row in refits.to_dict("records")
-        ]
-    )
-    wide = shown.pivot_table(
-        index="left_out", columns="term", values="cell", aggfunc="first", sort=False
-    )
-    return wide.reset_index().rename_axis(columns=None)
-
-
-def influence_heads(refits: pd.DataFrame) -> dict[str, str]:
-    """Return the headers of `influence_rows`."""
-    terms = dict.fromkeys(str(term) for term in refits["term"])
-    return {"left_out": "Left out", **{term: term for term in terms}}
-
-
 def words(frames: Views) -> dict[str, str]:
     """Return the numbers of the section's sentences, as text; effects are in per cent of gain."""
     by_entry = _by_entry(frames.orders)
@@ -209,43 +188,13 @@ def words(frames: Views) -> dict[str, str]:
     }
 
 
-def sentence(frames: Views) -> str:
-    """Return the sentence of the first page on what suites, labs and size change.
-
-    Effects come first, in per cent of the gain, each with its 95 % interval; nothing is said to
-    be absent.
-    """
-    values = words(frames)
-    return (
-        "At equal depth, suites differ in the gain of the penultimate block by about "
-        f"{values['suite_percent']} (one standard deviation, 95 % interval "
-        f"{values['suite_percent_interval']}), {values['driver']}. Beyond the suite, the lab's "
-        f"name changes it by between {values['lab_percent_interval']}; ten times the parameters, "
-        f"at equal suite, depth and heads, by between {values['size_percent_low']} and "
-        f"{values['size_percent_high']}."
-    )
-
-
-def short_sentence(frames: Views) -> str:
-    """Return the first half of `sentence` in fewer words, for a page that is read in a minute."""
-    text = words(frames)
-    return (
-        "At equal depth, suites differ in the gain of the penultimate block by about "
-        f"{text['suite_percent']} ({text['suite_percent_interval']}), {text['driver']}; beyond "
-        f"that the lab's name adds between {text['lab_percent_interval']}."
-    )
-
-
 def _plain(entries: Views) -> dict[str, str]:
     """Return the effects of suites, labs and size in per cent of the gain."""
     known = entries.deviations.set_index("group").to_dict("index")
     suite, lab = known["suite"], known["lab"]
-    named = entries.influence["term"] == "deviation among suites given depth [nat]"
-    spread = entries.influence[named].set_index("left_out")["estimate"].to_dict()
-    whole = float(spread.pop(influence.NOTHING))
-    changes = {str(left): float(value) for left, value in spread.items()}
+    changes = dict(entries.without)
     driver = min(changes, key=lambda left: changes[left])
-    half = changes[driver] < whole / 2
+    half = changes[driver] < suite["estimate"] / 2
     fixed = " + ".join([*SHAPE, DEPTH, SCALE, "suite"])
     coefficients = regression.fit(entries.models, f"log_gain ~ {fixed}").tidy()
     size = coefficients[coefficients["term"] == SCALE].to_dict("records")[0]
@@ -254,8 +203,9 @@ def _plain(entries: Views) -> dict[str, str]:
         "suite_percent_interval": f"{_percent(suite['conf_low'])} to "
         f"{_percent(suite['conf_high'])}",
         "lab_percent_interval": f"{_percent(lab['conf_low'])} and {_percent(lab['conf_high'])}",
-        "driver": f"{'mostly' if half else 'not mainly'} through {driver} "
-        f"(without it {_percent(changes[driver])})",
+        "driver": driver,
+        "mostly": "mostly" if half else "not mainly",
+        "without_driver": _percent(changes[driver]),
         "size_percent_low": _signed(size["conf_low"]),
         "size_percent_high": _signed(size["conf_high"]),
     }

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pandas as pd
 import pytest
 
 from analysis.heritage.depth import equal_writes
 from analysis.heritage.depth import equal_writes_charts as equal_exhibits
-from analysis.heritage.suites import suites_charts
 from analysis.heritage.suites import suites_tables as suites
 from analysis.store import Store
 
@@ -31,10 +28,6 @@ def test_tables_are_text_and_have_their_headers(told: suites.Views) -> None:
         "orders": (suites.order_rows(told.orders), suites.ORDERS),
         "shares": (suites.share_rows(told.shares, told.tests), suites.SHARES),
         "predictions": (suites.prediction_rows(told.predictions), suites.PREDICTIONS),
-        "influence": (
-            suites.influence_rows(told.influence),
-            suites.influence_heads(told.influence),
-        ),
     }
     for name, (rows, heads) in tables.items():
         assert list(rows.columns) == list(heads), name
@@ -42,25 +35,17 @@ def test_tables_are_text_and_have_their_headers(told: suites.Views) -> None:
     assert "lab plus suite" in set(tables["shares"][0]["group"])
 
 
-def test_the_sentence_has_effects_with_intervals_and_no_absence(told: suites.Views) -> None:
-    text = suites.sentence(told).replace("\xa0", " ")
-    assert len(re.findall(r"\d+ %", text)) >= 7
-    assert "mostly through GPT-Neo" in text
-    assert not re.search(r"\bno (effect|difference)\b|not significant|p =", text)
+def test_the_suite_that_carries_the_difference_is_named(told: suites.Views) -> None:
+    words = suites.words(told)
+    assert (words["driver"], words["mostly"]) == ("GPT-Neo", "mostly")
 
 
-def test_the_sentence_follows_the_numbers(told: suites.Views) -> None:
+def test_the_words_follow_the_numbers(told: suites.Views) -> None:
     halved = told.deviations.assign(estimate=told.deviations["estimate"] / 2)
     other = suites.Views(
-        told.models, told.orders, told.tests, told.shares, halved, told.predictions, told.influence
+        told.models, told.orders, told.tests, told.shares, halved, told.predictions, told.without
     )
     assert suites.words(other)["suite_percent"] != suites.words(told)["suite_percent"]
-
-
-def test_the_influence_figure_has_a_panel_per_number_with_a_unit(told: suites.Views) -> None:
-    spec = suites_charts.chart_influence(told.influence).to_dict()
-    assert len(spec["vconcat"]) == told.influence["term"].nunique()
-    assert len(spec["description"]) > 30
 
 
 def test_laws_are_led_by_totals_and_failures_are_said(store: Store) -> None:

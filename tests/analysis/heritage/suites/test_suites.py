@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis.heritage.depth import equal_writes
-from analysis.heritage.suites import components, influence, models, nested, siblings
+from analysis.heritage.suites import components, models, nested, siblings
 from analysis.store import Store, open_store
 from analysis.tidy.errors import ColumnError
 
@@ -200,15 +200,11 @@ def test_each_question_leaves_out_more_than_the_one_before() -> None:
 
 
 def test_one_suite_carries_the_difference_between_suites() -> None:
-    found = influence.without_each_suite(base())
-    name = "suites given depth, change of R²"
-    rows = found[found["term"] == name].set_index("left_out")
-    assert set(rows.index) == {"none", *base()["suite"]}
-    assert rows["change"].idxmin() == "GPT-Neo"
-    assert rows.loc["GPT-Neo", "p_value"] > 0.05 > rows.drop(index="GPT-Neo")["p_value"].max()
-    kept = base()[base()["suite"] != "GPT-Neo"].reset_index(drop=True)
-    alone = nested.orders_of_entry(kept, n_permutations=99).iloc[0]
-    assert rows.loc["GPT-Neo", "estimate"] == pytest.approx(alone["estimate"])
+    without = components.deviation_without_each_suite(base())
+    assert set(without) == set(base()["suite"])
+    whole = components.deviations(base()).set_index("group").loc["suite", "estimate"]
+    assert min(without, key=without.get) == "GPT-Neo"
+    assert without["GPT-Neo"] < whole / 2 < min(v for k, v in without.items() if k != "GPT-Neo")
 
 
 def test_totals_lead_and_failures_are_counted() -> None:
