@@ -19,10 +19,6 @@ STUDY = "packages"
 #: Commit that holds the analysis before the first run of stage A.
 REGISTRATION = "8c45d15"
 
-#: Standard deviation between seeds that the plan supposed, from the pilot, and what a network
-#: trained again may differ by, as `collect study --check` has it [nat].
-PLANNED_SD, EXACT = 0.08, 1e-3
-
 #: Method of the intervals of shares that hold together.
 JOINT = "F inversion, joint"
 
@@ -128,38 +124,6 @@ def response_shares(
     return pd.concat(tables, ignore_index=True)
 
 
-def widths(shares: pd.DataFrame) -> pd.DataFrame:
-    """Return the widest interval of each response by each method, and whether it is as planned.
-
-    Parameters
-    ----------
-    shares
-        From `response_shares`.
-
-    Returns
-    -------
-    One row per response and method: `term` (the response), `method`, `group` (the source
-    whose interval is the widest), `estimate` (half its width, a share), `null_value` (half the
-    width that was planned), `holds`, `n_obs` (runs that entered).
-    """
-    half = (shares["conf_high"] - shares["conf_low"]) / 2
-    widest = half.groupby([shares["response"], shares["method"]], sort=False).idxmax()
-    rows = shares.loc[widest].reset_index(drop=True)
-    table = pd.DataFrame(
-        {
-            "term": rows["response"],
-            "method": rows["method"],
-            "group": rows["term"],
-            "estimate": half.loc[widest].to_numpy(),
-            "null_value": registered.PLANNED_WIDTH,
-            "holds": half.loc[widest].to_numpy() <= registered.PLANNED_WIDTH,
-            "n_obs": rows["n_obs"],
-        }
-    )
-    glossary.checked(table.columns)
-    return table
-
-
 def scale_and_shape(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     """Return the shares in the excess with size and shape apart.
 
@@ -208,36 +172,6 @@ def threats(store: Store) -> pd.DataFrame:
     plain = means.xs("plain", level="check")
     rows = means.rename("estimate").reset_index()
     return rows.assign(change=rows["estimate"] - rows["recipe"].map(plain))
-
-
-def trained_twice(store: Store) -> pd.DataFrame:
-    """Return how far networks come apart that several designs ask for alike.
-
-    They have the same recipe, seed and text, and each was trained anew: what sets them apart is
-    rounding, which machines and versions do differently.
-
-    Returns
-    -------
-    One row per network that two designs or more have trained: `seed`, `n_obs`, `estimate` (the
-    range of its excess at equal steps), in ascending order of it.
-    """
-    runs = store.query(
-        "SELECT study_run_id, study, recipe, text_sha256 FROM study_run WHERE parent_id IS NULL"
-    )
-    runs["alike"] = runs["recipe"].map(_without_names) + runs["text_sha256"]
-    runs = runs[runs.duplicated("alike", keep=False)]
-    trained = pd.concat([horizons.responses(store, study) for study in sorted(set(runs["study"]))])
-    values = trained.merge(runs[["study_run_id", "alike"]]).groupby("alike")
-    rows = values.agg(seed=("seed", "first"), n_obs=("seed", "size"))
-    rows["estimate"] = values["excess"].max() - values["excess"].min()
-    return rows.sort_values("estimate", ignore_index=True)
-
-
-def _without_names(recipe: str) -> str:
-    """Return what of a recipe determines a network, as text."""
-    content = json.loads(recipe)
-    labels = ("name", "lab", "suite", "year", "text")
-    return json.dumps({k: v for k, v in content.items() if k not in labels}, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)

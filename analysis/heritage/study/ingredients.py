@@ -41,18 +41,6 @@ def additivity(store: Store, response: str = "excess") -> pd.DataFrame:
     return screening.additivity(*_screened(store, response))
 
 
-def together(store: Store, response: str = "excess") -> pd.DataFrame:
-    """Return what ingredients do together, beyond what each does by itself.
-
-    Returns
-    -------
-    One row per contrast that is no main effect, the largest first: `estimate`, its size [unit of
-    the response]. Each is a sum of interactions that the design cannot tell apart; its sign is a
-    matter of coding.
-    """
-    return pd.DataFrame({"estimate": screening.other_contrasts(*_screened(store, response))})
-
-
 def foretold(store: Store, response: str = "excess") -> pd.DataFrame:
     """Return how well the sum of the largest effects foretells the cells that were not screened.
 

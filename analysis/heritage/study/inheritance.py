@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,33 +46,6 @@ def networks(store: Store) -> pd.DataFrame:
     return children.merge(beside, left_on="parent_id", right_index=True).sort_values(
         ["birth", "upbringing", "seed"], ignore_index=True
     )
-
-
-def treatment(store: Store) -> pd.Series[Any]:
-    """Return what training further changed, and for how long.
-
-    Returns
-    -------
-    `steps_before` and `steps_after` [1], and over the trainings that labs do: `least_decay` and
-    `most_decay` of the matrices [e-foldings], `least_z_loss`, `most_z_loss` [1], and
-    `n_embedding`, how many rates of decay embeddings had. Missing where no network was trained.
-    """
-    rows = store.query(
-        f"""
-        SELECT max(n_steps) FILTER (parent_id IS NULL)   AS steps_before,
-               max(n_steps) FILTER (is_later)            AS steps_after,
-               min(decay_turns) FILTER (is_later)        AS least_decay,
-               max(decay_turns) FILTER (is_later)        AS most_decay,
-               min(z_loss) FILTER (is_later)             AS least_z_loss,
-               max(z_loss) FILTER (is_later)             AS most_z_loss,
-               count(DISTINCT embedding_decay) FILTER (is_later) AS n_embedding
-          FROM (SELECT *, parent_id IS NOT NULL AND cell NOT LIKE '%/{OF_NO_LAB}' AS is_later,
-                       (recipe ->> '$.optimiser.z_loss')::DOUBLE          AS z_loss,
-                       (recipe ->> '$.optimiser.embedding_decay')::DOUBLE AS embedding_decay
-                  FROM study_run WHERE study = '{STUDY}')
-        """
-    )
-    return rows.iloc[0]
 
 
 def shares(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:

@@ -200,23 +200,6 @@ def additivity(runs: pd.DataFrame, response: str, low: pd.Series) -> pd.DataFram
     return result
 
 
-def other_contrasts(runs: pd.DataFrame, response: str, low: pd.Series) -> Floats:
-    """Return the sizes of the contrasts of the cells that are no main effect, the largest first.
-
-    Their signs are a matter of coding.
-
-    Parameters
-    ----------
-    runs, response, low
-        As in `cells_of`.
-    """
-    cells = cells_of(runs, response, low)
-    columns = contrast_columns(cells.signs)
-    is_main = np.abs(columns.T @ cells.signs).max(axis=1) == len(cells.means)
-    sizes = np.abs(2 * columns.T @ cells.means / len(cells.means))[~is_main]
-    return np.sort(sizes)[::-1]
-
-
 def all_contrasts(cells: Floats, means: Floats) -> Floats:
     """Return every contrast of a regular fraction, main effects and groups of interactions.
 
@@ -231,11 +214,6 @@ def all_contrasts(cells: Floats, means: Floats) -> Floats:
     -------
     Differences "high less low", one less than there are cells.
     """
-    return np.asarray(2 * contrast_columns(cells).T @ means / len(means))
-
-
-def contrast_columns(cells: Floats) -> Floats:
-    """Return the signs of every contrast of a regular fraction, (cell, contrast)."""
     columns: dict[bytes, Floats] = {}
     for column in cells.T:
         key = (column * column[0]).tobytes()
@@ -243,7 +221,8 @@ def contrast_columns(cells: Floats) -> Floats:
             for one in [np.ones(len(cells)), *list(columns.values())]:
                 product = one * column
                 columns.setdefault((product * product[0]).tobytes(), product)
-    return np.column_stack(list(columns.values()))
+    signs = np.column_stack(list(columns.values()))
+    return np.asarray(2 * signs.T @ means / len(means))
 
 
 def lenth_error(contrasts: Floats) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import comb
 
 import altair as alt
 import pandas as pd
@@ -37,24 +36,16 @@ LEVEL = 0.05
 #: Methods of `screening.main_effects`.
 SEEDS, LENTH = "seeds", "Lenth"
 
-#: The row of what ingredients do together.
-TOGETHER = "together (sizes)"
-
 ROW = 24
 
 
-def pairs_in_a_sum(n_sums: float) -> float:
-    """Return how many pairs of ingredients each sum of the design holds [1]."""
-    return comb(len(NAMES), 2) / n_sums
-
-
-def chart_ingredients(effects: pd.DataFrame, together: pd.DataFrame) -> alt.LayerChart:
-    """Draw the effect of each ingredient on growth, the largest above, and what they do together.
+def chart_ingredients(effects: pd.DataFrame) -> alt.LayerChart:
+    """Draw the effect of each ingredient on growth, the largest above.
 
     Parameters
     ----------
-    effects, together
-        From the functions of `ingredients` of these names.
+    effects
+        From `ingredients.effects`.
     """
     shown = effects[effects["method"] == SEEDS]
     rows = shown.assign(
@@ -65,7 +56,7 @@ def chart_ingredients(effects: pd.DataFrame, together: pd.DataFrame) -> alt.Laye
             for low, high in zip(shown["conf_low"], shown["conf_high"], strict=True)
         ],
     )
-    order = [*rows["name"], TOGETHER]
+    order = list(rows["name"])
     y = alt.Y(
         "name:N",
         sort=order,
@@ -81,18 +72,14 @@ def chart_ingredients(effects: pd.DataFrame, together: pd.DataFrame) -> alt.Laye
     tips = ["name:N", "effect:N", "interval:N", "n_obs:Q"]
     points = alt.Chart(rows).mark_point(filled=True, size=70, color=INK, opacity=1)
     whiskers = alt.Chart(rows).mark_rule(color=INK, strokeWidth=2)
-    sizes = together.assign(name=TOGETHER, size=together["estimate"].map("{:.2f}".format))
-    strokes = alt.Chart(sizes).mark_tick(color=INK, thickness=2, size=14, opacity=1)
     chart = alt.layer(
         line_at(0.0, "x"),
         whiskers.encode(x=alt.X("conf_low:Q"), x2="conf_high:Q", y=y),
         points.encode(x=x, y=y, tooltip=tips),
-        strokes.encode(x=x, y=y, tooltip=["name:N", "size:N"]),
     ).properties(width=300, height=ROW * len(order))
     words = (
         "Ingredients of a recipe in the order of what their high level adds to growth on average "
-        "over the others, with 95 % intervals from the variance between seeds; in the last row "
-        f"strokes for the sizes of {prose.count(len(together))} things they do together."
+        "over the others, with 95 % intervals from the variance between seeds."
     )
     largest = [
         f"{row['name']} ({prose.number(row['estimate'])} nat "

@@ -36,13 +36,6 @@ THREATS = {
     "subwords": "Subwords",
     "long": "Three times as long",
 }
-WIDTHS = {
-    "response": "Response",
-    "source": "Widest for",
-    "drawn": "By bootstrap",
-    "joint": "Joint",
-    "planned": "Planned",
-}
 SHARES = {
     "response": "Response",
     "source": "Source",
@@ -50,9 +43,6 @@ SHARES = {
     "interval": "Joint interval",
     "sd": "Spread",
 }
-
-#: Method of the intervals that the planned width was registered for.
-DRAWN_AGAIN = "parametric bootstrap"
 
 
 def length_rows(lengths: pd.DataFrame) -> pd.DataFrame:
@@ -88,23 +78,6 @@ def outcome_rows(outcomes: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-def width_rows(widths: pd.DataFrame) -> pd.DataFrame:
-    """Return how exact each share came out; ``widths`` as `fleet.widths` has it."""
-    wide = widths.pivot_table(
-        index="term", columns="method", values="estimate", aggfunc="first", sort=False
-    )
-    joint = widths[widths["method"] == JOINT].set_index("term")
-    return pd.DataFrame(
-        {
-            "response": wide.index.map(RESPONSES),
-            "source": joint["group"].reindex(wide.index).map(SOURCES).to_numpy(),
-            "drawn": ["±" + prose.percent(value, 1) for value in wide[DRAWN_AGAIN]],
-            "joint": ["±" + prose.percent(value, 1) for value in wide[JOINT]],
-            "planned": ["±" + prose.percent(value) for value in joint["null_value"]],
-        }
-    )
 
 
 def share_rows(shares: pd.DataFrame) -> pd.DataFrame:

@@ -45,22 +45,6 @@ def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(
     assert list(order) == sorted(VALUES, key=lambda name: VALUES[name])
 
 
-def test_the_widest_interval_is_held_against_the_planned_width() -> None:
-    shares = pd.DataFrame(
-        [
-            ("excess", "parametric bootstrap", "recipe", 0.9, 0.96, 64),
-            ("excess", "parametric bootstrap", "seed", 0.0, 0.02, 64),
-            ("excess", fleet.JOINT, "recipe", 0.7, 0.9, 64),
-            ("excess", fleet.JOINT, "seed", 0.0, 0.3, 64),
-        ],
-        columns=["response", "method", "term", "conf_low", "conf_high", "n_obs"],
-    )
-    found = fleet.widths(shares)
-    assert found["group"].tolist() == ["recipe", "seed"]
-    assert found["estimate"].tolist() == pytest.approx([0.03, 0.15])
-    assert found["holds"].tolist() == [True, False]
-
-
 def test_the_fleet_is_as_large_as_its_runs(simulated_fleet: Store) -> None:
     assert fleet.sizes(simulated_fleet) == fleet.Sizes(1, 1, 10 * 8 * 192, 10)
 

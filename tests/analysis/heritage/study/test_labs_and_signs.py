@@ -68,17 +68,3 @@ def test_negative_cells_are_found_and_false_ones_are_rare() -> None:
     assert np.mean(np.array(null) < 0.05) < 0.11
     with pytest.raises(DesignError, match="two runs in some cell"):
         signs.negative_cells(runs.drop_duplicates("cell"), "excess")
-
-
-def test_growth_below_equal_writes_is_told_from_a_stream_that_shrinks() -> None:
-    """Three cells: all is well; it grows by less than equal writes; it ends shorter than begun."""
-    cells = pd.DataFrame(
-        {"cell": list("abc"), "excess": [0.4, -0.4, -2.0], "last_log_gain": [0.2, 0.2, -0.3]}
-    )
-    runs = pd.concat([cells, cells], ignore_index=True)
-    runs["excess_simple"] = runs["excess"]
-    runs["n_layers"] = 3
-    noise = np.repeat([-0.01, 0.01], 3)
-    runs[["excess", "last_log_gain"]] = runs[["excess", "last_log_gain"]].add(noise, axis=0)
-    counts = signs.negative_counts(runs, 0.005)
-    assert counts == {"n_cells": 3, "excess": 2, "last_log_gain": 1, "n_shorter": 1}

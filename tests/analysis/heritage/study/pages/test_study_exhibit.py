@@ -105,9 +105,7 @@ def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
     assert ends.tolist() == pytest.approx([100.0, 100.0])
 
 
-def test_the_tables_have_a_row_per_statement_and_per_response(
-    store: Store, shares: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_has_a_row_per_statement(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         standing.registered,
         "PREDICTIONS",
@@ -118,6 +116,3 @@ def test_the_tables_have_a_row_per_statement_and_per_response(
     assert rows.loc["S4", ["steps", "loss", "runs"]].tolist() == ["held", "held", "64 of 64"]
     assert rows.loc["S7", "runs"] == "not begun"
     assert "must hold runs" in rows.loc["S7", "found"]
-    widths = tables.width_rows(fleet.widths(shares))
-    assert widths["response"].tolist() == ["growth beyond equal writes", "gain of the last block"]
-    assert set(widths["planned"]) == {"±5\u00a0%"}
