@@ -268,7 +268,7 @@ def trait_rows(contrasts: pd.DataFrame) -> pd.DataFrame:
 
 
 def bound_rows(bounds: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per block of `entry.identified_shares`, formatted."""
+    """Return one row per block of `shares.bounds`, formatted."""
     ends = bounds[["bound_low", "bound_high", "conf_low", "conf_high"]].to_dict("records")
     return pd.DataFrame(
         {

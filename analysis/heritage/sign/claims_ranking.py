@@ -16,7 +16,8 @@ from analysis.heritage import reasons
 from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign import sources
 from analysis.heritage.sign.readings import EVERY, HUNT, JOINED, KEPT, model_sets
-from analysis.inference.partition import partition
+from analysis.inference.partition import shares
+from analysis.inference.partition.subsets import all_subsets
 from analysis.store import Store
 
 BLOCKS = {
@@ -164,7 +165,7 @@ def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]
     if rows["suite"].nunique() < LEAST_SUITES or len(rows) < n_columns + 2:
         reason = f"{len(rows)} models are too few for {n_columns} columns"
         return [evidence.missing(part(first, second), condition, reason) for first, second in pairs]
-    differences = partition.differences(
+    subsets = all_subsets(
         rows,
         response="log_gain",
         blocks={"heritage": [heritage]} | {name: BLOCKS[name] for name in ("geometry", "scale")},
@@ -172,7 +173,8 @@ def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]
         n_resamples=RESAMPLES,
         rng=np.random.default_rng(SEED),
     )
-    by_name = {str(row["contrast"]): row for row in differences.to_dict("records")}
+    differences = shares.differences(subsets).to_dict("records")
+    by_name = {str(row["contrast"]): row for row in differences}
     return [
         _difference(condition, rows, first, second, by_name[f"{first} - {second}"])
         for first, second in pairs
@@ -184,7 +186,7 @@ def _difference(
 ) -> Check:
     """Decide one ordered difference, which must clear 0 and the lead that chance gives.
 
-    A block with more columns explains more of pure noise; `partition` states that lead.
+    A block with more columns explains more of pure noise; `shares.differences` states that lead.
     """
     chance = float(row["null_value"])
     is_above = bool(row["conf_low"] > max(0.0, chance))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.inference.partition.partition import shapley_weights
+from analysis.inference.partition.shares import shapley_weights
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, level_codes, numbers, require_columns
