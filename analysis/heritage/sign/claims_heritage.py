@@ -42,9 +42,12 @@ EXCHANGE = Label("exchange", "exact permutation of suites; ")
 
 @shared
 def fisher_test(store: Store) -> Sequence[Check]:
-    """Check claim 7: Fisher's exact test of lab against sign gives p < 0.001."""
+    """Check claim 7: Fisher's exact test of lab against sign gives p < 0.001.
+
+    The first test decides, chosen on simulated papers; the readings that decided with it are shown.
+    """
     sets = model_sets(store)
-    return [
+    first, *others = [
         *(_fisher(condition, rows) for condition, rows in sets.items()),
         *(
             _by_suite(condition, rows)
@@ -52,6 +55,7 @@ def fisher_test(store: Store) -> Sequence[Check]:
             if condition.id in EXCHANGED
         ),
     ]
+    return [first, *(replace(check, decides=False) for check in others)]
 
 
 @shared
@@ -266,7 +270,8 @@ CLAIMS = (
         7,
         "Odds ratio of dampening, EleutherAI against other labs, with Fisher's p; and the exact "
         "permutation p with suites as units",
-        "p < 0.001.",
+        "Fisher's exact test over the models of the hunt, which the claim rests on, has p < 0.001. "
+        "The rule was chosen on simulated papers alone.",
         fisher_test,
         "value",
         statement='"Training Heritage Dominance (p < 0.001)", Fisher',
@@ -323,7 +328,8 @@ CLAIMS = (
     Claim(
         22,
         "The three statements of section 4.2 together; first the odds ratio of dampening",
-        "80 % of EleutherAI dampen, 100 % of all others expand, and Fisher's p is below 0.001.",
+        "80 % of EleutherAI dampen, 100 % of all others expand, and Fisher's p is below 0.001 over "
+        "the models of the hunt.",
         section_4_2,
         "value",
         statement=(
