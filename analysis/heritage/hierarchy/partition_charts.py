@@ -75,14 +75,17 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
         color=alt.Color("mark:N", scale=greys(marks), legend=None),
         shape=alt.Shape("mark:N", scale=series(marks, SHAPES), legend=None),
     )
-    first = rows[rows["block"] == alone["block"].iloc[0]].assign(noise=CHANCE)
+    # The block that explains most by itself has its marks furthest apart.
+    most = alone.loc[alone["share"].idxmax(), "block"]
+    widest = rows[rows["block"] == most].sort_values("share").assign(noise=CHANCE)
     words = [
         alt.Chart(some)
-        .mark_text(dy=-22, fontSize=13, color=INK, align=align)
+        .mark_text(dx=dx, dy=dy, fontSize=13, color=INK, align=align)
         .encode(x=f"{place}:Q", y=y, text=f"{text}:N")
-        for some, place, text, align in (
-            (first, "share", "mark", "left"),
-            (first.head(1), "chance_share", "noise", "right"),
+        for some, place, text, align, dx, dy in (
+            (widest.head(1), "share", "mark", "right", -10, 0),
+            (widest.tail(1), "share", "mark", "left", 10, 0),
+            (widest.head(1), "chance_share", "noise", "center", 0, 23),
         )
     ]
     return named(
