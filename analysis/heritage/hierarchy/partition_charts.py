@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import cast
+from typing import Literal, cast
 
 import altair as alt
 import numpy as np
@@ -76,17 +76,18 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
         shape=alt.Shape("mark:N", scale=series(marks, SHAPES), legend=None),
     )
     # The block that explains most by itself has its marks furthest apart.
-    most = alone.loc[alone["share"].idxmax(), "block"]
+    most = alone.sort_values("share")["block"].iloc[-1]
     widest = rows[rows["block"] == most].sort_values("share").assign(noise=CHANCE)
+    labels: list[tuple[pd.DataFrame, str, str, Literal["left", "center", "right"], int, int]] = [
+        (widest.head(1), "share", "mark", "right", -10, 0),
+        (widest.tail(1), "share", "mark", "left", 10, 0),
+        (widest.tail(1), "chance_share", "noise", "center", 0, 23),
+    ]
     words = [
         alt.Chart(some)
         .mark_text(dx=dx, dy=dy, fontSize=13, color=INK, align=align)
         .encode(x=f"{place}:Q", y=y, text=f"{text}:N")
-        for some, place, text, align, dx, dy in (
-            (widest.head(1), "share", "mark", "right", -10, 0),
-            (widest.tail(1), "share", "mark", "left", 10, 0),
-            (widest.head(1), "chance_share", "noise", "center", 0, 23),
-        )
+        for some, place, text, align, dx, dy in labels
     ]
     return named(
         alt.layer(between, noise, points, *words).properties(height=64 * len(alone)),
