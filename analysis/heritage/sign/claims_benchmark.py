@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.store import Store
 
 ORDERED = Label("order", "Pythia < Mistral < LLaMA < Gemma")
@@ -100,26 +100,9 @@ def _order(condition: str, rows: pd.DataFrame) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        18,
-        "Rank correlation of the found order of four mean gains with the claimed one",
-        "The values print as quoted, and the order holds under every published definition of gain.",
-        hierarchy,
-        "value",
-        statement="hierarchy Pythia 0.80 < Mistral 1.11 < LLaMA 1.48 < Gemma 2.31",
-        place="abstract, §1",
-        meaning=(
-            "The four models of the benchmark stand in one order, from dampening to strongly "
-            "expanding."
-        ),
-        family="gain and its robustness",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_last_block,gain_whole_matrix",
-        about="Pythia,Mistral 7B,Llama 3.1,Gemma",
-        reason="An order of gains is an order of chosen numbers where one of them is free."
-        + reasons.RAW_AND_CENTRED,
-        lines=(Line(ORDERED, "rank r", 1),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        18: (hierarchy, Line(ORDERED, "rank r", 1)),
+    },
 )

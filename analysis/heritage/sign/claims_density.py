@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -184,76 +184,11 @@ def _improves(store: Store, condition: str, file: str) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        45,
-        "Signs of the gains of Pythia-6.9B and GPT-J-6B, ratio of their rho, and their suites",
-        "rho differs by 4; Pythia-6.9B is below 1 and GPT-J-6B above under every definition; "
-        "both are of one lab and of one training suite.",
-        pair,
-        "value",
-        statement=(
-            '"Pythia‑6.9B (ρ=0.25): DAMPEN; GPT‑J‑6B (ρ=0.0625): EXPAND; 4×; identical heritage"'
-        ),
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning=(
-            "Two models of one lab that differ fourfold in head density behave in opposite ways."
-        ),
-        family="dimensional crowding (rho)",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_last_block,gain_penultimate_block",
-        about="EleutherAI/pythia-6.9b,EleutherAI/gpt-j-6b",
-        reason=(
-            "Head density is a property of the architecture; the two opposite signs are both "
-            "free." + reasons.RAW_AND_CENTRED
-        ),
-        lines=(
-            Line(DAMPENS, "mean gain", 1),
-            Line(EXPANDS, "mean gain", 1),
-        ),
-    ),
-    Claim(
-        46,
-        "Accuracy of the best threshold on rho between 0.15 and 0.20",
-        "The accuracy is 100 % in every set of models.",
-        threshold,
-        "existence",
-        statement='"ρ_crit ≈ 0.15–0.20 separates"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning=(
-            "One threshold on head density, between 0.15 and 0.20, separates dampening from "
-            "expanding models."
-        ),
-        family="dimensional crowding (rho)",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_penultimate_block",
-        reason=(
-            "Head density is a property of the architecture; the sign it is to tell apart is "
-            "free." + reasons.RAW_AND_CENTRED
-        ),
-        lines=(Line(SEPARATES, "accuracy", 1),),
-    ),
-    Claim(
-        50,
-        "Accuracy of the rule 'rho at or above 0.2 dampens' without the final norm, and with it",
-        "43.75 % with and 100 % without the final norm, on the same models.",
-        accuracy,
-        "value",
-        statement='App. B "43.75 % → 100 %"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning=(
-            "Leaving out the last normalisation makes a rule on head density right for every model."
-        ),
-        family="dimensional crowding (rho)",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_penultimate_block,gain_with_final_norm",
-        reason=(
-            "The rule is scored on signs that are free; with the final norm the gain of that norm"
-            " enters too, which can be moved into the head." + reasons.RAW_AND_CENTRED
-        ),
-        lines=(Line(IMPROVES, "accuracy", 1),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        45: (pair, Line(DAMPENS, "mean gain", 1), Line(EXPANDS, "mean gain", 1)),
+        46: (threshold, Line(SEPARATES, "accuracy", 1)),
+        50: (accuracy, Line(IMPROVES, "accuracy", 1)),
+    },
 )

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import decision, quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.forensics.rounding import read
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.transition import l_star
 from analysis.heritage.transition import published as published_l_star
 from analysis.store import Store
@@ -186,41 +186,10 @@ def _without_alibi(store: Store, six: pd.DataFrame) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        41,
-        "Mean error of the formula against the layers in the only file of L* the repository has, "
-        "in percent of the number of layers",
-        "The file holds six models, and the mean error prints as 15.7 %.",
-        layer_file,
-        "value",
-        statement="L* file in repo",
-        place="§5.3, Fig. 5, App. E",
-        meaning=(
-            "The repository holds a file in which the layers and errors of the formula can be "
-            "found."
-        ),
-        family="transition layer L*",
-        weight="side",
-        rests_on="network",
-        quantity="l_star_trace_multi_head",
-        reason="The error is taken against a layer that is where a trace changes most."
-        + reasons.BALANCED,
-    ),
-    Claim(
-        43,
-        "L* of the formula over the number of the last layer, and the ALiBi models it is tested on",
-        "At most 1 for every model, and no tested model has ALiBi, which section 6.2 excludes. "
-        "What it gives at a depth that no model has is arithmetic: shown, and moves nothing.",
-        domain,
-        "universal",
-        statement="formula domain",
-        place="§5.3, Fig. 5, App. E",
-        meaning="The formula gives a layer that exists for every model.",
-        family="transition layer L*",
-        weight="side",
-        rests_on="architecture",
-        reason="The formula takes depth and heads, and nothing that was trained.",
-        lines=(Line(NAMES, "ratio", 1),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        41: (layer_file,),
+        43: (domain, Line(NAMES, "ratio", 1)),
+    },
 )

@@ -10,10 +10,10 @@ import pandas as pd
 from scipy import stats
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.transition import constants, l_star
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED, HEADS
@@ -242,62 +242,11 @@ def _counted(condition: str, models: pd.DataFrame, column: str, fitted: pd.Serie
     )
 
 
-CLAIMS = (
-    Claim(
-        37,
-        "The three constants by least squares from the published L*; error of the formula "
-        "less that of half the depth",
-        "The constants print as 0.11, 0.012 and 4.9 from the nine published values, or from "
-        "some set of them; and in each published set of L* the interval of the difference "
-        "lies below 0, where an interval around 0 decides nothing.",
-        formula,
-        statement="L* = L(0.11+0.012L+4.9/H)",
-        place="§5.3, Fig. 5, App. E",
-        meaning=(
-            "A formula of depth and heads predicts the layer at which a model changes its "
-            "behaviour."
-        ),
-        family="transition layer L*",
-        weight="supporting",
-        rests_on="network",
-        quantity="l_star_trace_multi_head",
-        reason=(
-            "The layer is where a trace changes most, and the norm of W_V in each layer's trace "
-            "is free." + reasons.BALANCED
-        ),
-        lines=(Line(NEARER, "difference", 0),),
-    ),
-    Claim(
-        42,
-        "Share of models whose stated L* is where the stated trace changes most",
-        "All stated layers come again, with the traces and the file the paper publishes.",
-        definition,
-        "universal",
-        statement='App. E "L* = argmax|dTr/dl|"',
-        place="§5.3, Fig. 5, App. E",
-        meaning="The layer of the transition is the one where the trace changes most.",
-        family="transition layer L*",
-        weight="supporting",
-        rests_on="network",
-        quantity="l_star_trace_multi_head",
-        reason=(
-            "The layer is where a trace changes most, and the norm of W_V in each layer's trace "
-            "is free." + reasons.BALANCED
-        ),
-        lines=(Line(STEEPEST, "share", 1),),
-    ),
-    Claim(
-        44,
-        "Number of models, and of their labs, in Fig. 5",
-        "Six models of four labs.",
-        models,
-        "value",
-        statement='Fig. 5 "6 models from 4 labs"',
-        place="§5.3, Fig. 5, App. E",
-        meaning="Figure 5 shows six models of four labs.",
-        family="transition layer L*",
-        weight="side",
-        rests_on="record",
-        reason="It counts models and labs of a figure.",
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        37: (formula, Line(NEARER, "difference", 0)),
+        42: (definition, Line(STEEPEST, "share", 1)),
+        44: (models,),
+    },
 )
