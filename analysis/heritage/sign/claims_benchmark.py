@@ -64,8 +64,6 @@ def _four(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _values(rows: pd.DataFrame) -> Check:
     part, condition = Label("values", "the four values are as quoted"), "unified benchmark, fp16"
-    if len(rows) < len(ORDER):
-        return evidence.missing(part, condition, "the benchmark's figures are not in the store")
     matches = [
         evidence.prints_as(gain, ORDER[model])
         for model, gain in zip(rows["model_id"], rows["gain_mean"], strict=True)
@@ -82,8 +80,6 @@ def _values(rows: pd.DataFrame) -> Check:
 
 
 def _order(condition: str, rows: pd.DataFrame) -> Check:
-    if len(rows) < len(ORDER):
-        return evidence.missing(ORDERED, condition, "not all four models have this gain")
     text = " < ".join(
         f"{str(row['model_id']).partition('/')[2]} {row['gain_mean']:.2f}"
         for row in rows.sort_values("gain_mean").to_dict("records")

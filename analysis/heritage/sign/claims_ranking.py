@@ -66,12 +66,6 @@ def _ranked(condition: str, rows: pd.DataFrame) -> list[Check]:
         for meaning in HERITAGES
     }
     of_shape = condition + Label("variance", "; variances")
-    if rows["suite"].nunique() < LEAST_SUITES:
-        reason = f"{rows['suite'].nunique()} suites are too few"
-        return [
-            *(evidence.missing(FIRST, words, reason) for words in as_meant.values()),
-            evidence.missing(SECOND, of_shape, reason),
-        ]
     lead = sources.recipe_over_geometry(rows)
     by_recipe = recipe_over_geometry(as_meant["suite"], lead.estimate, lead.p_above, lead.p_below)
     note = f"Where both are equal the difference is {lead.bias:.2f} on average."

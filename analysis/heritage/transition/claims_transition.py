@@ -80,9 +80,6 @@ def _constants(values: pd.DataFrame) -> list[Check]:
         Label("any_set", "some set of the published values"),
         Label("clean", "some set without the two values that are no turn of a trace"),
     )
-    if len(values) < N_PUBLISHED:
-        reason = "the nine published L* are not all in the store"
-        return [evidence.missing(CONSTANTS_RETURN, words, reason) for words in (whole, any_set)]
     result = constants.every_set(values)
     fitted = constants.least_squares(values)
     hits = result[result["prints"]]
@@ -130,8 +127,6 @@ def _constants(values: pd.DataFrame) -> list[Check]:
 
 def _designs(condition: str, models: pd.DataFrame) -> Check:
     part = Label("determine", "the data determine the three constants")
-    if models.empty:
-        return evidence.missing(part, condition, ABSENT)
     n = len(models[["n_layers", "n_heads"]].drop_duplicates())
     return evidence.check(
         part,
@@ -147,8 +142,6 @@ def _designs(condition: str, models: pd.DataFrame) -> Check:
 
 
 def _nearer(condition: str, models: pd.DataFrame) -> Check:
-    if len(models) < 3:
-        return evidence.missing(NEARER, condition, "fewer than three models have an L* there")
     gain = published_l_star.misses(models, "formula", "n_layers") - published_l_star.misses(
         models, "half_depth", "n_layers"
     )
@@ -187,8 +180,6 @@ def _noise_note(models: pd.DataFrame) -> str:
 
 def _same_layer(condition: str, stated: pd.DataFrame, table: pd.DataFrame) -> Check:
     both = stated.merge(table[["model_id", "estimate"]], on="model_id", suffixes=("", "_found"))
-    if both.empty:
-        return evidence.missing(STEEPEST, condition, "no model has both a trace and a stated L*")
     same = both["estimate"] == both["estimate_found"]
     names = prose.short_name(both["model_id"])
     columns = (names, both["estimate_found"], both["estimate"])
@@ -210,8 +201,6 @@ def _same_layer(condition: str, stated: pd.DataFrame, table: pd.DataFrame) -> Ch
 def _by_sign(store: Store) -> Check:
     models = published_l_star.stated(store, published_l_star.SIGN_CHANGES)
     file = store.query("FROM published_file WHERE file = $file", file=published_l_star.SIGN_CHANGES)
-    if models.empty or file.empty:
-        return evidence.missing(STEEPEST, CHANGES, "the file is not in the store")
     return evidence.check(
         STEEPEST,
         CHANGES,
@@ -226,8 +215,6 @@ def _by_sign(store: Store) -> Check:
 
 def _counted(condition: str, models: pd.DataFrame, column: str, fitted: pd.Series) -> Check:
     part, quoted = QUOTED_COUNTS[column]
-    if models.empty:
-        return evidence.missing(part, condition, ABSENT)
     held_out = models[~models["model_id"].isin(fitted)]
     return evidence.check(
         part,

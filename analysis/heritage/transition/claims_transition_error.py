@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Line
-from analysis.audit.evidence import decision, digitised
+from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.declared import declared
 from analysis.heritage.transition import noise as l_star_noise
@@ -141,8 +141,6 @@ def _eleuther(models: pd.DataFrame) -> pd.DataFrame:
 def _quoted(
     part: str, condition: str, models: pd.DataFrame, *, over: str, quoted: str, note: str = ""
 ) -> Check:
-    if models.empty:
-        return evidence.missing(part, condition, "no L* of such a model is in the store")
     result = published_l_star.mean_error(published_l_star.misses(models, "formula", over))
     return evidence.check(
         part,
@@ -181,8 +179,6 @@ def _printing(models: pd.DataFrame, whose: str, *, quoted: str, prediction: str 
 
 
 def _naive_error(condition: str, models: pd.DataFrame, over: str, note: str) -> Check:
-    if models.empty:
-        return evidence.missing(QUARTER, condition, "no L* of such a model is in the store")
     result = published_l_star.mean_error(published_l_star.misses(models, "half_depth", over))
     return evidence.check(
         QUARTER,
@@ -197,8 +193,6 @@ def _naive_error(condition: str, models: pd.DataFrame, over: str, note: str) -> 
 
 
 def _smaller(condition: str, models: pd.DataFrame, over: str) -> Check:
-    if models.empty:
-        return evidence.missing(SMALLER, condition, "no L* of such a model is in the store")
     by_formula, by_half = (
         published_l_star.misses(models, name, over) for name in ("formula", "half_depth")
     )
@@ -220,8 +214,6 @@ def _smaller(condition: str, models: pd.DataFrame, over: str) -> Check:
 
 def _against_chance(part: str, condition: str, models: pd.DataFrame, draws: pd.DataFrame) -> Check:
     """Return the check of the published reading, with how often noise errs as little."""
-    if models.empty:
-        return evidence.missing(part, condition, digitised.ABSENT)
     result = published_l_star.mean_error(published_l_star.misses(models, "formula", "n_layers"))
     p = l_star_noise.share_as_small(draws, prediction="formula", observed=result["estimate"])
     by_noise = draws.loc[draws["prediction"] == "formula", "error_over_depth"]

@@ -94,8 +94,6 @@ def _averages(points: pd.DataFrame, means: pd.DataFrame) -> Check:
     condition = Label("means", "Fig. 8 as read off, the squares of what Fig. 4 plots")
     averaged = points.groupby("model_id", as_index=False)["value_norm"].mean()
     both = means.merge(averaged, on="model_id", suffixes=("", "_plotted"))
-    if both.empty:
-        return evidence.missing(LINES, condition, digitised.ABSENT)
     away = (both["value_norm_plotted"] / both["value_norm"] - 1).abs()
     return evidence.check(
         LINES,
@@ -112,8 +110,6 @@ def _averages(points: pd.DataFrame, means: pd.DataFrame) -> Check:
 
 def _is_value(points: pd.DataFrame, condition: str) -> Check:
     models = points.drop_duplicates("model_id")
-    if models.empty:
-        return evidence.missing(PLOTTED, condition, digitised.ABSENT)
     right = int((~models["is_misread"]).sum())
     return evidence.share_check(
         PLOTTED,
@@ -165,8 +161,6 @@ def _line_above(points: pd.DataFrame) -> Check:
     )
     late = points[points["relative_depth"] > LATE[QUARTER]]
     theirs = late["lab"] == LAB
-    if not theirs.any() or theirs.all():
-        return evidence.missing(part, condition, digitised.ABSENT)
     ratio = float(late.loc[theirs, "value"].min() / late.loc[~theirs, "value"].max())
     return evidence.check(
         part,

@@ -108,10 +108,6 @@ def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
 def _opposite_labels(traces: pd.DataFrame) -> Check:
     condition = Label("labels", "the paper's labels: EleutherAI dampens, the others expand")
     pair = traces[traces["model_id"].isin([GPT2, OPT])]
-    if len(pair) < 2:
-        return evidence.missing(
-            DIFFER, condition, "the traces of the two models are not both there"
-        )
     dampening = int((pair["lab"] == DAMPENERS).sum())
     return evidence.check(
         DIFFER,
@@ -176,8 +172,6 @@ def _measured_separation(condition: str, models: pd.DataFrame) -> Check:
 
 def _falls(condition: str, models: pd.DataFrame, covariates: Sequence[str] = ()) -> Check:
     """Decide from the interval of a correlation whether the gain falls as rho grows."""
-    if len(models) < 4 + len(covariates):
-        return evidence.missing(DENSER, condition, "too few such models have a gain")
     row = (
         correlation.partial(models, x="rho", y="gain_mean", covariates=covariates)
         if covariates
@@ -211,8 +205,6 @@ def _matched(models: pd.DataFrame, by: Sequence[str] = ("suite", "n_layers")) ->
 
 
 def _in_pairs(condition: str, pairs: pd.DataFrame) -> Check:
-    if pairs.empty:
-        return evidence.missing(DENSER, condition, "no suite has two models of one depth there")
     smaller = int(pairs["is_smaller"].sum())
     suites = ", ".join(
         f"{suite} {int(hits.sum())} of {len(hits)}"
@@ -259,8 +251,6 @@ def _tells(condition: str, models: pd.DataFrame) -> Check:
         "rule",
         "the rule 'rho at or above 0.2 dampens' tells the signs better than the commoner sign",
     )
-    if models.empty:
-        return evidence.missing(part, condition, "no such model has a gain")
     hits = int(density.correct_side(models, density.THRESHOLD).sum())
     dampening = int((models["gain_mean"] < 1).sum())
     commoner = max(dampening, len(models) - dampening)
