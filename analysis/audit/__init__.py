@@ -18,7 +18,7 @@ from analysis.audit.evaluation import (
     judge,
 )
 from analysis.audit.evidence import Check
-from analysis.audit.examination import examined
+from analysis.audit.examination import examined, statement
 from analysis.audit.family import adjusted
 from analysis.audit.property import properties
 
@@ -37,6 +37,7 @@ __all__ = [
     "examined",
     "judge",
     "properties",
+    "statement",
     "testable",
     "verdict",
 ]

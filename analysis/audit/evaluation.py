@@ -101,7 +101,11 @@ def examine(store: Store, registry: Mapping[int, Claim]) -> dict[int, Sequence[C
     ------
     AnalysisError
         If the function of a claim fails.
+    StoreError
+        If the store does not hold the statement of a claim.
     """
+    for claim_id in registry:
+        statement(store, claim_id)
     return {claim_id: examined(one, store) for claim_id, one in registry.items()}
 
 

@@ -24,11 +24,10 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
     AnalysisError
         If its function raises anything, or returns something other than checks.
     StoreError
-        If the store lacks the statement of the claim; if published figures name a model, metric or
-        caveat that no table explains, or those of a metric are in several units.
+        If published figures name a model, metric or caveat that no table explains, or those of a
+        metric are in several units.
     """
     require_sound(store)
-    statement(store, one.claim_id)
     try:
         # Frames here have a few hundred rows: pandas reads Python's text faster than Arrow's.
         with pd.option_context("mode.string_storage", "python"):
