@@ -1,8 +1,8 @@
 """The claims that can be judged, and the verdicts on them.
 
-To add one: write a function from a store to checks in the module of its subject (or a new
-one), list a `Claim` there and the module in `register`. The statement and its place are data
-(`claim.csv`). The claims of another paper lie in a folder of their own, see
+To add one to the home paper: write its words into ``claims.toml`` of the room of its subject and
+a function from a store to checks into a module there (a new one is listed in `register`); the
+tables, such as `claim.csv`, are made from them. The claims of another paper lie in a folder of their own, see
 `analysis.audit.paper`; every function here takes its registry in place of `CLAIMS`.
 """
 
