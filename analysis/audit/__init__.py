@@ -2,8 +2,8 @@
 
 To add one to the home paper: write its words into ``claims.toml`` of the room of its subject and
 a function from a store to checks into a module there (a new one is listed in `register`); the
-tables, such as `claim.csv`, are made from them. The claims of another paper lie in a folder of their own, see
-`analysis.audit.paper`; every function here takes its registry in place of `CLAIMS`.
+tables, such as `claim.csv`, are made from them. The claims of another paper lie in a folder of
+their own, see `analysis.audit.paper`; every function here takes its registry in place of `CLAIMS`.
 """
 
 from analysis.audit import evidence, testable
