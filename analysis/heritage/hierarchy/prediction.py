@@ -278,7 +278,7 @@ def _design(
 
 def _of_group(model: MixedModel, group: str, rows: pd.DataFrame) -> Floats:
     """Return the covariance of models through one group, zero when the fit does not have it."""
-    known = {modes.block.group: modes for modes in model.inference.estimated.modes}
+    known = {modes.block.group: modes for modes in model.inference.modes}
     if group not in known:
         return np.zeros((len(rows), len(rows)))
     labels = rows[group].to_numpy()
