@@ -20,7 +20,6 @@ proofs=(
   "tests.proofs.known_levels 1000"
   "tests.proofs.mixed_optimum --fits 2000 --seed 1 --rows $rows"
   "tests.proofs.sample_again"
-  "tests.proofs.processors"
   "tests.proofs.posterior_calibration --draws 2000"
 )
 

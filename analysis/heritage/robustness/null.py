@@ -33,7 +33,7 @@ def alike(blocks: pd.DataFrame, cut: str = "quarter") -> Callable[[np.random.Gen
     """
     rows = in_parts(blocks, cut)
     model = suites.fit(blocks, cut)
-    modes = model.inference.estimated.modes[0]
+    modes = model.inference.modes[0]
     names = [column.name for column in modes.block.columns]
     part = pd.Categorical(rows["part"], [_part(name) for name in names]).codes
     models = pd.factorize(rows["model_id"])[0]
