@@ -47,9 +47,8 @@ def test_the_toolbox_hands_on_every_method_it_holds():
         for path in Path(inference.__path__[0]).rglob("*.py")
         if not path.stem.startswith("__")
     }
-    #: A module and a room of one name, which is taken from its room; parts of `unconditional`,
-    #: `firth` and `correlation`.
-    held -= {"partition", "unconditional_interval", "penalised", "ridges", "ranks"}
+    #: A part of `correlation`.
+    held -= {"ranks"}
     assert set(inference.__all__) == held
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         inference.nothing  # noqa: B018

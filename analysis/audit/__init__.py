@@ -1,9 +1,9 @@
 """The claims that can be judged, and the verdicts on them.
 
-To add one: write a function from a store to checks in the module of its subject (or a new
-one), list a `Claim` there and the module in `register`. The statement and its place are data
-(`claim.csv`). The claims of another paper lie in a folder of their own, see
-`analysis.audit.paper`; every function here takes its registry in place of `CLAIMS`.
+To add one to the home paper: write its words into ``claims.toml`` of the room of its subject and
+a function from a store to checks into a module there (a new one is listed in `register`); the
+tables, such as `claim.csv`, are made from them. The claims of another paper lie in a folder of
+their own, see `analysis.audit.paper`; every function here takes its registry in place of `CLAIMS`.
 """
 
 from analysis.audit import evidence, testable
@@ -18,7 +18,7 @@ from analysis.audit.evaluation import (
     judge,
 )
 from analysis.audit.evidence import Check
-from analysis.audit.examination import examined
+from analysis.audit.examination import examined, statement
 from analysis.audit.family import adjusted
 from analysis.audit.property import properties
 
@@ -37,6 +37,7 @@ __all__ = [
     "examined",
     "judge",
     "properties",
+    "statement",
     "testable",
     "verdict",
 ]

@@ -12,12 +12,12 @@ from analysis.audit.claim import Claim, counted, reading, verdict
 from analysis.audit.claim import adjusted as adjusted_over_readings
 from analysis.audit.evidence.checks import Check, caveats_of
 from analysis.audit.evidence.decision import Kind
-from analysis.audit.examination import examined
+from analysis.audit.examination import examined, statement
 from analysis.audit.family import families
 from analysis.audit.property import of_claim, with_property
 from analysis.audit.weight import weights
 from analysis.store import Store
-from analysis.tidy.errors import AnalysisError, StoreError
+from analysis.tidy.errors import AnalysisError
 from analysis.tidy.glossary import checked
 
 
@@ -101,7 +101,11 @@ def examine(store: Store, registry: Mapping[int, Claim]) -> dict[int, Sequence[C
     ------
     AnalysisError
         If the function of a claim fails.
+    StoreError
+        If the store does not hold the statement of a claim.
     """
+    for claim_id in registry:
+        statement(store, claim_id)
     return {claim_id: examined(one, store) for claim_id, one in registry.items()}
 
 
@@ -131,7 +135,10 @@ def evaluate(
     made = examine(store, registry) if made is None else made
     rates = store.query("FROM verdict_rate")
     judged = pd.DataFrame(
-        [_row(one, made[number], _said(store, number), rates) for number, one in registry.items()]
+        [
+            _row(one, made[number], statement(store, number), rates)
+            for number, one in registry.items()
+        ]
     )
     place = list(judged.columns).index("verdict")
     judged.insert(place, "family", families(store, judged))
@@ -159,23 +166,10 @@ def judge(
         If the claim is unknown, its function fails, or the store does not hold its statement.
     """
     one = claim(claim_id, registry)
-    sentences = _said(store, claim_id)
+    sentences = statement(store, claim_id)
     rates = store.query("FROM verdict_rate")
     row = _row(one, examined(one, store) if made is None else made, sentences, rates)
     return row | of_claim(store, claim_id)
-
-
-def _said(store: Store, claim_id: int) -> pd.Series[Any]:
-    """Return the statement of a claim and its place."""
-    claims = store.facts("FROM claim")
-    rows = claims[claims["claim_id"] == claim_id]
-    if rows.empty:
-        raise StoreError(
-            f"The store must hold the statement of claim {claim_id}; its table claim does not.",
-            "Give claim.csv a row with this claim_id; for the paper audited here, open "
-            "data/published as well: --data data/published.",
-        )
-    return rows.iloc[0]
 
 
 def _row(

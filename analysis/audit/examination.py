@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -11,7 +12,7 @@ from analysis.audit.claim import Claim
 from analysis.audit.evidence.checks import Check
 from analysis.audit.evidence.figure import require_sound
 from analysis.store import Store, shared
-from analysis.tidy.errors import AnalysisError
+from analysis.tidy.errors import AnalysisError, StoreError
 from collect.schema import raise_interruption
 
 
@@ -71,3 +72,16 @@ def _place(error: BaseException) -> str:
     filename = calls[1].filename if len(calls) > 1 else calls[0].filename
     last = [call for call in calls if call.filename == filename][-1]
     return f"{last.filename}, line {last.lineno}"
+
+
+def statement(store: Store, claim_id: int) -> pd.Series[Any]:
+    """Return the statement of a claim and its place."""
+    claims = store.facts("FROM claim")
+    rows = claims[claims["claim_id"] == claim_id]
+    if rows.empty:
+        raise StoreError(
+            f"The store must hold the statement of claim {claim_id}; its table claim does not.",
+            "Give claim.csv a row with this claim_id; for the paper audited here, open "
+            "data/published as well: --data data/published.",
+        )
+    return rows.iloc[0]

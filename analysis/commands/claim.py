@@ -30,6 +30,7 @@ def claim(options: argparse.Namespace) -> int:
     registry = claims_of(options)
     one = claims.claim(options.claim_id, registry)
     store = opened(options)
+    claims.statement(store, one.claim_id)
     made = claims.examined(one, store)
     judged = claims.judge(store, one.claim_id, registry, made=made)
     remark = str(judged["property_remark"])

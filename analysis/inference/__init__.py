@@ -14,27 +14,19 @@ if TYPE_CHECKING:
     from analysis.inference import power as power
     from analysis.inference.association import cluster_sums as cluster_sums
     from analysis.inference.association import correlation as correlation
-    from analysis.inference.association import firth as firth
     from analysis.inference.association import regression as regression
     from analysis.inference.association import sandwich as sandwich
-    from analysis.inference.association import wild_bootstrap as wild_bootstrap
     from analysis.inference.counts import contingency as contingency
     from analysis.inference.counts import fisher as fisher
-    from analysis.inference.counts import two_binomials as two_binomials
-    from analysis.inference.counts import unconditional as unconditional
-    from analysis.inference.effects import bayes_factor as bayes_factor
-    from analysis.inference.effects import effect_size as effect_size
     from analysis.inference.effects import equivalence as equivalence
     from analysis.inference.effects import multiplicity as multiplicity
     from analysis.inference.effects import noncentral as noncentral
-    from analysis.inference.effects import two_samples as two_samples
     from analysis.inference.partition import collinearity as collinearity
-    from analysis.inference.partition import commonality as commonality
     from analysis.inference.partition import cross_validation as cross_validation
-    from analysis.inference.partition import dominance as dominance
     from analysis.inference.partition import explained as explained
     from analysis.inference.partition import matched as matched
     from analysis.inference.partition import restricted as restricted
+    from analysis.inference.partition import shares as shares
     from analysis.inference.partition import subsets as subsets
     from analysis.inference.posterior import answers as answers
     from analysis.inference.posterior import hierarchy as hierarchy
@@ -44,12 +36,11 @@ if TYPE_CHECKING:
 
 #: The room of each method. A method is imported when it is first asked for.
 ROOMS = {
-    "counts": "contingency fisher two_binomials unconditional",
+    "counts": "contingency fisher",
     "resampling": "bootstrap freedman_lane permutation",
-    "association": "cluster_sums correlation firth regression sandwich wild_bootstrap",
-    "effects": "bayes_factor effect_size equivalence multiplicity noncentral two_samples",
-    "partition": "collinearity commonality cross_validation dominance "
-    "explained matched partition restricted subsets",
+    "association": "cluster_sums correlation regression sandwich",
+    "effects": "equivalence multiplicity noncentral",
+    "partition": "collinearity cross_validation explained matched restricted shares subsets",
     "posterior": "answers hierarchy",
 }
 METHODS = {name: f"{room}.{name}" for room, names in ROOMS.items() for name in names.split()}
@@ -57,19 +48,14 @@ METHODS["power"] = "power"
 
 __all__ = [
     "answers",
-    "bayes_factor",
     "bootstrap",
     "cluster_sums",
     "collinearity",
-    "commonality",
     "contingency",
     "correlation",
     "cross_validation",
-    "dominance",
-    "effect_size",
     "equivalence",
     "explained",
-    "firth",
     "fisher",
     "freedman_lane",
     "hierarchy",
@@ -81,11 +67,8 @@ __all__ = [
     "regression",
     "restricted",
     "sandwich",
+    "shares",
     "subsets",
-    "two_binomials",
-    "two_samples",
-    "unconditional",
-    "wild_bootstrap",
 ]
 
 

@@ -284,8 +284,8 @@ def _opened(
             deferred.make()  # a locked engine takes no address within a name
         for table, files in deferred.files.items():
             if not sources.vouched.issuperset(files):
-                deferred.make()
-                schema.check_keys(connection, table, files)
+                names = {listed.add(file): file for file in files}
+                schema.check_keys(connection, table, names)
         n_rows = sum(sources.headers.of(f).n_rows for fs in deferred.files.values() for f in fs)
     units.add(connection, paths)
     _lock(connection, is_small=n_rows < _MANY_ROWS)

@@ -173,7 +173,6 @@ GLOSSARY: dict[str, str] = {
     "bound_low": "Lower end of the range of effects that count as none",
     "bound_high": "Upper end of the range of effects that count as none",
     "bayes_factor": "Likelihood of the data with an effect over that without",
-    "log_bayes_factor": "Natural logarithm of the Bayes factor",
     "prior_scale": "Scale or concentration of the prior under the alternative",
     "sampling": "What the study fixed beforehand: nothing, the total, the rows, both margins",
     "p_adjusted": "p-value adjusted for the other tests of its family",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -116,12 +116,26 @@ def attach(connection: duckdb.DuckDBPyConnection, table: str, names: Sequence[st
     names
         Names by which the connection opens the files.
     """
-    listed = ", ".join(quoted(name) for name in names)
-    replace_by_view(connection, tables()[table], f"read_parquet([{listed}])")
+    replace_by_view(connection, tables()[table], _parquet(names))
 
 
-def check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[Path]) -> None:
+def _parquet(names: Sequence[str]) -> str:
+    return f"read_parquet([{', '.join(quoted(name) for name in names)}])"
+
+
+def check_keys(
+    connection: duckdb.DuckDBPyConnection, table: str, names: Mapping[str, Path]
+) -> None:
     """Refuse a large table whose keys repeat, where no run file vouches for its rows.
+
+    Parameters
+    ----------
+    connection
+        Database that can open the files.
+    table
+        Which.
+    names
+        The table's files, by the names that the connection opens them by.
 
     Raises
     ------
@@ -129,10 +143,11 @@ def check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequenc
         If one does, or the rows cannot be read.
     """
     key = ", ".join(f'"{name}"' for name in tables()[table].key)
-    hint = f"The rows come from {_shown(paths)}."
+    hint = f"The rows come from {_shown([*names.values()])}."
     try:
         repeat = connection.execute(
-            f'SELECT {key}, count(*) FROM "{table}" GROUP BY {key} HAVING count(*) > 1 LIMIT 1'
+            f"SELECT {key}, count(*) FROM {_parquet([*names])} "
+            f"GROUP BY {key} HAVING count(*) > 1 LIMIT 1"
         ).fetchone()
     except duckdb.Error as error:
         raise_interruption(error)

@@ -17,12 +17,9 @@ proofs=(
   "tests.faults --kills 50 --seed 1"
   "tests.proofs.sql_attack --n 2000 --seed 1"
   "tests.proofs.gauge"
-  "tests.proofs.unconditional_intervals 10000"
-  "tests.proofs.firth_ridges --sets 200"
   "tests.proofs.known_levels 1000"
   "tests.proofs.mixed_optimum --fits 2000 --seed 1 --rows $rows"
   "tests.proofs.sample_again"
-  "tests.proofs.processors"
 )
 
 failed=0

@@ -41,27 +41,3 @@ tests <- do.call(rbind, lapply(names(members), function(block) {
   data.frame(block, term = rownames(table), estimate = table[, 1], std_error = table[, 2], df = table[, 3], p_value = table[, 5])
 }))
 write_exactly(tests, "hierarchy_models.csv")
-
-# Forecasts of each suite from the fit to the others, written with whole covariance matrices.
-forecast <- function(block, suite) {
-  held <- averaged$suite == suite
-  seen <- droplevels(averaged[!held, ])
-  terms <- members[[block]]
-  groups <- both[c(length(unique(seen$lab)) < nrow(seen), TRUE)]
-  m <- lme4::lmer(right(terms, groups), seen, control = tight)
-  X <- model.matrix(reformulate(c("1", terms)), averaged)
-  of <- function(g) { v <- VarCorr(m)[[g]]; (if (is.null(v)) 0 else v[1, 1]) * outer(averaged[[g]], averaged[[g]], "==") }
-  V <- of("lab") + of("suite") + sigma(m)^2 * diag(nrow(averaged))
-  C <- if (grepl("heritage", block)) of("lab")[!held, held, drop = FALSE] else matrix(0, sum(!held), sum(held))
-  W <- solve(V[!held, !held]); Xs <- X[!held, , drop = FALSE]; Xn <- X[held, , drop = FALSE]; y <- averaged$log_gain
-  A <- solve(t(Xs) %*% W %*% Xs); b <- A %*% t(Xs) %*% W %*% y[!held]
-  mu <- Xn %*% b + t(C) %*% W %*% (y[!held] - Xs %*% b); R <- Xn - t(C) %*% W %*% Xs
-  S <- V[held, held] - t(C) %*% W %*% C + R %*% A %*% t(R); e <- y[held] - mu
-  data.frame(block, suite, squared = sum(e^2), squared_null = sum((y[held] - mean(y[!held]))^2),
-             log_score = -0.5 * (t(e) %*% solve(S, e) + log(det(S)) + length(e) * log(2 * pi)), n = sum(held))
-}
-folds <- do.call(rbind, lapply(names(members), function(block)
-  do.call(rbind, lapply(sort(unique(averaged$suite)), function(suite) forecast(block, suite)))))
-write_exactly(do.call(rbind, lapply(split(folds, factor(folds$block, names(members))), function(f)
-  data.frame(block = f$block[1], r_squared = 1 - sum(f$squared) / sum(f$squared_null), log_score = sum(f$log_score) / sum(f$n)))),
-  "hierarchy_forecasts.csv")

@@ -10,8 +10,8 @@ import pandas as pd
 from scipy import stats
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage.declared import declared
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -182,26 +182,9 @@ def _counted(part: str, condition: str, models: pd.DataFrame, bounds: pd.Series[
     )
 
 
-CLAIMS = (
-    Claim(
-        51,
-        "Number of phases of anisotropy over depth: runs of blocks over which it goes one way",
-        "Five in every model of the paper with at least ten blocks; the paper defines no phase, so "
-        "a step counts where its interval over prompts excludes 0.",
-        five_phases,
-        "value",
-        statement='App. C "five-phase structure" of anisotropy',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="How alike tokens are over depth goes through five phases.",
-        family="gain and its robustness",
-        weight="side",
-        rests_on="network",
-        quantity="token_mean_cosine,prompt_mean_cosine",
-        reason=(
-            "A common constant in all vectors turns them one way, so the raw cosine takes any "
-            "larger value; the centred cosine does not move. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "cosine must then agree, which can be checked."
-        ),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        51: (five_phases,),
+    },
 )

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.inference.association import correlation, regression
 from analysis.store import Store
 
@@ -135,8 +135,6 @@ def _profile_totals(store: Store, *, first: int) -> pd.DataFrame:
 
 
 def _within_ten(condition: str, rows: pd.DataFrame) -> Check:
-    if rows.empty:
-        return evidence.missing(TOTAL, condition, "no such total is in the store")
     within = rows["total"] <= 10
     worst = rows.sort_values("total").iloc[-1]
     return evidence.share_check(
@@ -167,10 +165,6 @@ def plotted_values(store: Store) -> Sequence[Check]:
     both = plotted.merge(profiles, on="model_id").merge(
         stated[["model_id", "mean"]].rename(columns={"mean": "stated"}), on="model_id"
     )
-    if both.empty:
-        return [
-            evidence.missing(part, "mean over prompts", "the sweep's figures are not in the store")
-        ]
     again = (both["stated"] / both["gain_mean"] - 1).abs() < 1e-9
     same_side = (both["gain_mean"] < 1) == (both["mean_over_blocks"] < 1)
     return [
@@ -246,8 +240,6 @@ def _is_quoted(row: pd.Series[Any], printed: Sequence[str]) -> bool:
 
 
 def _violations(condition: str, rows: pd.DataFrame) -> Check:
-    if rows.empty:
-        return evidence.missing(BOUND, condition, "no such gain is in the store")
     above = rows["gain_mean"] > rows["bound"]
     named = ", ".join(rows.loc[above, "model_id"])
     known = evidence.with_interval(rows)
@@ -271,8 +263,6 @@ def _violations(condition: str, rows: pd.DataFrame) -> Check:
 
 def _exponent(condition: str, rows: pd.DataFrame) -> Check:
     """Fit log10 G = b / L through the origin: the law says b = 1, no law says b = 0."""
-    if len(rows) < 3:
-        return evidence.missing(SLOPE, condition, "fewer than three models are in the store")
     inverse = rows.assign(
         log10_gain=np.log10(rows["gain_mean"]), inverse_depth=1 / rows["n_layers"]
     )
@@ -293,107 +283,13 @@ def _estimate(row: pd.Series[Any], units: str = "models") -> dict[str, Any]:
     return evidence.numbers(row) | {"method": method, "note": row.get("note", "")}
 
 
-CLAIMS = (
-    Claim(
-        4,
-        "Pearson correlation of depth with gain over the eight Pythia models",
-        "The interval of r lies below 0; and r and p print as -0.81 and 0.014.",
-        quoted_correlation,
-        "value",
-        statement='Kleiber "r = −0.81, p = 0.014; Pythia family" (depth)',
-        place="abstract, §1",
-        meaning="Among the eight Pythia models deeper ones have smaller gains.",
-        family="Kleiber's law (depth)",
-        weight="central",
-        true_where="depth",
-        rests_on="network",
-        quantity="gain_penultimate_block",
-        about="Pythia",
-        reason="The gain is a ratio of lengths, and a LayerNorm lets every length be chosen."
-        + reasons.RAW_AND_CENTRED,
-        lines=(
-            Line(FALLS, "r", 0),
-            Line(CORRELATION, "r", -0.81),
-        ),
-    ),
-    Claim(
-        5,
-        "Share of models whose largest block gain, of which the law speaks, or another gain "
-        "exceeds 10^(1/L); slope b of log10 G on 1/L through the origin",
-        "No model exceeds the bound; the 95 % interval of b lies within 0.5 of 1, nearer to "
-        "the law than to none; outside the margin it fails, across it is undecided.",
-        bound,
-        "universal",
-        statement='"maximum gain scales as G_max = 10^(1/L)"',
-        place="abstract, §1",
-        meaning=(
-            "The largest gain of any block depends on depth alone: ten to the power one over "
-            "the number of blocks."
-        ),
-        family="Kleiber's law (depth)",
-        weight="central",
-        true_where="depth",
-        rests_on="network",
-        quantity="gain_maximum",
-        reason="A bound on a gain binds nothing where any gain can be had."
-        + reasons.RAW_AND_CENTRED,
-        lines=(
-            Line(BOUND, "share above", 0),
-            Line(SLOPE, "exponent", 1, 0.5, 1.5),
-        ),
-    ),
-    Claim(
-        6,
-        "Share of models whose total amplification is at most 10",
-        "The share is 1.",
-        total_gain,
-        "universal",
-        statement='"total network gain remains bounded: G_max^L = 10"',
-        place="abstract, §1",
-        meaning="Over the whole network a vector grows at most tenfold.",
-        family="Kleiber's law (depth)",
-        weight="supporting",
-        rests_on="network",
-        quantity="total_amplification",
-        reason="A bound on the total binds nothing where any total can be had."
-        + reasons.RAW_AND_CENTRED,
-        lines=(Line(TOTAL, "share", 1),),
-    ),
-    Claim(
-        26,
-        "Share of Pythia models whose plotted value is their mean gain",
-        "The plotted value is the mean of the raw gains over prompts. Whether the mean over blocks "
-        "lies on the same side of 1 is another question: shown, and moves nothing.",
-        plotted_values,
-        "value",
-        statement='Fig. 1 "Mean residual gain vs depth" values',
-        place="§3–4, figures",
-        meaning="Figure 1 shows the mean gain of each model.",
-        family="Kleiber's law (depth)",
-        weight="side",
-        rests_on="record",
-        reason="It compares the values of a figure with those of its files.",
-    ),
-    Claim(
-        29,
-        "Correlation printed in the box of Fig. 6 as depth against gain",
-        "The interval of r lies below 0; and r prints as -0.81.",
-        box,
-        "value",
-        statement='Fig. 6 box "Depth–Gain: r = −0.81"',
-        place="§3–4, figures",
-        meaning="The correlation printed in Figure 6 is that of depth with gain.",
-        family="Kleiber's law (depth)",
-        weight="supporting",
-        true_where="depth",
-        repeats=4,
-        rests_on="network",
-        quantity="gain_penultimate_block",
-        about="Pythia",
-        reason="A correlation with a free number is free." + reasons.RAW_AND_CENTRED,
-        lines=(
-            Line(FALLS, "r", 0),
-            Line(BOX, "r", -0.81),
-        ),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        4: (quoted_correlation, Line(FALLS, "r", 0), Line(CORRELATION, "r", -0.81)),
+        5: (bound, Line(BOUND, "share above", 0), Line(SLOPE, "exponent", 1, 0.5, 1.5)),
+        6: (total_gain, Line(TOTAL, "share", 1)),
+        26: (plotted_values,),
+        29: (box, Line(FALLS, "r", 0), Line(BOX, "r", -0.81)),
+    },
 )

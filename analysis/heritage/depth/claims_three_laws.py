@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import multiplicity
 from analysis.store import Store
@@ -317,51 +317,10 @@ def _estimate(row: pd.Series[Any]) -> dict[str, Any]:
     return evidence.numbers(row) | {"method": f"{row['method']}, {evidence.INDEPENDENT}"}
 
 
-CLAIMS = (
-    Claim(
-        60,
-        "Correlation of |G - 1| with the entropy of the next token; constant term of the line",
-        "As the notebook tests it, that |G - 1| grows with the entropy: the 95 % interval of the "
-        "correlation is above 0. Read strictly, in proportion, the line also has no constant term: "
-        "another reading, which a clear constant term makes fail.",
-        bentov,
-        statement="Bentov law |G−1| ∝ H",
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning=(
-            "How far a gain is from one goes with how uncertain the model is of the next token."
-        ),
-        family="gain and its robustness",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_last_block,output_entropy",
-        reason="The entropy is a property of the function; the gain it goes with is free."
-        + reasons.RAW_AND_CENTRED,
-        lines=(
-            Line(LAW, "r", 0),
-            Line(LAW, "mean r", 0),
-        ),
-    ),
-    Claim(
-        61,
-        "Exponent of the feed-forward part's gain in the number of parameters, Pythia family",
-        "About 0.35: the 95 % interval lies within 0.28 to 0.42, a fifth on either side; "
-        "outside it fails, across the margin it is undecided. Read as a printed number: "
-        "it prints as 0.35.",
-        exponents,
-        "equality",
-        statement="Scaling law (README core) α ≈ 0.35",
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="A part of each block grows with model size to the power 0.35.",
-        family="model size",
-        weight="supporting",
-        rests_on="network",
-        quantity="expansion",
-        about="Pythia",
-        reason=(
-            "The length of an update over that of what a sub-layer reads changes when a norm's "
-            "gain is moved into the next matrix. It would tell of training if gains were held "
-            "at one."
-        ),
-        lines=(Line(EXPONENT, "exponent", 0.35, 0.28, 0.42),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        60: (bentov, Line(LAW, "r", 0), Line(LAW, "mean r", 0)),
+        61: (exponents, Line(EXPONENT, "exponent", 0.35, 0.28, 0.42)),
+    },
 )

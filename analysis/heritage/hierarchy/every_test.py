@@ -6,31 +6,30 @@ chooses the recipe of a suite, and the models of a suite share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis.heritage.sign.exchange import NAMED_LAB, OTHER, exchange, of_units
-from analysis.inference.association import firth, regression, wild_bootstrap
-from analysis.inference.counts import fisher, unconditional
-from analysis.inference.effects import bayes_factor, effect_size
+from analysis.inference.association import regression
+from analysis.inference.counts import fisher
+from analysis.inference.effects.noncentral import noncentrality_t
 from analysis.tidy import glossary, prose
-from analysis.tidy.errors import AnalysisError
 
 SIGN, SIZE = "share that dampens", "log gain"
 
-_KEPT = (
-    *("estimate", "conf_low", "conf_high", "p_value", "df", "smallest_p", "bayes_factor"),
-    "note",
-)
-
-Test = Callable[[pd.DataFrame], Mapping[str, Any]]
+_COLUMNS = [
+    *("term", "unit", "method", "n_obs", "estimate", "conf_low", "conf_high", "p_value", "df"),
+    *("smallest_p", "bayes_factor"),
+]
 
 
 def every_test(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the same comparison by every test of the toolbox.
+    """Return the same comparison by several tests.
 
     Parameters
     ----------
@@ -40,18 +39,42 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     One row per test: `term` (share that dampens, or log gain), `unit` (model or suite),
-    `method`, `estimate` (odds ratio for the share; nat, or standard deviations where `method` says
-    so), interval, `p_value` or `bayes_factor`, `df` of its reference, `smallest_p`, `n_obs`
-    (units), `note`. A test that cannot be made has the reason as its note.
+    `method`, `n_obs` (units), `estimate` (odds ratio for the share; nat, or standard deviations
+    where `method` says so), interval, `p_value`, `df` of its reference, `smallest_p`,
+    `bayes_factor`; missing where a method has none.
     """
+    ours = models["lab"] == NAMED_LAB
     compared = models.assign(
-        heritage=np.where(models["lab"] == NAMED_LAB, NAMED_LAB, OTHER),
-        eleuther=(models["lab"] == NAMED_LAB).astype(float),
+        heritage=np.where(ours, NAMED_LAB, OTHER),
+        eleuther=ours.astype(float),
         dampens=(models["sign_strict"] == "dampen").astype(float),
-        sign=np.where(models["sign_strict"] == "dampen", "dampen", "not"),
     )
-    rows = [_row(compared, *entry) for entry in _tests()]
-    table = pd.DataFrame(rows)
+    units = of_units(compared)
+    clustered = regression.fit(compared, "log_gain ~ eleuther", cluster="suite").tidy()
+    rows = [
+        (SIGN, "model", "Fisher", _fisher(compared)),
+        (SIGN, "model", "Boschloo", _boschloo(compared)),
+        (SIZE, "model", "t test, Hedges' g [SD]", _two_samples(compared)),
+        (
+            SIGN,
+            "suite",
+            "exchange of suites, difference of shares",
+            _answer(exchange(units, "dampens")),
+        ),
+        (
+            SIZE,
+            "suite",
+            "exchange of suites, difference of means",
+            _answer(exchange(units, "log_gain")),
+        ),
+        (SIZE, "suite", "least squares, CR2 errors", _answer(clustered.iloc[-1])),
+    ]
+    n_units = {"model": len(models), "suite": models["suite"].nunique()}
+    named = [
+        {**row, "term": term, "unit": unit, "method": method, "n_obs": n_units[unit]}
+        for term, unit, method, row in rows
+    ]
+    table = pd.DataFrame(named).reindex(columns=_COLUMNS)
     glossary.checked(table.columns)
     return table
 
@@ -79,75 +102,45 @@ def p_range(tests: pd.DataFrame, unit: str) -> str:
     return f"{prose.number(rows.min(), 3)} and {prose.number(rows.max(), 3)}"
 
 
-def _row(models: pd.DataFrame, term: str, unit: str, method: str, test: Test) -> dict[str, Any]:
-    head = {"term": term, "unit": unit, "method": method, "n_obs": _n_units(models, unit)}
-    missing = dict.fromkeys(_KEPT[:-1], float("nan"))
-    try:
-        made = test(models)
-    except AnalysisError as error:
-        return {**head, **missing, "note": error.problem}
-    by_name = {name: made[name] for name in _KEPT if name in made}
-    return {**head, **missing, "note": "", **by_name}
-
-
-def _n_units(models: pd.DataFrame, unit: str) -> int:
-    return len(models) if unit == "model" else int(models["suite"].nunique())
-
-
-def _tests() -> Iterator[tuple[str, str, str, Test]]:
-    yield SIGN, "model", "Fisher", _table(fisher.fisher_exact)
-    yield SIGN, "model", "Boschloo", _table(unconditional.boschloo)
-    yield SIGN, "model", "Barnard", _table(unconditional.barnard)
-    yield SIGN, "model", "Firth, profile likelihood", _firth
-    yield SIZE, "model", "Hedges' g [SD]", _hedges
-    yield SIZE, "model", "JZS Bayes factor [SD]", _jzs
-    yield SIGN, "suite", "exchange of suites, difference of shares", _exchange("dampens")
-    yield SIZE, "suite", "exchange of suites, difference of means", _exchange("log_gain")
-    yield SIZE, "suite", "least squares, CR2 errors", _clustered
-    yield SIZE, "suite", "wild cluster bootstrap", _wild
-
-
-def _table(test: Callable[..., pd.DataFrame]) -> Test:
-    def run(models: pd.DataFrame) -> Mapping[str, Any]:
-        return _as_mapping(test(models, row="heritage", column="sign").iloc[0])
-
-    return run
-
-
-def _firth(models: pd.DataFrame) -> Mapping[str, Any]:
-    """Return Firth's odds ratio; its interval is that of the log odds, put on the ratio's scale."""
-    row = _as_mapping(firth.firth(models, "dampens ~ eleuther").iloc[-1])
-    ratios = {name: float(np.exp(row[name])) for name in ("estimate", "conf_low", "conf_high")}
-    return {**row, **ratios}
-
-
-def _hedges(models: pd.DataFrame) -> Mapping[str, Any]:
-    rows = effect_size.standardised_difference(models, value="log_gain", group="heritage")
-    return _as_mapping(rows.iloc[-1])
-
-
-def _jzs(models: pd.DataFrame) -> Mapping[str, Any]:
-    return _as_mapping(bayes_factor.t_test(models, value="log_gain", group="heritage").iloc[0])
-
-
-def _exchange(value: str) -> Test:
-    def run(models: pd.DataFrame) -> Mapping[str, Any]:
-        return _as_mapping(exchange(of_units(models), value))
-
-    return run
-
-
-def _clustered(models: pd.DataFrame) -> Mapping[str, Any]:
-    fitted = regression.fit(models, "log_gain ~ eleuther", cluster="suite")
-    return _as_mapping(fitted.tidy().iloc[-1])
-
-
-def _wild(models: pd.DataFrame) -> Mapping[str, Any]:
-    rows = wild_bootstrap.wild_cluster_bootstrap(
-        models, "log_gain ~ eleuther", term="eleuther", cluster="suite"
-    )
-    return _as_mapping(rows.iloc[0])
-
-
-def _as_mapping(row: pd.Series) -> dict[str, Any]:
+def _answer(row: pd.Series) -> dict[str, Any]:
     return {str(name): value for name, value in row.items()}
+
+
+def _fisher(models: pd.DataFrame) -> Mapping[str, Any]:
+    signs = models.assign(sign=np.where(models["dampens"] == 1, "dampen", "not"))
+    return _answer(fisher.fisher_exact(signs, row="heritage", column="sign").iloc[0])
+
+
+def _boschloo(models: pd.DataFrame) -> Mapping[str, float]:
+    """Return Boschloo's test; the columns of scipy's table are the groups whose sizes are fixed."""
+    table = pd.crosstab(models["dampens"], models["heritage"])
+    counts = table.reindex(index=[1.0, 0.0], columns=[NAMED_LAB, OTHER]).to_numpy()
+    (a, b), (c, d) = counts
+    extreme = np.diag(counts.sum(axis=0))
+    return {
+        "estimate": a * d / (b * c),
+        "p_value": float(stats.boschloo_exact(counts).pvalue),
+        "smallest_p": float(stats.boschloo_exact(extreme).pvalue),
+    }
+
+
+def _two_samples(models: pd.DataFrame) -> Mapping[str, float]:
+    """Return the t test, its Bayes factor and Hedges' g with its noncentral interval."""
+    import pingouin
+
+    ours, others = (
+        models.loc[models["heritage"] == name, "log_gain"] for name in (NAMED_LAB, OTHER)
+    )
+    test = pingouin.ttest(ours, others, correction=False).iloc[0]
+    d = float(pingouin.compute_effsize(ours, others, eftype="cohen"))
+    g = float(pingouin.compute_effsize(ours, others, eftype="hedges"))
+    per_unit = sqrt(1 / len(ours) + 1 / len(others))
+    low, high = noncentrality_t(d / per_unit, float(test["dof"]), 0.95)
+    return {
+        "estimate": g,
+        "conf_low": low * per_unit * g / d,
+        "conf_high": high * per_unit * g / d,
+        "p_value": float(test["p_val"]),
+        "df": float(test["dof"]),
+        "bayes_factor": float(test["BF10"]),
+    }

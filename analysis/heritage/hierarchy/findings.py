@@ -9,22 +9,6 @@ from analysis.inference.power import minimum_detectable
 from analysis.tidy import prose
 
 
-def coefficients(effects: pd.DataFrame) -> str:
-    """Return how many intervals of heritage and of the other predictors exclude zero.
-
-    ``effects`` has one row per estimate: `panel`, `conf_low`, `conf_high`; one without ends does
-    not count.
-    """
-    effects = effects[np.isfinite(effects["conf_low"]) & np.isfinite(effects["conf_high"])]
-    excludes = (effects["conf_low"] > 0) | (effects["conf_high"] < 0)
-    is_heritage = effects["panel"] == "heritage"
-    heritage, others = (
-        prose.share_of(int(excludes[part].sum()), int(part.sum()))
-        for part in (is_heritage, ~is_heritage)
-    )
-    return f"{heritage} intervals of heritage exclude zero, and {others} of geometry and scale."
-
-
 def levels(modes: pd.DataFrame) -> str:
     """Return how many labs' and suites' intervals exclude the mean, after geometry and scale.
 
@@ -39,13 +23,17 @@ def levels(modes: pd.DataFrame) -> str:
 
 
 def methods(shares: pd.DataFrame) -> str:
-    """Return by how many methods the intervals of all blocks overlap.
+    """Return which block explains most by itself, and the most that one adds to all others.
 
-    That two overlap does not say that their blocks cannot be told apart.
+    ``shares`` has one row per block and mark: `block`, `mark`, `share` [1].
     """
-    ends = shares.groupby("method").agg(low=("conf_low", "max"), high=("conf_high", "min"))
-    alike = int((ends["low"] <= ends["high"]).sum())
-    return f"By {prose.share_of(alike, len(ends))} methods the intervals of all blocks overlap."
+    alone, last = (
+        rows.sort_values("share").iloc[-1] for _, rows in shares.groupby("mark", sort=False)
+    )
+    return (
+        f"By itself the {alone['block']} explains {prose.percent(alone['share'])} of the variance; "
+        f"beside all others no block explains more than {prose.percent(last['share'])}."
+    )
 
 
 def power(curves: pd.DataFrame, target: float) -> str:

@@ -1,10 +1,9 @@
 """Heritage against geometry against scale, as a fitted family of mixed models.
 
-The paper ranks who trained a model above its shape, and its shape above its size. Three views of
+The paper ranks who trained a model above its shape, and its shape above its size. Two views of
 one family of fits per data set say what the data know of that: the fixed effects with degrees of
-freedom that count labs and suites (`fixed_effects`), the shares of variance of lab, suite, model
-and prompt before and after shape and size enter (`variance_components`), and what each set of
-predictors says of a suite or a lab that it has not seen (`predictive_gains`).
+freedom that count labs and suites (`fixed_effects`), and the shares of variance of lab, suite,
+model and prompt before and after shape and size enter (`variance_components`).
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from analysis import mixed
-from analysis.heritage.hierarchy import prediction as hierarchy_prediction
 from analysis.heritage.hierarchy import variance as hierarchy_variance
 from analysis.heritage.hierarchy.frames import data_sets
 from analysis.heritage.hierarchy.models import (
@@ -142,18 +140,6 @@ def variance_components(
                 family, rng=rng, n_resamples=n_resamples, conf_level=conf_level
             )
             for family in families
-        ],
-        ignore_index=True,
-    )
-
-
-def predictive_gains(families: Sequence[Family]) -> pd.DataFrame:
-    """Return the prediction of suites and of labs left out, as `hierarchy_prediction` does."""
-    return pd.concat(
-        [
-            hierarchy_prediction.predictive_gain(family.data_set, unit)
-            for family in families
-            for unit in ("suite", "lab")
         ],
         ignore_index=True,
     )

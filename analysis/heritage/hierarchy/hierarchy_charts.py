@@ -1,4 +1,4 @@
-"""Forest and caterpillar plot of the hierarchy; no statistic is computed here."""
+"""Caterpillar plot of the hierarchy; no statistic is computed here."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from typing import cast
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from analysis.drawing.marks import named_once, roomiest
 from analysis.drawing.theme import INK, SHAPES, found, greys, series
 from analysis.heritage.hierarchy import findings
-from analysis.heritage.hierarchy.models import EVERYTHING, GEOMETRY_AND_SCALE, NOTHING
+from analysis.heritage.hierarchy.models import GEOMETRY_AND_SCALE, NOTHING
 
 #: Height of one row of marks [pixels].
 ROW = 32
 
 #: Space for the names of the rows, alike in all panels, and of everything [pixels].
-NAMES_OF_SETS, NAMES_OF_LEVELS, WHOLE = 255, 125, 540
+NAMES, WHOLE = 125, 540
 
 #: How a panel names the predictor it is about.
 PREDICTORS = {
@@ -29,58 +28,7 @@ PREDICTORS = {
     "log_parameters": "log10 parameters",
 }
 
-ALONE, BESIDE = "its block alone", "beside the others"
 BEFORE, AFTER = "before", "after geometry and scale"
-
-
-#: Within this distance of 0 the axis of the forest plot is straight, beyond it logarithmic [nat].
-STRAIGHT = 0.1
-#: Where that axis has its labels, as far as the intervals reach [nat].
-TICKS = (0, 0.1, 0.5, 2, 10)
-
-
-def chart_forest(effects: pd.DataFrame) -> alt.VConcatChart:
-    """Draw the coefficients of every data set, alone and beside the others, with intervals.
-
-    Parameters
-    ----------
-    effects
-        As `hierarchy.fixed_effects` returns them; rows without an estimate are left out.
-
-    Some intervals are hundreds of times as wide as others, so the axis is logarithmic away from 0;
-    one without an end reaches the edge.
-    """
-    estimated = effects.dropna(subset=["estimate"])
-    ends = np.abs(estimated[["estimate", "conf_low", "conf_high"]].to_numpy(dtype=float))
-    reach = 1.2 * float(ends[np.isfinite(ends)].max())
-    inside = [tick for tick in TICKS if tick <= reach]
-    drawn = estimated.assign(
-        panel=estimated["term"].str.partition("[")[0].map(PREDICTORS),
-        mark=estimated["block"].map({EVERYTHING: BESIDE}).fillna(ALONE),
-        row=estimated["data_set"],
-        conf_low=estimated["conf_low"].clip(lower=-reach),
-        conf_high=estimated["conf_high"].clip(upper=reach),
-    )
-    chart = _panels(
-        drawn,
-        names=NAMES_OF_SETS,
-        title="coefficient [nat per SD], logarithmic beyond ±0.1",
-        scale=alt.Scale(type="symlog", constant=STRAIGHT, domain=[-reach, reach], nice=False),
-        axis=alt.Axis(
-            values=[*(-tick for tick in inside[:0:-1]), *inside],
-            tickCount=2 * len(inside),
-            format="~g",
-        ),
-        panels=list(PREDICTORS.values()),
-        rows=list(dict.fromkeys(effects["data_set"])),
-        marks=(ALONE, BESIDE),
-        description="Coefficients of heritage, geometry and scale with 95 % intervals, a panel per "
-        "predictor, a row per data set; zero is a line.",
-    )
-    return cast(
-        alt.VConcatChart,
-        found(chart, findings.coefficients(estimated.assign(panel=drawn["panel"]))),
-    )
 
 
 def chart_caterpillar(modes: pd.DataFrame) -> alt.VConcatChart:
@@ -99,7 +47,7 @@ def chart_caterpillar(modes: pd.DataFrame) -> alt.VConcatChart:
     varying = _varying(named.assign(panel=named["group"].map(panels)))
     chart = _panels(
         varying,
-        names=NAMES_OF_LEVELS,
+        names=NAMES,
         title="distance from the mean [nat]",
         scale=alt.Scale(),
         axis=alt.Axis(tickCount=4),

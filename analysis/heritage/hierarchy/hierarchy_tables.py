@@ -14,8 +14,6 @@ from analysis.heritage.hierarchy import hierarchy
 from analysis.heritage.hierarchy.frames import LAYERS
 from analysis.heritage.hierarchy.hierarchy_charts import PREDICTORS
 from analysis.heritage.hierarchy.models import EVERYTHING, GEOMETRY_AND_SCALE, NOTHING, Family
-from analysis.heritage.hierarchy.sign import SINGULAR
-from analysis.mixed.binomial import SEPARATED
 from analysis.tidy import prose
 
 SEED = 20260106
@@ -57,22 +55,6 @@ COMPONENTS = {
     "after_share": "Share after",
     "after_interval": "95 % interval after",
 }
-PREDICTIONS = {
-    "block": "Predictors",
-    "suite_r_squared": "R² (suites)",
-    "suite_score": "Log score (suites)",
-    "suite_better": "Gains in (suites)",
-    "lab_r_squared": "R² (labs)",
-    "lab_score": "Log score (labs)",
-    "lab_better": "Gains in (labs)",
-}
-SIGNS = {
-    "predictor": "Predictor",
-    "estimate": "Log odds",
-    "interval": "95 % interval",
-    "p": "p",
-    "note": "Note",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +69,6 @@ class Views:
         `heritage_permutations`.
     components
         `variance_components`.
-    predictions
-        `predictive_gains`.
     modes
         `conditional_modes` of the first data set, before and after geometry and scale enter.
     """
@@ -96,7 +76,6 @@ class Views:
     effects: pd.DataFrame
     permutations: pd.DataFrame
     components: pd.DataFrame
-    predictions: pd.DataFrame
     modes: pd.DataFrame
 
     @property
@@ -127,14 +106,6 @@ class Views:
         rows = _main(self.permutations)
         chosen = rows[rows["block"] == "heritage"]
         return {str(row["group"]): Told(row) for row in chosen.to_dict("records")}
-
-    @property
-    def predicted(self) -> dict[str, Told]:
-        """Predictive R squared of suites left out, main definition, by member."""
-        rows = _main(self.predictions)
-        chosen = rows[rows["group"] == "suite"]
-        records = chosen.assign(estimate=chosen["r_squared"]).to_dict("records")
-        return {str(row["block"]).replace(EVERYTHING, "all"): Told(row) for row in records}
 
     def shares(self, metric: str = MAIN) -> dict[str, Told]:
         """Return shares of variance before geometry and scale enter, by group."""
@@ -201,7 +172,6 @@ def views(families: Sequence[Family]) -> Views:
         effects=hierarchy.fixed_effects(families),
         permutations=hierarchy.heritage_permutations(families),
         components=_components(families, np.random.default_rng(SEED)),
-        predictions=hierarchy.predictive_gains(families),
         modes=pd.concat(modes, ignore_index=True),
     )
 
@@ -224,40 +194,6 @@ def effect_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
     )
 
 
-def sign_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
-    """Return one row per predictor of the sign under one definition, formatted for print.
-
-    ``effects`` is `sign.sign_effects`. Log odds without a bound print as "separated", with neither
-    interval nor p. A singular fit takes suites as alike; its Wald test is no evidence, so it has
-    neither interval nor p, and its note says so.
-    """
-    table = effects[effects["metric"] == metric].dropna(subset=["estimate"])
-    is_separated = table["note"].str.startswith(SEPARATED)
-    is_singular = table["note"].str.contains(SINGULAR, regex=False)
-    tests = ["conf_low", "conf_high", "p_value"]
-    rows = table.assign(
-        estimate=table["estimate"].mask(is_separated),
-        **{name: table[name].mask(is_separated | is_singular) for name in tests},
-    )
-    return pd.DataFrame(
-        {
-            "predictor": [PREDICTORS[str(row["term"])] for row in rows.to_dict("records")],
-            "estimate": [
-                "separated" if separated else prose.number(estimate)
-                for separated, estimate in zip(is_separated, rows["estimate"], strict=True)
-            ],
-            "interval": [
-                prose.interval(low, high)
-                for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
-            ],
-            "p": [prose.bare(prose.p_value(p)) for p in rows["p_value"]],
-            "note": [
-                "singular: suites taken as alike" if singular else "" for singular in is_singular
-            ],
-        }
-    )
-
-
 def component_rows(components: pd.DataFrame) -> pd.DataFrame:
     """Return one row per data set and group: shares before and after, formatted for print."""
     estimated = components[components["group"] != ""]
@@ -269,21 +205,6 @@ def component_rows(components: pd.DataFrame) -> pd.DataFrame:
             row |= _absent(name) if selection.empty else _component(selection.iloc[0], name)
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def prediction_rows(predictions: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
-    """Return one row per member: what it says of suites and of labs left out, for print."""
-    first = _main(predictions, metric).set_index(["block", "group"])
-    shown = []
-    for block in dict.fromkeys(key[0] for key in first.index):
-        row = {"block": "no predictor" if block == NOTHING else block}
-        for unit in ("suite", "lab"):
-            rows = first.loc[(block, unit)]
-            row[f"{unit}_r_squared"] = prose.number(rows["r_squared"], 2)
-            row[f"{unit}_score"] = prose.number(rows["log_score_gain"], 2)
-            row[f"{unit}_better"] = _better(rows, is_null=block == NOTHING)
-        shown.append(row)
-    return pd.DataFrame(shown)
 
 
 def _components(families: Sequence[Family], rng: np.random.Generator) -> pd.DataFrame:
@@ -316,12 +237,6 @@ def _percent(share: float) -> str:
 
 def _absent(name: str) -> dict[str, str]:
     return dict.fromkeys((f"{name}_sd", f"{name}_share", f"{name}_interval"), prose.MISSING)
-
-
-def _better(row: pd.Series[Any], *, is_null: bool) -> str:
-    if is_null or np.isnan(row["n_better"]):
-        return prose.MISSING
-    return prose.share_of(int(row["n_better"]), int(row["n_groups"]))
 
 
 def _beside(block: str) -> str:

@@ -159,9 +159,7 @@ def formula(specification: Specification, block: str, groups: Sequence[str]) -> 
     return " + ".join([f"log_gain ~ {fixed}", *(f"(1 | {group})" for group in groups)])
 
 
-def collect(
-    data_set: DataSet, specification: Specification, *, units: Sequence[str] = UNITS
-) -> Statistics:
+def collect(data_set: DataSet, specification: Specification) -> Statistics:
     """Return the sums that every member of the family is fitted from.
 
     Parameters
@@ -170,8 +168,6 @@ def collect(
         The rows.
     specification
         What they can carry.
-    units
-        Factors that cells are kept apart by beside the groups.
 
     Raises
     ------
@@ -188,7 +184,7 @@ def collect(
         formula(specification, EVERYTHING, specification.groups),
         standardised(data_set.rows, specification),
         weights=data_set.weights,
-        units=units,
+        units=UNITS,
     )
 
 

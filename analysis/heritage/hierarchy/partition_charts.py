@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import cast
+from typing import Literal, cast
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
 from analysis.drawing import names
-from analysis.drawing.marks import named_once, points_by_lab
+from analysis.drawing.marks import points_by_lab
 from analysis.drawing.theme import (
     DASHES,
     INK,
@@ -46,40 +46,54 @@ HIGH, PHONE, DESK, LINE = 420, 200, 600, 14
 #: What the ticks of the figure of shares are.
 CHANCE = "pure noise"
 
+#: How the figure of shares calls what a block explains, by method.
+MARKS = {"alone": "by itself", "entering last": "beside all others"}
+
 
 def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
-    """Draw the share of each block by several methods, with intervals and chance.
+    """Draw what each block explains by itself and beside all others, and what noise would.
 
-    ``shares`` has one row per block and method: `block`, `method`, `share`, `conf_low`,
-    `conf_high`, `chance_share` [share of variance].
+    ``shares`` has one row per block and method of `partition_tables.shares`: `block`, `method`,
+    `share`, `chance_share` [share of variance].
     """
-    methods = list(shares["method"].unique())
-    low = min(0.0, float(shares["conf_low"].min()))
-    scale = alt.Scale(domain=[low, 1], nice=False)
-    x = alt.X("share:Q", title="share of the variance of log gain [0 to 1]", scale=scale)
-    base = alt.Chart(shares).encode(
-        y=alt.Y("block:N", title=None, sort=None, scale=alt.Scale(paddingInner=0.3)),
-        yOffset=alt.YOffset("method:N", sort=methods),
+    rows = shares.assign(mark=shares["method"].map(MARKS)).dropna(subset=["mark"])
+    marks = list(MARKS.values())
+    alone = rows[rows["mark"] == marks[0]]
+    x = alt.X(
+        "share:Q",
+        title="share of the variance of log gain [0 to 1]",
+        scale=alt.Scale(domain=[0, 1], nice=False),
     )
-    placed = base.encode(color=alt.Color("method:N", scale=greys(methods), legend=None))
-    whiskers = placed.mark_rule(strokeWidth=2).encode(
-        x=alt.X("conf_low:Q", scale=scale), x2="conf_high:Q"
+    y = alt.Y("block:N", title=None, sort=list(alone["block"]))
+    base = alt.Chart(rows).encode(y=y)
+    between = base.mark_line(strokeWidth=5, color=TONES[2]).encode(x=x, detail="block:N")
+    noise = (
+        alt.Chart(alone).mark_tick(color=INK, thickness=3, size=26).encode(x="chance_share:Q", y=y)
     )
-    chance = base.mark_tick(color=INK, thickness=2.5, size=18).encode(x="chance_share:Q")
-    points = placed.mark_point(filled=True, size=100, opacity=1).encode(
-        x=x, shape=alt.Shape("method:N", scale=series(methods, SHAPES), legend=None)
+    points = base.mark_point(filled=True, size=120, opacity=1).encode(
+        x=x,
+        color=alt.Color("mark:N", scale=greys(marks), legend=None),
+        shape=alt.Shape("mark:N", scale=series(marks, SHAPES), legend=None),
     )
-    noise = base.mark_text(dy=-15, fontSize=13, color=INK).encode(
-        x="chance_share:Q", text=alt.value(CHANCE)
-    )
-    noise.data = shares.head(1)
-    height = 26 * len(methods) * shares["block"].nunique()
-    words = [noise, named_once(placed, shares, "block", mark="method")]
+    # The block that explains most by itself has its marks furthest apart.
+    most = alone.sort_values("share")["block"].iloc[-1]
+    widest = rows[rows["block"] == most].sort_values("share").assign(noise=CHANCE)
+    labels: list[tuple[pd.DataFrame, str, str, Literal["left", "center", "right"], int, int]] = [
+        (widest.head(1), "share", "mark", "right", -10, 0),
+        (widest.tail(1), "share", "mark", "left", 10, 0),
+        (widest.tail(1), "chance_share", "noise", "center", 0, 23),
+    ]
+    words = [
+        alt.Chart(some)
+        .mark_text(dx=dx, dy=dy, fontSize=13, color=INK, align=align)
+        .encode(x=f"{place}:Q", y=y, text=f"{text}:N")
+        for some, place, text, align, dx, dy in labels
+    ]
     return named(
-        alt.layer(line_at(0, "x"), whiskers, chance, points, *words).properties(height=height),
-        "Share of variance of each block by three methods with bootstrap intervals; ticks "
-        "mark what noise would give.",
-        findings.methods(shares),
+        alt.layer(between, noise, points, *words).properties(height=64 * len(alone)),
+        "What each block explains of the variance, a line from its share beside all others to its "
+        "share by itself; bars mark what noise would give by itself.",
+        findings.methods(rows),
     )
 
 

@@ -15,11 +15,10 @@ from analysis.inference import power
 from analysis.inference.association import regression
 from analysis.inference.partition import (
     collinearity,
-    commonality,
     cross_validation,
-    dominance,
     matched,
 )
+from analysis.inference.partition import shares as shares_of
 from analysis.inference.partition.subsets import Subsets, all_subsets, among
 from analysis.inference.power import Components
 from analysis.mixed import power as power_mixed
@@ -78,17 +77,18 @@ def explained(models: pd.DataFrame) -> Subsets:
         cluster="lab",
         n_resamples=RESAMPLES,
         rng=np.random.default_rng(SEED),
+        with_chance=True,
     )
 
 
 def shares(subsets: Subsets) -> pd.DataFrame:
     """Return one row per block and method: share of variance alone, by Shapley, uniquely."""
-    parts = commonality.unique_and_common(subsets)
+    parts = shares_of.unique_and_alone(subsets)
     alone, unique = (parts[parts["term"] == term] for term in ("alone", "unique"))
     columns = ["block", "method", "share", "conf_low", "conf_high", "chance_share", "n_groups"]
     methods = {
         "alone": alone,
-        AVERAGED: dominance.general(subsets),
+        AVERAGED: shares_of.shapley(subsets),
         "entering last": unique,
     }
     named = [rows.assign(method=method)[columns] for method, rows in methods.items()]
@@ -97,7 +97,7 @@ def shares(subsets: Subsets) -> pd.DataFrame:
 
 def rankings(subsets: Subsets, names: Sequence[str] = SEPARATE) -> pd.DataFrame:
     """Return one row per pair of separate blocks and kind of dominance, net of chance."""
-    return dominance.pairs(among(subsets, names))
+    return shares_of.dominance(among(subsets, names))
 
 
 def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str, str]:
@@ -113,7 +113,7 @@ def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str
     ]
     complete = result[(result["term"] == "complete") & result["holds"].notna()]
     whole = among(subsets, names)
-    parts = commonality.unique_and_common(subsets)
+    parts = shares_of.unique_and_alone(subsets)
     unique = parts[parts["term"] == "unique"].set_index("block")["share"]
     return {
         **{f"unique_{block}": prose.number(float(unique[block])) for block in subsets.names},

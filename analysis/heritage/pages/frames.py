@@ -11,7 +11,8 @@ from analysis.heritage.sign import claims_finetuning as finetuning
 from analysis.heritage.sign import claims_ranking as ranking
 from analysis.heritage.sign import readings
 from analysis.heritage.weights import claims_spectral as spectral
-from analysis.inference.partition import partition
+from analysis.inference.partition.shares import shapley
+from analysis.inference.partition.subsets import all_subsets
 from analysis.store import Store
 from analysis.tidy import notation, prose
 
@@ -59,7 +60,7 @@ def bound_curve(store: Store) -> pd.DataFrame:
 
 def shares(store: Store) -> pd.DataFrame:
     """Return one row per block: Shapley share of R2 in log gain with a suite-bootstrap interval."""
-    return partition.shapley(
+    subsets = all_subsets(
         ranking.hierarchy_models(store),
         response="log_gain",
         blocks=ranking.BLOCKS,
@@ -67,6 +68,7 @@ def shares(store: Store) -> pd.DataFrame:
         n_resamples=ranking.RESAMPLES,
         rng=np.random.default_rng(ranking.SEED),
     )
+    return shapley(subsets)
 
 
 def definitions(store: Store) -> pd.DataFrame:

@@ -72,7 +72,7 @@ def seeds(store: Store) -> Sequence[Check]:
 def _significant(part: str, check: Check) -> Check:
     """Return a check of another claim, decided by its p alone."""
     holds = None if isnan(check.p_value) else check.p_value < LEVEL
-    return replace(check, part=part, holds=holds, kind="difference")
+    return replace(check, part=part, holds=holds, kind="difference", decides=True)
 
 
 def _printed_correlation(store: Store) -> Check:

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -82,10 +82,7 @@ def correct_side(rows: pd.DataFrame, cut: float) -> pd.Series:
 def _densities(store: Store) -> Check:
     part, condition = Label("density", "rho differs fourfold"), "H / d_head"
     rows = evidence.base_gains(store, "gain_penultimate_block")
-    try:
-        value = evidence.only(rows, PYTHIA)["rho"] / evidence.only(rows, GPTJ)["rho"]
-    except LookupError as reason:
-        return evidence.missing(part, condition, reason)
+    value = evidence.only(rows, PYTHIA)["rho"] / evidence.only(rows, GPTJ)["rho"]
     both = rows[rows["model_id"].isin([PYTHIA, GPTJ])]
     return evidence.check(
         part, condition, value == 4, both, estimate=value, method="ratio", measure="ratio"
@@ -101,11 +98,6 @@ def _heritage(store: Store) -> list[Check]:
     )
     part = Label("heritage", "identical heritage")
     readings = {Label("lab", "same lab"): "lab", Label("suite", "same training suite"): "suite"}
-    if len(rows) < len((PYTHIA, GPTJ)):
-        return [
-            evidence.missing(part, condition, "the two models are not in the store")
-            for condition in readings
-        ]
     return [
         evidence.check(
             part,
@@ -123,10 +115,7 @@ def _side(part: str, condition: str, rows: pd.DataFrame, model_id: str, *, below
 
     A gain whose spread over prompts is not published has no interval, and lies where it lies.
     """
-    try:
-        row = evidence.only(evidence.with_interval(rows), model_id)
-    except LookupError as reason:
-        return evidence.missing(part, condition, reason)
+    row = evidence.only(evidence.with_interval(rows), model_id)
     undecided = bool(row["conf_low"] <= 1 <= row["conf_high"])
     has_spread = not np.isnan(row["conf_low"])
     over = "t interval" if has_spread else "whose spread is not published"
@@ -146,8 +135,6 @@ def _side(part: str, condition: str, rows: pd.DataFrame, model_id: str, *, below
 
 
 def _separates(condition: str, rows: pd.DataFrame) -> Check:
-    if rows.empty:
-        return evidence.missing(SEPARATES, condition, "no such model is in the store")
     inside = rows.loc[rows["rho"].between(*BAND), "rho"].unique()
     cuts = np.unique([*BAND, *inside])
     hits = max(int(correct_side(rows, cut).sum()) for cut in cuts)
@@ -168,8 +155,6 @@ def _separates(condition: str, rows: pd.DataFrame) -> Check:
 def _improves(store: Store, condition: str, file: str) -> Check:
     before = evidence.published_gains(store, "gain_with_final_norm", [file])
     after = evidence.published_gains(store, "gain_penultimate_block", [file])
-    if before.empty or after.empty:
-        return evidence.missing(IMPROVES, condition, "the file's figures are not in the store")
     right = [prose.share_of(int(correct_side(r, THRESHOLD).sum()), len(r)) for r in (before, after)]
     return evidence.share_check(
         IMPROVES,
@@ -184,76 +169,11 @@ def _improves(store: Store, condition: str, file: str) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        45,
-        "Signs of the gains of Pythia-6.9B and GPT-J-6B, ratio of their rho, and their suites",
-        "rho differs by 4; Pythia-6.9B is below 1 and GPT-J-6B above under every definition; "
-        "both are of one lab and of one training suite.",
-        pair,
-        "value",
-        statement=(
-            '"Pythia‑6.9B (ρ=0.25): DAMPEN; GPT‑J‑6B (ρ=0.0625): EXPAND; 4×; identical heritage"'
-        ),
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning=(
-            "Two models of one lab that differ fourfold in head density behave in opposite ways."
-        ),
-        family="dimensional crowding (rho)",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_last_block,gain_penultimate_block",
-        about="EleutherAI/pythia-6.9b,EleutherAI/gpt-j-6b",
-        reason=(
-            "Head density is a property of the architecture; the two opposite signs are both "
-            "free." + reasons.RAW_AND_CENTRED
-        ),
-        lines=(
-            Line(DAMPENS, "mean gain", 1),
-            Line(EXPANDS, "mean gain", 1),
-        ),
-    ),
-    Claim(
-        46,
-        "Accuracy of the best threshold on rho between 0.15 and 0.20",
-        "The accuracy is 100 % in every set of models.",
-        threshold,
-        "existence",
-        statement='"ρ_crit ≈ 0.15–0.20 separates"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning=(
-            "One threshold on head density, between 0.15 and 0.20, separates dampening from "
-            "expanding models."
-        ),
-        family="dimensional crowding (rho)",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_penultimate_block",
-        reason=(
-            "Head density is a property of the architecture; the sign it is to tell apart is "
-            "free." + reasons.RAW_AND_CENTRED
-        ),
-        lines=(Line(SEPARATES, "accuracy", 1),),
-    ),
-    Claim(
-        50,
-        "Accuracy of the rule 'rho at or above 0.2 dampens' without the final norm, and with it",
-        "43.75 % with and 100 % without the final norm, on the same models.",
-        accuracy,
-        "value",
-        statement='App. B "43.75 % → 100 %"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning=(
-            "Leaving out the last normalisation makes a rule on head density right for every model."
-        ),
-        family="dimensional crowding (rho)",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_penultimate_block,gain_with_final_norm",
-        reason=(
-            "The rule is scored on signs that are free; with the final norm the gain of that norm"
-            " enters too, which can be moved into the head." + reasons.RAW_AND_CENTRED
-        ),
-        lines=(Line(IMPROVES, "accuracy", 1),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        45: (pair, Line(DAMPENS, "mean gain", 1), Line(EXPANDS, "mean gain", 1)),
+        46: (threshold, Line(SEPARATES, "accuracy", 1)),
+        50: (accuracy, Line(IMPROVES, "accuracy", 1)),
+    },
 )

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.inference.association import correlation
 from analysis.store import Store, shared
 from analysis.tidy import prose
@@ -321,79 +321,12 @@ def _largest_change(condition: str, pairs: pd.DataFrame) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        19,
-        "Share of pairs of a base model and its instruct version whose gains lie on the same side "
-        "of 1; and whether models keep their order",
-        "No model changes sides, of those that expand and of those that dampen; the order of the "
-        "models stays, and base and instruct gains correlate above 0.8; undecided where an "
-        "interval leaves it open, no data where no such pair was compared.",
-        character,
-        "universal",
-        statement='"cannot be overwritten by fine-tuning"',
-        place="abstract, §1",
-        meaning="Further training of a finished model cannot undo what its lab gave it.",
-        family="invariance under fine-tuning",
-        weight="central",
-        true_where="recipe",
-        rests_on="descent",
-        quantity="gain_last_block,gain_penultimate_block",
-        about=",".join(COMPARED.values()),
-        reason=reasons.TUNED,
-        lines=(Line(CHARACTER, "share", 1),),
-    ),
-    Claim(
-        47,
-        "Largest relative change of the mean gain between a base model and its instruct version",
-        "The largest change prints as 50 %.",
-        magnitude,
-        "value",
-        statement='"RLHF modulates magnitude (up to 50 %)"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="Tuning for instructions changes the gain by up to half.",
-        family="invariance under fine-tuning",
-        weight="supporting",
-        rests_on="descent",
-        quantity="gain_last_block",
-        about=",".join(COMPARED.values()),
-        reason=reasons.TUNED,
-        lines=(Line(LARGEST, "change", 0.5),),
-    ),
-    Claim(
-        48,
-        "Mean gains of Gemma-7B before and after instruction tuning",
-        "The means print as 2.32 and 1.15.",
-        gemma,
-        "value",
-        statement='"Gemma: 2.32 → 1.15"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="Tuning halves Gemma's gain.",
-        family="invariance under fine-tuning",
-        weight="side",
-        rests_on="network",
-        quantity="gain_last_block",
-        about="google/gemma-7b",
-        reason="Its norms are RMSNorms, which remove nothing from the stream: a ratio of lengths "
-        "is the same in all coordinates there.",
-    ),
-    Claim(
-        49,
-        "Share of pairs of a base model and its instruct version whose gains lie on the same side "
-        "of 1",
-        "No model changes sides, of those that expand and of those that dampen; no data where "
-        "no such pair was compared.",
-        invariance,
-        "universal",
-        statement='"cannot invert thermodynamic sign"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="Tuning never turns a dampening model into an expanding one or the reverse.",
-        family="invariance under fine-tuning",
-        weight="supporting",
-        rests_on="descent",
-        quantity="gain_last_block,gain_penultimate_block",
-        about=",".join(COMPARED.values()),
-        reason=reasons.TUNED,
-        lines=(Line(EXPANDER, "share", 1),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        19: (character, Line(CHARACTER, "share", 1)),
+        47: (magnitude, Line(LARGEST, "change", 0.5)),
+        48: (gemma,),
+        49: (invariance, Line(EXPANDER, "share", 1)),
+    },
 )

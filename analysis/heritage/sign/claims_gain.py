@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.store import Store
 
 #: Files whose gains the paper says leave out the final norm, by the figures they stand behind.
@@ -225,43 +225,10 @@ def _gap(part: str, condition: str, ordered: pd.DataFrame) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        25,
-        "Which step of the stream the plotted gain is: share of models where it is not the step "
-        "that ends after the final norm",
-        "The plotted gain differs from the step with the final norm in the same file, and is not "
-        "that of an earlier block than the last.",
-        definition,
-        "universal",
-        statement='eq. (2) G = ‖x^(l)‖/‖x^(l−1)‖ "we exclude the final LayerNorm"',
-        place="§3–4, figures",
-        meaning="Gains were taken before the last normalisation, which would change them.",
-        family="gain and its robustness",
-        weight="side",
-        rests_on="record",
-        reason="It asks which of two steps of the stream a file holds.",
-        lines=(
-            Line(WITHOUT_NORM, "share", 1),
-            Line(LAST_BLOCK, "share", 1),
-        ),
-    ),
-    Claim(
-        27,
-        "Where the gains of the eight Pythia models lie around 1",
-        "Two clusters, whose widest gap contains 1; and every model on one side of 1 by its "
-        "interval over prompts, undecided where that contains 1. That models called dampeners for "
-        "it have means below 1 cannot fail: shown, and moves nothing.",
-        groups,
-        "universal",
-        statement='Fig. 1 "dampeners cluster below neutrality"',
-        place="§3–4, figures",
-        meaning="Dampening models lie together below one and apart from the rest.",
-        family="Kleiber's law (depth)",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_penultimate_block",
-        about="Pythia",
-        reason="The side of 1 is the sign of a log gain." + reasons.RAW_AND_CENTRED,
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        25: (definition, Line(WITHOUT_NORM, "share", 1), Line(LAST_BLOCK, "share", 1)),
+        27: (groups,),
+    },
 )

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -280,58 +280,15 @@ def _one_side(condition: str, rows: pd.DataFrame) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        54,
-        "Share of EleutherAI's base models, and of Pythia and GPT-NeoX among them, whose mean gain "
-        "is below 1",
-        "More than half of the models in hand are below 1: of EleutherAI's, of Pythia's and of "
-        "GPT-NeoX's. A model whose interval over prompts contains 1 counts on either side; where "
-        "that turns the majority, it is undecided.",
-        dampeners,
-        statement='forum post "EleutherAI (Pythia, **GPT‑NeoX**) dampen"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="EleutherAI's models dampen, GPT-NeoX among them.",
-        family="training heritage",
-        weight="side",
-        rests_on="network",
-        quantity="gain_penultimate_block",
-        about="EleutherAI",
-        reason="Who dampens is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
-        lines=(
+CLAIMS = declared(
+    __file__,
+    {
+        54: (
+            dampeners,
             Line(ELEUTHER, "share", 0.5),
             Line(PYTHIA, "share", 0.5),
             Line(NEOX, "share", 0.5),
         ),
-    ),
-    Claim(
-        55,
-        "Share of pairs of an EleutherAI model with one of Meta or OpenAI, of one depth and one "
-        "number of heads, in which the first dampens and the second expands",
-        "The share is 1, or at least one pair is so with both intervals clear of 1; and it is so "
-        "at each size: in each group of one depth and one number of heads, and Pythia itself "
-        "on one side of 1. Pairs of one size hold size constant and say nothing across "
-        "sizes: shown.",
-        opposites,
-        "universal",
-        statement=(
-            'forum post "same depth, same heads, opposite behavior", "holds across model sizes"'
-        ),
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning=(
-            "Two models of equal depth and heads but of different labs behave in opposite ways,"
-            " at every size."
-        ),
-        family="training heritage",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_penultimate_block",
-        about="EleutherAI,Meta,OpenAI",
-        reason="The opposite behaviour is a pair of signs, each of which is free."
-        + reasons.RAW_AND_CENTRED,
-        lines=(
-            Line(OPPOSITE, "share", 1),
-            Line(ACROSS_SIZES, "share", 1),
-        ),
-    ),
+        55: (opposites, Line(OPPOSITE, "share", 1), Line(ACROSS_SIZES, "share", 1)),
+    },
 )

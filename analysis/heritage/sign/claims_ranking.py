@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign import sources
 from analysis.heritage.sign.readings import EVERY, HUNT, JOINED, KEPT, model_sets
-from analysis.inference.partition import partition
+from analysis.inference.partition import shares
+from analysis.inference.partition.subsets import all_subsets
 from analysis.store import Store
 
 BLOCKS = {
@@ -66,12 +67,6 @@ def _ranked(condition: str, rows: pd.DataFrame) -> list[Check]:
         for meaning in HERITAGES
     }
     of_shape = condition + Label("variance", "; variances")
-    if rows["suite"].nunique() < LEAST_SUITES:
-        reason = f"{rows['suite'].nunique()} suites are too few"
-        return [
-            *(evidence.missing(FIRST, words, reason) for words in as_meant.values()),
-            evidence.missing(SECOND, of_shape, reason),
-        ]
     lead = sources.recipe_over_geometry(rows)
     by_recipe = recipe_over_geometry(as_meant["suite"], lead.estimate, lead.p_above, lead.p_below)
     note = f"Where both are equal the difference is {lead.bias:.2f} on average."
@@ -164,7 +159,7 @@ def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]
     if rows["suite"].nunique() < LEAST_SUITES or len(rows) < n_columns + 2:
         reason = f"{len(rows)} models are too few for {n_columns} columns"
         return [evidence.missing(part(first, second), condition, reason) for first, second in pairs]
-    differences = partition.differences(
+    subsets = all_subsets(
         rows,
         response="log_gain",
         blocks={"heritage": [heritage]} | {name: BLOCKS[name] for name in ("geometry", "scale")},
@@ -172,7 +167,8 @@ def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]
         n_resamples=RESAMPLES,
         rng=np.random.default_rng(SEED),
     )
-    by_name = {str(row["contrast"]): row for row in differences.to_dict("records")}
+    differences = shares.differences(subsets).to_dict("records")
+    by_name = {str(row["contrast"]): row for row in differences}
     return [
         _difference(condition, rows, first, second, by_name[f"{first} - {second}"])
         for first, second in pairs
@@ -184,7 +180,7 @@ def _difference(
 ) -> Check:
     """Decide one ordered difference, which must clear 0 and the lead that chance gives.
 
-    A block with more columns explains more of pure noise; `partition` states that lead.
+    A block with more columns explains more of pure noise; `shares.differences` states that lead.
     """
     chance = float(row["null_value"])
     is_above = bool(row["conf_low"] > max(0.0, chance))
@@ -207,33 +203,14 @@ def _difference(
     )
 
 
-CLAIMS = (
-    Claim(
-        20,
-        "Differences between the variances that heritage (the lab; lab and suite), geometry and "
-        "scale add to log gain, by every published definition of gain",
-        "The lab over geometry, and geometry over scale: new levels differ more by the first with "
-        "a posterior probability above 95 %. The recipe, lab and suite, over geometry: the "
-        "difference of restricted maximum likelihood shares is above 0 and reached by at most 5 % "
-        "of papers drawn where both are equal. As clearly on the other side a part fails, else it "
-        "is undecided. The rules were chosen on simulated papers alone. The stated reading is the "
-        "mean over blocks, with heritage as lab.",
-        hierarchy,
-        statement='"The hierarchy is Heritage > Geometry > Scale"',
-        place="abstract, §1",
-        meaning=(
-            "Who trained a model matters more than its shape, and its shape more than its size."
-        ),
-        family="training heritage",
-        weight="central",
-        true_where="hierarchy",
-        rests_on="network",
-        quantity="gain_penultimate_block",
-        reason="Shares of variance of a free number are free." + reasons.RAW_AND_CENTRED,
-        lines=(
+CLAIMS = declared(
+    __file__,
+    {
+        20: (
+            hierarchy,
             Line(FIRST, "probability", 0.5),
             Line(FIRST, "difference", 0),
             Line(SECOND, "probability", 0.5),
         ),
-    ),
+    },
 )

@@ -10,9 +10,9 @@ import pandas as pd
 from scipy import stats
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.sign import claims_popular as popular
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import equivalence
@@ -324,41 +324,10 @@ def _small(
     )
 
 
-CLAIMS = (
-    Claim(
-        56,
-        "Ratio of the mean gains of Pythia-12B and Pythia-160M",
-        "The 95 % interval of the ratio lies within 5 % (10 %) of 1, and both gains are on the "
-        "same side of 1; undecided where the interval reaches over the margin.",
-        twins_in_size,
-        "equality",
-        statement='ELI5 "160M and 12B … behave almost identically"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="The smallest and the largest Pythia behave almost alike.",
-        family="model size",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_penultimate_block",
-        about="EleutherAI/pythia-160m,EleutherAI/pythia-12b",
-        reason="Two free numbers may be made equal or not." + reasons.RAW_AND_CENTRED,
-        lines=(Line(IDENTICAL, "ratio", 1, 0.95, 1.05),),
-    ),
-    Claim(
-        58,
-        "Correlation of the gain, or of its side of 1, with the logarithm of the parameter count",
-        "The 95 % interval of r, or of the standardised slope with suites as units, lies within "
-        "+-0.32, a tenth of the variance; outside it the claim fails, across it is undecided. What "
-        "size says beyond depth, with which it goes, is shown and moves nothing.",
-        nothing_to_do_with_size,
-        "equality",
-        statement='ELI5 "almost nothing to do with model size"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="Whether a model dampens has almost nothing to do with its size.",
-        family="model size",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_penultimate_block",
-        reason="A correlation with a free number is free." + reasons.RAW_AND_CENTRED,
-        lines=(Line(NO_SIZE, "r", 0, -0.32, 0.32),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        56: (twins_in_size, Line(IDENTICAL, "ratio", 1, 0.95, 1.05)),
+        58: (nothing_to_do_with_size, Line(NO_SIZE, "r", 0, -0.32, 0.32)),
+    },
 )

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.sign.claims_popular import mean_over_blocks
 from analysis.inference.association import regression
 from analysis.inference.resampling.bootstrap import draws, interval, interval_note
@@ -151,24 +151,9 @@ def _measured_blocks(store: Store) -> list[Check]:
     ]
 
 
-CLAIMS = (
-    Claim(
-        57,
-        "Share of blocks after the first, in models said to dampen, whose gain is below 1",
-        "Every block is below 1; or, read loosely, the geometric mean over blocks is. "
-        "Whether these models differ from others of their depth is shown and moves nothing.",
-        quieter,
-        "universal",
-        statement='ELI5 "each layer makes the signal a bit quieter"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="In a dampening model every layer makes the signal quieter.",
-        family="gain and its robustness",
-        weight="supporting",
-        rests_on="network",
-        quantity="gain_block",
-        about="EleutherAI",
-        reason="Whether a layer makes the signal quieter is the sign of a log gain."
-        + reasons.RAW_AND_CENTRED,
-        lines=(Line(QUIETER, "share", 1),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        57: (quieter, Line(QUIETER, "share", 1)),
+    },
 )

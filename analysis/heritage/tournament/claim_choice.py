@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from analysis.heritage.tournament import choice, of_claims
@@ -18,40 +17,32 @@ HEADERS = {
     "where": "Where",
     "verdict": "By the criterion",
 }
-#: Name of the row of the rule in force.
-IN_FORCE = "rule in force"
+#: The rule that was in force when the tests were tried: readings of which all must hold.
+IN_FORCE = "many readings"
 
 
-def judged(tests: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return size and power of every test and of the rule in force, and which the criterion takes.
+def judged(tests: pd.DataFrame) -> pd.DataFrame:
+    """Return size and power of every test, and which the criterion takes.
 
     Parameters
     ----------
-    tests, verdicts
-        Tables ``claim_test_rate`` and ``verdict_rate``.
+    tests
+        Table ``claim_test_rate``.
 
     Returns
     -------
-    One row per claim and test, the rule in force first: `claim_id`, `rule`, `power` [1] with
+    One row per claim and test, many readings first: `claim_id`, `rule`, `power` [1] with
     `power_error`, `worst` (largest share of yes where false) in `worst_world`, `is_sized`,
     `is_same` (whether it asks the same statement) and `is_chosen`.
     """
     parts = []
     for claim_id, names in of_claims.TESTS.items():
         tried = tests[tests["claim_id"] == claim_id]
-        rules = [_of_test(claim_id, IN_FORCE, _in_force(verdicts, claim_id))]
-        rules += [_of_test(claim_id, name, tried[tried["test"] == name]) for name in names]
+        rules = [
+            _of_test(claim_id, name, tried[tried["test"] == name]) for name in (IN_FORCE, *names)
+        ]
         parts.append(_of_claim(claim_id, rules))
     return pd.concat(parts, ignore_index=True)
-
-
-def _in_force(verdicts: pd.DataFrame, claim_id: int) -> pd.DataFrame:
-    """Return the rates of the rule in force, as those of a test: `share_yes`, `yes_error`."""
-    is_yes = (verdicts["verdict"] == "reproduced") & ~verdicts["wrong_labels"].astype(bool)
-    rates = verdicts[(verdicts["claim_id"] == claim_id) & is_yes]
-    share = rates["probability"]
-    error = np.sqrt(share * (1 - share) / rates["n_papers"])
-    return rates.assign(share_yes=share, yes_error=error)
 
 
 def _of_test(claim_id: int, name: str, rates: pd.DataFrame) -> dict[str, object]:
@@ -81,7 +72,7 @@ def rows(table: pd.DataFrame) -> pd.DataFrame:
             "worst": [prose.number(row["worst"], 3) for row in records],
             "where": table["worst_world"].where(table["worst"] > 0, ""),
             "verdict": [
-                "best"
+                "chosen"
                 if row["is_chosen"]
                 else "out: size"
                 if not row["is_sized"]

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import decision, quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.forensics.rounding import read
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.transition import l_star
 from analysis.heritage.transition import published as published_l_star
 from analysis.store import Store
@@ -27,15 +27,7 @@ def layer_file(store: Store) -> Sequence[Check]:
     models = published_l_star.stated(store, published_l_star.SIGN_CHANGES)
     held = _held(Label("six", "a file holds L* of six models"), "models with a layer in it", models)
     part = Label("error", "the file gives the printed error of the formula")
-    try:
-        printed = quoted.text(store, "§5.3", "l_star_error", "six models of four labs")
-    except LookupError as reason:
-        return [evidence.missing(part, "error over depth", reason), held]
-    if models.empty:
-        return [
-            evidence.missing(part, "error over depth", "its figures are not in the store"),
-            held,
-        ]
+    printed = quoted.text(store, "§5.3", "l_star_error", "six models of four labs")
     sizes = {
         Label("depth", "distance over the number of layers, as the file calls it"): models[
             "n_layers"
@@ -88,8 +80,6 @@ def domain(store: Store) -> Sequence[Check]:
 
 
 def _held(part: str, condition: str, models: pd.DataFrame) -> Check:
-    if models.empty:
-        return evidence.missing(part, condition, "its figures are not in the store")
     value = float(len(models))
     return evidence.check(
         part, condition, value == 6, models, estimate=value, method="count", measure="count"
@@ -117,8 +107,6 @@ def _formula(models: pd.DataFrame) -> pd.Series:
 
 
 def _within_depth(condition: str, rows: pd.DataFrame) -> Check:
-    if rows.empty:
-        return evidence.missing(NAMES, condition, "no such model is in the store")
     shares = _formula(rows) / (rows["n_layers"] - 1)
     outside, unknown = rows.loc[shares > 1, "model_id"], rows.loc[shares.isna(), "model_id"]
     notes = [("Beyond the last layer", outside), ("Without one number of heads", unknown)]
@@ -139,10 +127,7 @@ def _at_printed_depth(store: Store) -> Check:
     condition = Label(
         "printed_depth", "the very deep model of the summary, however many heads it has"
     )
-    try:
-        n_layers = int(quoted.text(store, SUMMARY, "n_layers", "a very deep model"))
-    except LookupError as reason:
-        return evidence.missing(NAMES, condition, reason)
+    n_layers = int(quoted.text(store, SUMMARY, "n_layers", "a very deep model"))
     share = l_star.formula(n_layers, np.inf) / (n_layers - 1)
     return Check(
         NAMES,
@@ -167,12 +152,7 @@ def _without_alibi(store: Store, six: pd.DataFrame) -> Check:
         Label("alibi", "models with ALiBi are left out"),
         Label("tested", "the models it is tested on"),
     )
-    try:
-        scheme = quoted.text(store, "§6.2", "excluded_positional_scheme", "L* formula")
-    except LookupError as reason:
-        return evidence.missing(part, condition, reason)
-    if six.empty:
-        return evidence.missing(part, condition, "the figures of the L* file are not in the store")
+    scheme = quoted.text(store, "§6.2", "excluded_positional_scheme", "L* formula")
     inside = six.loc[six["positional_scheme"].str.lower() == scheme.lower(), "model_id"]
     return evidence.check(
         part,
@@ -186,41 +166,10 @@ def _without_alibi(store: Store, six: pd.DataFrame) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        41,
-        "Mean error of the formula against the layers in the only file of L* the repository has, "
-        "in percent of the number of layers",
-        "The file holds six models, and the mean error prints as 15.7 %.",
-        layer_file,
-        "value",
-        statement="L* file in repo",
-        place="§5.3, Fig. 5, App. E",
-        meaning=(
-            "The repository holds a file in which the layers and errors of the formula can be "
-            "found."
-        ),
-        family="transition layer L*",
-        weight="side",
-        rests_on="network",
-        quantity="l_star_trace_multi_head",
-        reason="The error is taken against a layer that is where a trace changes most."
-        + reasons.BALANCED,
-    ),
-    Claim(
-        43,
-        "L* of the formula over the number of the last layer, and the ALiBi models it is tested on",
-        "At most 1 for every model, and no tested model has ALiBi, which section 6.2 excludes. "
-        "What it gives at a depth that no model has is arithmetic: shown, and moves nothing.",
-        domain,
-        "universal",
-        statement="formula domain",
-        place="§5.3, Fig. 5, App. E",
-        meaning="The formula gives a layer that exists for every model.",
-        family="transition layer L*",
-        weight="side",
-        rests_on="architecture",
-        reason="The formula takes depth and heads, and nothing that was trained.",
-        lines=(Line(NAMES, "ratio", 1),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        41: (layer_file,),
+        43: (domain, Line(NAMES, "ratio", 1)),
+    },
 )

@@ -10,10 +10,10 @@ import pandas as pd
 from scipy import stats
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.transition import constants, l_star
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED, HEADS
@@ -80,9 +80,6 @@ def _constants(values: pd.DataFrame) -> list[Check]:
         Label("any_set", "some set of the published values"),
         Label("clean", "some set without the two values that are no turn of a trace"),
     )
-    if len(values) < N_PUBLISHED:
-        reason = "the nine published L* are not all in the store"
-        return [evidence.missing(CONSTANTS_RETURN, words, reason) for words in (whole, any_set)]
     result = constants.every_set(values)
     fitted = constants.least_squares(values)
     hits = result[result["prints"]]
@@ -130,8 +127,6 @@ def _constants(values: pd.DataFrame) -> list[Check]:
 
 def _designs(condition: str, models: pd.DataFrame) -> Check:
     part = Label("determine", "the data determine the three constants")
-    if models.empty:
-        return evidence.missing(part, condition, ABSENT)
     n = len(models[["n_layers", "n_heads"]].drop_duplicates())
     return evidence.check(
         part,
@@ -147,8 +142,6 @@ def _designs(condition: str, models: pd.DataFrame) -> Check:
 
 
 def _nearer(condition: str, models: pd.DataFrame) -> Check:
-    if len(models) < 3:
-        return evidence.missing(NEARER, condition, "fewer than three models have an L* there")
     gain = published_l_star.misses(models, "formula", "n_layers") - published_l_star.misses(
         models, "half_depth", "n_layers"
     )
@@ -187,8 +180,6 @@ def _noise_note(models: pd.DataFrame) -> str:
 
 def _same_layer(condition: str, stated: pd.DataFrame, table: pd.DataFrame) -> Check:
     both = stated.merge(table[["model_id", "estimate"]], on="model_id", suffixes=("", "_found"))
-    if both.empty:
-        return evidence.missing(STEEPEST, condition, "no model has both a trace and a stated L*")
     same = both["estimate"] == both["estimate_found"]
     names = prose.short_name(both["model_id"])
     columns = (names, both["estimate_found"], both["estimate"])
@@ -210,8 +201,6 @@ def _same_layer(condition: str, stated: pd.DataFrame, table: pd.DataFrame) -> Ch
 def _by_sign(store: Store) -> Check:
     models = published_l_star.stated(store, published_l_star.SIGN_CHANGES)
     file = store.query("FROM published_file WHERE file = $file", file=published_l_star.SIGN_CHANGES)
-    if models.empty or file.empty:
-        return evidence.missing(STEEPEST, CHANGES, "the file is not in the store")
     return evidence.check(
         STEEPEST,
         CHANGES,
@@ -226,8 +215,6 @@ def _by_sign(store: Store) -> Check:
 
 def _counted(condition: str, models: pd.DataFrame, column: str, fitted: pd.Series) -> Check:
     part, quoted = QUOTED_COUNTS[column]
-    if models.empty:
-        return evidence.missing(part, condition, ABSENT)
     held_out = models[~models["model_id"].isin(fitted)]
     return evidence.check(
         part,
@@ -242,62 +229,11 @@ def _counted(condition: str, models: pd.DataFrame, column: str, fitted: pd.Serie
     )
 
 
-CLAIMS = (
-    Claim(
-        37,
-        "The three constants by least squares from the published L*; error of the formula "
-        "less that of half the depth",
-        "The constants print as 0.11, 0.012 and 4.9 from the nine published values, or from "
-        "some set of them; and in each published set of L* the interval of the difference "
-        "lies below 0, where an interval around 0 decides nothing.",
-        formula,
-        statement="L* = L(0.11+0.012L+4.9/H)",
-        place="§5.3, Fig. 5, App. E",
-        meaning=(
-            "A formula of depth and heads predicts the layer at which a model changes its "
-            "behaviour."
-        ),
-        family="transition layer L*",
-        weight="supporting",
-        rests_on="network",
-        quantity="l_star_trace_multi_head",
-        reason=(
-            "The layer is where a trace changes most, and the norm of W_V in each layer's trace "
-            "is free." + reasons.BALANCED
-        ),
-        lines=(Line(NEARER, "difference", 0),),
-    ),
-    Claim(
-        42,
-        "Share of models whose stated L* is where the stated trace changes most",
-        "All stated layers come again, with the traces and the file the paper publishes.",
-        definition,
-        "universal",
-        statement='App. E "L* = argmax|dTr/dl|"',
-        place="§5.3, Fig. 5, App. E",
-        meaning="The layer of the transition is the one where the trace changes most.",
-        family="transition layer L*",
-        weight="supporting",
-        rests_on="network",
-        quantity="l_star_trace_multi_head",
-        reason=(
-            "The layer is where a trace changes most, and the norm of W_V in each layer's trace "
-            "is free." + reasons.BALANCED
-        ),
-        lines=(Line(STEEPEST, "share", 1),),
-    ),
-    Claim(
-        44,
-        "Number of models, and of their labs, in Fig. 5",
-        "Six models of four labs.",
-        models,
-        "value",
-        statement='Fig. 5 "6 models from 4 labs"',
-        place="§5.3, Fig. 5, App. E",
-        meaning="Figure 5 shows six models of four labs.",
-        family="transition layer L*",
-        weight="side",
-        rests_on="record",
-        reason="It counts models and labs of a figure.",
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        37: (formula, Line(NEARER, "difference", 0)),
+        42: (definition, Line(STEEPEST, "share", 1)),
+        44: (models,),
+    },
 )

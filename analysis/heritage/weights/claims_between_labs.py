@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.heritage.weights.claims_spectral import LAB, OUTLIER
 from analysis.inference.resampling import permutation
@@ -80,8 +80,6 @@ def _farthest(models: pd.DataFrame) -> Check:
         Label("outlier", "GPT-Neo-125M is the outlier"),
         "distance from the medians of all models, log",
     )
-    if OUTLIER not in set(models["model_id"]) or len(models) < 3:
-        return evidence.missing(part, condition, "the model is not in the store")
     norms = models.set_index("model_id")[["value_norm", "output_norm"]]
     logs = norms.transform("log")
     away = np.sqrt(((logs - logs.median()) ** 2).sum(axis=1)).sort_values(ascending=False)
@@ -97,26 +95,9 @@ def _farthest(models: pd.DataFrame) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        32,
-        "Smallest norm of EleutherAI's models over the largest of the other labs'",
-        "It exceeds 1 on both axes of the figure and for their product; and GPT-Neo-125M is the "
-        "model farthest from the medians.",
-        clusters,
-        statement='Fig. 3 "EleutherAI clusters high; Meta/BigScience/OpenAI low; GPT‑Neo outlier"',
-        place="§3–4, figures",
-        meaning=(
-            "EleutherAI's models have the largest weight norms and one small model stands apart."
-        ),
-        family="spectral signature",
-        weight="supporting",
-        rests_on="network",
-        quantity="weight_spectral_v,weight_spectral_ratio",
-        reason=(
-            "A head's values may be written in any basis, so the norm of one factor says nothing "
-            "of what the head does." + reasons.BALANCED
-        ),
-        lines=(Line(HIGH, "ratio", 1),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        32: (clusters, Line(HIGH, "ratio", 1)),
+    },
 )

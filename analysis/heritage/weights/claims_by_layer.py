@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import digitised
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.heritage.weights.claims_spectral import LAB
 from analysis.store import Store
@@ -94,8 +94,6 @@ def _averages(points: pd.DataFrame, means: pd.DataFrame) -> Check:
     condition = Label("means", "Fig. 8 as read off, the squares of what Fig. 4 plots")
     averaged = points.groupby("model_id", as_index=False)["value_norm"].mean()
     both = means.merge(averaged, on="model_id", suffixes=("", "_plotted"))
-    if both.empty:
-        return evidence.missing(LINES, condition, digitised.ABSENT)
     away = (both["value_norm_plotted"] / both["value_norm"] - 1).abs()
     return evidence.check(
         LINES,
@@ -112,8 +110,6 @@ def _averages(points: pd.DataFrame, means: pd.DataFrame) -> Check:
 
 def _is_value(points: pd.DataFrame, condition: str) -> Check:
     models = points.drop_duplicates("model_id")
-    if models.empty:
-        return evidence.missing(PLOTTED, condition, digitised.ABSENT)
     right = int((~models["is_misread"]).sum())
     return evidence.share_check(
         PLOTTED,
@@ -165,8 +161,6 @@ def _line_above(points: pd.DataFrame) -> Check:
     )
     late = points[points["relative_depth"] > LATE[QUARTER]]
     theirs = late["lab"] == LAB
-    if not theirs.any() or theirs.all():
-        return evidence.missing(part, condition, digitised.ABSENT)
     ratio = float(late.loc[theirs, "value"].min() / late.loc[~theirs, "value"].max())
     return evidence.check(
         part,
@@ -207,44 +201,10 @@ def _times(
     )
 
 
-CLAIMS = (
-    Claim(
-        33,
-        "Agreement of the plotted layers with the published means, and whether they are of W_V",
-        "The means agree within 1 %, which is how well a plot can be read; every model's value "
-        "rows are read where they lie.",
-        layer_wise,
-        "value",
-        statement="Fig. 4 layer-wise ‖W_V‖₂",
-        place="§3–4, figures",
-        meaning="Figure 4 shows the size of the value matrix layer by layer.",
-        family="spectral signature",
-        weight="side",
-        rests_on="record",
-        reason="It compares plotted norms with published ones.",
-        lines=(Line(PLOTTED, "share", 1),),
-    ),
-    Claim(
-        34,
-        "Ratio of the mean squared spectral norms of W_V, EleutherAI over others, late layers",
-        "Every late value exceeds all others; the ratio lies between 200 and 400 whichever layers "
-        "count as late, whichever others are meant, and read from the right rows.",
-        excess,
-        "universal",
-        statement='Fig. 8 "EleutherAI exceeds others by ~300× in late layers" (‖W_V‖₂²)',
-        place="§3–4, figures",
-        meaning=(
-            "In late layers EleutherAI's squared norms are some 300 times those of the other labs."
-        ),
-        family="spectral signature",
-        weight="supporting",
-        rests_on="network",
-        quantity="trace_spectral_proxy",
-        reason=(
-            "The proxy is the square of a norm of W_V. A head's values may be written in any "
-            "basis, so the norm of one factor says nothing of what the head does."
-            + reasons.BALANCED
-        ),
-        lines=(Line(TIMES, "ratio", 300, 200, 400),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        33: (layer_wise, Line(PLOTTED, "share", 1)),
+        34: (excess, Line(TIMES, "ratio", 300, 200, 400)),
+    },
 )

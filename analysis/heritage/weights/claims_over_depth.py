@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.inference.counts import fisher
 from analysis.store import Store
@@ -42,8 +42,6 @@ def constraint(store: Store) -> Sequence[Check]:
 
 
 def _bounded(condition: str, models: pd.DataFrame) -> Check:
-    if models.empty:
-        return evidence.missing(SMALLER, condition, "no such norm is in the store")
     within = models["value_norm"] <= 10 ** (1 / models["n_layers"])
     return evidence.share_check(
         SMALLER,
@@ -133,27 +131,9 @@ def _measured(store: Store) -> Check:
     return replace(result, note=f"{result.note} {OF_MEAN}") if is_free else result
 
 
-CLAIMS = (
-    Claim(
-        59,
-        "Share of pairs of one suite whose deeper model has the smaller norm; share of models "
-        "whose norm obeys the bound of the gain",
-        "The interval of the share of pairs lies above one half; an interval around one half "
-        "decides nothing. The bound is shown and does not decide.",
-        constraint,
-        statement=(
-            'forum post "not just curve fitting — the same constraint shows up in weight geometry"'
-        ),
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="The law of depth shows in the weights as well as in the gains.",
-        family="spectral signature",
-        weight="supporting",
-        rests_on="network",
-        quantity="weight_spectral_v",
-        reason=(
-            "A head's values may be written in any basis, so the norm of one factor says nothing "
-            "of what the head does." + reasons.BALANCED
-        ),
-        lines=(Line(SMALLER, "share", 0.5),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        59: (constraint, Line(SMALLER, "share", 0.5)),
+    },
 )

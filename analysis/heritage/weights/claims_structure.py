@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.store import Store
 from analysis.tidy.frame import Floats
 
@@ -275,8 +275,6 @@ def _unlike_whole(layers: pd.DataFrame) -> float:
 
 
 def _linear(condition: str, models: pd.DataFrame, way: str) -> Check:
-    if models.empty:
-        return evidence.missing(LINEAR, condition, "no published model is in the store")
     counts = operations(models)
     chosen = counts[counts["way"] == way]
     least = counts[counts["way"] == "sufficient"]
@@ -296,45 +294,10 @@ def _linear(condition: str, models: pd.DataFrame, way: str) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        14,
-        "Entries of the total Laplacian between the blocks of two heads, over its largest "
-        "entry; and whether the computed trace depends on them",
-        "No such entry for any pair of heads, and the trace would differ were the blocks "
-        "not there. Algebra decides; what the weights of our own networks show of it "
-        "moves nothing.",
-        blocks,
-        "equality",
-        statement='"proving multi-head block-diagonal structure"',
-        place="abstract, §1",
-        meaning="The value matrices of the heads of a layer do not interact.",
-        family="sheaf Laplacian",
-        weight="supporting",
-        rests_on="network",
-        quantity="weight_spectral_v,v_spectral",
-        reason=(
-            "A basis per head changes the norm of each head, and with it the norm of the whole "
-            "over that of its largest head." + reasons.BALANCED
-        ),
-    ),
-    Claim(
-        15,
-        "Largest number of additions and multiplications over n^2 + d^2",
-        "It is at most 2 for every published model and input, for each head and with the maps "
-        "computed.",
-        cost,
-        "universal",
-        statement='"O(n²+d²)"',
-        place="abstract, §1",
-        meaning=(
-            "Computing the trace costs no more than the square of the tokens plus the square of"
-            " the width."
-        ),
-        family="sheaf Laplacian",
-        weight="side",
-        rests_on="architecture",
-        reason="It counts additions and multiplications, which the shape of the network decides.",
-        lines=(Line(LINEAR, "ratio", 2),),
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        14: (blocks,),
+        15: (cost, Line(LINEAR, "ratio", 2)),
+    },
 )

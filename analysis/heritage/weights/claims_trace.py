@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.store import Store
 from analysis.tidy.frame import Floats
@@ -102,10 +102,7 @@ def values(store: Store) -> Sequence[Check]:
 
 def _ratio(condition: str, rows: pd.DataFrame, column: str, *, power: int, method: str) -> Check:
     pair = rows[rows["model_id"].isin([GPT2, OPT])]
-    try:
-        gpt2, opt = (float(evidence.only(rows, name)[column]) for name in (GPT2, OPT))
-    except LookupError as reason:
-        return evidence.missing(TIMES, condition, reason)
+    gpt2, opt = (float(evidence.only(rows, name)[column]) for name in (GPT2, OPT))
     result = (gpt2 / opt) ** power
     holds = evidence.prints_as(result, "26")
     measure = "ratio" if power == 1 else ""
@@ -158,10 +155,7 @@ def _value(store: Store, model_id: str, quoted: str) -> Check:
     part = Label(name, f"{name}: {int(quoted):,}")
     condition = "sum over heads, mean over layers and four prompts, fp32"
     rows = evidence.figures(store, "trace_multi_head", [evidence.TRACES])
-    try:
-        result = evidence.only(rows, model_id)
-    except LookupError as reason:
-        return evidence.missing(part, condition, reason)
+    result = evidence.only(rows, model_id)
     return evidence.check(
         part,
         condition,
@@ -173,64 +167,11 @@ def _value(store: Store, model_id: str, quoted: str) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        12,
-        "Ratio of the mean traces of GPT-2 and OPT-125m",
-        "The ratio prints as 26, of the sum over heads that the paper defines and its "
-        "code computes. Other aggregates are not the paper's: shown, and move nothing.",
-        ratio,
-        "value",
-        statement='"26× higher trace proxy"',
-        place="abstract, §1",
-        meaning=(
-            "A quantity made from attention and weights, the trace, is 26 times as large in "
-            "GPT-2 as in OPT-125m."
-        ),
-        family="sheaf Laplacian",
-        weight="supporting",
-        rests_on="network",
-        quantity="trace_multi_head,trace_first_head",
-        about="openai-community/gpt2,facebook/opt-125m",
-        reason="The map of the trace is a property of the function, the norm of W_V in it is not."
-        + reasons.BALANCED,
-        lines=(Line(TIMES, "ratio", 26),),
-    ),
-    Claim(
-        35,
-        "Size of equation (4) as printed relative to the trace that the code computes",
-        "The two agree within 1 % for every softmax, which algebra decides; what networks of "
-        "our own show of it moves nothing.",
-        equation_4,
-        "equality",
-        statement="eq. (4) Tr = (ΣA − n)‖W_V‖²_F",
-        place="§3–4, figures",
-        meaning="The printed formula for the trace is what the code computes.",
-        family="sheaf Laplacian",
-        weight="side",
-        rests_on="network",
-        quantity="attention_off_diagonal",
-        reason=(
-            "Rows of a softmax sum to one, so the equation as printed is zero in all "
-            "coordinates; its size against the sum that the code takes is a matter of the "
-            "attention map alone."
-        ),
-    ),
-    Claim(
-        36,
-        "Mean trace over layers of GPT-2 and OPT-125m",
-        "The means print as 62,696 and 2,368.",
-        values,
-        "value",
-        statement='"GPT‑2: 62,696 mean trace. OPT‑125m: 2,368"',
-        place="§3–4, figures",
-        meaning="The mean traces of GPT-2 and OPT-125m are as printed.",
-        family="sheaf Laplacian",
-        weight="side",
-        rests_on="network",
-        quantity="trace_multi_head",
-        about="openai-community/gpt2,facebook/opt-125m",
-        reason="The map of the trace is a property of the function, the norm of W_V in it is not."
-        + reasons.BALANCED,
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        12: (ratio, Line(TIMES, "ratio", 26)),
+        35: (equation_4,),
+        36: (values,),
+    },
 )

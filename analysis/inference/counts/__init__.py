@@ -1,1 +1,1 @@
-"""Counts in tables of two by two: exact, conditional and unconditional."""
+"""Counts in tables of two by two: exact tests."""

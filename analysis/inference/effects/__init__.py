@@ -1,1 +1,1 @@
-"""How large, how likely, how alike: effect sizes, Bayes factors, equivalence, many tests."""
+"""How large, how alike, how many: noncentral intervals, equivalence, many tests."""

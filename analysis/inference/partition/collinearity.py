@@ -11,14 +11,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from analysis.inference.partition.partition import Blocks, block_columns, require_blocks
+from analysis.inference.partition.subsets import Blocks, block_columns, require_blocks
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, labels, numbers, require_variation
 
 #: Singular values below this share of the largest are zero.
@@ -47,65 +45,34 @@ def inflation(frame: pd.DataFrame, *, blocks: Blocks) -> pd.DataFrame:
     -------
     One row per block: `block`, `df` (its independent columns), `estimate` (the factor,
     infinite when the others determine part of the block), `inflation` (its 2 df-th root: how
-    much longer the interval of one coefficient is), `n_determined` (dimensions of the block
-    that the others determine), `n_obs`, `note`.
+    much longer the interval of one coefficient is), `n_obs`.
 
     Raises
     ------
     ColumnError
         If a column is absent, unusable, or in two blocks.
     DesignError
-        If a column is constant, or there are fewer than two or more than ten blocks.
+        If a column is constant, or there are more than ten blocks.
     """
-    columns = _blocks(frame, blocks)
+    require_blocks(blocks)
+    columns = block_columns(frame, blocks)
     rows = []
     for name, own in columns.items():
         others = np.column_stack([part for other, part in columns.items() if other != name])
-        found = canonical_correlations(own, others)
+        correlations = _canonical_correlations(own, others)
         df = _basis(own).shape[1]
-        determined = int((found > 1 - SHARED).sum())
-        factor = float(np.prod(1 / (1 - found**2))) if not determined else np.inf
+        determined = bool((correlations > 1 - SHARED).any())
+        factor = np.inf if determined else float(np.prod(1 / (1 - correlations**2)))
         rows.append(
             {
                 "block": name,
                 "df": float(df),
                 "estimate": factor,
                 "inflation": factor ** (1 / (2 * df)),
-                "n_determined": determined,
                 "n_obs": len(frame),
-                "note": _determined_note(determined, df),
             }
         )
     result = pd.DataFrame(rows).assign(method="Generalised variance inflation factor")
-    glossary.checked(result.columns)
-    return result
-
-
-def canonical(frame: pd.DataFrame, *, blocks: Blocks) -> pd.DataFrame:
-    """Return the canonical correlations of every pair of blocks.
-
-    Parameters are those of `inflation`.
-
-    Returns
-    -------
-    One row per pair and dimension, strongest first: `contrast` (the two blocks), `dimension`
-    (from 1), `estimate` [1], `n_obs`, `note`. A correlation of 1 means that a combination of
-    one block's columns is a combination of the other's: lab of suite, for instance.
-    """
-    columns = _blocks(frame, blocks)
-    rows = [
-        {
-            "contrast": f"{first} and {second}",
-            "dimension": dimension,
-            "estimate": value,
-            "note": "The blocks share this dimension." if value > 1 - SHARED else "",
-        }
-        for first, second in combinations(columns, 2)
-        for dimension, value in enumerate(
-            canonical_correlations(columns[first], columns[second]), start=1
-        )
-    ]
-    result = pd.DataFrame(rows).assign(n_obs=len(frame), method="Canonical correlation")
     glossary.checked(result.columns)
     return result
 
@@ -128,9 +95,8 @@ def within_variation(frame: pd.DataFrame, *, group: str, columns: Sequence[str])
     Returns
     -------
     One row per level and predictor: `group`, `level`, `term`, `n_obs`, `n_distinct`,
-    `smallest`, `largest` [units of the predictor], `within_share` (the sum of squares about the
-    group's mean over the total sum of squares; what is missing to 1 over all levels lies
-    between groups), `note`.
+    `within_share` (the sum of squares about the group's mean over the total sum of squares; what
+    is missing to 1 over all levels lies between groups).
 
     Raises
     ------
@@ -154,46 +120,25 @@ def within_variation(frame: pd.DataFrame, *, group: str, columns: Sequence[str])
                     "term": name,
                     "n_obs": len(own),
                     "n_distinct": len(np.unique(own)),
-                    "smallest": own.min(),
-                    "largest": own.max(),
                     "within_share": float(((own - own.mean()) ** 2).sum()) / total,
                 }
             )
-    result = pd.DataFrame(rows).assign(
-        method="Sum of squares within the group over the total",
-        note=lambda found: np.where(found["n_distinct"] > 1, "", "No variation within."),
-    )
+    result = pd.DataFrame(rows).assign(method="Sum of squares within the group over the total")
     glossary.checked(result.columns)
     return result
 
 
-def canonical_correlations(first: Floats, second: Floats) -> Floats:
+def _canonical_correlations(first: Floats, second: Floats) -> Floats:
     """Return the canonical correlations of two sets of centred columns, descending.
 
     They are the singular values of the product of orthonormal bases (Björck and Golub 1973,
     Mathematics of Computation 27), as many as the smaller rank.
     """
-    found = np.linalg.svd(_basis(first).T @ _basis(second), compute_uv=False)
-    return np.clip(found, 0.0, 1.0)
+    values = np.linalg.svd(_basis(first).T @ _basis(second), compute_uv=False)
+    return np.clip(values, 0.0, 1.0)
 
 
 def _basis(columns: Floats) -> Floats:
     """Return an orthonormal basis of the columns' span, shape (n, rank)."""
     left, singular, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(left[:, singular > RANK * singular.max()])
-
-
-def _blocks(frame: pd.DataFrame, blocks: Blocks) -> dict[str, Floats]:
-    if len(blocks) < 2:
-        raise DesignError(
-            f"Collinearity is of at least two blocks; found {len(blocks)}.",
-            "Name the blocks that may be confounded.",
-        )
-    require_blocks(blocks)
-    return block_columns(frame, blocks)
-
-
-def _determined_note(determined: int, df: int) -> str:
-    if not determined:
-        return ""
-    return f"The other blocks determine {determined} of its {df} dimensions."

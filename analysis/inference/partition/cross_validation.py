@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.partition.partition import Blocks, require_blocks
+from analysis.inference.partition.subsets import Blocks, require_blocks
 from analysis.tidy import glossary
 from analysis.tidy.frame import (
     Floats,

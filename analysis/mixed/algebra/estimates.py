@@ -47,34 +47,34 @@ class Estimates:
         Their covariance at theta, shape (p, p).
     variance
         Residual variance.
-    modes
-        Random effects by grouping factor.
     """
 
     coefficients: Floats
     covariance: Floats
     variance: float
-    modes: tuple[Modes, ...]
 
 
 def estimates(cross: CrossProducts, found: Profile) -> Estimates:
-    """Return the estimates at a profile's theta (Bates et al. 2015, equations 28 to 31)."""
+    """Return the estimates at a profile's theta (Bates et al. 2015, equations 28 to 30)."""
     q = cross.n_random
     inner = cho_solve((found.root[q:, q:], True), np.eye(cross.n_fixed))
     covariance = found.variance * cross.centring @ inner @ cross.centring.T
-    factors = relative_factors(cross.blocks, found.theta)
-    later = scaled_rows(
-        found.modes[:, None], cross.blocks[1:], [factor.T for factor in factors[1:]]
-    )[:, 0]
     return Estimates(
         coefficients=cross.centring @ found.coefficients + cross.shift,
         covariance=covariance,
         variance=found.variance,
-        modes=(
-            _first_modes(cross, found, factors, later),
-            *_later_modes(cross, found, factors, later),
-        ),
     )
+
+
+def conditional_modes(cross: CrossProducts, found: Profile) -> tuple[Modes, ...]:
+    """Return the random effects by grouping factor (Bates et al. 2015, equation 31)."""
+    factors = relative_factors(cross.blocks, found.theta)
+    later = scaled_rows(
+        found.modes[:, None], cross.blocks[1:], [factor.T for factor in factors[1:]]
+    )[:, 0]
+    kernel = later_kernel(cross, found)
+    first = _first_modes(cross, found, factors[0], later, kernel)
+    return (first, *_later_modes(cross, found, factors, later, np.diag(kernel)))
 
 
 def later_kernel(cross: CrossProducts, found: Profile) -> Floats:
@@ -89,22 +89,24 @@ def later_kernel(cross: CrossProducts, found: Profile) -> Floats:
 
 
 def _first_modes(
-    cross: CrossProducts, found: Profile, factors: list[Floats], later: Floats
+    cross: CrossProducts, found: Profile, factor: Floats, later: Floats, later_spread: Floats
 ) -> Modes:
     """Return b1 = B (Z1'y - Z1'Z2 b2 - Z1'X beta) of every level, and its deviations."""
     kernel, q = found.eliminated.kernel, cross.n_random
     direction = np.concatenate([-later, -found.coefficients, [1.0]])
     values = np.einsum("lij,ljr,r->li", kernel, cross.cross, direction, optimize=True)
     through = kernel @ cross.cross[:, :, :q]
+    half = (through.reshape(through.shape[0] * through.shape[1], q) @ later_spread).reshape(
+        through.shape
+    )
     spread = np.einsum("lii->li", kernel).copy()
-    spread += np.einsum("lir,lir->li", through @ later_kernel(cross, found), through)
-    return _modes(cross.blocks[0], values, spread, factors[0], found.variance)
+    spread += np.einsum("lir,lir->li", half, through)
+    return _modes(cross.blocks[0], values, spread, factor, found.variance)
 
 
 def _later_modes(
-    cross: CrossProducts, found: Profile, factors: list[Floats], later: Floats
+    cross: CrossProducts, found: Profile, factors: list[Floats], later: Floats, spread: Floats
 ) -> list[Modes]:
-    spread = np.diag(later_kernel(cross, found))
     result, start = [], 0
     for block, factor in zip(cross.blocks[1:], factors[1:], strict=True):
         shape = (len(block.levels), block.width)

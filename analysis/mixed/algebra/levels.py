@@ -3,11 +3,13 @@
 Levels with the same Z1'Z1 (units with equally many rows) have the same B, so that only the sum
 of their outer products matters: with a few hundred classes of tens of thousands of levels an
 evaluation of the deviance no longer depends on the number of levels. Where a level meets few of
-the levels of other factors (students and lecturers), only the products that occur are formed.
+the levels of other factors (students and lecturers), few of its outer products are not zero: they
+are formed once, and an evaluation is one product of a vector and a sparse matrix.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,14 +21,17 @@ from analysis.tidy.frame import Floats, Integers
 #: Classes are used when there are this many levels to each.
 LEVELS_PER_CLASS = 4
 
-#: Products that occur are formed alone where they are at most this share of all, and
-MOST_OCCURRING = 0.1
-
-#: where there are at least this many: below, dense products are faster.
+#: Outer products are sparse where at least this many numbers of C
 LEAST_SPARSE = 100_000
 
-#: Numbers at most in one dense product of sparse rows.
-BATCH = 4_000_000
+#: are not zero in at most this share,
+MOST_OCCURRING = 0.1
+
+#: and at most this many products are not zero (12 bytes each).
+MOST_PRODUCTS = 50_000_000
+
+#: Products made at once, on the way to the sparse matrix.
+BATCH = 1_000_000
 
 
 class Levels(Protocol):
@@ -108,84 +113,33 @@ class SeparateLevels:
 
 
 @dataclass(frozen=True, slots=True)
-class SparseLevels:
-    """Every level a class of its own, and C sparse.
-
-    Attributes
-    ----------
-    diagonal
-        Z1'Z1 per level, shape (L, k, k).
-    effects
-        C of every effect, k matrices of shape (L, r).
-    """
-
-    diagonal: Floats
-    effects: tuple[sparse.csr_array, ...]
-
-    @property
-    def sizes(self) -> Floats:
-        """One level each."""
-        return np.ones(len(self.diagonal))
-
-    @property
-    def codes(self) -> Integers:
-        """Class of every level: its own."""
-        return np.arange(len(self.diagonal))
-
-    def weighted(self, kernel: Floats) -> Floats:
-        """Return the sum over levels of C' B C."""
-        size = self.effects[0].shape[1]
-        result = np.zeros((size, size))
-        for i, first in enumerate(self.effects):
-            transposed = first.T.tocsr()
-            for j, second in enumerate(self.effects):
-                scaled = sparse.diags_array(kernel[:, i, j]) @ second
-                result += (transposed @ scaled).toarray()
-        return result
-
-    def inner(self, through: Floats) -> Floats:
-        """Return C P C' of every level."""
-        result = np.empty_like(self.diagonal)
-        step = max(BATCH // len(through), 1)
-        for start in range(0, len(result), step):
-            part = slice(start, start + step)
-            for i, first in enumerate(self.effects):
-                half = first[part] @ through
-                for j, second in enumerate(self.effects):
-                    result[part, i, j] = second[part].multiply(half).sum(axis=1)
-        return result
-
-    def between(self, left: Floats, through: Floats, right: Floats) -> Floats:
-        """Return the sum over levels of A C P C' B; of one effect from the products that occur."""
-        if len(self.effects) == 1:
-            return np.full((1, 1), (through * self.weighted(left * right)).sum())
-        return _summed(left, self.inner(through), right)
-
-
-@dataclass(frozen=True, slots=True)
 class LevelClasses:
-    """Levels gathered by their Z1'Z1.
+    """Levels gathered by their Z1'Z1, or each by itself where few outer products are not zero.
 
     Attributes
     ----------
     diagonal, sizes, codes
         As in `Levels`.
     outer
-        Sum over a class's levels of the outer products of the rows of C, (V, k, k, r, r).
+        Sum over a class's levels of the outer products of the rows of C, shape (V k k, r r).
     """
 
     diagonal: Floats
     sizes: Floats
     codes: Integers
-    outer: Floats
+    outer: Floats | sparse.csr_array
 
     def weighted(self, kernel: Floats) -> Floats:
         """Return the sum over levels of C' B C."""
-        return np.tensordot(kernel, self.outer, axes=3)
+        products: Floats = kernel.reshape(-1) @ self.outer
+        side = math.isqrt(len(products))
+        result: Floats = products.reshape((side, side))
+        return result
 
     def inner(self, through: Floats) -> Floats:
         """Return the sum of C P C' over every class."""
-        return np.tensordot(self.outer, through, axes=2)
+        products: Floats = self.outer @ through.reshape(-1)
+        return products.reshape(self.diagonal.shape)
 
     def between(self, left: Floats, through: Floats, right: Floats) -> Floats:
         """Return the sum over levels of A C P C' B."""
@@ -199,14 +153,16 @@ def _summed(left: Floats, inner: Floats, right: Floats) -> Floats:
 
 
 def gather(diagonal: Floats, cross: Floats) -> Levels:
-    """Return the levels in classes or sparse when that saves work, else each by itself."""
+    """Return the levels in classes or with sparse products where that saves work."""
     n_levels, width, size = cross.shape
-    flat = diagonal.reshape(n_levels, -1)
     if cross.size >= LEAST_SPARSE and np.count_nonzero(cross) <= MOST_OCCURRING * cross.size:
-        effects = tuple(sparse.csr_array(cross[:, place]) for place in range(width))
-        return SparseLevels(diagonal, effects)
+        occurring = np.count_nonzero(cross, axis=(1, 2))
+        if (occurring**2).sum() <= MOST_PRODUCTS:
+            products = sparse_products(cross, occurring)
+            return LevelClasses(diagonal, np.ones(n_levels), np.arange(n_levels), products)
     if n_levels <= LEVELS_PER_CLASS * width * size:
         return SeparateLevels(diagonal, cross)
+    flat = diagonal.reshape(n_levels, -1)
     distinct, codes = np.unique(flat, axis=0, return_inverse=True)
     codes = codes.reshape(-1)
     if n_levels < LEVELS_PER_CLASS * width * len(distinct):
@@ -219,5 +175,42 @@ def gather(diagonal: Floats, cross: Floats) -> Levels:
         for i in range(width):
             for j in range(width):
                 outer[place, i, j] = rows[:, i].T @ rows[:, j]
-    sizes = np.bincount(codes).astype(np.float64)
-    return LevelClasses(distinct.reshape(-1, width, width), sizes, codes, outer)
+    return LevelClasses(
+        distinct.reshape(-1, width, width),
+        np.bincount(codes).astype(np.float64),
+        codes,
+        outer.reshape(-1, size * size),
+    )
+
+
+def sparse_products(cross: Floats, occurring: Integers) -> sparse.csr_array:
+    """Return the outer products of every level's rows of C that are not zero, (L k k, r r).
+
+    They are made batch by batch, as the indices of all take several times their memory.
+
+    Parameters
+    ----------
+    cross
+        C per level, shape (L, k, r).
+    occurring
+        Numbers of C that are not zero in every level, shape (L,).
+    """
+    products = np.cumsum(occurring**2)
+    ends = np.searchsorted(products, np.arange(BATCH, products[-1], BATCH), side="right")
+    parts = zip(np.split(cross, ends), np.split(occurring, ends), strict=True)
+    return sparse.csr_array(sparse.vstack([_sparse_batch(*part) for part in parts]))
+
+
+def _sparse_batch(cross: Floats, occurring: Integers) -> sparse.csr_array:
+    """Return the outer products of some levels, as `sparse_products` does."""
+    n_levels, width, size = cross.shape
+    level, effect, column = np.nonzero(cross)
+    values, partners = cross[level, effect, column], occurring[level]
+    first = np.repeat(np.arange(len(level)), partners)
+    # The partners of a number are all those of its level, which lie beside each other.
+    within = np.arange(len(first)) - np.repeat(np.cumsum(partners) - partners, partners)
+    second = (np.cumsum(occurring) - occurring)[level[first]] + within
+    row = (level[first] * width + effect[first]) * width + effect[second]
+    place = column[first] * size + column[second]
+    shape = (n_levels * width**2, size**2)
+    return sparse.csr_array((values[first] * values[second], (row, place)), shape=shape)

@@ -101,7 +101,7 @@ def _head(model: Fitted) -> list[str]:
 
 def _variances(model: Fitted) -> pd.DataFrame:
     rows = []
-    for modes in model.inference.estimated.modes:
+    for modes in model.inference.modes:
         deviations = np.sqrt(np.diag(modes.covariance))
         for place, column in enumerate(modes.block.columns):
             correlations = [

@@ -199,7 +199,7 @@ def spread_rows(block: Block, covariance: Floats) -> list[tuple[str, str, float,
 
 def _variance_parameters(model: Fitted) -> pd.DataFrame:
     rows = []
-    for modes in model.inference.estimated.modes:
+    for modes in model.inference.modes:
         rows += spread_rows(modes.block, modes.covariance)
     sigma = float(np.sqrt(model.found.variance))
     rows.append(("Residual", "sd__Observation", sigma, model.statistics.n_obs))
@@ -216,7 +216,7 @@ def _singular_note(model: Fitted) -> str:
 
 
 def _conditional_modes(model: Fitted, conf_level: float) -> pd.DataFrame:
-    parts = [_modes_frame(modes, conf_level) for modes in model.inference.estimated.modes]
+    parts = [_modes_frame(modes, conf_level) for modes in model.inference.modes]
     return pd.concat(parts, ignore_index=True).assign(
         effect="ran_vals",
         conf_level=conf_level,

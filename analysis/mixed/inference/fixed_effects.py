@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile
-from analysis.mixed.algebra.estimates import Estimates
+from analysis.mixed.algebra.estimates import Estimates, Modes, conditional_modes
 from analysis.mixed.algebra.information import Information, information
 from analysis.mixed.inference.distributions import f_p_value, t_p_value, t_quantile
 from analysis.mixed.inference.kenward_roger import KenwardRoger, kenward_roger
@@ -129,6 +129,11 @@ class Inference:
     found: Profile
     estimated: Estimates
     reml: bool
+
+    @cached_property
+    def modes(self) -> tuple[Modes, ...]:
+        """Conditional modes of the random effects by grouping factor."""
+        return conditional_modes(self.cross, self.found)
 
     @cached_property
     def products(self) -> Information:

@@ -21,7 +21,7 @@ def fixed_part(columns: tuple[Column, ...], coefficients: Floats, statistics: St
 def random_part(model: Fitted) -> Floats:
     """Return the conditional modes' part, shape (basis, cells)."""
     result = np.zeros((len(model.statistics.basis), len(model.statistics.counts)))
-    for modes in model.inference.estimated.modes:
+    for modes in model.inference.modes:
         for place, column in enumerate(modes.block.columns):
             effects = modes.effects[modes.block.codes, place]
             result[column.basis] += effects * column.coefficient

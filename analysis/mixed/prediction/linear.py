@@ -58,7 +58,7 @@ def _predicted(
     """Return the predictions of rows that lack nothing."""
     grid = given_points(model, rows)
     design = fixed_design(model, grid)
-    modes = model.inference.estimated.modes
+    modes = model.inference.modes
     effects = [(each.block, each.covariance, each.effects) for each in modes]
     known = known_effects(model, effects, grid, rows if groups == "known" else None)
     variances, gradients = error_variances(model, design, known)

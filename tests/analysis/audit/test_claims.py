@@ -16,10 +16,8 @@ from analysis.audit.evidence.checks import Check
 from analysis.heritage.depth import claims_law as depth
 from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_benchmark as benchmark
-from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, StoreError
 from analysis.tidy.spreadsheet import to_csv
-from collect import schema
 
 ROOT = Path(__file__).parents[3]
 
@@ -156,16 +154,6 @@ def test_the_committed_numbers_are_those_of_the_data(judged):
     again = pd.read_csv(io.StringIO(to_csv(judged)))
     # The last digits of a bootstrap quantile may differ between machines.
     pd.testing.assert_frame_equal(again, committed, rtol=1e-6)
-
-
-def test_without_evidence_no_claim_is_contradicted(tmp_path):
-    columns = [column.name for column in schema.tables()["claim"].columns]
-    statements = pd.DataFrame([[n, "x", "y"] for n in CLAIMS], columns=columns)
-    statements.to_csv(tmp_path / "claim.csv", index=False)
-    judged = claims.evaluate(open_store(tmp_path), CLAIMS)
-    by_algebra = judged["claim_id"].isin([14, 35])
-    assert set(judged.loc[~by_algebra, "verdict"]) == {"no data"}
-    assert set(judged.loc[by_algebra, "verdict"]) == {"contradicted"}
 
 
 def test_an_unknown_claim_is_refused_with_the_known_ones():

@@ -282,19 +282,26 @@ print(*sys.modules)
 
 
 @pytest.mark.parametrize(
-    "first",
+    ("first", "views", "is_made"),
     [
-        "SELECT count(*) AS n FROM (SHOW TABLES) WHERE name = 'model_gain'",
-        'SELECT count(*) > 0 AS n FROM "GAIN_BY_MODEL"',
-        "SELECT gain_bound(1) = 10 AS n",
+        ("SELECT count(*) AS n FROM (SHOW TABLES) WHERE name = 'model_gain'", {"model_gain"}, True),
+        (
+            'SELECT count(*) > 0 AS n FROM "GAIN_BY_MODEL"',
+            {"gain_by_model", "model_gain"},
+            False,
+        ),
+        ("SELECT gain_bound(1) = 10 AS n", {"gain_bound"}, False),
     ],
 )
-def test_the_first_query_finds_every_view_and_macro(published_store, first):
+def test_a_query_makes_what_it_reads_and_the_catalogue_shows_all(
+    published_store, first, views, is_made
+):
     store = open_store(*published_store.sources)
     assert store.query("SELECT 1 AS n")["n"].item() == 1
-    assert not store._deferred.is_made
+    assert not store._deferred.made
     assert store.query(first)["n"].item() == 1
-    assert store._deferred.is_made
+    assert store._deferred.made >= views
+    assert store._deferred.is_made == is_made
 
 
 def test_a_file_that_went_since_is_refused_and_may_come_back(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from analysis.heritage.transition import frames as l_star_frames
 from analysis.inference.association import correlation, regression
 from analysis.inference.counts import fisher
-from analysis.inference.partition import cross_validation, partition
+from analysis.inference.partition import cross_validation
 from analysis.inference.resampling import bootstrap, permutation
 from analysis.tidy import broom, glossary
 from analysis.tidy.errors import ColumnError
@@ -23,7 +23,6 @@ METHODS = (
     cross_validation,
     fisher,
     l_star_frames,
-    partition,
     permutation,
     regression,
 )
@@ -73,12 +72,6 @@ CALLS: dict[str, Callable[[], pd.DataFrame]] = {
     ),
     "frames.constant_share": lambda: l_star_frames.constant_share(
         models.assign(n_layers=models["layers"], estimate=models["layers"] / 2)
-    ),
-    "partition.shapley": lambda: partition.shapley(
-        models, response="gain", blocks=blocks, rng=rng(), n_resamples=99
-    ),
-    "partition.differences": lambda: partition.differences(
-        models, response="gain", blocks=blocks, rng=rng(), n_resamples=99
     ),
     "permutation.permutation_test": lambda: permutation.permutation_test(
         models, mean_gain, label="heritage", unit="lab"

@@ -11,6 +11,7 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from analysis.store import open_store
 from collect.errors import scarcity
@@ -61,11 +62,16 @@ def test_files_are_not_refused_for_an_interruption_while_they_are_put_together(m
 
 
 def test_keys_are_not_refused_for_an_interruption_while_they_are_read():
+    class Interrupted(MemoryFileSystem):
+        protocol = "interrupted"
+
+        def info(self, path: str, **_: object) -> dict[str, object]:
+            raise KeyboardInterrupt
+
     with connect() as connection:
-        connection.execute(f"DROP TABLE {TABLE}")
-        connection.register(TABLE, interrupted())
+        connection.register_filesystem(Interrupted())
         with pytest.raises(KeyboardInterrupt):
-            assembly.check_keys(connection, TABLE, [])
+            assembly.check_keys(connection, TABLE, {"interrupted://a.parquet": Path("a.parquet")})
 
 
 def out_of_memory() -> duckdb.Error:

@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 
 from analysis.heritage.tournament import criterion
-from analysis.inference.partition import partition
+from analysis.inference.partition.shares import shapley_weights
 from analysis.tidy.frame import Floats, Integers
 from tests.proofs.competing.layouts import Layout
 
@@ -147,7 +147,7 @@ def _form(blocks: Blocks, name: str, rows: Integers) -> tuple[Floats, Floats]:
     else:
         meaning, contrast = CONTRASTS[name]
         names = (meaning, "geometry", "scale")
-        weights = np.array(contrast) @ partition.shapley_weights(len(names))
+        weights = np.array(contrast) @ shapley_weights(len(names))
         sets = [
             (weight, tuple(one for place, one in enumerate(names) if subset >> place & 1))
             for subset, weight in enumerate(weights)

@@ -1,56 +1,67 @@
-"""Claim 16 in simulated papers: rho goes with the gain, and its rule tells the signs."""
+"""Claim 16 in simulated papers: log gain falls with rho beside suites and log depth."""
 
 from __future__ import annotations
 
-from itertools import combinations
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.sign import claims_density as density
+from analysis.heritage.weights.claims_mechanism import LEVEL
 from analysis.tidy.frame import Floats
-from tests.proofs.simulated.correlation import correlated, falling
-from tests.proofs.simulated.design import Bools, Design
+from tests.proofs.simulated.design import Design
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What suites and log depth leave of rho, shape (models,), and of gains, (papers, models).
+
+    ``basis`` spans suites and log depth, ``codes`` are the suites' and ``df`` is left for the test.
+    """
+
+    rho: Floats
+    gains: Floats
+    basis: Floats
+    codes: Floats
+    df: int
+
+
+def beside_suites(design: Design, log_gains: Floats) -> Left:
+    """Return what suites and log depth leave of rho and of log gains, models of the claim."""
+    meant = design.penultimate & design.kept
+    models = design.models[meant]
+    suites = pd.get_dummies(models["suite"], dtype=float).to_numpy()
+    fixed = np.column_stack([suites, np.log(models["n_layers"].to_numpy(dtype=np.float64))])
+    basis = np.linalg.qr(fixed)[0]
+    rho, logs = models["rho"].to_numpy(dtype=np.float64), log_gains[:, meant]
+    return Left(
+        rho - basis @ (basis.T @ rho),
+        logs - (logs @ basis) @ basis.T,
+        basis,
+        suites.argmax(axis=1),
+        len(rho) - fixed.shape[1] - 1,
+    )
+
+
+def falling_p(left: Left) -> Floats:
+    """Return the one-sided p of each paper that log gain does not fall with rho."""
+    r = (left.gains @ left.rho) / np.sqrt((left.gains**2).sum(axis=1) * (left.rho @ left.rho))
+    return np.asarray(stats.t.cdf(r * np.sqrt(left.df / (1 - r**2)), left.df))
 
 
 def density_checks(design: Design, log_gains: Floats) -> list[list[Check]]:
-    """Return the checks of claim 16, each over all papers, from the gains of its definition."""
-    meant = design.penultimate & design.kept
-    gains = np.exp(log_gains[:, meant])
-    models = design.models[meant].reset_index(drop=True)
-    pythia = np.asarray(models["suite"] == "Pythia")
-    rho, depth = (models[name].to_numpy(dtype=np.float64) for name in ("rho", "n_layers"))
-    columns = []
-    for name, rows in (("Pythia", pythia), ("others", ~pythia)):
-        for given in (None, depth[rows]):
-            found = correlated(rho[rows], gains[:, rows], given)
-            condition = f"{name}, {'depth held' if given is not None else 'alone'}"
-            columns.append(falling("goes with rho", condition, found, int(rows.sum())))
-    dense, sparse = _matched(models)
-    smaller: Bools = np.all(gains[:, dense] < gains[:, sparse], axis=1)
-    columns.append(
-        [Check("goes with rho", "pairs", bool(all_), kind="universal") for all_ in smaller]
-    )
-    right = (rho >= density.THRESHOLD) == (gains < 1)
-    for name, rows in (("Pythia", pythia), ("others", ~pythia)):
-        hits, below = right[:, rows].sum(axis=1), (gains[:, rows] < 1).sum(axis=1)
-        better = hits > np.maximum(below, rows.sum() - below)
-        columns.append([Check("rule", name, bool(one), kind="universal") for one in better])
-    untested = evidence.missing("rho alone", "pairs", "no such pair")
-    return [*columns, [untested] * len(gains)]
-
-
-def _matched(models: pd.DataFrame) -> tuple[list[int], list[int]]:
-    """Return the pairs of one suite and depth: places of the denser and of the other model."""
-    places = [
-        (one, other)
-        for one, other in combinations(range(len(models)), 2)
-        if all(models[name][one] == models[name][other] for name in ("suite", "n_layers"))
-        and models["rho"][one] != models["rho"][other]
+    """Return the check of claim 16 over all papers, from the gains of its definition."""
+    p_values = falling_p(beside_suites(design, log_gains))
+    return [
+        [
+            Check(
+                "falls with rho",
+                "beside suites and log depth",
+                True if p < LEVEL else False if 1 - p < LEVEL else None,
+                p_value=float(p),
+            )
+            for p in p_values
+        ]
     ]
-    ordered = [
-        pair if models["rho"][pair[0]] > models["rho"][pair[1]] else pair[::-1] for pair in places
-    ]
-    return [dense for dense, _ in ordered], [sparse for _, sparse in ordered]

@@ -36,7 +36,7 @@ def rates(
     design
         See `design_of`.
     n_papers
-        Papers of each truth, with right and with wrong labels.
+        Papers of each truth.
     rng
         Source of the gains and of the draws at ties.
     kinds
@@ -56,9 +56,9 @@ def rates(
             for claim_id, found in made.items()
         }
         rows += [
-            (claim_id, truth, wrong, word, found.get(wrong, found[False]).get(word, 0), n_papers)
-            for wrong in (False, True)
-            for claim_id, found in judged.items()
+            (claim_id, truth, wrong, word, found.get(word, 0), n_papers)
+            for claim_id, by_labels in judged.items()
+            for wrong, found in by_labels.items()
             for word in VERDICTS
         ]
     columns = ["claim_id", "truth", "wrong_labels", "verdict", "probability", "n_papers"]

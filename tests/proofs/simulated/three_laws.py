@@ -15,9 +15,11 @@ from analysis.tidy.defaults import BAND
 from analysis.tidy.frame import Floats
 from tests.proofs.simulated.correlation import correlated
 from tests.proofs.simulated.design import Bools, Design
-from tests.proofs.simulated.heritage import SUITES, exchanged_p, fisher_p, sets
+from tests.proofs.simulated.heritage import exchanged_p, fisher_p
 
 FIRST, SECOND, THIRD = "depth", "heritage", "spectral signature"
+#: Sets of `sets` in which labels are exchanged between suites.
+SUITES = ("hunt", "every", "joined")
 
 
 def three_laws_checks(
@@ -93,6 +95,21 @@ def _of_norms(design: Design, log_gains: Mapping[str, Floats]) -> Iterator[Teste
     means = np.exp(value) @ (of_suite / of_suite.sum(axis=0))
     suites_ours = np.broadcast_to((ours @ of_suite) > 0, means.shape)
     yield "|W_V| by lab, suites", grouped_p(means, suites_ours), False
+
+
+def sets(design: Design) -> dict[str, Bools]:
+    """Return which models are in each reading of heritage, as `readings.model_sets` has them."""
+    every, joined = design.penultimate, design.known
+    return {
+        "hunt": design.hunted,
+        "hunt, kept": design.hunted & design.kept,
+        "hunt, clear": design.hunted,
+        "every": every,
+        "every, kept": every & design.kept,
+        "joined": joined,
+        "joined, kept": joined & design.kept,
+        "joined, clear": joined,
+    }
 
 
 def grouped_p(values: Floats, group: Bools) -> Floats:

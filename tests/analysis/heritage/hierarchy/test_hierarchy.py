@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,6 @@ import pandas as pd
 import pytest
 
 from analysis.heritage.hierarchy import hierarchy
-from analysis.heritage.hierarchy import prediction as hierarchy_prediction
 from analysis.heritage.hierarchy.frames import DataSet, data_sets, published_prompts, with_heritage
 from analysis.heritage.hierarchy.models import (
     BLOCKS,
@@ -58,13 +58,6 @@ def made_components(made: Family) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def made_predictions() -> pd.DataFrame:
-    data_set = simulated(14)
-    frames = [hierarchy_prediction.predictive_gain(data_set, unit) for unit in ("suite", "lab")]
-    return pd.concat(frames, ignore_index=True)
-
-
-@pytest.fixture(scope="module")
 def effects(families: list[Family]) -> pd.DataFrame:
     return hierarchy.fixed_effects(families)
 
@@ -106,51 +99,6 @@ def test_geometry_takes_from_the_models_what_it_explains(made_components: pd.Dat
     model = of(made_components, group="model_id").set_index("block")["variance"]
     fall = model[NOTHING] - model[GEOMETRY_AND_SCALE]
     assert fall == pytest.approx(LAYERS_EFFECT**2, rel=0.2)
-
-
-@pytest.mark.slow
-def test_only_what_made_the_data_predicts_suites_never_seen(
-    made_predictions: pd.DataFrame,
-) -> None:
-    found = of(made_predictions, group="suite").set_index("block")
-    assert found["r_squared"]["none"] == pytest.approx(0, abs=0.05)
-    assert found["r_squared"]["scale"] == pytest.approx(0, abs=0.05)
-    # Of the variance of a model's mean, 0.31: depth 0.06; heritage 0.09 and a part of the lab's.
-    assert 0.1 < found["r_squared"]["geometry"] < 0.3
-    assert 0.3 < found["r_squared"]["heritage"] < 0.6
-    assert found["r_squared"].idxmax() == found["log_score"].idxmax() == EVERYTHING
-    assert found["n_better"][EVERYTHING] > 17
-
-
-@pytest.mark.slow
-def test_a_lab_never_seen_is_predicted_by_its_heritage_only(
-    made_predictions: pd.DataFrame,
-) -> None:
-    heritage = of(made_predictions, block="heritage").set_index("group")["r_squared"]
-    assert 0.1 < heritage["lab"] < heritage["suite"] - 0.05
-
-
-def test_a_new_model_of_an_unknown_lab_is_forecast_by_the_mean_of_the_others() -> None:
-    covariance = np.diag([2.0, 2.0, 2.0])
-    found = hierarchy_prediction.conditional_forecast(
-        np.ones((3, 1)), covariance, np.zeros((3, 3)), np.array([1.0, 3.0, 7.0]), np.array([2])
-    )
-    assert found.mean.tolist() == [2]
-    # Its own variance and that of a mean of two.
-    assert found.covariance.tolist() == [[2 + 1]]
-    assert (found.squared_error, found.squared_null) == (25, 25)
-    assert found.log_score == pytest.approx(-(25 / 3 + np.log(3) + np.log(2 * np.pi)) / 2)
-
-
-def test_a_new_model_of_a_known_lab_is_drawn_half_way_to_its_sister() -> None:
-    shared = np.array([[1.0, 0, 1], [0, 1, 0], [1, 0, 1]])
-    found = hierarchy_prediction.conditional_forecast(
-        np.ones((3, 1)), shared + np.eye(3), shared, np.array([1.0, 3.0, 7.0]), np.array([2])
-    )
-    # Weight 1 / 2 on the sister's 1, the rest on the mean 2.
-    assert found.mean == pytest.approx([1.5])
-    # 2 less what the sister tells, 1 / 2, and a quarter of the variance 1 of the mean.
-    assert found.covariance.ravel() == pytest.approx([1.75])
 
 
 def test_a_unit_of_a_predictor_has_the_estimate_over_its_deviation(made: Family) -> None:
@@ -199,22 +147,23 @@ def test_published_figures_agree_with_lme4(families: list[Family], block: str) -
 @pytest.mark.parametrize("block", ["heritage", "geometry", "scale", EVERYTHING])
 def test_means_of_models_agree_with_lmer_and_pbkrtest(families: list[Family], block: str) -> None:
     answer = of(pd.read_csv(R / "hierarchy_models.csv"), block=block)
-    averaged = fit_family(hierarchy_prediction.models_of(families[0].data_set))
-    model = averaged.members[block].model
+    data_set = families[0].data_set
+    assert data_set.weights is not None
+    rows = data_set.rows.assign(
+        log_gain=data_set.rows["log_gain"] * data_set.rows[data_set.weights],
+    )
+    sums = rows.groupby("model_id")[["log_gain", data_set.weights]].sum()
+    means = sums["log_gain"] / sums[data_set.weights]
+    models = rows.drop_duplicates("model_id").sort_values("model_id", ignore_index=True)
+    models = models.assign(log_gain=models["model_id"].map(means))
+    averaged = replace(data_set, rows=models, groups=("lab", "suite"), weights=None)
+    model = fit_family(averaged).members[block].model
     assert model is not None
     ours = model.tidy(["fixed"])
     np.testing.assert_allclose(ours["estimate"], answer["estimate"], rtol=AGREEMENT, atol=1e-7)
     np.testing.assert_allclose(ours["std_error"], answer["std_error"], rtol=KENWARD_ROGER)
     np.testing.assert_allclose(ours["df"], answer["df"], rtol=KENWARD_ROGER)
     np.testing.assert_allclose(ours["p_value"], answer["p_value"], rtol=KENWARD_ROGER, atol=1e-6)
-
-
-def test_forecasts_agree_with_whole_covariance_matrices_in_r(families: list[Family]) -> None:
-    answer = pd.read_csv(R / "hierarchy_forecasts.csv").set_index("block")
-    ours = hierarchy_prediction.predictive_gain(families[0].data_set, "suite").set_index("block")
-    for column in ("r_squared", "log_score"):
-        found = ours.loc[answer.index, column]
-        np.testing.assert_allclose(found, answer[column], rtol=1e-4, atol=1e-6)
 
 
 def test_a_data_set_has_one_definition_of_gain(shipped_store: Store) -> None:
@@ -304,7 +253,6 @@ def test_every_column_is_in_the_glossary(families: list[Family], effects: pd.Dat
             families[:1], rng=np.random.default_rng(1), n_resamples=9, conf_level=0.8
         ),
         hierarchy.conditional_modes(families),
-        hierarchy.predictive_gains(families[:1]),
     ]
     for frame in frames:
         glossary.checked(frame.columns)

@@ -38,7 +38,6 @@ def test_rows_without_any_group_give_reasons_and_no_error() -> None:
         hierarchy.fixed_effects([family]),
         hierarchy.variance_components([family], rng=np.random.default_rng(1)),
         hierarchy.conditional_modes([family]),
-        hierarchy.predictive_gains([family]),
     ):
         assert (frame["note"] != "").all()
     assert "must have a group with several levels" in family.members[NOTHING].reason
@@ -50,7 +49,6 @@ def test_a_single_model_gives_reasons_and_no_error(tiny_store: Store) -> None:
     for frame in (
         hierarchy.fixed_effects(families),
         hierarchy.heritage_permutations(families),
-        hierarchy.predictive_gains(families),
     ):
         assert (frame["note"] != "").all()
 

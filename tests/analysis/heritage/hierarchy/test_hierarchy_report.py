@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.hierarchy import findings, hierarchy_charts
+from analysis.heritage.hierarchy import hierarchy_charts
 from analysis.heritage.hierarchy import hierarchy_tables as hierarchy_exhibits
 from analysis.heritage.hierarchy.hierarchy_tables import Views
 from analysis.heritage.hierarchy.models import EVERYTHING, Family
@@ -38,47 +37,10 @@ def fields(node: object) -> set[str]:
 
 
 def test_every_field_that_is_drawn_exists_and_every_chart_is_described(told: Views) -> None:
-    for chart in (
-        hierarchy_charts.chart_forest(told.effects),
-        hierarchy_charts.chart_caterpillar(told.modes),
-    ):
-        spec = chart.to_dict()
-        assert len(spec["description"]) > 30
-        columns = [set(rows[0]) for rows in spec["datasets"].values()]
-        assert fields(spec) <= set.intersection(*columns)
-
-
-def test_the_forest_has_a_panel_per_predictor_with_one_title_and_unit(told: Views) -> None:
-    spec = hierarchy_charts.chart_forest(told.effects).to_dict()
-    titles = [panel["title"]["text"] for panel in spec["vconcat"]]
-    assert titles == list(hierarchy_charts.PREDICTORS.values())
-    of_axes = [panel["layer"][1]["encoding"]["x"].get("title") for panel in spec["vconcat"]]
-    assert of_axes[:-1] == [None] * 4
-    assert of_axes[-1].startswith("coefficient [nat per SD]")
-
-
-def test_whole_lines_are_drawn_to_the_edge_of_the_panel(told: Views) -> None:
-    spec = hierarchy_charts.chart_forest(told.effects).to_dict()
-    rows = pd.DataFrame([row for rows in spec["datasets"].values() for row in rows])
-    (low, high) = spec["vconcat"][0]["layer"][1]["encoding"]["x"]["scale"]["domain"]
-    assert (rows["conf_low"].min(), rows["conf_high"].max()) == (low, high)
-    assert rows.loc[rows["conf_high"] < high, "conf_high"].max() < high / 1.1
-    assert np.isinf(told.effects["conf_high"]).any()
-    ends = told.effects[["conf_low", "conf_high"]].to_numpy(dtype=float)
-    widths = np.ptp(ends[np.isfinite(ends).all(axis=1)], axis=1)
-    assert widths.min() > 0.01, "no interval is that of a fit of nearly every row"
-
-
-def test_an_interval_without_ends_is_not_counted() -> None:
-    drawn = pd.DataFrame(
-        {
-            "panel": ["heritage", "heritage", "depth", "depth"],
-            "conf_low": [-np.inf, -1.0, -2.0, -np.inf],
-            "conf_high": [np.inf, 1.0, -1.0, np.inf],
-        }
-    )
-    said = "0 of 1 intervals of heritage exclude zero, and 1 of 1 of geometry and scale."
-    assert findings.coefficients(drawn) == said
+    spec = hierarchy_charts.chart_caterpillar(told.modes).to_dict()
+    assert len(spec["description"]) > 30
+    columns = [set(rows[0]) for rows in spec["datasets"].values()]
+    assert fields(spec) <= set.intersection(*columns)
 
 
 def test_marks_are_told_apart_without_colour(told: Views) -> None:
@@ -125,14 +87,6 @@ def test_shares_below_one_per_cent_are_not_printed_as_zero(told: Views) -> None:
     assert set(last["after_share"]) == {"–"}
 
 
-def test_predictions_print_one_row_per_member(told: Views) -> None:
-    rows = hierarchy_exhibits.prediction_rows(told.predictions)
-    assert list(rows) == list(hierarchy_exhibits.PREDICTIONS)
-    assert rows["block"].tolist()[0] == "no predictor"
-    assert rows["suite_better"].tolist()[0] == "–"
-    assert rows["suite_better"].str.endswith("of 7").sum() == 4
-
-
 def test_sentences_read_the_numbers_of_the_frames(told: Views) -> None:
     assert told.alone["n_layers"].zero == "excludes 0"
     assert told.beside["n_layers"].zero == "contains 0"
@@ -145,9 +99,6 @@ def test_sentences_read_the_numbers_of_the_frames(told: Views) -> None:
     assert told.shares()["suite"].percent() == f"{100 * of_suites:.0f}\u00a0%"
     effects = told.effects.set_index(["metric", "block", "term"])["estimate"]
     assert told.recipes.row["estimate"] == effects["gain_block", "heritage", "heritage[T.muon]"]
-    members = told.predictions[told.predictions["group"] == "suite"]
-    scores = members.set_index(["metric", "block"])["r_squared"]
-    assert told.predicted["all"].row["estimate"] == scores["gain_penultimate_block", EVERYTHING]
 
 
 def test_a_definition_that_no_rows_have_is_refused(told: Views) -> None:

@@ -94,20 +94,6 @@ def test_the_figure_of_power_shows_no_power_at_the_effect_found(drawn: dict[str,
     assert marks == {"rule", "line"}
 
 
-def test_what_noise_would_give_and_each_method_are_named_in_the_figure(
-    drawn: dict[str, Any],
-) -> None:
-    spec = drawn["shares"].to_dict()
-    texts = [it for it in spec["layer"] if it["mark"]["type"] == "text"]
-    words = {it["encoding"]["text"].get("value") for it in texts}
-    assert partition_charts.CHANCE in words
-    (named,) = (it for it in texts if "field" in it["encoding"]["text"])
-    rows = spec["datasets"][named["data"]["name"]]
-    every = {row["method"] for rows in spec["datasets"].values() for row in rows if "method" in row}
-    assert {row["method"] for row in rows} == every
-    assert len({row["block"] for row in rows}) == 1
-
-
 def test_the_colour_of_a_lab_stands_for_that_lab_alone(drawn: dict[str, Any]) -> None:
     assert not [name for name, chart in drawn.items() if borrowed(chart.to_dict())]
 
@@ -207,12 +193,6 @@ def test_the_bound_is_counted_as_the_claim_counts_it(
 def share_in(text: str) -> float:
     part, whole = text.split(" of ")
     return int(part) / int(whole)
-
-
-def test_overlapping_intervals_are_not_said_to_hide_who_leads() -> None:
-    shares = pd.DataFrame({"method": "Shapley", "conf_low": [0.1, 0.3], "conf_high": [0.4, 0.6]})
-    said = "By 1 of 1 methods the intervals of all blocks overlap."
-    assert findings.methods(shares) == said
 
 
 def test_the_finding_on_power_says_what_the_table_says_of_the_first_effect(

@@ -132,13 +132,6 @@ def test_a_mapping_to_the_right_notebook_would_hold(shipped_store, tmp_path):
     assert parts(checks, "Fig. 1")[0].holds
 
 
-def test_without_quoted_numbers_nothing_is_contradicted(tmp_path):
-    (tmp_path / "claim.csv").write_text("claim_id,statement,place\n21,x,y\n")
-    store = open_store(tmp_path)
-    for claim in CLAIMS.values():
-        assert verdict(claim.examine(store)) == "no data", claim.claim_id
-
-
 def test_the_checks_name_their_evidence(found):
     for checks in found.values():
         for check in checks:

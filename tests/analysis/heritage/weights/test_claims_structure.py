@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.formula.api as smf
 
 from analysis import audit as claims
+from analysis.audit import evidence
 from analysis.audit.claim import verdict
 from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import threshold
@@ -220,8 +222,7 @@ def test_the_quoted_correlation_of_rho_holds_in_one_family(published_store, judg
     assert rows.loc["pairs of one suite and depth", "note"] == (
         "BLOOM 1 of 3, OPT 0 of 1, Pythia 2 of 2."
     )
-    # One part cannot be tested and hides nothing: the rule is right for Pythia and no other.
-    assert judge(published_store, 16) == "depends on the reading"
+    assert judge(published_store, 16) == "undecided"
 
 
 def gains(rule):
@@ -240,14 +241,25 @@ def gains(rule):
 def test_gains_that_follow_rho_everywhere_are_recognised(facts, changed):
     store = changed(facts, "published_figure", gains(lambda rho: 1.185 - rho + 0.3 * rho**2))
     rows = claims.checks(store, 16, CLAIMS)
-    assert rows["holds"].tolist() == [True] * 7 + [None]
+    assert rows["holds"].tolist() == [True] * 8 + [None]
+    assert rows["decides"].tolist() == [True] + [False] * 8
 
 
 def test_gains_that_grow_with_rho_contradict_the_explanation(facts, changed, judge):
     store = changed(facts, "published_figure", gains(lambda rho: 0.815 + rho - 0.3 * rho**2))
     assert judge(store, 16) == "contradicted"
     rows = claims.checks(store, 16, CLAIMS)
-    assert rows["holds"].tolist() == [False] * 7 + [None]
+    assert rows["holds"].tolist() == [False] * 8 + [None]
+
+
+def test_rho_beside_suites_is_the_slope_of_least_squares(published_store):
+    row = claims.checks(published_store, 16, CLAIMS).iloc[0]
+    gains = evidence.base_gains(published_store, "gain_penultimate_block")
+    models = evidence.without_post_norm(gains).astype({"n_layers": float, "rho": float})
+    fitted = smf.ols("log_gain ~ rho + np.log(n_layers) + C(suite)", models).fit()
+    assert fitted.params["rho"] < 0
+    assert row["p_value"] == pytest.approx(fitted.pvalues["rho"] / 2)
+    assert row["n_obs"] == len(models) == 22
 
 
 def test_rho_alone_is_decided_by_pairs_of_one_width(facts, changed, check):

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from analysis.inference.partition import collinearity
-from analysis.tidy.errors import ColumnError, DesignError
 
 R = Path(__file__).parents[3] / "r"
 
@@ -33,32 +31,18 @@ def test_inflation_agrees_with_determinants_in_r() -> None:
     )
 
 
-def test_canonical_correlations_agree_with_cancor_in_r() -> None:
-    expected = answers[answers["kind"] == "canonical"]
-    found = collinearity.canonical(models, blocks=BLOCKS)
-    assert found["contrast"].tolist() == expected["name"].tolist()
-    assert found["dimension"].tolist() == expected["dimension"].tolist()
-    np.testing.assert_allclose(found["estimate"], expected["estimate"], rtol=AGREEMENT)
-
-
 def test_two_single_columns_inflate_by_their_correlation() -> None:
     rows = pd.DataFrame({"x": [1.0, 2, 3, 4], "z": [1.0, 3, 2, 4]})
     found = collinearity.inflation(rows, blocks={"first": ["x"], "second": ["z"]})
     # r = 0.8: 1 / (1 - 0.64).
     np.testing.assert_allclose(found["estimate"], 1 / 0.36)
     np.testing.assert_allclose(found["inflation"], 1 / 0.6)
-    correlation = collinearity.canonical(rows, blocks={"first": ["x"], "second": ["z"]})
-    np.testing.assert_allclose(correlation["estimate"], 0.8)
 
 
 def test_a_nested_block_is_determined() -> None:
     blocks = {"lab": ["lab"], "suite": ["suite"]}
     found = collinearity.inflation(models, blocks=blocks).set_index("block")
     assert np.isinf(found["estimate"]).all()
-    assert found["n_determined"].tolist() == [6, 6]
-    assert found.loc["suite", "note"] == "The other blocks determine 6 of its 12 dimensions."
-    shared = collinearity.canonical(models, blocks=blocks)
-    assert shared["note"].tolist() == ["The blocks share this dimension."] * 6
 
 
 def test_variation_within_and_between_is_all_variation() -> None:
@@ -67,15 +51,3 @@ def test_variation_within_and_between_is_all_variation() -> None:
     # Mean 5: total 16 + 4 + 0 + 0 + 36 = 56; within a: 2, within b and c: none.
     np.testing.assert_allclose(found["within_share"], [2 / 56, 0, 0])
     assert found["n_distinct"].tolist() == [2, 1, 1]
-    assert found["smallest"].tolist() == [1, 5, 11]
-    assert found["note"].tolist() == ["", "No variation within.", "No variation within."]
-
-
-def test_one_block_is_refused() -> None:
-    with pytest.raises(DesignError, match="Collinearity is of at least two blocks; found 1"):
-        collinearity.inflation(models, blocks={"lab": ["lab"]})
-
-
-def test_a_column_in_two_blocks_is_refused() -> None:
-    with pytest.raises(ColumnError, match=r"\['lab'\] are used twice"):
-        collinearity.canonical(models, blocks={"lab": ["lab"], "suite": ["lab", "suite"]})

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.inference.partition import matched
-from analysis.tidy import glossary
-from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.errors import DesignError
 
 #: Two matches by hand; the last model has no partner.
 models = pd.DataFrame(
@@ -28,10 +27,8 @@ def found_matches(tolerance: dict[str, float] | None = None) -> pd.DataFrame:
     return matched.matched_models(models, label="lab", tolerance=tolerance or LIKE)
 
 
-def three_tests(rows: pd.DataFrame, **options: object) -> pd.DataFrame:
-    found = matched.match_tests(
-        rows, response="log_gain", label="lab", first="A", unit="suite", **options
-    )
+def three_tests(rows: pd.DataFrame) -> pd.DataFrame:
+    found = matched.match_tests(rows, response="log_gain", label="lab", first="A", unit="suite")
     return found.set_index("term")
 
 
@@ -39,7 +36,6 @@ def test_models_match_within_the_stated_ratio() -> None:
     found = found_matches()
     assert found["model_id"].tolist() == ["p", "q", "r", "s", "t"]
     assert found["match"].tolist() == [1, 1, 1, 2, 2]
-    np.testing.assert_allclose(found["widest_ratio"], [1, 1, 1, 25 / 24, 25 / 24])
 
 
 def test_a_ratio_of_one_asks_for_equality() -> None:
@@ -47,25 +43,11 @@ def test_a_ratio_of_one_asks_for_equality() -> None:
     assert found["model_id"].tolist() == ["p", "q", "r"]
 
 
-def test_models_linked_through_a_third_show_how_far_apart_they_are() -> None:
-    chain = pd.DataFrame({"lab": list("ABA"), "layers": [10.0, 11.0, 12.1]})
-    found = matched.matched_models(chain, label="lab", tolerance={"layers": 1.1})
-    assert found["match"].tolist() == [1, 1, 1]
-    np.testing.assert_allclose(found["widest_ratio"], 1.21)
-
-
 def test_pairs_name_both_models_and_their_signs() -> None:
     found = matched.matched_pairs(models, label="lab", response="log_gain", tolerance=LIKE)
     assert found[["first", "second"]].to_numpy().tolist() == [["p", "r"], ["q", "r"], ["s", "t"]]
     np.testing.assert_allclose(found["estimate"], [-0.3, -0.2, -0.3])
     assert found["opposite"].tolist() == [True, False, True]
-    assert found["method"].iloc[0] == "Pairs within the ratios layers 1.05, heads 1"
-
-
-def test_no_pair_is_an_empty_frame() -> None:
-    found = matched.matched_pairs(models.iloc[:2], label="lab", response="log_gain", tolerance=LIKE)
-    assert found.empty
-    assert "opposite" in found
 
 
 def test_contrasts_are_differences_of_means_within_a_match() -> None:
@@ -100,50 +82,13 @@ def test_the_sign_test_counts_matches() -> None:
     assert row["estimate"] == 1.0
     assert row["p_value"] == pytest.approx(0.5)
     assert row["smallest_p"] == pytest.approx(0.5)
-    assert row["conf_low"] == pytest.approx(0.025**0.5)
-
-
-def test_many_assignments_are_sampled_with_a_generator() -> None:
-    many = pd.DataFrame(
-        {
-            "lab": ["A"] * 10 + ["B"] * 10,
-            "suite": [f"s{n}" for n in range(20)],
-            "layers": 12,
-            "log_gain": np.r_[np.zeros(10), np.ones(10)] + np.arange(20) / 100,
-        }
-    )
-    rows = matched.matched_models(many, label="lab", tolerance={"layers": 1.0})
-    row = three_tests(rows, rng=np.random.default_rng(1), n_permutations=99).iloc[0]
-    assert row["p_value"] == row["smallest_p"] == pytest.approx(1 / 100)
-    assert row["method"].endswith("sampled")
-
-
-def test_too_many_assignments_without_a_generator_are_refused() -> None:
-    many = models.loc[np.repeat([0, 2], 10)].assign(suite=[f"s{n}" for n in range(20)])
-    rows = matched.matched_models(many, label="lab", tolerance=LIKE)
-    with pytest.raises(AnalysisError, match=r"`rng` must be given.*too many to enumerate"):
-        three_tests(rows)
 
 
 def test_a_frame_without_matches_is_refused() -> None:
-    with pytest.raises(DesignError, match=r"must match within .*none do"):
+    with pytest.raises(DesignError):
         matched.matched_models(models.iloc[3:], label="lab", tolerance={"layers": 1.0})
 
 
-def test_a_tolerance_below_one_is_refused() -> None:
-    with pytest.raises(AnalysisError, match="ratio of at least 1"):
-        found_matches({"layers": 0.1})
-
-
-def test_a_logarithm_is_not_compared_by_ratio() -> None:
-    with pytest.raises(AnalysisError, match="must be positive"):
-        found_matches({"log_gain": 1.1})
-
-
 def test_a_label_that_no_match_has_is_refused() -> None:
-    with pytest.raises(DesignError, match="one match must hold a model of the first label"):
+    with pytest.raises(DesignError):
         matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="C")
-
-
-def test_all_columns_are_in_the_glossary() -> None:
-    glossary.checked(three_tests(found_matches()).reset_index().columns)

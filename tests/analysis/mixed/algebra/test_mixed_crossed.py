@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from analysis import mixed
 from analysis.mixed.algebra import levels
-from analysis.mixed.algebra.levels import SeparateLevels, SparseLevels, gather
+from analysis.mixed.algebra.levels import LevelClasses, SeparateLevels, gather
 from analysis.mixed.algebra.size import FitSize, fit_size, require_memory
 from analysis.tidy.errors import DesignError
 
@@ -23,7 +24,8 @@ def test_students_crossed_with_lecturers_are_as_lme4() -> None:
     )
     expected = pd.read_csv(R / "mixed_insteval.csv").set_index("quantity")
     model = mixed.fit("y ~ service + (1 | s) + (1 | d) + (1 | dept:service)", rows)
-    assert isinstance(model.cross.levels, SparseLevels)
+    assert isinstance(model.cross.levels, LevelClasses)
+    assert sparse.issparse(model.cross.levels.outer)
     assert model.optimum.converged
     criterion = model.glance()["criterion"].item()
     assert criterion == pytest.approx(expected.loc["criterion", "value"], abs=1e-6)
@@ -41,9 +43,10 @@ def test_sparse_sums_are_the_dense_ones(width: int, monkeypatch: pytest.MonkeyPa
     cross = rng.normal(size=(40, width, 30)) * (rng.random((40, width, 30)) < 0.08)
     diagonal = rng.normal(size=(40, width, width))
     monkeypatch.setattr(levels, "LEAST_SPARSE", 100)
-    monkeypatch.setattr(levels, "BATCH", 300)
+    monkeypatch.setattr(levels, "BATCH", 50)
     some, every = gather(diagonal, cross), SeparateLevels(diagonal, cross)
-    assert isinstance(some, SparseLevels)
+    assert isinstance(some, LevelClasses)
+    assert sparse.issparse(some.outer)
     kernel, left, right = rng.normal(size=(3, 40, width, width))
     through = rng.normal(size=(30, 30))
     np.testing.assert_allclose(some.weighted(kernel), every.weighted(kernel), atol=1e-12)

@@ -15,7 +15,7 @@ from scipy.stats import multivariate_normal
 from analysis import mixed
 from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
 from analysis.mixed.algebra.deviance import profile
-from analysis.mixed.algebra.estimates import estimates
+from analysis.mixed.algebra.estimates import conditional_modes, estimates
 from analysis.mixed.algebra.information import information
 from analysis.mixed.algebra.levels import LevelClasses, SeparateLevels, gather
 from analysis.mixed.inference.kenward_roger import kenward_roger
@@ -117,7 +117,7 @@ def test_modes_and_products_are_those_written_out_over_rows(
     residual = rows["y"] - design @ estimated.coefficients
     in_h = rows["h"].to_numpy()[:, None] == np.array(list("pqrs"))
     np.testing.assert_allclose(
-        estimated.modes[1].effects[:, 0],
+        conditional_modes(cross, found)[1].effects[:, 0],
         at[3] ** 2 * in_h.T @ inverse @ residual,
         atol=1e-9,
     )

@@ -152,7 +152,7 @@ def test_degrees_of_freedom_are_those_of_whole_matrices(weights: str | None) -> 
     data = rows.iloc[::2]
     model = mixed.fit("gain ~ depth + (1 + depth | model) + (1 | prompt)", data, weights=weights)
     assert not model.optimum.singular
-    covariances = {each.block.group: each.covariance for each in model.inference.estimated.modes}
+    covariances = {each.block.group: each.covariance for each in model.inference.modes}
     slopes = covariances["model"]
     phi = np.array([covariances["prompt"][0, 0], *slopes[0], slopes[1, 1], model.found.variance])
     whole = Whole(data, np.ones(len(data)) if weights is None else data[weights].to_numpy())

@@ -179,7 +179,7 @@ def test_shares_of_variance_are_means_over_weights(against_r: Any) -> None:
     mean = np.average(values, weights=weights)
     fixed = np.average((values - mean) ** 2, weights=weights) * len(rows) / (len(rows) - 1)
     random = 0.0
-    for modes in model.inference.estimated.modes:
+    for modes in model.inference.modes:
         columns = np.column_stack([np.ones(len(rows)), rows["depth"]])[:, : modes.block.width]
         forms = np.einsum("ni,ij,nj->n", columns, modes.covariance, columns)
         random += np.average(forms, weights=weights)
