@@ -193,19 +193,3 @@ def behind_sentence(counted: pd.Series[Any]) -> str:
         "there the stream is free after every block but the last, and the printed gain is of an "
         "earlier block."
     )
-
-
-def decay_sentence(decay: pd.DataFrame) -> str:
-    """Return how the published networks with a free mean were decayed, in words.
-
-    ``decay`` has one row per `weight_decay`, missing where unknown, with `n_models`; see
-    `questions.partners.published_decay`.
-    """
-    known = decay.dropna(subset=["weight_decay"])
-    decayed = int(known.loc[known["weight_decay"] > 0, "n_models"].sum())
-    free = int(known.loc[known["weight_decay"] == 0, "n_models"].sum())
-    n_models = int(decay["n_models"].sum())
-    return (
-        f"Of the {n_models} published models whose mean is free, {decayed} were trained with "
-        f"weight decay and {free} without; for {n_models - decayed - free} no public recipe says."
-    )

@@ -139,32 +139,3 @@ def test_signs_and_freedom_in_practice_are_those_of_the_rows_as_stored(store):
     shares = gauge.largest_mean_share(store).set_index("place").loc["blocks"]
     assert shares["share"] == pytest.approx(0.000799, abs=1e-6)
     assert shares["share_upper"] == pytest.approx(0.002393, abs=1e-6)
-
-
-def test_published_decay_counts_each_free_model_once(store):
-    found = partners.published_decay(store)
-    free = store.query("SELECT count(*) AS n FROM gain_freedom WHERE is_free")
-    assert found["n_models"].sum() == free["n"].item()
-
-
-def test_pairs_are_of_registered_quantities_and_partners(store):
-    found = store.query(
-        """
-        SELECT p.quantity, p.partner, g.partner AS registered
-          FROM gauge_pair AS p JOIN gauge_partner AS g USING (quantity, norm_kind)
-        """
-    )
-    assert len(found) == store.query("SELECT count(*) AS n FROM gauge_pair")["n"].item() > 0
-    assert (found["partner"] == found["registered"]).all()
-    centred = partners.pairs(store).dropna(subset=["largest_difference"])
-    anisotropy = centred[centred["quantity"] == "token_mean_cosine"]
-    assert anisotropy["largest_difference"].max() < 0.01
-
-
-def test_decay_shrinks_a_shift_by_its_e_foldings_and_training_alone_keeps_it(store):
-    found = partners.kept_shifts(store).set_index("decayed")
-    assert found.loc["nothing", "kept"] == pytest.approx(1, abs=0.02)
-    for decayed in ("matrices", "everything"):
-        row = found.loc[decayed]
-        assert row["kept"] == pytest.approx(np.exp(-row["decay_turns"]), abs=0.02)
-    assert found.loc["nothing", "share_last"] < found.loc["nothing", "share_first"]
