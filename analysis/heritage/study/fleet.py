@@ -160,20 +160,6 @@ def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return whole, labs.without_each(means, "excess", twins=labs.TWINS)
 
 
-def threats(store: Store) -> pd.DataFrame:
-    """Return how far each check of a recipe moves its excess at equal steps.
-
-    Returns
-    -------
-    One row per recipe and check: `recipe`, `check`, `estimate` (the excess), `change` (from that of
-    the plain run); the plain run itself is the check ``plain``.
-    """
-    means = horizons.responses(store, "threats").groupby(["recipe", "check"])["excess"].mean()
-    plain = means.xs("plain", level="check")
-    rows = means.rename("estimate").reset_index()
-    return rows.assign(change=rows["estimate"] - rows["recipe"].map(plain))
-
-
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """How small the networks are, how much text one of them read [byte], and in how many steps."""

@@ -30,12 +30,6 @@ NAMES: Mapping[str, str] = {
     "text": "another text",
 }
 
-#: Effects whose adjusted p is below are said to be beyond chance.
-LEVEL = 0.05
-
-#: Methods of `screening.main_effects`.
-SEEDS, LENTH = "seeds", "Lenth"
-
 ROW = 24
 
 
@@ -45,11 +39,11 @@ def chart_ingredients(effects: pd.DataFrame) -> alt.LayerChart:
     Parameters
     ----------
     effects
-        From `ingredients.effects`.
+        From `screening.main_effects`.
     """
-    shown = effects[effects["method"] == SEEDS]
+    shown = effects.sort_values("estimate", key=abs, ascending=False, kind="stable")
     rows = shown.assign(
-        name=shown["term"].map(NAMES),
+        name=shown["term"].str.removesuffix("_level").map(NAMES),
         effect=shown["estimate"].map("{:+.2f}".format),
         interval=[
             f"{low:+.2f} to {high:+.2f}"

@@ -1,4 +1,4 @@
-"""Where along the training a run is read, and which length of training is enough."""
+"""Which length of training is enough."""
 
 from __future__ import annotations
 
@@ -8,20 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.study import horizons, ladder
-
-
-def test_a_run_is_read_where_its_loss_crosses_the_goal() -> None:
-    run = pd.DataFrame(
-        {"loss": [5.0, 3.0, 2.0, 1.0]} | {r: [0, 1, 2, 4] for r in horizons.RESPONSES}
-    )
-    found = horizons.at_loss(run, 1.5)
-    assert (found["excess"], found["loss"], found["reached"]) == (3.0, 1.5, True)
-    never = horizons.at_loss(run, 0.5)
-    assert np.isnan(never["excess"])
-    assert not never["reached"]
-    assert horizons.at_loss(run, 6.0)["excess"] == 0
-    assert horizons.at_last(run, 0.5)["reached"] is False
+from analysis.heritage.study import ladder
 
 
 def test_the_ladder_asks_for_learning_and_for_forgetting() -> None:

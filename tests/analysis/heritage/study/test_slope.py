@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,15 +33,3 @@ def test_the_slope_is_split_into_depths_part_and_the_rates() -> None:
     # A slope and its negative are as sure.
     p_values = [slope.slopes(runs.assign(y=sign * noise), "y")["p_value"] for sign in (1, -1)]
     assert p_values[0].to_numpy() == pytest.approx(p_values[1].to_numpy())
-
-
-def test_the_interval_of_a_slope_covers_the_truth() -> None:
-    rng = np.random.default_rng(9)
-    grid = itertools.product((3, 6, 12), (5e-4, 1.5e-3, 4e-3), (0.1, 4.0))
-    runs = pd.DataFrame(list(grid), columns=["n_layers", "learning_rate", "decay_turns"])
-    covered = 0
-    for _ in range(120):
-        noisy = runs.assign(y=0.1 * np.log(runs["learning_rate"]) + rng.normal(0, 0.2, len(runs)))
-        row = slope.slopes(noisy, "y").set_index("term").loc["rate's part"]
-        covered += bool(row["conf_low"] <= -0.12 <= row["conf_high"])
-    assert 0.89 < covered / 120 < 0.995

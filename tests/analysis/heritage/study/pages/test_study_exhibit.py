@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.study import fleet, labs
-from analysis.heritage.study import status as standing
+from analysis.heritage.study import fleet
 from analysis.heritage.study.pages import charts, tables, words
 from analysis.store import Store
 from tests.analysis.drawn import borrowed
@@ -53,7 +52,7 @@ def test_a_count_that_was_found_has_no_decimals(found, needed, ends, said) -> No
         "conf_low": ends,
     }
     row["conf_high"] = 1.0
-    assert tables.found_words(row).replace("\xa0", " ") == said
+    assert tables.number_words(row).replace("\xa0", " ") == said
 
 
 def test_a_share_is_written_with_its_joint_interval(shares: pd.DataFrame) -> None:
@@ -61,13 +60,6 @@ def test_a_share_is_written_with_its_joint_interval(shares: pd.DataFrame) -> Non
     written = words.shares(shares)
     assert list(written) == ["recipe", "geometry", "recipe:geometry", "seed"]
     assert written["recipe"].startswith(f"{100 * recipe['estimate'].item():.0f}\u00a0% [")
-
-
-def test_the_labs_of_the_fleet_are_compared_by_their_recipes_means(runs: pd.DataFrame) -> None:
-    documented = runs[runs["status"] == "documented"]
-    means = documented.groupby(["recipe", "lab"])["excess"].mean().reset_index()
-    expected = labs.lab_share(means, "excess", twins=labs.TWINS)
-    pd.testing.assert_frame_equal(fleet.lab_shares(runs)[0], expected)
 
 
 def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
@@ -103,16 +95,3 @@ def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
     assert not borrowed(drawn)
     ends = pd.DataFrame(bars).groupby("response")["end"].max()
     assert ends.tolist() == pytest.approx([100.0, 100.0])
-
-
-def test_the_table_has_a_row_per_statement(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        standing.registered,
-        "PREDICTIONS",
-        [p for p in standing.registered.PREDICTIONS if p.claim_id in ("S4", "S7")],
-    )
-    found = standing.statements(store, rng=np.random.default_rng(0))
-    rows = tables.outcome_rows(found).set_index("no")
-    assert rows.loc["S4", ["steps", "loss", "runs"]].tolist() == ["held", "held", "64 of 64"]
-    assert rows.loc["S7", "runs"] == "not begun"
-    assert "must hold runs" in rows.loc["S7", "found"]
