@@ -47,16 +47,12 @@ class Views:
         `suites.part_tests`.
     without
         `suites.without_each_suite`.
-    numbers, fewer
-        `suites.summaries` of all suites, and without GPT-Neo.
     profiles
         `suites.profiles` by quarter, with the `lab` of each suite.
     """
 
     tests: pd.DataFrame
     without: pd.DataFrame
-    numbers: pd.DataFrame
-    fewer: pd.DataFrame
     profiles: pd.DataFrame
 
 
@@ -67,8 +63,6 @@ def views(store: Store) -> Views:
     return Views(
         tests=suites.part_tests(fitted),
         without=suites.without_each_suite(blocks),
-        numbers=suites.summaries(blocks),
-        fewer=suites.summaries(blocks[blocks["suite"] != "GPT-Neo"]),
         profiles=_with_lab(suites.profiles(fitted), blocks),
     )
 
@@ -101,7 +95,6 @@ def words(frames: Views) -> dict[str, str]:
     differing = tests.loc[tests["p_adjusted"] < ALPHA, "part"]
     rest = tests.loc[tests["p_adjusted"] >= ALPHA]
     left = without[without["part"] == QUARTERS[-1]].set_index("left_out")["p_value"]
-    every, less = (them.set_index("term")["p_value"] for them in (frames.numbers, frames.fewer))
     return {
         "where": prose.listing([f"the {part}" for part in differing]) or "no quarter",
         "elsewhere": prose.p_value(rest["p_adjusted"].min()),
@@ -111,11 +104,6 @@ def words(frames: Views) -> dict[str, str]:
         "p_without_neo": prose.p_value(left["GPT-Neo"]),
         "p_largest": prose.p_value(left.max()),
         "whose": str(left.idxmax()),
-        "p_penultimate": prose.p_value(every["penultimate block"]),
-        "p_penultimate_without_neo": prose.p_value(less["penultimate block"]),
-        "p_mean": prose.p_value(every["mean over blocks"]),
-        "p_inner": prose.p_value(every["mean of inner blocks"]),
-        "p_maximum": prose.p_value(every["largest block"]),
     }
 
 

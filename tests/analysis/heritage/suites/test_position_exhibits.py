@@ -7,7 +7,7 @@ import pytest
 
 from analysis.heritage.suites import position_charts as position
 from analysis.heritage.suites.blocks import QUARTERS, published_blocks
-from analysis.heritage.suites.suites_by_block import fit, part_tests, summaries
+from analysis.heritage.suites.suites_by_block import fit, part_tests
 from tests.analysis.drawn import encodings
 
 
@@ -21,13 +21,12 @@ def tests_found(blocks):
     return part_tests(fit(blocks))
 
 
-def test_the_sentence_names_the_quarters_that_differ(blocks, tests_found):
-    numbers = summaries(blocks)
+def test_the_sentence_names_the_quarters_that_differ(tests_found):
     suites = ("GPT-Neo", "Pythia")
     without = pd.concat([tests_found.assign(left_out=suite) for suite in suites])
 
     def told(tests: pd.DataFrame) -> position.Views:
-        return position.Views(tests, without, numbers, numbers, numbers)
+        return position.Views(tests, without, tests)
 
     said = position.words(told(tests_found))
     assert said["where"] == "the last quarter"
