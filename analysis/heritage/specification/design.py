@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.heritage.specification import choices as specification_choices
-from analysis.heritage.specification.choices import COVARIATES, GROUPS, PROMPT, SIZE
+from analysis.heritage.specification.choices import COVARIATES, GROUPS, SIZE
 from analysis.heritage.specification.fit import Sums, mean_per_suite, sums_per_suite
 from analysis.tidy.frame import Floats, Integers, level_codes
 
@@ -52,18 +52,14 @@ class Selection:
         Place of each model's suite among all suites, shape (n,).
     covariates
         Shape (n, c).
-    n_prompts
-        Shape (n,).
     outcomes
-        Outcome and mean squared outcome of each model, missing where undecided, each of shape
-        (n,), by name and by whether prompts are the units.
+        Outcome of each model, missing where undecided, shape (n,), by name.
     """
 
     model_ids: NDArray[np.object_]
     places: Integers
     covariates: Floats
-    n_prompts: Floats
-    outcomes: Mapping[tuple[str, bool], tuple[Floats, Floats]]
+    outcomes: Mapping[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +104,7 @@ def suites(figures: pd.DataFrame) -> Suites:
     return Suites(pd.Index(table["suite"]), np.column_stack(columns), level_codes(table, "lab")[0])
 
 
-def selection(
-    models: pd.DataFrame, suites: Suites, outcomes: Sequence[str], units: Sequence[str]
-) -> Selection:
+def selection(models: pd.DataFrame, suites: Suites, outcomes: Sequence[str]) -> Selection:
     """Return the models of one selection as arrays, with every outcome they can have.
 
     Parameters
@@ -119,21 +113,17 @@ def selection(
         One row per model, as `specification_choices.leave_out` returns them.
     suites
         All suites.
-    outcomes, units
+    outcomes
         Levels that will be asked for.
     """
-    values = {}
-    for name in outcomes:
-        value = _array(specification_choices.outcome(models, name))
-        values[name, False] = (value, value**2)
-        if PROMPT in units:
-            mean, square = specification_choices.prompt_outcome(models, name)
-            values[name, True] = (_array(mean), _array(square))
+    values = {
+        name: specification_choices.outcome(models, name).to_numpy(dtype=np.float64)
+        for name in outcomes
+    }
     return Selection(
         models["model_id"].to_numpy(dtype=object),
         np.asarray(suites.names.get_indexer(pd.Index(models["suite"])), dtype=np.intp),
         models[list(COVARIATES)].to_numpy(dtype=np.float64),
-        models["n_prompts"].to_numpy(dtype=np.float64),
         values,
     )
 
@@ -156,7 +146,7 @@ def design(
     """
     if not len(selected.places):
         return NO_MODEL
-    value, square = selected.outcomes[outcome, unit == PROMPT]
+    value = selected.outcomes[outcome]
     remaining = np.isfinite(value)
     if not remaining.any():
         return NO_OUTCOME
@@ -167,10 +157,9 @@ def design(
     covariates = selected.covariates[remaining]
     if not np.isfinite(covariates).all():
         return NO_COVARIATE
-    weights = selected.n_prompts[remaining] if unit == PROMPT else np.ones(len(place))
     positions, local = np.unique(place, return_inverse=True)
     rows = np.column_stack([np.ones(len(place)), covariates, value[remaining]])
-    sums = sums_per_suite(rows, square[remaining], weights, local, len(positions))
+    sums = sums_per_suite(rows, local, len(positions))
     is_in = np.isfinite(group)
     labs = suites.labs[place]
     units = {"suite": place, "lab": 2 * labs + np.nan_to_num(group)}
@@ -183,7 +172,7 @@ def design(
         outcome != SIZE,
         (
             tuple(selected.model_ids[remaining][is_in]),
-            np.column_stack([value[remaining], square[remaining], weights, group])[is_in].tobytes(),
+            np.column_stack([value[remaining], group])[is_in].tobytes(),
             _partition(units.get(unit, np.arange(len(place)))[is_in]),
         ),
         {
@@ -192,10 +181,6 @@ def design(
             "n_labs": len(np.unique(labs[is_in])),
         },
     )
-
-
-def _array(column: pd.Series[float]) -> Floats:
-    return np.asarray(column, dtype=np.float64)
 
 
 def _partition(units: NDArray[Any]) -> bytes:

@@ -96,29 +96,21 @@ class Estimates:
         return Estimates(*(each[[place]] for each in (self.estimate, self.std_error, self.df)))
 
 
-def sums_per_suite(
-    rows: Floats, squares: Floats, weights: Floats, suites: Integers, n_suites: int
-) -> Sums:
+def sums_per_suite(rows: Floats, suites: Integers, n_suites: int) -> Sums:
     """Return the sums of the rows of each suite.
 
     Parameters
     ----------
     rows
         (1, covariates, outcome) of each row, shape (n, k).
-    squares
-        Mean square of the outcome of each row, shape (n,); its square unless a row is a mean
-        over several observations.
-    weights
-        Observations that the row stands for, shape (n,).
     suites
         Suite of each row, 0 to `n_suites` - 1, shape (n,).
     n_suites
         Number of suites, S.
     """
     outer = rows[:, :, None] * rows[:, None, :]
-    outer[:, -1, -1] = squares
     grams = np.zeros((n_suites, rows.shape[1], rows.shape[1]))
-    np.add.at(grams, suites, weights[:, None, None] * outer)
+    np.add.at(grams, suites, outer)
     return Sums(grams)
 
 

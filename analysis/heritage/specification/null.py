@@ -17,7 +17,7 @@ from analysis.inference.resampling.permutation import (
     every_assignment,
     n_assignments,
 )
-from analysis.tidy.frame import Floats, Integers, generator
+from analysis.tidy.frame import Floats, Integers
 
 #: Up to this many distinct assignments are enumerated; beyond, they are drawn.
 MOST_ENUMERATED = 2000
@@ -109,20 +109,11 @@ def coding(groups: Floats, labs: Integers, *, by_lab: bool = True) -> Coding:
     )
 
 
-def assignments(
-    coding: Coding, *, n_permutations: int, rng: np.random.Generator | None
-) -> Assignments:
-    """Return every assignment if there are at most 2,000, else the observed one and draws.
-
-    Raises
-    ------
-    DesignError
-        If draws are needed and there is no `rng`.
-    """
+def assignments(coding: Coding, *, n_permutations: int, rng: np.random.Generator) -> Assignments:
+    """Return every assignment if there are at most 2,000, else the observed one and draws."""
     if n_assignments(coding.codes) <= MOST_ENUMERATED:
         every = np.array(list(every_assignment(coding.codes)), dtype=np.intp)
         return Assignments(coding, every, enumerated=True)
-    rng = generator(rng, f"more than {MOST_ENUMERATED:,} assignments are sampled")
     drawn = rng.permuted(np.tile(coding.codes, (n_permutations, 1)), axis=1)
     return Assignments(coding, np.vstack([coding.codes, drawn]), enumerated=False)
 

@@ -16,7 +16,7 @@ from analysis.heritage.specification import null as specification_null
 from analysis.heritage.specification.curve import distinct, specification_curve
 from analysis.inference.resampling import permutation
 from analysis.store import open_store
-from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.errors import DesignError
 from collect import schema
 from tests.analysis.heritage.specification.specified import one, rng
 
@@ -82,8 +82,8 @@ def counted(four):
     return specification_curve(four, rng=rng())
 
 
-def test_there_is_one_row_for_each_combination_of_the_choices(counted, four):
-    levels = specification_choices.choices(four)
+def test_there_is_one_row_for_each_combination_of_the_choices(counted):
+    levels = specification_choices.CHOICES
     rows = counted.specifications
     assert len(rows) == math.prod(len(names) for names in levels.values()) == 31104
     assert not rows.duplicated(list(levels)).any()
@@ -201,7 +201,7 @@ def test_the_joint_test_of_four_models_has_twelve_assignments(counted):
 def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
     figures = five_suites()
     levels = {
-        **specification_choices.choices(figures),
+        **specification_choices.CHOICES,
         "gain": ("penultimate block",),
         "figure": ("most prompts",),
         "models": ("base",),
@@ -242,7 +242,7 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
 def test_two_suites_of_one_lab_stay_one_lab_when_labels_are_exchanged():
     # Two labs of two suites and one of one: 5! / (2! 2!) = 30 ways to hand the labs out.
     figures = five_suites().replace({"lab": {"TII": "Meta"}})
-    levels = specification_choices.choices(figures) | {"gain": ("penultimate block",)}
+    levels = {**specification_choices.CHOICES, "gain": ("penultimate block",)}
     row = one(
         specification_curve(figures, rng=rng(), levels=levels),
         unit="lab",
@@ -287,44 +287,17 @@ def five_suites():
             "rho": np.arange(10.0) % 3,
             "n_layers": np.arange(10) % 4,
             "log_parameters": np.arange(10.0) ** 2 % 5,
-            "label": np.nan,
-            **dict.fromkeys(specification_choices.PROMPT_COLUMNS, np.nan),
         }
     )
 
 
-def test_prompts_are_units_where_the_store_has_them():
-    # Three prompts of each model below 1, one above, and so on: y is a share, its square too.
-    share = np.array([1.0, 0.8, 0.6, 1.0, 0.2, 0.0, 0.4, 0.0, 0.2, 0.0])
-    figures = five_suites().assign(below_one=share, below_band=share, label=share)
-    levels = specification_choices.choices(figures)
-    assert levels["unit"] == ("model", "suite", "lab", "prompt")
-    found = specification_curve(
-        figures,
-        rng=rng(),
-        levels=levels | {"gain": ("penultimate block",), "figure": ("most prompts",)},
-    )
-    row = one(found, unit="prompt")
-    prompts = [np.repeat([1.0, 0.0], [round(5 * part), 5 - round(5 * part)]) for part in share]
-    ours, theirs = np.concatenate(prompts[:4]), np.concatenate(prompts[4:])
-    answer = stats.ttest_ind(ours, theirs)
-    assert row["n_obs"] == 50
-    assert row["estimate"] == pytest.approx(ours.mean() - theirs.mean())
-    assert row["p_value"] == pytest.approx(answer.pvalue)
-    by_majority = one(found, outcome="most prompts below 1")
-    assert by_majority["estimate"] == 1
-    assert one(found, outcome="label typed in")["duplicate_of"] == by_majority["specification"]
-
-
-def test_many_assignments_are_drawn_and_need_a_generator():
+def test_many_assignments_are_drawn():
     groups = np.array([[1.0]] * 8 + [[0.0]] * 8)
     codes = specification_null.coding(groups, np.arange(16))
     drawn = specification_null.assignments(codes, n_permutations=99, rng=rng())
     assert drawn.codes.shape == (100, 16)
     assert (drawn.codes[0] == codes.codes).all()
     assert not drawn.enumerated
-    with pytest.raises(AnalysisError, match="`rng` must be given"):
-        specification_null.assignments(codes, n_permutations=99, rng=None)
 
 
 def test_figures_without_the_claimed_lab_are_refused(four):
@@ -333,11 +306,3 @@ def test_figures_without_the_claimed_lab_are_refused(four):
         specification_curve(others, rng=rng())
     with pytest.raises(DesignError, match="must hold at least one gain"):
         specification_curve(four.iloc[:0], rng=rng())
-
-
-def test_an_unknown_level_is_named(four):
-    levels = specification_choices.choices(four)
-    with pytest.raises(AnalysisError, match=r"levels\['unit'\]` must be one of"):
-        specification_curve(four, rng=rng(), levels=levels | {"unit": ("modle",)})
-    with pytest.raises(AnalysisError, match="`levels` must name every choice"):
-        specification_curve(four, rng=rng(), levels={"unit": ("model",)})
