@@ -94,7 +94,7 @@ def test_outcomes_known_before_are_counted_apart():
             "seen": [True, False, False],
         }
     )
-    row = words.kept_and_missed(rows).map(plain).iloc[0]
+    row = words.met_and_missed(rows).map(plain).iloc[0]
     assert (row["seen"], row["unseen"]) == ("1 of 1", "1 of 2")
     assert plain(words.tally(rows, "paper")) == "1 of 2"
     assert words.misses(rows)[["model", "set", "asked"]].iloc[0].tolist() == [
@@ -119,21 +119,3 @@ def test_lengths_and_sinks_are_those_of_the_stream(tiny_store):
     assert sinks["layer"].tolist() == [0, 1, 2]
     attention = tiny_store.query("SELECT layer, sink_share FROM attention_profile ORDER BY layer")
     assert sinks["sink_share"].tolist() == pytest.approx(attention["sink_share"].tolist())
-
-
-def test_even_attention_gives_the_first_token_the_mean_of_the_harmonic_numbers(tiny_store):
-    lengths = tiny_store.query("SELECT n_tokens FROM next_token")["n_tokens"].tolist()
-    expected = sum(sum(1 / i for i in range(1, n + 1)) / n for n in lengths) / len(lengths)
-    assert tokens.even_share(tiny_store, "S") == pytest.approx(expected)
-
-
-def test_spikes_are_told_by_the_place_of_the_norms():
-    models = pd.DataFrame(
-        {"model_id": ["a", "b", "c"], "norm_position": ["pre", "pre", "sandwich"]}
-    )
-    sinks = pd.DataFrame(
-        {"model_id": ["a", "a", "b", "c"], "spike": [9.0, 150.0, 99.0, 30.0], "is_primary": True}
-    )
-    said = plain(words.placement(models, sinks))
-    assert "99 and 150 times" in said
-    assert said.index("150") < said.index("alone") < said.index("30 times") < said.index("behind")
