@@ -58,16 +58,3 @@ def of_rules(curves: pd.DataFrame) -> str:
         f"The best rule has a power of {prose.percent(TARGET)} only where suites hold "
         f"{prose.percent(float(enough.min()))} of the variance."
     )
-
-
-def of_layouts(curves: pd.DataFrame, share: float = 0.5) -> str:
-    """Return the smallest layout that has this power at one share, in words."""
-    enough = curves[((curves["share"] - share).abs() < 1e-9) & (curves["power"] >= TARGET)]
-    if enough.empty:
-        return f"No layout has a power of {prose.percent(TARGET)} at {prose.percent(share)}."
-    least = enough.loc[enough["n_models"] == enough["n_models"].min()].iloc[0]
-    return (
-        f"To see suites hold {prose.percent(share)} of the variance, "
-        f"{prose.count(int(least['n_models']))} models of "
-        f"{prose.count(int(least['n_suites']))} suites are enough of these."
-    )

@@ -10,7 +10,6 @@ import pytest
 from altair.utils.mimebundle import spec_to_mimebundle
 
 import analysis
-from analysis.audit.pages import tables as exhibits
 from analysis.drawing import findings, labs, theme
 from analysis.heritage.depth import bound_charts, profiles
 from analysis.heritage.depth import findings as depth_findings
@@ -29,13 +28,8 @@ def drawn(request):
         ),
         "labs": charts.chart_gain_by_lab(frames.signed_gains(store)),
         "density": charts.chart_gain_by_density(frames.penultimate_gains(store), band=(0.15, 0.2)),
-        "shares": charts.chart_shares(frames.shares(store)),
-        "benchmark": charts.chart_definitions(
-            frames.definitions(store), order=frames.benchmark_order()
-        ),
         "ratio": charts.chart_ratio(frames.spectral_norms(store), frames.penultimate_gains(store)),
         "trace": charts.chart_trace_profile(frames.published_traces(store)),
-        "twins": charts.chart_twins(frames.twins(store)),
         "stream": depth_charts.chart_stream(profiles.stream(store)),
         "updates": depth_charts.chart_updates(profiles.updates(store)),
         "attention": depth_charts.chart_attention(profiles.attention(store), even_attention(store)),
@@ -206,15 +200,8 @@ def test_every_model_has_a_row_with_its_name_in_the_order_of_what_is_claimed_to_
     assert ordered.is_monotonic_increasing
 
 
-def test_the_bound_is_drawn_beside_both_gains_on_one_scale(drawn):
-    spec = drawn["depth"].to_dict()
-    assert len(spec["hconcat"]) == 2
-    scales = [it["x"]["scale"]["domain"] for it in encodings(spec) if "scale" in it.get("x", {})]
-    assert len({tuple(domain) for domain in scales}) == 1
-
-
 def test_what_a_chart_shows_is_said_of_it(drawn):
-    for name in ("depth", "density", "labs", "shares", "ratio", "trace", "twins"):
+    for name in ("depth", "density", "labs", "ratio", "trace"):
         assert re.search(r"\d", drawn[name].to_dict()["usermeta"]["finding"]), name
 
 
@@ -232,37 +219,6 @@ def test_no_map_is_more_even_than_the_even_one(shipped_store):
     assert layers["relative_entropy"].max() > even * 0.99
 
 
-def test_verdict_counts_add_up(judged):
-    assert sum(exhibits.verdict_counts(judged).values()) == len(judged)
-    assert isinstance(exhibits.verdict_rows(judged), pd.DataFrame)
-
-
-def test_a_threshold_outside_the_band_is_not_denied():
-    models = pd.DataFrame(
-        {"rho": [0.1, 0.3, 0.9], "gain_mean": [1.1, 1.1, 0.9], "norm_position": "pre"}
-    )
-    assert findings.band(models, (0.15, 0.2)).startswith("The band does not part them: 0 of 1")
-
-
-def test_only_the_claimed_order_counts_and_only_where_every_model_has_a_gain():
-    rows = {"as claimed": [1, 2, 3], "reversed": [3, 2, 1], "partial": [1, 2]}
-    gains = pd.DataFrame(
-        [
-            (name, model, gain)
-            for name, own in rows.items()
-            for model, gain in zip("abc", own, strict=False)
-        ],
-        columns=["definition", "model", "gain_mean"],
-    )
-    assert findings.order(gains, list("abc")).startswith("Under 1 of 2 definitions")
-
-
-def test_where_no_trace_rises_no_rise_is_named():
-    layers = pd.DataFrame({"model": "a", "layer": [0, 1], "trace": [2.0, 1.0]})
-    said = "From the first to the last layer the trace rises in no model."
-    assert findings.trace(layers) == said
-
-
 def test_a_post_norm_model_is_no_witness_of_what_the_ratio_tells():
     models = pd.DataFrame(
         {
@@ -272,13 +228,6 @@ def test_a_post_norm_model_is_no_witness_of_what_the_ratio_tells():
         }
     )
     assert findings.ratio(models).startswith("The ratio parts the signs: ")
-
-
-def test_tuning_of_one_pair_is_said_without_others():
-    pair = pd.DataFrame({"family": ["a"], "gain_mean": [0.9], "gain_mean_base": [1.1]})
-    assert findings.tuning(pair) == "Tuning moves the gain of a by −0.20; 1 of 1 cross one."
-    twice = pd.concat([pair, pair.assign(gain_mean=1.0)], ignore_index=True)
-    assert "the others by 0.10 at most" in findings.tuning(twice)
 
 
 def test_a_mean_over_blocks_is_not_said_of_each():
