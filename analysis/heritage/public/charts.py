@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import altair as alt
 import pandas as pd
@@ -119,7 +119,7 @@ def _sets(rows: pd.DataFrame, every: pd.Series[float], *, is_last: bool) -> alt.
     if not is_last:
         axis["axis"].labels, axis["axis"].ticks = False, False
     x = alt.X("gain:Q", **axis).title("gain of the last block [ratio]" if is_last else None)
-    how = {"title": "start token", "sort": list(POLICIES)}
+    how: dict[str, Any] = {"title": "start token", "sort": list(POLICIES)}
     marks = (
         alt.Chart(rows)
         .mark_point(filled=True, size=80, opacity=0.85)

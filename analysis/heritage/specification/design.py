@@ -116,7 +116,7 @@ def selection(models: pd.DataFrame, suites: Suites, outcomes: Sequence[str]) -> 
     outcomes
         Levels that will be asked for.
     """
-    values = {
+    values: dict[str, Floats] = {
         name: specification_choices.outcome(models, name).to_numpy(dtype=np.float64)
         for name in outcomes
     }

@@ -28,20 +28,6 @@ def fit(blocks: pd.DataFrame) -> MixedModel:
     return mixed.fit(FORMULA, blocks)
 
 
-def profiles(model: MixedModel) -> pd.DataFrame:
-    """Return the mean of every suite in every part, intervals that hold together.
-
-    Returns
-    -------
-    One row per part and suite: `part`, `level` (the suite), `estimate` [nat per block, at the
-    mean number of blocks], and the other columns of `MixedModel.means` under the multivariate t.
-    """
-    outcome = model.means(("part", "suite"), adjust="mvt")
-    named = outcome["contrast"].str.split(":", n=1, expand=True)
-    result = outcome.assign(part=named[0], level=named[1]).drop(columns="contrast")
-    return _ordered(result)
-
-
 def part_tests(model: MixedModel) -> pd.DataFrame:
     """Return, for every part of depth, the test that its suites are alike.
 

@@ -35,14 +35,6 @@ RESPONSES: Mapping[str, str] = {
     "share_negative": "share of shrinking blocks",
 }
 
-#: The same where a label must be short.
-SHORT: Mapping[str, str] = {
-    "excess": "growth",
-    "first_log_gain": "block 0",
-    "last_log_gain": "last block",
-    "share_negative": "share shrinking",
-}
-
 #: Names of the sources of variance, in the order of the bars.
 SOURCES: Mapping[str, str] = {
     "recipe": "recipe",

@@ -79,15 +79,3 @@ def test_suites_part_in_the_last_quarter_and_not_in_the_second(model):
     assert found.loc["last quarter", "p_adjusted"] < 0.05
     assert (found.drop("last quarter")["p_adjusted"] > 0.05).all()
     assert found.loc["last quarter", "first"] == "GPT-Neo"
-
-
-def test_profiles_hold_together_and_their_centres_are_the_fit(model):
-    found = suites.profiles(model)
-    assert len(found) == 4 * 7
-    assert tuple(dict.fromkeys(found["part"])) == blocks.QUARTERS
-    reach = (found["conf_high"] - found["conf_low"]) / 2 / found["std_error"]
-    assert (reach > 2.5).all()
-    last = found[found["part"] == "last quarter"].set_index("level")["estimate"]
-    tested = suites.part_tests(model).set_index("part").loc["last quarter"]
-    assert last.min() == tested["smallest"]
-    assert last.idxmax() == tested["second"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from analysis.heritage.suites import position_charts as position
+from analysis.heritage.suites import position_tables as position
 from analysis.heritage.suites.blocks import QUARTERS, published_blocks
 from analysis.heritage.suites.suites_by_block import fit, part_tests
-from tests.analysis.drawn import encodings
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +25,7 @@ def test_the_sentence_names_the_quarters_that_differ(tests_found):
     without = pd.concat([tests_found.assign(left_out=suite) for suite in suites])
 
     def told(tests: pd.DataFrame) -> position.Views:
-        return position.Views(tests, without, tests)
+        return position.Views(tests, without)
 
     said = position.words(told(tests_found))
     assert said["where"] == "the last quarter"
@@ -43,19 +42,3 @@ def test_a_row_of_the_table_is_a_part(tests_found):
     assert list(rows.columns) == list(position.PARTS)
     assert tuple(rows["part"]) == QUARTERS
     assert rows["lowest"].iloc[-1] == "GPT-Neo 0.94"
-
-
-def test_the_chart_has_a_panel_a_suite_and_gains_on_its_axis():
-    profiles = pd.DataFrame(
-        [
-            {"part": part, "level": suite, "estimate": 0.0, "conf_low": -0.1, "conf_high": 0.1}
-            for part in QUARTERS
-            for suite in ("A", "B")
-        ]
-    ).assign(lab=lambda rows: rows["level"].map({"A": "Meta", "B": "TII"}))
-    chart = position.chart_profiles(profiles).to_dict()
-    assert [panel["title"]["text"] for panel in chart["concat"]] == ["A", "B"]
-    assert "gain per block [ratio]" in chart["title"]["text"]
-    scales = [each["color"]["scale"]["domain"] for each in encodings(chart) if "color" in each]
-    assert scales
-    assert all(domain == ["Meta", "TII"] for domain in scales)  # one scale, or panels would share

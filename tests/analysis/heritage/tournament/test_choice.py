@@ -88,7 +88,7 @@ def test_the_rules_of_claim_20_are_those_chosen(shipped):
 
 def test_a_cell_comes_again_alone(shipped):
     layout, _, n_papers, _ = tournament.jobs()[0]
-    names = ("parametric bootstrap", "profile likelihood", "posterior of new levels")
+    names = ("profile likelihood", "posterior of new levels")
     found = results.rates(
         layout, [World("suite", {"suite": 0.5})], n_papers, tournament.SEED, names=names
     )
