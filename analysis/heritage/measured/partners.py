@@ -89,27 +89,3 @@ def standings(store: Store) -> pd.DataFrame:
          ORDER BY norm_kind, standing
         """
     )
-
-
-def mean_shares(store: Store) -> pd.DataFrame:
-    """Return how much of the stream's length lies along the mean, by family and block.
-
-    Returns
-    -------
-    One row per `family` and `layer` (-1 is the input of block 0), LayerNorm models measured here:
-    `n_models`, `share` and `share_upper`, the largest over models of the median and of the 90th
-    percentile over tokens of the share of the squared norm [1], and `by_chance`, the mean share
-    of a vector that points anywhere, 1 / d_model [1].
-    """
-    return store.query(
-        """
-        SELECT family, layer, count(DISTINCT model_id) AS n_models,
-               max(share) AS share, max(share_upper) AS share_upper,
-               1.0 / max(m.d_model) AS by_chance
-          FROM mean_share AS s
-          JOIN primary_run USING (run_id, model_id)
-          JOIN model AS m USING (model_id, family)
-         GROUP BY family, layer
-         ORDER BY family, layer
-        """
-    )

@@ -117,7 +117,7 @@ def selection(models: pd.DataFrame, suites: Suites, outcomes: Sequence[str]) -> 
         Levels that will be asked for.
     """
     values: dict[str, Floats] = {
-        name: specification_choices.outcome(models, name).to_numpy(dtype=np.float64)
+        name: np.asarray(specification_choices.outcome(models, name), dtype=np.float64)
         for name in outcomes
     }
     return Selection(

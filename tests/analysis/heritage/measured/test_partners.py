@@ -109,13 +109,6 @@ def test_the_share_of_the_mean_is_of_squared_lengths_behind_the_first_token(stor
     assert row["n_vectors"] == len(shares) > 100
 
 
-def test_the_freedom_used_is_below_that_of_a_random_vector(store):
-    shares = partners.mean_shares(store)
-    assert (shares["by_chance"] == 1 / 64).all()
-    assert (shares["share"] < shares["by_chance"]).all()
-    assert (shares["share"] <= shares["share_upper"]).all()
-
-
 def test_signs_and_freedom_in_practice_are_those_of_the_rows_as_stored(store):
     """From the lengths themselves, by no view: pairs that shrink are few, and most shares small."""
     raw = duckdb.sql(
