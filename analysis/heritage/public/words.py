@@ -36,9 +36,6 @@ FORMAT = re.compile(r"[-.](instruct|awq|q\d+_).*$", re.IGNORECASE)
 #: Gains below this are shown with more decimals [ratio].
 LOW = 0.1
 
-#: A first token that is longer than this, against the median token, is massive [ratio].
-MASSIVE = 10.0
-
 
 def name(model_id: str) -> str:
     """Return the name of a model without its maker, its tuning and its format.
@@ -115,50 +112,6 @@ def sets(gains: pd.DataFrame) -> str:
     )
 
 
-def turned_by_prompts(gains: pd.DataFrame) -> str:
-    """Return in which models the sign without the first token depends on the prompts."""
-    rows = gains[(gains["metric"] == "gain_without_first") & (gains["special_tokens"] == "default")]
-    below = (rows["gain"] < 1).groupby(rows["model_id"]).agg(["sum", "size"])
-    mixed = below[(below["sum"] > 0) & (below["sum"] < below["size"])]
-    if mixed.empty:
-        return "each model has one sign on all of them."
-    parts = [
-        f"{name(str(model))} shrinks on {prose.share_of(int(n), int(of))} prompt sets"
-        for model, (n, of) in mixed.iterrows()
-    ]
-    return f"{prose.listing(parts)}."
-
-
-def start_sentence(gains: pd.DataFrame, prompt_set: str) -> str:
-    """Return how many signs over all tokens the policy of the start token turns."""
-    rows = gains[(gains["metric"] == "gain_whole_matrix") & (gains["prompt_set"] == prompt_set)]
-    signs = (rows["gain"] < 1).groupby(rows["model_id"]).agg(["nunique", "size"])
-    both = signs[signs["size"] > 1]
-    turned = int((both["nunique"] > 1).sum())
-    return (
-        f"Over all tokens, the sign of the last block turns with the start token in "
-        f"{prose.share_of(turned, len(both))} models."
-    )
-
-
-def printed(published: pd.DataFrame) -> str:
-    """Return the published gains of one model over its stream, from the least, in words."""
-    rows = published[published["metric"] != "gain_with_final_norm"].sort_values("gain")
-    return prose.listing([prose.number(gain) for gain in rows["gain"]])
-
-
-def sinks_sentence(sinks: pd.DataFrame) -> str:
-    """Return whether attention to the first token stays where its length does not."""
-    blocks = sinks.assign(is_massive=sinks["spike"] > MASSIVE)
-    means = blocks.groupby("is_massive")["sink_share"].mean()
-    if len(means) < len((True, False)):
-        return "Attention to the first token against its length."
-    return (
-        f"The first token gets {prose.percent(means[True])} of the attention where it is massive, "
-        f"{prose.percent(means[False])} where it is not."
-    )
-
-
 def gain_rows(gains: pd.DataFrame, published: pd.DataFrame, prompt_set: str) -> pd.DataFrame:
     """Return a row per definition: gain of each public model, and as published, for print."""
     chosen = gains[(gains["prompt_set"] == prompt_set) & (gains["special_tokens"] == "default")]
@@ -209,12 +162,6 @@ def misses(outcomes: pd.DataFrame) -> pd.DataFrame:
             ],
         }
     )
-
-
-def tally(outcomes: pd.DataFrame, source: str) -> str:
-    """Return how many outcomes that were unknown a source predicted, in words."""
-    rows = outcomes[(outcomes["source"] == source) & ~outcomes["seen"]]
-    return prose.share_of(int(rows["is_met"].sum()), len(rows))
 
 
 def _changes(gain: float) -> str:

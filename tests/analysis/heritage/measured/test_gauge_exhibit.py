@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from analysis.heritage.measured import gauge as questions
-from analysis.heritage.measured import gauge_charts as gauge_exhibit
 
 PUBLISHED = Path(__file__).parents[4] / "data" / "published"
 
@@ -30,12 +29,6 @@ def test_the_gauges_have_the_shapes_of_their_names_and_one_centred_profile(store
     assert layers["largest_logit_change"].max() < 1e-10
 
 
-def test_log_gains_are_differences_of_log_lengths(store):
-    for _, layers in questions.profiles(store).groupby("gauge"):
-        steps = np.diff(layers["log_norm"])
-        assert steps == pytest.approx(layers["log_gain"].to_numpy()[1:], abs=1e-9)
-
-
 def test_free_signs_count_the_norms_of_the_published_models(store):
     figures = pd.read_csv(PUBLISHED / "published_figure.csv")
     metrics = ("gain_last_block", "gain_penultimate_block")
@@ -48,21 +41,3 @@ def test_free_signs_count_the_norms_of_the_published_models(store):
     assert list(behind.index) == ["facebook/opt-350m"]
     counted = questions.norm_kinds(store).iloc[0]
     assert counted[["n_free", "n_models", "n_behind"]].tolist() == [len(layer_norm), len(models), 1]
-
-
-def test_the_gain_of_the_function_is_centred_under_layer_norm_alone(store):
-    found = store.query("FROM function_gain").dropna(subset=["log_gain_of_function"])
-    is_layer_norm = found["norm_kind"] == "LayerNorm"
-    assert 0 < is_layer_norm.sum() < len(found)
-    expected = found["log_gain_centred"].where(is_layer_norm, found["log_gain"])
-    assert (found["log_gain_of_function"] == expected).all()
-
-
-def test_trained_networks_use_little_of_the_freedom(store):
-    found = store.query("FROM mean_share")
-    assert found["family"].nunique() == 2
-    assert found["share"].between(0, 0.01).all()
-
-
-def test_the_finding_is_what_the_stream_does(store):
-    assert gauge_exhibit.finding(questions.profiles(store)).endswith("shrinks, stays or grows")

@@ -71,20 +71,6 @@ def test_centred_gains_follow_from_the_centred_lengths_of_the_stream(store):
         assert found[metric].to_numpy() == pytest.approx(values.to_numpy(), abs=1e-12), metric
 
 
-def test_the_centred_cosine_gives_the_centred_gain(store):
-    found = store.query(
-        """
-        SELECT g.log_gain_centred, u.ratio_centred AS r, u.cosine_centred AS c
-          FROM block_gain AS g
-          JOIN centred_update AS u USING (run_id, prompt_id, layer, position)
-        """
-    )
-    gain = np.log1p(2 * found["r"] * found["c"] + found["r"] ** 2) / 2
-    assert len(found) > 1000
-    assert gain.to_numpy() == pytest.approx(found["log_gain_centred"].to_numpy(), abs=1e-6)
-    assert found["c"].abs().max() <= 1 + 1e-6
-
-
 def test_every_quantity_is_invariant_has_a_partner_or_is_named_a_convention(store):
     found = store.query("FROM gauge_partner")
     assert set(found["standing"]) == {"invariant", "partner", "convention"}

@@ -7,16 +7,14 @@ import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
-from altair.utils.mimebundle import spec_to_mimebundle
 
 import analysis
-from analysis.drawing import findings, labs, theme
+from analysis.drawing import labs, theme
 from analysis.heritage.depth import bound_charts, profiles
-from analysis.heritage.depth import findings as depth_findings
 from analysis.heritage.depth import profile_charts as depth_charts
 from analysis.heritage.pages import charts, frames
 from analysis.heritage.transition.even_attention import even_attention, even_map
-from tests.analysis.drawn import borrowed, encodings, lines_with_points
+from tests.analysis.drawn import borrowed, encodings
 
 
 @pytest.fixture(scope="module")
@@ -49,23 +47,6 @@ def test_every_chart_has_a_description_and_data(specs):
         assert all(rows for rows in spec["datasets"].values()), name
 
 
-def test_the_symbols_of_a_legend_are_neither_faint_nor_black(drawn):
-    for name in ("depth",):
-        bundle = spec_to_mimebundle(
-            drawn[name].to_dict(),
-            format="svg",
-            mode="vega-lite",
-            vegalite_version=alt.SCHEMA_VERSION,
-        )
-        symbols = re.findall(
-            r'<g class="mark-symbol role-legend-symbol".*?</g>', bundle["image/svg+xml"], re.DOTALL
-        )
-        assert symbols, name
-        assert not any('"black"' in it for it in symbols), name
-        if name == "depth":
-            assert all('opacity="1"' in it for it in symbols)
-
-
 def test_every_field_that_is_drawn_exists_in_its_frame(specs):
     for name, spec in specs.items():
         columns = {column for rows in spec["datasets"].values() for row in rows for column in row}
@@ -87,11 +68,6 @@ def test_colour_never_stands_alone(specs):
         coloured = {e["color"]["field"] for e in found if "field" in e.get("color", {})}
         shaped = {e["shape"]["field"] for e in found if "field" in e.get("shape", {})}
         assert coloured <= shaped, name
-
-
-def test_no_mark_is_drawn_twice(specs):
-    for name, spec in specs.items():
-        assert not lines_with_points(spec), name
 
 
 def test_every_number_axis_has_a_unit(specs):
@@ -138,15 +114,6 @@ def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(specs):
     assert taken == {"labs.py"}
 
 
-def test_exhibits_do_not_invent_models(shipped_store):
-    gains = frames.penultimate_gains(shipped_store)
-    published = shipped_store.query(
-        "SELECT DISTINCT model_id FROM published_figure WHERE metric = 'gain_penultimate_block'"
-    )
-    assert set(gains["model_id"]) == set(published["model_id"])
-    assert (gains["conf_low"] < gains["gain_mean"]).all()
-
-
 def test_the_bound_curve_is_ten_when_raised_to_the_depth(shipped_store):
     curve = frames.bound_curve(shipped_store)
     assert (curve["bound"] ** curve["n_layers"]).tolist() == pytest.approx([10.0] * len(curve))
@@ -185,26 +152,6 @@ def test_the_model_that_normalises_after_its_blocks_is_hollow_and_alone(drawn, n
     assert "facebook/opt-350m" not in filled
 
 
-@pytest.mark.parametrize(("name", "by"), [("depth", "n_layers"), ("density", "rho")])
-def test_every_model_has_a_row_with_its_name_in_the_order_of_what_is_claimed_to_matter(
-    drawn, name, by
-):
-    marked = pd.concat([rows for _, rows in points(drawn[name])])
-    rows = next(
-        encoding["y"]["sort"]
-        for encoding in encodings(drawn[name].to_dict())
-        if encoding.get("y", {}).get("field") == "name"
-    )
-    assert len(rows) == len({*rows}) == marked["model_id"].nunique()
-    ordered = marked.drop_duplicates("name").set_index("name").loc[rows, by]
-    assert ordered.is_monotonic_increasing
-
-
-def test_what_a_chart_shows_is_said_of_it(drawn):
-    for name in ("depth", "density", "labs", "ratio", "trace"):
-        assert re.search(r"\d", drawn[name].to_dict()["usermeta"]["finding"]), name
-
-
 def test_even_attention_over_three_tokens_is_counted_by_hand():
     # Rows 1, (1/2, 1/2), (1/3, 1/3, 1/3): entropies 0, ln 2, ln 3; first token 1 + 1/2 + 1/3.
     found = even_map(pd.Series([3])).iloc[0]
@@ -217,20 +164,3 @@ def test_no_map_is_more_even_than_the_even_one(shipped_store):
     even = even_attention(shipped_store)["relative_entropy"]
     assert layers["relative_entropy"].max() <= even * 1.001
     assert layers["relative_entropy"].max() > even * 0.99
-
-
-def test_a_post_norm_model_is_no_witness_of_what_the_ratio_tells():
-    models = pd.DataFrame(
-        {
-            "gain_mean": [0.9, 0.99, 1.1],
-            "ratio": [1.0, 9.0, 5.0],
-            "norm_position": ["pre", "post", "pre"],
-        }
-    )
-    assert findings.ratio(models).startswith("The ratio parts the signs: ")
-
-
-def test_a_mean_over_blocks_is_not_said_of_each():
-    layers = pd.DataFrame({"layer": [-1, 0, 1, 2], "log_gain": [np.nan, 1, -0.1, 0.3]})
-    said = "On average block 0 makes the stream 2.7 times as long, a later block 1.11 times."
-    assert depth_findings.stream(layers) == said

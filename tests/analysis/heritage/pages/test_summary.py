@@ -36,13 +36,6 @@ def test_an_answer_changes_with_the_verdict():
         summary.answer(JUDGED, 9)
 
 
-def test_the_headline_counts_the_central_findings_and_links_each():
-    assert summary.headline(JUDGED) == (
-        "of 2 central findings 1 is contradicted ([5]{.claims}) and "
-        "1 is without data ([7]{.claims})"
-    )
-
-
 @pytest.mark.parametrize(
     ("low", "high", "course", "covers"),
     [

@@ -14,9 +14,7 @@ from analysis.heritage.specification import choices as specification_choices
 from analysis.heritage.specification import curve as specification
 from analysis.heritage.specification import null as specification_null
 from analysis.heritage.specification.curve import distinct, specification_curve
-from analysis.inference.resampling import permutation
 from analysis.store import open_store
-from analysis.tidy.errors import DesignError
 from collect import schema
 from tests.analysis.heritage.specification.specified import one, rng
 
@@ -143,13 +141,6 @@ def test_the_difference_of_log_gains_of_four_models_is_three_octaves(counted):
     assert row["outcome_sd"] == pytest.approx(LN2 * math.sqrt(10 / 4))
 
 
-def test_pythia_alone_is_compared_with_three_suites(counted):
-    row = one(counted, outcome="size of log gain", groups="Pythia / other suites")
-    assert row["estimate"] == pytest.approx(LN2 * (1 - (2 - 1 - 2) / 3))
-    # Each suite in turn: 4/3, 8/3, -4/3, -8/3.
-    assert (row["p_permutation"], row["smallest_p"]) == (1, pytest.approx(1 / 2))
-
-
 def test_a_lab_is_one_observation_whose_value_is_the_mean_of_its_models(counted):
     row = one(counted, outcome="size of log gain", unit="lab")
     assert row["n_obs"] == 3
@@ -174,12 +165,6 @@ def test_specifications_with_the_same_rows_are_counted_once(counted):
     rows = counted.specifications
     estimated = rows[rows["estimate"].notna()]
     assert (1 / estimated["n_duplicates"].astype(float)).sum() == pytest.approx(len(distinct(rows)))
-
-
-def test_four_models_have_nine_distinct_comparisons(counted):
-    # Share, odds and size of EleutherAI / others by model, the same three by lab, and the same
-    # three of Pythia / others. Everything else has the rows of one of these.
-    assert len(distinct(counted.specifications)) == 9
 
 
 def test_the_joint_test_of_four_models_has_twelve_assignments(counted):
@@ -239,26 +224,6 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
         assert row["smallest_p"] == pytest.approx(np.mean(values >= values.max() - 1e-6))
 
 
-def test_two_suites_of_one_lab_stay_one_lab_when_labels_are_exchanged():
-    # Two labs of two suites and one of one: 5! / (2! 2!) = 30 ways to hand the labs out.
-    figures = five_suites().replace({"lab": {"TII": "Meta"}})
-    levels = {**specification_choices.CHOICES, "gain": ("penultimate block",)}
-    row = one(
-        specification_curve(figures, rng=rng(), levels=levels),
-        unit="lab",
-        outcome="size of log gain",
-    )
-
-    def difference(rows):
-        means = (-rows["log_gain"]).groupby(rows["lab"]).mean()
-        return float(means["EleutherAI"] - means.drop("EleutherAI").mean())
-
-    tested = permutation.permutation_test(figures, difference, label="lab", unit="suite").iloc[0]
-    assert tested["n_permutations"] == row["n_permutations"] == 30
-    assert row["estimate"] == pytest.approx(tested["estimate"])
-    assert row["p_permutation"] == pytest.approx(tested["p_value"])
-
-
 def five_suites():
     """Return invented figures: five suites of two models, EleutherAI's two among them."""
     labs = {
@@ -298,11 +263,3 @@ def test_many_assignments_are_drawn():
     assert drawn.codes.shape == (100, 16)
     assert (drawn.codes[0] == codes.codes).all()
     assert not drawn.enumerated
-
-
-def test_figures_without_the_claimed_lab_are_refused(four):
-    others = four[four["lab"] != "EleutherAI"]
-    with pytest.raises(DesignError, match="At least one specification must be estimable"):
-        specification_curve(others, rng=rng())
-    with pytest.raises(DesignError, match="must hold at least one gain"):
-        specification_curve(four.iloc[:0], rng=rng())

@@ -14,7 +14,6 @@ from analysis.commands.cli import main
 from analysis.heritage.specification import choices as specification_choices
 from analysis.heritage.specification import curve as specification
 from analysis.heritage.specification import curve_tables as specification_exhibits
-from analysis.heritage.specification.charts import chart_specifications
 from analysis.heritage.specification.curve import distinct, specification_curve
 
 PUBLISHED = Path(__file__).parents[4] / "data/published"
@@ -78,21 +77,6 @@ def test_the_tables_have_one_row_per_level_and_statistic(found):
     assert counted == len(distinct(found.specifications))
 
 
-@pytest.fixture(scope="module")
-def drawn(found):
-    chart = chart_specifications(
-        specification_exhibits.curve(found),
-        specification_exhibits.null_band(found),
-        specification_exhibits.marks(found),
-    )
-    return chart.to_dict()
-
-
-def test_the_figure_has_a_panel_for_the_curve_and_one_for_each_choice(drawn):
-    assert len(drawn["vconcat"]) == 1 + len(specification_exhibits.NAMES)
-    assert len(drawn["description"]) > 60
-
-
 def test_the_command_prints_an_overview_and_every_row_as_csv(capsys, monkeypatch, found):
     monkeypatch.setattr(specification, "specification_curve", lambda *_, **__: found)
     source = ["--data", str(PUBLISHED)]
@@ -106,10 +90,3 @@ def test_the_command_prints_an_overview_and_every_row_as_csv(capsys, monkeypatch
     assert list(rows.columns) == list(found.specifications.columns)
     first = found.specifications.iloc[0]
     assert math.isclose(rows.loc[0, "estimate"], first["estimate"], rel_tol=1e-9)
-
-
-def test_a_store_without_the_claimed_lab_is_refused_in_a_sentence(capsys, tiny_directory):
-    assert main(["--data", str(tiny_directory), "specifications"]) == 2
-    error = capsys.readouterr().err
-    assert "The figures must hold at least one gain; found none." in error
-    assert "Traceback" not in error

@@ -61,11 +61,6 @@ def test_at_equal_loss_the_recipes_are_counted_that_reach_it_whole(tmp_path: Pat
     )
 
 
-def test_no_difference_between_recipes_is_not_called_one(tmp_path: Path) -> None:
-    store = filled(tmp_path, packages(np.random.default_rng(11), dict.fromkeys(RECIPES, 0.5)))
-    assert judged(store, "S1", "S5", "S6") == [False, False, False]
-
-
 def judged(store: Store, *names: str, horizon: str = "equal steps") -> list[bool]:
     """Return whether some statements hold in a store."""
     computed = {prediction.claim_id: prediction.compute for prediction in registered.PREDICTIONS}

@@ -93,14 +93,3 @@ def test_a_row_with_a_run_missing_is_left_out_whole() -> None:
     assert values.shape == (2, 2, 2)
     with pytest.raises(DesignError, match="two complete recipe levels and two seeds"):
         shares.cell_table(runs.iloc[:6], "excess", "recipe", "geometry", ["x", "y"])
-
-
-def test_without_columns_the_test_of_rows_is_that_of_one_way() -> None:
-    values = np.random.default_rng(5).normal(size=(4, 1, 6)) + np.arange(4)[:, None, None] / 2
-    table = shares.variance_shares(
-        values, "recipe", {}, n_resamples=9, rng=np.random.default_rng(6)
-    )
-    row = table[table["method"] == "F inversion, joint"].set_index("term").loc["recipe"]
-    expected = stats.f_oneway(*values[:, 0])
-    assert row["statistic"] == pytest.approx(expected.statistic)
-    assert row["p_value"] == pytest.approx(expected.pvalue)

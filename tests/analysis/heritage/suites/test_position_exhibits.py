@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from analysis.heritage.suites import position_tables as position
-from analysis.heritage.suites.blocks import QUARTERS, published_blocks
+from analysis.heritage.suites.blocks import published_blocks
 from analysis.heritage.suites.suites_by_block import fit, part_tests
 
 
@@ -35,10 +35,3 @@ def test_the_sentence_names_the_quarters_that_differ(tests_found):
     assert position.words(told(other))["where"] == both
     none = tests_found.assign(p_adjusted=0.5)
     assert position.words(told(none))["where"] == "no quarter"
-
-
-def test_a_row_of_the_table_is_a_part(tests_found):
-    rows = position.part_rows(tests_found)
-    assert list(rows.columns) == list(position.PARTS)
-    assert tuple(rows["part"]) == QUARTERS
-    assert rows["lowest"].iloc[-1] == "GPT-Neo 0.94"

@@ -28,16 +28,6 @@ def test_the_suite_that_carries_the_difference_is_named(told: suites.Views) -> N
     assert (words["driver"], words["mostly"]) == ("GPT-Neo", "mostly")
 
 
-def test_laws_are_led_by_totals_and_failures_are_said(store: Store) -> None:
-    laws = equal_writes.laws(equal_writes.totals(equal_writes.published_blocks(store)))
-    rows = equal_exhibits.law_rows(laws)
-    assert rows["term"].iloc[0] == equal_writes.TOTAL
-    assert list(rows.columns) == list(equal_exhibits.LAWS)
-    words = equal_exhibits.words(store)
-    assert all(name in words["far"] for name in ("gpt2-xl", "Llama", "Mistral"))
-    assert words["oftener"] == "more often than"
-
-
 def test_every_measured_block_is_in_the_plane_and_the_curve_is_half_the_ratio(
     store: Store,
 ) -> None:

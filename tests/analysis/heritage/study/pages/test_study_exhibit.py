@@ -55,13 +55,6 @@ def test_a_count_that_was_found_has_no_decimals(found, needed, ends, said) -> No
     assert tables.number_words(row).replace("\xa0", " ") == said
 
 
-def test_a_share_is_written_with_its_joint_interval(shares: pd.DataFrame) -> None:
-    recipe = shares.query("response == 'excess' and term == 'recipe' and method == @fleet.JOINT")
-    written = words.shares(shares)
-    assert list(written) == ["recipe", "geometry", "recipe:geometry", "seed"]
-    assert written["recipe"].startswith(f"{100 * recipe['estimate'].item():.0f}\u00a0% [")
-
-
 def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
     runs: pd.DataFrame, shares: pd.DataFrame
 ) -> None:
