@@ -43,16 +43,6 @@ def band(models: pd.DataFrame, band: tuple[float, float]) -> str:
     )
 
 
-def trace(layers: pd.DataFrame) -> str:
-    """Return which models' trace rises from the first to the last layer, and how far at most."""
-    ends = layers.sort_values("layer").groupby("model")["trace"].agg(["first", "last"])
-    factors = ends["last"] / ends["first"]
-    rising = factors[factors > 1]
-    names = prose.listing([str(name) for name in rising.index])
-    most = f"{names}, at most {prose.number(float(rising.max()), 0)}-fold" if names else "no model"
-    return f"From the first to the last layer the trace rises in {most}."
-
-
 def ratio(models: pd.DataFrame) -> str:
     """Return the ratios of the pre-norm models on either side of one, and whether these part."""
     models = models[models["norm_position"] != "post"]

@@ -8,7 +8,6 @@ on a light and on a dark page.
 from __future__ import annotations
 
 import itertools
-import math
 
 import altair as alt
 import pandas as pd
@@ -19,7 +18,6 @@ from analysis.drawing.marks import filled_and_hollow, lab_names, marks_by_lab, o
 from analysis.drawing.theme import (
     INK,
     SIDES,
-    WIDTH,
     line_at,
     log_axis,
     named,
@@ -30,8 +28,6 @@ from analysis.tidy import prose
 #: Title of an axis of gain.
 GAIN = ["mean gain [ratio]", SIDES]
 
-#: Least ratio of the heights of two labels on the logarithmic axis of the traces.
-LABELS_APART = 1.35
 #: Height of the row of a model [px].
 ROW = 17
 #: Size of the names of many rows [px].
@@ -119,33 +115,6 @@ def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) ->
         layers.properties(height=18 * len(rows)),
         "Gain of each published model in the order of head density, the claimed band shaded.",
         findings.band(models, band),
-    )
-
-
-def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
-    """Draw the trace of each layer against relative depth.
-
-    ``layers`` has one row per model and layer: `model`, `lab`, `relative_depth` [0 to 1], `trace`
-    [weight units squared].
-    """
-    x = alt.X(
-        "relative_depth:Q", title="relative depth (l + 1) / L [0 to 1]", axis=alt.Axis(tickCount=5)
-    )
-    encoded = alt.Chart(layers).encode(
-        x=x,
-        y=alt.Y("trace:Q", title="trace [weight units², log]", **log_axis(layers["trace"])),
-        detail="model:N",
-        **of_lab(layers),
-    )
-    labels = names.at_ends(
-        layers.assign(name=layers["model"]), x, "trace", least=math.log(LABELS_APART), is_log=True
-    )
-    marks = [encoded.mark_line(point=False, opacity=0.6), encoded.mark_point(filled=True, size=60)]
-    return named(
-        alt.layer(*marks, labels).properties(width=WIDTH - 90),
-        f"Trace of the sheaf Laplacian per layer for {layers['model'].nunique()} published models, "
-        "each named at its end.",
-        findings.trace(layers),
     )
 
 

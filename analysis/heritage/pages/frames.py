@@ -73,22 +73,6 @@ def spectral_norms(store: Store) -> pd.DataFrame:
     return models.assign(model=prose.short_name(models["model_id"]))
 
 
-def published_traces(store: Store) -> pd.DataFrame:
-    """Return one row per model and layer: the published multi-head trace."""
-    layers = store.query(
-        """
-        SELECT p.model_id, m.lab, p.layer, p.value AS trace,
-               (p.layer + 1) / m.n_layers AS relative_depth
-          FROM published_profile AS p
-          JOIN model AS m USING (model_id)
-         WHERE p.metric = 'trace_multi_head' AND p.file = $file
-         ORDER BY p.model_id, p.layer
-        """,
-        file=evidence.TRACES,
-    )
-    return layers.assign(model=prose.short_name(layers["model_id"]))
-
-
 def dampening_twins(store: Store) -> str:
     """Return how many of the base models compared with an instruct version dampen, in words."""
     pairs = finetuning.twins(store)

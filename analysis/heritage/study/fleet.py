@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,37 +159,24 @@ def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return whole, labs.without_each(means, "excess", twins=labs.TWINS)
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How small the networks are, how much text one of them read [byte], and in how many steps."""
+def sizes(store: Store) -> pd.Series:
+    """Return how small the networks of stage A are, and how long they were trained.
 
-    smallest: int
-    largest: int
-    n_bytes: int
-    n_steps: int
-
-
-def sizes(store: Store) -> Sizes:
-    """Return the sizes of the networks of stage A.
-
-    Raises
-    ------
-    DesignError
-        If no run of stage A is complete.
+    Returns
+    -------
+    `smallest` and `largest` (parameters), `n_steps` and `n_bytes` (most of any network).
     """
-    rows = store.query(
-        "SELECT n_parameters, n_steps, recipe FROM study_run WHERE study = $study", study=STUDY
-    )
-    if rows.empty:
-        raise DesignError(f"The store must hold runs of the study {STUDY!r}; it holds none.")
-    recipes = [json.loads(text) for text in rows["recipe"]]
-    windows = [r["schedule"]["batch_size"] * r["geometry"]["context"] for r in recipes]
-    return Sizes(
-        int(rows["n_parameters"].min()),
-        int(rows["n_parameters"].max()),
-        int((rows["n_steps"] * windows).max()),
-        int(rows["n_steps"].max()),
-    )
+    return store.query(
+        """
+        SELECT min(n_parameters) AS smallest, max(n_parameters) AS largest,
+               max(n_steps)      AS n_steps,
+               max(n_steps * CAST(recipe ->> '$.schedule.batch_size' AS BIGINT)
+                           * CAST(recipe ->> '$.geometry.context' AS BIGINT)) AS n_bytes
+          FROM study_run
+         WHERE study = $study
+        """,
+        study=STUDY,
+    ).iloc[0]
 
 
 def without_each_recipe(store: Store, response: str, horizon: str) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.heritage.study.fleet import JOINT
-from analysis.heritage.study.pages.names import RESPONSES, SOURCES
+from analysis.heritage.study.pages.names import INGREDIENTS, RESPONSES, SOURCES
 from analysis.heritage.study.verdict import UNTOLD
 from analysis.tidy import prose
 
@@ -20,6 +20,11 @@ OUTCOMES = {
     "steps": "At equal steps",
     "loss": "At equal loss",
     "number": "Estimate; against",
+}
+EFFECTS = {
+    "ingredient": "What the high level does",
+    "effect": "Added to growth [nat]",
+    "interval": "95 % interval",
 }
 SHARES = {
     "response": "Response",
@@ -49,6 +54,24 @@ def outcome_rows(outcomes: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def effect_rows(effects: pd.DataFrame) -> pd.DataFrame:
+    """Return the effect of each ingredient on growth [nat], the largest first, as words.
+
+    ``effects`` are those of `screening.main_effects`.
+    """
+    rows = effects.sort_values("estimate", key=abs, ascending=False, kind="stable")
+    return pd.DataFrame(
+        {
+            "ingredient": rows["term"].str.removesuffix("_level").map(INGREDIENTS),
+            "effect": rows["estimate"].map(prose.number),
+            "interval": [
+                prose.interval(low, high)
+                for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
+            ],
+        }
+    )
 
 
 def share_rows(shares: pd.DataFrame) -> pd.DataFrame:

@@ -27,7 +27,6 @@ def drawn(request):
         "labs": charts.chart_gain_by_lab(frames.signed_gains(store)),
         "density": charts.chart_gain_by_density(frames.penultimate_gains(store), band=(0.15, 0.2)),
         "ratio": charts.chart_ratio(frames.spectral_norms(store), frames.penultimate_gains(store)),
-        "trace": charts.chart_trace_profile(frames.published_traces(store)),
         "stream": depth_charts.chart_stream(profiles.stream(store)),
         "updates": depth_charts.chart_updates(profiles.updates(store)),
         "attention": depth_charts.chart_attention(profiles.attention(store), even_attention(store)),

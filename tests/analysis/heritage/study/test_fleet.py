@@ -44,4 +44,5 @@ def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(
 
 
 def test_the_fleet_is_as_large_as_its_runs(simulated_fleet: Store) -> None:
-    assert fleet.sizes(simulated_fleet) == fleet.Sizes(1, 1, 10 * 8 * 192, 10)
+    expected = {"smallest": 1, "largest": 1, "n_steps": 10, "n_bytes": 10 * 8 * 192}
+    assert fleet.sizes(simulated_fleet).to_dict() == expected

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.heritage.study import horizons, inheritance, registered, screening
-from analysis.heritage.study.pages import ingredients, words
+from analysis.heritage.study.pages import names, tables, words
 from analysis.store import Store
 from collect.training.study.design import read_design
 from tests.analysis.heritage.study.simulated import filled
@@ -98,11 +98,9 @@ def test_birth_accounts_for_nearly_all_where_nothing_else_moves(store: Store) ->
     assert (birth["estimate"] > 0.98).all()
 
 
-def test_ingredients_are_drawn_a_row_each_in_the_order_of_their_effects(store: Store) -> None:
+def test_ingredients_have_a_row_each_in_the_order_of_their_effects(store: Store) -> None:
     runs = horizons.responses(store, "ingredients")
     effects = screening.main_effects(runs, "excess", registered.levels_of(runs))
-    drawn = ingredients.chart_ingredients(effects).to_dict()
-    assert [layer["mark"]["type"] for layer in drawn["layer"]] == ["rule", "rule", "point"]
-    order = drawn["layer"][-1]["encoding"]["y"]["sort"]
-    assert order[:3] == [ingredients.NAMES[name] for name in EFFECTS]
-    assert len(order) == len(set(order)) == 16
+    order = tables.effect_rows(effects)["ingredient"]
+    assert order[:3].tolist() == [names.INGREDIENTS[name] for name in EFFECTS]
+    assert order.nunique() == 16
