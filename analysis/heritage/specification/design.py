@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analysis.heritage.specification import choices as specification_choices
 from analysis.heritage.specification.choices import COVARIATES, GROUPS, SIZE
-from analysis.heritage.specification.fit import Sums, mean_per_suite, sums_per_suite
+from analysis.heritage.specification.fit import mean_per_suite, sums_per_suite
 from analysis.tidy.frame import Floats, Integers, level_codes
 
 NO_MODEL = "no model has this gain in these figures"
@@ -69,7 +69,7 @@ class Design:
     Attributes
     ----------
     sums
-        Of the suites at `positions`, those in neither group included.
+        From `sums_per_suite`, of the suites at `positions`, those in neither group included.
     positions
         Places among all suites, ascending, shape (s,).
     is_labelled
@@ -86,7 +86,7 @@ class Design:
         `n_models`, `n_suites` and `n_labs` in the two groups.
     """
 
-    sums: Sums
+    sums: Floats
     positions: Integers
     is_labelled: NDArray[np.bool_]
     way: int

@@ -15,7 +15,6 @@ from analysis.heritage.specification.fit import (
     LOGISTIC,
     Estimates,
     Labels,
-    Sums,
     group_sums,
     spread,
 )
@@ -82,7 +81,7 @@ class Evaluator:
         if estimator == "log odds ratio" and not design.is_sign:
             return NO_SIGN
         labels, place = self._own_labels(design)
-        inside = Sums(design.sums.grams[design.is_labelled])
+        inside = design.sums[design.is_labelled]
         both, ours = group_sums(inside, labels, by_lab=design.by_lab)
         observed = place[0]
         n_obs = float(both[observed, 0, 0])

@@ -11,7 +11,6 @@ from scipy import stats
 from analysis.heritage.study import horizons, labs, registered, shares
 from analysis.store import Store
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
 
 STUDY = "packages"
 
@@ -89,14 +88,9 @@ def band_of_chance(runs: pd.DataFrame, response: str = "excess") -> Band:
         If no cell has two runs.
     """
     known = runs.dropna(subset=[response])
-    grouped = known.groupby("cell")[response]
-    df = int((grouped.size() - 1).sum())
-    if df == 0:
-        raise DesignError(
-            "Chance must be seen in a cell with two seeds; found one run in each.",
-            "Train the cells with another seed.",
-        )
-    sd = float((((known[response] - grouped.transform("mean")) ** 2).sum() / df) ** 0.5)
+    variance, df = horizons.between_seeds(known, response)
+    horizons.need_seeds(df)
+    sd = variance**0.5
     middle = float(known.groupby("recipe")[response].mean().mean())
     half = float(stats.t.ppf((1 + BAND) / 2, df)) * sd
     return Band(middle, middle - half, middle + half, sd, df)

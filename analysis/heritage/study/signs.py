@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.heritage.study import horizons
 from analysis.inference.effects.multiplicity import adjust
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
 
 
 def negative_cells(runs: pd.DataFrame, response: str, *, cell: str = "cell") -> pd.DataFrame:
@@ -35,16 +35,10 @@ def negative_cells(runs: pd.DataFrame, response: str, *, cell: str = "cell") -> 
         If no cell has two runs.
     """
     known = runs.dropna(subset=[response])
-    grouped = known.groupby(cell)[response]
-    df = int((grouped.size() - 1).sum())
-    if df == 0:
-        raise DesignError(
-            "A test of signs must have two runs in some cell; found one in each.",
-            "Train the cells with another seed.",
-        )
-    pooled = float(((known[response] - grouped.transform("mean")) ** 2).sum()) / df
-    rows = grouped.agg(["mean", "size"]).reset_index()
-    std_error = np.sqrt(pooled / rows["size"])
+    variance, df = horizons.between_seeds(known, response, cell)
+    horizons.need_seeds(df)
+    rows = known.groupby(cell)[response].agg(["mean", "size"]).reset_index()
+    std_error = np.sqrt(variance / rows["size"])
     statistic = rows["mean"] / std_error
     tests = pd.DataFrame(
         {

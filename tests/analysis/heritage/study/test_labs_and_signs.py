@@ -66,5 +66,5 @@ def test_negative_cells_are_found_and_false_ones_are_rare() -> None:
         for _ in range(120)
     ]
     assert np.mean(np.array(null) < 0.05) < 0.11
-    with pytest.raises(DesignError, match="two runs in some cell"):
+    with pytest.raises(DesignError, match="two runs or more"):
         signs.negative_cells(runs.drop_duplicates("cell"), "excess")
