@@ -13,8 +13,7 @@ from analysis.tidy import prose
 
 HEIGHT = 165
 
-#: What the stream does in each gauge that was made.
-LABELS = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
+FINDING = "Same network, same predictions: it shrinks, stays or grows."
 
 #: A log gain this near 0 is level [nat].
 LEVEL = 1e-9
@@ -47,13 +46,13 @@ def chart_gauges(layers: pd.DataFrame) -> alt.VConcatChart:
         "features they lie on each other in the lower panel.",
     )
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    return cast("alt.VConcatChart", found(shared, f"{finding(layers)}."))
+    return cast("alt.VConcatChart", found(shared, FINDING))
 
 
 def _row(
     layers: pd.DataFrame, column: str, axis: str, title: str, *, has_labels: bool
 ) -> alt.LayerChart:
-    names = [*LABELS, *(name for name in GAUGES if name not in LABELS)]
+    names = list(GAUGES)
     depths = alt.Scale(domain=[int(layers["layer"].min()), int(layers["layer"].max())], nice=False)
     x = alt.X("layer:Q", scale=depths).axis(
         title="depth: output of block (−1: input) [blocks]" if has_labels else None,
@@ -101,31 +100,6 @@ def _words(layers: pd.DataFrame, column: str, x: alt.X, axis: str) -> list[alt.C
         text = alt.Chart(row).mark_text(align="left", dx=away, dy=down, fontSize=13, color=INK)
         words.append(text.encode(x=x, y=y, text="gauge:N"))
     return words
-
-
-def finding(layers: pd.DataFrame) -> str:
-    """Return the finding of `chart_gauges` in one line.
-
-    ``layers`` has one row per gauge and layer; what the stream does is read off its log gains.
-    """
-    parts = list(does(layers).values())
-    return f"Same network, same predictions: it {', '.join(parts[:-1])} or {parts[-1]}"
-
-
-def does(layers: pd.DataFrame) -> dict[str, str]:
-    """Return what the stream does in each gauge that was made, by its mean log gain, least first.
-
-    Parameters
-    ----------
-    layers
-        One row per gauge and layer: `gauge`, `log_gain` [nat], missing before block 0.
-    """
-    gains = layers[layers["gauge"].isin(LABELS)].dropna(subset=["log_gain"])
-    means = gains.groupby("gauge")["log_gain"].mean().sort_values()
-    return {
-        str(gauge): "shrinks" if mean < -LEVEL else "grows" if mean > LEVEL else "stays"
-        for gauge, mean in means.items()
-    }
 
 
 def called_rows(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

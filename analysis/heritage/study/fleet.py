@@ -72,33 +72,29 @@ def recipe_runs(store: Store, *, horizon: str = "equal steps") -> pd.DataFrame:
     )
 
 
-def band_of_chance(runs: pd.DataFrame, response: str = "excess") -> Band:
+def band_of_chance(runs: pd.DataFrame) -> Band:
     """Return the band in which runs would lie if only the seed moved them.
 
     Parameters
     ----------
     runs
-        One row per run: `cell`, `recipe` and the response.
-    response
-        Column of it.
+        One row per run: `cell`, `recipe` and `excess`.
 
     Raises
     ------
     DesignError
         If no cell has two runs.
     """
-    known = runs.dropna(subset=[response])
-    variance, df = horizons.between_seeds(known, response)
+    known = runs.dropna(subset=["excess"])
+    variance, df = horizons.between_seeds(known, "excess")
     horizons.need_seeds(df)
     sd = variance**0.5
-    middle = float(known.groupby("recipe")[response].mean().mean())
+    middle = float(known.groupby("recipe")["excess"].mean().mean())
     half = float(stats.t.ppf((1 + BAND) / 2, df)) * sd
     return Band(middle, middle - half, middle + half, sd, df)
 
 
-def response_shares(
-    store: Store, *, rng: np.random.Generator, horizon: str = "equal steps"
-) -> pd.DataFrame:
+def response_shares(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     """Return the shares of recipe, geometry, both together and seed in each drawn response.
 
     Returns
@@ -106,7 +102,7 @@ def response_shares(
     One row per response, source and method, as `shares.variance_shares` with `response`; none
     where no two networks differ in the response.
     """
-    runs = registered.documented(store, horizon)
+    runs = registered.documented(store, horizons.STEPS)
     tables = []
     for response in DRAWN:
         values, _ = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)

@@ -130,7 +130,9 @@ def _levels(store: Store, study: str) -> pd.DataFrame:
     return wide.rename(columns={name: f"{name}_level" for name in taken})
 
 
-def between_seeds(runs: pd.DataFrame, response: str, cell: str = "cell") -> tuple[float, int]:
+def between_seeds(
+    runs: pd.DataFrame, response: str, cell: str | list[str] = "cell"
+) -> tuple[float, int]:
     """Return the variance between runs of one cell, pooled over cells, and its df; rows known."""
     grouped = runs.groupby(cell)[response]
     df = int((grouped.size() - 1).sum())

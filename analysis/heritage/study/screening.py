@@ -1,17 +1,19 @@
-"""Main effects of a two-level screening, and what they foretell of other cells."""
+"""Main effects of a two-level screening, and how well their sum predicts other cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.heritage.study import horizons
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
+
+CONF_LEVEL = 0.95
 
 
 def signs_of(runs: pd.DataFrame, low: pd.Series) -> Floats:
@@ -27,40 +29,22 @@ def signs_of(runs: pd.DataFrame, low: pd.Series) -> Floats:
     return np.where(runs[list(low.index)].to_numpy() == low.to_numpy(), -1.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """The cells of a balanced, orthogonal and replicated fraction.
-
-    Attributes
-    ----------
-    signs
-        (cell, factor), from `signs_of`.
-    means
-        Mean response of each cell.
-    n_runs
-        Of all cells together.
-    error, df
-        Variance between runs of a cell, and its degrees of freedom.
-    """
-
-    signs: Floats
-    means: Floats
-    n_runs: int
-    error: float
-    df: int
-
-
-def cells_of(runs: pd.DataFrame, response: str, low: pd.Series) -> Cells:
-    """Return the cells of a screening.
+def main_effects(runs: pd.DataFrame, response: str, low: pd.Series) -> pd.DataFrame:
+    """Return the effect of each factor, high less low, against the variance between seeds.
 
     Parameters
     ----------
     runs
-        One row per run, a column per factor.
+        One row per run of a balanced, orthogonal and replicated fraction, a column per factor.
     response
         Column of it.
     low
         The low level by factor.
+
+    Returns
+    -------
+    One row per factor: `term`, `estimate`, `std_error`, `df`, `statistic`, `p_value`, `conf_low`,
+    `conf_high`, `conf_level`, `n_obs`, `method` (``seeds``: the variance between runs of a cell).
 
     Raises
     ------
@@ -74,59 +58,24 @@ def cells_of(runs: pd.DataFrame, response: str, low: pd.Series) -> Cells:
             "The factors of a screening must be balanced and orthogonal; they are not.",
             "Train the runs that are missing.",
         )
-    values = runs[response].to_numpy(dtype=float)
-    cells, place = np.unique(signs, axis=0, return_inverse=True)
-    counts = np.bincount(place.ravel())
-    means = np.bincount(place.ravel(), values) / counts
-    df = n_runs - len(cells)
-    if df == 0:
-        raise DesignError(
-            "A screening must be replicated to be compared with chance; each cell has one run.",
-            "Train it with another seed.",
-        )
-    error = float(((values - means[place.ravel()]) ** 2).sum()) / df
-    return Cells(cells, means, n_runs, error, df)
-
-
-def main_effects(
-    runs: pd.DataFrame, response: str, low: pd.Series, *, conf_level: float = 0.95
-) -> pd.DataFrame:
-    """Return the effect of each factor, high less low, against the variance between seeds.
-
-    Parameters
-    ----------
-    runs, response, low
-        As in `cells_of`.
-    conf_level
-        Coverage of each interval.
-
-    Returns
-    -------
-    One row per factor: `term`, `estimate`, `std_error`, `df`, `statistic`, `p_value`, `conf_low`,
-    `conf_high`, `conf_level`, `n_obs`, `method` (``seeds``: the variance between runs of a cell).
-
-    Raises
-    ------
-    DesignError
-        As `cells_of`.
-    """
-    cells = cells_of(runs, response, low)
-    estimates = 2 * cells.signs.T @ cells.means / len(cells.means)
-    std_error = 2 * np.sqrt(cells.error / cells.n_runs)
+    variance, df = horizons.between_seeds(runs, response, list(low.index))
+    horizons.need_seeds(df)
+    estimates = 2 * signs.T @ runs[response].to_numpy(dtype=float) / n_runs
+    std_error = 2 * np.sqrt(variance / n_runs)
     statistic = estimates / std_error
-    half = stats.t.ppf((1 + conf_level) / 2, cells.df) * std_error
+    half = stats.t.ppf((1 + CONF_LEVEL) / 2, df) * std_error
     result = pd.DataFrame(
         {
             "term": list(low.index),
             "estimate": estimates,
             "std_error": std_error,
-            "df": float(cells.df),
+            "df": float(df),
             "statistic": statistic,
-            "p_value": 2 * stats.t.sf(np.abs(statistic), cells.df),
+            "p_value": 2 * stats.t.sf(np.abs(statistic), df),
             "conf_low": estimates - half,
             "conf_high": estimates + half,
-            "conf_level": conf_level,
-            "n_obs": cells.n_runs,
+            "conf_level": CONF_LEVEL,
+            "n_obs": n_runs,
             "method": "seeds",
         }
     )
@@ -147,7 +96,7 @@ def foretold(
     low: pd.Series,
     terms: Sequence[str],
 ) -> pd.DataFrame:
-    """Return how well the sum of some main effects foretells cells that were not screened.
+    """Return how well the sum of some main effects predicts cells that were not screened.
 
     Nothing is fitted to the other cells. Factors that do not vary there are at their low level.
 
@@ -156,7 +105,7 @@ def foretold(
     screened, others
         One row per run; the factors and the response are columns.
     response
-        What is foretold.
+        What is predicted.
     low
         The low level by factor.
     terms

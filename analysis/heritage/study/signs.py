@@ -11,7 +11,7 @@ from analysis.inference.effects.multiplicity import adjust
 from analysis.tidy import glossary
 
 
-def negative_cells(runs: pd.DataFrame, response: str, *, cell: str = "cell") -> pd.DataFrame:
+def negative_cells(runs: pd.DataFrame, response: str) -> pd.DataFrame:
     """Return a one-sided test of every cell against zero, adjusted over all cells by Holm.
 
     The variance between seeds is pooled over cells, so that a cell of two seeds has the degrees of
@@ -21,8 +21,8 @@ def negative_cells(runs: pd.DataFrame, response: str, *, cell: str = "cell") -> 
     ----------
     runs
         One row per run; rows without a response are left out.
-    response, cell
-        Columns of it.
+    response
+        Column of it.
 
     Returns
     -------
@@ -35,14 +35,14 @@ def negative_cells(runs: pd.DataFrame, response: str, *, cell: str = "cell") -> 
         If no cell has two runs.
     """
     known = runs.dropna(subset=[response])
-    variance, df = horizons.between_seeds(known, response, cell)
+    variance, df = horizons.between_seeds(known, response)
     horizons.need_seeds(df)
-    rows = known.groupby(cell)[response].agg(["mean", "size"]).reset_index()
+    rows = known.groupby("cell")[response].agg(["mean", "size"]).reset_index()
     std_error = np.sqrt(variance / rows["size"])
     statistic = rows["mean"] / std_error
     tests = pd.DataFrame(
         {
-            "level": rows[cell],
+            "level": rows["cell"],
             "term": response,
             "estimate": rows["mean"],
             "std_error": std_error,

@@ -17,10 +17,19 @@ from analysis import mixed
 from analysis.heritage.suites.blocks import QUARTERS
 from analysis.inference.effects import multiplicity
 from analysis.mixed.model import MixedModel
-from analysis.tidy import glossary
+from analysis.tidy import glossary, prose
 from analysis.tidy.frame import Floats
 
 FORMULA = "log_gain ~ 0 + part:suite + part:n_layers + (0 + part | model_id)"
+
+#: Columns of the table of parts.
+PARTS = {
+    "part": "Part of the network",
+    "lowest": "Lowest suite",
+    "highest": "Highest suite",
+    "p": "p",
+    "adjusted": "p, Holm",
+}
 
 
 def fit(blocks: pd.DataFrame) -> MixedModel:
@@ -60,6 +69,20 @@ def part_tests(model: MixedModel) -> pd.DataFrame:
         )
     method = "F test of suites within the part; mixed model of all parts; Kenward-Roger"
     return _finished(pd.DataFrame(rows), model, method)
+
+
+def part_rows(tests: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per part, formatted: the extreme suites as gains, and the p-values."""
+    gains = {name: np.exp(tests[name]).map(prose.number) for name in ("smallest", "largest")}
+    return pd.DataFrame(
+        {
+            "part": tests["part"],
+            "lowest": tests["first"] + " " + gains["smallest"],
+            "highest": tests["second"] + " " + gains["largest"],
+            "p": tests["p_value"].map(prose.p_value).map(prose.bare),
+            "adjusted": tests["p_adjusted"].map(prose.p_value).map(prose.bare),
+        }
+    )
 
 
 def without_each_suite(blocks: pd.DataFrame) -> pd.DataFrame:

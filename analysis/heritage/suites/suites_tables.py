@@ -54,7 +54,7 @@ def views(store: Store) -> Views:
     models = base_models(store)
     return Views(
         models=models,
-        tests=components.variance_tests(models, n_resamples=19_999),
+        tests=components.variance_tests(models),
         shares=components.variance_shares(models),
         deviations=components.deviations(models),
         without=components.deviation_without_each_suite(models),

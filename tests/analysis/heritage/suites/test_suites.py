@@ -108,7 +108,7 @@ def test_where_a_stated_number_differs_the_difference_is_known(name: str) -> Non
 
 
 def test_the_ratio_finds_suites_and_no_labs_beside_them() -> None:
-    tests = components.variance_tests(base(), n_resamples=19_999)
+    tests = components.variance_tests(base())
     by_name = tests.set_index(["condition", "groups", "group"])["p_value"]
     assert by_name["shape, depth, scale", "suite", "suite"] < 3e-4
     assert by_name["shape, depth, scale", "lab + suite", "suite"] < 0.01
