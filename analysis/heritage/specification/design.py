@@ -23,16 +23,10 @@ NO_COVARIATE = "a model's size is unknown"
 
 @dataclass(frozen=True, slots=True)
 class Suites:
-    """All suites that any specification may use.
+    """All suites that any specification may use, S of them.
 
-    Attributes
-    ----------
-    names
-        Length S.
-    groups
-        Group under each way to group, 1, 0 or NaN for neither, shape (S, m).
-    labs
-        Code of the lab, shape (S,).
+    ``names`` has length S; ``groups`` the group under each way to group, 1, 0 or NaN for neither,
+    shape (S, m); ``labs`` the code of the lab, shape (S,).
     """
 
     names: pd.Index
@@ -44,16 +38,8 @@ class Suites:
 class Selection:
     """Models that a gain, a rule about figures and a set of models leave, n of them.
 
-    Attributes
-    ----------
-    model_ids
-        Shape (n,).
-    places
-        Place of each model's suite among all suites, shape (n,).
-    covariates
-        Shape (n, c).
-    outcomes
-        Outcome of each model, missing where undecided, shape (n,), by name.
+    ``places`` are those of each model's suite among all suites, ``covariates`` have shape (n, c),
+    and ``outcomes`` by name shape (n,), missing where undecided.
     """
 
     model_ids: NDArray[np.object_]
@@ -66,24 +52,10 @@ class Selection:
 class Design:
     """Rows of one selection of models, outcome, unit and way to group, summed per suite.
 
-    Attributes
-    ----------
-    sums
-        From `sums_per_suite`, of the suites at `positions`, those in neither group included.
-    positions
-        Places among all suites, ascending, shape (s,).
-    is_labelled
-        Whether a suite is in either group, shape (s,).
-    way
-        Which way to group.
-    by_lab
-        Whether a lab is one row.
-    is_sign
-        Whether the outcome is a sign, 1 or 0, or a share of signs.
-    key
-        Equal for designs with the same rows in the same units and groups.
-    counts
-        `n_models`, `n_suites` and `n_labs` in the two groups.
+    ``sums`` are those of the suites at ``positions`` (ascending, shape (s,)), also of those in
+    neither group, which ``is_labelled`` tells. ``by_lab``: a lab is one row. ``is_sign``: the
+    outcome is a sign, 1 or 0, or a share of signs. ``key`` is equal for designs with the same rows
+    in the same units and groups; ``counts`` has `n_models`, `n_suites` and `n_labs`.
     """
 
     sums: Floats
@@ -105,17 +77,7 @@ def suites(figures: pd.DataFrame) -> Suites:
 
 
 def selection(models: pd.DataFrame, suites: Suites, outcomes: Sequence[str]) -> Selection:
-    """Return the models of one selection as arrays, with every outcome they can have.
-
-    Parameters
-    ----------
-    models
-        One row per model, as `specification_choices.leave_out` returns them.
-    suites
-        All suites.
-    outcomes
-        Levels that will be asked for.
-    """
+    """Return the models of one selection as arrays, with every outcome asked for."""
     values: dict[str, Floats] = {
         name: np.asarray(specification_choices.outcome(models, name), dtype=np.float64)
         for name in outcomes
@@ -131,19 +93,7 @@ def selection(models: pd.DataFrame, suites: Suites, outcomes: Sequence[str]) -> 
 def design(
     selected: Selection, suites: Suites, *, outcome: str, unit: str, way: int
 ) -> Design | str:
-    """Return the rows of one specification but for its estimator, or why there are none.
-
-    Parameters
-    ----------
-    selected
-        The models.
-    suites
-        All suites.
-    outcome, unit
-        One level each.
-    way
-        Place of the way to group.
-    """
+    """Return the rows of one specification but for its estimator, or why there are none."""
     if not len(selected.places):
         return NO_MODEL
     value = selected.outcomes[outcome]

@@ -32,15 +32,11 @@ LOGISTIC = np.sqrt(3) / np.pi
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What each suite is called under each of B assignments.
+    """What each of S suites is called under each of B assignments, shape (B, S).
 
-    Attributes
-    ----------
-    group
-        1 for the group said to dampen, 0 for the other, NaN for neither, shape (B, S).
-    lab
-        Code of the lab, `ALONE` where a suite is a lab of its own, shape (B, S); suites with one
-        code and one group are one lab.
+    ``group``: 1 for the group said to shorten the stream, 0 for the other, NaN for neither.
+    ``lab``: code of the lab, `ALONE` where a suite is a lab of its own; suites with one code and
+    one group are one lab.
     """
 
     group: Floats
@@ -51,14 +47,9 @@ class Labels:
 class Estimates:
     """One estimate per assignment, each array of shape (B,), NaN where there is none.
 
-    Attributes
-    ----------
-    estimate
-        Positive when the group said to dampen does.
-    std_error
-        As if rows were independent; 0 when there is no variation within groups.
-    df
-        Degrees of freedom of its t; infinite for a normal reference.
+    ``estimate`` is positive when the group said to shorten the stream does; ``std_error`` is that
+    of independent rows, 0 without variation within groups; ``df`` is infinite for a normal
+    reference.
     """
 
     estimate: Floats

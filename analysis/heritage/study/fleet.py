@@ -130,7 +130,7 @@ def scale_and_shape(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     )
 
 
-def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def lab_share(runs: pd.DataFrame) -> pd.Series:
     """Return how much of what sets documented recipes apart goes with their labs.
 
     Parameters
@@ -141,12 +141,11 @@ def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     Returns
     -------
-    As `labs.lab_share` and `labs.without_each`.
+    The first row of `labs.lab_share`.
     """
     documented = runs[runs["status"] == "documented"]
     means = documented.groupby(["recipe", "lab"])["excess"].mean().dropna().reset_index()
-    whole = labs.lab_share(means, "excess", twins=labs.TWINS)
-    return whole, labs.without_each(means, "excess", twins=labs.TWINS)
+    return labs.lab_share(means, "excess", twins=labs.TWINS).iloc[0]
 
 
 def sizes(store: Store) -> pd.Series:

@@ -89,35 +89,6 @@ def lab_share(
     return result
 
 
-def without_each(
-    means: pd.DataFrame,
-    response: str,
-    *,
-    twins: Mapping[str, str] = MappingProxyType({}),
-) -> pd.DataFrame:
-    """Return the share of lab when each recipe in turn is left out, the smallest first.
-
-    The arguments are those of `lab_share`. A recipe without which no share can be told (its lab
-    was the only one with two recipes, say) has no row.
-
-    Returns
-    -------
-    As the first row of `lab_share`, one row per recipe left out, its name in `level`.
-    """
-    rows = []
-    for name in means["recipe"]:
-        try:
-            remaining = lab_share(means[means["recipe"] != name], response, twins=twins)
-        except DesignError:
-            continue
-        rows.append(remaining.iloc[:1].assign(level=name))
-    if not rows:
-        return pd.DataFrame()
-    result = pd.concat(rows, ignore_index=True).sort_values("estimate", ignore_index=True)
-    glossary.checked(result.columns)
-    return result
-
-
 def _share(values: Floats, labels: Integers) -> float:
     """Return the sum of squares between labels over the total."""
     deviations = values - values.mean()

@@ -29,10 +29,6 @@ def test_the_lab_share_is_compared_with_every_labelling() -> None:
     assert found.loc["lab", "p_value"] == pytest.approx(reaching) == pytest.approx(2 / 12)
     assert np.mean(every) == pytest.approx(found.loc["lab", "null_value"]) == pytest.approx(2 / 3)
     assert found[["estimate", "null_value"]].sum().tolist() == pytest.approx([1, 1])
-    without = labs.without_each(means, "excess")
-    assert without["level"].tolist() == ["s", "r"]
-    assert without["estimate"].tolist() == pytest.approx([1 - 0.5 / 26 * 3, 1 - 0.5 / 38])
-    assert labs.without_each(means.assign(lab="A"), "excess").empty
     with pytest.raises(DesignError, match="belong to two labs"):
         labs.lab_share(means.assign(lab="A"), "excess")
 
