@@ -113,44 +113,6 @@ def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(specs):
     assert taken == {"labs.py"}
 
 
-def test_the_bound_curve_is_ten_when_raised_to_the_depth(shipped_store):
-    curve = frames.bound_curve(shipped_store)
-    assert (curve["bound"] ** curve["n_layers"]).tolist() == pytest.approx([10.0] * len(curve))
-
-
-def points(chart, kind="point"):
-    """Return every mark of one kind of a chart's specification, with its frame."""
-    spec = chart.to_dict()
-
-    def found(node):
-        if isinstance(node, dict):
-            mark = node.get("mark")
-            if isinstance(mark, dict) and mark.get("type") == kind:
-                yield node
-            for value in node.values():
-                yield from found(value)
-        elif isinstance(node, list):
-            for value in node:
-                yield from found(value)
-
-    return [
-        (node["mark"], pd.DataFrame(spec["datasets"][node["data"]["name"]]))
-        for node in found(spec)
-        if "data" in node
-    ]
-
-
-@pytest.mark.parametrize("name", ["depth", "density", "labs", "ratio"])
-def test_the_model_that_normalises_after_its_blocks_is_hollow_and_alone(drawn, name):
-    marks = points(drawn[name])
-    hollow = [rows for mark, rows in marks if not mark["filled"]]
-    assert hollow
-    assert {model for rows in hollow for model in rows["model_id"]} == {"facebook/opt-350m"}
-    filled = {model for mark, rows in marks if mark["filled"] for model in rows["model_id"]}
-    assert filled
-    assert "facebook/opt-350m" not in filled
-
-
 def test_even_attention_over_three_tokens_is_counted_by_hand():
     # Rows 1, (1/2, 1/2), (1/3, 1/3, 1/3): entropies 0, ln 2, ln 3; first token 1 + 1/2 + 1/3.
     found = even_map(pd.Series([3])).iloc[0]

@@ -14,8 +14,6 @@ from analysis.heritage.specification import choices as specification_choices
 from analysis.heritage.specification import curve as specification
 from analysis.heritage.specification import null as specification_null
 from analysis.heritage.specification.curve import distinct, specification_curve
-from analysis.store import open_store
-from collect import schema
 from tests.analysis.heritage.specification.specified import one, rng
 
 LN2 = math.log(2)
@@ -29,50 +27,18 @@ FOUR = {
 }
 
 
-def write_rows(directory, table, rows):
-    names = [column.name for column in schema.tables()[table].columns]
-    pd.DataFrame(rows).reindex(columns=names).to_csv(directory / f"{table}.csv", index=False)
-
-
 @pytest.fixture(scope="module")
-def four(tmp_path_factory, published_store):
-    """Return the figures of a store that publishes one gain of each of four models."""
-    directory = tmp_path_factory.mktemp("four")
-    published_store.query("FROM metric").to_csv(directory / "metric.csv", index=False)
-    models = [
+def four():
+    """Return figures of one gain of each of four models of one shape."""
+    return pd.DataFrame(
         {
-            "model_id": f"m/{suite}",
-            "lab": lab,
-            "suite": suite,
-            "family": "gpt2",
-            "n_layers": 3,
-            "d_model": 4,
-            "n_heads": 2,
-            "n_kv_heads": 2,
-            "d_head": 2,
-            "norm_position": "pre",
-            "n_parameters": 1000,
+            **{"model_id": f"m/{suite}", "lab": lab, "suite": suite, "log_gain": math.log(gain)},
+            **{"metric": "gain_penultimate_block", "prompt_set": "S", "dtype": "fp32"},
+            **{"file": "f.json", "log_error": np.nan, "n_prompts": 5, "is_base": True},
+            **{"norm_position": "pre", "rho": 1.0, "n_layers": 3, "log_parameters": 3.0},
         }
-        for suite, (lab, _) in FOUR.items()
-    ]
-    write_rows(directory, "model", models)
-    gains = [
-        {
-            "model_id": f"m/{suite}",
-            "metric": "gain_penultimate_block",
-            "prompt_set": "S",
-            "dtype": "fp32",
-            "file": "f.json",
-            "path": "$",
-            "mean": gain,
-            "n": 5,
-            "unit": "ratio",
-            "caveats": "",
-        }
-        for suite, (_, gain) in FOUR.items()
-    ]
-    write_rows(directory, "published_figure", gains)
-    return specification_choices.figures(open_store(directory))
+        for suite, (lab, gain) in FOUR.items()
+    )
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.study import labs, screening, shares, slope
+from analysis.heritage.study import labs, registered, screening, shares, slope
 from analysis.store import open_store
+from collect.training.study.design import read_design
 
 R = Path(__file__).parents[3] / "r"
 DATA = Path(__file__).parents[4] / "data"
@@ -137,3 +138,10 @@ def test_effects_of_ingredients_and_their_sum_agree_with_r(screened: pd.DataFram
     row = screening.foretold(runs, others, "excess", low, terms).iloc[0]
     for name, value in theirs.loc["sum", "estimate"].items():
         assert row[str(name)] == pytest.approx(value, rel=1e-9)
+
+
+def test_the_low_levels_are_the_first_ones_of_the_design() -> None:
+    design = read_design(DATA / "study" / "ingredients.toml")
+    assert {name: next(iter(levels)) for name, levels in design.factors.items()} == (
+        registered.LOW.to_dict()
+    )

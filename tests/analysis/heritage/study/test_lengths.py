@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -27,16 +24,3 @@ def test_the_ladder_asks_for_learning_and_for_forgetting() -> None:
     unmoved = ladder.lengths(pd.DataFrame(rows).query("sigma == 'as said'"))
     assert unmoved["estimate"].isna().all()
     assert not unmoved["holds"].any()
-
-
-def test_a_length_at_which_no_run_arrives_does_not_hold() -> None:
-    runs = pd.DataFrame(
-        [
-            {"length": "steps_9", "of_recipe": recipe, "sigma": sigma, "seed": seed,
-             "reached": False, "excess": np.nan}
-            for recipe in "ab" for sigma in ("as said", "half") for seed in (0, 1)
-        ]
-    )  # fmt: skip
-    (row,) = ladder.lengths(runs).to_dict("records")
-    assert (row["share"], row["holds"]) == (0.0, False)
-    assert math.isnan(row["statistic"])
