@@ -63,9 +63,9 @@ def test_no_statistic_is_computed_by_a_chart(specs):
 
 def test_colour_never_stands_alone(specs):
     for name, spec in specs.items():
-        found = list(encodings(spec))
-        coloured = {e["color"]["field"] for e in found if "field" in e.get("color", {})}
-        shaped = {e["shape"]["field"] for e in found if "field" in e.get("shape", {})}
+        result = list(encodings(spec))
+        coloured = {e["color"]["field"] for e in result if "field" in e.get("color", {})}
+        shaped = {e["shape"]["field"] for e in result if "field" in e.get("shape", {})}
         assert coloured <= shaped, name
 
 
@@ -115,9 +115,9 @@ def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(specs):
 
 def test_even_attention_over_three_tokens_is_counted_by_hand():
     # Rows 1, (1/2, 1/2), (1/3, 1/3, 1/3): entropies 0, ln 2, ln 3; first token 1 + 1/2 + 1/3.
-    found = even_map(pd.Series([3])).iloc[0]
-    assert found["relative_entropy"] == pytest.approx(np.log(6) / (3 * np.log(3)))
-    assert found["sink_share"] == pytest.approx(11 / 18)
+    result = even_map(pd.Series([3])).iloc[0]
+    assert result["relative_entropy"] == pytest.approx(np.log(6) / (3 * np.log(3)))
+    assert result["sink_share"] == pytest.approx(11 / 18)
 
 
 def test_no_map_is_more_even_than_the_even_one(shipped_store):

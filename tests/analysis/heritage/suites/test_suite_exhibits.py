@@ -19,12 +19,12 @@ def store(shipped_store: Store) -> Store:
 
 
 @pytest.fixture(scope="module")
-def told(store: Store) -> suites.Views:
+def answer(store: Store) -> suites.Views:
     return suites.views(store)
 
 
-def test_the_suite_that_carries_the_difference_is_named(told: suites.Views) -> None:
-    words = suites.words(told)
+def test_the_suite_that_carries_the_difference_is_named(answer: suites.Views) -> None:
+    words = suites.words(answer)
     assert (words["driver"], words["mostly"]) == ("GPT-Neo", "mostly")
 
 
@@ -40,7 +40,7 @@ def test_every_measured_block_is_in_the_plane_and_the_curve_is_half_the_ratio(
     assert (curve["cosine"] + curve["ratio"] / 2).abs().max() < 1e-12
     later = writes[writes["layer"] > 0]
     astray = later.assign(cosine=1.0, share_shrinking=[0.6] * 3 + [0.1] * (len(later) - 3))
-    said = equal_exhibits.chart_writes(astray).to_dict()["usermeta"]["finding"]
-    assert said.replace("\xa0", " ") == (
+    text = equal_exhibits.chart_writes(astray).to_dict()["usermeta"]["finding"]
+    assert text.replace("\xa0", " ") == (
         f"{len(later) - 3} of {len(later)} blocks after block 0 lengthen the stream of most tokens."
     )

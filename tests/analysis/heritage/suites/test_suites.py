@@ -34,7 +34,7 @@ def blocks() -> pd.DataFrame:
 
 
 @cache
-def said() -> pd.DataFrame:
+def text() -> pd.DataFrame:
     return equal_writes.laws(equal_writes.totals(blocks()))
 
 
@@ -44,7 +44,7 @@ def share(column: str) -> float:
 
 
 def law(term: str, name: str, left_out: str = "none") -> float:
-    rows = said().query("term == @term and law == @name and left_out == @left_out")
+    rows = text().query("term == @term and law == @name and left_out == @left_out")
     return float(rows["r_squared"].iloc[0])
 
 
@@ -97,14 +97,14 @@ def printed(value: float, like: str) -> str:
 
 @pytest.mark.parametrize("name", STATED)
 def test_a_stated_number_is_found(name: str) -> None:
-    stated, found = STATED[name]
-    assert printed(found(), stated) == stated
+    stated, result = STATED[name]
+    assert printed(result(), stated) == stated
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_where_a_stated_number_differs_the_difference_is_known(name: str) -> None:
-    stated, ours, found = OTHERWISE[name]
-    assert printed(found(), ours) == ours != stated
+    stated, ours, result = OTHERWISE[name]
+    assert printed(result(), ours) == ours != stated
 
 
 def test_the_ratio_finds_suites_and_no_labs_beside_them() -> None:
@@ -145,10 +145,10 @@ def test_deviations_have_the_intervals_of_the_restricted_likelihood() -> None:
     Those by maximum likelihood are [0.051, 0.185] and [0, 0.123]; of gains drawn at this design
     they hold the truth 89 to 91 times in 100.
     """
-    found = components.deviations(base()).set_index("group")
-    assert found.loc["suite", ["conf_low", "conf_high"]].tolist() == pytest.approx(
+    result = components.deviations(base()).set_index("group")
+    assert result.loc["suite", ["conf_low", "conf_high"]].tolist() == pytest.approx(
         [0.05404, 0.21346], abs=1e-4
     )
-    assert found.loc["lab", ["conf_low", "conf_high"]].tolist() == pytest.approx(
+    assert result.loc["lab", ["conf_low", "conf_high"]].tolist() == pytest.approx(
         [0.0, 0.16336], abs=1e-4
     )
