@@ -37,14 +37,14 @@ def shares(store: Store) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("found", "needed", "ends", "said"),
+    ("result", "needed", "ends", "text"),
     [
         (22, 2, np.nan, "22; against 2"),
         (53.78, 2, np.nan, "53.78; against 2.00"),
         (1, 0, 0.5, "1.00 [0.50, 1.00]; against 0.00"),
     ],
 )
-def test_a_count_that_was_found_has_no_decimals(result, needed, ends, text) -> None:
+def test_a_count_has_no_decimals(result, needed, ends, text) -> None:
     row = {
         "verdict": "held",
         "estimate": result,
