@@ -296,11 +296,6 @@ def found_effects(models: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([rows.reindex(columns=columns) for rows in parts], ignore_index=True)
 
 
-def drawn_curves(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return the curves that the figure shows: all but those of the clustered t test."""
-    return curves[~curves["test"].str.endswith("clustered by suite")]
-
-
 def detectable_rows(effects: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """Return one row per effect and test, formatted: found, detectable, size of the test."""
     detectable = power.minimum_detectable(curves.assign(method=curves["test"]), power=TARGET)

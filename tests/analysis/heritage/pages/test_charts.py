@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import altair as alt
-import numpy as np
 import pandas as pd
 import pytest
 from altair.utils.mimebundle import spec_to_mimebundle
@@ -12,11 +11,8 @@ from altair.utils.mimebundle import spec_to_mimebundle
 import analysis
 from analysis.audit.pages import tables as exhibits
 from analysis.drawing import findings, labs, theme
-from analysis.heritage.depth import bound_charts, profiles
-from analysis.heritage.depth import findings as depth_findings
-from analysis.heritage.depth import profile_charts as depth_charts
+from analysis.heritage.depth import bound_charts
 from analysis.heritage.pages import charts, frames
-from analysis.heritage.transition.even_attention import even_attention, even_map
 from tests.analysis.drawn import borrowed, encodings, lines_with_points
 
 
@@ -36,11 +32,6 @@ def drawn(request):
         "ratio": charts.chart_ratio(frames.spectral_norms(store), frames.penultimate_gains(store)),
         "trace": charts.chart_trace_profile(frames.published_traces(store)),
         "twins": charts.chart_twins(frames.twins(store)),
-        "stream": depth_charts.chart_stream(profiles.stream(store)),
-        "updates": depth_charts.chart_updates(profiles.updates(store)),
-        "attention": depth_charts.chart_attention(profiles.attention(store), even_attention(store)),
-        "geometry": depth_charts.chart_geometry(profiles.geometry(store)),
-        "circuit": depth_charts.chart_circuit(profiles.circuit(store)),
     }
 
 
@@ -218,20 +209,6 @@ def test_what_a_chart_shows_is_said_of_it(drawn):
         assert re.search(r"\d", drawn[name].to_dict()["usermeta"]["finding"]), name
 
 
-def test_even_attention_over_three_tokens_is_counted_by_hand():
-    # Rows 1, (1/2, 1/2), (1/3, 1/3, 1/3): entropies 0, ln 2, ln 3; first token 1 + 1/2 + 1/3.
-    found = even_map(pd.Series([3])).iloc[0]
-    assert found["relative_entropy"] == pytest.approx(np.log(6) / (3 * np.log(3)))
-    assert found["sink_share"] == pytest.approx(11 / 18)
-
-
-def test_no_map_is_more_even_than_the_even_one(shipped_store):
-    layers = profiles.attention(shipped_store)
-    even = even_attention(shipped_store)["relative_entropy"]
-    assert layers["relative_entropy"].max() <= even * 1.001
-    assert layers["relative_entropy"].max() > even * 0.99
-
-
 def test_verdict_counts_add_up(judged):
     assert sum(exhibits.verdict_counts(judged).values()) == len(judged)
     assert isinstance(exhibits.verdict_rows(judged), pd.DataFrame)
@@ -279,9 +256,3 @@ def test_tuning_of_one_pair_is_said_without_others():
     assert findings.tuning(pair) == "Tuning moves the gain of a by −0.20; 1 of 1 cross one."
     twice = pd.concat([pair, pair.assign(gain_mean=1.0)], ignore_index=True)
     assert "the others by 0.10 at most" in findings.tuning(twice)
-
-
-def test_a_mean_over_blocks_is_not_said_of_each():
-    layers = pd.DataFrame({"layer": [-1, 0, 1, 2], "log_gain": [np.nan, 1, -0.1, 0.3]})
-    said = "On average block 0 makes the stream 2.7 times as long, a later block 1.11 times."
-    assert depth_findings.stream(layers) == said

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.depth import equal_writes
 from analysis.heritage.suites import components, models, nested, siblings
 from analysis.store import Store, open_store
 from analysis.tidy.errors import ColumnError
@@ -40,16 +39,6 @@ def foretold() -> pd.DataFrame:
     return siblings.predictions(base())
 
 
-@cache
-def blocks() -> pd.DataFrame:
-    return equal_writes.published_blocks(store())
-
-
-@cache
-def said() -> pd.DataFrame:
-    return equal_writes.laws(equal_writes.totals(blocks()))
-
-
 def entry(term: str, condition: str, column: str, unit: str = "model") -> float:
     rows = orders().query("term == @term and condition == @condition and unit == @unit")
     assert len(rows) == 1
@@ -65,16 +54,6 @@ def sibling(term: str, column: str = "r_squared", question: str = siblings.SIBLI
 def share(column: str) -> float:
     rows = shares().query("condition == 'shape, depth, scale' and groups == 'suite'")
     return float(rows[column].iloc[0])
-
-
-def law(term: str, name: str, left_out: str = "none") -> float:
-    rows = said().query("term == @term and law == @name and left_out == @left_out")
-    return float(rows["r_squared"].iloc[0])
-
-
-def below(suite: str) -> tuple[int, int]:
-    rows = equal_writes.shrinking_blocks(blocks()).set_index("level")
-    return int(rows.loc[suite, "n_hits"]), int(rows.loc[suite, "n_obs"])
 
 
 WITHIN = "n_layers + lab"
@@ -100,17 +79,6 @@ STATED: dict[str, tuple[str, Callable[[], float]]] = {
     "right signs": ("17", lambda: sibling("suite + n_layers", "n_hits")),
     "right signs of the mean": ("11", lambda: sibling("suite + n_layers", "n_hits_null")),
     "siblings": ("19", lambda: sibling("suite + n_layers", "n_obs")),
-    "equal writes, totals": (".39", lambda: law(equal_writes.TOTAL, equal_writes.EQUAL)),
-    "equal writes, totals without the shallowest": (
-        ".30",
-        lambda: law(equal_writes.TOTAL, equal_writes.EQUAL, equal_writes.SHALLOWEST),
-    ),
-    "equal writes, means": (".81", lambda: law(equal_writes.MEAN, equal_writes.EQUAL)),
-    "equal writes, r per block": (".23", lambda: equal_writes.by_block(blocks())),
-    "blocks of BLOOM below 1": ("12", lambda: below("BLOOM")[0]),
-    "blocks of BLOOM": ("94", lambda: below("BLOOM")[1]),
-    "blocks of Pythia below 1": ("17", lambda: below("Pythia")[0]),
-    "blocks of Pythia": ("166", lambda: below("Pythia")[1]),
 }
 
 #: Where the stated number is another: what is found, and why.
@@ -119,16 +87,6 @@ OTHERWISE: dict[str, tuple[str, str, Callable[[], float]]] = {
         ".41",
         ".40",  # .4017 by lme4's deviance function too (tests/r/components.R): the profile is right
         lambda: share("conf_low"),
-    ),
-    "suite alone, means": (
-        ".12",
-        ".15",  # .12 left out one more block of each model; blocks 1 to L - 2 are taken here
-        lambda: law(equal_writes.MEAN, equal_writes.SUITE),
-    ),
-    "a constant total, means": (
-        ".41",
-        ".39",  # the constant is fitted to the means by least squares here
-        lambda: law(equal_writes.MEAN, equal_writes.CONSTANT_TOTAL),
     ),
 }
 
@@ -205,15 +163,6 @@ def test_one_suite_carries_the_difference_between_suites() -> None:
     whole = components.deviations(base()).set_index("group").loc["suite", "estimate"]
     assert min(without, key=without.get) == "GPT-Neo"
     assert without["GPT-Neo"] < whole / 2 < min(v for k, v in without.items() if k != "GPT-Neo")
-
-
-def test_totals_lead_and_failures_are_counted() -> None:
-    quarters = equal_writes.by_quarter(blocks())["estimate"]
-    assert quarters.iloc[0] < -0.05 < 0.03 < quarters.iloc[-1]
-    far = equal_writes.far_above(store()).set_index("model_id")["excess"]
-    above = ["mistralai/Mistral-7B-v0.1", "meta-llama/Llama-3.1-8B", "openai-community/gpt2-xl"]
-    assert far.head(3).index.tolist() == above
-    assert (far.head(3) > 1.5).all()
 
 
 def test_deviations_have_the_intervals_of_the_restricted_likelihood() -> None:
