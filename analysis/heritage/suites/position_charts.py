@@ -12,7 +12,6 @@ import pandas as pd
 from analysis.drawing.labs import lab_colour
 from analysis.drawing.theme import INK, line_at
 from analysis.drawing.theme import found as with_finding
-from analysis.heritage.hierarchy import findings
 from analysis.heritage.suites import suites_by_block as suites
 from analysis.heritage.suites.blocks import QUARTERS, published_blocks
 from analysis.store import Store
@@ -140,7 +139,7 @@ def chart_profiles(profiles: pd.DataFrame) -> alt.ConcatChart:
         description="Gain per block by quarter of depth, one panel per suite with a simultaneous "
         "band; suites lie close together in the second quarter and apart in the last.",
     )
-    return cast(alt.ConcatChart, with_finding(beside, findings.quarters(drawn)))
+    return cast(alt.ConcatChart, with_finding(beside, _shown(drawn)))
 
 
 def _panel(drawn: pd.DataFrame, suite: str, ends: tuple[float, float]) -> alt.LayerChart:
@@ -177,3 +176,24 @@ def _factor(log_gain: float) -> str:
 
 def _gain(name: str, log_gain: float) -> str:
     return f"{prose.number(float(np.exp(log_gain)))} ({name})"
+
+
+def _shown(profiles: pd.DataFrame) -> str:
+    """Return in which quarters of depth the suites' gains lie closest and furthest apart.
+
+    ``profiles`` has one row per suite and quarter: `part`, `level`, `gain` [ratio].
+    """
+    ranked = profiles.sort_values("gain").groupby("part", sort=False)
+    ends = ranked.agg(
+        low=("gain", "first"),
+        high=("gain", "last"),
+        least=("level", "first"),
+        most=("level", "last"),
+    )
+    rows = sorted(ends.reset_index().to_dict("records"), key=lambda row: row["high"] - row["low"])
+    near, far = (
+        f"in the {row['part']} ({row['least']} {prose.number(row['low'])} to {row['most']} "
+        f"{prose.number(row['high'])})"
+        for row in (rows[0], rows[-1])
+    )
+    return f"The gains of suites lie closest together {near} and furthest apart {far}."
