@@ -13,17 +13,17 @@ from analysis.tidy import prose
 #: What the ticks of the figure of shares are.
 CHANCE = "pure noise"
 
-#: How the figure of shares calls what a block explains, by method.
-MARKS = {"alone": "by itself", "entering last": "beside all others"}
+#: How the figure of shares calls what a block explains, by term.
+MARKS = {"alone": "by itself", "unique": "beside all others"}
 
 
 def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     """Draw what each block explains by itself and beside all others, and what noise would.
 
-    ``shares`` has one row per block and method of `partition_tables.shares`: `block`, `method`,
+    ``shares`` has one row per block and term of `partition_tables.shares`: `block`, `term`,
     `share`, `chance_share` [share of variance].
     """
-    rows = shares.assign(mark=shares["method"].map(MARKS)).dropna(subset=["mark"])
+    rows = shares.assign(mark=shares["term"].map(MARKS)).dropna(subset=["mark"])
     marks = list(MARKS.values())
     alone = rows[rows["mark"] == marks[0]]
     x = alt.X(
