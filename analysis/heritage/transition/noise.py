@@ -41,59 +41,6 @@ def steepest_anywhere(profiles: Floats) -> Floats:
     return steepest
 
 
-def layers_by_chance(
-    n_layers: int, *, rng: np.random.Generator, n_profiles: int = 20_000
-) -> pd.DataFrame:
-    """Return how often each estimator names each layer of pure noise.
-
-    Parameters
-    ----------
-    n_layers
-        Depth of the profiles, at least 3.
-    rng
-        Source of the noise, standard normal and independent over layers.
-    n_profiles
-        Profiles to draw for the two gradients; the sign change is counted exactly.
-
-    Returns
-    -------
-    One row per estimator and layer: `method` (a name in `l_star.ESTIMATORS`), `layer`,
-    `probability`. Those of `first_sign_change` add up to less than 1: a profile may have none.
-
-    Raises
-    ------
-    DesignError
-        If there are fewer than 3 layers.
-    """
-    if not n_layers >= FEWEST_LAYERS:
-        raise DesignError(
-            f"A profile needs at least {FEWEST_LAYERS} layers to turn; found {n_layers}.",
-            "Name the depth of a whole model.",
-        )
-    require_count("n_layers", n_layers)
-    require_count("n_profiles", n_profiles)
-    noise = rng.normal(size=(n_profiles, n_layers))
-    named = {
-        "argmax_abs_gradient": _shares(steepest_anywhere(noise), n_layers),
-        "argmax_interior_gradient": _shares(l_star.steepest(noise), n_layers),
-        "first_sign_change": np.array(
-            [
-                l_star.sign_change_by_chance(layer) if layer < n_layers - 1 else 0.0
-                for layer in range(n_layers)
-            ]
-        ),
-    }
-    chances = pd.DataFrame(
-        [
-            {"method": method, "layer": layer, "probability": float(probability)}
-            for method, shares in named.items()
-            for layer, probability in enumerate(shares)
-        ]
-    )
-    glossary.checked(chances.columns)
-    return chances
-
-
 def errors_by_chance(
     models: pd.DataFrame, *, n_prompts: int, rng: np.random.Generator, n_draws: int = 4_000
 ) -> pd.DataFrame:
@@ -178,9 +125,3 @@ def _means_by_chance(
     noise = rng.normal(size=(n_draws * n_prompts, n_layers))
     means: Floats = steepest_anywhere(noise).reshape(n_draws, n_prompts).mean(axis=1)
     return means
-
-
-def _shares(layers: Floats, n_layers: int) -> Floats:
-    """Return the share of the profiles for which each layer was named."""
-    counts = np.bincount(layers.astype(np.intp), minlength=n_layers)
-    return np.asarray(counts / len(layers), dtype=np.float64)

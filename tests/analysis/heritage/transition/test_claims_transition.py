@@ -8,14 +8,12 @@ import pytest
 
 from analysis import audit as claims
 from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.transition import claims_transition as transition
 from analysis.heritage.transition import claims_transition_error as transition_error
 from analysis.heritage.transition import l_star
 from analysis.heritage.transition import noise as l_star_noise
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED, HEADS
 from analysis.store import open_store
-from analysis.tidy.errors import DesignError
 
 ROOT = Path(__file__).parents[4]
 PUBLISHED = ROOT / "data/published"
@@ -209,18 +207,6 @@ def test_many_gradients_at_once_are_each_one_by_itself():
     assert l_star_noise.steepest_anywhere(profiles).tolist() == one_by_one
 
 
-def test_on_noise_the_gradient_prefers_the_ends_and_the_sign_change_the_start():
-    chances = l_star_noise.layers_by_chance(12, rng=np.random.default_rng(1))
-    by_layer = chances.pivot_table(index="layer", columns="method", values="probability")
-    ends = by_layer["argmax_abs_gradient"].iloc[[0, -1]]
-    # At an end the gradient is a difference of neighbours, inside half of one over two layers.
-    assert ends.sum() > 0.55
-    assert by_layer["argmax_interior_gradient"].iloc[[0, -1]].tolist() == [0, 0]
-    assert by_layer["first_sign_change"].idxmax() in (1, 2)
-    assert 0.9999 < by_layer["first_sign_change"].sum() < 1
-    assert by_layer["argmax_abs_gradient"].sum() == pytest.approx(1)
-
-
 def test_an_error_on_noise_is_the_mean_distance_to_a_mean_layer():
     models = pd.DataFrame({"n_layers": [24, 24], "n_heads": [16, 16]})
     draws = l_star_noise.errors_by_chance(
@@ -237,11 +223,6 @@ def test_a_chance_is_never_zero():
     share = l_star_noise.share_as_small
     assert share(draws, prediction="formula", observed=0.05) == 1 / 4
     assert share(draws, prediction="formula", observed=0.2) == 3 / 4
-
-
-def test_noise_of_two_layers_is_refused():
-    with pytest.raises(DesignError, match="at least 3 layers to turn; found 2"):
-        l_star_noise.layers_by_chance(2, rng=np.random.default_rng(1))
 
 
 # The raw files.
@@ -275,8 +256,3 @@ def test_raw_values_are_shown_and_change_no_verdict(with_raw, published_store, j
     assert claims.checks(with_raw, 40, CLAIMS)["estimate"].iloc[-1] == pytest.approx(0.157)
     note = claims.checks(with_raw, 38, CLAIMS)["note"].iloc[-1]
     assert "with four-bit weights, gives 4.8 %." in note
-
-
-def test_every_claim_of_the_two_modules_is_registered():
-    for claim in (*transition.CLAIMS, *transition_error.CLAIMS):
-        assert CLAIMS[claim.claim_id] is claim

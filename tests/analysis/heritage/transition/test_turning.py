@@ -2,14 +2,11 @@
 
 import math
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from analysis.heritage.transition import l_star, turning
+from analysis.heritage.transition import turning
 from analysis.store import open_store
-from analysis.tidy.errors import AnalysisError, DesignError
-from collect.record.writer import write_table
+from analysis.tidy.errors import AnalysisError
 
 
 def test_every_method_names_a_layer_or_says_why_not(tiny_store):
@@ -76,28 +73,6 @@ def test_an_unknown_profile_is_refused_with_a_guess(tiny_store):
     assert refusal.value.hint == "Did you mean 'trace_folded'?"
 
 
-def longer(directory, name):
-    """Make prompt S:01 as long as S:00, so that it has a trace."""
-    path = directory / name / "test--tiny@S.parquet"
-    rows = pd.read_parquet(path)
-    two = rows[rows["prompt_id"] == "S:00"]
-    write_table(name, pd.concat([two, two.assign(prompt_id="S:01")]), path)
-
-
-def test_the_primary_layer_comes_with_an_interval_over_prompts(tiny_copy):
-    for name in ("attention", "attention_mean"):
-        longer(tiny_copy, name)
-    rng = np.random.default_rng(1)
-    row = turning.primary(open_store(tiny_copy), rng=rng).iloc[0]
-    assert row[["model_id", "prompt_set", "n_layers"]].tolist() == ["test/tiny", "S", 3]
-    assert row[["estimate", "conf_low", "conf_high", "n_obs"]].tolist() == [1, 1, 1, 2]
-
-
-def test_one_prompt_with_a_trace_gives_no_interval(tiny_store):
-    with pytest.raises(DesignError, match="found 1 prompts"):
-        turning.primary(tiny_store, rng=np.random.default_rng(1))
-
-
 def test_the_estimators_disagree_on_the_published_traces(published_store):
     assert turning.disagreement(published_store, "openai-community/gpt2") == {
         "first_head": "9",
@@ -108,12 +83,6 @@ def test_the_estimators_disagree_on_the_published_traces(published_store):
     }
     assert set(turning.disagreement(published_store, "nobody/nothing").values()) == {"–"}
     assert turning.sign_changes(published_store) == {"published": "2.0", "by_chance": "2.2"}
-
-
-def test_the_primary_profile_is_the_normalised_trace(tiny_store):
-    rows = turning.layers(tiny_store)
-    assert len(rows) == len(l_star.ESTIMATORS) + 3
-    assert turning.profiles(tiny_store, turning.PROFILE)["value"].tolist() == [200, 800, 1800]
 
 
 def test_each_prediction_is_compared_with_each_estimate(tiny_store):
