@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -71,14 +71,7 @@ def clipped(store: Store) -> Sequence[Check]:
     """Check claim 30: Fig. 7 shows 25 prompts per model, two outliers clipped."""
     return [
         _prompts(store, "Fig. 7"),
-        _outliers(store, Label("apart", "values that stand apart from all others"), _apart),
-        evidence.descriptive(
-            _outliers(
-                store,
-                Label("fences", "values 1.5 interquartile ranges beyond their model's quartiles"),
-                _fenced,
-            )
-        ),
+        _outliers(store),
     ]
 
 
@@ -203,8 +196,9 @@ def _stated_spread(part: str, store: Store) -> Check:
     )
 
 
-def _outliers(store: Store, condition: str, choose: Callable[[pd.DataFrame], Mask]) -> Check:
-    """Count outliers and compare the count with the printed one."""
+def _outliers(store: Store) -> Check:
+    """Count the values that stand apart from all others, and compare with the published count."""
+    condition = Label("apart", "values that stand apart from all others")
     values = _sweep_values(store, "value")
     try:
         expected = int(quoted.text(store, "Fig. 7", "n_clipped", "Pythia"))
@@ -212,7 +206,7 @@ def _outliers(store: Store, condition: str, choose: Callable[[pd.DataFrame], Mas
         return evidence.missing(CLIPPED, condition, reason)
     if values.empty:
         return evidence.missing(CLIPPED, condition, "the raw file is not imported")
-    beyond = values[choose(values)]
+    beyond = values[_apart(values)]
     shown = ", ".join(f"{row.model_id} {row.value:.3f}" for row in beyond.itertuples())
     return evidence.check(
         CLIPPED,
@@ -234,15 +228,6 @@ def _apart(values: pd.DataFrame) -> Mask:
     largest = distances.nlargest(LOOKED_AT).to_numpy()
     last = int(np.argmax(largest[:-1] / largest[1:]))
     return np.asarray(distances.reindex(values.index) >= largest[last])
-
-
-def _fenced(values: pd.DataFrame) -> Mask:
-    """Tell which values lie beyond Tukey's fences of their model."""
-    by_model = values.groupby("model_id")["value"]
-    low, high = by_model.transform("quantile", 0.25), by_model.transform("quantile", 0.75)
-    margin = 1.5 * (high - low)
-    beyond = (values["value"] < low - margin) | (values["value"] > high + margin)
-    return np.asarray(beyond)
 
 
 CLAIMS = declared(
