@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from analysis.audit.claim import verdict
-from analysis.audit.evidence import quoted
 from analysis.heritage.record import claims_captions as captions
 from analysis.heritage.record import claims_mappings as mappings
 from analysis.heritage.record import claims_printed as printed
@@ -94,23 +93,6 @@ def test_the_formula_leaves_the_network_at_the_depth_the_summary_speaks_of(check
     assert 74 * (0.11 + 0.012 * 74) > 73
     assert 73 * (0.11 + 0.012 * 73) < 72
     assert parts(checks_of[43], "models with ALiBi")[0].note == "bigscience/bloom-560m has ALiBi."
-
-
-def test_a_model_without_one_number_of_heads_leaves_the_domain_open():
-    columns = ["model_id", "suite", "n_layers", "n_heads"]
-    rows = pd.DataFrame([("a", "s", 12, 12.0), ("b", "s", 12, float("nan"))], columns=columns)
-    found = layer_formula._within_depth("some models", rows.assign(file="f", caveats=""))
-    assert (found.holds, found.note) == (None, "Without one number of heads: b.")
-    assert layer_formula._within_depth("one", rows[:1].assign(file="f", caveats="")).holds
-
-
-def test_shares_that_no_table_has_give_no_p(shipped_store, monkeypatch):
-    text = quoted.text
-    changed = {"share_dampening": "51.3 %"}
-    monkeypatch.setattr(quoted, "text", lambda *asked: changed.get(asked[2]) or text(*asked))
-    # No number of models up to 22 has a share that prints as 51.3 %.
-    found = printed._printed_shares(shipped_store)
-    assert (found.holds, found.has_data) == (None, False)
 
 
 def test_only_the_file_of_the_sweep_and_of_the_twins_are_named_rightly(checks_of):

@@ -60,19 +60,6 @@ def test_figure_2_has_the_standard_error_of_the_models(shipped):
     assert np.isnan(labs.loc["TII", "gain_high"])
 
 
-def test_figure_2_prints_the_means_of_the_file_save_one(shipped):
-    labs = replica.gains_by_lab(shipped).query("panel == @replica.AS_DRAWN").set_index("lab")
-    printed = replica.printed_gains_by_lab(shipped).set_index("lab")["gain_mean"]
-    away = (labs["gain_mean"] - printed).abs()
-    assert away.drop("EleutherAI").max() < 6e-4
-    assert away["EleutherAI"] > 0.04
-
-
-def test_counts_below_one_are_those_of_the_frame(shipped):
-    models = pd.DataFrame({"panel": ["a", "a", "b"], "gain_mean": [0.9, 1.0, 0.5]})
-    assert replica.below_one(models) == {"a": "1 of 2", "b": "1 of 1"}
-
-
 def test_the_matrices_cut_in_the_wrong_place_are_marked(shipped):
     cut = replica.spectral_norms(shipped).set_index("model")["cut"]
     mixed = set(cut.index[cut != "W_V"])

@@ -8,7 +8,6 @@ import pytest
 
 from analysis import audit as claims
 from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.transition import claims_transition_error as transition_error
 from analysis.heritage.transition import l_star
 from analysis.heritage.transition import noise as l_star_noise
 from analysis.heritage.transition import published as published_l_star
@@ -61,21 +60,6 @@ def test_the_errors_on_the_fitted_models_are_those_counted_by_hand(published_sto
     assert np.isnan(errors.loc[(HEADS, "formula"), "error_over_layer"])
 
 
-def test_the_file_s_own_error_comes_again(published_store):
-    errors = published_l_star.errors(published_store).set_index(["condition", "prediction"])
-    row = errors.loc[(CHANGES, "formula")]
-    assert 100 * row["error_over_depth"] == pytest.approx(55.69027777777779, rel=1e-12)
-
-
-def test_an_error_relative_to_a_layer_0_is_missing_and_decides_nothing(published_store):
-    models = published_l_star.readings(published_store)[HEADS]
-    assert (models["estimate"] == 0).any()
-    missed = published_l_star.misses(models, "formula", "estimate")
-    assert published_l_star.mean_error(missed) == {"estimate": pytest.approx(np.nan, nan_ok=True)}
-    found = transition_error._quoted("part", "condition", models, over="estimate", quoted="4.8")
-    assert (found.holds, found.conf_low) == (None, pytest.approx(np.nan, nan_ok=True))
-
-
 def test_two_designs_cannot_determine_three_constants(facts, changed, check):
     part = "the data determine the three constants"
     assert check(open_store(facts), 37, FIGURE, part)["estimate"] == 2
@@ -100,17 +84,6 @@ def test_a_difference_that_could_be_chance_decides_nothing(published_store, chec
     assert worse["p_holm"] == pytest.approx(8 / 64)
     assert worse["holds"] is None
     assert "Alone it fails" in worse["note"]
-
-
-def test_layers_where_the_formula_puts_them_lie_nearer_to_it(
-    facts, published_store, changed, check
-):
-    models = published_l_star.readings(published_store)[FIGURE].set_index("model_id")
-    wobble = pd.Series(np.linspace(-0.2, 0.2, 6), models.index)
-    layers = (models["formula"] + wobble).to_dict()
-    assert check(changed(facts, "digitised_point", of_figure(layers)), 37, FIGURE, "nearer")[
-        "holds"
-    ]
 
 
 def test_the_error_within_one_heritage_turns_when_the_layers_do(
@@ -153,18 +126,6 @@ def test_half_the_depth_errs_by_25_percent_in_no_published_set(
     assert judge(store, 39) == "no data"
 
 
-def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(
-    facts, published_store, changed, check
-):
-    part = "the formula's error is the smaller"
-    row = check(published_store, 39, f"{FIGURE}, over L", part)
-    assert row["holds"] is None
-    assert row["conf_low"] < row["estimate"] < 0 < row["conf_high"]
-    depths = published_l_star.readings(published_store)[FIGURE].set_index("model_id")["n_layers"]
-    store = changed(facts, "digitised_point", of_figure((depths / 2).to_dict()))
-    assert not check(store, 39, f"{FIGURE}, over L", part)["holds"]
-
-
 def test_the_error_across_heritages_holds_in_the_figure_alone(published_store):
     rows = claims.checks(published_store, 40, CLAIMS).set_index("condition")
     assert rows["holds"].tolist() == [True, False, False, False, False, None]
@@ -185,26 +146,7 @@ def test_stated_layers_come_again_from_one_trace_only(published_store, facts, ch
     assert judge(changed(facts, "published_figure", shifted), 42) == "contradicted"
 
 
-def test_six_models_of_four_labs_are_counted(published_store, facts, changed, judge, check):
-    assert judge(published_store, 44) == "reproduced"
-    note = claims.checks(published_store, 44, CLAIMS)["note"].iloc[0]
-    assert note == ("4 of the models are those of script 20; 2, of 2 labs, are not.")
-
-    def fewer(points):
-        return points[points["model_id"] != "openai-community/gpt2"]
-
-    store = changed(facts, "digitised_point", fewer)
-    assert not check(store, 44, FIGURE, "labs")["holds"]
-    assert check(store, 44, CHANGES, "labs")["holds"]
-
-
 # Pure noise.
-
-
-def test_many_gradients_at_once_are_each_one_by_itself():
-    profiles = np.random.default_rng(3).normal(size=(200, 9))
-    one_by_one = [l_star.argmax_abs_gradient(profile) for profile in profiles]
-    assert l_star_noise.steepest_anywhere(profiles).tolist() == one_by_one
 
 
 def test_an_error_on_noise_is_the_mean_distance_to_a_mean_layer():
@@ -216,13 +158,6 @@ def test_an_error_on_noise_is_the_mean_distance_to_a_mean_layer():
     # With many prompts the mean layer of noise is the middle, 11.5 of 24.
     assert by_name["half_depth"] == pytest.approx(0.5 / 24, abs=0.01)
     assert by_name["formula"] == pytest.approx((l_star.formula(24, 16) - 11.5) / 24, abs=0.01)
-
-
-def test_a_chance_is_never_zero():
-    draws = pd.DataFrame({"prediction": ["formula"] * 3, "error_over_depth": [0.1, 0.2, 0.3]})
-    share = l_star_noise.share_as_small
-    assert share(draws, prediction="formula", observed=0.05) == 1 / 4
-    assert share(draws, prediction="formula", observed=0.2) == 3 / 4
 
 
 # The raw files.

@@ -50,40 +50,6 @@ def test_what_the_paper_states_and_its_files_do_not_bear_out(shipped):
     }
 
 
-def test_numbers_of_the_paper_and_of_our_notes_are_counted_apart(shipped):
-    counted = stated.counted_by_source(shipped)
-    assert set(counted) == {"paper", "notes"}
-    for status, n in stated.counted(shipped).items():
-        assert counted["paper"][status] + counted["notes"][status] == n
-    assert counted["paper"]["agrees"] < counted["notes"]["agrees"]
-    of_paper = shipped[~shipped["place"].str.startswith("notes")]
-    assert counted["paper"] == stated.counted(of_paper)
-
-
-@pytest.mark.skipif(not RAW.is_dir(), reason=f"The paper's raw files are not at {RAW}.")
-def test_a_number_of_the_figures_is_the_same_with_the_raw_files(shipped, tmp_path):
-    from collect.commands.cli import main
-
-    assert main(["published", str(RAW), "--out", str(tmp_path / "raw")]) == 0
-    opened = stated.ledger(open_store(ROOT / "data/published", tmp_path / "raw"))
-    held = shipped["estimate"].notna()
-    assert (shipped.loc[held, "estimate"] == opened.loc[held, "estimate"]).all()
-
-
-def test_nothing_that_the_report_prints_elsewhere_is_said_to_need_the_raw_files(shipped):
-    found = shipped.set_index("term")["status"]
-    for term in ("overall error of L*", "mean of the thirty stored L*", "p of that regression"):
-        assert found[term] == "agrees"
-    missing = shipped[shipped["status"] == stated.ABSENT]
-    assert missing["note"].str.len().gt(20).all()
-    assert missing["place"].str.startswith("notes").all()
-
-
-def test_our_own_notes_on_the_files_are_borne_out(shipped):
-    ours = shipped[shipped["place"].str.startswith("notes")]
-    assert entries(ours, "differs") == set()
-
-
 def test_with_the_raw_files_no_number_is_left_for_want_of_them(tmp_path):
     if not RAW.is_dir():
         pytest.skip(f"The paper's raw files are not at {RAW}.")

@@ -5,7 +5,6 @@ import math
 import pytest
 
 from analysis.heritage.transition import turning
-from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
 
 
@@ -44,13 +43,6 @@ def test_a_model_without_one_number_of_heads_has_no_layer_of_the_formula(facts, 
     assert set(formula["note"]) == {"Blocks have no heads, or not all the same number."}
 
 
-def test_every_profile_that_the_store_holds_can_be_asked(published_store):
-    for metric in turning.metrics(published_store):
-        rows = turning.layers(published_store, metric)
-        in_range = rows["estimate"].dropna().between(0, 100)
-        assert in_range.all(), metric
-
-
 def test_a_published_profile_without_block_0_keeps_its_layer_numbers(published_store):
     file = "4model_validation_results.json"
     profile = turning.profiles(published_store, "gain_block_whole_matrix")
@@ -60,11 +52,6 @@ def test_a_published_profile_without_block_0_keeps_its_layer_numbers(published_s
     found = rows[(rows["file"] == file) & (rows["model_id"] == "EleutherAI/pythia-6.9b")]
     largest = found.set_index("method")["estimate"]["argmax_gap"]
     assert largest == one.loc[one["value"].idxmax(), "layer"]
-
-
-def test_runs_in_chat_do_not_enter(add_run):
-    store = open_store(add_run("chat", rendering="chat"))
-    assert set(turning.profiles(store, "trace_folded")["file"]) == {"run-prompts"}
 
 
 def test_an_unknown_profile_is_refused_with_a_guess(tiny_store):

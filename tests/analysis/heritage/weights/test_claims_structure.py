@@ -24,38 +24,6 @@ PUBLISHED = ROOT / "data/published"
 # Hand algebra: what the words mean on a toy network.
 
 
-def laplacian(attention, values):
-    """Return delta' delta of one head: edge (i, j) restricts by sqrt(A_ij) W and sqrt(A_ji) W."""
-    n, d = len(attention), values.shape[1]
-    edges = [(i, j) for i in range(n) for j in range(i)]
-    delta = np.zeros((len(edges) * len(values), n * d))
-    for place, (i, j) in enumerate(edges):
-        rows = slice(place * len(values), (place + 1) * len(values))
-        delta[rows, i * d : (i + 1) * d] = np.sqrt(attention[i, j]) * values
-        delta[rows, j * d : (j + 1) * d] = -np.sqrt(attention[j, i]) * values
-    return delta.T @ delta
-
-
-def causal(n, rng):
-    weights = np.tril(rng.uniform(0.1, 1, (n, n)))
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
-def test_the_trace_of_the_laplacian_is_off_diagonal_attention_times_the_squared_norm():
-    rng = np.random.default_rng(1)
-    attention, values = causal(4, rng), rng.normal(size=(2, 3))
-    expected = (attention.sum() - np.trace(attention)) * (values**2).sum()
-    assert np.trace(laplacian(attention, values)) == pytest.approx(expected)
-    # Equation (4) as printed subtracts n, the sum of all entries.
-    assert attention.sum() - 4 == pytest.approx(0, abs=1e-12)
-
-
-def test_the_laplacian_of_a_causal_map_has_at_least_d_zero_eigenvalues():
-    rng = np.random.default_rng(2)
-    eigenvalues = np.linalg.eigvalsh(laplacian(causal(4, rng), rng.normal(size=(3, 3))))
-    assert (np.abs(eigenvalues) < 1e-12).sum() >= 3
-
-
 def with_heads(folder, whole):
     """Give the tiny model two value heads of norm 8 and a whole matrix of the given norm."""
     path = folder / "weight_norm/test--tiny.parquet"
@@ -151,14 +119,6 @@ def test_the_script_s_own_finding_comes_again(published_store, check):
     row = check(published_store, 13, condition)
     assert not row["holds"]
     assert "is 1.20 times that of the dampening ones" in row["note"]
-
-
-def test_the_pair_behind_the_ratio_of_26_has_one_label(published_store, check):
-    row = check(published_store, 13, "the paper's labels: EleutherAI dampens, the others expand")
-    assert not row["holds"]
-    assert row["estimate"] == 0
-    missing = check(published_store, 13, "measured signs", "the two models compared")
-    assert missing["note"] == "No data: no file holds a measured gain of GPT-2 small."
 
 
 def test_measured_signs_are_not_separated_by_the_trace_summed_over_heads(published_store, check):
