@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.inference.association import correlation
+from analysis.heritage.sign import readings
 from analysis.store import Store
 from analysis.tidy import glossary
 
@@ -67,18 +67,12 @@ def within_suites(rows: pd.DataFrame) -> pd.DataFrame:
     the columns of `correlation.partial`: `estimate`, `conf_low`, `conf_high`, `df`, `p_value`, ...
     """
     several = rows[rows.groupby("suite")["suite"].transform("size") > 1].reset_index(drop=True)
-    levels = pd.get_dummies(several["suite"], drop_first=True, dtype=float)
-    frame = pd.concat([several, levels], axis=1)
     names = [*PREDICTORS, RESPONSE]
     pairs = [(a, b) for i, b in enumerate(names) for a in names[:i]]
-    table = pd.concat(
-        [
-            correlation.partial(
-                frame, x=a, y=b, covariates=list(levels.columns), engine="pingouin"
-            ).assign(term=a, condition=b)
-            for a, b in pairs
-        ],
-        ignore_index=True,
-    )
+    rows = [
+        {**readings.within_suites(several, x=a, y=b, engine="pingouin"), "term": a, "condition": b}
+        for a, b in pairs
+    ]
+    table = pd.DataFrame(rows)
     glossary.checked(table.columns)
     return table

@@ -12,7 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.declared import declared
-from analysis.heritage.sign import threshold
+from analysis.heritage.sign import readings, threshold
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.heritage.weights.claims_trace import GPT2, OPT
 from analysis.inference.association import correlation
@@ -164,17 +164,10 @@ def _measured_separation(condition: str, models: pd.DataFrame) -> Check:
 def _beside_suites(models: pd.DataFrame) -> Check:
     """Decide from the one-sided p of rho beside suites and log depth whether log gain falls."""
     condition = Label("suites", "all base models, suite and log depth held constant")
-    suites = pd.get_dummies(models["suite"], drop_first=True, dtype=float)
-    covariates = ["log_layers", *suites]
-    if len(models) < 4 + len(covariates):
+    if len(models) < 4 + models["suite"].nunique():
         return evidence.missing(DENSER, condition, "too few base models have a gain")
-    layers = np.log(models["n_layers"].astype("float64"))
-    row = correlation.partial(
-        pd.concat([models.assign(log_layers=layers), suites], axis=1),
-        x="rho",
-        y="log_gain",
-        covariates=covariates,
-    ).iloc[0]
+    logged = models.assign(log_layers=np.log(models["n_layers"].astype("float64")))
+    row = readings.within_suites(logged, x="rho", y="log_gain", covariates=["log_layers"])
     half = float(row["p_value"]) / 2
     p_value = half if row["estimate"] < 0 else 1 - half
     return evidence.check(

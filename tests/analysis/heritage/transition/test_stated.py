@@ -115,16 +115,16 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path, content
 
 def test_a_table_for_print_has_a_dash_where_nothing_was_found(shipped):
     missing = stated.printable(shipped, "cannot be computed")
-    assert set(missing["found"]) == {"–"}
+    assert set(missing["computed"]) == {"–"}
     assert len(stated.printable(shipped)) == len(shipped)
     differing = stated.printable(shipped, stated.DIFFERS).set_index("term")
     r = differing.loc["abstract: r of depth and gain, Pythia"]
-    assert (r["printed"], r["found"]) == ("−0.81", "−0.878")
+    assert (r["printed"], r["computed"]) == ("−0.81", "−0.878")
     everywhere = stated.printable(shipped)
     assert not everywhere["term"].str.contains("notes [0-9B]").any()
     assert set(everywhere["status"]) == {"=", "≠", "raw", "–"}
     trace = everywhere["term"] == "our notes: mean trace over heads, gpt2"
-    assert everywhere.loc[trace, "found"].tolist() == ["62,695.868"]
+    assert everywhere.loc[trace, "computed"].tolist() == ["62,695.868"]
 
 
 def _ledger(directory: Path) -> pd.DataFrame:
