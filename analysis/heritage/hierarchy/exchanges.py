@@ -21,8 +21,8 @@ from analysis.tidy.errors import AnalysisError
 UNITS = ("suite", "lab")
 #: What is compared: by id, in words.
 STATISTICS = {
-    "share_of_units": "share that shrinks the stream, mean over units",
-    "share_pooled": "share that shrinks the stream, pooled over models",
+    "share_of_units": "share below 1, mean over units",
+    "share_pooled": "share below 1, pooled over models",
     "gain_of_units": "log gain, mean over units",
     "gain_pooled": "log gain, pooled over models",
 }

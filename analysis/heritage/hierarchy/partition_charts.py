@@ -66,9 +66,7 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
 
 def _shown(shares: pd.DataFrame) -> str:
     """Return which block explains most by itself, and the most that one adds to all others."""
-    alone, last = (
-        rows.sort_values("share").iloc[-1] for _, rows in shares.groupby("mark", sort=False)
-    )
+    alone, last = (shares[shares["term"] == term].sort_values("share").iloc[-1] for term in MARKS)
     return (
         f"By itself the {alone['block']} explains {prose.percent(alone['share'])} of the variance; "
         f"beside all others no block explains more than {prose.percent(last['share'])}."

@@ -42,6 +42,9 @@ def test_the_chart_of_shares_has_fields_units_and_more_than_colour(subsets: Any)
     assert {part["field"] for _, part in parts if "field" in part} <= columns
     assert {"color", "shape"} <= {name for name, _ in parts}
     assert not borrowed(spec)
+    shares = partition_exhibits.shares(subsets).set_index(["block", "term"])["share"]
+    most = f"{100 * shares['suite', 'alone']:.0f}"
+    assert spec["usermeta"]["finding"].startswith(f"By itself the suite explains {most}")
 
 
 def test_the_lab_explains_nothing_beside_its_suites(subsets: Any) -> None:

@@ -86,16 +86,6 @@ def test_the_status_of_a_number_by_hand(tmp_path, row, status):
     assert _ledger(tmp_path)["status"].tolist() == [status]
 
 
-def test_the_mean_sign_change_on_noise_is_that_of_a_simulation(shipped):
-    import numpy as np
-
-    noise = np.random.default_rng(1).normal(size=(40_000, 41))
-    peaks = (noise[:, 1:-1] > noise[:, :-2]) & (noise[:, 1:-1] > noise[:, 2:])
-    mean = (peaks.argmax(axis=1) + 1).mean()
-    found = shipped.loc[shipped["term"] == "mean of the routine on noise", "estimate"].iloc[0]
-    assert found == pytest.approx(mean, abs=0.03)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -131,15 +121,6 @@ def _ledger(directory: Path) -> pd.DataFrame:
     for table in (ROOT / "data/published").glob("claim.csv"):
         (directory / table.name).write_bytes(table.read_bytes())
     return stated.ledger(open_store(directory))
-
-
-def test_the_command_prints_every_number(capsys):
-    from analysis.commands.cli import main
-
-    assert main(["--data", str(ROOT / "data/published"), "stated", "--csv"]) == 0
-    rows = capsys.readouterr().out.splitlines()
-    assert rows[0] == "place,term,printed,estimate,status,note"
-    assert len(rows) > 100
 
 
 def test_a_store_without_the_points_of_figure_5_lacks_their_error(published_store, made_store):

@@ -1,7 +1,5 @@
 """The chart and tables of L* hold what was published."""
 
-import pandas as pd
-
 from analysis.heritage.transition import l_star_tables as l_star_exhibits
 from analysis.heritage.transition import transition_charts
 from analysis.tidy import prose
@@ -40,9 +38,3 @@ def test_the_table_prints_both_errors_of_each_prediction(published_store):
         "over_depth": "15.7 %",
         "over_layer": "28.8 %",
     }
-
-
-def test_values_of_models_with_one_value_each_have_no_spread():
-    shares = pd.DataFrame({"model": ["a", "b"], "share": [0.1, 0.2], "formula": 0.5, "source": "x"})
-    chart = transition_charts.chart_l_star(shares)
-    assert "No model" in chart.to_dict()["usermeta"]["finding"]

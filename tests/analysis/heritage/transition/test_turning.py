@@ -28,30 +28,12 @@ def test_every_method_names_a_layer_or_says_why_not(tiny_store):
     assert set(rows["source"]) == {"measured"}
 
 
-def test_a_profile_without_a_gain_has_no_a_priori_layer(published_store):
-    rows = turning.layers(published_store, "trace_first_head")
-    a_priori = rows[rows["method"] == "a_priori"]
-    assert a_priori["estimate"].isna().all()
-    assert set(a_priori["note"]) == {"No gain in the same file."}
-
-
 def test_a_model_without_one_number_of_heads_has_no_layer_of_the_formula(facts, changed):
     store = changed(facts, "model", lambda rows: rows.assign(n_heads="", n_kv_heads="", d_head=""))
     rows = turning.layers(store, "trace_first_head")
     formula = rows[rows["method"] == "formula"]
     assert formula["estimate"].isna().all()
     assert set(formula["note"]) == {"Blocks have no heads, or not all the same number."}
-
-
-def test_a_published_profile_without_block_0_keeps_its_layer_numbers(published_store):
-    file = "4model_validation_results.json"
-    profile = turning.profiles(published_store, "gain_block_whole_matrix")
-    one = profile[(profile["file"] == file) & (profile["model_id"] == "EleutherAI/pythia-6.9b")]
-    assert one["layer"].min() == 1
-    rows = turning.layers(published_store, "gain_block_whole_matrix")
-    found = rows[(rows["file"] == file) & (rows["model_id"] == "EleutherAI/pythia-6.9b")]
-    largest = found.set_index("method")["estimate"]["argmax_gap"]
-    assert largest == one.loc[one["value"].idxmax(), "layer"]
 
 
 def test_an_unknown_profile_is_refused_with_a_guess(tiny_store):

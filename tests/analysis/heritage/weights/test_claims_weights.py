@@ -8,7 +8,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import evidence
-from analysis.audit.evidence import OURS, digitised
+from analysis.audit.evidence import OURS
 from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.weights import claims_by_layer as by_layer
 from analysis.heritage.weights import claims_mechanism as mechanism
@@ -105,18 +105,6 @@ def test_many_pairs_that_agree_decide(facts, factor, expected, changed, judge):
     assert judge(changed(facts, "published_figure", deeper), 59) == expected
 
 
-@pytest.mark.parametrize(
-    ("falls", "n", "decided"), [(6, 6, True), (0, 6, False), (1, 6, None), (5, 6, None)]
-)
-def test_pairs_decide_only_when_their_interval_leaves_one_half(falls, n, decided):
-    shown = pd.DataFrame(
-        {"falls": [True] * falls + [False] * (n - falls), "model_id": [f"m{i}" for i in range(n)]}
-    ).assign(suite="s", file="f", caveats="", model_id_shallow="shallow", suite_shallow="s")
-    # Clopper-Pearson: 6 of 6 gives [0.54, 1], 5 of 6 gives [0.36, 1.00].
-    assert over_depth._deeper_is_smaller("c", shown).holds is decided
-    assert over_depth._deeper_is_smaller("c", shown, counts=False).holds is None
-
-
 def test_our_small_models_are_shown_and_not_counted(shipped_store):
     row = claims.checks(shipped_store, 59, CLAIMS).iloc[2]
     assert row["holds"] is None
@@ -124,16 +112,6 @@ def test_our_small_models_are_shown_and_not_counted(shipped_store):
     assert "These are not the paper's models: shown, not counted." in row["note"]
     # Two families have LayerNorm, whose mean over features is free in this map as well.
     assert row["note"].endswith(over_depth.OF_MEAN)
-
-
-def test_points_come_in_the_order_of_layers_and_only_from_a_folder_that_has_them(
-    published_store, tiny_store
-):
-    points = digitised.points(published_store, "Fig. 8")
-    assert points["layer"].tolist() == points.groupby("model_id").cumcount().tolist()
-    assert len(points) == 108
-    assert digitised.points(tiny_store, "Fig. 8").empty
-    assert digitised.points(published_store, "Fig. 9").empty
 
 
 def test_a_model_measured_on_two_prompt_sets_is_one_model(shipped_store, monkeypatch):
