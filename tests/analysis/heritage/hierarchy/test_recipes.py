@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.heritage.hierarchy import recipe_charts as recipe_exhibits
 from analysis.heritage.hierarchy import recipes
 
 
@@ -65,6 +64,6 @@ def test_correlations_within_suites_are_those_of_deviations_from_the_suite(rows)
 
 
 def test_the_table_of_starts_parts_the_two_pythias(published_store):
-    table = recipe_exhibits.start_rows(recipes.recipes(published_store))
+    table = recipes.start_rows(recipes.recipes(published_store))
     pythias = table[table["models"].str.startswith("Pythia")]
     assert list(pythias["inner"]) == ["normal", "small_init"]

@@ -60,12 +60,6 @@ def test_figure_2_has_the_standard_error_of_the_models(shipped):
     assert np.isnan(labs.loc["TII", "gain_high"])
 
 
-def test_the_matrices_cut_in_the_wrong_place_are_marked(shipped):
-    cut = replica.spectral_norms(shipped).set_index("model")["cut"]
-    mixed = set(cut.index[cut != "W_V"])
-    assert mixed == {"pythia-160m", "pythia-410m", "bloom-560m"}
-
-
 def test_every_chart_describes_itself(shipped):
     charts = [
         replica_charts.chart_gain_by_depth(

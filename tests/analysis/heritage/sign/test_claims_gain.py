@@ -6,7 +6,6 @@ from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_finetuning as finetuning
-from analysis.heritage.sign import claims_gain as gain
 from analysis.store import open_store
 
 PENULTIMATE, LAST, NORMED = (
@@ -66,12 +65,6 @@ def test_the_gain_must_leave_out_the_norm_and_keep_the_last_block(
     assert verdict(made_store(**tables), 25) == expected
 
 
-def test_the_plotted_gain_is_that_of_the_last_block_but_one(shipped_store):
-    steps = gain.steps(shipped_store)
-    assert len(steps) == 8 + 16 + 2
-    assert (steps["gain_mean"] - steps["penultimate"]).abs().max() < 1e-9
-
-
 @pytest.mark.parametrize(
     ("gains", "sd", "expected"),
     [
@@ -109,15 +102,6 @@ def test_only_one_lab_may_lie_below_one(made_store, ours, other, expected):
     ]
     figures += [figure("facebook/opt-125m", other, file=evidence.HUNT)]
     assert verdict(made_store(published_figure=figures), 23) == expected
-
-
-def test_a_mean_over_few_models_says_little_about_a_lab(shipped_store):
-    rows = claims.checks(shipped_store, 23, CLAIMS).set_index("condition")
-    beyond = rows.loc["beyond these models; the models of the hunt, penultimate block"]
-    # Mean 0.9445, standard deviation 0.1286 over 5 models, t(4) = 2.776.
-    assert beyond["estimate"] == pytest.approx(0.9445, abs=5e-5)
-    assert beyond["conf_high"] - beyond["estimate"] == pytest.approx(0.1597, abs=5e-4)
-    assert beyond["holds"] is None
 
 
 def twins(base, tuned, *, sd=0.01):

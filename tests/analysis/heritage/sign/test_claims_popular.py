@@ -6,7 +6,6 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign import claims_whisper as whisper
 
 SWEEP, HUNT = evidence.PYTHIA, evidence.HUNT
@@ -75,19 +74,6 @@ def test_a_group_of_one_shape_that_behaves_alike_contradicts(made_store):
     )
 
 
-def test_pairs_match_in_depth_and_heads_and_count_parameters(shipped_store):
-    models = popular._sized(shipped_store)
-    matched = popular.pairs(models, ["n_layers", "n_heads"])
-    named = set(zip(matched["model_id"], matched["model_id_other"], strict=True))
-    # 12 layers and 12 heads: two of EleutherAI with OPT-125m; 24 and 16: three with OPT-350m;
-    # 32 and 32: Pythia-2.8b and 6.9b with OPT-2.7b and 6.7b.
-    assert len(named) == 2 + 3 + 4
-    assert ("EleutherAI/gpt-neo-125m", "facebook/opt-125m") in named
-    by_depth = popular.pairs(models, ["n_layers"]).set_index(["model_id", "model_id_other"])
-    close = by_depth.loc[("EleutherAI/gpt-neo-1.3B", "facebook/opt-1.3b"), "size_ratio"]
-    assert close == pytest.approx(1315758080 / 1315575808)
-
-
 @pytest.mark.parametrize(
     ("gains", "expected"),
     [
@@ -111,10 +97,3 @@ def test_the_interval_of_the_share_resamples_models_not_blocks():
     assert same == (0.5, 0.5, 0.5)
     estimate, low, high = whisper.share_quieter(np.array([0, 10]), np.array([10, 10]))
     assert (estimate, low, high) == (0.5, 0.0, 1.0)
-
-
-def test_a_model_in_two_files_counts_in_the_sweep(shipped_store):
-    blocks = evidence.block_gains(shipped_store)
-    assert set(blocks.loc[blocks["model_id"] == "EleutherAI/pythia-6.9b", "file"]) == {SWEEP}
-    # Pythia has 6 + 12 + 24 + 16 + 24 + 32 + 32 + 36 blocks, less the first and the last of each.
-    assert (blocks["suite"] == "Pythia").sum() == 182 - 16

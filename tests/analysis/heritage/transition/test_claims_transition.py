@@ -29,12 +29,6 @@ def of_figure(layers):
     return change
 
 
-def test_the_layers_read_off_are_means_of_five_whole_numbers(published_store):
-    layers = published_l_star.readings(published_store)[FIGURE]["estimate"].astype(float)
-    assert len(layers) == 6
-    np.testing.assert_allclose(layers * 5, (layers * 5).round())
-
-
 def test_the_layers_read_off_give_the_printed_error_over_depth(published_store):
     errors = published_l_star.errors(published_store).set_index(["condition", "prediction"])
     # (2.348/12 + 2.902/24 + 1.652/12 + 1.302/24 + 6.702/24 + 1.852/12) / 6
@@ -167,18 +161,6 @@ def test_an_error_on_noise_is_the_mean_distance_to_a_mean_layer():
 def with_raw(imported):
     """Return the published facts with the raw files."""
     return open_store(PUBLISHED, imported)
-
-
-def test_the_stored_sign_changes_are_distributed_as_on_noise(with_raw):
-    layers = with_raw.query(
-        "SELECT value FROM published_value WHERE metric = 'l_star_empirical' "
-        "AND statistic = 'value' AND file = $file",
-        file=published_l_star.SIGN_CHANGES,
-    )["value"]
-    assert len(layers) == 30
-    assert round(layers.mean(), 2) == 1.97
-    shares = [round(float((layers == layer).mean()), 2) for layer in range(1, 6)]
-    assert shares == [0.43, 0.30, 0.17, 0.07, 0.03]
 
 
 def test_raw_values_are_shown_and_change_no_verdict(with_raw, published_store, judge):

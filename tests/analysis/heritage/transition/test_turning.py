@@ -28,14 +28,6 @@ def test_every_method_names_a_layer_or_says_why_not(tiny_store):
     assert set(rows["source"]) == {"measured"}
 
 
-def test_a_model_without_one_number_of_heads_has_no_layer_of_the_formula(facts, changed):
-    store = changed(facts, "model", lambda rows: rows.assign(n_heads="", n_kv_heads="", d_head=""))
-    rows = turning.layers(store, "trace_first_head")
-    formula = rows[rows["method"] == "formula"]
-    assert formula["estimate"].isna().all()
-    assert set(formula["note"]) == {"Blocks have no heads, or not all the same number."}
-
-
 def test_an_unknown_profile_is_refused_with_a_guess(tiny_store):
     with pytest.raises(AnalysisError, match="'trace_fold' is not") as refusal:
         turning.profiles(tiny_store, "trace_fold")
