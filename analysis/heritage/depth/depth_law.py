@@ -17,6 +17,7 @@ from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.frame import (
     Floats,
+    Integers,
     group_codes,
     numbers,
     require_rows,
@@ -146,7 +147,7 @@ def prediction_errors(
     sizes = np.array([float(len(fold)) for fold in folds])
     squared = {}
     for law in LAWS:
-        errors = [_left_out(law, depths, log_gains, np.asarray(fold)) for fold in folds]
+        errors = [_left_out(law, depths, log_gains, fold) for fold in folds]
         squared[law] = np.array([float(each @ each) for each in errors])
     rows = [
         {"law": law, "rmse": float(np.sqrt(errors.sum() / sizes.sum()))}
@@ -193,7 +194,7 @@ def _predicted(law: str, depths: Floats, log_gains: Floats, new: Floats) -> Floa
     return np.asarray(fixed(new) + shown @ coefficients, dtype=np.float64)
 
 
-def _left_out(law: str, depths: Floats, log_gains: Floats, fold: np.ndarray) -> Floats:
+def _left_out(law: str, depths: Floats, log_gains: Floats, fold: Integers) -> Floats:
     """Return the errors of predicting the rows of one group from all others."""
     rest = np.setdiff1d(np.arange(len(log_gains)), fold)
     return log_gains[fold] - _predicted(law, depths[rest], log_gains[rest], depths[fold])

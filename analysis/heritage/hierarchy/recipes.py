@@ -71,11 +71,11 @@ def within_suites(rows: pd.DataFrame) -> pd.DataFrame:
     """
     several = rows[rows.groupby("suite")["suite"].transform("size") > 1].reset_index(drop=True)
     pairs = [(a, b) for i, b in enumerate(LOGARITHMS) for a in LOGARITHMS[:i]]
-    rows = [
+    slopes = [
         {**readings.within_suites(several, x=a, y=b, engine="pingouin"), "term": a, "condition": b}
         for a, b in pairs
     ]
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(slopes)
     glossary.checked(table.columns)
     return table
 

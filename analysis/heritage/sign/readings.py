@@ -91,7 +91,12 @@ def _named_alike(check: Check, repeats: Sequence[str]) -> Check:
 
 
 def within_suites(
-    models: pd.DataFrame, *, x: str, y: str, covariates: Sequence[str] = (), **options: str
+    models: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    covariates: Sequence[str] = (),
+    engine: str = "residuals",
 ) -> pd.Series[Any]:
     """Return the partial correlation of two columns, each suite with a level of its own.
 
@@ -99,7 +104,7 @@ def within_suites(
     ----------
     models
         One row per model: `suite` and the columns.
-    x, y, covariates, options
+    x, y, covariates, engine
         As in `analysis.inference.association.correlation.partial`.
 
     Returns
@@ -109,4 +114,4 @@ def within_suites(
     levels = pd.get_dummies(models["suite"], drop_first=True, dtype=float)
     frame = pd.concat([models, levels], axis=1)
     held = [*covariates, *levels]
-    return correlation.partial(frame, x=x, y=y, covariates=held, **options).iloc[0]
+    return correlation.partial(frame, x=x, y=y, covariates=held, engine=engine).iloc[0]
