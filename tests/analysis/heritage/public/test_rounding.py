@@ -40,4 +40,4 @@ def test_blocks_that_turn_are_counted() -> None:
     assert "No block" in rounding.signs_sentence(none)
     one = none.copy()
     one.loc[one.index[one["quantity"] == rounding.TURNED][0], "maximum"] = 1.0
-    assert "1 of 2 models" in rounding.signs_sentence(one)
+    assert "1 of 3 models" in rounding.signs_sentence(one)
