@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from analysis.inference import power as power
-    from analysis.inference.association import cluster_sums as cluster_sums
     from analysis.inference.association import correlation as correlation
     from analysis.inference.association import regression as regression
     from analysis.inference.association import sandwich as sandwich
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 ROOMS = {
     "counts": "contingency fisher",
     "resampling": "bootstrap freedman_lane permutation",
-    "association": "cluster_sums correlation regression sandwich",
+    "association": "correlation regression sandwich",
     "effects": "equivalence multiplicity noncentral",
     "partition": "collinearity cross_validation explained matched restricted shares subsets",
     "posterior": "answers hierarchy",
@@ -49,7 +48,6 @@ METHODS["power"] = "power"
 __all__ = [
     "answers",
     "bootstrap",
-    "cluster_sums",
     "collinearity",
     "contingency",
     "correlation",

@@ -75,12 +75,10 @@ def linear(design: Drawn, rng: np.random.Generator, n_draws: int) -> list[dict[s
         f"y{place}": np.sum(each, axis=0) + rng.normal(size=n) / np.sqrt(weights)
         for place, each in enumerate(parts)
     }
-    models = mixed.fit_many(
-        f"y0 ~ {design.formula}",
-        design.rows.assign(**drawn),
-        responses=[*drawn][1:],
-        weights=design.weights,
-    )
+    rows = design.rows.assign(**drawn)
+    models = [
+        mixed.fit(f"{name} ~ {design.formula}", rows, weights=design.weights) for name in drawn
+    ]
     observed, result = ("predicted_low", "predicted_high"), []
     for model, each in zip(models, parts, strict=True):
         others, mean = effects(design, rng), np.sum(each, axis=0)

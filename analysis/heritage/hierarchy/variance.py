@@ -106,11 +106,11 @@ def _replicates(
     family: Family, model: MixedModel, rng: np.random.Generator, n_resamples: int
 ) -> Floats:
     """Return the shares in responses drawn under a fit, shape (B, groups + 1)."""
-    source = simulator(model.cross, model.found)
+    source = simulator(model.cross, model.solution)
     drawn = []
     for _ in range(n_resamples):
         cross = source.draw(rng)
-        result = profile(cross, quick(cross, model.found.theta, reml=True), reml=True)
+        result = profile(cross, quick(cross, model.solution.theta, reml=True), reml=True)
         drawn.append(_shares(family, model, result))
     return np.array(drawn)
 
@@ -132,7 +132,7 @@ def _frame(family: Family, model: MixedModel, drawn: Floats, conf_level: float) 
     blocks = model.design.blocks
     tail = (1 - conf_level) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="weibull")
-    variances = _variances(family, model, model.found)
+    variances = _variances(family, model, model.solution)
     warned = model.warnings()
     about = [
         " ".join(warned.loc[(warned["group"] == block.group) & (warned["term"] == ""), "note"])

@@ -94,7 +94,7 @@ def cr2(design: Floats, residuals: Floats, clusters: Integers) -> Sandwich:
         outer.append((right.T * (singular * adjustment) ** 2) @ right)
     meat = np.array(scores).T @ np.array(scores)
     covariance = weights.T @ meat @ weights
-    df, expected = satterthwaite_df(weights, np.array(inner), np.array(outer))
+    df, expected = _satterthwaite_df(weights, np.array(inner), np.array(outer))
     return Sandwich(covariance, df, expected / (weights**2).sum(axis=0))
 
 
@@ -105,7 +105,7 @@ def _inverse_root(values: Floats) -> Floats:
     return roots
 
 
-def satterthwaite_df(weights: Floats, inner: Floats, outer: Floats) -> tuple[Floats, Floats]:
+def _satterthwaite_df(weights: Floats, inner: Floats, outer: Floats) -> tuple[Floats, Floats]:
     """Return degrees of freedom and expectation of each variance estimate under unit variance.
 
     The estimate is a quadratic form whose matrix over clusters is P; its degrees of freedom

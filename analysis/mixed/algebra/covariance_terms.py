@@ -119,6 +119,6 @@ def _reflected(matrix: Floats, row: Floats, length: float) -> Floats:
 def without_smallest(factor: Floats, least: float) -> Floats:
     """Return a factor of the covariance less the principal axes shorter than `least`."""
     axes, lengths, _ = np.linalg.svd(factor)
-    kept = lengths >= least
-    result: Floats = axes[:, kept] * lengths[kept]
+    remaining = lengths >= least
+    result: Floats = axes[:, remaining] * lengths[remaining]
     return result

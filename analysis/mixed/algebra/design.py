@@ -336,7 +336,7 @@ def _references(
     """Return the level of every factor with treatment contrasts that has no column of its own."""
     names = "".join(f":{column.name}:" for column in fixed)
     codes = {factor.code for term in terms(formula.fixed) for factor in term.factors}
-    found = {}
+    reference = {}
     for code in codes:
         if not is_factor(code, statistics):
             continue
@@ -344,8 +344,8 @@ def _references(
         levels = statistics.factors[name].levels
         without = [level for level in levels if f":{code}[T.{level}]:" not in names]
         if len(without) == 1:
-            found[name] = without[0]
-    return tuple(f"{name} = {found[name]}" for name in statistics.factors if name in found)
+            reference[name] = without[0]
+    return tuple(f"{name} = {reference[name]}" for name in statistics.factors if name in reference)
 
 
 def _subterm_columns(subterm: Any, statistics: Statistics) -> list[Column]:

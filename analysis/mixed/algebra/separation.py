@@ -31,8 +31,8 @@ def separating_columns(design: Floats, trials: Floats, successes: Floats) -> lis
     from scipy.optimize import linprog
 
     sizes = np.abs(design).max(axis=0)
-    told = np.flatnonzero(sizes)  # a column of zeros tells nothing apart
-    scaled = design[:, told] / sizes[told]
+    varying = np.flatnonzero(sizes)  # a column of zeros tells nothing apart
+    scaled = design[:, varying] / sizes[varying]
     points, cell = np.unique(scaled, axis=0, return_inverse=True)
     won = np.bincount(cell.reshape(-1), successes)
     lost = np.bincount(cell.reshape(-1), trials - successes)
@@ -40,7 +40,7 @@ def separating_columns(design: Floats, trials: Floats, successes: Floats) -> lis
     towards = np.where(won > 0, 1.0, -1.0)[~both, None] * points[~both]
     if not len(towards):
         return []
-    found = linprog(
+    optimum = linprog(
         -towards.sum(axis=0),
         A_ub=-towards,
         b_ub=np.zeros(len(towards)),
@@ -48,10 +48,10 @@ def separating_columns(design: Floats, trials: Floats, successes: Floats) -> lis
         b_eq=np.zeros(int(both.sum())) if both.any() else None,
         bounds=(-1, 1),
     )
-    weights = np.asarray(found.x, dtype=np.float64)
+    weights = np.asarray(optimum.x, dtype=np.float64)
     if towards.sum(axis=0) @ weights < NEGLIGIBLE:
         return []
-    return [int(place) for place in told[np.abs(weights) > NEGLIGIBLE]]
+    return [int(place) for place in varying[np.abs(weights) > NEGLIGIBLE]]
 
 
 def separating_within(
@@ -93,7 +93,7 @@ def separating_within(
     has_won, has_lost = successes[informative] > 0, (trials - successes)[informative] > 0
     limits = vstack([-cells[has_won], cells[has_lost]])
     bounds = [(-1, 1)] * len(varying) + [(None, None)] * (cells.shape[1] - len(varying))
-    found = []
+    separating = []
     for place, column in enumerate(varying):
         towards = np.zeros(cells.shape[1])
         towards[place] = 1.0
@@ -102,8 +102,8 @@ def separating_within(
             for sign in (1, -1)
         ]
         if sum((each or 0.0) < -NEGLIGIBLE for each in reach) == 1:
-            found.append(int(column))
-    return found
+            separating.append(int(column))
+    return separating
 
 
 def levels_with_both(codes: Integers, n_levels: int, trials: Floats, successes: Floats) -> int:

@@ -154,11 +154,11 @@ def _critical(tail: Tail, df: Floats, conf_level: float) -> Floats:
 
     # The fewer df, the larger the value: that of more df lies beneath it, or as high but for
     # rounding, and mostly close.
-    each, place = np.unique(-np.round(df, 6), return_inverse=True)
-    found: list[float] = []
-    for own in -each:
-        low, high = (0.99 * found[-1], 1.02 * found[-1]) if found else (1e-6, 4.0)
-        while excess(high, own) > 0:
+    distinct, place = np.unique(-np.round(df, 6), return_inverse=True)
+    values: list[float] = []
+    for each_df in -distinct:
+        low, high = (0.99 * values[-1], 1.02 * values[-1]) if values else (1e-6, 4.0)
+        while excess(high, each_df) > 0:
             low, high = high, 2 * high
-        found.append(brentq(excess, low, high, (own,), xtol=1e-8))
-    return np.array(found)[place]
+        values.append(brentq(excess, low, high, (each_df,), xtol=1e-8))
+    return np.array(values)[place]

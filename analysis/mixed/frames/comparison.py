@@ -53,7 +53,9 @@ def compare(models: Sequence[Fitted]) -> pd.DataFrame:
     >>> mixed.compare(pair)["statistic"].round(2).iloc[-1].item()
     114.19
     """
-    require_comparable(models)
+    _require_same_rows(models)
+    for before, model in itertools.pairwise(models):
+        _require_nested(before, model)
     same_fixed = len({model.terms for model in models}) == 1
     refit = not (same_fixed and len({model.reml for model in models}) == 1)
     fitted = [model.refitted(reml=False) if refit else model for model in models]
@@ -81,11 +83,11 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
         If no fixed term beside the intercept can be dropped.
     """
     whole = model.refitted(reml=False) if model.reml else model
-    kept = terms(model.formula.fixed)
-    parts = {term: term_parts(term) for term in kept}
+    fixed_terms = terms(model.formula.fixed)
+    parts = {term: term_parts(term) for term in fixed_terms}
     droppable = dict.fromkeys(
         term_name(term)
-        for term in kept
+        for term in fixed_terms
         if parts[term] and not any(parts[term] < each for each in parts.values())
     )
     if not droppable:
@@ -95,13 +97,13 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
         )
     rows = [_row(whole, None) | {"term": ""}]
     for name in droppable:
-        others = [each.name() for each in kept if term_name(each) != name and parts[each]]
-        intercept = "1" if any(not parts[each] for each in kept) else "0"
+        others = [each.name() for each in fixed_terms if term_name(each) != name and parts[each]]
+        intercept = "1" if any(not parts[each] for each in fixed_terms) else "0"
         formula = replace(model.formula, fixed=" + ".join([intercept, *others]))
-        smaller = replace(whole, formula=formula).refitted()
+        smaller = replace(whole, formula=formula).refitted(reml=False)
         row = _row(smaller, None)
         df = n_parameters(whole) - n_parameters(smaller)
-        statistic = max(0.0, smaller.found.criterion - whole.found.criterion)
+        statistic = max(0.0, smaller.solution.criterion - whole.solution.criterion)
         test = {"statistic": statistic, "df": float(df)}
         if df:
             test["p_value"] = chi_squared_p_value(statistic, df)
@@ -117,14 +119,7 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
 
 def n_parameters(model: Fitted) -> int:
     """Return the number of fixed effects, variance parameters and the residual variance."""
-    return len(model.terms) + len(model.found.theta) + 1
-
-
-def require_comparable(models: Sequence[Fitted]) -> None:
-    """Raise DesignError unless the models explain the same rows and each lies in the next."""
-    _require_same_rows(models)
-    for before, model in itertools.pairwise(models):
-        _require_nested(before, model)
+    return len(model.terms) + len(model.solution.theta) + 1
 
 
 def _require_same_rows(models: Sequence[Fitted]) -> None:
@@ -152,7 +147,7 @@ def _require_same_rows(models: Sequence[Fitted]) -> None:
 
 def _response(model: Fitted) -> str:
     offset = f" less {model.statistics.offset}" if model.statistics.offset else ""
-    return model.statistics.responses[model.response] + offset
+    return model.statistics.response + offset
 
 
 def _require_nested(before: Fitted, model: Fitted) -> None:
@@ -189,7 +184,7 @@ def _row(model: Fitted, before: Fitted | None) -> dict[str, object]:
     if before is None:
         return row
     df = n_parameters(model) - n_parameters(before)
-    statistic = max(0.0, before.found.criterion - model.found.criterion)
+    statistic = max(0.0, before.solution.criterion - model.solution.criterion)
     row |= {"statistic": statistic, "df": float(df), "p_value": chi_squared_p_value(statistic, df)}
     n_variances = _n_variances(model) - _n_variances(before)
     if model.terms == before.terms and n_variances == 1:

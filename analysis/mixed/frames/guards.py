@@ -85,9 +85,9 @@ def warnings(model: Fitted, df: str) -> pd.DataFrame:
     )
 
 
-def frame_of(found: list[GuardRow]) -> pd.DataFrame:
+def frame_of(rows: list[GuardRow]) -> pd.DataFrame:
     """Return warnings as rows of a frame."""
-    result = pd.DataFrame(found, columns=["guard", "term", "group", "note"])
+    result = pd.DataFrame(rows, columns=["guard", "term", "group", "note"])
     glossary.checked(result.columns)
     return result
 
@@ -302,7 +302,7 @@ def of_columns(model: Designed) -> list[GuardRow]:
 
 def _boundary(model: Fitted) -> list[GuardRow]:
     rows = []
-    at = model.found.theta * natural_scale(model.cross)
+    at = model.solution.theta * natural_scale(model.cross)
     places = [
         (block, row, column) for block in model.design.blocks for row, column in block.positions
     ]

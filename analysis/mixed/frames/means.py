@@ -155,13 +155,13 @@ def _together(
         alone = "p-values are not adjusted for their number." if len(tests.estimates) > 1 else ""
         return *tests.interval(conf_level), {}, alone
     correlation = _correlation(covariance)
-    found = adjusted(tests, adjust, conf_level, n_means=n_means, correlation=correlation)
+    family = adjusted(tests, adjust, conf_level, n_means=n_means, correlation=correlation)
     added = {
-        "p_adjusted": found.p_values,
+        "p_adjusted": family.p_values,
         "n_tests": len(tests.estimates),
         "adjustment": adjust,
     }
-    return found.low, found.high, added, "Intervals hold together."
+    return family.low, family.high, added, "Intervals hold together."
 
 
 def _correlation(covariance: Floats) -> Floats:

@@ -57,7 +57,7 @@ def lacking(smaller: Fitted, larger: Fitted) -> list[str]:
 def _totals(model: Fitted) -> Floats:
     """Return the size, the mean and deviation of the response, and the weights."""
     statistics = model.statistics
-    place = len(statistics.basis) + model.response
+    place = len(statistics.basis)
     size = float(statistics.product(0, 0).sum())
     about = float(statistics.product(0, place).sum())
     square = float(statistics.product(place, place).sum()) - about**2 / size
@@ -71,7 +71,7 @@ def _totals(model: Fitted) -> Floats:
 def _level_sums(model: Fitted, factor: Factor) -> Floats:
     """Return rows and mean response of every level in the order of both, shape (2, levels)."""
     statistics, n_levels = model.statistics, len(factor.levels)
-    place = len(statistics.basis) + model.response
+    place = len(statistics.basis)
     counts = np.bincount(factor.codes, statistics.counts, n_levels)
     sizes = np.bincount(factor.codes, statistics.product(0, 0), n_levels)
     sums = np.bincount(factor.codes, statistics.product(0, place), n_levels)
@@ -84,7 +84,7 @@ def _same_groups(one: Fitted, ours: Factor, other: Fitted, theirs: Factor) -> bo
     """Tell whether two factors divide the rows alike, as far as counts and means show."""
     if len(ours.levels) != len(theirs.levels):
         return False
-    spread = float(np.sqrt(one.found.variance))
+    spread = float(np.sqrt(one.solution.variance))
     first, second = _level_sums(one, ours), _level_sums(other, theirs)
     return bool(
         np.array_equal(first[0], second[0])

@@ -41,13 +41,13 @@ class Repeat:
 
 def repeated(design: Design) -> list[Repeat]:
     """Return the random effects that the fixed part repeats."""
-    found = []
+    repeats = []
     for block in design.blocks:
         for effect in block.columns:
             fixed = [each for each in design.fixed if each.basis == effect.basis]
             if terms := _terms_that_sum_to(block, effect, fixed):
-                found.append(Repeat(block, effect, terms))
-    return found
+                repeats.append(Repeat(block, effect, terms))
+    return repeats
 
 
 def _terms_that_sum_to(block: Block, effect: Column, fixed: list[Column]) -> tuple[str, ...]:

@@ -46,9 +46,9 @@ def method_named(name: str) -> str:
         If no method has the name.
     """
     plain = "".join(letter for letter in str(name).lower() if letter.isalpha())
-    found = ALIASES.get(plain, plain)
-    require_option("df", found if found in METHODS else name, METHODS)
-    return found
+    method = ALIASES.get(plain, plain)
+    require_option("df", method if method in METHODS else name, METHODS)
+    return method
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Inference:
     ----------
     cross
         The cross-products.
-    found
+    solution
         The solution at theta.
     estimated
         The estimates.
@@ -126,24 +126,24 @@ class Inference:
     """
 
     cross: CrossProducts
-    found: Profile
+    solution: Profile
     estimated: Estimates
     reml: bool
 
     @cached_property
     def modes(self) -> tuple[Modes, ...]:
         """Conditional modes of the random effects by grouping factor."""
-        return conditional_modes(self.cross, self.found)
+        return conditional_modes(self.cross, self.solution)
 
     @cached_property
     def products(self) -> Information:
         """Products with the inverse covariance."""
-        return information(self.cross, self.found)
+        return information(self.cross, self.solution)
 
     @cached_property
     def satterthwaite(self) -> Satterthwaite:
         """What Satterthwaite's degrees of freedom follow from."""
-        return satterthwaite(self.cross, self.found, self.products, reml=self.reml)
+        return satterthwaite(self.cross, self.solution, self.products, reml=self.reml)
 
     @cached_property
     def kenward_roger(self) -> KenwardRoger:
@@ -153,7 +153,7 @@ class Inference:
                 "Kenward-Roger's method must have a REML fit; this one is by maximum likelihood.",
                 "Fit with reml=True, or ask for df='satterthwaite'.",
             )
-        return kenward_roger(self.cross, self.found, self.products)
+        return kenward_roger(self.cross, self.solution, self.products)
 
     def covariance(self, method: str) -> Floats:
         """Return the covariance of the fixed effects that a method uses, shape (p, p)."""

@@ -69,8 +69,8 @@ def predictions(
         open_source(rows).require(name for term in model.formula.random for name in term.group)
     reasons = lacking(model, rows)
     whole = reasons == ""
-    found = of_whole(rows[whole])
-    placed = found.reindex(np.where(whole, np.cumsum(whole) - 1, -1)).set_axis(rows.index)
+    predicted = of_whole(rows[whole])
+    placed = predicted.reindex(np.where(whole, np.cumsum(whole) - 1, -1)).set_axis(rows.index)
     result = placed.drop(columns="note").assign(
         conf_level=conf_level,
         method=f"{WORDS[groups]}; {reference}",
@@ -124,8 +124,8 @@ def lacking(model: Contrasted, rows: pd.DataFrame) -> NDArray[np.object_]:
     if model.formula.offset is not None:
         unknown = ~np.isfinite(values_at(model.formula.offset, source))
         reasons[unknown] += f"offset({model.formula.offset_text}) is no finite number. "
-    told = [f"No prediction: {each.strip()}" if each else "" for each in reasons]
-    return np.array(told, dtype=object)
+    notes = [f"No prediction: {each.strip()}" if each else "" for each in reasons]
+    return np.array(notes, dtype=object)
 
 
 def values_at(expression: Expression, source: Source) -> Floats:

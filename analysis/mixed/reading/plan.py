@@ -24,7 +24,7 @@ class Plan:
         Numeric expressions of the formula by their text.
     products
         Sets of expressions multiplied in some term, each sorted; ``()`` is the intercept.
-    responses
+    response
         What is explained, less the offset.
     offset
         Text of the offset, empty without one.
@@ -35,7 +35,7 @@ class Plan:
     factors: tuple[str, ...]
     numbers: dict[str, Expression]
     products: tuple[tuple[str, ...], ...]
-    responses: tuple[Expression, ...]
+    response: Expression
     offset: str
     weights: Expression | None = field(default=None)
 
@@ -44,7 +44,6 @@ def plan(
     formula: MixedFormula,
     source: Source,
     *,
-    responses: tuple[str, ...] = (),
     weights: str | None = None,
     units: tuple[str, ...] = (),
 ) -> Plan:
@@ -56,8 +55,6 @@ def plan(
         The model.
     source
         The rows.
-    responses
-        Responses beside the formula's, all under the same right side.
     weights
         Expression proportional to the precision of a row.
     units
@@ -83,11 +80,10 @@ def plan(
         factors |= dict.fromkeys(term.group)
     source.require(units)
     factors |= dict.fromkeys(units)
-    explained = (formula.response, *(translate(text) for text in responses))
-    for expression in (*explained, formula.offset):
+    for expression in (formula.response, formula.offset):
         source.require_numbers(() if expression is None else expression.columns)
     precision = None if weights is None else translate(weights)
-    for expression in (*explained, precision):
+    for expression in (formula.response, precision):
         if expression is not None and not expression.columns:
             raise ColumnError(
                 f"A response, and weights, must read a column; {expression.text!r} reads none.",
@@ -98,7 +94,7 @@ def plan(
         factors=tuple(factors),
         numbers=numbers,
         products=tuple(products),
-        responses=tuple(_less_offset(each, formula.offset) for each in explained),
+        response=_less_offset(formula.response, formula.offset),
         offset=formula.offset_text,
         weights=precision,
     )

@@ -192,19 +192,19 @@ def complete(source: Source, texts: Iterable[str], names: Iterable[str] = ()) ->
     if not conditions:
         return source
     whole = " AND ".join(conditions)
-    kept = replace(source, relation=source.relation.filter(whole))
+    remaining = replace(source, relation=source.relation.filter(whole))
     counts = [
         int(each.query("SELECT count(*) AS n FROM observations").column("n")[0].as_py())
-        for each in (source, kept)
+        for each in (source, remaining)
     ]
     if counts[0] == counts[1]:
         return source
     labels = source.index
     if labels is not None:
-        told = source.query(f"SELECT {whole} AS whole FROM observations").column("whole")
-        labels = labels[told.to_numpy()]
+        is_whole = source.query(f"SELECT {whole} AS whole FROM observations").column("whole")
+        labels = labels[is_whole.to_numpy()]
     return replace(
-        kept,
+        remaining,
         index=labels,
         note=f"{counts[0] - counts[1]} of {counts[0]} rows were dropped: a value of "
         f"{', '.join(read)} is missing.",

@@ -64,7 +64,7 @@ def count_trials(formula: MixedFormula, source: Source) -> Statistics:
         factors={name: factor_of(column) for name, column in keys.items()},
         constants=constants,
         basis=((),),
-        responses=(formula.response.text,),
+        response=formula.response.text,
         offset=formula.offset_text,
         shift=np.zeros(2),
         pairs=COUNTED,

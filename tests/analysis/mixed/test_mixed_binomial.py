@@ -123,7 +123,7 @@ def test_rows_of_one_cell_count_together_as_they_do_alone() -> None:
     glmm = laplace._glmm()
     frame = rows.assign(high=(rows["gain"] > 1).astype(float))
     by_row = glmm.fit(frame, "high ~ rho + (1 | model)", family="binomial")
-    assert cells.found.log_likelihood == pytest.approx(by_row.loglik, abs=1e-9)
+    assert cells.solution.log_likelihood == pytest.approx(by_row.loglik, abs=1e-9)
     np.testing.assert_allclose(cells.coefficients, by_row.beta, rtol=ESTIMATE)
 
 

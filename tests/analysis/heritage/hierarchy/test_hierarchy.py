@@ -140,8 +140,8 @@ def test_published_figures_agree_with_lme4(families: list[Family], block: str) -
     ours = model.tidy(["fixed"], df="wald")
     np.testing.assert_allclose(ours["estimate"], answer["estimate"], rtol=AGREEMENT, atol=1e-7)
     np.testing.assert_allclose(ours["std_error"], answer["std_error"], rtol=AGREEMENT)
-    assert model.found.criterion <= answer["criterion"][0] + 1e-7
-    assert np.sqrt(model.found.variance) == pytest.approx(answer["sigma"][0], rel=1e-3)
+    assert model.solution.criterion <= answer["criterion"][0] + 1e-7
+    assert np.sqrt(model.solution.variance) == pytest.approx(answer["sigma"][0], rel=1e-3)
 
 
 @pytest.mark.parametrize("block", ["heritage", "geometry", "scale", EVERYTHING])
