@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from analysis.inference.partition import restricted as restricted
     from analysis.inference.partition import shares as shares
     from analysis.inference.partition import subsets as subsets
-    from analysis.inference.posterior import answers as answers
     from analysis.inference.posterior import hierarchy as hierarchy
     from analysis.inference.resampling import bootstrap as bootstrap
     from analysis.inference.resampling import freedman_lane as freedman_lane
@@ -40,13 +39,12 @@ ROOMS = {
     "association": "correlation regression sandwich",
     "effects": "equivalence multiplicity noncentral",
     "partition": "collinearity cross_validation explained matched restricted shares subsets",
-    "posterior": "answers hierarchy",
+    "posterior": "hierarchy",
 }
 METHODS = {name: f"{room}.{name}" for room, names in ROOMS.items() for name in names.split()}
 METHODS["power"] = "power"
 
 __all__ = [
-    "answers",
     "bootstrap",
     "collinearity",
     "contingency",

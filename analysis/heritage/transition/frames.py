@@ -102,7 +102,7 @@ def prompt_bootstrap(
     estimate = argmax_interior_gradient(by_prompt.mean(axis=0))
     low, high, spread = math.nan, math.nan, math.nan
     if math.isfinite(estimate):
-        low, high = interval(replicates, estimate, conf_level)
+        low, high = interval(replicates, conf_level)
         spread = float(np.nanstd(replicates, ddof=1))
     result = pd.DataFrame(
         {

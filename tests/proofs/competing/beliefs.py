@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaincinv
+from scipy.special import gammaincinv, ndtri
+from scipy.stats import qmc
 
 from analysis.heritage.sign.sources import MIDDLE, NODES, design
 from analysis.heritage.sign.sources import OF_NEW_LEVELS as SIDES
 from analysis.heritage.tournament import criterion
-from analysis.inference.posterior import answers as posterior_answers
 from analysis.inference.posterior import hierarchy
-from analysis.inference.posterior.hierarchy import Prior, Quadrature
+from analysis.inference.posterior.hierarchy import LAST_QUANTILE, Prior, Quadrature
 from analysis.tidy.frame import Floats, Integers
 from tests.proofs.competing.layouts import Layout, centred
 
@@ -33,13 +33,14 @@ def posteriors(
     Responses have about one standard deviation; the prior's residual is scaled to it.
     """
     n_effects = nodes.sources.columns.shape[1]
-    drawn = posterior_answers.draws(len(nodes.ratios), n_effects, rng=np.random.default_rng(SEED))
+    sobol = qmc.Sobol(1 + n_effects, rng=np.random.default_rng(SEED))
+    drawn = sobol.random(len(nodes.ratios)).clip(1 - LAST_QUANTILE, LAST_QUANTILE)
     new = {name: _larger(nodes, *sides) for name, sides in SIDES.items()}
     at_new: dict[str, list[Floats]] = {name: [] for name in SIDES}
     at_hand: dict[str, list[Floats]] = {name: [] for name in SIDES}
     forms = {name: [_columns(nodes, side) for side in sides] for name, sides in SIDES.items()}
     about = nodes.root.transpose(0, 2, 1)
-    noise = np.einsum("nij,nj->ni", about, drawn.normal)
+    noise = np.einsum("nij,nj->ni", about, ndtri(drawn[:, 1:]))
     for some in np.array_split(responses, max(1, -(-len(responses) // TOGETHER))):
         half = nodes.root @ (nodes.sources.columns.T @ some.T)
         squares = np.square(some).sum(axis=1) - np.square(half).sum(axis=1)
@@ -48,7 +49,7 @@ def posteriors(
         logs = -nodes.log_determinant[:, None] - shape * np.log(scales)
         weights = np.exp(logs - logs.max(axis=0))
         weights /= weights.sum(axis=0)
-        sigma = np.sqrt(scales / gammaincinv(shape, drawn.uniform)[:, None])
+        sigma = np.sqrt(scales / gammaincinv(shape, drawn[:, 0])[:, None])
         effects = about @ half + sigma[:, None, :] * noise[:, :, None]
         for name in SIDES:
             at_new[name].append(new[name] @ weights)
