@@ -89,13 +89,6 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     that absorbs the shift (the intercept, or the dummy without the predictor): sums of squares
     about the mean keep their digits. Random effects are never shifted, as that would change
     what their covariance means.
-
-    Parameters
-    ----------
-    statistics
-        The cells.
-    design
-        The columns.
     """
     fixed, centring = _fixed_variables(statistics, design)
     explained, shift = _response_variable(statistics, design)

@@ -139,13 +139,6 @@ def build(
     contrasts
         Contrast of a factor by column: the reference level, or a contrast of patsy's such as
         ``patsy.Sum()``. Treatment contrasts with the first level as reference otherwise.
-
-    Raises
-    ------
-    DesignError
-        If a factor has one level, or a group has as many effects as there are rows.
-    ColumnError
-        If a contrast is of no factor, or a stated reference is not a level.
     """
     stated = dict(contrasts or {})
     unknown = [name for name in stated if name not in statistics.factors]
@@ -239,15 +232,6 @@ def design_columns(
     """Return the columns of a right side over the cells, and which of them every term has.
 
     The columns of a basis such as ``poly(x, 2)`` are one term.
-
-    Parameters
-    ----------
-    side
-        What stands right of the tilde, or left of a bar.
-    statistics
-        The cells.
-    stated
-        Contrasts by column.
     """
     from patsy.build import design_matrix_builders
     from patsy.desc import Term

@@ -105,26 +105,7 @@ class Profile:
 def profile(
     cross: CrossProducts, theta: Floats, *, reml: bool = True, variance: float | None = None
 ) -> Profile:
-    """Return the profiled deviance, its gradient, and the solution at a theta.
-
-    Parameters
-    ----------
-    cross
-        The cross-products.
-    theta
-        Elements of the relative factors, block by block.
-    reml
-        Restricted maximum likelihood.
-    variance
-        Hold the residual variance here instead of profiling it out.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the fixed design is rank deficient.
-    DesignError
-        If the residual variance is lost in rounding.
-    """
+    """Return the profiled deviance, its gradient, and the solution at a theta."""
     factors = relative_factors(cross.blocks, theta)
     eliminated = eliminate(cross, factors[0])
     q, p = cross.n_random, cross.n_fixed
@@ -174,15 +155,6 @@ def covariance_gradients(
     where P is H^-1 (ML) or H^-1 - H^-1 X (X'H^-1 X)^-1 X'H^-1 (REML). The derivative by Lambda
     is 2 G Lambda, which is zero wherever Lambda is: G alone tells whether a variance that is
     zero should be.
-
-    Parameters
-    ----------
-    cross
-        The cross-products.
-    solution
-        The solution at a theta, with the variance profiled out.
-    reml
-        As when it was found.
     """
     factors = relative_factors(cross.blocks, solution.theta)
     optimum = np.concatenate([solution.modes, solution.coefficients])

@@ -171,11 +171,6 @@ def sign_patterns(width: int) -> list[Floats]:
 
     All 2^(k-1) that differ for up to four effects; for more, that of one sign and those with one
     effect turned.
-
-    Parameters
-    ----------
-    width
-        Number of effects, k.
     """
     if width <= 4:
         return [np.array([1.0, *others]) for others in product((1.0, -1.0), repeat=width - 1)]

@@ -52,13 +52,6 @@ def require_residual(statistics: Statistics, cross: CrossProducts) -> None:
     """Raise DesignError when the fixed and random effects together fit every row.
 
     Asked when a search has failed or does not converge: it costs a factorisation of all columns.
-
-    Parameters
-    ----------
-    statistics
-        The cells.
-    cross
-        The cross-products.
     """
     response = statistics.response
     for block in cross.blocks:

@@ -70,11 +70,6 @@ def adjusted(
         Means of which the contrasts are all pairs, None when they are something else.
     correlation
         Of the contrasts, shape (m, m).
-
-    Raises
-    ------
-    DesignError
-        If Tukey's method is asked for what is not all pairs.
     """
     require_option("adjust", method, ADJUSTMENTS)
     size, df = np.abs(tests.statistics), tests.df

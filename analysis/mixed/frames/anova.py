@@ -50,14 +50,6 @@ def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
     -------
     `term`, `statistic` (F; by Wald, chi-squared over its df), `df`, `df_residual`, `p_value`,
     `n_obs`, `method`, `note`.
-
-    Raises
-    ------
-    AnalysisError
-        If the type or the method is unknown.
-    DesignError
-        If sum-to-zero contrasts span another space than the fit's, as with a term that lacks one
-        it contains.
     """
     require_option("type", kind, TYPES)
     hypotheses = _type_two(model, df) if kind == "II" else _type_three(model)

@@ -37,13 +37,6 @@ def augment(model: Fitted) -> pd.DataFrame:
 
     Rows of a frame keep its index: the columns added go back to the frame by label, whichever
     rows were left out. Rows that had none are counted from zero.
-
-    Raises
-    ------
-    DesignError
-        If the model was fitted from statistics alone.
-    ColumnError
-        If the rows already have a column of such a name.
     """
     rows = FittedRows(model)
     frame: pd.DataFrame = rows.select([*rows.columns, *ADDED]).df()
@@ -172,13 +165,7 @@ def _matched(model: Fitted, source: Source) -> str:
 
 
 def _label_sql(name: str, source: Source) -> str:
-    """Return the level of a row as text, as `level_label` writes it.
-
-    Raises
-    ------
-    ColumnError
-        If DuckDB and Python write values of the column's type differently.
-    """
+    """Return the level of a row as text, as `level_label` writes it."""
     kind = source.types[name]
     if kind in ("float", "double"):
         return f"CAST(CAST(o.{quoted(name)} AS DOUBLE) + 0 AS VARCHAR)"

@@ -76,11 +76,6 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
     -------
     One row for the whole model, `term` empty, and one per term: `log_likelihood`, `aic`, `bic`,
     `statistic`, `df`, `p_value`, by maximum likelihood.
-
-    Raises
-    ------
-    DesignError
-        If no fixed term beside the intercept can be dropped.
     """
     whole = model.refitted(reml=False) if model.reml else model
     fixed_terms = terms(model.formula.fixed)

@@ -21,13 +21,7 @@ def contrast(
     df: str,
     conf_level: float,
 ) -> pd.DataFrame:
-    """Return one row per linear contrast: its weights times the coefficients, tested.
-
-    Raises
-    ------
-    ColumnError
-        If a weight is given to what is no coefficient, or is no finite number, or all are zero.
-    """
+    """Return one row per linear contrast: its weights times the coefficients, tested."""
     weights = np.zeros((len(contrasts), len(model.terms)))
     for row, (name, each) in enumerate(contrasts.items()):
         for term, weight in each.items():

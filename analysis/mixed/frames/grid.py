@@ -82,13 +82,7 @@ def points_at(factors: dict[str, Factor], numbers: dict[str, Floats], size: int)
 
 
 def fixed_design(model: Contrasted, points: Statistics) -> Floats:
-    """Return the fixed design at the points, shape (points, p).
-
-    Raises
-    ------
-    DesignError
-        If columns were left out as aliased and a point depends on their coefficients.
-    """
+    """Return the fixed design at the points, shape (points, p)."""
     columns, _ = design_columns(model.formula.fixed, points, model.contrasts)
     design = matrix_of(columns) if columns else np.zeros((len(points.counts), 0))
     left_out = model.design.left_out
@@ -132,14 +126,7 @@ def reference_grid(model: Fitted) -> Grid:
 
 
 def derivatives(model: Fitted, number: str) -> Grid:
-    """Return the grid with the derivatives of the fixed design by a column of numbers.
-
-    Raises
-    ------
-    DesignError
-        If the column is no number of the fixed part, the fixed part has no slope there, or the
-        rows are not at hand.
-    """
+    """Return the grid with the derivatives of the fixed design by a column of numbers."""
     source = model.source
     codes = [code for code in codes_of(model) if not is_factor(code, model.statistics)]
     read = sorted({column for code in codes for column in translate(code).columns})
@@ -171,13 +158,7 @@ def derivatives(model: Fitted, number: str) -> Grid:
 
 
 def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[str]]:
-    """Return the design averaged over all other factors, and a label for every combination.
-
-    Raises
-    ------
-    DesignError
-        If a factor is not in the fixed part, or named twice.
-    """
+    """Return the design averaged over all other factors, and a label for every combination."""
     if len(set(factors)) < len(factors):
         raise DesignError(
             f"Every factor must be named once; found {list(factors)}.", "Drop the repetition."

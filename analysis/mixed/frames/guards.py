@@ -63,15 +63,7 @@ class Designed(Protocol):
 
 
 def warnings(model: Fitted, df: str) -> pd.DataFrame:
-    """Return one row per guard that speaks: `guard`, `term`, `group`, `note`.
-
-    Parameters
-    ----------
-    model
-        The fit.
-    df
-        The method of the tests that will be read.
-    """
+    """Return one row per guard that speaks: `guard`, `term`, `group`, `note`."""
     return frame_of(
         [
             *of_rows(model.source),
@@ -93,17 +85,7 @@ def frame_of(rows: list[GuardRow]) -> pd.DataFrame:
 
 
 def of_terms(model: Designed, df: str, remedy: str = REMEDY) -> list[GuardRow]:
-    """Return what the design says against the tests of single terms.
-
-    Parameters
-    ----------
-    model
-        The fit.
-    df
-        The method of the tests.
-    remedy
-        What to do instead of a z test with few groups.
-    """
+    """Return what the design says against the tests of single terms."""
     uncovered = _without_intercept(model)
     rows = _repeats(model)
     again = {(term, group) for _, term, group, _ in rows}

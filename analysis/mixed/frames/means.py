@@ -55,11 +55,6 @@ def means(
     `contrast`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, the interval, `n_obs`,
     `method`, `note`; with an adjustment also `p_adjusted`, `n_tests`, `adjustment`, and intervals
     that hold together.
-
-    Raises
-    ------
-    DesignError
-        If a factor is not in the fixed part.
     """
     grid = reference_grid(model)
     return _asked(
@@ -81,11 +76,6 @@ def trends(
 
     The slope is the derivative with all columns of numbers at their means: a transform or a
     square of the column is allowed for. Parameters and results are those of `means`.
-
-    Raises
-    ------
-    DesignError
-        If the column is no number of the fixed part, or a factor is not in it.
     """
     grid = derivatives(model, number)
     what = f"slope by {number}"

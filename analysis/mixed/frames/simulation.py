@@ -11,22 +11,7 @@ from analysis.tidy.frame import Floats, generator, require_count
 
 
 def simulated_rows(model: Fitted, n_simulations: int, rng: np.random.Generator) -> Floats:
-    """Return responses drawn under a fit, random effects and errors anew, shape (rows, draws).
-
-    Parameters
-    ----------
-    model
-        The fit.
-    n_simulations
-        Responses to draw.
-    rng
-        Source of the draws.
-
-    Raises
-    ------
-    DesignError
-        If the model was fitted from statistics alone.
-    """
+    """Return responses drawn under a fit, random effects and errors anew, shape (rows, draws)."""
     require_count("n_simulations", n_simulations)
     basis = [f"basis{place}_" for place in range(len(model.statistics.basis))]
     chosen = FittedRows(model).select(["cell_", "fitted_fixed", "weight_", *basis]).df()

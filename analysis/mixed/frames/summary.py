@@ -24,17 +24,7 @@ class Page(str):
 
 
 def summary(model: Fitted, df: str, note: str) -> Page:
-    """Return the fit as text: formula, size, criteria, variances, fixed effects and what to know.
-
-    Parameters
-    ----------
-    model
-        The fit.
-    df
-        Method of the tests of the fixed effects.
-    note
-        What is to be said of the method, empty for nothing.
-    """
+    """Return the fit as text: formula, size, criteria, variances, fixed effects and what to know."""
     fixed = tables.tidy(model, ("fixed",), df, 0.95)
     tests = pd.DataFrame(
         {

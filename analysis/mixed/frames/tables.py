@@ -28,13 +28,7 @@ ROUNDING = 1e-9
 
 
 def effects_asked(effects: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds of effects asked for, one by its name or several.
-
-    Raises
-    ------
-    AnalysisError
-        If there are none, or one is unknown.
-    """
+    """Return the kinds of effects asked for, one by its name or several."""
     asked = (effects,) if isinstance(effects, str) else tuple(effects)
     if not asked:
         raise AnalysisError(

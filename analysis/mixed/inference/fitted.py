@@ -83,14 +83,7 @@ class Fitted:
         source: Source | None = None,
         weights: str | None = None,
     ) -> Self:
-        """Return the fit of a formula to statistics; the search begins at theta `start`.
-
-        Raises
-        ------
-        DesignError
-            If the statistics lack what the formula needs, the design cannot be estimated, fixed
-            and random effects fit every row, or the fit takes more memory than the machine has.
-        """
+        """Return the fit of a formula to statistics; the search begins at theta `start`."""
         _require_collected(formula, statistics)
         design = build(formula, statistics, contrasts)
         require_memory(design)
@@ -164,11 +157,6 @@ class Fitted:
         df
             A method by any of its names, such as ``KR``; None for the default. When the default
             cannot be had Satterthwaite's or Wald's method stands in, and the note says so.
-
-        Raises
-        ------
-        AnalysisError
-            If no method has the name.
         """
         return self.fallback if df is None else (method_named(df), "")
 
@@ -191,11 +179,6 @@ class Fitted:
         Returns
         -------
         The columns of the fit; what it left out is left out here.
-
-        Raises
-        ------
-        DesignError
-            If the cells lack what the formula needs.
         """
         design = build(self.formula, statistics, self.contrasts)
         return only(design, self.design.left_out) if self.design.left_out.names else design

@@ -38,13 +38,7 @@ LEAST_DF = 1e-6
 
 
 def method_named(name: str) -> str:
-    """Return a method by any of its names: ``KR``, ``Kenward-Roger``, ``Satterthwaite``, ``Wald``.
-
-    Raises
-    ------
-    AnalysisError
-        If no method has the name.
-    """
+    """Return a method by any of its names: ``KR``, ``Kenward-Roger``, ``Satterthwaite``, ``Wald``."""
     plain = "".join(letter for letter in str(name).lower() if letter.isalpha())
     method = ALIASES.get(plain, plain)
     require_option("df", method if method in METHODS else name, METHODS)
@@ -160,13 +154,7 @@ class Inference:
         return self.kenward_roger.adjusted if _is_kr(method) else self.estimated.covariance
 
     def tests(self, contrasts: Floats, method: str) -> ContrastTests:
-        """Return the tests of contrasts, shape (m, p), each on its own.
-
-        Raises
-        ------
-        DesignError
-            If a contrast has no positive variance, or no degrees of freedom, by the method.
-        """
+        """Return the tests of contrasts, shape (m, p), each on its own."""
         require_option("df", method, METHODS)
         covariance = self.covariance(method)
         variances = np.einsum("ma,ab,mb->m", contrasts, covariance, contrasts)

@@ -103,13 +103,7 @@ class _Orders:
 
 
 def kenward_roger(cross: CrossProducts, solution: Profile, products: Information) -> KenwardRoger:
-    """Return the adjusted covariance of the fixed effects, from a REML fit.
-
-    Raises
-    ------
-    DesignError
-        If the data carry no information of some variance: effects fit nearly every row.
-    """
+    """Return the adjusted covariance of the fixed effects, from a REML fit."""
     orders = _with_residual(cross, products, _relative_covariances(products, solution.theta))
     inner = np.linalg.inv(products.fixed)
     slopes = -inner @ orders.firsts @ inner

@@ -26,13 +26,6 @@ def predict(
     ``wald``, its degrees of freedom are Satterthwaite's of that sum, and so are those of the mean
     in known groups. A row that lacks a predictor has missing numbers and a `note` that names it,
     as R's predict has.
-
-    Raises
-    ------
-    AnalysisError
-        If `groups` is neither ``new`` nor ``known``.
-    ColumnError
-        If a column is absent, or a level of the fixed part was not fitted.
     """
     return predictions(
         model,

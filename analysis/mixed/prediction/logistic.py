@@ -53,15 +53,7 @@ class Logistic(Contrasted, Protocol):
 def predict(
     model: Logistic, rows: pd.DataFrame, conf_level: float, *, kind: str, groups: str
 ) -> pd.DataFrame:
-    """Return one row per new row: its probability or log odds, with an interval.
-
-    Raises
-    ------
-    AnalysisError
-        If `kind` is neither ``response`` nor ``link``, or `groups` neither ``new`` nor ``known``.
-    ColumnError
-        If the rows are no frame, a column is absent, or a level of the fixed part was not fitted.
-    """
+    """Return one row per new row: its probability or log odds, with an interval."""
     require_option("kind", kind, tuple(KINDS))
 
     def on_scale(whole: pd.DataFrame) -> pd.DataFrame:

@@ -41,13 +41,6 @@ def with_bases(
         The rows that give the constants; None where there are none.
     known
         Columns written out before, by call: these constants are used, whatever the rows.
-
-    Raises
-    ------
-    ColumnError
-        If a call cannot be read, or the rows have fewer distinct values than it needs.
-    DesignError
-        If there are no rows and the constants are not known.
     """
     bases: dict[str, str] = {}
     left, tilde, right = text.partition("~")

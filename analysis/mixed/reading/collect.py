@@ -88,13 +88,6 @@ def collect(
     constant
         Predictors that are constant within every cell, so that no product of them need be
         summed. None guesses them from the first rows and verifies the guess.
-
-    Raises
-    ------
-    ColumnError
-        If a value is missing or infinite, or a weight is not positive.
-    DesignError
-        If there are no rows.
     """
     guessed = _probably_constant(needed, source) if constant is None else set(constant)
     while True:

@@ -77,11 +77,6 @@ def translate(text: str) -> Expression:
         Columns (``Q("a name")`` for one that is not a word), numbers, ``+ - * / **`` (``^`` is
         read as ``**``), one comparison, brackets, and the functions of `FUNCTIONS`.
 
-    Raises
-    ------
-    ColumnError
-        If the text cannot be read, or uses anything else.
-
     Examples
     --------
     >>> translate("log(rho) / 2").sql

@@ -83,13 +83,6 @@ class MixedFormula:
 def parse(text: str) -> MixedFormula:
     """Return the parts of a mixed-model formula.
 
-    Raises
-    ------
-    ColumnError
-        If it cannot be read.
-    DesignError
-        If it has no random term.
-
     Examples
     --------
     >>> [term.group_name for term in parse("y ~ x + (1 | lab/suite)").random]
@@ -144,13 +137,7 @@ def updated(old: str, change: str) -> str:
 
 @cache
 def terms(side: str) -> tuple[Any, ...]:
-    """Return patsy's terms of a right side, in the order their columns will have.
-
-    Raises
-    ------
-    ColumnError
-        If the side cannot be read.
-    """
+    """Return patsy's terms of a right side, in the order their columns will have."""
     from patsy import PatsyError
     from patsy.desc import ModelDesc
 

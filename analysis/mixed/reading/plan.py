@@ -47,24 +47,7 @@ def plan(
     weights: str | None = None,
     units: tuple[str, ...] = (),
 ) -> Plan:
-    """Return what a formula needs of the rows.
-
-    Parameters
-    ----------
-    formula
-        The model.
-    source
-        The rows.
-    weights
-        Expression proportional to the precision of a row.
-    units
-        Columns beside the formula's that name units to resample, leave out or test by.
-
-    Raises
-    ------
-    ColumnError
-        If the formula names no column, or multiplies labels.
-    """
+    """Return what a formula needs of the rows."""
     factors: dict[str, None] = {}
     numbers: dict[str, Expression] = {}
     products: dict[tuple[str, ...], None] = {(): None}
@@ -123,13 +106,7 @@ def column_name(code: str) -> str | None:
 
 
 def factor_column(code: str) -> str:
-    """Return the column of a factor: ``layer`` of ``C(layer, Sum)``.
-
-    Raises
-    ------
-    ColumnError
-        If what the call makes a factor of is not a column.
-    """
+    """Return the column of a factor: ``layer`` of ``C(layer, Sum)``."""
     name = column_name(code)
     match ast.parse(code, mode="eval").body:
         case ast.Call(args=[first, *_]) if is_factor_call(code):

@@ -67,13 +67,7 @@ class Source:
     names: tuple[Any, ...] = ()
 
     def query(self, sql: str) -> pa.Table:
-        """Return the result of a query on ``observations``.
-
-        Raises
-        ------
-        QueryError
-            If DuckDB refuses it.
-        """
+        """Return the result of a query on ``observations``."""
         try:
             answer = self.relation.query("observations", sql)
             if answer is not None:
@@ -150,13 +144,7 @@ Weights: TypeAlias = str | Sequence[float] | np.ndarray[Any, Any] | pd.Series
 
 
 def open_source(rows: Rows) -> Source:
-    """Return rows ready to be queried; those of another fit are so already.
-
-    Raises
-    ------
-    StoreError
-        If a path cannot be read as Parquet.
-    """
+    """Return rows ready to be queried; those of another fit are so already."""
     if isinstance(rows, Source):
         return rows
     table = table_of(rows)
@@ -171,17 +159,7 @@ def open_source(rows: Rows) -> Source:
 
 
 def complete(source: Source, texts: Iterable[str], names: Iterable[str] = ()) -> Source:
-    """Return the rows in which no column that is named has a missing value, with a note.
-
-    Parameters
-    ----------
-    source
-        The rows.
-    texts
-        Formulas and expressions.
-    names
-        Columns by their whole names.
-    """
+    """Return the rows in which no column that is named has a missing value, with a note."""
     texts = list(texts)
     named = {*names, *(name for text in texts for name in NAME.findall(TEXT.sub("", text)))}
     named |= {name for text in texts for pair in QUOTED.findall(text) for name in pair}
@@ -212,20 +190,7 @@ def complete(source: Source, texts: Iterable[str], names: Iterable[str] = ()) ->
 
 
 def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
-    """Return rows in memory as a frame or an Arrow table, None when they lie elsewhere.
-
-    Parameters
-    ----------
-    rows
-        A frame, an Arrow table or batch, arrays or lists by column name, a list of one mapping per
-        row, a structured array, or anything that exports Arrow's stream, such as a frame of
-        polars.
-
-    Raises
-    ------
-    ColumnError
-        If they are no rows with named columns, or columns differ in length.
-    """
+    """Return rows in memory as a frame or an Arrow table, None when they lie elsewhere."""
     if isinstance(rows, str | Path | duckdb.DuckDBPyRelation | Source):
         return None
     if isinstance(rows, pd.DataFrame):
@@ -266,13 +231,7 @@ def _with_labels(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_weights(rows: Rows, weights: Weights | None) -> tuple[Rows, str | None]:
-    """Return rows that hold the weights, and the expression that reads them.
-
-    Raises
-    ------
-    ColumnError
-        If weights are given by number and the rows are not in memory, or they differ in number.
-    """
+    """Return rows that hold the weights, and the expression that reads them."""
     if weights is None or isinstance(weights, str):
         return rows, weights
     table = table_of(rows)

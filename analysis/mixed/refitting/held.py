@@ -86,16 +86,7 @@ class Held:
         return _least(objective, start, centre - reach, centre + reach)
 
     def with_correlation(self, place: int, value: float) -> float:
-        """Return the least deviance with the correlation held of a term's first two effects.
-
-        Parameters
-        ----------
-        place
-            Place in theta of the second effect's first element; the diagonal of the first effect
-            is before it, its own the next diagonal.
-        value
-            The correlation.
-        """
+        """Return the least deviance with the correlation held of a term's first two effects."""
         scale = natural_scale(self.cross)
         diagonal = place + int(np.argmax(is_diagonal(self.cross)[place:]))
         others = self._others(diagonal)
@@ -146,17 +137,7 @@ def held(model: Fitted) -> Held:
 
 
 def brought_forward(model: Fitted, which: int, effects: tuple[int, ...]) -> Held:
-    """Return the same model with some effects of a term written first.
-
-    Parameters
-    ----------
-    model
-        A fit.
-    which
-        Place of the block.
-    effects
-        Effects of one term, as columns of the block, in the order they shall have.
-    """
+    """Return the same model with some effects of a term written first."""
     block = model.design.blocks[which]
     term = term_of(block, effects[0])
     order = list(range(block.width))

@@ -108,13 +108,7 @@ def variance_test(
 
 
 def intercept_block(model: Fitted, group: str) -> Block:
-    """Return the block of a group, all blocks being intercepts.
-
-    Raises
-    ------
-    DesignError
-        If the model has no such group, or its random effects are not intercepts.
-    """
+    """Return the block of a group, all blocks being intercepts."""
     blocks = {block.group: block for block in model.design.blocks}
     sloped = [name for name, block in blocks.items() if block.width > 1 or block.columns[0].basis]
     if sloped:
