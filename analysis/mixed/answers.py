@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from analysis.mixed.frames import anova as terms_tested
 from analysis.mixed.frames import augment as rows_again
-from analysis.mixed.frames import contrasts as contrasts_of
 from analysis.mixed.frames import guards, tables
 from analysis.mixed.frames import means as marginal
 from analysis.mixed.inference.fitted import Fitted
@@ -153,36 +152,6 @@ class Answers(Fitted):
         """
         return rows_again.augment(self)
 
-    def contrast(
-        self,
-        contrasts: Mapping[str, Mapping[str, float]],
-        *,
-        df: str | None = None,
-        conf_level: float = 0.95,
-    ) -> pd.DataFrame:
-        """Return linear contrasts of the fixed effects.
-
-        Parameters
-        ----------
-        contrasts
-            By name, the weights of coefficients: ``{"difference": {"kind[T.chat]": 1.0}}``.
-        df, conf_level
-            As in `tidy`.
-
-        Returns
-        -------
-        One row per contrast: `contrast`, `estimate`, `std_error`, `statistic`, `df`, `p_value`,
-        the interval, `n_obs`, `method`, `note`.
-
-        Raises
-        ------
-        ColumnError
-            If a weight is given to what is no coefficient, or is no finite number, or all are
-            zero.
-        """
-        method, note = self.df_method(df)
-        return noted(contrasts_of.contrast(self, contrasts, method, conf_level), note)
-
     def means(
         self,
         factors: str | Sequence[str],
@@ -204,7 +173,7 @@ class Answers(Fitted):
         pairs
             Whether to return all pairwise differences instead.
         adjust
-            ``none``, ``tukey`` (of pairs), ``holm``, ``bonferroni`` or ``mvt``, the multivariate t.
+            ``none``, ``tukey`` (of pairs) or ``mvt``, the multivariate t.
         df, conf_level
             As in `tidy`.
 

@@ -21,7 +21,6 @@ from analysis.mixed.algebra.rank import require_independent, without_aliased
 from analysis.mixed.algebra.separation import (
     levels_with_both,
     separating_columns,
-    separating_within,
 )
 from analysis.mixed.frames import guards
 from analysis.mixed.frames.tables import effects_asked, fixed_table, several_groups, spread_rows
@@ -40,9 +39,6 @@ from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_conf_level, require_option
 
 METHOD = "Logistic mixed model, Laplace approximation"
-
-#: Begins the note on a predictor whose log odds the approximated likelihood cannot give.
-SEPARATED = "Separated:"
 
 #: Variance of the standard logistic distribution: the residual on the scale of log odds.
 LOGISTIC_VARIANCE = np.pi**2 / 3
@@ -108,14 +104,6 @@ class BinomialModel:
     def definitions(self) -> dict[str, int]:
         """How many definitions every column of definitions outside the model holds."""
         return count_definitions(self.source, self.statistics.factors)
-
-    @cached_property
-    def separated(self) -> tuple[str, ...]:
-        """Fixed effects that part the outcomes within every level of the groups that has both."""
-        trials, successes = self.statistics.product(0, 0), self.statistics.product(0, 1)
-        codes = [block.codes for block in self.design.blocks]
-        places = separating_within(matrix_of(self.design.fixed), codes, trials, successes)
-        return tuple(self.terms[place] for place in places)
 
     def tidy(
         self, effects: str | Sequence[str] = ("fixed", "ran_pars"), *, conf_level: float = 0.95
@@ -350,14 +338,6 @@ def _require_maximum(design: Design, statistics: Statistics) -> None:
 def _of_search(model: BinomialModel) -> list[guards.GuardRow]:
     """Return what is against every number of the fit."""
     rows: list[guards.GuardRow] = []
-    if model.separated:
-        note = (
-            f"{SEPARATED} within every level of "
-            f"{' and '.join(block.group for block in model.design.blocks)} that has both outcomes "
-            f"{' and '.join(model.separated)} parts them; the Laplace approximation does not give "
-            "its log odds, nor the intercept and the variances."
-        )
-        rows.append(("separated", "", "", note))
     if model.solution.singular:
         note = "The fit is singular: a variance is zero or a correlation is one."
         rows.append(("variance at the boundary", "", "", note))

@@ -13,7 +13,7 @@ from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.collect import collect, several
 from analysis.mixed.reading.formula import updated
 from analysis.mixed.reading.plan import plan
-from analysis.mixed.reading.source import Rows, Weights, complete, open_source, with_weights
+from analysis.mixed.reading.source import Rows, complete, open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import require_flags, require_option
@@ -75,7 +75,7 @@ def fit(
     rows: Rows,
     *,
     reml: bool = True,
-    weights: Weights | None = None,
+    weights: str | None = None,
     contrasts: Mapping[str, Any] | None = None,
     units: Sequence[str] = (),
     missing: str = "refuse",
@@ -95,7 +95,7 @@ def fit(
     rows: Rows,
     *,
     reml: bool = True,
-    weights: Weights | None = None,
+    weights: str | None = None,
     contrasts: Mapping[str, Any] | None = None,
     units: Sequence[str] = (),
     missing: str = "refuse",
@@ -112,14 +112,13 @@ def fit(
         ``C(layer, Sum)``, ``scale(x)``, ``poly(x, degree)``, ``bs(x, df)`` and ``ns(x, df)``,
         whose constants are those of the rows.
     rows
-        A frame, arrays or lists by column name, a list of one mapping per row, an Arrow table, a
-        path or glob of Parquet files, or any relation of DuckDB. One row per observation; columns
-        of text, categories or truth values are factors.
+        A frame, arrays or lists by column name, an Arrow table or stream, a path or glob of Parquet
+        files, or any relation of DuckDB. One row per observation; columns of text, categories or
+        truth values are factors.
     reml
         Restricted maximum likelihood, else maximum likelihood.
     weights
-        Expression proportional to the precision of a row, or one number per row of rows in
-        memory.
+        Expression over columns, proportional to the precision of a row.
     contrasts
         By column: the reference level, or a contrast of patsy's.
     units
@@ -172,13 +171,12 @@ def fit(
     require_option("missing", missing, ("refuse", "drop"))
     require_option("aliased", aliased, ("refuse", "drop"))
     require_flags(reml=reml)
-    held, precision = with_weights(rows, weights)
-    source = open_source(held)
+    source = open_source(rows)
     beside = several(units)
     if missing == "drop":
-        source = complete(source, [formula, precision or ""], beside)
+        source = complete(source, [formula, weights or ""], beside)
     parsed = with_bases(formula, source)
-    needed = plan(parsed, source, weights=precision, units=beside)
+    needed = plan(parsed, source, weights=weights, units=beside)
     statistics = replace(collect(needed, source), bases=parsed.bases)
     return MixedModel.solved(
         parsed,
@@ -187,7 +185,7 @@ def fit(
         contrasts=dict(contrasts or {}),
         aliased=aliased,
         source=source,
-        weights=precision,
+        weights=weights,
     )
 
 

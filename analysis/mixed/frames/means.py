@@ -46,7 +46,7 @@ def means(
     pairs
         Whether to return all pairwise differences instead.
     adjust
-        ``none``, ``tukey`` (of pairs), ``holm``, ``bonferroni`` or ``mvt``.
+        ``none``, ``tukey`` (of pairs) or ``mvt``.
     df, conf_level
         Method of the degrees of freedom and coverage.
 

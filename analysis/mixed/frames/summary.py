@@ -24,7 +24,7 @@ class Page(str):
 
 
 def summary(model: Fitted, df: str, note: str) -> Page:
-    """Return the fit as text: formula, size, criteria, variances, fixed effects and what to know."""
+    """Return the fit as text: formula, size, criteria, variances, fixed effects and notes."""
     fixed = tables.tidy(model, ("fixed",), df, 0.95)
     tests = pd.DataFrame(
         {

@@ -38,7 +38,7 @@ LEAST_DF = 1e-6
 
 
 def method_named(name: str) -> str:
-    """Return a method by any of its names: ``KR``, ``Kenward-Roger``, ``Satterthwaite``, ``Wald``."""
+    """Return a method by any of its names, such as ``KR`` or ``Kenward-Roger``."""
     plain = "".join(letter for letter in str(name).lower() if letter.isalpha())
     method = ALIASES.get(plain, plain)
     require_option("df", method if method in METHODS else name, METHODS)

@@ -22,9 +22,7 @@ from analysis.mixed.reading.source import (
     DECIDE,
     Rows,
     Source,
-    Weights,
     open_source,
-    with_weights,
 )
 from analysis.mixed.reading.statistics import Factor, Statistics, level_label
 from analysis.tidy.errors import ColumnError, DesignError
@@ -318,7 +316,7 @@ def collect_statistics(
     formula: str,
     rows: Rows,
     *,
-    weights: Weights | None = None,
+    weights: str | None = None,
     units: Sequence[str] = (),
     constant: Sequence[str] | None = None,
     bases_of: Statistics | None = None,
@@ -339,10 +337,9 @@ def collect_statistics(
     >>> mixed.fit_statistics(formula, sums).glance()["criterion"].round(3).item()
     2596.401
     """
-    held, precision = with_weights(rows, weights)
-    source = open_source(held)
+    source = open_source(rows)
     parsed = with_bases(formula, source, bases_of.bases if bases_of else None)
-    needed = plan(parsed, source, weights=precision, units=several(units))
+    needed = plan(parsed, source, weights=weights, units=several(units))
     stated = None if constant is None else several(constant)
     statistics = collect(needed, source, constant=stated)
     return replace(statistics, bases=parsed.bases)

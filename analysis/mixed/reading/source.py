@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -131,16 +130,11 @@ Rows: TypeAlias = (
     | pa.Table
     | pa.RecordBatch
     | Mapping[str, Any]
-    | Sequence[Mapping[str, Any]]
-    | np.ndarray[Any, Any]
     | str
     | Path
     | duckdb.DuckDBPyRelation
     | Source
 )
-
-#: Weights: an expression over columns, or a number per row of rows in memory.
-Weights: TypeAlias = str | Sequence[float] | np.ndarray[Any, Any] | pd.Series
 
 
 def open_source(rows: Rows) -> Source:
@@ -195,24 +189,12 @@ def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
         return None
     if isinstance(rows, pd.DataFrame):
         return _with_labels(rows)
-    if isinstance(rows, pa.Table):
-        return rows
-    if isinstance(rows, pa.RecordBatch):
-        return pa.Table.from_batches([rows])
-    if hasattr(rows, "__arrow_c_stream__"):
-        return pa.table(rows)
-    named = isinstance(rows, np.ndarray) and rows.dtype.names is not None
-    listed = isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows)
-    if not (named or listed or isinstance(rows, Mapping)):
-        raise ColumnError(
-            f"Rows must have named columns; found {type(rows).__name__}.",
-            "Give a frame, a mapping of columns, an Arrow table, or a path of Parquet files.",
-        )
     try:
-        return pd.DataFrame(rows)
-    except ValueError as error:
+        return pd.DataFrame(rows) if isinstance(rows, Mapping) else pa.table(rows)
+    except (TypeError, ValueError) as error:
         raise ColumnError(
-            f"Every column must have as many values; {error}.", "Give one value per row."
+            f"Rows must be columns of one length, each with a name; found {type(rows).__name__}.",
+            "Give a frame, a mapping of columns, an Arrow table, or a path of Parquet files.",
         ) from error
 
 
@@ -228,30 +210,6 @@ def _with_labels(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     columns = [labelled.get(place, column) for place, (_, column) in enumerate(frame.items())]
     return pd.concat(columns, axis=1)
-
-
-def with_weights(rows: Rows, weights: Weights | None) -> tuple[Rows, str | None]:
-    """Return rows that hold the weights, and the expression that reads them."""
-    if weights is None or isinstance(weights, str):
-        return rows, weights
-    table = table_of(rows)
-    values = np.asarray(weights)
-    if table is None:
-        raise ColumnError(
-            "Weights must be an expression over columns when the rows lie in files or a database.",
-            "Rows there have no order that numbers could follow.",
-        )
-    if values.shape != (len(table),) or values.dtype.kind not in "biuf":
-        raise ColumnError(
-            f"Weights must be one number for each of the {len(table)} rows; found shape "
-            f"{values.shape} of {values.dtype}.",
-            "Give an array of the rows' length, or the name of a column.",
-        )
-    columns = set(table.columns if isinstance(table, pd.DataFrame) else table.column_names)
-    name = next(each for each in ("weights", "weights_", "weights__") if each not in columns)
-    if isinstance(table, pd.DataFrame):
-        return table.assign(**{name: values}), name
-    return table.append_column(name, pa.array(values)), name
 
 
 @cache

@@ -16,7 +16,7 @@ import pytest
 import analysis.mixed
 from analysis import mixed
 from analysis.mixed import answers, binomial
-from analysis.mixed.frames import anova, comparison, contrasts, guards, means, tables
+from analysis.mixed.frames import anova, comparison, guards, means, tables
 from analysis.mixed.prediction import linear, logistic, new_rows
 from analysis.mixed.refitting import (
     bootstrap,
@@ -75,7 +75,6 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "generics.Generics.drop1": lambda f: f.model.drop1(),
     "comparison.drop_terms": lambda f: comparison.drop_terms(f.model),
     "comparison.compare": lambda f: comparison.compare([f.model, f.larger]),
-    "contrasts.contrast": lambda f: contrasts.contrast(f.model, {"a": {"rho": 1.0}}, KR, 0.95),
     "means.means": lambda f: means.means(
         f.model, ["kind"], pairs=True, adjust="tukey", df=KR, conf_level=0.95
     ),
@@ -97,7 +96,6 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "answers.noted": lambda f: answers.noted(f.model.groups().assign(note=""), "a note"),
     "answers.Answers.anova": lambda f: f.model.anova(),
     "answers.Answers.augment": lambda f: f.model.augment(),
-    "answers.Answers.contrast": lambda f: f.model.contrast({"a": {"rho": 1.0}}),
     "answers.Answers.glance": lambda f: f.model.glance(),
     "answers.Answers.groups": lambda f: f.model.groups(),
     "answers.Answers.means": lambda f: f.model.means("kind"),

@@ -16,7 +16,7 @@ from analysis.mixed.frames.comparison import boundary_p_value, compare
 from analysis.mixed.model import MixedModel
 from analysis.mixed.refitting.bootstrap import parametric_bootstrap
 from analysis.mixed.refitting.permutation import permutation_test
-from analysis.tidy.errors import ColumnError, DesignError
+from analysis.tidy.errors import DesignError
 
 R = Path(__file__).parents[3] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
@@ -144,11 +144,6 @@ def test_a_predictor_that_varies_within_a_unit_is_not_exchanged(whole: MixedMode
         permutation_test(whole, "rho", "rho", "lab")
     with pytest.raises(DesignError, match="constant within cells; 'depth' is not"):
         permutation_test(whole, "depth", "depth", "model")
-
-
-def test_a_contrast_of_what_is_no_coefficient_names_the_nearest(whole: MixedModel) -> None:
-    with pytest.raises(ColumnError, match="'roh' is none, the nearest is 'rho'"):
-        whole.contrast({"a": {"roh": 1.0}})
 
 
 def test_drawn_effects_have_the_covariance_of_the_model() -> None:
