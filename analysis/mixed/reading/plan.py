@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from analysis.mixed.reading.expression import Expression, translate
 from analysis.mixed.reading.formula import MixedFormula, is_factor_call, terms
-from analysis.mixed.reading.source import Source
+from analysis.mixed.reading.source import LABEL_TYPES, Source
 from analysis.tidy.errors import ColumnError
 
 
@@ -54,17 +54,12 @@ def plan(
     for side in (formula.fixed, *(term.left for term in formula.random)):
         for term in terms(side):
             codes = [factor.code for factor in term.factors]
-            numeric = [code for code in codes if not is_label(code, source)]
-            numbers |= {code: _number(code, source) for code in numeric}
+            numeric = [code for code in codes if not _is_label(code, source)]
+            numbers |= {code: _number(code, source) for code in numeric if code not in numbers}
             factors |= {factor_column(code): None for code in codes if code not in numeric}
             products[tuple(sorted(numeric))] = None
-    for term in formula.random:
-        source.require(term.group)
-        factors |= dict.fromkeys(term.group)
-    source.require(units)
+    factors |= dict.fromkeys(name for term in formula.random for name in term.group)
     factors |= dict.fromkeys(units)
-    for expression in (formula.response, formula.offset):
-        source.require_numbers(() if expression is None else expression.columns)
     precision = None if weights is None else translate(weights)
     for expression in (formula.response, precision):
         if expression is not None and not expression.columns:
@@ -72,8 +67,8 @@ def plan(
                 f"A response, and weights, must read a column; {expression.text!r} reads none.",
                 f"The rows have: {', '.join(source.types)}.",
             )
-    source.require_numbers(() if precision is None else precision.columns)
-    return Plan(
+    others = [each for each in (formula.response, formula.offset, precision) if each is not None]
+    needed = Plan(
         factors=tuple(factors),
         numbers=numbers,
         products=tuple(products),
@@ -81,18 +76,14 @@ def plan(
         offset=formula.offset_text,
         weights=precision,
     )
+    source.require(factors)
+    source.require_numbers(name for each in (*numbers.values(), *others) for name in each.columns)
+    return needed
 
 
-def is_label(code: str, source: Source) -> bool:
+def _is_label(code: str, source: Source) -> bool:
     """Tell whether a piece of a formula is a factor: a column of labels, or ``C(column)``."""
-    if is_factor_call(code):
-        source.require([factor_column(code)])
-        return True
-    name = column_name(code)
-    if name is None:
-        return False
-    source.require([name])
-    return source.is_label(name)
+    return is_factor_call(code) or source.types.get(column_name(code) or "") in LABEL_TYPES
 
 
 def column_name(code: str) -> str | None:
@@ -126,7 +117,6 @@ def _number(code: str, source: Source) -> Expression:
             f"A predictor must read a column; {code!r} reads none.",
             f"Write 1 for the intercept. The rows have: {', '.join(source.types)}.",
         )
-    source.require_numbers(expression.columns)
     return expression
 
 

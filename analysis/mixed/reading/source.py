@@ -80,10 +80,6 @@ class Source:
             ) from error
         raise QueryError("A query on the rows must select something; it did not.")
 
-    def is_label(self, name: str) -> bool:
-        """Tell whether a column holds labels (text, categories, truth values)."""
-        return self.types[name] in LABEL_TYPES
-
     def require(self, names: Iterable[str]) -> None:
         """Raise ColumnError unless every name is a column, and one that can be told from others."""
         for name in names:
