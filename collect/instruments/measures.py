@@ -85,15 +85,7 @@ def grams(
 def grams_and_largest(
     vectors: Sequence[Tensor], n_tokens: Sequence[int], row: int, known: Tensor | None = None
 ) -> tuple[Tensor, Largest]:
-    """Return `grams`, and `largest_features` of one of the vectors, which is read once for both.
-
-    Parameters
-    ----------
-    vectors, n_tokens, known
-        As for `grams`.
-    row
-        Which vector, from 1.
-    """
+    """Return `grams`, and `largest_features` of one of the vectors, which is read once for both."""
     if not on_processor(vectors[0]):
         return grams(vectors, n_tokens), largest_features(vectors[row - 1], n_tokens)
     at_a_time = _n_at_a_time(vectors[0], len(vectors))

@@ -67,13 +67,7 @@ def register(quantity: OwnQuantity) -> OwnQuantity:
 
 
 def refuse_namesakes(asked: Iterable[OwnQuantity]) -> None:
-    """Refuse different quantities of one name: the last would be measured in place of the others.
-
-    Raises
-    ------
-    InputError
-        If there are two.
-    """
+    """Refuse different quantities of one name: the last alone would be measured."""
     known: dict[str, OwnQuantity] = {}
     for each in asked:
         if known.setdefault(each.name, each).sha256 != each.sha256:
@@ -109,19 +103,7 @@ def quantity(
 
 
 def load(sources: str | Path | Iterable[str | Path]) -> None:
-    """Run files or modules of Python, which register the quantities they define.
-
-    Parameters
-    ----------
-    sources
-        Paths of files that end in ``.py``, or names of modules that can be imported; one or
-        several.
-
-    Raises
-    ------
-    InputError
-        If there is no such file or module, it fails, or they define two quantities of one name.
-    """
+    """Run files or modules of Python, which register the quantities they define."""
     global _LOADING  # noqa: PLW0603
     _LOADING = []
     try:
@@ -136,13 +118,7 @@ def load(sources: str | Path | Iterable[str | Path]) -> None:
 
 
 def files_of(sources: str | Path | Iterable[str | Path]) -> list[str | Path]:
-    """Return the files or modules that `load` is given, as one or as several.
-
-    Raises
-    ------
-    InputError
-        If something is neither a name nor a path.
-    """
+    """Return the files or modules that `load` is given, as one or as several."""
     from collect.schema.paths import several  # the options import this module, for their help
 
     hint = "Name files that end in .py, or modules that Python can import."
@@ -174,13 +150,7 @@ def _run(source: str) -> None:
 
 
 def own(name: str) -> OwnQuantity | None:
-    """Return the quantity of one's own of a name; None where nobody has registered any.
-
-    Raises
-    ------
-    InputError
-        If an entry point of that name does not load, or does not lead to one.
-    """
+    """Return the quantity of one's own of a name; None where nobody has registered any."""
     if name in _REGISTERED or name in BUILT_IN:
         return _REGISTERED.get(name)
     if name in _SHIPPED:
@@ -219,11 +189,6 @@ def chosen(names: Named) -> tuple[str, ...]:
         Names of quantities or ``all`` (that are built in), each alone or several joined by
         commas; or quantities of one's own themselves, or the functions that were registered; one
         or several. None at all means `DEFAULT`.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown, or two different quantities have one.
     """
     entries: tuple[Any, ...] = (names,)
     if isinstance(names, Iterable) and not isinstance(names, str):

@@ -44,19 +44,9 @@ def run(
     A model that is refused does not stop the others, unless ``fail_fast`` is set: then the
     workers are ended.
 
-    Parameters
-    ----------
-    models, prompt_sets, out, quiet, fail_fast, register, **options
-        As for ``run.run``.
-
     Returns
     -------
     As ``run.run``, in the order in which models were done.
-
-    Raises
-    ------
-    CollectError
-        As ``run.run``.
     """
     named = [cluster.absolute(model) for model in expanded(models)]
     sets = [cluster.absolute(prompt_set) for prompt_set in prompt_sets]

@@ -61,13 +61,6 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
     is_first
         False when an earlier unit of the same run keeps the examination of the model, and what
         is said of the model itself.
-
-    Raises
-    ------
-    ConformanceError
-        If the model does not conform, or a number that must be finite is not.
-    InputError
-        If the model or a batch does not fit the device's memory.
     """
     started_at, start = datetime.now(UTC).replace(tzinfo=None), time.perf_counter()
     try:
@@ -180,21 +173,6 @@ def _run_row(task: Task, subject: Subject) -> dict[str, Any]:
 
 
 def write(unit: Unit, measured: Measured, out: Path, gone: Collection[Path]) -> int:
-    """Write the rows of a unit, whose lock is held; return how many.
-
-    Parameters
-    ----------
-    unit, measured, out
-        What was measured, its rows, and where they go.
-    gone
-        Run files that units of the same model replace.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written.
-    InputError
-        If the rows contradict what another process has put down meanwhile.
-    """
+    """Write the rows of a unit, whose lock is held; return how many."""
     vectors = partial(write_tensors, measured.tensors) if measured.tensors else None
     return commit(unit, measured, out, gone=gone, write_vectors=vectors)

@@ -16,15 +16,6 @@ def compared(
 ) -> tuple[list[Task], InputError | None]:
     """Return tasks with their state in an output, and why a run refuses them where it does.
 
-    Parameters
-    ----------
-    tasks
-        All that is asked of a model.
-    inventory
-        What the output holds.
-    overwrites
-        Whether what is complete is measured again.
-
     Returns
     -------
     The tasks, those that are to do reduced to what is pending; and the refusal.

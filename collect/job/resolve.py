@@ -145,11 +145,6 @@ def resolve(
         3 times if None; see `steps.error`. None, and no seeds, to measure them as they are alone.
     **how
         Attributes of `Settings`; quantities named as `quantities.chosen` has it.
-
-    Raises
-    ------
-    CollectError
-        If anything given is wrong, unreachable or not writable.
     """
     quantities.load(register)
     names = expanded(models)
@@ -316,20 +311,7 @@ class Judged:
 
 
 def judge(model: Model, job: Job, *, weights_sha256: str | None = None) -> Judged:
-    """Return a model without its weights and what is asked of it, if it can be measured.
-
-    Parameters
-    ----------
-    model, job
-        The model, and what is asked for.
-    weights_sha256
-        Hash of its weights, where it is known.
-
-    Raises
-    ------
-    CollectError
-        If it lacks adapter, tokenizer or weights, or cannot read the prompts.
-    """
+    """Return a model without its weights and what is asked of it, if it can be measured."""
     checkpoint, settings = model.checkpoint, job.settings
     skeleton = load_skeleton(checkpoint, dtype=settings.dtype, device=settings.main_device)
     tokenizer = tokenizer_for(checkpoint, job.sets)
@@ -342,11 +324,6 @@ def unused_tensors(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, int]:
     """Return how many stored tensors make up no parameter, by name without numbers.
 
     Of weights that are here the headers are read, of others the index, or the header of one file.
-
-    Raises
-    ------
-    CollectError
-        If a parameter is stored nowhere, or a header cannot be read.
     """
     known = with_listed_tensors(checkpoint)
     if not (known.weight_files or known.listed_tensors):

@@ -40,23 +40,9 @@ def run(
     is left for later, and waited for at the end. Weights on the hub are fetched when a unit needs
     them, and only then. A model that is refused stops no other, unless ``fail_fast`` is set.
 
-    Parameters
-    ----------
-    models, prompt_sets, **options
-        As for `resolve`.
-    out
-        Directory for ``<table>/<unit>.parquet``.
-
     Returns
     -------
     The units that are there now.
-
-    Raises
-    ------
-    CollectError
-        If anything given is wrong, unreachable or not writable, or a model does not
-        conform; `RefusedError`, when all is done, if that concerned some of several models. Units
-        finished before remain; nothing half-written does.
     """
     job = resolve(models, prompt_sets, out, **options)
     remove_leftovers(out)
@@ -94,12 +80,6 @@ def plan(model: Model, job: Job, inventory: Inventory) -> Plan:
     """Return what an output lacks of what is asked of a model.
 
     Weights that the hub lists no hash of are fetched for it.
-
-    Raises
-    ------
-    CollectError
-        If the model brings code of its own, cannot be measured, or the output holds some of it
-        measured otherwise.
     """
     with unless_allowed(model.name, model.checkpoint, job.settings):
         refuse_own_code(model.checkpoint.own_code)
@@ -118,15 +98,7 @@ def pending(
     settings: Settings,
     checkpoint: Checkpoint,
 ) -> tuple[list[Task], list[Done]]:
-    """Return what an output lacks and holds of some tasks, and note what the revision holds.
-
-    Raises
-    ------
-    InputError
-        If the output holds some of it measured otherwise.
-    OutputError
-        If the output cannot be written.
-    """
+    """Return what an output lacks and holds of some tasks, and note what the revision holds."""
     states, refusal = compared(tasks, inventory, overwrites=settings.overwrite)
     complete = [task for task in states if task.state == COMPLETE]
     for task in complete:
@@ -150,13 +122,7 @@ def _say_complete(task: Task, inventory: Inventory, settings: Settings) -> None:
 
 
 def examine(planned: Plan, settings: Settings) -> Subject:
-    """Return the model of a plan with its weights; its conformance is checked when first asked.
-
-    Raises
-    ------
-    CollectError
-        If the weights cannot be fetched, or are not what the hub lists.
-    """
+    """Return the model of a plan with its weights; its conformance is checked when first asked."""
     model, judged = planned.model, planned.judged
     if not model.checkpoint.weight_files:
         model = model.with_weights()
@@ -177,19 +143,6 @@ def carry_out(
     """Measure and write what is pending of a model, unit by unit.
 
     A unit that another process is measuring is left for later, and waited for at the end.
-
-    Parameters
-    ----------
-    tasks, subject, inventory
-        What is to be done, of what, and where it goes.
-    done
-        Where each unit is noted as soon as it is there, so that it is known if a later one fails.
-
-    Raises
-    ------
-    CollectError
-        If the model does not conform, the output has it in another shape, or a unit cannot be
-        measured or written.
     """
     gone = {path for task in tasks for path in task.unit.replaces}
     for task in tasks[:1]:

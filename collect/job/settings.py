@@ -53,11 +53,6 @@ class Settings:
         End at the first model that is refused; else the others are measured first.
     overwrite, quiet, progress
         Measure again what is complete; say nothing; show progress bars in any case.
-
-    Raises
-    ------
-    InputError
-        If a setting is none of those there are, or two exclude each other.
     """
 
     dtype: str = "float32"
@@ -96,20 +91,7 @@ class Settings:
 
     @classmethod
     def given(cls, how: Mapping[str, Any], besides: Sequence[str] = ()) -> Settings:
-        """Return settings from attributes by name, quantities named as `quantities.chosen` has it.
-
-        Parameters
-        ----------
-        how
-            The attributes.
-        besides
-            What else could have been meant by a name that is none.
-
-        Raises
-        ------
-        InputError
-            As the settings themselves; and if an attribute or a quantity is unknown.
-        """
+        """Return settings by name of attribute; `besides` are other names that could be meant."""
         _refuse_no_attributes(how, [*besides, *(attribute.name for attribute in fields(cls))])
         entries: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in how.items()

@@ -138,13 +138,7 @@ class Subject:
 
     @cached_property
     def findings(self) -> list[conformance.Finding]:
-        """What the examination of the model found.
-
-        Raises
-        ------
-        ConformanceError
-            If the model fails a check and nobody allowed it by name.
-        """
+        """What the examination of the model found."""
         if self.unused:
             self.settings.say(
                 f"{self.checkpoint.model_id}: {_of_files(self.unused)} nowhere, "
@@ -250,13 +244,7 @@ class Present(Subject):
 
 @contextmanager
 def unless_allowed(name: str, checkpoint: Checkpoint, settings: Settings) -> Iterator[None]:
-    """Let a model fail a check only if it was allowed by name, and say so.
-
-    Raises
-    ------
-    ConformanceError
-        As it is raised within, with the option that allows it.
-    """
+    """Let a model fail a check only if it was allowed by name, and say so."""
     try:
         yield
     except ConformanceError as error:

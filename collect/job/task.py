@@ -79,13 +79,7 @@ class Task:
 
 
 def check_chosen(settings: Settings, n_sets: int) -> None:
-    """Check that the quantities and the prompt sets leave something to measure.
-
-    Raises
-    ------
-    InputError
-        If prompts are given and no quantity needs them, or the other way round.
-    """
+    """Check that the quantities and the prompt sets leave something to measure."""
     needs_prompts = quantities.of_prompts(settings.quantities)
     if n_sets and not needs_prompts:
         raise InputError(
@@ -120,13 +114,6 @@ def tasks(
         The checkpoint's tokenizer; None when there are no prompts, or token ids alone.
     weights_sha256
         Hash of the weights; None to leave it open.
-
-    Raises
-    ------
-    InputError
-        If the prompts cannot be rendered as asked, or the model cannot read them.
-    UnsupportedModelError
-        If nothing that was asked for is defined for the model.
     """
     shared = _of_model(checkpoint, skeleton) | {"weights_sha256": weights_sha256}
     labels = asdict(checkpoint.labels)

@@ -27,11 +27,6 @@ def libraries_imported() -> Iterator[None]:
     The imports make some 400,000 objects, all to stay; to look through them again and again
     takes a third of the time. They are left out of later searches. A process that has torch
     already is left as it is.
-
-    Raises
-    ------
-    InputError
-        If a variable of the environment keeps one of them from being imported.
     """
     for name in _SECONDS:
         value = os.environ.get(name)

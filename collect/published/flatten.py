@@ -72,13 +72,7 @@ def _spelt(step: Step) -> str:
 
 
 def read_leaves(path: Path) -> list[Leaf]:
-    """Return every leaf of a JSON or CSV file, in the order of the file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is not the JSON or CSV its name says.
-    """
+    """Return every leaf of a JSON or CSV file, in the order of the file."""
     return list(leaves(read_document(path)))
 
 
@@ -87,11 +81,6 @@ def read_document(path: Path) -> object:
 
     ``NaN`` and ``Infinity``, which Python writes and strict JSON forbids, are read as numbers.
     Cells of a CSV file stay text: the format has no types.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is not the JSON or CSV its name says.
     """
     try:
         text = path.read_text(encoding="utf-8")

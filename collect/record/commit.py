@@ -57,13 +57,6 @@ def commit(
     Returns
     -------
     Number of rows written, without that of ``run``; 0 if another process was faster.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written; what was there before remains.
-    InputError
-        If rows break the contract, or contradict what another process has put down meanwhile.
     """
     inventory, run_row = Inventory(out), frames["run"]
     provenance = _provenance(run_row)
@@ -223,13 +216,7 @@ def _move(
 
 
 def clear(stem: str, out: Path) -> None:
-    """Remove what the output holds of the unit whose files have this name, its mark first.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be removed.
-    """
+    """Remove what the output holds of the unit whose files have this name, its mark first."""
     for path in _files(stem, out):
         try:
             path.unlink(missing_ok=True)
@@ -275,13 +262,7 @@ def _write_prompts(
 
 
 def refuse_within_store(out: Path) -> None:
-    """Refuse an output that would lie in a table of other measurements, where none looks for it.
-
-    Raises
-    ------
-    OutputError
-        If it would.
-    """
+    """Refuse an output that would lie in a table of other measurements, where none looks for it."""
     resolved = Path(os.path.realpath(out))  # a link that leads to itself is refused later
     for place in (resolved, *resolved.parents):
         if place.name in tables() and _is_store(place.parent):
@@ -298,13 +279,7 @@ def _is_store(directory: Path) -> bool:
 
 
 def check_writable(out: Path) -> None:
-    """Check that files can be made in the output directory, without making it.
-
-    Raises
-    ------
-    OutputError
-        If they cannot, or if it lies in a table of other measurements.
-    """
+    """Check that files can be made in the output directory, without making it."""
     refuse_within_store(out)
     existing = next(path for path in (out, *out.absolute().parents) if path.exists())
     try:

@@ -58,16 +58,6 @@ def faults(out: Path) -> Iterator[str]:
     Every table's columns and types are compared with ``schema.sql``, its rows with keys and
     checks, its number of rows and the hash of its content with what the unit's run file says,
     the prompts with the hash of the prompt set, and conformance with ``run.is_conforming``.
-
-    Parameters
-    ----------
-    out
-        Directory that ``collect run`` wrote.
-
-    Raises
-    ------
-    InputError
-        If there is no such directory, or it holds no complete unit.
     """
     marks = run_files(out)
     marks_by_unit: dict[str, Mark] = {}

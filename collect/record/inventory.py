@@ -59,11 +59,6 @@ class Inventory:
         Directory of measurements.
     if_other_weights
         What to do where it holds a unit of other weights; without one, of a checkpoint.
-
-    Raises
-    ------
-    InputError
-        If the directory is a compact copy, into which nothing is measured.
     """
 
     def __init__(self, out: Path, *, if_other_weights: str = "") -> None:
@@ -99,14 +94,7 @@ class Inventory:
         return self._known[path][1]
 
     def missing(self, unit: Unit) -> Unit | None:
-        """Return the pending part of a unit, with what it replaces; None when it is complete.
-
-        Raises
-        ------
-        InputError
-            If the output holds the unit measured otherwise: other weights, prompts or versions,
-            or other labels.
-        """
+        """Return the pending part of a unit, with what it replaces; None when it is complete."""
         unit = unit.part(quantities_of(unit.determinants))
         same = [entry for entry in self.entries() if entry.run_id == unit.run_id]
         for entry in same:
@@ -211,21 +199,6 @@ def refuse_mixtures(
     Revisions, number formats, devices, renderings and policies of special tokens may stand side
     by side; other weights under one name, other versions of the code, and other prompts under
     one name may not.
-
-    Parameters
-    ----------
-    units
-        What is about to be measured or put down.
-    inventory
-        What the output holds.
-    gone
-        Run files that are about to go, besides those that the units replace.
-
-    Raises
-    ------
-    InputError
-        If the output holds the same model with other weights or versions, or the same
-        prompt set with other prompts, in a unit that is not about to be replaced.
     """
     replaced = {path for unit in units for path in (run_file(inventory.out, unit), *unit.replaces)}
     for entry in inventory.entries():
@@ -256,11 +229,6 @@ def refuse_another_shape(
         What the output holds.
     gone
         Run files that are about to go.
-
-    Raises
-    ------
-    InputError
-        If it has another number of layers or heads, or another width.
     """
     for known in _known(str(model["model_id"]), config_sha256, inventory, gone):
         others = [name for name in GEOMETRY if known[name] != model[name]]

@@ -42,11 +42,6 @@ _OF_RUN = (
 def units(out: Path) -> pd.DataFrame:
     """Return the units that an output directory holds.
 
-    Parameters
-    ----------
-    out
-        Directory that ``collect run`` wrote.
-
     Returns
     -------
     One row per ``unit`` (stem of its files), sorted: ``state``, which is complete,
@@ -55,11 +50,6 @@ def units(out: Path) -> pd.DataFrame:
     a compact copy; and from table ``run`` model_id, revision_name, prompt_set, rendering,
     quantities, dtype_compute, is_conforming, started_at [UTC] and duration_s [s], missing where
     there is no mark that can be read.
-
-    Raises
-    ------
-    InputError
-        If there is no such directory, or it holds no unit.
     """
     if not out.is_dir():
         raise InputError(

@@ -226,15 +226,7 @@ def run_file(out: Path, unit: Unit) -> Path:
 
 
 def run_files(out: Path) -> list[Path]:
-    """Return the run files of an output directory, of units and of packs, sorted.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    OSError
-        If no directory can have such a name, which newer versions of Python do not say.
-    """
+    """Return the run files of an output directory, of units and of packs, sorted."""
     with suppress(FileNotFoundError, NotADirectoryError):
         (out / "run").stat()
     paths = sorted((out / "run").glob("*.parquet"))

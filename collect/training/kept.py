@@ -34,13 +34,6 @@ def keeper(recipe: Recipe, text: bytes, hashes: dict[str, str], directory: Path)
 
     Each is a checkpoint of its own, ``step100`` for instance, that bears the name of the model,
     the steps taken and the tokens trained on by then.
-
-    Parameters
-    ----------
-    recipe, text, hashes
-        What is trained; see `collect.training.sidecar.fingerprint`.
-    directory
-        The checkpoint that the training will end in.
     """
     schedule = recipe.schedule
 

@@ -23,22 +23,7 @@ Section = TypeVar("Section")
 
 
 def read_toml(path: Path, what: str, hint: str) -> dict[str, Any]:
-    """Return the table of a TOML file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it is, to name it in a refusal: "recipe", "design".
-    hint
-        What to do when there is no such file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is not TOML.
-    """
+    """Return the table of a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -55,26 +40,7 @@ def read_toml(path: Path, what: str, hint: str) -> dict[str, Any]:
 def section(
     kind: type[Section], table: dict[str, Any], where: str, *, verdict: str, hint: str
 ) -> Section:
-    """Return the dataclass that a TOML table spells out.
-
-    Parameters
-    ----------
-    kind
-        The dataclass; its fields are the keys, those without a default must be there.
-    table
-        The table as `tomllib` read it.
-    where
-        What it is, as a sentence begins: "The recipe x.toml, geometry".
-    verdict
-        What follows ``where`` when a value is impossible: "cannot be trained".
-    hint
-        What to do when a key is missing.
-
-    Raises
-    ------
-    InputError
-        If a key is missing, unknown, of the wrong type or impossible.
-    """
+    """Return the dataclass that a TOML table spells out."""
     types = get_type_hints(kind)
     _refuse_unknown_keys(list(table), list(types), where)
     required = [
@@ -111,11 +77,6 @@ def plain_value(expected: Any, value: Any, where: str) -> Any:
     """Return a value of the expected type; an integer passes as a float, nothing else does.
 
     ``expected`` is a type of `TOML_TYPES` or a tuple of one, which a TOML array fills.
-
-    Raises
-    ------
-    InputError
-        If the value is of another type.
     """
     if get_origin(expected) is tuple:
         if not isinstance(value, list):

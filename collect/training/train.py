@@ -43,30 +43,9 @@ def train(
     ``thermoscope.json``. One that is there already, whole and from the same recipe and text, is
     left as it is.
 
-    Parameters
-    ----------
-    recipe
-        TOML file; see `collect.training.recipe`.
-    out
-        Directory of checkpoints, created if need be.
-    overwrite
-        Train anew, and replace a checkpoint of that name.
-    keep
-        Keep the network at each of the recipe's checkpoints too, under ``step<N>`` within.
-    quiet
-        Show no progress.
-
     Returns
     -------
     Directory of the checkpoint.
-
-    Raises
-    ------
-    InputError
-        If the recipe or its text is wrong, the loss ceases to be finite, or something else
-        has the checkpoint's name.
-    OutputError
-        If the checkpoint cannot be written, which is found out before training starts.
     """
     plan = read_recipe(recipe)
     text = read_text(recipe.parent / plan.text)

@@ -218,15 +218,7 @@ def n_logits(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> int:
 
 
 def n_bytes(rows: dict[str, int], vector_bytes: int = 0) -> int:
-    """Return about how much disk the files of a unit take [bytes].
-
-    Parameters
-    ----------
-    rows
-        What `n_rows` returned.
-    vector_bytes
-        Size of a vector that is kept, as wide as the stream.
-    """
+    """Return about how much disk the files of a unit take [bytes]."""
     of_rows = sum(n * ROW_BYTES.get(table, 250.0) for table, n in rows.items())
     n_columns = sum(len(tables()[table].columns) for table in {**rows, "run": 1})
     of_vectors = rows.get("own_vector", 0) * vector_bytes

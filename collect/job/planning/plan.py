@@ -39,12 +39,6 @@ def plan(
     One entry per unit, in the order of the run. Rows are exact, but for a row of ``not_measured``
     for each matrix that holds one number throughout, which only the weights tell; bytes, memory
     and time are estimates (see `estimate`), the time from products of matrices that are timed now.
-
-    Raises
-    ------
-    CollectError
-        As ``run.run`` does before it measures; of the weights only names and shapes are judged,
-        from headers, or, of files that are still on the hub, from the index where there is one.
     """
     plans = drawn(models, prompt_sets, out, **options)
     plans.raise_if_refused()
@@ -75,13 +69,7 @@ class Drawn:
 def drawn(
     models: Sequence[str], prompt_sets: Sequence[str | Path], out: Path | None, **options: Any
 ) -> Drawn:
-    """Return a plan that names the models that are refused besides; see `plan`.
-
-    Raises
-    ------
-    CollectError
-        If nothing can be planned at all.
-    """
+    """Return a plan that names the models that are refused besides; see `plan`."""
     if out is not None and out.exists() and not out.is_dir():
         raise OutputError(
             f"The output must be a directory; {out} is none.", "Choose another --out."

@@ -67,24 +67,9 @@ class Compared:
 def compare(source: Source, model: str) -> list[Compared]:
     """Compare the states of the first file with those of our own hooks.
 
-    Parameters
-    ----------
-    source
-        Files of states, and their model.
-    model
-        The model with weights: checkpoint directory, GGUF file or hub identifier.
-
     Returns
     -------
     One entry per layer of the file, in its order.
-
-    Raises
-    ------
-    InputError
-        If the model is not as wide and as deep as that of the states, lacks a token of the
-        prompt, or has no such place as a state is declared to be of.
-    CollectError
-        If the model cannot be loaded.
     """
     head, prompt = source.heads[0], source.task.encoded[0]
     placed, checkpoint = source.placed(head), locate(model)

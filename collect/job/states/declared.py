@@ -61,14 +61,7 @@ def declared(
     layers: Sequence[int] | None = None,
     array: str = ARRAY,
 ) -> Declared:
-    """Return a declaration, completed by what is known of an engine.
-
-    Raises
-    ------
-    InputError
-        If the engine has no name that can stand in a model's, the site is unknown or left open,
-        or a layer is negative or comes up twice.
-    """
+    """Return a declaration, completed by what is known of an engine."""
     if not _ENGINE.fullmatch(engine):
         raise InputError(
             "An engine must be named in 1 to 40 of the signs a to z, 0 to 9, '.', '_' and '-'; "
@@ -100,26 +93,7 @@ def places(
     where: str,
     stored: tuple[int, ...] | None = None,
 ) -> list[tuple[int, str]]:
-    """Return the place of each entry along the layers, as (layer, site).
-
-    Parameters
-    ----------
-    how
-        The declaration.
-    n_entries
-        Length of the axis of layers.
-    n_layers
-        Blocks of the model.
-    where
-        The file, for messages.
-    stored
-        Number of each entry, where the file holds it.
-
-    Raises
-    ------
-    InputError
-        If there are not as many entries as layers, or a layer is none of the model's.
-    """
+    """Return the place of each entry along the layers, as (layer, site)."""
     last = n_layers if how.site == "block_input" else n_layers - 1
     full = {"embedding": [0], "final_norm": [n_layers - 1]}.get(how.site, [*range(last + 1)])
     given = how.layers if how.layers is not None else stored

@@ -71,15 +71,7 @@ _Header = tuple[Sequence[int], str, tuple[int, ...] | None, tuple[int, ...] | No
 
 
 def head(path: Path, how: Declared) -> Head:
-    """Return what a file says of its states.
-
-    Raises
-    ------
-    InputError
-        If it is missing, damaged, of no kind that is read, lacks the array, or the array has not
-        three axes; or if it has other token ids than tokens, or rows of Parquet are not those of
-        one prompt at each layer.
-    """
+    """Return what a file says of its states."""
     if path.suffix not in _SUFFIXES:
         raise InputError(
             f"A file of states must end in {', '.join(_SUFFIXES)}; {path} does not.",
@@ -202,13 +194,7 @@ def _numbers(of: Any) -> tuple[int, ...] | None:
 
 
 def states(of: Head, array: str) -> Tensor:
-    """Return the states of a file, (n_entries, n_tokens, d_model).
-
-    Raises
-    ------
-    InputError
-        If a number is not finite, or vectors of Parquet are not all as long.
-    """
+    """Return the states of a file, (n_entries, n_tokens, d_model)."""
     with _intact(of.path):
         numbers = _READERS[of.path.suffix](of, array)
     numbers = numbers.transpose(0, 1) if of.is_turned else numbers

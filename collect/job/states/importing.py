@@ -66,26 +66,14 @@ class Source:
     prompts: PromptSet
 
     def placed(self, head: Head) -> dict[tuple[int, str], Tensor]:
-        """Return the states of one file, (n_tokens, d), by place in the model.
-
-        Raises
-        ------
-        InputError
-            If the layers are not the model's, or a number is not finite.
-        """
+        """Return the states of one file, (n_tokens, d), by place in the model."""
         n_layers = len(self.skeleton.blocks)
         named = places(self.how, head.n_entries, n_layers, str(head.path), head.layers)
         return dict(zip(named, states(head, self.how.array), strict=True))
 
     @cached_property
     def task(self) -> Task:
-        """What is to be measured, as a task of the job.
-
-        Raises
-        ------
-        InputError
-            If a prompt has other tokens than its file.
-        """
+        """What is to be measured, as a task of the job."""
         named = replace(
             self.checkpoint,
             model_id=f"{self.checkpoint.model_id}/{self.how.engine}",
@@ -132,12 +120,6 @@ def opened(
         the files hold.
     name
         Name of the prompt set in the latter case.
-
-    Raises
-    ------
-    InputError
-        If the files are not of the model's width or depth, there are no prompts, or they have
-        other tokens.
     """
     is_configuration = as_path(model).name == "config.json" and as_path(model).is_file()
     checkpoint = locate(
@@ -178,13 +160,7 @@ def _of_token_ids(heads: Sequence[Head], name: str) -> PromptSet:
 
 
 def measured(task: Task, source: Source) -> Measured:
-    """Return the rows of every table that states fill.
-
-    Raises
-    ------
-    InputError
-        If a number is not finite.
-    """
+    """Return the rows of every table that states fill."""
     started_at, start = datetime.now(UTC).replace(tzinfo=None), time.perf_counter()
     reader = ImportedStates()
     parts: dict[str, list[pd.DataFrame]] = {}
@@ -289,13 +265,7 @@ def _of_layers(
 
 
 def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tuple[str, int]:
-    """Measure states and write the unit; return its name, and its rows, 0 if it was there.
-
-    Raises
-    ------
-    CollectError
-        If a number is not finite, the output holds them measured otherwise, or cannot be written.
-    """
+    """Measure states and write the unit; return its name, and its rows, 0 if it was there."""
     check_writable(out)
     remove_leftovers(out)
     inventory, task = Inventory(out), source.task

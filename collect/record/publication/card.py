@@ -39,11 +39,6 @@ def card(
         The quantities that are not built in: measure, unit, level and description of each.
     before
         The text that stands there; what `collect publish` did not write stays below the card.
-
-    Raises
-    ------
-    InputError
-        If that text has a head of another origin.
     """
     body = "\n".join(
         [

@@ -31,13 +31,7 @@ def is_current(path: Path) -> bool:
 
 
 def write_codebook(path: Path) -> None:
-    """Write the codebook to a file.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write the codebook to a file."""
     write_text(path, codebook())
 
 

@@ -127,19 +127,7 @@ def description(
     by_table: Mapping[str, Sequence[str]],
     lacking: Mapping[str, Collection[str]],
 ) -> dict[str, Any]:
-    """Return the description of a data set as an object of JSON-LD.
-
-    Parameters
-    ----------
-    about
-        What it is.
-    files
-        Every file, paths within the data set.
-    by_table
-        Paths of the files of each table.
-    lacking
-        Columns of each table that some file of it, of an earlier version, lacks.
-    """
+    """Return the description of a data set as an object of JSON-LD."""
     known = {table: tables()[table] for table in tables() if table in by_table}
     named = {"url": about.url, "citeAs": about.citation}
     return {

@@ -50,24 +50,7 @@ class Published:
 
 
 def publish(directory: Path, about: About) -> Published:
-    """Write ``croissant.json`` and ``README.md`` into a store, from what its files are now.
-
-    Parameters
-    ----------
-    directory
-        Directory of measurements. Its files are compared with their run files first.
-    about
-        What the data set is.
-
-    Raises
-    ------
-    InputError
-        If something said of it is malformed, or a unit is incomplete.
-    ContractError
-        If it holds no table, or a file is not as its run file says.
-    OutputError
-        If a file cannot be written.
-    """
+    """Write ``croissant.json`` and ``README.md`` into a store, from what its files are now."""
     _check(about)
     _check_complete(directory)
     sources = Sources(contents=True)

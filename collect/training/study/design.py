@@ -151,13 +151,7 @@ class Design:
             }
 
     def recipe(self, cell: Cell, seed: int) -> Recipe:
-        """Return the recipe of a cell and seed.
-
-        Raises
-        ------
-        InputError
-            If the levels do not make up a recipe that can be trained.
-        """
+        """Return the recipe of a cell and seed."""
         content: dict[str, Any] = dict(self.base)
         try:
             for factor, level in cell.levels.items():
@@ -186,13 +180,7 @@ class Design:
 
 
 def laid_over(content: dict[str, Any], patch: Patch) -> dict[str, Any]:
-    """Return a recipe's table with another laid over it; tables are joined key by key.
-
-    Raises
-    ------
-    ValueError
-        If a table comes over what is none.
-    """
+    """Return a recipe's table with another laid over it; tables are joined key by key."""
     joined = dict(content)
     for key, value in patch.items():
         if isinstance(value, dict):
@@ -205,13 +193,7 @@ def laid_over(content: dict[str, Any], patch: Patch) -> dict[str, Any]:
 
 
 def read_design(path: Path) -> Design:
-    """Return the design that a TOML file spells out, every one of its recipes checked.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not TOML, or says something that cannot be run.
-    """
+    """Return the design that a TOML file spells out, every one of its recipes checked."""
     table = read_toml(path, "design", "Give the path of a design, as in data/study.")
     where = f"The design {path}"
     tables = {

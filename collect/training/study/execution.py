@@ -46,13 +46,6 @@ def carry_out(
     Returns
     -------
     Number of runs that are still to do.
-
-    Raises
-    ------
-    InputError
-        If the design is wrong, or a run's loss ceased to be finite; the other runs go on first.
-    OutputError
-        If a file cannot be written; no other run is begun.
     """
     design = read_design(path.resolve() if engine == "ray" else path)
     check_writable(out)

@@ -28,12 +28,6 @@ class Fraction:
         Factors whose combinations are all run.
     generators
         By generated factor: its word, a product of base factors.
-
-    Raises
-    ------
-    ValueError
-        If a word is empty, repeats a factor or names one that is no base factor, or a factor is
-        both base and generated.
     """
 
     base: tuple[str, ...]

@@ -67,13 +67,7 @@ class Run:
 
 
 def runs(design: Design) -> list[Run]:
-    """Return the runs of a design in order, a parent before what is trained on from it.
-
-    Raises
-    ------
-    InputError
-        If a text cannot be read or a recipe cannot be trained.
-    """
+    """Return the runs of a design in order, a parent before what is trained on from it."""
     by_id: dict[str, Run] = {}
     parents: dict[tuple[str, str, int], Run] = {}
     hashes: dict[Path, str] = {}

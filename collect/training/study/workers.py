@@ -41,11 +41,6 @@ def lent(engine: str, n: int | None) -> Iterator[Workers]:
         ``local``, or ``ray`` for a cluster; see `collect.job.settings.ENGINES`.
     n
         Runs at a time; None for one on this machine, and for one per processor of a cluster.
-
-    Raises
-    ------
-    InputError
-        If there is no such engine.
     """
     check_engine(engine)
     if engine == "ray":
@@ -68,13 +63,7 @@ def attempt(design: Design, run: Run, out: Path, keeps_network: bool) -> Collect
 
 
 def ended(going: Going) -> CollectError | None:
-    """Return what kept a run that has ended from being done.
-
-    Raises
-    ------
-    OutputError
-        If that was its output: no other run could be written either.
-    """
+    """Return what kept a run that has ended from being done."""
     failure = going.result()
     if isinstance(failure, OutputError):
         raise failure
