@@ -11,7 +11,7 @@ from collect.errors import InputError, OutputError
 from collect.process import shipped
 from collect.process.parser import as_typed
 from collect.process.starting import libraries_imported
-from collect.schema.counting import counted
+from collect.schema.counting import as_count, counted
 from collect.schema.paths import text_at
 
 
@@ -196,7 +196,7 @@ def publish(options: argparse.Namespace) -> int:
 def train(options: argparse.Namespace) -> int:
     """Train small models from recipes."""
     with libraries_imported():
-        from collect.training.train import decay_shown, train
+        from collect.training.train import train
 
     for recipe in options.recipes:
         checkpoint = train(
@@ -208,7 +208,6 @@ def train(options: argparse.Namespace) -> int:
         )
         if not options.quiet:
             show(checkpoint)
-            show(decay_shown(recipe), end="")
     return 0
 
 
@@ -225,13 +224,7 @@ def study(options: argparse.Namespace) -> int:
             "A study must be told where its rows go; --out was not given.",
             "Give --out DIR, or --plan to see what would run.",
         )
-    if options.processes is not None and options.processes < 1:
-        raise InputError(f"--processes must be at least 1; found {options.processes}.", "Give 1.")
-    if options.minutes is not None and not options.minutes >= 0:
-        raise InputError(
-            f"--minutes must be at least 0; found {options.minutes:g}.",
-            "Leave it out to carry out every run.",
-        )
+    as_count("--processes", options.processes, least=1, hint="Give 1.")
     with libraries_imported():
         from collect.training.study import again, execution, merging
 
@@ -246,16 +239,11 @@ def study(options: argparse.Namespace) -> int:
         return 0 if all(run.is_close for run in repeats) else 1
     if options.resume is not None:
         merging.restore(options.design, options.resume, options.out)
-    left = execution.carry_out(
-        options.design,
-        options.out,
-        n_processes=options.processes,
-        engine=options.engine,
-        minutes=options.minutes,
-        quiet=options.quiet,
+    n_left = execution.carry_out(
+        options.design, options.out, n_processes=options.processes, quiet=options.quiet
     )
     if not options.quiet:
-        show(f"{counted(left, 'run')} left" if left else "every run is complete")
+        show(f"{counted(n_left, 'run')} left" if n_left else "every run is complete")
     return 0
 
 

@@ -16,7 +16,6 @@ from collect.training import kept
 from collect.training.architecture import save_network
 from collect.training.descent import Training, fit, tokenizer_of
 from collect.training.input_table import fold_table
-from collect.training.optimiser import decay_turns, equilibrium_scale, weight_decay
 from collect.training.recipe import Recipe, read_recipe
 from collect.training.sidecar import (
     file_hashes,
@@ -81,17 +80,6 @@ def _save(training: Training, plan: Recipe, hashes: dict[str, str], directory: P
     fold_table(training.network)
     save_network(training.network, directory)
     write_sidecar({**content, "files": file_hashes(directory)}, directory)
-
-
-def decay_shown(recipe: Path) -> str:
-    """Return a line on the decay of a recipe that counts it in turns; nothing for another."""
-    plan = read_recipe(recipe)
-    if plan.optimiser.decay_turns is None:
-        return ""
-    return (
-        f"{plan.name}: {decay_turns(plan):.3g} decay turns are a weight decay of "
-        f"{weight_decay(plan):.3g}; weights settle at {equilibrium_scale(plan):.3g}\n"
-    )
 
 
 def _refuse_occupied(checkpoint: Path, *, may_replace: bool) -> None:

@@ -13,7 +13,6 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from collect.commands.cli import main
 from collect.errors import InputError
 from collect.model.checkpoint.load import load_model
 from collect.model.checkpoint.location import locate
@@ -234,14 +233,3 @@ def test_a_packed_text_is_read_and_a_broken_one_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100] + b"?")
     with pytest.raises(InputError, match="must be a whole xz file"):
         read_text(path)
-
-
-def test_the_command_says_what_decay_turns_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    content = table(optimiser={"decay_turns": 2.0})
-    del content["optimiser"]["weight_decay"]
-    (tmp_path / "text.txt").write_bytes(TEXT)
-    (tmp_path / "micro.toml").write_text(toml(content), encoding="utf-8")
-    assert main(["train", str(tmp_path / "micro.toml"), "--out", str(tmp_path / "out")]) == 0
-    assert "micro: 2 decay turns are a weight decay of" in capsys.readouterr().out
