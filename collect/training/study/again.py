@@ -58,20 +58,11 @@ class Again:
         return self.end <= AT_THE_START or self.of_chance <= AT_THE_END
 
     def __str__(self) -> str:
-        """Say both differences beside what they may be at most."""
-        if np.isinf(self.start):
-            return (
-                f"{self.run_id} {self.name}: its checkpoints are others than those of its rows, or "
-                "its responses are no numbers"
-            )
-        chance = (
-            f", {self.of_chance:.2f} standard deviations between seeds (at most {AT_THE_END:g})"
-            if not np.isnan(self.of_chance)
-            else f" (at most {AT_THE_START:g}: no cell has two seeds to compare with)"
-        )
+        """Return both differences beside what they may be at most."""
         return (
             f"{self.run_id} {self.name}: largest difference before training {self.start:.1g} "
-            f"(at most {AT_THE_START:g}), at the end {self.end:.2g}{chance}"
+            f"(at most {AT_THE_START:g}), at the end {self.end:.2g} (at most {AT_THE_START:g}), or "
+            f"{self.of_chance:.2f} standard deviations between seeds (at most {AT_THE_END:g})"
         )
 
 

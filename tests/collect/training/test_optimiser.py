@@ -50,15 +50,6 @@ def test_muon_gets_the_matrices_of_the_blocks_and_nothing_else(family: str, per_
     assert [id(matrix) for matrix in muon.param_groups[0]["params"]] == [id(m) for m in hidden]
 
 
-def test_weight_decay_spares_biases_and_norms() -> None:
-    recipe = read_recipe(RECIPES / "gpt2-l4-adamw.toml")
-    (adamw,) = optimisers(initialised_network(recipe), recipe)
-    matrices, vectors = adamw.param_groups
-    assert (matrices["weight_decay"], vectors["weight_decay"]) == (0.1, 0.0)
-    assert all(parameter.ndim == 2 for parameter in matrices["params"])
-    assert all(parameter.ndim == 1 for parameter in vectors["params"])
-
-
 def test_a_muon_step_has_the_size_of_an_adamw_step() -> None:
     recipe = read_recipe(RECIPES / "gpt2-l4-muon.toml")
     recipe = replace(recipe, optimiser=replace(recipe.optimiser, weight_decay=0.0))
@@ -160,12 +151,3 @@ def test_weights_settle_at_the_equilibrium_scale() -> None:
         equilibrium_scale(recipe), rel=0.03
     )
     assert equilibrium_scale(turned(0.0)) == math.inf
-
-
-def test_settings_of_the_optimiser_arrive_in_it() -> None:
-    recipe = turned(1.0, beta2=0.999, final_share=0.0)
-    network = initialised_network(recipe)
-    (adamw,) = optimisers(network, recipe)
-    assert adamw.defaults["betas"] == (0.9, 0.999)
-    (scheduler,) = schedulers([adamw], recipe)
-    assert scheduler.lr_lambdas[0](399) < 1e-4

@@ -24,7 +24,6 @@ from collect.training.descent import (
     fit,
     held_out_loss,
     next_token_loss,
-    some_held_out,
     tokenizer_of,
     windows_of,
 )
@@ -202,20 +201,6 @@ def test_a_byte_pair_encoding_is_learnt_and_its_loss_is_told_per_byte(tmp_path: 
     assert tokenizer.decode(ids) == "In the beginning – naïvely"
     assert max(ids) >= 256
     assert len(tokenizer_of(recipe, TEXT)) == len(tokenizer) == 300
-
-
-def test_a_text_with_too_few_pairs_is_refused() -> None:
-    with pytest.raises(InputError, match="must be long enough for n_vocabulary; the text gives"):
-        tokenizer_of(micro(n_vocabulary=4000), b"abab " * 40)
-
-
-def test_some_held_out_windows_are_spread_over_all() -> None:
-    windows = cut_windows(TEXT, 32)
-    few = some_held_out(windows, 5)
-    assert len(few.held_out) == 5
-    assert torch.equal(few.held_out[0], windows.held_out[0])
-    assert torch.equal(few.held_out[-1], windows.held_out[-1])
-    assert some_held_out(windows, None) is windows
 
 
 def test_the_parts_of_a_text_are_the_ones_its_windows_have() -> None:

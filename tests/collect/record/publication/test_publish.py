@@ -12,9 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-import collect
 from analysis.store import open_store
-from collect import OwnQuantity
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.record.integrity import faults
@@ -150,31 +148,6 @@ def test_the_card_counts_the_rows_that_the_store_opens_with(store):
     assert told["model"] == "1"
 
 
-def test_the_card_says_what_quantities_of_ones_own_are(save_tiny, prompt_file, tmp_path):
-    largest = OwnQuantity(
-        "largest", "activation units", "Largest | feature", lambda *at: at[2].amax(-1)
-    )
-    for name in ("gpt2", "llama"):
-        models = [str(save_tiny(name))]
-        collect.run(models, prompt_file, tmp_path / "out", quantities=[largest], quiet=True)
-    assert main(["publish", str(tmp_path / "out"), *OPTIONS]) == 0
-    card = (tmp_path / "out/README.md").read_text(encoding="utf-8")
-    assert card.count("\n| largest | activation units | token | Largest \\| feature |\n") == 1
-
-
-def test_a_card_or_a_citation_that_is_no_text_is_refused_and_left(store, tmp_path, capsys):
-    again = Path(shutil.copytree(store, tmp_path / "again"))
-    cite = ["publish", str(again), *OPTIONS, "--citation", str(tmp_path / "none.bib")]
-    assert main(cite) == 2
-    said = capsys.readouterr().err
-    assert "A citation cannot be read" in said
-    assert "none.bib (No such file or directory)" in said
-    (again / "README.md").write_bytes(b"caf\xe9")
-    assert main(["publish", str(again), *OPTIONS]) == 2
-    assert "README.md (not UTF-8, at byte 3)" in capsys.readouterr().err
-    assert (again / "README.md").read_bytes() == b"caf\xe9"
-
-
 def about(**other: object) -> About:
     known = {"name": "n", "licence": "MIT", "description": "d", "creators": ("c",)}
     return About(**{**known, "version": "1.0.0", "published": date(2026, 11, 22), **other})
@@ -183,10 +156,9 @@ def about(**other: object) -> About:
 @pytest.mark.parametrize(
     ("other", "problem"),
     [
-        ({"licence": "CC BY 4"}, "those of SPDX, or an address; found 'CC BY 4'"),
-        ({"name": " "}, "one is empty"),
-        ({"creators": ("c", " ")}, "one is empty"),
-        ({"url": "our server"}, "must be an address; found 'our server'"),
+        ({"licence": "CC BY 4"}, "CC BY 4"),
+        ({"name": " "}, "name"),
+        ({"creators": ("c", " ")}, "somebody"),
     ],
 )
 def test_what_is_said_of_a_data_set_is_checked(store, other, problem):
@@ -198,8 +170,6 @@ def test_what_is_said_of_a_data_set_is_checked(store, other, problem):
     ("licence", "in_card", "described"),
     [
         ("MIT", ["license: mit\n", "[MIT](https://spdx.org/licenses/MIT.html)"], "MIT.html"),
-        ("odbl-1.0", ["license: odbl\n", "[ODbL-1.0](https://spdx.org/l"], "ODbL-1.0.html"),
-        ("foo", ['license: other\nlicense_name: "foo"\ntags', "Licence: foo."], "foo"),
         ("https://x.org/l", ['license_link: "https://x.org/l"', "(https://x.org/l)"], "x.org/l"),
     ],
 )

@@ -150,16 +150,13 @@ def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed() -
     alone = spread_of_seeds(known, trained.assign(cell=list("abcde")))
     run = compared("p", "a seed 0", known, moved(0.0, 0.01), alone)
     assert not run.is_close
-    assert "no cell has two seeds" in str(run)
     assert compared("p", "a seed 0", known, moved(0.0, 1e-4), alone).is_close
     fewer = known[known["step"] == 0]
     run = compared("p", "a seed 0", known, fewer, spread)
     assert not run.is_close
-    assert "its checkpoints are others" in str(run)
     assert not compared("p", "a seed 0", known, moved(0.0, np.nan), spread).is_close
     run = compared("p", "a seed 0", known, moved(0.0, 0.01), 0.0 * spread)
     assert not run.is_close
-    assert "inf standard deviations between seeds" in str(run)
     assert compared("p", "a seed 0", known, known, 0.0 * spread).of_chance == 0.0
 
 
@@ -288,17 +285,3 @@ def test_a_run_that_diverges_is_absent_and_the_others_go_on(tmp_path: Path) -> N
     with pytest.raises(InputError, match="2 runs of tiny failed"):
         carry_out(path, out, quiet=True)
     assert len(rows(out, "study_run")) == 2
-
-
-def test_an_output_must_be_given(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["study", str(design)]) == 2
-    assert "must be told where its rows go" in capsys.readouterr().err
-
-
-def test_an_empty_output_has_nothing_to_merge_or_check(tmp_path: Path, design: Path) -> None:
-    with pytest.raises(InputError, match="must hold a complete run"):
-        merge(design, tmp_path, tmp_path / "into")
-    with pytest.raises(InputError, match="must hold the rows of at least 1 of"):
-        check(design, tmp_path, 1)
-    with pytest.raises(InputError, match="must hold merged rows"):
-        restore(design, tmp_path, tmp_path / "again")
