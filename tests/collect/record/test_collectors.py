@@ -95,19 +95,6 @@ UNITS = ("weights", "own", "E1_4model_and_mistral")
 
 
 @pytest.mark.slow
-def test_overlapping_commands_share_the_work(models, prompt_file, tmp_path):
-    out = tmp_path / "out"
-    gpt2, llama = models
-    one = ([gpt2, llama], [str(prompt_file)])
-    other = ([llama, gpt2], ["E1_4model_and_mistral", str(prompt_file)])
-    (first, said_first), (second, said_second) = side_by_side(out, one, other)
-    units = [f"local/{m}, {u}" for m in ("gpt2", "llama") for u in UNITS]
-    assert sorted(first + second) == sorted(units)
-    assert "Error" not in " ".join(said_first + said_second)
-    assert list(faults(out)) == []
-
-
-@pytest.mark.slow
 def test_of_two_that_contradict_each_other_one_is_refused(save_tiny, prompt_file, tmp_path):
     """Two checkpoints of one name, on different prompts, begin at the same time."""
     out = tmp_path / "out"

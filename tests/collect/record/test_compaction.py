@@ -81,19 +81,6 @@ def _sorting(path: Path):
     return pq.read_metadata(path).row_group(0).sorting_columns
 
 
-def test_a_copy_of_a_copy_is_the_same_but_for_times(copied, tmp_path):
-    again = tmp_path / "again"
-    compact(copied, again)
-    assert files(again) == files(copied)
-    different = [n for n in files(again) if (again / n).read_bytes() != (copied / n).read_bytes()]
-    assert [Path(name).parent.name for name in different] == ["run"]
-
-
-def test_a_copy_opens_beside_the_output_it_was_made_of(units, copied):
-    sql = "SELECT model_id, count(*) AS n, sum(norm) FROM residual_norm GROUP BY ALL ORDER BY ALL"
-    assert open_store(copied, units).query(sql).equals(open_store(units).query(sql))
-
-
 def test_nothing_is_measured_into_a_copy(copied):
     with pytest.raises(InputError, match="compact copy"):
         Inventory(copied)

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from analysis.commands.checkout import default_sources
-from collect.errors import InputError, OutputError
+from collect.errors import OutputError
 from collect.job.run import run
 from collect.record.publication.database import default_directories, write_database
 from collect.schema import ContractError, tables
@@ -90,41 +90,6 @@ def test_directories_that_disagree_are_refused_and_the_old_file_stays(
     assert str(other) in refusal.value.problem
     assert database.read_bytes() == before
     assert [path.name for path in database.parent.iterdir()] == ["all.duckdb"]
-
-
-def test_conflicting_rows_are_refused_naming_key_and_files(measured, database, tmp_path):
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "prompt.csv").write_text(
-        "prompt_set,prompt_id,category,complexity,text\nown,own:00,,,Another text\n"
-    )
-    with pytest.raises(ContractError, match='key "own:00"') as refusal:
-        write_database([measured, other], database)
-    assert "prompt.csv" in refusal.value.hint
-    assert not database.exists()
-
-
-def test_a_missing_directory_is_refused(database):
-    with pytest.raises(InputError, match="/no/such/place is none"):
-        write_database([Path("/no/such/place")], database)
-
-
-def test_a_place_that_cannot_be_written_is_refused(measured, tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OutputError, match="must be writable"):
-        write_database([measured], tmp_path / "file" / "all.duckdb")
-    (tmp_path / "directory").mkdir()
-    with pytest.raises(OutputError, match="must be writable"):
-        write_database([measured], tmp_path / "directory")
-
-
-def test_the_default_directories_are_those_that_hold_tables(measured, tmp_path):
-    data = tmp_path / "data"
-    (data / "sample").mkdir(parents=True)
-    with pytest.raises(InputError, match="There must be tables under"):
-        default_directories(data)
-    shutil.copytree(measured, data / "measurements")
-    assert default_directories(data) == [data / "measurements"]
 
 
 def test_what_the_commands_read_unless_told_otherwise_is_in_the_database(database):
