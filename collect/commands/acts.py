@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from collect.commands.printing import as_json, show
@@ -23,12 +24,13 @@ def _sets(options: argparse.Namespace) -> list[str]:
 def plan(options: argparse.Namespace) -> int:
     """Say what a run would do: rows, bytes, memory, time."""
     with libraries_imported():
-        from collect.job.planning import plan, planned, wording
+        from collect.job.planning import plan, wording
 
-    drawn = plan.drawn(options.models, _sets(options), options.out, **_how(options))
-    units = drawn.units
-    show(as_json(planned.as_json(units)) if options.json else wording.as_text(units))
-    drawn.raise_if_refused()
+    units, refusal = plan.drawn(options.models, _sets(options), options.out, **_how(options))
+    shown = as_json([asdict(unit) for unit in units]) if options.json else wording.as_text(units)
+    show(shown)
+    if refusal is not None:
+        raise refusal
     return 0
 
 
@@ -80,18 +82,12 @@ def states(options: argparse.Namespace) -> int:
             "It must be said what becomes of the states; neither --out nor --against was given.",
             "Give --out DIR to measure them, or --against MODEL to compare them.",
         )
-    how = declared(
-        options.engine,
-        options.site,
-        tokens_first=options.tokens_first,
-        layers=options.layers,
-        array=options.array,
-    )
+    how = declared(options.engine, options.site, options.layers)
     heads = [head(path, how) for path in options.files]
     with libraries_imported():
         from collect.job.states import comparison, importing
 
-    source = importing.opened(heads, how, options.model, prompts=options.prompts, name=options.set)
+    source = importing.opened(heads, how, options.model, prompts=options.prompts)
     if options.against is not None:
         entries = comparison.compare(source, options.against)
         show(comparison.as_text(entries))
@@ -322,8 +318,6 @@ def codebook(options: argparse.Namespace) -> int:
 
 def models(options: argparse.Namespace) -> int:
     """List the types of models, and what of each is measured."""
-    from dataclasses import asdict
-
     from collect.adapters import answers
     from collect.record.atomic.files import write_text
 

@@ -365,22 +365,3 @@ def largest_features(states: Tensor, n_tokens: Sequence[int]) -> Largest:
     sizes = _without_padding(states, n_tokens).abs()
     feature = sizes.argmax(-1)
     return sizes.gather(-1, feature[:, None])[:, 0].double(), feature
-
-
-def spectral_norms(matrices: Tensor) -> Tensor:
-    """Return the largest singular value of each matrix, sigma_max = sqrt(lambda_max(W W^T)).
-
-    Parameters
-    ----------
-    matrices
-        (..., rows, columns) [weight units]. The Gram matrix is formed on the shorter side.
-
-    Returns
-    -------
-    (...) in float64. Gram matrix and eigenvalues are both float64: exact to about 1e-14,
-    and no accelerator's reduced-precision product can enter.
-    """
-    wide = matrices.double()
-    tall = wide if wide.shape[-2] <= wide.shape[-1] else wide.transpose(-1, -2)
-    eigenvalues: Tensor = torch.linalg.eigvalsh(tall @ tall.transpose(-1, -2))
-    return eigenvalues[..., -1].clamp_min(0).sqrt()

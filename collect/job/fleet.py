@@ -56,7 +56,7 @@ def run(
     task = ray.remote(num_cpus=1, num_gpus=int(job.settings.device != "cpu"), max_retries=2)(
         _measure
     )
-    names = dict.fromkeys(model.name for model in job.models)
+    names = dict.fromkeys(subject.name for subject in job.subjects)
     where = str(out.resolve())
     version = code_version()
     pending = {task.remote(name, sets, where, options, version): name for name in names}

@@ -214,8 +214,8 @@ def measure_step(
     with _present(model, tokenizer, sets, state, asked) as (subject, units):
         remove_leftovers(out)
         inventory = Inventory(out, if_other_weights=_OTHER_STEP)
-        tasks, done = job.pending(units, inventory, subject.settings, subject.checkpoint)
-        job.carry_out(tasks, subject, inventory, done)
+        todo, done = job.pending(units, subject, inventory)
+        job.carry_out(todo, subject, inventory, done)
     return done
 
 
@@ -324,8 +324,8 @@ def _present(
         )
         warn_of_custom_parts(decoder.model)
         digest = in_memory.weights_sha256(decoder, state.revision)
-        work = tasks(checkpoint, decoder, sets, tokenizer, settings, weights_sha256=digest)
-        yield Present(checkpoint, decoder, tokenizer, settings), work
+        subject = Present(checkpoint, decoder, tokenizer, settings, sets)
+        yield subject, tasks(subject, digest)
 
 
 def _refuse_another_way(asked: Mapping[str, Any], present: Mapping[str, Any]) -> None:

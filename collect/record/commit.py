@@ -8,7 +8,6 @@ and a disk that fills up leaves what was there before.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
@@ -25,7 +24,7 @@ from collect.record.atomic.files import write_atomically
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
 from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_table
-from collect.schema import MEASURED, UNFINISHED, tables
+from collect.schema import MEASURED, UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256
 
 _TEMPORARY = re.compile(r"\.(.+)\.parquet\.\d+\.tmp")
@@ -261,26 +260,8 @@ def _write_prompts(
     return write_table("prompt", frames["prompt"], out / _prompt_file(unit), metadata=metadata)
 
 
-def refuse_within_store(out: Path) -> None:
-    """Refuse an output that would lie in a table of other measurements, where none looks for it."""
-    resolved = Path(os.path.realpath(out))  # a link that leads to itself is refused later
-    for place in (resolved, *resolved.parents):
-        if place.name in tables() and _is_store(place.parent):
-            raise OutputError(
-                f"An output must lie outside other measurements; {out} lies in the table "
-                f"{place.name} of {place.parent}.",
-                f"Give {place.parent} itself to measure into it, or choose another --out.",
-            )
-
-
-def _is_store(directory: Path) -> bool:
-    """Return whether a directory holds measurements, and no file of somebody's own in ``run``."""
-    return all(any((directory / table).glob("*.parquet")) for table in ("model", "run"))
-
-
 def check_writable(out: Path) -> None:
     """Check that files can be made in the output directory, without making it."""
-    refuse_within_store(out)
     existing = next(path for path in (out, *out.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=existing):

@@ -5,10 +5,9 @@ A run may be measured in several units, each with quantities of its own. No torc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from collect.errors import InputError
 from collect.record.units import (
@@ -25,9 +24,6 @@ from collect.record.units import (
     run_id,
     variant_of,
 )
-from collect.schema.assembly import GEOMETRY
-from collect.schema.contract import ContractError
-from collect.schema.files import read_rows
 from collect.schema.headers import is_pack
 
 
@@ -112,6 +108,18 @@ class Inventory:
             wanted = [*pending, *(name for name in broken if name not in {*pending, *complete})]
             return unit.part(wanted, replaces=() if first is None else (first.path,))
         return unit.part(pending, is_later=True)
+
+    def with_known_weights(self, unit: Unit) -> Unit:
+        """Return a unit with the hash of its weights: where open, that of the same revision."""
+        if unit.determinants["weights_sha256"] is not None:
+            return unit
+        of_revision = ("model_id", "revision_name")
+        for entry in self.entries():
+            known = entry.mark.determinants
+            if all(known.get(name) == unit.determinants[name] for name in of_revision):
+                weights = {"weights_sha256": known.get("weights_sha256")}
+                return replace(unit, determinants={**unit.determinants, **weights})
+        return unit
 
     def twin(self, unit: Unit) -> str | None:
         """Return the name of a unit of the same run, of another revision with the same weights.
@@ -212,54 +220,6 @@ def refuse_mixtures(
                     f"measured otherwise than {unit.title}: {contradictions}.",
                     "Choose another --out, or measure that unit again in the same command.",
                 )
-
-
-def refuse_another_shape(
-    model: Mapping[str, Any], config_sha256: str, inventory: Inventory, gone: Collection[Path]
-) -> None:
-    """Refuse a model that an output holds in another shape: none could open the output any more.
-
-    Parameters
-    ----------
-    model
-        What is about to be put down of it: its row of table ``model``.
-    config_sha256
-        Hash of its configuration; what has the same has the same shape, and is not looked at.
-    inventory
-        What the output holds.
-    gone
-        Run files that are about to go.
-    """
-    for known in _known(str(model["model_id"]), config_sha256, inventory, gone):
-        others = [name for name in GEOMETRY if known[name] != model[name]]
-        if others:
-            listing = ", ".join(
-                f"{name} is {known[name]} there, {model[name]} here" for name in others
-            )
-            raise InputError(
-                f"Revisions of a model must have one shape; {inventory.out} has "
-                f"{model['model_id']} in another: {listing}.",
-                "Give the model another name, or choose another --out.",
-            )
-
-
-def _known(
-    model_id: str, config_sha256: str, inventory: Inventory, gone: Collection[Path]
-) -> Iterator[dict[str, Any]]:
-    """Return the rows of a model in an output, one for each other configuration of it."""
-    of_configs: dict[str, Entry] = {}
-    for entry in inventory.entries():
-        of = entry.mark.determinants
-        if of["model_id"] == model_id and entry.path not in gone:
-            of_configs.setdefault(str(of["config_sha256"]), entry)
-    of_configs.pop(config_sha256, None)
-    for entry in of_configs.values():
-        path = inventory.out / "model" / entry.path.name
-        try:
-            rows = read_rows(path, "model").to_pylist()
-        except ContractError:  # of what is damaged `collect check` tells
-            continue
-        yield from [row for row in rows if row["model_id"] == model_id][:1]
 
 
 def repeated_by(unit: Unit, inventory: Inventory) -> Entry | None:

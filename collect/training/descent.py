@@ -79,7 +79,7 @@ def fit(
         if start is not None:
             network.load_state_dict(start)
         before = loss_per_byte(network, windows, recipe.schedule.batch_size)
-        with progress_bar(n_steps, recipe.name, "step", quiet=quiet, progress=False) as bar:
+        with progress_bar(n_steps, recipe.name, "step", quiet=quiet) as bar:
             trajectory = _descend(network, recipe, windows, watch, bar)
         n_steps = trajectory[-1][0] if _has_stopped(recipe, trajectory) else n_steps
         after = loss_per_byte(network, windows, recipe.schedule.batch_size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -95,8 +96,9 @@ class Shape:
     has_contiguous: bool
 
 
-def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
+def shape_of(skeleton: Decoder) -> Shape:
     """Return the shape of a model, loaded or not."""
+    embedding: Any = skeleton.embedding
     weights = skeleton.head_weights(0) if skeleton.adapter.has(HEADS) else None
     has_parts = skeleton.adapter.has(PARTS)
     blocks = [sum(p.numel() for p in block.parameters()) for block in skeleton.blocks]
@@ -106,7 +108,7 @@ def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
         n_heads=skeleton.heads.n_heads,
         d_model=int(skeleton.config.hidden_size),
         d_head=skeleton.heads.d_head,
-        n_vocabulary=n_vocabulary,
+        n_vocabulary=int(embedding.weight.shape[0]),
         n_parameters=sum(sizes),
         largest_block=max(blocks),
         largest_tensor=max(sizes),

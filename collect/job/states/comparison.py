@@ -156,31 +156,26 @@ def verdict(entries: Sequence[Compared]) -> str:
     --------
     >>> late = Compared((0, "block_output"), 0.4, (1, "block_output"), 1e-6, 1e-3)
     >>> verdict([late])
-    'off by one: layer 0 of the file equals layer 1 of the model.'
+    'off by 1: layer 0 of the file equals layer 1 of the model.'
     """
     if not entries:
         return "nothing was compared."
     if is_agreement(entries):
         return "the states are the model's, layer by layer."
-    wrong = [entry for entry in entries if not entry.is_same]
-    is_normed = [entry.is_moved and entry.nearest[1] == "final_norm" for entry in wrong]
-    moved = [e for e, is_it in zip(wrong, is_normed, strict=True) if e.is_moved and not is_it]
-    shifts = {depth(entry.nearest) - depth(entry.place) for entry in moved}
-    first = wrong[0]
-    if len(shifts) == 1 and len(moved) + sum(is_normed) == len(wrong):
-        (shift,) = shifts
-        if not shift:
-            return (
-                f"another site: {_named(moved[0].place)} of the file equals "
-                f"{_named(moved[0].nearest)} of the model."
-            )
-        by = "one" if abs(shift) == 1 else str(abs(shift))
-        return (
-            f"off by {by}: layer {depth(moved[0].place)} of the file equals layer "
-            f"{depth(moved[0].nearest)} of the model."
-        )
-    if all(is_normed):
+    first = next(entry for entry in entries if not entry.is_same)
+    shifts = {depth(entry.nearest) - depth(entry.place) for entry in entries if entry.is_moved}
+    if first.is_moved and first.nearest[1] == "final_norm":
         return f"layer {depth(first.place)} of the file comes after the final norm."
+    if first.is_moved and len(shifts) == 1:
+        if shifts == {0}:
+            return (
+                f"another site: {_named(first.place)} of the file equals "
+                f"{_named(first.nearest)} of the model."
+            )
+        return (
+            f"off by {abs(shifts.pop())}: layer {depth(first.place)} of the file equals layer "
+            f"{depth(first.nearest)} of the model."
+        )
     return (
         f"not the model's: {_named(first.place)} deviates by {first.deviation:.1e}, and is nearest "
         f"to {_named(first.nearest)}, by {first.nearest_deviation:.1e}."

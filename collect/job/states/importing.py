@@ -19,11 +19,11 @@ from collect.instruments.imported import ImportedStates, before
 from collect.instruments.quantities import DEFAULT, TABLES
 from collect.job import not_measured
 from collect.job.measurement import Measured, write
-from collect.job.pending import compared
 from collect.job.settings import Settings
 from collect.job.states.declared import Declared, places
 from collect.job.states.files import Head, states
-from collect.job.task import COMPLETE, Task, tasks
+from collect.job.subject import Present
+from collect.job.task import COMPLETE, Task, compared, tasks
 from collect.model.checkpoint.checkpoint import Checkpoint, hash_of
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_skeleton, tokenizer_for
@@ -35,7 +35,7 @@ from collect.prompts.sets import PromptSet, load, prompt_set
 from collect.record import provenance
 from collect.record.atomic import locks
 from collect.record.commit import check_writable, remove_leftovers
-from collect.record.inventory import Inventory, refuse_another_shape
+from collect.record.inventory import Inventory
 from collect.record.units import UNSEEN, run_file
 from collect.schema.marks import file_sha256
 from collect.schema.paths import as_path
@@ -68,8 +68,8 @@ class Source:
     def placed(self, head: Head) -> dict[tuple[int, str], Tensor]:
         """Return the states of one file, (n_tokens, d), by place in the model."""
         n_layers = len(self.skeleton.blocks)
-        named = places(self.how, head.n_entries, n_layers, str(head.path), head.layers)
-        return dict(zip(named, states(head, self.how.array), strict=True))
+        named = places(self.how, head.n_entries, n_layers, str(head.path))
+        return dict(zip(named, states(head), strict=True))
 
     @cached_property
     def task(self) -> Task:
@@ -82,8 +82,8 @@ class Source:
             dtype_weights=UNSEEN,
         )
         settings = Settings(quantities=("stream", "geometry"), quiet=True)
-        prompts, hashed = [self.prompts], {"weights_sha256": UNSEEN}
-        (task,) = tasks(named, self.skeleton, prompts, self.tokenizer, settings, **hashed)
+        subject = Present(named, self.skeleton, self.tokenizer, settings, [self.prompts])
+        (task,) = tasks(subject, UNSEEN)
         for head, prompt in zip(self.heads, task.encoded, strict=True):
             if head.token_ids not in (None, prompt.token_ids) or head.n_tokens != len(prompt):
                 raise InputError(
@@ -103,9 +103,7 @@ class Source:
         return replace(task, unit=unit)
 
 
-def opened(
-    heads: Sequence[Head], how: Declared, model: str, *, prompts: str | None, name: str
-) -> Source:
+def opened(heads: Sequence[Head], how: Declared, model: str, *, prompts: str | None) -> Source:
     """Return files of states with their model and prompts.
 
     Parameters
@@ -118,8 +116,6 @@ def opened(
     prompts
         Prompt set whose prompts the files are of, in its order; None to take the token ids that
         the files hold.
-    name
-        Name of the prompt set in the latter case.
     """
     is_configuration = as_path(model).name == "config.json" and as_path(model).is_file()
     checkpoint = locate(
@@ -133,8 +129,8 @@ def opened(
                 f"States must be as wide as the model, {width}; {head.path} has {head.d_model}.",
                 "Name the model that wrote them with --model.",
             )
-        places(how, head.n_entries, len(skeleton.blocks), str(head.path), head.layers)
-    read = _of_token_ids(heads, name) if prompts is None else load(prompts)
+        places(how, head.n_entries, len(skeleton.blocks), str(head.path))
+    read = _of_token_ids(heads) if prompts is None else load(prompts)
     if len(read.prompts) != len(heads):
         raise InputError(
             f"There must be a file for each of {len(read.prompts)} prompts of {read.name}; "
@@ -145,7 +141,7 @@ def opened(
     return Source(how, tuple(heads), checkpoint, skeleton, tokenizer, read)
 
 
-def _of_token_ids(heads: Sequence[Head], name: str) -> PromptSet:
+def _of_token_ids(heads: Sequence[Head]) -> PromptSet:
     without = [head.path for head in heads if head.token_ids is None]
     if without:
         raise InputError(
@@ -156,7 +152,7 @@ def _of_token_ids(heads: Sequence[Head], name: str) -> PromptSet:
         Entry(str([*(head.token_ids or ())]), format="tokens", name=head.path.stem)
         for head in heads
     ]
-    return prompt_set(name, entries)
+    return prompt_set("states", entries)
 
 
 def measured(task: Task, source: Source) -> Measured:
@@ -277,8 +273,4 @@ def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tupl
             return state.unit.stem, 0
         gone = {run_file(out, state.unit), *state.unit.replaces}
         frames = measured(state, source)
-        (row,) = frames["model"].to_dict("records")
-        model = {str(name): value for name, value in row.items()}
-        config_sha256 = state.unit.determinants["config_sha256"]
-        refuse_another_shape(model, config_sha256, inventory, gone)
         return state.unit.stem, write(state.unit, frames, out, gone)

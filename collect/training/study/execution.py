@@ -35,7 +35,7 @@ def carry_out(path: Path, out: Path, *, n_processes: int = 1, quiet: bool = Fals
     total = round(sum(run.seconds for run in todo))
     failures: list[CollectError] = []
     with (
-        progress_bar(total, design.head.name, "s", quiet=quiet, progress=False) as bar,
+        progress_bar(total, design.head.name, "s", quiet=quiet) as bar,
         _workers(n_processes) as submit,
     ):
 

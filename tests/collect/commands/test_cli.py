@@ -145,7 +145,7 @@ def test_an_interrupted_run_exits_130_in_one_line(save_tiny, out, capsys, monkey
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("collect.job.resolve.load_skeleton", interrupt)
+    monkeypatch.setattr("collect.job.subject.load_skeleton", interrupt)
     assert main(["run", str(save_tiny("gpt2")), "--out", str(out)]) == 130
     assert capsys.readouterr().err.startswith("error: interrupted\n")
 

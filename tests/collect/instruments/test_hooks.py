@@ -234,14 +234,6 @@ def test_a_batch_equals_one_prompt_at_a_time(name):
         pd.testing.assert_frame_equal(of_table, alone[table], check_like=True, **CLOSE)
 
 
-def test_the_order_of_the_prompts_does_not_matter():
-    placed, prompts = family("gpt2"), drawn(17, 3, 9)
-    forwards = measured(loaded(placed), [prompts])
-    backwards = measured(loaded(placed), [prompts[::-1][:1], prompts[::-1][1:]])
-    for table, of_table in forwards.items():
-        pd.testing.assert_frame_equal(of_table, backwards[table], check_like=True, **CLOSE)
-
-
 @pytest.mark.parametrize("name", ["gpt2", "opt_post_norm", "falcon_rw", "granite"])
 def test_all_batches_through_one_block_at_a_time_give_the_very_same_rows(name, tmp_path):
     checkpoint = locate(str(save_family(name, tmp_path)))
@@ -297,12 +289,6 @@ def test_attention_statistics_are_those_of_the_models_own_maps():
             assert of_layer[name].to_numpy() == pytest.approx(numbers, abs=1e-5)
 
 
-def test_with_a_sink_rows_sum_to_less_than_one():
-    found = measured(loaded(family("gpt_oss")), [drawn(9, 4)], ["attention"])["attention"]
-    assert (found["mass"] < found["n_tokens"] - 0.01).all()
-    assert (found["entropy"] >= 0).all()
-
-
 @torch.inference_mode()
 def test_geometry_is_that_of_the_hidden_states():
     placed, prompts = family("gpt2"), drawn(7, 5, 6)
@@ -330,45 +316,6 @@ def test_geometry_is_that_of_the_hidden_states():
         assert found[name] == pytest.approx(getattr(last, name), rel=1e-4)
 
 
-def test_half_precision_states_are_summed_in_float64():
-    model = tiny_family("llama").bfloat16()
-    placed, (prompt,) = decoder(model, ADAPTERS["llama"]), drawn(8)
-    seen: dict[tuple[int, str], np.ndarray] = {}
-    with ExitStack() as hooks, torch.inference_mode():
-        for handle in independent_hooks(placed, 1, seen):
-            hooks.callback(handle.remove)
-        placed.body(**inputs(placed, (prompt,)), use_cache=False)
-    found = measured(loaded(placed), [(prompt,)])["residual_norm"]
-    norms = found.query("layer == 1 and site == 'block_output'")["norm"].to_numpy()
-    assert norms == pytest.approx(np.linalg.norm(seen[1, "block_output"], axis=-1), rel=1e-13)
-
-
-def test_only_what_is_asked_for_is_measured():
-    placed = family("gpt2")
-    asked = {
-        "stream": {"residual_norm", "residual_update", "next_token"},
-        "attention": {"attention", "attention_mean"},
-        "geometry": {"token_geometry", "prompt_geometry"},
-        "predictions": {"token_prediction"},
-        "legacy": {"legacy_value"},
-    }
-    for quantity, tables in asked.items():
-        assert measured(loaded(placed), [drawn(4, 5)], [quantity]).keys() == tables
-
-
-def test_nothing_of_a_batch_is_kept_once_it_is_taken():
-    placed, batches = family("gpt2"), [drawn(4), drawn(5)]
-    recorder = Recorder(batches, EVERYTHING)
-    for index in whole(placed, batches, recorder):
-        recorder.observation(index)
-        with pytest.raises(KeyError):
-            recorder.observation(index)
-    for kept in (recorder._observations, recorder._entered, recorder._last_tokens):
-        assert kept == {}
-    assert recorder._running == {}
-    assert recorder._last_states == {}
-
-
 def test_no_hook_is_left_on_the_model():
     placed = family("llama")
     list(whole(placed, [drawn(4)], Recorder([drawn(4)], EVERYTHING)))
@@ -378,13 +325,6 @@ def test_no_hook_is_left_on_the_model():
     for module in placed.model.modules():
         assert not module._forward_hooks
         assert not module._forward_pre_hooks
-
-
-def test_an_attention_module_without_a_map_is_refused():
-    placed = family("llama")
-    placed.model.set_attn_implementation("sdpa")
-    with pytest.raises(ConformanceError, match="layer 0 must return its attention map"):
-        list(whole(placed, [drawn(4)], Recorder([drawn(4)], ["attention"])))
 
 
 @pytest.mark.parametrize("quantity", ["stream", "attention"])

@@ -17,8 +17,6 @@ from collect.job.run import run
 from collect.record import provenance
 from collect.record.integrity import faults
 from collect.schema import ContractError
-from collect.training.study.execution import carry_out
-from tests.collect.training.study.tiny import TINY, written
 
 ray = pytest.importorskip("ray", reason="the extra [fleet] is not installed")
 fleet = pytest.importorskip("collect.job.fleet")
@@ -44,13 +42,6 @@ def contents(out: Path) -> dict[str, bytes]:
     """Return the bytes of every file but those of table ``run``, which hold the time."""
     paths = [path for path in out.rglob("*") if path.is_file() and path.parent.name != "run"]
     return {str(path.relative_to(out)): path.read_bytes() for path in paths}
-
-
-def test_what_is_wrong_for_all_is_found_out_before_a_worker_starts(save_tiny, tmp_path, capsys):
-    arguments = ["run", str(save_tiny("gpt2")), "--out", str(tmp_path / "out"), "--engine", "ray"]
-    assert main([*arguments, "--quantities", "steam"]) == 2
-    assert "found 'steam'" in capsys.readouterr().err
-    assert not ray.is_initialized()  # this test comes before those with a cluster
 
 
 @pytest.fixture
@@ -155,34 +146,6 @@ def test_a_model_that_is_refused_does_not_stop_the_others(
         "local--gpt2.parquet",
         "local--gpt2@own.parquet",
     }
-
-
-@pytest.mark.slow
-def test_a_study_on_a_cluster_is_that_of_one_process(tmp_path, capsys, cluster):
-    """Both trained here, on the text that the worker reads itself."""
-    design = written(tmp_path, TINY.replace("seeds = [0, 1]", "seeds = [0]"))
-    command = ["study", str(design), "--out", str(tmp_path / "fleet"), "--engine", "ray"]
-    assert main(command) == 0
-    assert capsys.readouterr().out == "every run is complete\n"
-    assert carry_out(design, tmp_path / "alone", quiet=True) == 0
-    spread, alone = (
-        {path.relative_to(out): path.read_bytes() for path in out.rglob("*.parquet")}
-        for out in (tmp_path / "fleet", tmp_path / "alone")
-    )
-    assert spread.keys() == alone.keys()
-    timed = {path for path in alone if path.parent.name == "study_run"}
-    assert len(timed) == 4
-    assert all(spread[path] == alone[path] for path in alone.keys() - timed)
-
-
-def test_a_fleet_ends_at_the_first_refusal_when_asked(save_tiny, tmp_path, capsys, request):
-    bad, good = save_tiny("gpt2"), save_tiny("llama")
-    (bad / "model.safetensors").write_bytes(b"none")
-    out = tmp_path / "out"
-    command = ["run", str(bad), str(good), "--out", str(out), "--fail-fast"]
-    assert main(command) == 2
-    assert capsys.readouterr().err.startswith("error: The weight file")
-    assert not (out / "run").exists()
 
 
 @pytest.mark.slow

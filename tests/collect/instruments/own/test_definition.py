@@ -39,16 +39,6 @@ def test_an_ill_formed_definition_is_refused(changes, sentence):
         own(**changes)
 
 
-def test_one_place_need_not_be_put_between_brackets():
-    found = own(sites="block_mid", needs="attention", layers=-1, positions=range(2))
-    assert (found.sites, found.needs) == (("block_mid",), ("attention",))
-    assert (found.layers, found.positions) == ((-1,), (0, 1))
-    assert (
-        found.sha256
-        == own(sites=("block_mid",), needs=("attention",), layers=(-1,), positions=(0, 1)).sha256
-    )
-
-
 class Feature:
     """A callable with a state, as a probe is often written."""
 
@@ -149,25 +139,6 @@ def test_a_parameter_that_cannot_be_hashed_needs_a_version(value):
     assert "version=" in refusal.value.hint
     versions = {own(parameters={"given": value}, version=one).sha256 for one in "12"}
     assert len(versions) == 2
-
-
-@pytest.mark.parametrize(
-    "made",
-    [torch.Tensor.to_sparse, torch.Tensor.bfloat16, torch.Tensor.clone, lambda one: one * 1j],
-)
-def test_tensors_of_every_kind_count_by_their_numbers(made):
-    first, second = torch.arange(2000.0), torch.arange(2000.0)
-    second[1000] = 7.0
-    versions = [own(parameters={"v": made(one)}).sha256 for one in (first, first.clone(), second)]
-    assert versions[0] == versions[1] != versions[2]
-
-
-def test_arrays_within_a_parameter_count_to_the_last_number():
-    first = [torch.zeros(2000), np.zeros(2000)]
-    second = [torch.zeros(2000), np.zeros(2000)]
-    second[1][1000] = 1
-    assert own(parameters={"two": first}).sha256 == own(parameters={"two": first}).sha256
-    assert own(parameters={"two": first}).sha256 != own(parameters={"two": second}).sha256
 
 
 @pytest.fixture

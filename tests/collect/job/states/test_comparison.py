@@ -130,16 +130,6 @@ def test_a_model_that_cannot_be_compared_is_refused(
     assert not out.exists()
 
 
-def test_another_model_of_the_same_shape_is_not_the_one(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    states = entered_and_left(model, PROMPTS[0])[1:].contiguous()
-    path = stored("npz", states, PROMPTS[0], tmp_path)
-    asked = ["--site", "block_output", "--against", str(_of_kind("llama", tmp_path / "other"))]
-    assert main(arguments(path, model, *asked)) == 1
-    assert "not the model's" in capsys.readouterr().out
-
-
 def test_a_last_state_after_the_final_norm_is_named(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
