@@ -154,7 +154,9 @@ def check(options: argparse.Namespace) -> int:
     errors = list(faults(options.directory))
     for fault in errors:
         show(fault)
-    if not errors:
+    if errors:
+        show("Measure damaged units again with --overwrite, or restore them from a copy.")
+    else:
         show(f"{options.directory}: every file is as its run file says")
     return 1 if errors else 0
 

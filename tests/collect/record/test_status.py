@@ -105,7 +105,7 @@ def one_fault(out: Path) -> str:
 def test_a_changed_number_is_found_by_its_hash(out):
     path = out / "attention" / f"{PROMPTS}.parquet"
     rewrite(path, lambda rows: with_column(rows, "mass", pc.add(rows.column("mass"), 1e-9)))
-    expected = f"attention/{PROMPTS}.parquet must have the content that its unit's run file hashed"
+    expected = f"attention/{PROMPTS}.parquet has another content than its unit"
     assert one_fault(out).startswith(expected)
 
 
@@ -143,9 +143,7 @@ def test_a_damaged_unit_is_measured_again(save_tiny, prompt_file, out, name):
 
 def test_rows_that_went_missing_are_counted(out):
     rewrite(out / "attention" / f"{PROMPTS}.parquet", lambda rows: rows.slice(1))
-    assert any(
-        "must have 48 rows, as its unit's run file says; it has 47" in f for f in faults(out)
-    )
+    assert any("has 47 rows; its unit's run file says 48" in f for f in faults(out))
 
 
 def test_repeated_keys_and_broken_checks_are_found(out):
@@ -161,17 +159,13 @@ def test_other_prompts_are_found(out):
     path = out / "prompt" / "own.parquet"
     texts = pa.array(["The sky is", "Two and three", "A b", "The quick brown fox is"])
     rewrite(path, lambda rows: with_column(rows, "text", texts))
-    assert (
-        one_fault(out)
-        == "prompt/own.parquet must hold the prompts that were measured; it holds others: "
-        "measure it again with --overwrite."
-    )
+    assert one_fault(out) == "prompt/own.parquet holds other prompts than were measured."
 
 
 def test_a_changed_row_of_a_run_is_found_by_its_hash(out):
     path = out / "run" / f"{PROMPTS}.parquet"
     rewrite(path, lambda rows: with_column(rows, "duration_s", pa.array([0.25])))
-    assert one_fault(out).startswith(f"run/{PROMPTS}.parquet must have the row and metadata")
+    assert one_fault(out).startswith(f"run/{PROMPTS}.parquet has another row or metadata")
     assert states(out)[PROMPTS] == "incomplete"
 
 
@@ -183,34 +177,31 @@ def test_a_table_beside_its_directory_is_found(out, name):
         shutil.copy(part, out / name)
     else:
         pq.read_table(part).to_pandas().to_csv(out / name, index=False)
-    assert one_fault(out).startswith(f"Table {table} must lie in one place")
+    assert one_fault(out).startswith(f"Table {table} lies in two places")
 
 
 def test_a_run_file_at_odds_with_its_metadata_is_found(out):
     path = out / "run" / f"{PROMPTS}.parquet"
     rewrite(path, lambda rows: with_column(rows, "dtype_compute", pa.array(["float16"])))
-    assert one_fault(out) == (
-        f"The dtype_compute of run/{PROMPTS}.parquet must be float32, as its metadata say; "
-        "it is float16: measure it again with --overwrite."
-    )
+    assert one_fault(out).startswith(f"The dtype_compute of run/{PROMPTS}.parquet is float16")
 
 
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (lambda o: (o / "model" / f"{WEIGHTS}.parquet").unlink(), "it is missing"),
+        (lambda o: (o / "model" / f"{WEIGHTS}.parquet").unlink(), "is missing"),
         (lambda o: (o / "run" / f"{PROMPTS}.parquet").unlink(), "was interrupted"),
-        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "it cannot be read"),
-        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "a run that was killed left it"),
+        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "cannot be read"),
+        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "left by a run that was killed"),
         (
             lambda o: shutil.copytree(o / "model", o / "notes"),
-            "notes holds Parquet files and must be a table of schema.sql",
+            "notes holds Parquet files and is no table",
         ),
         (
             lambda o: shutil.copy(
                 o / "model" / f"{PROMPTS}.parquet", o / "legacy_value" / f"{PROMPTS}.parquet"
             ),
-            "must be listed in its unit's run file",
+            "is listed in no run file",
         ),
     ],
     ids=["missing", "interrupted", "unreadable", "left over", "stranger", "unlisted"],
@@ -219,6 +210,4 @@ def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, caps
     (out / "legacy_value").mkdir()
     damage(out)
     assert main(["check", str(out)]) == 1
-    told = [line for line in capsys.readouterr().out.splitlines() if sentence in line]
-    assert told
-    assert all(": " in line.partition("; ")[2] for line in told)
+    assert sentence in capsys.readouterr().out
