@@ -100,8 +100,9 @@ def tasks(subject: Subject, weights_sha256: str | None) -> list[Task]:
 
     ``weights_sha256`` is the hash of its weights; None to leave it open.
     """
-    checkpoint, settings, tokenizer = subject.checkpoint, subject.settings, subject.tokenizer
+    checkpoint, settings = subject.checkpoint, subject.settings
     shared = _of_model(checkpoint, subject.bare) | {"weights_sha256": weights_sha256}
+    tokenizer = subject.tokenizer
     labels = asdict(checkpoint.labels)
     asked = _defined(subject)
     listed = []
