@@ -35,9 +35,6 @@ _SHIPPED = {
 
 _REGISTERED: dict[str, OwnQuantity] = {}
 
-#: What the files that are being loaded have registered; None while none is loaded.
-_LOADING: list[OwnQuantity] | None = None
-
 #: Quantities as a program names them: by name, themselves, or by their functions; one or several.
 Named: TypeAlias = (
     "str | OwnQuantity | Callable[..., Any] | Iterable[str | OwnQuantity | Callable[..., Any]]"
@@ -49,33 +46,13 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def register(quantity: OwnQuantity) -> OwnQuantity:
     """Make a quantity known by its name, and return it; one of the same name is replaced.
 
-    Raises
-    ------
-    InputError
-        If files that are loaded together define two of one name.
-
     Examples
     --------
     >>> from collect.instruments.own.examples import raw_vectors
     >>> _ = register(raw_vectors(name="last_vectors", positions=(-1,)))
     """
-    if _LOADING is not None:
-        _LOADING.append(quantity)
-        refuse_namesakes(_LOADING)
     _REGISTERED[quantity.name] = quantity
     return quantity
-
-
-def refuse_namesakes(asked: Iterable[OwnQuantity]) -> None:
-    """Refuse different quantities of one name: the last alone would be measured."""
-    known: dict[str, OwnQuantity] = {}
-    for each in asked:
-        if known.setdefault(each.name, each).sha256 != each.sha256:
-            raise InputError(
-                f"Two different quantities have one name, {each.name}.",
-                "Give each a name: name='probe_a' to probe_projection or raw_vectors, or the first "
-                "argument of @collect.quantity.",
-            )
 
 
 def quantity(
@@ -104,17 +81,12 @@ def quantity(
 
 def load(sources: str | Path | Iterable[str | Path]) -> None:
     """Run files or modules of Python, which register the quantities they define."""
-    global _LOADING  # noqa: PLW0603
-    _LOADING = []
-    try:
-        for source in files_of(sources):
-            with of_others(
-                f"A file that registers quantities must run; {source} does not:",
-                "Name a file that ends in .py, or a module that Python can import.",
-            ):
-                _run(str(source))
-    finally:
-        _LOADING = None
+    for source in files_of(sources):
+        with of_others(
+            f"A file that registers quantities must run; {source} does not:",
+            "Name a file that ends in .py, or a module that Python can import.",
+        ):
+            _run(str(source))
 
 
 def files_of(sources: str | Path | Iterable[str | Path]) -> list[str | Path]:
@@ -132,14 +104,6 @@ def _run(source: str) -> None:
     from collect.schema.paths import as_path
 
     path = as_path(source).resolve()
-    try:
-        path.open("rb").close()
-    except OSError as error:
-        raise InputError(
-            f"A file that registers quantities must be readable; {source} is not: "
-            f"{error.strerror or error}.",
-            "Check the path after --register.",
-        ) from error
     name = f"thermoscope_quantities_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -193,10 +157,14 @@ def chosen(names: Named) -> tuple[str, ...]:
     entries: tuple[Any, ...] = (names,)
     if isinstance(names, Iterable) and not isinstance(names, str):
         entries = tuple(names)
-    by_name = [
-        _REGISTERED[name] for name in entries if isinstance(name, str) and name in _REGISTERED
+    given = {entry.name: entry for entry in entries if isinstance(entry, OwnQuantity)}
+    twice = [
+        e.name for e in entries if isinstance(e, OwnQuantity) and given[e.name].sha256 != e.sha256
     ]
-    refuse_namesakes([*by_name, *(entry for entry in entries if isinstance(entry, OwnQuantity))])
+    if twice:
+        raise InputError(
+            f"Two different quantities have one name, {twice[0]}.", "Give each a name of its own."
+        )
     named = [_name(entry) for entry in entries]
     asked = [name.strip() for entry in named for name in entry.split(",") if name.strip()]
     for name in asked:
