@@ -11,15 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from collect.job.measurement import measure, write
+from collect.job.measurement import measure
 from collect.job.outcome import Done, Outcome, noted, raise_if_refused
 from collect.job.resolve import resolve
 from collect.job.subject import Subject
-from collect.job.task import COMPLETE, TO_DO, Task, compared, tasks
+from collect.job.task import Task, pending, say_complete, tasks
 from collect.record.atomic import locks
-from collect.record.commit import remove_leftovers
+from collect.record.commit import commit, remove_leftovers
 from collect.record.inventory import Inventory
-from collect.record.revision import write_revision
 from collect.schema.counting import counted
 
 
@@ -50,7 +49,9 @@ def run(
     inventory, outcome = Inventory(out), Outcome(refusals=[*job.refusals])
     for subject in job.subjects:
         with noted(subject.title, outcome.refusals, goes_on=job.goes_on):
-            todo, complete = plan(subject, inventory)
+            subject.refuse_own_code()
+            asked = tasks(subject, subject.weights_sha256())
+            todo, complete = pending(asked, subject, inventory)
             outcome.units += complete
             if todo:
                 subject.fetch(is_run=any(task.prompt_set is not None for task in todo))
@@ -58,42 +59,6 @@ def run(
         subject.release()
     raise_if_refused(outcome, job.n_models)
     return outcome
-
-
-def plan(subject: Subject, inventory: Inventory) -> tuple[list[Task], list[Done]]:
-    """Return what an output lacks and what it holds of all that is asked of a model.
-
-    Weights that the hub lists no hash of are fetched for it.
-    """
-    subject.refuse_own_code()
-    return pending(tasks(subject, subject.weights_sha256()), subject, inventory)
-
-
-def pending(
-    asked: Sequence[Task], subject: Subject, inventory: Inventory
-) -> tuple[list[Task], list[Done]]:
-    """Return what an output lacks and holds of some tasks, and note what the revision holds."""
-    states, refusal = compared(asked, inventory, overwrites=subject.settings.overwrite)
-    complete = [task for task in states if task.state == COMPLETE]
-    for task in complete:
-        _say_complete(task, subject, inventory)
-    if refusal is not None:
-        raise refusal
-    known = subject.checkpoint
-    write_revision(
-        asked[0].unit,
-        inventory.out,
-        training_step=known.training_step,
-        training_tokens=known.training_tokens,
-    )
-    done = [Done(task.unit.stem, task.unit.run_id, "complete") for task in complete]
-    return [task for task in states if task.state == TO_DO], done
-
-
-def _say_complete(task: Task, subject: Subject, inventory: Inventory) -> None:
-    twin = inventory.twin(task.unit)
-    state = "already complete" if twin is None else f"the same weights as {twin}"
-    subject.settings.say(f"{task.unit.title}: {state}, skipped")
 
 
 def carry_out(
@@ -126,13 +91,13 @@ def _measured(task: Task, subject: Subject, inventory: Inventory, gone: set[Path
     settings = subject.settings
     unit = task.unit if settings.overwrite else inventory.missing(task.unit)
     if unit is None:
-        _say_complete(task, subject, inventory)
+        say_complete(task, subject, inventory)
         return Done(task.unit.stem, task.unit.run_id, "complete")
     stored = {"dtype_weights": subject.checkpoint.dtype_weights}
     unit = replace(unit, determinants={**unit.determinants, **stored})
     is_first = not inventory.is_examined(unit)
-    measured = measure(replace(task, unit=unit), subject, is_first=is_first)
-    n_rows = write(unit, measured, inventory.out, gone)
-    duration_s = float(measured["run"]["duration_s"].iloc[0])
+    frames, tensors = measure(replace(task, unit=unit), subject, is_first=is_first)
+    n_rows = commit(unit, frames, inventory.out, tensors=tensors, gone=gone)
+    duration_s = float(frames["run"]["duration_s"].iloc[0])
     settings.say(f"{unit.title}: {counted(n_rows, 'row')} in {duration_s:.1f} s")
     return Done(unit.stem, unit.run_id, "measured", n_rows, duration_s)

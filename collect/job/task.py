@@ -11,6 +11,7 @@ from typing import Any
 from collect import schema
 from collect.errors import InputError, UnsupportedModelError
 from collect.instruments import quantities
+from collect.job.outcome import Done
 from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.model.checkpoint.checkpoint import Checkpoint
@@ -22,7 +23,8 @@ from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import Encoded, encode
 from collect.record import provenance
-from collect.record.inventory import Inventory, refuse_mixtures
+from collect.record.inventory import Inventory
+from collect.record.revision import write_revision
 from collect.record.units import Unit
 
 #: Raised when a change of the code changes a number that is measured, so that numbers of
@@ -200,6 +202,34 @@ def _sha256(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def pending(
+    asked: Sequence[Task], subject: Subject, inventory: Inventory
+) -> tuple[list[Task], list[Done]]:
+    """Return what an output lacks and holds of some tasks, and note what the revision holds."""
+    states, refusal = compared(asked, inventory, overwrites=subject.settings.overwrite)
+    complete = [task for task in states if task.state == COMPLETE]
+    for task in complete:
+        say_complete(task, subject, inventory)
+    if refusal is not None:
+        raise refusal
+    known = subject.checkpoint
+    write_revision(
+        asked[0].unit,
+        inventory.out,
+        training_step=known.training_step,
+        training_tokens=known.training_tokens,
+    )
+    done = [Done(task.unit.stem, task.unit.run_id, "complete") for task in complete]
+    return [task for task in states if task.state == TO_DO], done
+
+
+def say_complete(task: Task, subject: Subject, inventory: Inventory) -> None:
+    """Say that a unit is there, or another revision with the same weights."""
+    twin = inventory.twin(task.unit)
+    state = "already complete" if twin is None else f"the same weights as {twin}"
+    subject.settings.say(f"{task.unit.title}: {state}, skipped")
+
+
 def compared(
     asked: Sequence[Task], inventory: Inventory, *, overwrites: bool
 ) -> tuple[list[Task], InputError | None]:
@@ -208,22 +238,14 @@ def compared(
     Those that are to do are reduced to what is pending; ``overwrites`` says whether what is
     complete is measured again.
     """
-    states: list[Task] = []
-    refusal: InputError | None = None
-    for task in asked:
-        unit = inventory.with_known_weights(task.unit)
-        try:
-            pending = inventory.instead(unit) if overwrites else inventory.missing(unit)
-        except InputError as error:
-            refusal = refusal or error
+    units, refusal = inventory.compared([task.unit for task in asked], overwrites=overwrites)
+    states = []
+    for task, unit in zip(asked, units, strict=True):
+        if isinstance(unit, InputError):
             states.append(replace(task, state=CONTRADICTED))
-            continue
-        done = replace(task, state=COMPLETE)
-        states.append(done if pending is None else replace(task, unit=pending))
-    try:
-        refuse_mixtures([task.unit for task in states if task.state == TO_DO], inventory)
-    except InputError as error:
-        refusal = refusal or error
-    if refusal is not None:
-        states = [replace(t, state=CONTRADICTED) if t.state == TO_DO else t for t in states]
+        elif unit is None:
+            states.append(replace(task, state=COMPLETE))
+        else:
+            state = TO_DO if refusal is None else CONTRADICTED
+            states.append(replace(task, unit=unit, state=state))
     return states, refusal

@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -22,10 +24,14 @@ from collect.errors import OutputError
 from collect.record.atomic import locks, placement
 from collect.record.atomic.files import write_atomically
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
+from collect.record.tensors import write_tensors
 from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_table
 from collect.schema import MEASURED, UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _TEMPORARY = re.compile(r"\.(.+)\.parquet\.\d+\.tmp")
 
@@ -35,8 +41,8 @@ def commit(
     frames: Mapping[str, pd.DataFrame],
     out: Path,
     *,
+    tensors: Mapping[str, Tensor] | None = None,
     gone: Collection[Path] = (),
-    write_vectors: Callable[[Path], None] | None = None,
 ) -> int:
     """Write the tables of a unit, its mark last; the caller holds the lock of its run.
 
@@ -50,8 +56,8 @@ def commit(
         Directory of measurements.
     gone
         Run files that others are about to replace: what they say is no contradiction.
-    write_vectors
-        Writes the file that table ``own_vector`` points into; None where there is none.
+    tensors
+        What table ``own_vector`` points into, by name; None where there is nothing.
 
     Returns
     -------
@@ -59,10 +65,8 @@ def commit(
     """
     inventory, run_row = Inventory(out), frames["run"]
     provenance = _provenance(run_row)
-    with locks.held(out, locks.OF_MARKS, wait=True):
-        refuse_mixtures([unit], inventory, gone)
     with _unfinished(unit, out) as staged:
-        beside = _write_vectors(unit, staged, write_vectors)
+        beside = _write_vectors(unit, staged, tensors)
         rows = _write_rows(frames, staged, provenance, file_of_vectors=min(beside, default=None))
         with locks.held(out, locks.OF_MARKS, wait=True):
             refuse_mixtures([unit], inventory, gone)
@@ -122,13 +126,13 @@ _VECTORS = "vectors"
 
 
 def _write_vectors(
-    unit: Unit, staged: Path, write_vectors: Callable[[Path], None] | None
+    unit: Unit, staged: Path, tensors: Mapping[str, Tensor] | None
 ) -> dict[str, str]:
     """Write the vectors of a unit; return the hash of their file by its path in the output."""
-    if write_vectors is None:
+    if not tensors:
         return {}
     path = staged / _VECTORS
-    write_atomically(path, write_vectors)
+    write_atomically(path, partial(write_tensors, tensors))
     return {f"own_vector/{unit.stem}.safetensors": file_sha256(path)}
 
 
@@ -197,7 +201,7 @@ def _move(
     going = {unit.stem, *(path.stem for path in unit.replaces)}
     targets = [(_VECTORS, out / name) for name in beside]
     targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
-    present = [path for stem in going for path in _files(stem, out) if _may_exist(path)]
+    present = [path for stem in going for path in _files(stem, out) if path.exists()]
     placement.check_open(path.parent for path in (*present, *(target for _, target in targets)))
     with placement.uninterrupted():
         for stem in going:
@@ -232,14 +236,6 @@ def _files(stem: str, out: Path) -> list[Path]:
     """Return where the files of a unit lie, its mark first."""
     tables = [out / table / f"{stem}.parquet" for table in ("run", *MEASURED)]
     return [*tables, out / "own_vector" / f"{stem}.safetensors"]
-
-
-def _may_exist(path: Path) -> bool:
-    """Return whether a file is there, or lies in a directory that does not let itself be asked."""
-    try:
-        return path.exists()
-    except PermissionError:
-        return True
 
 
 def _prompt_file(unit: Unit) -> str:

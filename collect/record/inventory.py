@@ -89,6 +89,26 @@ class Inventory:
             self._known[path] = (stamp, _read(path))
         return self._known[path][1]
 
+    def compared(
+        self, asked: Sequence[Unit], *, overwrites: bool
+    ) -> tuple[list[Unit | InputError | None], InputError | None]:
+        """Return what is pending of some units, and the first refusal of any of them.
+
+        None stands for a unit that is complete, a refusal for one that is measured otherwise.
+        """
+        states: list[Unit | InputError | None] = []
+        for unit in map(self._with_known_weights, asked):
+            try:
+                states.append(self.instead(unit) if overwrites else self.missing(unit))
+            except InputError as error:
+                states.append(error)
+        refusals = [state for state in states if isinstance(state, InputError)]
+        try:
+            refuse_mixtures([unit for unit in states if isinstance(unit, Unit)], self)
+        except InputError as error:
+            refusals.append(error)
+        return states, next(iter(refusals), None)
+
     def missing(self, unit: Unit) -> Unit | None:
         """Return the pending part of a unit, with what it replaces; None when it is complete."""
         unit = unit.part(quantities_of(unit.determinants))
@@ -109,7 +129,7 @@ class Inventory:
             return unit.part(wanted, replaces=() if first is None else (first.path,))
         return unit.part(pending, is_later=True)
 
-    def with_known_weights(self, unit: Unit) -> Unit:
+    def _with_known_weights(self, unit: Unit) -> Unit:
         """Return a unit with the hash of its weights: where open, that of the same revision."""
         if unit.determinants["weights_sha256"] is not None:
             return unit

@@ -18,7 +18,6 @@ from collect.instruments import rows
 from collect.instruments.imported import ImportedStates, before
 from collect.instruments.quantities import DEFAULT, TABLES
 from collect.job import not_measured
-from collect.job.measurement import Measured, write
 from collect.job.settings import Settings
 from collect.job.states.declared import Declared, places
 from collect.job.states.files import Head, states
@@ -34,7 +33,7 @@ from collect.prompts.entry import Entry
 from collect.prompts.sets import PromptSet, load, prompt_set
 from collect.record import provenance
 from collect.record.atomic import locks
-from collect.record.commit import check_writable, remove_leftovers
+from collect.record.commit import check_writable, commit, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.units import UNSEEN, run_file
 from collect.schema.marks import file_sha256
@@ -155,7 +154,7 @@ def _of_token_ids(heads: Sequence[Head]) -> PromptSet:
     return prompt_set("states", entries)
 
 
-def measured(task: Task, source: Source) -> Measured:
+def measured(task: Task, source: Source) -> dict[str, pd.DataFrame]:
     """Return the rows of every table that states fill."""
     started_at, start = datetime.now(UTC).replace(tzinfo=None), time.perf_counter()
     reader = ImportedStates()
@@ -176,7 +175,7 @@ def measured(task: Task, source: Source) -> Measured:
     model = model_row(source.checkpoint, source.skeleton).assign(model_id=known["model_id"])
     times = {"started_at": started_at, "duration_s": time.perf_counter() - start}
     run = pd.DataFrame([_run_row(task) | times])
-    return Measured({"model": model, "prompt": source.prompts.prompts, **labelled, "run": run})
+    return {"model": model, "prompt": source.prompts.prompts, **labelled, "run": run}
 
 
 def _run_row(task: Task) -> dict[str, Any]:
@@ -273,4 +272,4 @@ def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tupl
             return state.unit.stem, 0
         gone = {run_file(out, state.unit), *state.unit.replaces}
         frames = measured(state, source)
-        return state.unit.stem, write(state.unit, frames, out, gone)
+        return state.unit.stem, commit(state.unit, frames, out, gone=gone)

@@ -188,7 +188,7 @@ def test_a_refused_replacement_leaves_the_unit_as_it_was(save_tiny, prompt_file,
     run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
     before = {name: (out / name).read_bytes() for name in files(out)}
     directory = str(save_tiny("gpt2", seed=1))
-    monkeypatch.setattr("collect.job.task.refuse_mixtures", lambda *_: None)
+    monkeypatch.setattr("collect.record.inventory.refuse_mixtures", lambda *_: None)
     with pytest.raises(InputError, match="was measured otherwise"):
         run([directory], [], out, quiet=True, overwrite=True)
     assert {name: (out / name).read_bytes() for name in files(out)} == before

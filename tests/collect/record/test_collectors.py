@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from collect.job import run as loop
+from collect.job.settings import Settings
 from collect.record.integrity import faults
 
 #: Processes are forked from one that has imported and done nothing else: a fork of this one,
@@ -32,7 +33,7 @@ def collect(models, sets, out, pipe):
 
     loop.measure = counted
     sentences: list[str] = []
-    loop.Settings.say = lambda _self, sentence: sentences.append(sentence)
+    Settings.say = lambda _self, sentence: sentences.append(sentence)
     pipe.send("ready")
     pipe.recv()
     try:
