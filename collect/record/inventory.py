@@ -13,13 +13,10 @@ from collect.errors import InputError
 from collect.record.units import (
     Mark,
     Unit,
-    differences,
-    has_its_files,
-    is_run_as_marked,
+    is_intact,
     quantities_of,
     read_mark,
-    read_run,
-    redefinitions,
+    run_as_marked,
     run_file,
     run_id,
     variant_of,
@@ -115,13 +112,13 @@ class Inventory:
         same = [entry for entry in self.entries() if entry.run_id == unit.run_id]
         for entry in same:
             self._refuse_otherwise(unit, entry)
-        intact = [entry for entry in same if self._is_intact(entry)]
+        intact = [entry for entry in same if is_intact(entry.path, entry.mark, self.out)]
         complete = {name for entry in intact for name in entry.quantities}
         pending = [name for name in quantities_of(unit.determinants) if name not in complete]
         if not pending:
             return None
         first = self._entry(run_file(self.out, unit))
-        if first is not None and self._has_its_run(first):
+        if first is not None and run_as_marked(first.path, first.mark) is not None:
             self._refuse_otherwise(unit, first)
         if first is None or first not in intact:
             broken = () if first is None else first.quantities
@@ -182,18 +179,8 @@ class Inventory:
             if entry.path != run_file(self.out, unit)
         )
 
-    def _is_intact(self, entry: Entry) -> bool:
-        return self._has_its_run(entry) and has_its_files(entry.mark, self.out)
-
-    def _has_its_run(self, entry: Entry) -> bool:
-        return is_run_as_marked(read_run(entry.path), entry.mark)
-
     def _refuse_otherwise(self, unit: Unit, entry: Entry) -> None:
-        known = entry.mark.determinants
-        otherwise = differences({**known, **entry.mark.labels}, {**unit.identity, **unit.labels})
-        reasons = "; ".join(
-            reason for reason in (otherwise, redefinitions(known, unit.determinants)) if reason
-        )
+        reasons, known = unit.otherwise(entry.mark), entry.mark.determinants
         if reasons:
             is_same = known.get("weights_sha256") == unit.determinants["weights_sha256"]
             raise InputError(

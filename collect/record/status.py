@@ -15,10 +15,9 @@ from collect.errors import InputError
 from collect.record.atomic import locks
 from collect.record.units import (
     Mark,
-    has_its_files,
-    is_run_as_marked,
+    is_intact,
     read_mark,
-    read_run,
+    run_as_marked,
     variant_of,
 )
 from collect.schema import incomplete_units
@@ -74,10 +73,8 @@ def units(out: Path) -> pd.DataFrame:
 def _marked(path: Path, out: Path) -> dict[str, Any]:
     """Return the row of a unit that has a run file."""
     mark = read_mark(path)
-    if mark is None or not has_its_files(mark, out):
-        return _unmarked(path.stem, out)
-    run = read_run(path)
-    if run is None or not is_run_as_marked(run, mark):
+    run = None if mark is None else run_as_marked(path, mark)
+    if mark is None or run is None or not is_intact(path, mark, out):
         return _unmarked(path.stem, out)
     return _complete(path.stem, mark, run)
 

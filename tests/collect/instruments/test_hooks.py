@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from contextlib import ExitStack
 
 import numpy as np
@@ -15,7 +13,6 @@ from collect.adapters import ADAPTERS
 from collect.errors import ConformanceError
 from collect.instruments import rows
 from collect.instruments.attention_maps import attention_statistics
-from collect.instruments.geometry import geometry
 from collect.instruments.hooks import Recorder
 from collect.instruments.predictions import predictions
 from collect.model.checkpoint.blueprint import of_model
@@ -182,25 +179,6 @@ def independent_hooks(placed: Decoder, layer: int, seen: dict[tuple[int, str], n
         yield update.module.register_forward_hook(leaving(name, update.scale))
 
 
-@pytest.mark.parametrize("name", OF_EACH_ADAPTER)
-def test_log_gains_add_up_and_follow_from_ratio_and_cosine(name):
-    placed = family(name)
-    tables = measured(loaded(placed), [drawn(9, 4)], ["stream"])
-    norms = tables["residual_norm"].set_index(KEYS["residual_norm"])["norm"]
-    updates = tables["residual_update"].set_index(KEYS["residual_update"])
-    n_layers = len(placed.blocks)
-    for prompt_id, position in {(key[0], key[3]) for key in norms.index}:
-        stream = [norms[prompt_id, 0, "block_input", position]]
-        stream += [norms[prompt_id, layer, "block_output", position] for layer in range(n_layers)]
-        gains = [math.log(after / before) for before, after in itertools.pairwise(stream)]
-        assert sum(gains) == pytest.approx(math.log(stream[-1] / stream[0]), abs=1e-13)
-        for layer, gain in enumerate(gains):
-            update = updates.loc[prompt_id, layer, "block", position]
-            ratio, cosine = update["ratio"], update["cosine"]
-            expected = math.log(1 + 2 * ratio * cosine + ratio**2) / 2
-            assert gain == pytest.approx(expected, abs=1e-9)
-
-
 @pytest.mark.parametrize("name", ["gpt2", "falcon_rw", "granite", "gemma2", "llama", "opt"])
 def test_in_sequence_the_gain_of_each_half_follows_from_its_own_update(name):
     placed = family(name)
@@ -249,15 +227,6 @@ def test_all_batches_through_one_block_at_a_time_give_the_very_same_rows(name, t
         pd.testing.assert_frame_equal(of_table, by_block[table], check_exact=True)
 
 
-def test_padding_tokens_leave_no_rows_and_no_attention():
-    tables = measured(loaded(family("gpt2")), [drawn(17, 3, 9)])
-    for table in ("residual_norm", "residual_update", "token_prediction"):
-        n_tokens = tables[table].groupby("prompt_id")["position"].max() + 1
-        assert n_tokens.tolist() == [17, 3, 9]
-    assert (tables["attention"]["mass"] - tables["attention"]["n_tokens"]).abs().max() < 1e-5
-    assert tables["residual_norm"].query("is_special")["position"].unique().tolist() == [0]
-
-
 @torch.inference_mode()
 def test_predictions_are_those_of_the_models_own_logits():
     placed, prompts = family("cohere"), drawn(6, 4)
@@ -287,33 +256,6 @@ def test_attention_statistics_are_those_of_the_models_own_maps():
         for name in ("diagonal", "first_column", "distance", "entropy", "sum_squares"):
             numbers = getattr(expected, name)[0].numpy()
             assert of_layer[name].to_numpy() == pytest.approx(numbers, abs=1e-5)
-
-
-@torch.inference_mode()
-def test_geometry_is_that_of_the_hidden_states():
-    placed, prompts = family("gpt2"), drawn(7, 5, 6)
-    tables = measured(loaded(placed), [prompts[:2], prompts[2:]], ["geometry"])
-    states = [
-        placed.body(**inputs(placed, (prompt,)), output_hidden_states=True).hidden_states
-        for prompt in prompts
-    ]
-    of_prompt = tables["token_geometry"].query("prompt_id == 'drawn:01' and layer == 0")
-    after = of_prompt.query("site == 'block_output'").iloc[0]
-    expected = geometry(states[1][1][0])
-    for name in ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank"):
-        assert after[name] == pytest.approx(getattr(expected, name), rel=1e-4)
-    correlations = [
-        np.corrcoef(before, vector)[0, 1]
-        for before, vector in zip(states[1][0][0].numpy(), states[1][1][0].numpy(), strict=True)
-    ]
-    assert after["embedding_correlation"] == pytest.approx(np.mean(correlations), rel=1e-4)
-    before = of_prompt.query("site == 'block_input'").iloc[0]
-    assert before["embedding_correlation"] == pytest.approx(1)
-    last = geometry(torch.stack([of_prompt[1][0, -1] for of_prompt in states]))
-    found = tables["prompt_geometry"].query("layer == 0 and site == 'block_output'").iloc[0]
-    assert found["n_prompts"] == 3
-    for name in ("mean_cosine", "uniformity", "effective_rank"):
-        assert found[name] == pytest.approx(getattr(last, name), rel=1e-4)
 
 
 def test_no_hook_is_left_on_the_model():

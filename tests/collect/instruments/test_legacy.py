@@ -40,16 +40,6 @@ def causal_map(n: int, seed: int) -> torch.Tensor:
     return scores.masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf).softmax(-1)
 
 
-def test_a_norm_taken_in_float16_is_rounded_to_float16():
-    vectors = (torch.randn(3, 500, generator=torch.Generator().manual_seed(0)) * 3).half()
-    found = legacy.of_states(vectors)
-    exact = np.linalg.norm(vectors.double().numpy(), axis=-1)
-    own = found["legacy_norm_own_format"].numpy()
-    assert (own == own.astype(np.float16)).all()
-    assert own == pytest.approx(exact, rel=5e-4)
-    assert found["legacy_norm_float32"].numpy() == pytest.approx(exact, rel=1e-6)
-
-
 @pytest.mark.parametrize("is_on_processor", [True, False])
 def test_the_contraction_ratio_is_the_mean_root_of_weights_above_the_threshold(
     is_on_processor, monkeypatch

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -146,21 +144,3 @@ def test_a_model_that_is_refused_does_not_stop_the_others(
         "local--gpt2.parquet",
         "local--gpt2@own.parquet",
     }
-
-
-@pytest.mark.slow
-def test_without_ray_the_command_says_which_extra_to_install(save_tiny, tmp_path):
-    blocked = "import sys; sys.modules['ray'] = None; from collect.commands.cli import main; "
-    arguments = ["run", str(save_tiny("gpt2")), "--out", str(tmp_path), "--engine", "ray"]
-    answer = subprocess.run(
-        [sys.executable, "-c", f"{blocked}sys.exit(main({arguments!r}))"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert answer.returncode == 3
-    problem, hint = answer.stderr.strip().splitlines()
-    assert problem == "error: This command needs the package ray, which is not installed."
-    assert "pip install 'thermoscope[fleet]'" in hint

@@ -61,24 +61,6 @@ def test_a_run_fills_every_measured_table(save_tiny, prompt_file, out, name):
     assert ("site block_mid" in set(missing)) == parallel
 
 
-def test_every_file_says_where_it_comes_from(save_tiny, prompt_file, out):
-    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
-    runs = frame(out, "run").set_index("run_id").fillna({"prompt_set_sha256": ""})
-    for path in out.glob("*/*.parquet"):
-        found = {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
-        assert found["schema_version"] == "3", path
-        assert found["code_version"] == runs["code_version"].iloc[0]
-        if path.parent.name == "prompt":
-            assert found["prompt_set_sha256"] in set(runs["prompt_set_sha256"])
-            continue
-        of_unit = runs.loc[found["run_id"]]
-        assert found["weights_sha256"] == of_unit["weights_sha256"]
-        assert found["dtype_compute"] == found["dtype_weights"] == "float32"
-        assert found["is_conforming"] == "true"
-        assert found.get("prompt_set_sha256", "") == (of_unit["prompt_set_sha256"] or "")
-        assert "revision" not in found  # a local checkpoint has none
-
-
 def test_streamed_and_loaded_write_the_same_bytes(save_tiny, prompt_file, tmp_path):
     directory = str(save_tiny("llama_shared_values"))
     for name, stream in (("loaded", False), ("streamed", True)):
@@ -215,18 +197,6 @@ def test_what_does_not_fit_the_memory_is_an_input_error(save_tiny, out, monkeypa
     for option in ("--stream", "--batch-size", "--dtype bfloat16"):
         assert option in refusal.value.hint
     assert "download" not in refusal.value.hint
-
-
-def test_no_model_is_loaded_for_its_weights_alone(
-    save_tiny, prompt_file, tmp_path, monkeypatch, capsys
-):
-    out, directory = tmp_path / "out", str(save_tiny("llama"))
-    run([directory], [prompt_file], tmp_path / "both", quiet=True)
-    monkeypatch.setattr("collect.job.subject.load_model", lambda *_, **__: pytest.fail("loaded"))
-    run([directory], [], out)
-    assert "local/llama: examined block by block; " in capsys.readouterr().err
-    of_both = contents(tmp_path / "both")
-    assert contents(out) == {name: of_both[name] for name in contents(out)}
 
 
 def test_every_unit_says_the_version_of_its_measurement(save_tiny, out, monkeypatch):

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 from analysis.store import open_store
-from collect.errors import InputError, OutputError
+from collect.errors import InputError
 from collect.job.run import run
 from collect.record.atomic import locks
 from collect.record.integrity import faults
 from collect.schema import incomplete_units
-from tests.collect.record.written import close, contents, files, frame
+from tests.collect.record.written import contents, files, frame
 
 OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
 
@@ -64,20 +64,6 @@ def test_overwriting_one_quantity_keeps_those_measured_with_it(save_tiny, prompt
     assert list(faults(out)) == []
 
 
-def test_formats_and_policies_stand_side_by_side_and_one_is_primary(save_tiny, prompt_file, out):
-    directory = str(save_tiny("gpt2"))
-    how = {"quantities": ["stream"], "quiet": True}
-    for change in ({"dtype": "bfloat16"}, {"special_tokens": "always"}, {}):
-        run([directory], [prompt_file], out, **how, **change)
-    stems = {path.stem.removeprefix("local--gpt2") for path in (out / "run").iterdir()}
-    assert stems == {"@own", "@own+bfloat16", "@own+special-always"}
-    assert list(faults(out)) == []
-    primary = open_store(out).query("FROM run JOIN primary_run USING (run_id)")
-    assert primary[["dtype_compute", "special_tokens"]].to_numpy().tolist() == [
-        ["float32", "default"]
-    ]
-
-
 def test_a_revision_with_the_weights_of_another_is_said_to_be_that(
     save_tiny, prompt_file, out, tmp_path, capsys
 ):
@@ -95,18 +81,6 @@ def test_a_revision_with_the_weights_of_another_is_said_to_be_that(
     assert twin in said
 
 
-def test_what_is_complete_is_skipped_and_the_rest_is_done(save_tiny, prompt_file, out, capsys):
-    directory = str(save_tiny("gpt2"))
-    run([directory], [prompt_file], out)
-    before = {name: (out / name).stat().st_mtime_ns for name in files(out)}
-    run([directory], [prompt_file, "E1_4model_and_mistral"], out)
-    said = capsys.readouterr().err
-    assert "local/gpt2, weights: already complete, skipped" in said
-    assert "local/gpt2, own: already complete, skipped" in said
-    assert {name: (out / name).stat().st_mtime_ns for name in before} == before
-    assert "residual_norm/local--gpt2@E1_4model_and_mistral.parquet" in files(out)
-
-
 def test_measuring_twice_gives_the_same_bytes(save_tiny, prompt_file, tmp_path):
     directory = str(save_tiny("gpt_neox"))
     for name in ("first", "second"):
@@ -122,20 +96,6 @@ def test_the_batch_size_changes_neither_identity_nor_numbers(save_tiny, prompt_f
     one, four = (frame(tmp_path / size, "residual_norm") for size in ("1", "4"))
     assert (one["run_id"] == four["run_id"]).all()
     assert (one["norm"] - four["norm"]).abs().max() < 1e-4
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"lab": "another"}, "lab is None there and another here"),
-    ],
-)
-def test_a_unit_measured_otherwise_is_refused(save_tiny, prompt_file, out, change, sentence):
-    directory = str(save_tiny("gpt2"))
-    run([directory], [prompt_file], out, quiet=True)
-    with pytest.raises(InputError, match=sentence) as refusal:
-        run([directory], [prompt_file], out, quiet=True, **change)
-    assert "--overwrite" in refusal.value.hint
 
 
 def test_other_weights_of_the_same_name_are_refused_or_replaced(save_tiny, prompt_file, out):
@@ -192,34 +152,6 @@ def test_a_refused_replacement_leaves_the_unit_as_it_was(save_tiny, prompt_file,
     with pytest.raises(InputError, match="was measured otherwise"):
         run([directory], [], out, quiet=True, overwrite=True)
     assert {name: (out / name).read_bytes() for name in files(out)} == before
-
-
-def test_a_table_that_may_not_change_leaves_the_unit_as_it_was(save_tiny, out, monkeypatch):
-    directory = str(save_tiny("gpt2"))
-    run([directory], [], out, quiet=True)
-    before = {name: (out / name).read_bytes() for name in files(out)}
-    close(monkeypatch, out / "matrix_norm")
-    with pytest.raises(OutputError, match="matrix_norm must be writable"):
-        run([directory], [], out, quiet=True, overwrite=True)
-    assert {name: (out / name).read_bytes() for name in files(out)} == before
-
-
-def test_two_models_of_one_name_are_refused(save_tiny, out):
-    first, second = save_tiny("gpt2", at="a/final"), save_tiny("gpt2", at="b/final")
-    with pytest.raises(InputError, match="local/final comes up more than once") as refusal:
-        run([str(first), str(second)], [], out, quiet=True)
-    assert "thermoscope.json" in refusal.value.hint
-    assert not out.exists()
-
-
-@pytest.mark.parametrize("place", ["file/out", "file", "/proc/nowhere"])
-def test_an_output_that_cannot_be_written_is_found_out_before_loading(
-    save_tiny, tmp_path, monkeypatch, place
-):
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr("collect.job.subject.load_skeleton", lambda *_, **__: pytest.fail("loaded"))
-    with pytest.raises(OutputError, match=r"output directory .* must be writable"):
-        run([str(save_tiny("gpt2"))], [], tmp_path / place, quiet=True)
 
 
 def test_leftovers_are_removed_unless_their_unit_is_under_way(save_tiny, out):

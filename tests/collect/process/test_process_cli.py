@@ -104,21 +104,6 @@ def test_what_cannot_be_taken_is_said_with_the_command_that_can(
     assert said in capsys.readouterr().err
 
 
-def test_who_typed_python_m_reads_python_m(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--data", "nowhere", "sql", "SELECT 1"]) == 2
-    assert "directory that `python -m collect` wrote" in capsys.readouterr().err
-    assert main_of_collection(["database", "nowhere"]) == 2
-    assert "directories that `python -m collect` wrote" in capsys.readouterr().err
-    assert cli.main(["clam"]) == main_of_collection(["statsu"]) == 2
-    said = capsys.readouterr().err
-    assert "Did you mean: python -m analysis claim\n" in said
-    assert "Did you mean: python -m collect status\n" in said
-    for program in ("python -m analysis", "python -m collect"):
-        text = main_parser(declared(), program).format_help()
-        assert "  python -m analysis claims" in text
-        assert "  thermoscope " not in text
-
-
 def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared_version = project["version"]

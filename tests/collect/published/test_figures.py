@@ -13,8 +13,6 @@ import pandas as pd
 import pytest
 
 from collect import published, schema
-from collect.published import catalogue, figures
-from collect.published.flatten import json_path
 
 Facts = Callable[[str], pd.DataFrame]
 
@@ -116,30 +114,3 @@ def test_standard_deviations_have_the_divisor_n_minus_one(results: Path, facts: 
         converted = model["gain_with_ln_std"] * math.sqrt(25 / 24)
         assert float(rows.loc[with_norm, "sd"]) == pytest.approx(converted, rel=1e-12)
         assert rows.loc[with_norm, "n"] == 25
-
-
-def test_a_profile_has_every_layer_and_not_the_final_norm(facts: Facts) -> None:
-    profiles = facts("published_profile")
-    n_layers = facts("model").set_index("model_id").n_layers
-    for (model, metric), rows in profiles.groupby(["model_id", "metric"]):
-        first = 1 if metric == "gain_block_whole_matrix" else 0
-        last = n_layers[model] - (1 if metric == "gain_block" else 0)
-        for _, profile in rows.groupby("file"):
-            assert profile.layer.tolist() == list(range(first, last)), (model, metric)
-
-
-def test_figures_and_profiles_name_known_models_metrics_and_caveats(facts: Facts) -> None:
-    for table in ("published_figure", "published_profile"):
-        rows = facts(table)
-        assert set(rows.model_id) <= set(facts("model").model_id)
-        assert set(rows.metric) <= set(facts("metric").metric)
-        ids = {c for cell in rows.caveats for c in cell.split(",") if c}
-        assert ids <= set(facts("caveat").caveat_id)
-        assert not set(rows.file) & {f for f, row in catalogue.files().items() if row["duplicates"]}
-
-
-def test_paths_that_differ_in_one_place_share_a_pattern() -> None:
-    paths = ["$.results['1_a'].gain", "$.results['2_b'].gain"]
-    assert figures.common_path(paths) == "$.results[*].gain"
-    assert figures.common_path(["$.a[0].b"]) == "$.a[0].b"
-    assert json_path(("results", "1_a", "gain")) == paths[0]

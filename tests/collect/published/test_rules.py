@@ -72,16 +72,3 @@ def test_every_rule_decides_about_a_leaf_of_the_published_files(results: Path) -
             used.add(id(classify(leaf, rules)[0]))
     idle = [rule for _, rules in book.groups for rule in rules if id(rule) not in used]
     assert idle == []
-
-
-def test_rules_name_known_metrics_models_and_caveats(facts: Facts) -> None:
-    book = rule_book()
-    rules = [rule for _, rules in book.groups for rule in rules]
-    metrics = set(facts("metric").metric)
-    caveats = set(facts("caveat").caveat_id)
-    assert {rule.metric for rule in rules} <= metrics
-    assert set(book.metric_caveats) <= {rule.metric for rule in rules}
-    assert set(book.models.values()) <= set(facts("model").model_id)
-    assert {caveat for rule in rules for caveat in rule.caveats} <= caveats
-    assert {caveat for ids in book.metric_caveats.values() for caveat in ids} <= caveats
-    assert set(book.touches) <= caveats

@@ -156,11 +156,6 @@ def test_measuring_again_loses_no_quantity_of_the_units_that_it_replaces(tmp_pat
     assert later.stem == "a--b@S,predictions"
 
 
-def test_the_same_content_under_another_revision_is_there_already(tmp_path):
-    put_down(prompts(revision_name="step1", revision="1" * 40), tmp_path)
-    assert is_complete(prompts(revision_name="main", revision="2" * 40), tmp_path)
-
-
 def test_a_unit_is_complete_with_its_mark_and_all_rows(tmp_path):
     assert not is_complete(prompts(), tmp_path)
     put_down(prompts(), tmp_path)
@@ -208,11 +203,6 @@ def test_what_contradicts_a_neighbour_is_refused(tmp_path, new, sentence):
 def test_what_does_not_contradict_may_stand_beside(tmp_path, new):
     put_down(prompts(), tmp_path)
     refuse_mixtures([new], Inventory(tmp_path))
-
-
-def test_a_unit_that_is_replaced_contradicts_nothing(tmp_path):
-    put_down(prompts(), tmp_path)
-    refuse_mixtures([prompts(weights_sha256="3" * 64)], Inventory(tmp_path))
 
 
 @pytest.mark.parametrize(

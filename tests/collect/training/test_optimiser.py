@@ -11,7 +11,6 @@ import torch
 from collect.training.architecture import initialised_network
 from collect.training.optimiser import (
     decay_turns,
-    equilibrium_scale,
     hidden_matrices,
     optimisers,
     rate_share,
@@ -136,18 +135,3 @@ def test_turns_and_rate_of_decay_are_two_words_for_one_thing() -> None:
         optimiser=replace(recipe.optimiser, decay_turns=None, weight_decay=weight_decay(recipe)),
     )
     assert decay_turns(same) == pytest.approx(2.0)
-
-
-def test_weights_settle_at_the_equilibrium_scale() -> None:
-    """Steps of size lr in unrelated directions against the decay, as AdamW's first ones are."""
-    recipe = turned(4.0)
-    rate, decay = recipe.optimiser.learning_rate, weight_decay(recipe)
-    generator = torch.Generator().manual_seed(0)
-    weight = torch.zeros(20_000)
-    for _ in range(1500):
-        sign = torch.randint(2, weight.shape, generator=generator) * 2.0 - 1
-        weight = weight * (1 - rate * decay) - rate * sign
-    assert weight.square().mean().sqrt().item() == pytest.approx(
-        equilibrium_scale(recipe), rel=0.03
-    )
-    assert equilibrium_scale(turned(0.0)) == math.inf

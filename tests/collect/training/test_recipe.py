@@ -75,12 +75,6 @@ def test_the_shipped_recipes_cross_two_suites_three_families_and_two_depths() ->
     assert len(recipes) == 12
 
 
-def test_a_mark_of_byte_order_is_no_part_of_a_recipe(tmp_path: Path) -> None:
-    path = tmp_path / "recipe.toml"
-    path.write_text(LLAMA, encoding="utf-8-sig")
-    assert read_recipe(path).seed == 0
-
-
 def test_a_misspelt_key_is_refused_with_the_nearest_known_one(tmp_path: Path) -> None:
     message = refusal(tmp_path, LLAMA.replace("learning_rate", "lerning_rate"))
     assert "recipe.toml, optimiser must have only the keys" in message

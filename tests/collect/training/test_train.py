@@ -1,7 +1,6 @@
 """Training: reproducible bit for bit, complete or absent, and an ordinary checkpoint."""
 
 import errno
-import json
 import shutil
 import signal
 import subprocess
@@ -16,10 +15,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import collect.training.train
 from collect.errors import InputError, OutputError
-from collect.training.descent import fit, held_out_loss
+from collect.training.descent import fit
 from collect.training.recipe import read_recipe
-from collect.training.sidecar import read_sidecar
-from collect.training.text import cut_windows
 from collect.training.train import train
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -109,14 +106,6 @@ def test_training_leaves_the_state_of_torch_as_it_was(recipe: Path) -> None:
         torch.set_num_threads(threads)
 
 
-def test_the_held_out_loss_starts_at_chance_and_falls(recipe: Path, out: Path) -> None:
-    provenance = read_sidecar(train(recipe, out, quiet=True))
-    assert provenance is not None
-    chance = torch.tensor(256.0).log().item()
-    assert provenance["loss_before"] == pytest.approx(chance, abs=0.1)
-    assert provenance["loss_after"] < provenance["loss_before"] - 0.3
-
-
 def test_the_checkpoint_is_an_ordinary_one(recipe: Path, out: Path) -> None:
     checkpoint = train(recipe, out, quiet=True)
     model = AutoModelForCausalLM.from_pretrained(checkpoint)
@@ -126,24 +115,6 @@ def test_the_checkpoint_is_an_ordinary_one(recipe: Path, out: Path) -> None:
     assert tokens.input_ids[0].tolist() == list(text.encode("utf-8"))
     assert model(**tokens).logits.shape == (1, len(text.encode("utf-8")), 256)
     assert tokenizer.decode(tokens.input_ids[0]) == text
-
-
-def test_the_saved_weights_have_the_loss_the_sidecar_tells(recipe: Path, out: Path) -> None:
-    checkpoint = train(recipe, out, quiet=True)
-    model = AutoModelForCausalLM.from_pretrained(checkpoint)
-    held_out = cut_windows(TEXT.read_bytes()[:40_000], context=32).held_out
-    provenance = json.loads((checkpoint / "thermoscope.json").read_text(encoding="utf-8"))
-    assert held_out_loss(model, held_out, 4) == pytest.approx(provenance["loss_after"], rel=1e-6)
-
-
-def test_the_sidecar_names_recipe_text_and_versions(recipe: Path, out: Path) -> None:
-    checkpoint = train(recipe, out, quiet=True)
-    provenance = json.loads((checkpoint / "thermoscope.json").read_text(encoding="utf-8"))
-    assert provenance["text_sha256"] == sha256sum(recipe.parent / "text.txt")
-    assert provenance["recipe_sha256"] == sha256sum(recipe)
-    assert provenance["torch_version"] == torch.__version__
-    assert (provenance["seed"], provenance["steps"]) == (0, 20)
-    assert (checkpoint / "recipe.toml").read_bytes() == recipe.read_bytes()
 
 
 def sha256sum(path: Path) -> str:
@@ -221,14 +192,6 @@ def test_a_full_disk_leaves_nothing_behind(
     monkeypatch.setattr(collect.training.train, "write_sidecar", full)
     with pytest.raises(OutputError, match="must be writable; No space left on device"):
         train(recipe, out, quiet=True)
-    assert list(out.iterdir()) == []
-
-
-def test_a_loss_that_is_not_finite_is_refused_and_leaves_nothing(recipe: Path, out: Path) -> None:
-    recipe.write_text(MICRO.replace("3e-3", "1e30"), encoding="utf-8")
-    with pytest.raises(InputError, match="The loss of micro must stay finite; found nan") as caught:
-        train(recipe, out, quiet=True)
-    assert caught.value.hint == "Lower optimiser.learning_rate, now 1e+30."
     assert list(out.iterdir()) == []
 
 

@@ -111,32 +111,6 @@ def test_a_function_without_source_text_needs_a_version(measure):
     assert own(measure=measure, version="1").sha256 != own(measure=measure, version="2").sha256
 
 
-def circle():
-    found = []
-    found.append(found)
-    return found
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        Feature(1),
-        circle(),
-        {1, 2},
-        np.array([None]),
-        torch.empty(2, device="meta"),
-        {(1, 2): 3},
-        {1: 0, "1": 0},
-    ],
-)
-def test_a_parameter_that_cannot_be_hashed_needs_a_version(value):
-    with pytest.raises(InputError, match="parameter given of width cannot be hashed") as refusal:
-        own(parameters={"given": value})
-    assert "version=" in refusal.value.hint
-    versions = {own(parameters={"given": value}, version=one).sha256 for one in "12"}
-    assert len(versions) == 2
-
-
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """Install a package as pip does: a module, and metadata with its entry points."""

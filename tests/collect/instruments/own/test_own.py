@@ -227,15 +227,3 @@ def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tm
 def test_a_function_that_fails_is_refused_with_its_place(model, changes, sentence):
     with pytest.raises(InputError, match=sentence):
         measured(model, own(**changes))
-
-
-def test_two_quantities_of_one_name_in_one_call_are_refused(tmp_path):
-    from collect.instruments import quantities
-    from collect.instruments.own.examples import probe_projection, raw_vectors
-
-    one, other = probe_projection([1.0, 0.0]), probe_projection([0.0, 1.0])
-    for asked in ([one, other], [raw_vectors(), raw_vectors(layers=(0,))]):
-        with pytest.raises(InputError, match=asked[0].name):
-            quantities.chosen(asked)
-    assert quantities.chosen([one, probe_projection([1.0, 0.0])]) == ("probe_projection",)
-    quantities.chosen(other)  # another call may replace it

@@ -102,17 +102,6 @@ def test_an_output_of_states_is_sound_and_opens_beside_our_own(both: tuple[Path,
         assert list(models) == ["local/tiny"]
 
 
-def test_files_that_are_there_already_are_not_measured_again(
-    both: tuple[Path, Path], model: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = [str(path) for path in sorted(both[1].parent.glob("*.safetensors"))]
-    arguments = ["states", *files, "--model", str(model), "--engine", "vllm"]
-    before = sorted(path.stat().st_mtime_ns for path in both[1].rglob("*.parquet"))
-    assert main([*arguments, "--out", str(both[1])]) == 0
-    assert "complete" in capsys.readouterr().err
-    assert before == sorted(path.stat().st_mtime_ns for path in both[1].rglob("*.parquet"))
-
-
 @pytest.mark.parametrize("kind", ["safetensors", "npz"])
 def test_each_kind_of_file_equals_the_model(
     kind: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -9,7 +9,6 @@ import pytest
 
 from collect.record.publication import codebook
 from collect.schema import assemble, comment, connect, tables, unit_apart, views_sql
-from collect.schema.views import inherited_comments
 
 
 def test_the_committed_codebook_is_current():
@@ -52,19 +51,6 @@ def test_no_column_of_a_view_lacks_its_meaning_or_its_unit():
     ).fetchall()
     assert len(columns) > 500
     assert [name for name, text in columns if not all(unit_apart(text))] == []
-
-
-def test_a_view_says_of_a_column_that_it_takes_what_its_source_says():
-    connection = connect(comments=False)
-    connection.execute(
-        "CREATE VIEW v AS SELECT metric AS m, unit FROM metric; CREATE VIEW w AS FROM v"
-    )
-    stated = {"metric.unit": "Unit [-]", "v.m": "Its name [-]", "w": "One row per metric."}
-    assert inherited_comments(connection, stated) == {
-        "v.unit": "Unit [-]",
-        "w.m": "Its name [-]",
-        "w.unit": "Unit [-]",
-    }
 
 
 @pytest.fixture

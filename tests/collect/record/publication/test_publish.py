@@ -8,7 +8,6 @@ import shutil
 from datetime import date
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from collect.commands.cli import main
@@ -16,7 +15,7 @@ from collect.errors import InputError
 from collect.record.integrity import faults
 from collect.record.publication.description import CONTEXT, About
 from collect.record.publication.publish import publish
-from collect.schema import ContractError, arrow_schema, table_files, tables
+from collect.schema import ContractError, table_files
 from collect.schema.listing import DESCRIPTION, listed_files
 from collect.schema.marks import file_sha256
 
@@ -91,24 +90,6 @@ def test_mlcroissant_finds_no_fault(store):
     dataset = mlcroissant.Dataset(str(store / DESCRIPTION))
     assert not dataset.metadata.ctx.issues.errors
     assert len(list(dataset.records("run"))) == 2
-
-
-def test_every_column_has_its_meaning_and_unit(store, found):
-    described = {
-        field["@id"]: field["description"] for t in found["recordSet"] for field in t["field"]
-    }
-    for table in found["recordSet"]:
-        (path, *_) = table_files(store)[table["name"]]
-        is_text = path.suffix == ".csv"
-        stored = pq.read_schema(path).names if not is_text else arrow_schema(table["name"]).names
-        for column in tables()[table["name"]].columns:
-            if column.name not in stored:  # the sample is of an earlier version
-                assert f"{table['name']}/{column.name}" not in described
-                continue
-            assert (
-                described[f"{table['name']}/{column.name}"] == f"{column.meaning} [{column.unit}]"
-            )
-    assert described["residual_norm/norm"].endswith("[activation units]")
 
 
 def test_every_file_is_listed_with_its_size_and_hash(store, found):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from collect.commands.cli import main
@@ -44,22 +43,6 @@ def test_what_does_not_determine_a_number_does_not_change_a_run(tmp_path: Path) 
     (tmp_path / "text.txt").write_bytes(TEXT[:-16] + b"x" * 16)
     design = tmp_path / "design.toml"
     assert {run.run_id for run in runs(read_design(design))}.isdisjoint(same)
-
-
-def test_blocks_choose_levels_and_seeds_and_double_no_run(tmp_path: Path) -> None:
-    blocks = """
-[[blocks]]
-name = "main"
-
-[[blocks]]
-name = "part"
-seeds = [0, 1, 2]
-levels = { depth = ["two"] }
-"""
-    planned = runs(read_design(written(tmp_path, TINY + blocks)))
-    counted = pd.Series([run.cell.block.name for run in planned]).value_counts()
-    assert counted.to_dict() == {"main": 8, "part": 2}
-    assert {(run.cell.levels["depth"], run.seed) for run in planned[8:]} == {("two", 2)}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from collect.commands.cli import main
 from collect.errors import InputError, OutputError
 from collect.training.study import training
 from collect.training.study.again import AT_THE_END, AT_THE_START, check, compared, spread_of_seeds
@@ -207,32 +206,6 @@ def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path: Path, done:
 
 def _contents(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.glob("*.parquet")}
-
-
-def test_a_study_with_no_place_for_its_rows_trains_nothing(
-    tmp_path: Path, design: Path, capsys: pytest.CaptureFixture[str], trained: list[str]
-) -> None:
-    command = ["study", str(design), "--quiet", "--out"]
-    assert main([*command, str(tmp_path / "text.txt")]) == 5
-    assert "must be writable" in capsys.readouterr().err
-    assert main([*command, str(tmp_path / "out"), "--processes", "0"]) == 2
-    assert "--processes" in capsys.readouterr().err
-    assert trained == []
-
-
-def test_a_study_whose_disk_is_full_begins_no_further_run(
-    tmp_path: Path, design: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[str] = []
-
-    def fills(_design: object, run: Run, *_: object, **__: object) -> None:
-        begun.append(run.run_id)
-        raise OutputError("The disk must have room; it is full.", "Free the space.")
-
-    monkeypatch.setattr(training, "perform", fills)
-    with pytest.raises(OutputError, match="it is full"):
-        carry_out(design, tmp_path / "out", quiet=True)
-    assert len(begun) == 1
 
 
 @pytest.fixture

@@ -44,23 +44,3 @@ def test_no_check_of_the_screening_is_one_of_its_own_cells() -> None:
     assert len(others) == 8
     assert not any(other == cell for other in others for cell in cells)
     assert screened.base["family"] == check.base["family"] == "glm"
-
-
-def test_two_shapes_have_nearly_equal_block_parameters() -> None:
-    design = read_design(STUDY / "packages.toml")
-    blocks = {}
-    for cell in design.cells():
-        if cell.levels["recipe"] == "pythia" and cell.block.name == "documented":
-            shape = design.recipe(cell, 0).geometry
-            blocks[cell.levels["geometry"]] = 12 * shape.n_layers * shape.d_model**2
-    assert blocks["l12d64"] == blocks["l3d128"]
-    assert blocks["l12d128"] == 4 * blocks["l12d64"] == 16 * blocks["l3d64"]
-
-
-def test_a_recipe_that_is_not_published_bears_no_labs_name() -> None:
-    design = read_design(STUDY / "packages.toml")
-    labs, status = (design.labels[name]["recipe"] for name in ("lab", "status"))
-    for recipe in design.factors["recipe"]:
-        assert (
-            (labs[recipe] == "not published") == (status[recipe] == "range") == ("_like_" in recipe)
-        )
