@@ -93,7 +93,7 @@ def grams_and_largest(
     products = _of_pairs(
         vectors, n_tokens, known, lambda pieces, here: largest.add(pieces[row - 1], here)
     )
-    return products, largest.found()
+    return products, largest.of_all()
 
 
 @np.errstate(invalid="ignore", over="ignore")
@@ -152,7 +152,7 @@ class _LargestFeatures:
         size.argmax(-1, out=features)
         self._sizes[here] = size.ravel().take(self._starts[: len(piece)] + features)
 
-    def found(self) -> Largest:
+    def of_all(self) -> Largest:
         """Return those of all tokens."""
         return torch.from_numpy(self._sizes), torch.from_numpy(self._features)
 

@@ -113,7 +113,7 @@ def _run(source: str) -> None:
     spec.loader.exec_module(module)
 
 
-def own(name: str) -> OwnQuantity | None:
+def custom(name: str) -> OwnQuantity | None:
     """Return the quantity of one's own of a name; None where nobody has registered any."""
     if name in _REGISTERED or name in BUILT_IN:
         return _REGISTERED.get(name)
@@ -168,7 +168,7 @@ def chosen(names: Named) -> tuple[str, ...]:
     named = [_name(entry) for entry in entries]
     asked = [name.strip() for entry in named for name in entry.split(",") if name.strip()]
     for name in asked:
-        if name not in BUILT_IN and name != ALL and own(name) is None:
+        if name not in BUILT_IN and name != ALL and custom(name) is None:
             raise _unknown(name)
     if not asked:
         return DEFAULT
@@ -214,12 +214,12 @@ def of_prompts(quantities: Sequence[str]) -> tuple[str, ...]:
 
 def own_among(names: Iterable[str]) -> list[OwnQuantity]:
     """Return those of some quantities that are one's own."""
-    return [each for each in map(own, names) if each is not None]
+    return [each for each in map(custom, names) if each is not None]
 
 
 def about(name: str) -> str:
     """Return what a quantity is, in a line, with its unit where it has one."""
-    definition = own(name)
+    definition = custom(name)
     if definition is not None:
         return f"{definition.description} [{definition.unit}]"
     return BUILT_IN[name].description

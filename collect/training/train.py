@@ -12,7 +12,7 @@ from collect.errors import InputError
 from collect.model.labels import SIDECAR
 from collect.record.atomic import locks
 from collect.record.atomic.directory import complete_or_absent
-from collect.training import kept
+from collect.training import checkpoints
 from collect.training.architecture import save_network
 from collect.training.descent import Training, fit, tokenizer_of
 from collect.training.input_table import fold_table
@@ -49,18 +49,20 @@ def train(
     plan = read_recipe(recipe)
     text = read_text(recipe.parent / plan.text)
     if keep:
-        kept.require_steps(plan)
+        checkpoints.require_steps(plan)
     hashes = fingerprint(recipe.read_bytes(), text)
     checkpoint = out / plan.name
     recorded = read_sidecar(checkpoint) or {}
     comes_from_these = hashes.items() <= recorded.items()
-    is_whole = is_intact(checkpoint, recorded) and (not keep or kept.are_kept(plan, checkpoint))
+    is_whole = is_intact(checkpoint, recorded) and (
+        not keep or checkpoints.are_there(plan, checkpoint)
+    )
     if comes_from_these and not overwrite and is_whole:
         locks.remove_abandoned(out)
         return checkpoint
     _refuse_occupied(checkpoint, may_replace=overwrite or comes_from_these)
     with complete_or_absent(checkpoint) as directory:
-        watch = kept.keeper(plan, text, hashes, directory) if keep else None
+        watch = checkpoints.keeper(plan, text, hashes, directory) if keep else None
         training = fit(plan, text, watch=watch, quiet=quiet)
         tokenizer_of(plan, text).save_pretrained(directory)
         shutil.copyfile(recipe, directory / "recipe.toml")

@@ -118,18 +118,15 @@ def refused(family: str, **more: Any) -> str:
 def test_a_family_refuses_what_its_layout_cannot_do(family: str) -> None:
     layout = FAMILIES[family]
     for position in {"pre", "post", "sandwich", "output"} - set(layout.model_types):
-        message = refused(family, architecture={"norm_position": position})
-        assert f"family {family} must have architecture.norm_position" in message
+        assert "norm_position" in refused(family, architecture={"norm_position": position})
     for parallel in {True, False} - set(layout.is_parallel):
-        message = refused(family, architecture={"parallel": parallel})
-        assert f"must have architecture.parallel {str(not parallel).lower()}; found" in message
+        assert "parallel" in refused(family, architecture={"parallel": parallel})
     if layout.dropout is None:
-        assert "no place for; found 0.1" in refused(family, architecture={"dropout": 0.1})
+        assert "dropout" in refused(family, architecture={"dropout": 0.1})
     if not layout.shares_heads:
-        message = refused(family, geometry={"n_kv_heads": 1})
-        assert f"family {family} must not have geometry.n_kv_heads" in message
+        assert "n_kv_heads" in refused(family, geometry={"n_kv_heads": 1})
     if layout.head_multiple > 1:
-        assert f"a {family} head must" in refused(family, geometry={"d_model": 33, "n_heads": 11})
+        assert "n_heads" in refused(family, geometry={"d_model": 33, "n_heads": 11})
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def keeper(recipe: Recipe, text: bytes, hashes: dict[str, str], directory: Path)
     return keep
 
 
-def are_kept(recipe: Recipe, directory: Path) -> bool:
+def are_there(recipe: Recipe, directory: Path) -> bool:
     """Return whether a checkpoint holds all that its recipe names, unchanged.
 
     A training that ended at its goal before the last of them has kept those up to its end.
