@@ -71,8 +71,8 @@ class Shape:
         As in table ``model``.
     n_parameters
         All parameters, tied ones once.
-    largest_block, largest_tensor
-        Parameters of the largest block, and of the largest single tensor.
+    largest_block
+        Parameters of the largest block.
     has_heads, has_parts, has_mid, has_final_norm, has_gain, has_contiguous
         Whether the model has matrices of heads, parts of blocks, a stream between attention and
         feed-forward, a norm after the last block, a norm in front of attention, and a fused matrix
@@ -86,7 +86,6 @@ class Shape:
     n_vocabulary: int
     n_parameters: int
     largest_block: int
-    largest_tensor: int
     has_heads: bool
     has_head: bool
     has_parts: bool
@@ -111,7 +110,6 @@ def shape_of(skeleton: Decoder) -> Shape:
         n_vocabulary=int(embedding.weight.shape[0]),
         n_parameters=sum(sizes),
         largest_block=max(blocks),
-        largest_tensor=max(sizes),
         has_heads=weights is not None,
         has_head=skeleton.adapter.has(HEAD),
         has_parts=has_parts,
@@ -201,11 +199,6 @@ def n_logits(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> int:
 
     A quantity of one's own that asks for logits is taken to compute them of every token at
     every place.
-
-    Parameters
-    ----------
-    shape, lengths, asked
-        As in `n_rows`.
     """
     if not shape.has_head:
         return 0
@@ -289,14 +282,8 @@ def duration_s(
 
     Parameters
     ----------
-    shape, lengths
-        As in `n_rows`.
-    rows
-        What `n_rows` returned.
-    asked
-        As in `n_rows`.
-    dtype, batch_size
-        As in `settings.Settings`.
+    rows, asked, dtype, batch_size
+        As in `n_rows` and `settings.Settings`; ``rows`` is what `n_rows` returned.
     n_dequantised
         Numbers of the files that are not stored as plain floats, those that are perturbed
         `PERTURBED` times [1].

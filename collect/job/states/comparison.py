@@ -88,23 +88,15 @@ def compare(source: Source, model: str) -> list[Compared]:
 
 def _refuse_another_shape(ours: Decoder, theirs: Decoder, model: str, prompt: Encoded) -> None:
     """Refuse a model whose states could not be compared."""
-    hint = "Give the model that wrote the states to --against."
-    (width, n_blocks), wanted = (
-        (int(of.config.hidden_size), len(of.blocks)) for of in (ours, theirs)
-    )
-    if (width, n_blocks) != wanted:
-        raise InputError(
-            f"The model must be as wide and as deep as that of the states, {wanted[0]} in "
-            f"{wanted[1]} blocks; {model} is {width} in {n_blocks}.",
-            hint,
-        )
     embedding: Any = ours.embedding
     n_tokens = int(embedding.weight.shape[0])
-    if max(prompt.token_ids) >= n_tokens:
+    shape, wanted = ((int(of.config.hidden_size), len(of.blocks)) for of in (ours, theirs))
+    if shape != wanted or max(prompt.token_ids) >= n_tokens:
         raise InputError(
-            f"The model must have every token of the prompt; {model} has {n_tokens}, and none "
-            f"numbered {max(prompt.token_ids)}.",
-            hint,
+            f"The model must be as wide and as deep as that of the states, {wanted[0]} in "
+            f"{wanted[1]} blocks, and have every token of the prompt; {model} is {shape[0]} in "
+            f"{shape[1]}, with {n_tokens} tokens.",
+            "Give the model that wrote the states to --against.",
         )
 
 

@@ -66,10 +66,9 @@ def crashes(monkeypatch):
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (RuntimeError("first line\nsecond line"), "it did not: RuntimeError: first line"),
+        (RuntimeError("first line\nsecond line"), "RuntimeError: first line"),
         (ContractError("A table must be whole."), "A table must be whole."),
-        (ray.exceptions.WorkerCrashedError(), "it did not: WorkerCrashedError: The worker died"),
-        (ray.exceptions.RayError(), "it did not: RayError"),
+        (ray.exceptions.WorkerCrashedError(), "WorkerCrashedError"),
     ],
 )
 def test_an_error_in_a_worker_is_a_refusal_and_stops_no_other(

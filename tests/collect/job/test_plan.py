@@ -150,7 +150,6 @@ SHAPE = estimate.Shape(
     n_vocabulary=50257,
     n_parameters=124_439_808,
     largest_block=7_087_872,
-    largest_tensor=38_597_376,
     has_heads=True,
     has_head=True,
     has_parts=True,
