@@ -13,6 +13,7 @@ from collect.adapters import ADAPTERS
 from collect.errors import ConformanceError
 from collect.instruments import rows
 from collect.instruments.attention_maps import attention_statistics
+from collect.instruments.geometry import geometry
 from collect.instruments.hooks import Recorder
 from collect.instruments.predictions import predictions
 from collect.model.checkpoint.blueprint import of_model
@@ -256,6 +257,33 @@ def test_attention_statistics_are_those_of_the_models_own_maps():
         for name in ("diagonal", "first_column", "distance", "entropy", "sum_squares"):
             numbers = getattr(expected, name)[0].numpy()
             assert of_layer[name].to_numpy() == pytest.approx(numbers, abs=1e-5)
+
+
+@torch.inference_mode()
+def test_geometry_is_that_of_the_hidden_states():
+    placed, prompts = family("gpt2"), drawn(7, 5, 6)
+    tables = measured(loaded(placed), [prompts[:2], prompts[2:]], ["geometry"])
+    states = [
+        placed.body(**inputs(placed, (prompt,)), output_hidden_states=True).hidden_states
+        for prompt in prompts
+    ]
+    of_prompt = tables["token_geometry"].query("prompt_id == 'drawn:01' and layer == 0")
+    after = of_prompt.query("site == 'block_output'").iloc[0]
+    expected = geometry(states[1][1][0])
+    for name in ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank"):
+        assert after[name] == pytest.approx(getattr(expected, name), rel=1e-4)
+    correlations = [
+        np.corrcoef(before, vector)[0, 1]
+        for before, vector in zip(states[1][0][0].numpy(), states[1][1][0].numpy(), strict=True)
+    ]
+    assert after["embedding_correlation"] == pytest.approx(np.mean(correlations), rel=1e-4)
+    before = of_prompt.query("site == 'block_input'").iloc[0]
+    assert before["embedding_correlation"] == pytest.approx(1)
+    last = geometry(torch.stack([of_prompt[1][0, -1] for of_prompt in states]))
+    found = tables["prompt_geometry"].query("layer == 0 and site == 'block_output'").iloc[0]
+    assert found["n_prompts"] == 3
+    for name in ("mean_cosine", "uniformity", "effective_rank"):
+        assert found[name] == pytest.approx(getattr(last, name), rel=1e-4)
 
 
 def test_no_hook_is_left_on_the_model():

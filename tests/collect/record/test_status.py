@@ -155,6 +155,18 @@ def test_repeated_keys_and_broken_checks_are_found(out):
     assert any("CHECK constraint failed" in f for f in faults(out))
 
 
+def test_other_columns_and_types_are_found(out):
+    path = out / "matrix_norm" / f"{WEIGHTS}.parquet"
+    rewrite(path, lambda rows: rows.rename_columns([*rows.column_names[:-1], "frobenious"]))
+    assert any("missing: frobenius; unknown: frobenious" in f for f in faults(out))
+    rewrite(path, lambda rows: rows.rename_columns([*rows.column_names[:-1], "frobenius"]))
+    rows = pq.ParquetFile(path).read()
+    place = rows.column_names.index("layer")
+    wide = rows.set_column(place, "layer", rows.column("layer").cast(pa.int64()))
+    pq.write_table(wide, path)
+    assert any("other types than schema.sql in layer" in f for f in faults(out))
+
+
 def test_other_prompts_are_found(out):
     path = out / "prompt" / "own.parquet"
     texts = pa.array(["The sky is", "Two and three", "A b", "The quick brown fox is"])
