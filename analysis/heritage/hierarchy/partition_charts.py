@@ -39,9 +39,8 @@ CLAIMED = "10^(1/L)"
 #: What some laws are called at the ends of their curves.
 SPOKEN = {CLAIMED: "claimed", "1": "G = 1"}
 
-#: Height of a panel of the laws, its width on a phone and on a desk, and least distance of two
-#: names [px].
-HIGH, PHONE, DESK, LINE = 420, 200, 600, 14
+#: Height and width of a panel of the laws, and least distance of two names [px].
+HIGH, BROAD, LINE = 420, 600, 14
 
 #: What the ticks of the figure of shares are.
 CHANCE = "pure noise"
@@ -196,7 +195,7 @@ def _law_panel(
     y = alt.Y(
         "gain_mean:Q", title=title, scale=alt.Scale(domain=[low, high], zero=False, nice=False)
     )
-    place = names.Panel(depths, (low, high), width=PHONE, height=HIGH, desk=DESK)
+    place = names.Panel(depths, (low, high), width=BROAD, height=HIGH)
     placed = names.placed(
         models.assign(name=prose.short_name(models["model_id"])),
         place,
@@ -207,7 +206,7 @@ def _law_panel(
     layers = alt.layer(
         *_law_lines(drawn, laws, x, (low, high)),
         points_by_lab(models).encode(x=x, y=y),
-        *names.texts(placed, x, y, is_sparse=True),
+        *names.texts(placed, x, y),
     ).properties(width=1.5 * WIDTH, height=HIGH)
     alike = [f"{law} lies on {other}" for law, other in twins.items()]
     note = alt.Title(
