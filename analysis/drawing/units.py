@@ -69,7 +69,8 @@ def with_names(spec: Mapping[str, Any]) -> dict[str, Any]:
     named = copy.deepcopy({key: it for key, it in spec.items() if key != "datasets"})
     named["datasets"] = spec.get("datasets", {})
     for unit in units(named):
-        row = next(iter(named["datasets"].get(unit.data, [])), {})
+        rows: Sequence[Mapping[str, Any]] = named["datasets"].get(unit.data, [])
+        row = rows[0] if rows else {}
         name = next((it for it in NAMES if it in row), None)
         if name is None or unit.kind in LINES or {"detail", "description"} & {*unit.channels}:
             continue

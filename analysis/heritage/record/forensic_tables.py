@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from analysis.audit import evidence
 from analysis.audit.evidence import digitised, quoted
-from analysis.forensics import granularity, mape, p_value, provenance, rounding, table_search
+from analysis.forensics import granularity, mape, p_value, rounding, table_search
 from analysis.heritage.record import claims_captions as captions
 from analysis.heritage.record import claims_mappings as mappings
 from analysis.heritage.transition import l_star
-from analysis.heritage.weights import claims_spectral as spectral
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -84,30 +83,6 @@ def shares_of_the_hunt(store: Store) -> dict[str, str]:
     tables = table_search.tables(shares, p, sizes=sizes)
     value = float(tables["p_value"].max())
     return {"eleuther": str(ours), "others": str(sizes[1]), "p": f"{value:.2g}"}
-
-
-def labels(store: Store) -> pd.DataFrame:
-    """Return one row per model that the summary of weights labels: its label and measured gain.
-
-    Columns: `subject` (model), `label`, `value` (gain of the penultimate block [ratio]),
-    `consistent` (missing for a label that is no side). No rows unless the raw file is imported.
-    """
-    stated = store.query(
-        """
-        SELECT model_id AS subject, text AS label
-          FROM published_value
-         WHERE file = $file
-           AND text IN ('DAMPENER', 'EXPANDER', 'NEUTRAL')
-         ORDER BY model_id
-        """,
-        file=spectral.SUMMARY,
-    )
-    gains = evidence.base_gains(store, "gain_penultimate_block")
-    measured = gains[["model_id", "gain_mean"]].rename(
-        columns={"model_id": "subject", "gain_mean": "value"}
-    )
-    both = stated.merge(measured, on="subject")
-    return provenance.labels(both, reference=1.0, below="DAMPENER", above="EXPANDER")
 
 
 Rows = Iterator[dict[str, str]]

@@ -10,7 +10,6 @@ from analysis.audit.evidence import quoted
 from analysis.heritage.record import claims_captions as captions
 from analysis.heritage.record import claims_mappings as mappings
 from analysis.heritage.record import claims_printed as printed
-from analysis.heritage.record import forensic_tables as exhibits
 from analysis.heritage.transition import claims_layer_formula as layer_formula
 from analysis.store import open_store
 
@@ -158,13 +157,6 @@ def test_the_raw_files_decide_what_the_figures_cannot(raw_store):
     assert "pythia-70m 1.495" in clipped[1].note
     assert "pythia-70m 0.544" in clipped[1].note
     assert (clipped[2].decides, clipped[2].estimate) == (False, 5)
-
-
-def test_a_model_labelled_as_dampening_was_measured_as_expanding(raw_store):
-    labels = exhibits.labels(raw_store).set_index("subject")["consistent"]
-    wrong = labels.index[~labels.astype(bool)]
-    assert wrong.tolist() == ["EleutherAI/pythia-160m", "facebook/opt-350m"]
-    assert len(labels) == 6
 
 
 def test_values_that_stand_apart_are_found_before_the_largest_fall():
