@@ -115,10 +115,9 @@ def _boschloo(models: pd.DataFrame) -> Mapping[str, float]:
     """Return Boschloo's test; the columns of scipy's table are the groups whose sizes are fixed."""
     table = pd.crosstab(models["dampens"], models["heritage"])
     counts = table.reindex(index=[1.0, 0.0], columns=[NAMED_LAB, OTHER]).to_numpy()
-    (a, b), (c, d) = counts
     extreme = np.diag(counts.sum(axis=0))
     return {
-        "estimate": a * d / (b * c),
+        "estimate": stats.contingency.odds_ratio(counts, kind="sample").statistic,
         "p_value": float(stats.boschloo_exact(counts).pvalue),
         "smallest_p": float(stats.boschloo_exact(extreme).pvalue),
     }

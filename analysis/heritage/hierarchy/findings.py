@@ -69,24 +69,3 @@ def laws(models: pd.DataFrame, curves: pd.DataFrame, law: str) -> str:
             f" models ({definition})"
         )
     return f"The claimed law runs above {prose.listing(items)}."
-
-
-def quarters(profiles: pd.DataFrame) -> str:
-    """Return in which quarters of depth the suites' gains lie closest and furthest apart.
-
-    ``profiles`` has one row per suite and quarter: `part`, `level`, `gain` [ratio].
-    """
-    ranked = profiles.sort_values("gain").groupby("part", sort=False)
-    ends = ranked.agg(
-        low=("gain", "first"),
-        high=("gain", "last"),
-        least=("level", "first"),
-        most=("level", "last"),
-    )
-    rows = sorted(ends.reset_index().to_dict("records"), key=lambda row: row["high"] - row["low"])
-    near, far = (
-        f"in the {row['part']} ({row['least']} {prose.number(row['low'])} to {row['most']} "
-        f"{prose.number(row['high'])})"
-        for row in (rows[0], rows[-1])
-    )
-    return f"The gains of suites lie closest together {near} and furthest apart {far}."

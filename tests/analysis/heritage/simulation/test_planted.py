@@ -42,19 +42,6 @@ def test_on_the_real_gains_every_check_is_that_of_the_claim(shipped_store, desig
     np.testing.assert_allclose(again, known, rtol=1e-6)
 
 
-def test_the_claimed_ranking_has_its_order_of_shares(design):
-    rng = np.random.default_rng(6)
-    drawn = papers.papers(design, "hierarchy", 4000, rng)["penultimate"]
-    total = drawn.var(axis=1).mean()
-    rest = (1 - RULING) * (1 - 1 / drawn.shape[1])
-    assert total == pytest.approx(papers.SPREAD**2 * (RULING + rest), rel=0.02)
-    labs = pd.get_dummies(design.models["lab"], dtype=float).to_numpy()
-    centred = drawn - drawn.mean(axis=1, keepdims=True)
-    basis = np.linalg.qr(labs - labs.mean(axis=0))[0][:, : labs.shape[1] - 1]
-    of_labs = np.square(centred @ basis).sum() / np.square(centred).sum()
-    assert 0.5 < of_labs < 0.95
-
-
 def test_what_rules_has_the_planted_share_of_the_variance(design):
     drawn = papers.papers(design, "depth", 4000, np.random.default_rng(5))
     depth = -np.log(design.numbers("n_layers"))

@@ -23,39 +23,9 @@ def told(store: Store) -> suites.Views:
     return suites.views(store)
 
 
-def test_tables_are_text_and_have_their_headers(told: suites.Views) -> None:
-    tables = {
-        "orders": (suites.order_rows(told.orders), suites.ORDERS),
-        "shares": (suites.share_rows(told.shares, told.tests), suites.SHARES),
-        "predictions": (suites.prediction_rows(told.predictions), suites.PREDICTIONS),
-    }
-    for name, (rows, heads) in tables.items():
-        assert list(rows.columns) == list(heads), name
-        assert all(isinstance(value, str) for value in rows.to_numpy().ravel()), name
-    assert "lab plus suite" in set(tables["shares"][0]["group"])
-
-
 def test_the_suite_that_carries_the_difference_is_named(told: suites.Views) -> None:
     words = suites.words(told)
     assert (words["driver"], words["mostly"]) == ("GPT-Neo", "mostly")
-
-
-def test_the_words_follow_the_numbers(told: suites.Views) -> None:
-    halved = told.deviations.assign(estimate=told.deviations["estimate"] / 2)
-    other = suites.Views(
-        told.models, told.orders, told.tests, told.shares, halved, told.predictions, told.without
-    )
-    assert suites.words(other)["suite_percent"] != suites.words(told)["suite_percent"]
-
-
-def test_laws_are_led_by_totals_and_failures_are_said(store: Store) -> None:
-    laws = equal_writes.laws(equal_writes.totals(equal_writes.published_blocks(store)))
-    rows = equal_exhibits.law_rows(laws)
-    assert rows["term"].iloc[0] == equal_writes.TOTAL
-    assert list(rows.columns) == list(equal_exhibits.LAWS)
-    words = equal_exhibits.words(store)
-    assert all(name in words["far"] for name in ("gpt2-xl", "Llama", "Mistral"))
-    assert words["oftener"] == "more often than"
 
 
 def test_every_measured_block_is_in_the_plane_and_the_curve_is_half_the_ratio(

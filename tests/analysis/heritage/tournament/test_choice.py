@@ -38,12 +38,6 @@ def test_a_rule_that_errs_too_often_is_out_however_powerful():
     ) == ["exact bounds"]
 
 
-def test_of_equally_powerful_rules_the_simplest_is_chosen():
-    assert chosen(
-        exact_bounds=(0.05, 0.61), prediction=(0.05, 0.60), bootstrap_of_suites=(0.01, 0.05)
-    ) == ["prediction"]
-
-
 def test_todays_rule_stays_where_none_holds_or_none_is_clearly_better():
     assert chosen(prediction=(0.2, 0.9), bootstrap_of_suites=(0.2, 0.9)) == ["bootstrap of suites"]
     assert chosen(exact_bounds=(0.01, 0.06), bootstrap_of_suites=(0.01, 0.05)) == [
@@ -88,7 +82,7 @@ def test_the_rules_of_claim_20_are_those_chosen(shipped):
 
 def test_a_cell_comes_again_alone(shipped):
     layout, _, n_papers, _ = tournament.jobs()[0]
-    names = ("prediction", "profile likelihood", "posterior of new levels")
+    names = ("profile likelihood", "posterior of new levels")
     found = results.rates(
         layout, [World("suite", {"suite": 0.5})], n_papers, tournament.SEED, names=names
     )

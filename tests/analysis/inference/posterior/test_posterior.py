@@ -1,4 +1,4 @@
-"""The Bayesian hierarchy: against the t density, an integral, a case by hand, and calibration."""
+"""The Bayesian hierarchy: against the t density, an integral and a case by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from scipy import integrate, stats
 
 from analysis.inference.posterior import answers, hierarchy
 from analysis.tidy.errors import DesignError
-from tests.proofs import calibration
 
 LAB = np.repeat([0, 1, 2], [6, 4, 4])
 SUITE = np.repeat(range(6), [3, 3, 2, 2, 2, 2])
@@ -150,17 +149,6 @@ def test_levels_at_hand_are_known_better_than_levels_to_come():
     suite = here.set_index("block").loc["suite"]
     wide = new.loc["suite"]
     assert suite["conf_high"] - suite["conf_low"] < wide["conf_high"] - wide["conf_low"]
-
-
-def test_posteriors_are_calibrated_and_the_test_sees_one_that_is_not():
-    nodes = nodes_of(nested())
-    rng = np.random.default_rng(4)
-    right = calibration.uniformity(calibration.places(nodes, rng=rng, n_draws=150))
-    assert (right["p_value"] > 1e-3).all()
-    assert right["share"].between(0.88, 1).all()
-    narrow = hierarchy.Prior(0.02)
-    wrong = calibration.places(nodes, rng=rng, n_draws=150, truth=narrow)
-    assert calibration.uniformity(wrong)["p_value"].min() < 1e-6
 
 
 def test_weighted_quantiles_lie_between_midpoints_and_shares_take_them():

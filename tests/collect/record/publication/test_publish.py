@@ -47,7 +47,7 @@ def store(tmp_path_factory):
         if path.stem in (STEM, f"{STEM}@A_grand_unified", "A_grand_unified"):
             (directory / path.parent.name).mkdir(exist_ok=True)
             shutil.copy2(path, directory / path.parent.name)
-    shutil.copy2(SAMPLE / "gauge_range.csv", directory)
+    shutil.copy2(SAMPLE / "gauge_profile.csv", directory)
     (directory / "README.md").write_text("# Ours\n\nWhat a person wrote.\n", encoding="utf-8")
     citation = directory / ".how.bib"
     citation.write_text("@misc{some, title={Streams}}\n", encoding="utf-8")
@@ -89,7 +89,7 @@ def test_the_description_keeps_the_rules_of_croissant(found):
 
 def test_mlcroissant_finds_no_fault(store):
     if importlib.util.find_spec("mlcroissant") is None:
-        pytest.skip("mlcroissant is not installed; tests/proofs has what it said")
+        pytest.skip("mlcroissant is not installed")
     import mlcroissant
 
     dataset = mlcroissant.Dataset(str(store / DESCRIPTION))
@@ -129,7 +129,7 @@ def test_the_card_has_a_head_for_hubs_and_keeps_what_a_person_wrote(store, tmp_p
     head = text.split("---\n")[1]
     assert "license: cc-by-4.0\n" in head
     assert '- config_name: attention\n  data_files: "attention/*.parquet"\n' in head
-    assert '- config_name: gauge_range\n  data_files: "gauge_range.csv"\n' in head
+    assert '- config_name: gauge_profile\n  data_files: "gauge_profile.csv"\n' in head
     assert "@misc{some" in text
     assert text.endswith("# Ours\n\nWhat a person wrote.\n")
     again = Path(shutil.copytree(store, tmp_path / "again"))
@@ -143,7 +143,7 @@ def test_the_card_counts_the_rows_that_the_store_opens_with(store):
     text = (store / "README.md").read_text(encoding="utf-8")
     told = dict(re.findall(r"^\| `(\w+)` \| ([\d,]+) \|", text, flags=re.MULTILINE))
     opened = open_store(store)
-    assert told.keys() >= {"model", "run", "prompt", "residual_norm", "gauge_range"}
+    assert told.keys() >= {"model", "run", "prompt", "residual_norm", "gauge_profile"}
     for table, n in told.items():
         n_opened = opened.query(f"SELECT count(*) AS n FROM {table}")["n"].item()
         assert int(n.replace(",", "")) == n_opened, table
