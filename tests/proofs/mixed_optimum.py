@@ -161,8 +161,8 @@ def compared(seed: int, place: int) -> tuple[Compared, Drawn, MixedModel]:
         converged=model.optimum.converged,
         decrement=model.optimum.decrement,
         n_evaluations=model.optimum.n_evaluations,
-        criterion=model.found.criterion,
-        above_starts=model.found.criterion - reference,
+        criterion=model.solution.criterion,
+        above_starts=model.solution.criterion - reference,
         above_lme4=None,
         refused_by_lme4=None,
     )
@@ -176,7 +176,7 @@ def theta_by_label(model: MixedModel) -> dict[str, float]:
         for row, column in block.positions:
             names = dict.fromkeys(block.columns[k].name for k in (row, column))
             labels.append(".".join([block.group, *names]).replace("Intercept", "(Intercept)"))
-    return dict(zip(labels, model.found.theta.tolist(), strict=True))
+    return dict(zip(labels, model.solution.theta.tolist(), strict=True))
 
 
 def answers_of_lme4(batch: list[tuple[Compared, Drawn, MixedModel]]) -> list[Compared]:
