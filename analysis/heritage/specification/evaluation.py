@@ -59,14 +59,14 @@ class Evaluator:
     everyone: Assignments
     rng: np.random.Generator
     n_permutations: int
-    _own: dict[Hashable, tuple[Labels, Integers]] = field(default_factory=dict)
+    _of_design: dict[Hashable, tuple[Labels, Integers]] = field(default_factory=dict)
     _joint: dict[Hashable, tuple[Labels, Integers]] = field(default_factory=dict)
 
     def evaluate(self, design: Design, estimator: str) -> Analysis | str:
         """Return the result of one estimator on one design, or why there is none."""
         if estimator == "log odds ratio" and not design.is_sign:
             return NO_SIGN
-        labels, place = self._own_labels(design)
+        labels, place = self._labels_of(design)
         inside = design.sums[design.is_labelled]
         both, ours = group_sums(inside, labels, by_lab=design.by_lab)
         observed = place[0]
@@ -90,17 +90,17 @@ class Evaluator:
         }
         return Analysis(row, *self._relabelled(design, estimator, sd))
 
-    def _own_labels(self, design: Design) -> tuple[Labels, Integers]:
+    def _labels_of(self, design: Design) -> tuple[Labels, Integers]:
         """Return the labellings of the suites in either group, keeping how many are in each."""
         positions = design.positions[design.is_labelled]
         key = (positions.tobytes(), design.way, design.by_lab)
-        if key not in self._own:
+        if key not in self._of_design:
             groups = self.suites.groups[positions][:, [design.way]]
             codes = coding(groups, self.suites.labs[positions], by_lab=design.by_lab)
             handed = assignments(codes, n_permutations=self.n_permutations, rng=self.rng)
             everywhere = np.arange(len(positions))
-            self._own[key] = handed.labels(everywhere, 0, by_lab=design.by_lab)
-        return self._own[key]
+            self._of_design[key] = handed.labels(everywhere, 0, by_lab=design.by_lab)
+        return self._of_design[key]
 
     def _relabelled(
         self, design: Design, estimator: str, sd: float

@@ -29,12 +29,12 @@ def of_new_levels(nodes: Quadrature, responses: Floats) -> dict[str, Integers]:
     Responses have about one standard deviation; the prior's residual is scaled to it.
     """
     larger = {name: _larger(nodes, *sides) for name, sides in SIDES.items()}
-    found: dict[str, list[Floats]] = {name: [] for name in SIDES}
+    result: dict[str, list[Floats]] = {name: [] for name in SIDES}
     for some in np.array_split(responses, max(1, -(-len(responses) // TOGETHER))):
         weights = hierarchy.weights(nodes, some)
-        for name, parts in found.items():
+        for name, parts in result.items():
             parts.append(larger[name] @ weights)
-    return _decided(found)
+    return _decided(result)
 
 
 def _larger(nodes: Quadrature, first: tuple[str, ...], second: tuple[str, ...]) -> Floats:
@@ -43,9 +43,9 @@ def _larger(nodes: Quadrature, first: tuple[str, ...], second: tuple[str, ...]) 
     return np.asarray(one > other, dtype=np.float64)
 
 
-def _decided(found: dict[str, list[Floats]]) -> dict[str, Integers]:
+def _decided(result: dict[str, list[Floats]]) -> dict[str, Integers]:
     answers = {}
-    for name, parts in found.items():
+    for name, parts in result.items():
         probability = np.concatenate(parts)
         answers[name] = (probability > 1 - criterion.LEVEL).astype(np.intp) - (
             probability < criterion.LEVEL

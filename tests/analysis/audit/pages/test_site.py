@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,20 +46,16 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
     assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
 
 
-def test_names_with_leaders_on_a_phone_stand_at_their_marks_on_a_desk() -> None:
+def test_names_need_leaders_only_where_there_is_no_room() -> None:
     points = pd.DataFrame({"name": ["model-one", "model-two", "model-three"], "at": [4.0, 5, 6]})
     points = points.assign(height=5.0)
-    panel = names.Panel((0, 10), (0, 10), width=80, desk=800)
-    told = names.placed(points, panel, "at", "height")
-    assert told["is_far"].any()
-    assert not told["desk_is_far"].any()
-    sparse = names.texts(told, alt.X("at:Q"), alt.Y("height:Q"), is_sparse=True)
-    styles = [layer.mark.style for layer in sparse]
-    assert sum(len(it.data) for it in sparse if it.mark.style == names.PHONE) < len(points)
-    assert {names.DESK, names.PHONE} == {*styles}
+    panels = [names.Panel((0, 10), (0, 10), width=width) for width in (80, 800)]
+    close, wide = (names.placed(points, panel, "at", "height") for panel in panels)
+    assert close["is_far"].any()
+    assert not wide["is_far"].any()
     curve = pd.DataFrame({"at": np.linspace(4.1, 6, 50), "height": 5.0})
-    free = names.placed(points.head(1), panel, "at", "height", curve=curve)
-    assert free["desk_is_left"].item()
+    free = names.placed(points.head(1), panels[1], "at", "height", curve=curve)
+    assert free["is_left"].item()
 
 
 def test_ends_of_lines_are_moved_apart_and_keep_their_order() -> None:

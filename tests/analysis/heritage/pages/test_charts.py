@@ -4,16 +4,13 @@ import re
 from pathlib import Path
 
 import altair as alt
-import numpy as np
 import pandas as pd
 import pytest
 
 import analysis
 from analysis.drawing import labs, theme
-from analysis.heritage.depth import bound_charts, profiles
-from analysis.heritage.depth import profile_charts as depth_charts
+from analysis.heritage.depth import bound_charts
 from analysis.heritage.pages import charts, frames
-from analysis.heritage.transition.even_attention import even_attention, even_map
 from tests.analysis.drawn import borrowed, encodings
 
 
@@ -27,11 +24,6 @@ def drawn(request):
         "labs": charts.chart_gain_by_lab(frames.signed_gains(store)),
         "density": charts.chart_gain_by_density(frames.penultimate_gains(store), band=(0.15, 0.2)),
         "ratio": charts.chart_ratio(frames.spectral_norms(store), frames.penultimate_gains(store)),
-        "stream": depth_charts.chart_stream(profiles.stream(store)),
-        "updates": depth_charts.chart_updates(profiles.updates(store)),
-        "attention": depth_charts.chart_attention(profiles.attention(store), even_attention(store)),
-        "geometry": depth_charts.chart_geometry(profiles.geometry(store)),
-        "circuit": depth_charts.chart_circuit(profiles.circuit(store)),
     }
 
 
@@ -63,9 +55,9 @@ def test_no_statistic_is_computed_by_a_chart(specs):
 
 def test_colour_never_stands_alone(specs):
     for name, spec in specs.items():
-        found = list(encodings(spec))
-        coloured = {e["color"]["field"] for e in found if "field" in e.get("color", {})}
-        shaped = {e["shape"]["field"] for e in found if "field" in e.get("shape", {})}
+        result = list(encodings(spec))
+        coloured = {e["color"]["field"] for e in result if "field" in e.get("color", {})}
+        shaped = {e["shape"]["field"] for e in result if "field" in e.get("shape", {})}
         assert coloured <= shaped, name
 
 
@@ -111,17 +103,3 @@ def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(specs):
         if any(labs.borrowed(colour, "") for colour in numbers.findall(source))
     }
     assert taken == {"labs.py"}
-
-
-def test_even_attention_over_three_tokens_is_counted_by_hand():
-    # Rows 1, (1/2, 1/2), (1/3, 1/3, 1/3): entropies 0, ln 2, ln 3; first token 1 + 1/2 + 1/3.
-    found = even_map(pd.Series([3])).iloc[0]
-    assert found["relative_entropy"] == pytest.approx(np.log(6) / (3 * np.log(3)))
-    assert found["sink_share"] == pytest.approx(11 / 18)
-
-
-def test_no_map_is_more_even_than_the_even_one(shipped_store):
-    layers = profiles.attention(shipped_store)
-    even = even_attention(shipped_store)["relative_entropy"]
-    assert layers["relative_entropy"].max() <= even * 1.001
-    assert layers["relative_entropy"].max() > even * 0.99

@@ -160,8 +160,8 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
         "outcome": ("mean below 1", "size of log gain"),
         "estimator": ("difference", "log odds ratio"),
     }
-    found = specification_curve(figures, rng=rng(), levels=levels)
-    first = distinct(found.specifications)
+    result = specification_curve(figures, rng=rng(), levels=levels)
+    first = distinct(result.specifications)
     suites = figures[["suite", "lab"]].drop_duplicates()
     medians, shares, significant, untested = [], [], [], 0
     for order in permutations(range(len(suites))):
@@ -177,7 +177,7 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
         medians.append(np.nanmedian(values))
         shares.append(np.nanmean(np.where(values.isna(), np.nan, values > 1e-9)))
     assert untested
-    joint = found.joint[found.joint["groups"] == specification.ALL_WAYS].set_index("term")
+    joint = result.joint[result.joint["groups"] == specification.ALL_WAYS].set_index("term")
     for term, values in (
         ("median estimate", np.array(medians)),
         ("share with the claimed sign", np.array(shares)),

@@ -50,23 +50,23 @@ def test_the_marks_of_a_choice_share_out_each_bin(found):
 
 
 def test_the_words_are_the_counts_of_the_rows(found):
-    said = specification_exhibits.words(found)
+    words_shown = specification_exhibits.words(found)
     rows = found.specifications
-    assert said["rows"] == f"{len(rows):,}"
-    assert said["distinct"] == f"{len(distinct(rows)):,}"
+    assert words_shown["rows"] == f"{len(rows):,}"
+    assert words_shown["distinct"] == f"{len(distinct(rows)):,}"
     some = distinct(rows)
     by_exchange = (some["p_permutation"] < 0.05) & (some["estimate"] > 0)
-    assert said["exchanged"].startswith(f"{100 * by_exchange.mean():.0f}")
+    assert words_shown["exchanged"].startswith(f"{100 * by_exchange.mean():.0f}")
     joint = found.joint.set_index(["groups", "term"]).loc[specification.ALL_WAYS]
     significant = joint.loc["share significant as claimed", "estimate"]
     level = specification_exhibits.level_rows(found, "figure").iloc[0]
     assert level["ordinary"].startswith(f"{100 * significant:.0f}")
     by_row = (some["estimate"] > 0) & (some["p_value"] < 0.05)
     assert significant == pytest.approx(by_row.mean())  # who has no p is not counted
-    assert said["without_p"] == str(some["p_value"].isna().sum())
+    assert words_shown["without_p"] == str(some["p_value"].isna().sum())
     assert some["p_value"].isna().any()
-    assert said["claimed"].startswith(f"{100 * some['as_claimed'].mean():.0f}")
-    assert all(isinstance(text, str) for text in said.values())
+    assert words_shown["claimed"].startswith(f"{100 * some['as_claimed'].mean():.0f}")
+    assert all(isinstance(text, str) for text in words_shown.values())
 
 
 def test_the_tables_have_one_row_per_level_and_statistic(found):

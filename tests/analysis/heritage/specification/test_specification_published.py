@@ -155,8 +155,8 @@ def test_leaving_out_uses_the_band_and_the_norm(figures):
         "bigscience/bloom-3b",
         "facebook/opt-350m",
     }
-    kept = specification_choices.leave_out(models, "post-norm")
-    assert set(models["model_id"]) - set(kept["model_id"]) == {"facebook/opt-350m"}
+    remaining = specification_choices.leave_out(models, "post-norm")
+    assert set(models["model_id"]) - set(remaining["model_id"]) == {"facebook/opt-350m"}
 
 
 def test_the_mean_of_all_figures_is_the_mean_of_log_gains(figures):

@@ -59,10 +59,10 @@ def test_shares_and_their_joint_intervals_agree_with_r(
     shapes = sorted(fleet["geometry"].unique())
     values, _ = shares.cell_table(fleet, response, "recipe", "geometry", shapes)
     contrasts = shares.all_contrasts("geometry", len(shapes))
-    found = shares.variance_shares(
+    result = shares.variance_shares(
         values, "recipe", contrasts, n_resamples=2, rng=np.random.default_rng(0)
     )
-    ours = found[found["method"] == "F inversion, joint"].set_index("term")
+    ours = result[result["method"] == "F inversion, joint"].set_index("term")
     theirs = answers.loc["share", response].loc[ours.index]
     assert ours["estimate"].to_numpy() == pytest.approx(theirs["estimate"], rel=1e-9)
     for end in ("conf_low", "conf_high"):

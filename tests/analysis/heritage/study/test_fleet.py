@@ -32,12 +32,12 @@ def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_comple
 def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(
     simulated_fleet: Store,
 ) -> None:
-    found = fleet.response_shares(simulated_fleet, rng=np.random.default_rng(1))
-    assert set(found["response"]) == {"excess", "last_log_gain"}
+    result = fleet.response_shares(simulated_fleet, rng=np.random.default_rng(1))
+    assert set(result["response"]) == {"excess", "last_log_gain"}
     expected = registered.fleet_shares(
         simulated_fleet, "equal steps", "excess", np.random.default_rng(1)
     )
-    first = found[found["response"] == "excess"]
+    first = result[result["response"] == "excess"]
     assert first["estimate"].tolist() == expected["estimate"].tolist()
     order = fleet.recipe_runs(simulated_fleet)["recipe"].drop_duplicates()
     assert list(order) == sorted(VALUES, key=lambda name: VALUES[name])

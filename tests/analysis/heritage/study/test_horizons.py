@@ -29,6 +29,6 @@ def test_at_equal_loss_a_response_lies_between_the_checkpoints_around_it(
 def test_at_equal_steps_the_last_checkpoint_counts(
     run: pd.DataFrame, goal: float, is_reached: bool
 ) -> None:
-    found = horizons.at_last(run, goal)
-    assert {found[name] for name in horizons.RESPONSES} == {3.0}
-    assert (found["loss"], found["reached"]) == (1.0, is_reached)
+    result = horizons.at_last(run, goal)
+    assert {result[name] for name in horizons.RESPONSES} == {3.0}
+    assert (result["loss"], result["reached"]) == (1.0, is_reached)

@@ -29,11 +29,11 @@ def test_negative_cells_are_found_and_false_ones_are_rare() -> None:
     rng = np.random.default_rng(4)
     runs = pd.DataFrame({"cell": np.repeat(np.arange(16), 2), "excess": rng.normal(0, 0.1, 32)})
     runs.loc[runs["cell"] == 3, "excess"] -= 2
-    found = signs.negative_cells(runs, "excess").set_index("level")
-    assert found.index[found["p_adjusted"] < 0.01].tolist() == [3]
+    result = signs.negative_cells(runs, "excess").set_index("level")
+    assert result.index[result["p_adjusted"] < 0.01].tolist() == [3]
     pooled = runs.groupby("cell")["excess"].var().mean()
-    assert found.loc[3, "std_error"] == pytest.approx((pooled / 2) ** 0.5)
-    assert (found["df"] == 16).all()
+    assert result.loc[3, "std_error"] == pytest.approx((pooled / 2) ** 0.5)
+    assert (result["df"] == 16).all()
     null = [
         signs.negative_cells(runs.assign(excess=rng.normal(0, 1, 32)), "excess")["p_adjusted"].min()
         for _ in range(120)

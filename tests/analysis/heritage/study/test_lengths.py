@@ -16,11 +16,11 @@ def test_the_ladder_asks_for_learning_and_for_forgetting() -> None:
             rows.append({"length": length, "of_recipe": "opt", **plain})
         half = {"sigma": "half", "excess": 0.05 + moved, "seed": 0, "reached": reached}
         rows.append({"length": length, "of_recipe": "opt", **half})
-    found = ladder.lengths(pd.DataFrame(rows).iloc[::-1])
-    assert found["term"].tolist() == ["steps_400", "steps_1200"]
-    assert found["holds"].tolist() == [False, True]
-    assert found["sd"].tolist() == pytest.approx([0.1 / 2**0.5] * 2)
-    assert found["estimate"].tolist() == pytest.approx([1.0, 0.05])
+    result = ladder.lengths(pd.DataFrame(rows).iloc[::-1])
+    assert result["term"].tolist() == ["steps_400", "steps_1200"]
+    assert result["holds"].tolist() == [False, True]
+    assert result["sd"].tolist() == pytest.approx([0.1 / 2**0.5] * 2)
+    assert result["estimate"].tolist() == pytest.approx([1.0, 0.05])
     unmoved = ladder.lengths(pd.DataFrame(rows).query("sigma == 'as said'"))
     assert unmoved["estimate"].isna().all()
     assert not unmoved["holds"].any()

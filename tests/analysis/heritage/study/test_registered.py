@@ -42,16 +42,16 @@ def test_the_responses_of_a_run_follow_from_its_log_gains(simulated_fleet: Store
     assert rows["penultimate_log_gain"].unique() == pytest.approx([0.2])
     [row] = simulated_fleet.query("FROM study_progress").to_dict("records")
     n_runs = len(RECIPES) * 4 * 2
-    told = {"n_planned": n_runs + 1, "n_complete": n_runs, "n_beat_trigram": n_runs}
-    assert {**row, **told, "left_s": 60.0, "cpu_s": float(n_runs)} == row
+    answer = {"n_planned": n_runs + 1, "n_complete": n_runs, "n_beat_trigram": n_runs}
+    assert {**row, **answer, "left_s": 60.0, "cpu_s": float(n_runs)} == row
 
 
 def test_at_equal_loss_the_recipes_are_counted_that_reach_it_whole(tmp_path: Path) -> None:
     """One run short of the goal leaves its recipe out of the shares, and all its other runs."""
     runs = packages(np.random.default_rng(17))
     store = filled(tmp_path, [{**runs[0], "ends_at": 1.9}, *runs[1:]])
-    found = standing.statements(store, rng=np.random.default_rng(0))
-    rows = found.set_index(["claim_id", "condition"])
+    result = standing.statements(store, rng=np.random.default_rng(0))
+    rows = result.set_index(["claim_id", "condition"])
     assert rows.loc[("S1", "equal steps"), "n_groups"] == len(RECIPES)
     for claim_id in ("S1", "S2", "S3", "S11"):
         assert rows.loc[(claim_id, "equal loss"), "n_groups"] == len(RECIPES) - 1
@@ -84,6 +84,6 @@ def test_birth_and_upbringing_are_told_apart(tmp_path: Path) -> None:
     ]
     store = filled(tmp_path, runs)
     assert [judged(store, "S9", horizon=horizon) for horizon in HORIZONS] == [[True], [True]]
-    told = registered.outcomes(store, rng=rng).set_index(["claim_id", "condition"])["note"]
-    assert told["S9", HORIZONS[0]] == ""
-    assert told["S9", HORIZONS[1]].startswith("The numbers at equal steps again")
+    answer = registered.outcomes(store, rng=rng).set_index(["claim_id", "condition"])["note"]
+    assert answer["S9", HORIZONS[0]] == ""
+    assert answer["S9", HORIZONS[1]].startswith("The numbers at equal steps again")

@@ -27,20 +27,20 @@ def test_joint_intervals_hold_the_true_shares_and_estimates_are_near_them() -> N
     covered, estimates = [], []
     for _ in range(150):
         values = cells[:, :, None] + rng.normal(0, 0.3, (*cells.shape, 2))
-        found = shares.sources(values, "recipe", shares.GEOMETRY)
-        ends = np.array(shares.joint_intervals(found, values.size, 0.95))
+        result = shares.sources(values, "recipe", shares.GEOMETRY)
+        ends = np.array(shares.joint_intervals(result, values.size, 0.95))
         covered.append(bool(((ends[:, 0] <= truth) & (truth <= ends[:, 1])).all()))
-        estimates.append(shares.estimated_shares(found, values.size))
+        estimates.append(shares.estimated_shares(result, values.size))
     assert np.mean(covered) > 0.93
     assert np.mean(estimates, axis=0) == pytest.approx(truth, abs=0.015)
 
 
 def test_shares_sum_to_one_and_f_is_the_usual_one() -> None:
     values = drawn_table(np.random.default_rng(3))
-    found = shares.variance_shares(
+    result = shares.variance_shares(
         values, "recipe", shares.SCALE_AND_SHAPE, n_resamples=200, rng=np.random.default_rng(0)
     )
-    for _, rows in found.groupby("method"):
+    for _, rows in result.groupby("method"):
         assert rows["estimate"].sum() == pytest.approx(1)
         assert (rows["conf_low"] <= rows["conf_high"]).all()
     one_way = shares.sources(values[:, :1], "recipe", {})
@@ -59,8 +59,8 @@ def test_a_row_with_a_run_missing_is_left_out_whole() -> None:
         ]
     )
     runs.loc[0, "excess"] = np.nan
-    values, kept = shares.cell_table(runs, "excess", "recipe", "geometry", ["x", "y"])
-    assert kept == ["b", "c"]
+    values, remaining = shares.cell_table(runs, "excess", "recipe", "geometry", ["x", "y"])
+    assert remaining == ["b", "c"]
     assert values.shape == (2, 2, 2)
     with pytest.raises(DesignError, match="two complete recipe levels and two seeds"):
         shares.cell_table(runs.iloc[:6], "excess", "recipe", "geometry", ["x", "y"])

@@ -19,12 +19,12 @@ def _recipe(run: dict[str, object]) -> str:
 
 def test_each_share_is_the_registered_one_of_the_recipes_that_are_left(tmp_path: Path) -> None:
     runs = packages(np.random.default_rng(5))
-    found = fleet.without_each_recipe(filled(tmp_path / "all", runs), "excess", "equal steps")
-    kept = [run for run in runs if _recipe(run) != "opt"]
+    result = fleet.without_each_recipe(filled(tmp_path / "all", runs), "excess", "equal steps")
+    remaining = [run for run in runs if _recipe(run) != "opt"]
     expected = registered.fleet_shares(
-        filled(tmp_path / "kept", kept), "equal steps", "excess", np.random.default_rng(1)
+        filled(tmp_path / "kept", remaining), "equal steps", "excess", np.random.default_rng(1)
     )
     whole = expected[(expected["method"] == "F inversion, joint") & (expected["term"] == "recipe")]
-    without = found[found["level"] == "opt"]
+    without = result[result["level"] == "opt"]
     for name in ("estimate", "conf_low", "conf_high"):
         assert without[name].item() == pytest.approx(whole[name].item())

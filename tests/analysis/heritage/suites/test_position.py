@@ -30,10 +30,10 @@ def model(rows):
 
 
 def test_the_published_gains_are_counted(published_store):
-    found = blocks.counted(published_store)
+    result = blocks.counted(published_store)
     # 22 models have 24 blocks on average, 27 where each of their rows counts.
     counts = {"published": 536, "published_models": 23, "blocks": 484, "models": 22}
-    assert found == {**counts, "depth": 27}
+    assert result == {**counts, "depth": 27}
 
 
 def test_quarters_hold_the_same_number_of_blocks(rows):
@@ -75,7 +75,7 @@ def test_the_tests_of_suites_are_pbkrtests(model):
 
 
 def test_suites_part_in_the_last_quarter_and_not_in_the_second(model):
-    found = suites.part_tests(model).set_index("part")
-    assert found.loc["last quarter", "p_adjusted"] < 0.05
-    assert (found.drop("last quarter")["p_adjusted"] > 0.05).all()
-    assert found.loc["last quarter", "first"] == "GPT-Neo"
+    result = suites.part_tests(model).set_index("part")
+    assert result.loc["last quarter", "p_adjusted"] < 0.05
+    assert (result.drop("last quarter")["p_adjusted"] > 0.05).all()
+    assert result.loc["last quarter", "first"] == "GPT-Neo"

@@ -8,7 +8,6 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from analysis.heritage.depth import equal_writes
 from analysis.heritage.suites import components, models
 from analysis.store import Store, open_store
 
@@ -23,19 +22,8 @@ def base() -> pd.DataFrame:
     return models.base_models(store())
 
 
-@cache
 def shares() -> pd.DataFrame:
     return components.variance_shares(base())
-
-
-@cache
-def blocks() -> pd.DataFrame:
-    return equal_writes.published_blocks(store())
-
-
-@cache
-def said() -> pd.DataFrame:
-    return equal_writes.laws(equal_writes.totals(blocks()))
 
 
 def share(column: str) -> float:
@@ -43,31 +31,10 @@ def share(column: str) -> float:
     return float(rows[column].iloc[0])
 
 
-def law(term: str, name: str, left_out: str = "none") -> float:
-    rows = said().query("term == @term and law == @name and left_out == @left_out")
-    return float(rows["r_squared"].iloc[0])
-
-
-def below(suite: str) -> tuple[int, int]:
-    rows = equal_writes.shrinking_blocks(blocks()).set_index("level")
-    return int(rows.loc[suite, "n_hits"]), int(rows.loc[suite, "n_obs"])
-
-
 #: What was stated from an independent recomputation, as printed, and what is found here.
 STATED: dict[str, tuple[str, Callable[[], float]]] = {
     "share of suites": (".78", lambda: share("variance_share")),
     "share of suites, upper end": (".95", lambda: share("conf_high")),
-    "equal writes, totals": (".39", lambda: law(equal_writes.TOTAL, equal_writes.EQUAL)),
-    "equal writes, totals without the shallowest": (
-        ".30",
-        lambda: law(equal_writes.TOTAL, equal_writes.EQUAL, equal_writes.SHALLOWEST),
-    ),
-    "equal writes, means": (".81", lambda: law(equal_writes.MEAN, equal_writes.EQUAL)),
-    "equal writes, r per block": (".23", lambda: equal_writes.by_block(blocks())),
-    "blocks of BLOOM below 1": ("12", lambda: below("BLOOM")[0]),
-    "blocks of BLOOM": ("94", lambda: below("BLOOM")[1]),
-    "blocks of Pythia below 1": ("17", lambda: below("Pythia")[0]),
-    "blocks of Pythia": ("166", lambda: below("Pythia")[1]),
 }
 
 #: Where the stated number is another: what is found, and why.
@@ -76,16 +43,6 @@ OTHERWISE: dict[str, tuple[str, str, Callable[[], float]]] = {
         ".41",
         ".40",  # .4017 by lme4's deviance function too (tests/r/components.R): the profile is right
         lambda: share("conf_low"),
-    ),
-    "suite alone, means": (
-        ".12",
-        ".15",  # .12 left out one more block of each model; blocks 1 to L - 2 are taken here
-        lambda: law(equal_writes.MEAN, equal_writes.SUITE),
-    ),
-    "a constant total, means": (
-        ".41",
-        ".39",  # the constant is fitted to the means by least squares here
-        lambda: law(equal_writes.MEAN, equal_writes.CONSTANT_TOTAL),
     ),
 }
 
@@ -97,14 +54,14 @@ def printed(value: float, like: str) -> str:
 
 @pytest.mark.parametrize("name", STATED)
 def test_a_stated_number_is_found(name: str) -> None:
-    stated, found = STATED[name]
-    assert printed(found(), stated) == stated
+    stated, result = STATED[name]
+    assert printed(result(), stated) == stated
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_where_a_stated_number_differs_the_difference_is_known(name: str) -> None:
-    stated, ours, found = OTHERWISE[name]
-    assert printed(found(), ours) == ours != stated
+    stated, ours, result = OTHERWISE[name]
+    assert printed(result(), ours) == ours != stated
 
 
 def test_the_ratio_finds_suites_and_no_labs_beside_them() -> None:
@@ -130,25 +87,16 @@ def test_one_suite_carries_the_difference_between_suites() -> None:
     assert without["GPT-Neo"] < whole / 2 < min(v for k, v in without.items() if k != "GPT-Neo")
 
 
-def test_totals_lead_and_failures_are_counted() -> None:
-    quarters = equal_writes.by_quarter(blocks())["estimate"]
-    assert quarters.iloc[0] < -0.05 < 0.03 < quarters.iloc[-1]
-    far = equal_writes.far_above(store()).set_index("model_id")["excess"]
-    above = ["mistralai/Mistral-7B-v0.1", "meta-llama/Llama-3.1-8B", "openai-community/gpt2-xl"]
-    assert far.head(3).index.tolist() == above
-    assert (far.head(3) > 1.5).all()
-
-
 def test_deviations_have_the_intervals_of_the_restricted_likelihood() -> None:
     """Roots that R found of the same likelihood, written with the whole covariance matrix.
 
     Those by maximum likelihood are [0.051, 0.185] and [0, 0.123]; of gains drawn at this design
     they hold the truth 89 to 91 times in 100.
     """
-    found = components.deviations(base()).set_index("group")
-    assert found.loc["suite", ["conf_low", "conf_high"]].tolist() == pytest.approx(
+    result = components.deviations(base()).set_index("group")
+    assert result.loc["suite", ["conf_low", "conf_high"]].tolist() == pytest.approx(
         [0.05404, 0.21346], abs=1e-4
     )
-    assert found.loc["lab", ["conf_low", "conf_high"]].tolist() == pytest.approx(
+    assert result.loc["lab", ["conf_low", "conf_high"]].tolist() == pytest.approx(
         [0.0, 0.16336], abs=1e-4
     )

@@ -9,7 +9,6 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
-from collect.commands.cli import main
 from collect.errors import InputError, UnreachableError
 from collect.model.checkpoint import hub
 from collect.model.checkpoint.hub import references
@@ -296,16 +295,6 @@ def test_a_revision_that_leads_out_of_the_repository_is_none(local_hub, offer, r
     with pytest.raises(InputError, match="has no revision"):
         locate("acme/tiny", revision=revision)
     assert local_hub.log == []
-
-
-@pytest.mark.parametrize("name", ["HF_HUB_DOWNLOAD_TIMEOUT", "HF_HUB_ETAG_TIMEOUT"])
-@pytest.mark.parametrize("value", ["soon", "", "1.5"])
-def test_a_timeout_that_is_no_number_is_told_before_the_client_is_imported(
-    monkeypatch, capsys, name, value
-):
-    monkeypatch.setenv(name, value)
-    assert main(["plan", "acme/tiny"]) == 2
-    assert f"The variable {name} must be a whole number of seconds" in capsys.readouterr().err
 
 
 def test_a_listing_of_many_thousand_files_is_read(local_hub, offer):

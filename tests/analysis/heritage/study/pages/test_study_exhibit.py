@@ -44,15 +44,15 @@ def shares(store: Store) -> pd.DataFrame:
         (1, 0, 0.5, "1.00 [0.50, 1.00]; against 0.00"),
     ],
 )
-def test_a_count_that_was_found_has_no_decimals(found, needed, ends, said) -> None:
+def test_a_count_that_was_found_has_no_decimals(result, needed, ends, text) -> None:
     row = {
         "verdict": "held",
-        "estimate": found,
+        "estimate": result,
         "null_value": needed,
         "conf_low": ends,
     }
     row["conf_high"] = 1.0
-    assert tables.number_words(row).replace("\xa0", " ") == said
+    assert tables.number_words(row).replace("\xa0", " ") == text
 
 
 def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
