@@ -197,8 +197,8 @@ def permutation_power(
     by_noise, by_effect = weights @ means, weights @ of_unit
     rows = []
     for value in effects:
-        found = np.abs(by_noise + value * by_effect[:, None])
-        reached = found >= found[0] - exchange.RELATIVE_TIE * found.max(axis=0)
+        statistics = np.abs(by_noise + value * by_effect[:, None])
+        reached = statistics >= statistics[0] - exchange.RELATIVE_TIE * statistics.max(axis=0)
         rejected = reached.mean(axis=0) <= alpha * (1 + exchange.RELATIVE_TIE)
         rows.append({"term": label, "true_value": float(value)} | rejection_rate(rejected))
     method = f"Exact permutation of {unit}s, unadjusted"
@@ -240,9 +240,9 @@ def minimum_detectable(curve: pd.DataFrame, *, power: float = 0.8) -> pd.DataFra
     rows = []
     for (term, method), part in curve.groupby(["term", "method"], sort=False):
         ordered = part.sort_values("true_value")
-        at, found = ordered["true_value"].to_numpy(), ordered["power"].to_numpy()
+        at, powers = ordered["true_value"].to_numpy(), ordered["power"].to_numpy()
         null = ordered.loc[ordered["true_value"] == 0, "power"]
-        estimate = _crossing(at, found, power)
+        estimate = _crossing(at, powers, power)
         rows.append(
             {
                 "term": term,
@@ -345,13 +345,13 @@ def curve_frame(
     return result
 
 
-def _crossing(at: Floats, found: Floats, wanted: float) -> float:
+def _crossing(at: Floats, powers: Floats, wanted: float) -> float:
     """Return where a rising curve first reaches a value, NaN when it does not."""
-    reached = np.flatnonzero(found >= wanted)
+    reached = np.flatnonzero(powers >= wanted)
     if not len(reached):
         return float("nan")
     place = int(reached[0])
     if place == 0:
         return float(at[0])
-    step = (wanted - found[place - 1]) / (found[place] - found[place - 1])
+    step = (wanted - powers[place - 1]) / (powers[place] - powers[place - 1])
     return float(at[place - 1] + step * (at[place] - at[place - 1]))

@@ -17,7 +17,6 @@ BROOM = {
     "conf_level": "conf.level",
     "n_obs": "nobs",
     "r_squared": "r.squared",
-    "adj_r_squared": "adj.r.squared",
     "log_likelihood": "logLik",
     "aic": "AIC",
     "bic": "BIC",
@@ -25,8 +24,6 @@ BROOM = {
     "fitted": ".fitted",
     "fitted_fixed": ".fixed",
     "residual": ".resid",
-    "leverage": ".hat",
-    "cooks_distance": ".cooksd",
 }
 
 

@@ -235,9 +235,9 @@ def _coefficients(fitted: Regression, conf_level: float) -> pd.DataFrame:
 
 
 def _term_note(fitted: Regression, testable: bool, df: float) -> str:
-    own = ""
+    remark = ""
     if not testable:
-        own = "One cluster alone determines this term, wholly or in part: it cannot be tested."
+        remark = "One cluster alone determines this term, wholly or in part: it cannot be tested."
     elif fitted.clustered and df < RELIABLE_DF - ROUNDING:
-        own = f"Fewer than {RELIABLE_DF} degrees of freedom: the p-value is unreliable."
-    return f"{fitted.note} {own}".strip()
+        remark = f"Fewer than {RELIABLE_DF} degrees of freedom: the p-value is unreliable."
+    return f"{fitted.note} {remark}".strip()

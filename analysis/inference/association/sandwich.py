@@ -96,9 +96,9 @@ def _satterthwaite_df(weights: Floats, inner: Floats, outer: Floats) -> tuple[Fl
     for weight in weights.T:
         projected = inner @ weight
         lengths = (projected**2).sum(axis=1)
-        own = outer @ weight @ weight - lengths
+        diagonal = outer @ weight @ weight - lengths
         between = float(((projected.T @ projected) ** 2).sum() - (lengths**2).sum())
-        trace, square = float(own.sum()), float((own**2).sum()) + max(between, 0.0)
+        trace, square = float(diagonal.sum()), float((diagonal**2).sum()) + max(between, 0.0)
         df.append(trace**2 / square if square > 0 else np.nan)
         expected.append(trace)
     return np.array(df), np.array(expected)

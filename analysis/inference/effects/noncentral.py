@@ -89,11 +89,11 @@ def _not_negative(
 def _root(cdf: Callable[[float], float], probability: float, bracket: tuple[float, float]) -> float:
     """Return the noncentrality at which the statistic has a probability of this below it."""
     try:
-        found = brentq(lambda value: cdf(value) - probability, *bracket, xtol=TOLERANCE)
+        root = brentq(lambda value: cdf(value) - probability, *bracket, xtol=TOLERANCE)
     except ValueError as error:
         raise DesignError(
             "The interval of a standardised size needs a noncentral distribution that can be "
             f"computed; from noncentrality {bracket[0]:.3g} to {bracket[1]:.3g} it cannot.",
             "Groups that vary so little within are better told by the difference itself.",
         ) from error
-    return float(found)
+    return float(root)

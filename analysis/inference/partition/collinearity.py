@@ -57,10 +57,10 @@ def inflation(frame: pd.DataFrame, *, blocks: Blocks) -> pd.DataFrame:
     require_blocks(blocks)
     columns = block_columns(frame, blocks)
     rows = []
-    for name, own in columns.items():
+    for name, block in columns.items():
         others = np.column_stack([part for other, part in columns.items() if other != name])
-        correlations = _canonical_correlations(own, others)
-        df = _basis(own).shape[1]
+        correlations = _canonical_correlations(block, others)
+        df = _basis(block).shape[1]
         determined = bool((correlations > 1 - SHARED).any())
         factor = np.inf if determined else float(np.prod(1 / (1 - correlations**2)))
         rows.append(
@@ -112,15 +112,15 @@ def within_variation(frame: pd.DataFrame, *, group: str, columns: Sequence[str])
         require_variation(values, name)
         total = float(((values - values.mean()) ** 2).sum())
         for level in sorted(levels.unique(), key=str):
-            own = values[(levels == level).to_numpy()]
+            inside = values[(levels == level).to_numpy()]
             rows.append(
                 {
                     "group": group,
                     "level": level,
                     "term": name,
-                    "n_obs": len(own),
-                    "n_distinct": len(np.unique(own)),
-                    "within_share": float(((own - own.mean()) ** 2).sum()) / total,
+                    "n_obs": len(inside),
+                    "n_distinct": len(np.unique(inside)),
+                    "within_share": float(((inside - inside.mean()) ** 2).sum()) / total,
                 }
             )
     result = pd.DataFrame(rows).assign(method="Sum of squares within the group over the total")

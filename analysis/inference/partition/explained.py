@@ -76,7 +76,7 @@ def _explained(blocks: Sequence[Floats], outcome: Floats) -> Floats:
     every = np.concatenate(blocks, axis=1)
     longest = np.sqrt(np.square(every).sum(axis=2).max(axis=1))
     least = np.finfo(np.float64).eps * max(every.shape[1:]) * longest
-    found = np.zeros((len(outcome), 2 ** len(blocks)))
+    explained = np.zeros((len(outcome), 2 ** len(blocks)))
 
     def extend(basis: Floats, subset: int, first: int) -> None:
         """Add each block from the first on to a subset, and further blocks to that."""
@@ -84,11 +84,11 @@ def _explained(blocks: Sequence[Floats], outcome: Floats) -> Floats:
             added = _beyond(basis, blocks[block], least)
             larger = subset | 1 << block
             along = np.einsum("bin,bn->bi", added, outcome)
-            found[:, larger] = found[:, subset] + np.square(along).sum(axis=1)
+            explained[:, larger] = explained[:, subset] + np.square(along).sum(axis=1)
             extend(np.concatenate([basis, added], axis=1), larger, block + 1)
 
     extend(every[:, :0], 0, 0)
-    return found
+    return explained
 
 
 def _beyond(basis: Floats, columns: Floats, least: Floats) -> Floats:

@@ -158,21 +158,21 @@ def lattice(blocks: Mapping[str, Floats], n_parts: int | None = None) -> Lattice
     return Lattice(tuple(blocks), columns, parts, forms, penalty, roots)
 
 
-def likeliest(found: Lattice, responses: Floats) -> Integers:
+def likeliest(grid: Lattice, responses: Floats) -> Integers:
     """Return the point at which each response is likeliest, shape (responses,)."""
     chunks = np.array_split(responses, max(1, -(-len(responses) // TOGETHER)))
-    return np.concatenate([found.criteria(some).argmin(axis=1) for some in chunks])
+    return np.concatenate([grid.criteria(some).argmin(axis=1) for some in chunks])
 
 
 def drawn_at(
-    found: Lattice, points: Iterable[int], n_resamples: int, rng: np.random.Generator
+    grid: Lattice, points: Iterable[int], n_resamples: int, rng: np.random.Generator
 ) -> Drawn:
     """Return the likeliest points of responses drawn at points of the lattice."""
-    return {point: likeliest(found, found.draw(point, n_resamples, rng)) for point in points}
+    return {point: likeliest(grid, grid.draw(point, n_resamples, rng)) for point in points}
 
 
 def differences(
-    found: Lattice,
+    grid: Lattice,
     drawn: Drawn,
     responses: Floats,
     first: Sequence[str],
@@ -182,7 +182,7 @@ def differences(
 
     Parameters
     ----------
-    found, drawn
+    grid, drawn
         The lattice, and what `drawn_at` returned for its ties.
     responses
         Shape (responses, n).
@@ -193,11 +193,11 @@ def differences(
     -------
     Estimates, and the one-sided p of both sides as `Difference` has them, shape (responses,) each.
     """
-    leads, tied = found.leads(first, second), found.ties(first, second)
+    leads, tied = grid.leads(first, second), grid.ties(first, second)
     chunks = np.array_split(responses, max(1, -(-len(responses) // TOGETHER)))
     best, nearest = (
         np.concatenate(parts)
-        for parts in zip(*(_places(found, some, tied) for some in chunks), strict=True)
+        for parts in zip(*(_places(grid, some, tied) for some in chunks), strict=True)
     )
     estimates = leads[best]
     above, below = np.empty(len(responses)), np.empty(len(responses))
@@ -208,17 +208,17 @@ def differences(
         as_high = n_draws - np.searchsorted(values, estimates[rows], side="left")
         as_low = np.searchsorted(values, estimates[rows], side="right")
         above[rows], below[rows] = (as_high + 1) / (n_draws + 1), (as_low + 1) / (n_draws + 1)
-    return estimates / found.n_parts, above, below
+    return estimates / grid.n_parts, above, below
 
 
-def _places(found: Lattice, responses: Floats, tied: Integers) -> tuple[Integers, Integers]:
+def _places(grid: Lattice, responses: Floats, tied: Integers) -> tuple[Integers, Integers]:
     """Return the likeliest point of all and the likeliest tie, shape (responses,) each."""
-    criteria = found.criteria(responses)
+    criteria = grid.criteria(responses)
     return criteria.argmin(axis=1), tied[criteria[:, tied].argmin(axis=1)]
 
 
 def difference(
-    found: Lattice,
+    grid: Lattice,
     response: Floats,
     first: Sequence[str],
     second: Sequence[str],
@@ -230,7 +230,7 @@ def difference(
 
     Parameters
     ----------
-    found
+    grid
         The lattice of the sources.
     response
         Shape (n,).
@@ -243,10 +243,10 @@ def difference(
     """
     require_count("n_resamples", n_resamples)
     rng = generator(rng, "responses are drawn")
-    _, nearest = _places(found, response[None, :], found.ties(first, second))
-    drawn = drawn_at(found, [int(nearest[0])], n_resamples, rng)
-    estimate, above, below = differences(found, drawn, response[None, :], first, second)
-    leads = found.leads(first, second) / found.n_parts
+    _, nearest = _places(grid, response[None, :], grid.ties(first, second))
+    drawn = drawn_at(grid, [int(nearest[0])], n_resamples, rng)
+    estimate, above, below = differences(grid, drawn, response[None, :], first, second)
+    leads = grid.leads(first, second) / grid.n_parts
     return Difference(
         estimate=float(estimate[0]),
         bias=float(leads[drawn[int(nearest[0])]].mean()),
