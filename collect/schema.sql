@@ -755,7 +755,7 @@ CREATE TABLE rule_rate (
     n_papers      INTEGER NOT NULL,
     PRIMARY KEY (layout, n_models, n_suites, world, share, form, statement, rule)
 );
-COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and rule: how often the rule says yes and no of simulated papers (python -m tests.proofs.tournament; the rules that lost, and larger layouts, by that of commit 76e9150f).';
+COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and rule: how often the rule says yes and no of simulated papers (python -m tests.proofs.tournament).';
 COMMENT ON COLUMN rule_rate.layout IS 'Models of the papers: present (those of the paper), as found (its suites repeated, by labs of their own) or balanced (two suites a lab, heads apart from depth and size); else the list of that name in data/study [-]';
 COMMENT ON COLUMN rule_rate.n_models IS 'Models of each paper [-]';
 COMMENT ON COLUMN rule_rate.n_suites IS 'Suites of each paper [-]';
@@ -780,7 +780,7 @@ CREATE TABLE claim_test_rate (
     n_papers   INTEGER NOT NULL,
     PRIMARY KEY (claim_id, test, truth)
 );
-COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes of simulated papers with the models of the real one (python -m tests.proofs.claim_tests of commit ced2a286).';
+COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes of simulated papers with the models of the real one (python -m tests.proofs.claim_tests).';
 COMMENT ON COLUMN claim_test_rate.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_test_rate.test IS 'What judges a paper; see analysis.heritage.tournament.of_claims [-]';
 COMMENT ON COLUMN claim_test_rate.truth IS 'What rules the gains of the simulated papers; see verdict_rate [-]';

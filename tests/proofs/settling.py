@@ -1,0 +1,124 @@
+"""What lists of public models could tell of the ranking, and what they take.
+
+``python -m tests.proofs.settling`` plants the worlds of the criterion on the labs, suites and
+shapes of lists in ``data/study``, lets the rules that cost seconds judge them, puts the rates into
+``data/published/rule_rate.csv``, and prints the rule that each list admits, its power, and the cost
+by the model of ``collect plan``: weights at two bytes a parameter, memory and time in float32.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.heritage.tournament import criterion, designs
+from analysis.tidy.spreadsheet import to_csv
+from collect.job.planning import estimate
+from tests.proofs.competing import results
+from tests.proofs.competing.layouts import Layout
+from tests.proofs.competing.worlds import World, worlds
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "data/published/rule_rate.csv"
+#: The lists of public models that are about this claim; the last is the answer.
+LISTS = [ROOT / f"data/study/{name}.txt" for name in ("public_models", "settling", "settling_30")]
+#: The rules that cost seconds on a hundred models, the simplest first; a bootstrap takes hours.
+RULES = ("prediction", "profile likelihood")
+SEED, PAPERS = 20261125, 4000
+SHARES = (0.3, 0.5, 0.8)
+LINE = re.compile(r"(\S+)  # (.+?), (.+?): (\d+), (\d+), (\d+), (\d+)")
+#: Operations per second that the time is for, and tokens of each prompt of the paper's first set.
+THROUGHPUT, PROMPTS, TOKENS = 1e11, 25, 12
+
+
+def listed(path: Path) -> pd.DataFrame:
+    """Return one row per model of a list: name, lab, suite, shape and millions of parameters."""
+    found = [
+        match.groups() for line in path.read_text().splitlines() if (match := LINE.match(line))
+    ]
+    names = ["model_id", "lab", "suite", "n_layers", "n_heads", "d_head", "millions"]
+    rows = pd.DataFrame(found, columns=names)
+    numeric = rows[names[3:]].astype(float)
+    return rows.assign(
+        **numeric,
+        rho=numeric["n_heads"] / numeric["d_head"],
+        log_parameters=np.log10(numeric["millions"]) + 6,
+    )
+
+
+def layout(path: Path) -> Layout:
+    """Return the models of a list as a layout named like its file."""
+    return Layout(path.stem, listed(path), 0)
+
+
+def planted() -> list[World]:
+    """Return the worlds of the criterion, what rules alone at the shares that are asked for."""
+    return [world for form in criterion.FORMS for world in worlds(form, shares=SHARES)]
+
+
+def rates(path: Path) -> pd.DataFrame:
+    """Return how often each rule says yes and no of papers on a list."""
+    return results.rates(layout(path), planted(), PAPERS, SEED, names=RULES)
+
+
+def cost(models: pd.DataFrame) -> tuple[float, float, float]:
+    """Return gigabytes to fetch, the most memory of a model [GB], and minutes."""
+    minutes, memory = 0.0, 0.0
+    lengths = [TOKENS] * PROMPTS
+    for row in models.to_dict("records"):
+        size, depth = int(row["millions"] * 1e6), int(row["n_layers"])
+        shape = estimate.Shape(
+            n_layers=depth,
+            n_heads=int(row["n_heads"]),
+            d_model=int(row["n_heads"] * row["d_head"]),
+            d_head=int(row["d_head"]),
+            n_vocabulary=50_000,
+            n_parameters=size,
+            largest_block=size // depth,
+            largest_tensor=size // 10,
+            has_heads=True,
+            has_head=True,
+            has_parts=True,
+            has_mid=True,
+            has_final_norm=True,
+            has_gain=True,
+            has_contiguous=False,
+        )
+        how = {"dtype": "float32", "batch_size": 8}
+        asked = ("stream",)
+        counted = estimate.n_rows(shape, lengths, asked)
+        minutes += (
+            estimate.duration_s(shape, lengths, counted, asked=asked, throughput=THROUGHPUT, **how)
+            / 60
+        )
+        peak = estimate.peak_bytes(shape, lengths, streamed=False, **how)
+        memory = max(memory, peak / 1e9)
+    return float(models["millions"].sum() * 2e6 / 1e9), memory, minutes
+
+
+def main(n_processes: int) -> int:
+    """Write the rates of all lists, and print what each would tell and take."""
+    with ProcessPoolExecutor(n_processes) as pool:
+        found = pd.concat(pool.map(rates, LISTS), ignore_index=True)
+    costs = [cost(listed(path)) for path in LISTS]
+    shipped = pd.read_csv(TABLE)
+    others = shipped[~shipped["layout"].isin(found["layout"])]
+    TABLE.write_text(to_csv(pd.concat([others, found], ignore_index=True)), encoding="utf-8")
+    for path, (gigabytes, memory, minutes) in zip(LISTS, costs, strict=True):
+        models = listed(path)
+        print(
+            f"{path.name}: {len(models)} models, {models['suite'].nunique()} suites, "
+            f"{models['lab'].nunique()} labs; {gigabytes:.0f} GB of weights, "
+            f"{memory:.0f} GB of memory at most, {minutes:.0f} minutes"
+        )
+    print(designs.rates(found).to_string())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2))
