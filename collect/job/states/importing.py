@@ -38,7 +38,6 @@ from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory, refuse_another_shape
 from collect.record.units import UNSEEN, run_file
 from collect.schema.marks import file_sha256
-from collect.schema.paths import as_path
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -139,10 +138,7 @@ def opened(
         If the files are not of the model's width or depth, there are no prompts, or they have
         other tokens.
     """
-    is_configuration = as_path(model).name == "config.json" and as_path(model).is_file()
-    checkpoint = locate(
-        str(as_path(model).parent) if is_configuration else model, needs_weights=False
-    )
+    checkpoint = locate(model, needs_weights=False)
     skeleton = load_skeleton(checkpoint)
     width = int(skeleton.config.hidden_size)
     for head in heads:
