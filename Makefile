@@ -81,7 +81,7 @@ benchmark: .cache/benchmark/.installed $(VENV)/.everything ## time what we claim
 	$(RUN) -m tests.benchmarks.commands
 	$(RUN) -m tests.benchmarks.times --report
 	$(RUN) -m tests.benchmarks.streaming
-	.cache/benchmark/bin/python tests/benchmarks/mixed_models.py
+	.cache/benchmark/bin/python tests/benchmarks/mixed_peers.py
 	.cache/benchmark/bin/python -m tests.benchmarks.inference_size
 
 proof: $(VENV)/.everything ## run the long proofs (hours); what they say is kept in tests/proofs/ (never part of the tests)

@@ -314,7 +314,7 @@ COMMENT ON COLUMN token_geometry.prompt_id IS 'Prompt; see prompt [-]';
 COMMENT ON COLUMN token_geometry.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN token_geometry.site IS 'Where, as in residual_norm [-]';
 COMMENT ON COLUMN token_geometry.n_tokens IS 'Tokens of the prompt [tokens]';
-COMMENT ON COLUMN token_geometry.mean_cosine IS 'Anisotropy: mean cosine over pairs of different tokens; NULL for a single token; under LayerNorm a convention of the parametrisation, whose partner is token_mean_cosine_centred, see gauge_pair [1]';
+COMMENT ON COLUMN token_geometry.mean_cosine IS 'Anisotropy: mean cosine over pairs of different tokens; NULL for a single token; under LayerNorm a convention of the parametrisation, whose partner is token_mean_cosine_centred, see gauge_partner [1]';
 COMMENT ON COLUMN token_geometry.mean_cosine_body IS 'The same without position 0; NULL for fewer than three tokens [1]';
 COMMENT ON COLUMN token_geometry.uniformity IS 'ln of the mean over pairs of exp(-2 |u_i - u_j|^2), u the unit vectors (Wang and Isola 2020); NULL for a single token [nat]';
 COMMENT ON COLUMN token_geometry.effective_rank IS 'exp of the entropy of the normalised singular values of the token matrix (Roy and Vetterli 2007) [1]';
@@ -755,7 +755,7 @@ CREATE TABLE rule_rate (
     n_papers      INTEGER NOT NULL,
     PRIMARY KEY (layout, n_models, n_suites, world, share, form, statement, rule)
 );
-COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and rule: how often the rule says yes and no of simulated papers (python -m tests.proofs.tournament).';
+COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and rule: how often the rule says yes and no of simulated papers (python -m tests.proofs.tournament; the rules that lost, and larger layouts, by that of commit 76e9150f).';
 COMMENT ON COLUMN rule_rate.layout IS 'Models of the papers: present (those of the paper), as found (its suites repeated, by labs of their own) or balanced (two suites a lab, heads apart from depth and size); else the list of that name in data/study [-]';
 COMMENT ON COLUMN rule_rate.n_models IS 'Models of each paper [-]';
 COMMENT ON COLUMN rule_rate.n_suites IS 'Suites of each paper [-]';
@@ -780,7 +780,7 @@ CREATE TABLE claim_test_rate (
     n_papers   INTEGER NOT NULL,
     PRIMARY KEY (claim_id, test, truth)
 );
-COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes of simulated papers with the models of the real one (python -m tests.proofs.claim_tests).';
+COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes of simulated papers with the models of the real one (python -m tests.proofs.claim_tests of commit ced2a286).';
 COMMENT ON COLUMN claim_test_rate.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_test_rate.test IS 'What judges a paper; see analysis.heritage.tournament.of_claims [-]';
 COMMENT ON COLUMN claim_test_rate.truth IS 'What rules the gains of the simulated papers; see verdict_rate [-]';
@@ -904,29 +904,6 @@ COMMENT ON COLUMN gauge_lemma.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN gauge_lemma.is_kept IS 'False when it changes in some layout with this norm [-]';
 COMMENT ON COLUMN gauge_lemma.reason IS 'Why it is kept, or how it changes: the second line of the proof [-]';
 
-CREATE TABLE gauge_range (
-    model_id        VARCHAR NOT NULL,
-    quantity        VARCHAR NOT NULL,
-    transformation  VARCHAR NOT NULL,
-    n_elements      INTEGER NOT NULL CHECK (n_elements > 0),
-    original        DOUBLE NOT NULL,
-    lowest          DOUBLE NOT NULL,
-    highest         DOUBLE NOT NULL,
-    largest_change  DOUBLE NOT NULL CHECK (largest_change >= 0),
-    largest_logit_change DOUBLE NOT NULL CHECK (largest_logit_change >= 0),
-    PRIMARY KEY (model_id, quantity, transformation)
-);
-COMMENT ON TABLE gauge_range IS 'One row per trained model AND quantity and transformation: what random elements of it make of the quantity, written by tests/proofs/gauge.py. Take one quantity and transformation: a model has a row for each quantity and transformation.';
-COMMENT ON COLUMN gauge_range.model_id IS 'Checkpoint; see model [-]';
-COMMENT ON COLUMN gauge_range.quantity IS 'See gauge_quantity [-]';
-COMMENT ON COLUMN gauge_range.transformation IS 'See gauge_lemma [-]';
-COMMENT ON COLUMN gauge_range.n_elements IS 'Random elements drawn [1]';
-COMMENT ON COLUMN gauge_range.original IS 'Mean of the quantity over prompts, layers and heads as the weights were trained [unit of the quantity]';
-COMMENT ON COLUMN gauge_range.lowest IS 'Smallest mean among the elements [unit of the quantity]';
-COMMENT ON COLUMN gauge_range.highest IS 'Largest mean among the elements [unit of the quantity]';
-COMMENT ON COLUMN gauge_range.largest_change IS 'Largest change of a single value over the largest value [1]';
-COMMENT ON COLUMN gauge_range.largest_logit_change IS 'Largest change of a logit over the largest logit, in float64 [1]';
-
 CREATE TABLE gauge_profile (
     model_id   VARCHAR NOT NULL,
     gauge      VARCHAR NOT NULL,
@@ -949,46 +926,6 @@ COMMENT ON COLUMN gauge_profile.norm_centred IS 'The same of the norm without th
 COMMENT ON COLUMN gauge_profile.log_gain IS 'Mean over prompts of the log gain of the block at the last token; NULL before block 0 [nat]';
 COMMENT ON COLUMN gauge_profile.log_gain_centred IS 'The same of the centred stream [nat]';
 COMMENT ON COLUMN gauge_profile.largest_logit_change IS 'Largest change of a logit against the trained weights over the largest logit, over all tokens of the prompts, in float64 [1]';
-
-CREATE TABLE gauge_pair (
-    model_id   VARCHAR NOT NULL,
-    norm_kind  VARCHAR NOT NULL CHECK (norm_kind IN ('LayerNorm', 'RMSNorm')),
-    quantity   VARCHAR NOT NULL,
-    layer      INTEGER NOT NULL CHECK (layer >= 0),
-    partner    VARCHAR NOT NULL,
-    published  DOUBLE NOT NULL,
-    invariant  DOUBLE NOT NULL,
-    PRIMARY KEY (model_id, quantity, layer)
-);
-COMMENT ON TABLE gauge_pair IS 'One row per model, block AND quantity: a published quantity beside its invariant partner, of the models of the sample trained again where they are measured in float64, written by tests/proofs/gauge_pairs.py. Take one quantity: each quantity has a unit of its own.';
-COMMENT ON COLUMN gauge_pair.model_id IS 'Checkpoint; see model [-]';
-COMMENT ON COLUMN gauge_pair.norm_kind IS 'As in model [-]';
-COMMENT ON COLUMN gauge_pair.quantity IS 'See gauge_quantity [-]';
-COMMENT ON COLUMN gauge_pair.layer IS 'Block, 0 to n_layers - 1 [1]';
-COMMENT ON COLUMN gauge_pair.partner IS 'What no change of the weights moves that leaves the logits, or only by a factor common to all layers; the quantity itself where that is so [-]';
-COMMENT ON COLUMN gauge_pair.published IS 'The quantity as published: mean over prompts, tokens or heads of the block [unit of the quantity]';
-COMMENT ON COLUMN gauge_pair.invariant IS 'Its partner, in the same way [unit of the partner]';
-
-CREATE TABLE gauge_decay (
-    model_id     VARCHAR NOT NULL,
-    decayed      VARCHAR NOT NULL CHECK (decayed IN ('nothing', 'matrices', 'everything')),
-    weight_decay DOUBLE NOT NULL CHECK (weight_decay >= 0),
-    step         INTEGER NOT NULL CHECK (step >= 0),
-    decay_turns  DOUBLE NOT NULL CHECK (decay_turns >= 0),
-    layer        INTEGER NOT NULL CHECK (layer >= 0),
-    shift        DOUBLE NOT NULL,
-    share        DOUBLE NOT NULL CHECK (share BETWEEN 0 AND 1),
-    PRIMARY KEY (model_id, decayed, step, layer)
-);
-COMMENT ON TABLE gauge_decay IS 'One row per way of decaying, step and block: what becomes of the mean of the stream when a network whose stream was shifted by 1 along it, through its token table, is trained on, written by tests/proofs/gauge_decay.py.';
-COMMENT ON COLUMN gauge_decay.model_id IS 'Checkpoint that was shifted; see model [-]';
-COMMENT ON COLUMN gauge_decay.decayed IS 'What weight decay was applied to: nothing, matrices (not biases and gains, as is common) or everything [-]';
-COMMENT ON COLUMN gauge_decay.weight_decay IS 'Decay rate of AdamW [1]';
-COMMENT ON COLUMN gauge_decay.step IS 'Steps taken after the shift [1]';
-COMMENT ON COLUMN gauge_decay.decay_turns IS 'kappa: sum over these steps of learning rate times decay [e-foldings]';
-COMMENT ON COLUMN gauge_decay.layer IS 'Block, 0 to n_layers - 1 [1]';
-COMMENT ON COLUMN gauge_decay.shift IS 'Median over held-out tokens of the mean over features after the block [activation units]';
-COMMENT ON COLUMN gauge_decay.share IS 'Median of its share of the squared length, d mean^2 / |x|^2 [1]';
 
 CREATE TABLE published_file (
     file          VARCHAR NOT NULL,

@@ -45,11 +45,11 @@ def _compare(statements: pd.DataFrame, committed: Path) -> int:
     import pandas as pd
 
     from analysis.audit.committed import differences, read_verdicts
-    from analysis.heritage.study.status import FOUND, KEYS
+    from analysis.heritage.study.status import COLUMNS, KEYS
 
-    before = read_verdicts(committed, FOUND, keys=KEYS, made_by="study --write")
+    before = read_verdicts(committed, COLUMNS, keys=KEYS, made_by="study --write")
     after = pd.read_csv(io.StringIO(to_csv(statements)))
-    differing = differences(before, after, FOUND, keys=KEYS)
+    differing = differences(before, after, COLUMNS, keys=KEYS)
     for line in differing["difference"]:
         print(line)
     print(
@@ -60,7 +60,7 @@ def _compare(statements: pd.DataFrame, committed: Path) -> int:
 
 
 def _overview(statements: pd.DataFrame) -> str:
-    from analysis.heritage.study.pages.tables import found_words, runs_words
+    from analysis.heritage.study.pages.tables import number_words
 
     lines = []
     for claim_id, both in statements.groupby("claim_id", sort=False):
@@ -68,8 +68,8 @@ def _overview(statements: pd.DataFrame) -> str:
         lines.append(f"     rule: {both['rule'].iloc[0]}")
         lines.append(f"     foreseen to hold: {'yes' if both['foreseen'].iloc[0] else 'no'}")
         for row in both.to_dict("records"):
-            stands = f"{row['condition']}: {row['verdict']} ({runs_words(row)} runs)"
-            lines.append(f"     {stands}: {found_words(row)}")
+            stands = f"{row['condition']}: {row['verdict']}"
+            lines.append(f"     {stands}: {number_words(row)}")
     counted = statements.groupby("condition", sort=False)["verdict"].value_counts()
     lines.append("")
     for horizon in statements["condition"].unique():

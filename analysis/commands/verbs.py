@@ -119,7 +119,7 @@ def _add_signs(verb: argparse.ArgumentParser) -> None:
 
 
 def _add_forensics(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("file", type=Path, metavar="FILE", help="Markdown or HTML of any paper")
+    verb.add_argument("file", type=Path, metavar="FILE", help="Markdown of any paper")
     verb.add_argument("--alpha", type=float, default=0.05, help="its level, default: 0.05")
     _add_csv(verb)
 

@@ -1,1 +1,1 @@
-"""How figures look: theme, letters, marks, names beside lines, and their narrow twins."""
+"""How figures look: theme, letters, marks, names beside lines."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from analysis.tidy import prose
@@ -45,40 +43,6 @@ def band(models: pd.DataFrame, band: tuple[float, float]) -> str:
     )
 
 
-def shares(shares: pd.DataFrame) -> str:
-    """Return whether any two blocks can be ranked: whether their intervals lie apart."""
-    first, *others = shares.nlargest(len(shares), "share").to_dict("records")
-    overlap = [str(it["block"]) for it in others if it["conf_high"] >= first["conf_low"]]
-    if not overlap:
-        return f"{str(first['block']).capitalize()} explains more than any other block."
-    return (
-        f"No ranking can be told: {first['block']} explains {prose.percent(first['share'])} "
-        f"{prose.percent_interval(first['conf_low'], first['conf_high'])} of the variance, and the "
-        f"intervals of {prose.listing(overlap)} reach into it."
-    )
-
-
-def order(gains: pd.DataFrame, order: Sequence[str]) -> str:
-    """Return under how many of the definitions that all models have they stand as claimed."""
-    ranked = gains.sort_values("gain_mean").groupby("definition")["model"].agg(list)
-    whole = [whole_order for whole_order in ranked if {*whole_order} == {*order}]
-    hits = whole.count(list(order))
-    return (
-        f"Under {prose.share_of(hits, len(whole))} definitions with a gain of each model they "
-        "stand in the claimed order."
-    )
-
-
-def trace(layers: pd.DataFrame) -> str:
-    """Return which models' trace rises from the first to the last layer, and how far at most."""
-    ends = layers.sort_values("layer").groupby("model")["trace"].agg(["first", "last"])
-    factors = ends["last"] / ends["first"]
-    rising = factors[factors > 1]
-    names = prose.listing([str(name) for name in rising.index])
-    most = f"{names}, at most {prose.number(float(rising.max()), 0)}-fold" if names else "no model"
-    return f"From the first to the last layer the trace rises in {most}."
-
-
 def ratio(models: pd.DataFrame) -> str:
     """Return the ratios of the pre-norm models on either side of one, and whether these part."""
     models = models[models["norm_position"] != "post"]
@@ -94,18 +58,4 @@ def ratio(models: pd.DataFrame) -> str:
     opening = "The ratio parts the signs" if is_parted else "The ratio does not tell the sign"
     return (
         f"{opening}: models that shorten the vector have ratios of {ends[0]}, others of {ends[1]}."
-    )
-
-
-def tuning(pairs: pd.DataFrame) -> str:
-    """Return whose gain tuning moves most, and how many cross one."""
-    moved = pairs["gain_mean"] - pairs["gain_mean_base"]
-    most = int(moved.abs().to_numpy().argmax())
-    rest = moved.drop(moved.index[most]).abs()
-    others = "" if rest.empty else f", the others by {prose.number(float(rest.max()))} at most"
-    crossed = int(((pairs["gain_mean"] - 1) * (pairs["gain_mean_base"] - 1) < 0).sum())
-    return (
-        f"Tuning moves the gain of {pairs['family'].iloc[most]} by "
-        f"{prose.number(float(moved.iloc[most]))}{others}; {prose.share_of(crossed, len(pairs))} "
-        "cross one."
     )

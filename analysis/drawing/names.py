@@ -1,15 +1,11 @@
-"""Names beside the points and lines that they name, so that a figure needs no legend.
-
-Names are placed twice: for the narrow panels of a phone, and for the wide ones of a desk, where
-most of them need no leader. Each drawing shows its own; see `narrow.shown_on`.
-"""
+"""Names beside the points and lines that they name, so that a figure needs no legend."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, cast
 
 import altair as alt
@@ -17,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.drawing.narrow import DESK, PHONE
 from analysis.drawing.theme import INK
 
 #: Size of the letters of a name, width of one against its size, and height of a line [px].
@@ -42,21 +37,17 @@ Box = tuple[float, float, float, float]
 Boxes = npt.NDArray[np.float64]
 #: How far up a name stands, how far beside [px], and whether on the left.
 Choice = tuple[float, float, bool]
-#: What `placed` adds to the rows, once as it is and once with `ON_DESK` before it.
-PLACE = ("name_x", "name_y", "is_left", "is_far")
-ON_DESK = "desk_"
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel: its size on a phone [px], its width on a desk [px], and the ends of its axes."""
+    """A panel: its size [px] and the ends of its axes."""
 
     x: tuple[float, float]
     y: tuple[float, float]
-    width: float = 262
+    width: float = 530
     height: float = 230
     is_log: bool = False
-    desk: float = 530
 
     def across(self, value: float) -> float:
         """Return how far right a value of the axis x stands [px]."""
@@ -102,23 +93,10 @@ def placed(
         Points of a curve that names leave free, with the columns ``x`` and ``y``.
 
     Adds `name_x` and `name_y` (where the name begins, on both axes), `is_left` and `is_far`
-    (whether a leader joins it to its mark) for a phone, and the same with `ON_DESK` before it.
+    (whether a leader joins it to its mark).
     """
-    along = points.iloc[:0] if curve is None else curve
-    on_desk = _placed(points, along, replace(panel, width=panel.desk), (x, y), lines)
-    there = {f"{ON_DESK}{it}": on_desk[it].to_numpy() for it in PLACE}
-    return _placed(points, along, panel, (x, y), lines).assign(**there)
-
-
-def _placed(
-    points: pd.DataFrame,
-    curve: pd.DataFrame,
-    panel: Panel,
-    at: tuple[str, str],
-    lines: Sequence[float],
-) -> pd.DataFrame:
-    """Return points with a place for their names in a panel of one width."""
-    spots, along = _spots(points, panel, at), _spots(curve, panel, at)
+    spots = _spots(points, panel, (x, y))
+    along = _spots(points.iloc[:0] if curve is None else curve, panel, (x, y))
     widths = [SIZE * LETTER * len(str(name)) for name in points["name"]]
     choices = _choices()
     moved = np.array([abs(up) + 0.5 * beside + is_left for up, beside, is_left in choices])
@@ -144,8 +122,8 @@ def _placed(
     )
 
 
-def texts(named: pd.DataFrame, x: alt.X, y: alt.Y, *, is_sparse: bool = False) -> list[alt.Chart]:
-    """Return the names of points and their leaders as layers, for a phone and for a desk.
+def texts(named: pd.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """Return the names of points and their leaders as layers.
 
     Parameters
     ----------
@@ -153,23 +131,12 @@ def texts(named: pd.DataFrame, x: alt.X, y: alt.Y, *, is_sparse: bool = False) -
         From `placed`.
     x, y
         The channels of the marks.
-    is_sparse
-        Leave out on a phone the names that would need a leader there.
     """
-    there = [f"{ON_DESK}{it}" for it in PLACE]
-    phone = named[~named["is_far"]] if is_sparse else named
-    phone = phone.drop(columns=there)
-    desk = named.drop(columns=[*PLACE]).rename(columns=dict(zip(there, PLACE, strict=True)))
-    return [*_texts(phone, x, y, PHONE), *_texts(desk, x, y, DESK)]
-
-
-def _texts(named: pd.DataFrame, x: alt.X, y: alt.Y, where: str) -> list[alt.Chart]:
-    """Return the names and leaders that one of the two drawings shows."""
     far = named[named["is_far"]]
     at = {"x": _of("name_x", x), "y": _of("name_y", y)}
     layers = [
         alt.Chart(far)
-        .mark_rule(color=INK, strokeWidth=0.8, opacity=0.7, style=where)
+        .mark_rule(color=INK, strokeWidth=0.8, opacity=0.7)
         .encode(x=x, y=y, x2="name_x:Q", y2="name_y:Q", description=alt.value(""))
     ]
     for (is_left, is_far), rows in named.groupby(["is_left", "is_far"]):
@@ -179,7 +146,6 @@ def _texts(named: pd.DataFrame, x: alt.X, y: alt.Y, where: str) -> list[alt.Char
             dx=-away if is_left else away,
             fontSize=SIZE,
             color=INK,
-            style=where,
         )
         layers.append(mark.encode(text="name:N", **at))
     return layers if len(far) else layers[1:]

@@ -1,4 +1,4 @@
-"""A chart as a picture: its typeface, a title on each mark, its finding, its rows, its phone twin.
+"""A chart as a picture: its typeface, a title on each mark, its finding, its rows.
 
 Importing this module replaces Altair's ``svg`` renderer, which both ways to the report use.
 """
@@ -16,14 +16,11 @@ import altair as alt
 import pandas as pd
 from altair.utils.mimebundle import spec_to_mimebundle
 
-from analysis.drawing import narrow, spoken, typeface
+from analysis.drawing import typeface, units, width
 
 #: Where the rows of a picture lie inside it; see `analysis.report.making.images`.
 ROWS = '<metadata class="rows">{}</metadata>'
 FINDING = '<metadata class="finding">{}</metadata>'
-NARROW = '<metadata class="narrow">{}</metadata>'
-#: Between two pictures that are given their letters together.
-BETWEEN = "\f"
 WIDTH = re.compile(r'<svg\b[^>]*? width="([\d.]+)"')
 NAMED = re.compile(r'(\bid="|url\(#|href="#)([\w-]+)')
 #: The address that vl_convert puts before a link to a page beside this one.
@@ -51,18 +48,11 @@ def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
         If vl_convert or fontTools is not installed.
     """
     typeface.register()
-    labelled = spoken.spoken(spec)
-    desk = narrow.shown_on(labelled, narrow.DESK)
-    drawn = _drawn(desk)
-    wide = _for_desk(desk, drawn)
-    twin = _for_phone(narrow.shown_on(labelled, narrow.PHONE), _width(drawn))
-    whole = typeface.with_typeface(BETWEEN.join([wide, twin] if twin else [wide]))
-    pictures = whole.split(BETWEEN)
+    whole = typeface.with_typeface(_wide(spec, _drawn(spec)))
     rows = rows_of(spec).to_csv(index=False, lineterminator="\n")
     carried = [ROWS.format(_coded(rows))] if rows.strip() else []
     carried += [FINDING.format(escape(finding))] if (finding := finding_of(spec)) else []
-    carried += [NARROW.format(_coded(it)) for it in pictures[1:]]
-    return {"image/svg+xml": with_metadata(pictures[0], *carried)}
+    return {"image/svg+xml": with_metadata(whole, *carried)}
 
 
 def finding_of(spec: Mapping[str, Any]) -> str:
@@ -73,43 +63,21 @@ def finding_of(spec: Mapping[str, Any]) -> str:
 def _drawn(spec: Mapping[str, Any]) -> str:
     """Return the picture of a chart whose marks say what they are."""
     bundle = spec_to_mimebundle(
-        dict(spec), format="svg", mode="vega-lite", vegalite_version=alt.SCHEMA_VERSION
+        units.with_names(spec), format="svg", mode="vega-lite", vegalite_version=alt.SCHEMA_VERSION
     )
-    return of_its_own(spoken.titled(str(dict(bundle)["image/svg+xml"]).replace(BASE, 'href="')))
+    return of_its_own(units.titled(str(dict(bundle)["image/svg+xml"]).replace(BASE, 'href="')))
 
 
-def _for_desk(spec: Mapping[str, Any], picture: str) -> str:
+def _wide(spec: Mapping[str, Any], picture: str) -> str:
     """Return a chart's picture, as wide as the text unless it is wider or meant to be small."""
     if (spec.get("usermeta") or {}).get("is_small"):
         return picture
-    width = _width(picture)
+    drawn = _width(picture)
     for _ in range(2):  # words at the edge of a panel may lie inside a wider one
-        if _width(picture) < narrow.MEASURE - 1:
-            picture = _drawn(narrow.widened(spec, width))
-            width -= narrow.MEASURE - _width(picture)
+        if _width(picture) < width.MEASURE - 1:
+            picture = _drawn(width.widened(spec, drawn))
+            drawn -= width.MEASURE - _width(picture)
     return picture
-
-
-def _for_phone(spec: Mapping[str, Any], width: float) -> str:
-    """Return a chart's picture for a phone; empty where it fits as it is.
-
-    Parameters
-    ----------
-    spec
-        Vega-Lite specification.
-    width
-        Of its drawing as it is [px].
-    """
-    if width <= narrow.ROOM:
-        return ""
-    twin = _drawn(narrow.narrowed(spec, width))
-    if _width(twin) > narrow.ROOM + narrow.SLACK:
-        twin = _drawn(narrow.narrowed(spec, width, legend_columns=1))
-    left = narrow.ROOM - _width(twin)
-    if left > narrow.SLACK:  # names broken into lines leave their room to the panels
-        fuller = _drawn(narrow.narrowed(spec, width - left))
-        twin = fuller if _width(fuller) <= narrow.ROOM + narrow.SLACK else twin
-    return twin
 
 
 def _width(picture: str) -> float:
@@ -137,7 +105,7 @@ def rows_of(spec: Mapping[str, Any]) -> pd.DataFrame:
     Rows of several kinds (models, a bound) stand below each other, `part` says which is which.
     """
     shown: dict[str, list[str]] = {}
-    for unit in spoken.units(spec):
+    for unit in units.units(spec):
         if unit.kind == "text":
             continue
         fields = [
@@ -148,7 +116,7 @@ def rows_of(spec: Mapping[str, Any]) -> pd.DataFrame:
     for data, fields in shown.items():
         rows = spec.get("datasets", {}).get(data, [])
         frame = pd.DataFrame(rows)
-        wanted = {*fields, *spoken.NAMES, *spoken.COUNTS} - {*spoken.PLACES}
+        wanted = {*fields, *units.NAMES, *units.COUNTS} - {*units.PLACES}
         frame = frame[[name for name in frame.columns if name in wanted]]
         if len(frame.columns) and tuple(frame.columns) != ("at",):
             frames.setdefault(tuple(frame.columns), []).append(frame)

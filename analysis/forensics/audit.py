@@ -1,4 +1,4 @@
-"""A paper's Markdown or HTML to a verdict on every test it reports."""
+"""A paper's Markdown to a verdict on every test it reports."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.forensics import p_value, page, reported_tests
+from analysis.forensics import p_value, reported_tests
 from analysis.tidy.errors import AnalysisError
-
-#: Ends of the names of files that hold HTML; any other holds Markdown.
-PAGES = (".html", ".htm", ".xhtml")
 
 #: How a PDF begins, whatever it is called.
 PDF = b"%PDF-"
@@ -23,14 +20,14 @@ WRONG = (p_value.INCONSISTENT, p_value.DECISION_ERROR)
 
 
 def of_file(path: Path, *, alpha: float = 0.05) -> pd.DataFrame:
-    """Return one row per test that a Markdown or HTML file reports, recomputed and judged.
+    """Return one row per test that a Markdown file reports, recomputed and judged.
 
     Columns are those of `p_value.check` on the rows of `reported_tests.find`.
 
     Raises
     ------
     AnalysisError
-        If the file cannot be read as UTF-8 text, whatever its name ends in, or alpha is not
+        If the file cannot be read as UTF-8 text, or alpha is not
         between 0 and 1.
     """
     try:
@@ -42,10 +39,8 @@ def of_file(path: Path, *, alpha: float = 0.05) -> pd.DataFrame:
         reason = error.strerror if isinstance(error, OSError) else "it is not"
         raise AnalysisError(
             f"{path} must be a readable UTF-8 text; {reason}.",
-            "Name the Markdown or HTML of a paper; convert a PDF to Markdown first.",
+            "Name the Markdown of a paper; convert a PDF to Markdown first.",
         ) from error
-    if path.suffix.lower() in PAGES:
-        text = page.words(text)
     return p_value.check(reported_tests.find(text), alpha=alpha)
 
 

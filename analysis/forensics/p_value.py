@@ -5,16 +5,14 @@ rounds to it, so it implies a range of p, and the printed p is inconsistent when
 rounds to it lies in that range. It is a decision error when, besides, one of the two p is
 significant and the other is not.
 
-Three differences. A statistic printed with ``<`` or ``>`` is taken as an exact bound. A statistic
+Two differences. A statistic printed with ``<`` or ``>`` is taken as an exact bound. A statistic
 printed without degrees of freedom is not passed over: the degrees of freedom that would make
-statistic and p agree are searched, and when there are none the pair is inconsistent. A test that
-its sentence calls one-sided has the p of either tail.
+statistic and p agree are searched, and when there are none the pair is inconsistent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import inf, isnan, nan
 from typing import Any
 
@@ -41,13 +39,6 @@ NOT_UNDERSTOOD = "not understood"
 #: Degrees of freedom searched when none are printed.
 MOST_DF = 10_000
 
-#: What agrees with a test that is called one-sided: its tail, the other one, or both together.
-ONE_SIDED = (
-    "One-sided.",
-    "One-sided; the statistic lies in the tail that was not tested.",
-    "Called one-sided; the printed p is the two-sided one.",
-)
-
 #: Not significant, printed as such.
 NS = "ns"
 
@@ -55,7 +46,6 @@ COLUMNS = [
     "test",
     "df_numerator",
     "df",
-    "sides",
     "comparison",
     "statistic",
     "p_comparison",
@@ -109,11 +99,10 @@ def p_range(
     return smallest, from_statistic(test, near, df, df_numerator)
 
 
-def possible_df(test: str, statistic: Printed, p: Printed, *, sides: int = 2) -> Floats:
+def possible_df(test: str, statistic: Printed, p: Printed) -> Floats:
     """Return the whole degrees of freedom at which statistic and p agree, up to 10,000.
 
-    Shape (k,), ascending. For a correlation the sample size is 2 more. With one side, t and r
-    have half of the p.
+    Shape (k,), ascending. For a correlation the sample size is 2 more.
 
     >>> possible_df("r", read("-0.81"), read("= 0.014")).tolist()
     [6.0]
@@ -121,9 +110,8 @@ def possible_df(test: str, statistic: Printed, p: Printed, *, sides: int = 2) ->
     require_option("test", test, ("t", "r", "chi2", "Q"))
     df = np.arange(1, MOST_DF + 1, dtype=np.float64)
     near, far = _magnitudes(statistic, is_signed=test in TWO_TAILED)
-    share = sides / 2 if test in TWO_TAILED else 1.0
     smallest = _p(test, far, df, nan) if far < np.inf else np.zeros(len(df))
-    ends = [share * smallest, share * _p(test, near, df, nan)]
+    ends = [smallest, _p(test, near, df, nan)]
     agreeing = np.array([p.meets(low, high) for low, high in zip(*ends, strict=True)])
     return np.asarray(df[agreeing], dtype=np.float64)
 
@@ -135,19 +123,17 @@ def check(tests: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     ----------
     tests
         One row per reported test, as `reported_tests.find` gives them: `test`, `df_numerator`
-        and `df` (missing when not printed), `sides` (1 or 2 where the text says so, else
-        missing), `comparison` and `statistic` (text), `p_comparison` (``ns`` when so printed)
-        and `p_printed` (text).
+        and `df` (missing when not printed), `comparison` and `statistic` (text), `p_comparison`
+        (``ns`` when so printed) and `p_printed` (text).
     alpha
         Level of significance that the paper uses.
 
     Returns
     -------
     The rows with `p_value` (from the statistic as printed), `p_low` and `p_high` (range that
-    its rounding leaves; of the tail that was tested where the test is one-sided), `consistency`
-    (consistent, inconsistent, decision error, not checkable, not understood) and `note`, which
-    says why a test is impossible or a number cannot be read, and what else would agree: one
-    side, or cutting digits off instead of rounding.
+    its rounding leaves), `consistency` (consistent, inconsistent, decision error, not checkable,
+    not understood) and `note`, which says why a test is impossible or a number cannot be read,
+    and whether a one-sided p would agree.
 
     Raises
     ------
@@ -193,31 +179,23 @@ def _judge(row: Mapping[Any, Any], alpha: float) -> dict[str, object]:
     quoted = _quoted(row, alpha)
     if row["test"] == "r" and abs(statistic.value) > 1:
         return _verdict(INCONSISTENT, note="A correlation cannot be beyond 1.")
-    is_one_sided = row["sides"] == 1 and row["test"] in TWO_TAILED
     if row["test"] not in WITHOUT_DF and isnan(row["df"]):
-        return _without_df(row["test"], statistic, quoted, sides=1 if is_one_sided else 2)
+        return _without_df(row["test"], statistic, quoted)
     df, df_numerator = row["df"], row["df_numerator"]
     p_value = from_statistic(row["test"], statistic.value, df, df_numerator)
     low, high = p_range(row["test"], statistic, df, df_numerator)
-    both = (p_value, low, high)
-    tails = [*_tails(*both), both] if is_one_sided else [both]
     if not 0 < quoted.value <= 1:
         note = "A p cannot be 0." if quoted.value == 0 else "A p lies between 0 and 1."
-        return _verdict(INCONSISTENT, *tails[0], note)
-    for values, note in zip(tails, ONE_SIDED if is_one_sided else ("",), strict=True):
-        if quoted.meets(*values[1:]):
-            return _verdict(CONSISTENT, *values, note)
-    p_value, low, high = tails[0]
+        return _verdict(INCONSISTENT, p_value, low, high, note)
+    if quoted.meets(low, high):
+        return _verdict(CONSISTENT, p_value, low, high)
     bounds = {"=": (p_value, p_value), "<": (p_value, 1.0), ">": (0.0, p_value)}
     of_size = _relation_of_size(statistic, is_signed=row["test"] in TWO_TAILED)
     is_decision = _contradicts(quoted, *bounds[of_size], alpha)
-    note = _what_would_agree(row, statistic, quoted, both)
+    tails = ((low / 2, high / 2), (1 - high / 2, 1 - low / 2))
+    is_half = row["test"] in TWO_TAILED and any(quoted.meets(*tail) for tail in tails)
+    note = "A one-sided p would agree." if is_half else ""
     return _verdict(DECISION_ERROR if is_decision else INCONSISTENT, p_value, low, high, note)
-
-
-def _tails(p_value: float, low: float, high: float) -> list[tuple[float, float, float]]:
-    """Return p and its range in the tail where the statistic lies, and in the other one."""
-    return [(p_value / 2, low / 2, high / 2), (1 - p_value / 2, 1 - high / 2, 1 - low / 2)]
 
 
 def _verdict(
@@ -227,11 +205,11 @@ def _verdict(
     return {**values, "consistency": consistency, "note": note}
 
 
-def _without_df(test: str, statistic: Printed, quoted: Printed, *, sides: int) -> dict[str, object]:
+def _without_df(test: str, statistic: Printed, quoted: Printed) -> dict[str, object]:
     """Judge a statistic printed without degrees of freedom by those that would fit."""
     if test == "F":
         return _verdict(NOT_CHECKABLE, note="No degrees of freedom are printed.")
-    fitting = possible_df(test, statistic, quoted, sides=sides)
+    fitting = possible_df(test, statistic, quoted)
     if not len(fitting):
         return _verdict(INCONSISTENT, note="No degrees of freedom make statistic and p agree.")
     shift, what = (2, "n") if test == "r" else (0, "df")
@@ -240,7 +218,6 @@ def _without_df(test: str, statistic: Printed, quoted: Printed, *, sides: int) -
     named = f"{what} = {first}" if first == last else f"{what} = {first} to {last}{open_end}"
     note = f"Not printed; the two agree for {named}."
     p_value = from_statistic(test, statistic.value, float(fitting[0])) if first == last else nan
-    p_value *= sides / 2 if test in TWO_TAILED else 1
     return _verdict(CONSISTENT, p_value, note=note)
 
 
@@ -258,29 +235,6 @@ def _contradicts(quoted: Printed, low: float, high: float, alpha: float) -> bool
     if claims_significant:
         return low > alpha
     return claims_none and quoted.relation in "=>≥" and high <= alpha
-
-
-def _what_would_agree(
-    row: Mapping[Any, Any], statistic: Printed, quoted: Printed, both: tuple[float, float, float]
-) -> str:
-    """Say which other practice than rounding two-sided values would make the two agree."""
-    test = row["test"]
-    if test in TWO_TAILED and any(quoted.meets(*tail[1:]) for tail in _tails(*both)):
-        return "A one-sided p would agree."
-    for size, p in ((statistic, _cut(quoted)), (_cut(statistic), quoted)):
-        low, high = p_range(test, size, row["df"], row["df_numerator"])
-        share = 0.5 if row["sides"] == 1 and test in TWO_TAILED else 1.0
-        if p.meets(share * low, share * high):
-            return "The two agree if digits were cut off, not rounded."
-    return ""
-
-
-def _cut(printed: Printed) -> Printed:
-    """Return a number whose further digits were cut off: its size is at least what is printed."""
-    if printed.relation != "=":
-        return printed
-    half = -printed.half_unit if printed.exact < 0 else printed.half_unit
-    return replace(printed, exact=printed.exact + half)
 
 
 def _magnitudes(statistic: Printed, *, is_signed: bool) -> tuple[float, float]:

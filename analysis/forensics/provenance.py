@@ -1,4 +1,4 @@
-"""Which file the numbers of a figure come from, and whether labels agree with measurements."""
+"""Which file the numbers of a figure come from."""
 
 from __future__ import annotations
 
@@ -53,40 +53,6 @@ def sources(figure: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=columns)
     glossary.checked(frame.columns)
     return frame.sort_values(["n_hits", "file"], ascending=[False, True], ignore_index=True)
-
-
-def labels(subjects: pd.DataFrame, *, reference: float, below: str, above: str) -> pd.DataFrame:
-    """Compare what subjects are labelled with the side on which they were measured.
-
-    Parameters
-    ----------
-    subjects
-        One row per subject: `subject`, `label` (a word), `value` (measured).
-    reference
-        Value that separates the two sides.
-    below, above
-        Labels of the two sides; any other label says nothing and agrees with nothing.
-
-    Returns
-    -------
-    The rows with `consistent`: True or False, missing for another label.
-
-    Raises
-    ------
-    ColumnError
-        If a column is absent, or a value is missing.
-
-    >>> rows = pd.DataFrame({"subject": ["a", "b"], "label": ["up", "up"], "value": [1.2, 0.9]})
-    >>> labels(rows, reference=1, below="down", above="up")["consistent"].tolist()
-    [True, False]
-    """
-    require_columns(subjects, ["subject", "label", "value"])
-    measured = numbers(subjects, "value")
-    agreeing = [
-        None if label not in (below, above) else bool((value < reference) == (label == below))
-        for label, value in zip(subjects["label"], measured, strict=True)
-    ]
-    return subjects.assign(consistent=pd.array(agreeing, dtype="boolean"))
 
 
 def _matches(

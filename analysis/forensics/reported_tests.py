@@ -2,7 +2,7 @@
 
 Understood are t, r, z, F, chi-square and Q with their degrees of freedom, or with n, or
 without either, followed by a p; in plain text, in TeX, with any minus sign, in emphasis, in
-tables, one-sided where the sentence says so. A p without a statistic is a row too, and so is
+tables. A p without a statistic is a row too, and so is
 whatever has the looks of a test and is not understood: what cannot be checked is counted.
 
 Every pattern reads a character once from each place where it can begin: no repetition gives back
@@ -20,7 +20,6 @@ import pandas as pd
 
 from analysis.forensics.p_value import COLUMNS, NOT_UNDERSTOOD, NS
 from analysis.forensics.readable import readable
-from analysis.forensics.sides import named_sides
 from analysis.tidy import glossary
 
 P_ALONE = "p alone"
@@ -84,29 +83,26 @@ def find(text: str) -> pd.DataFrame:
     -------
     One row per test: `line` (from 1), `quoted` (as understood: TeX and emphasis removed),
     `test` (t, r, z, F, chi2, Q, ``p alone`` or ``not understood``), `df_numerator` (of F), `df`
-    (n - 2 of a correlation printed with its n; missing when neither is printed), `sides` (1 or 2
-    where the sentence says so), `comparison` and `statistic` (as printed), `p_comparison`
-    (``ns`` for not significant), `p_printed`.
+    (n - 2 of a correlation printed with its n; missing when neither is printed), `comparison`
+    and `statistic` (as printed), `p_comparison` (``ns`` for not significant), `p_printed`.
 
     >>> find("a fit ($r = -0.81$, $p = 0.014$)")["quoted"].tolist()
     ['r = -0.81, p = 0.014']
     """
     typed = readable(text)
     spans = _spans(typed)
-    sides = named_sides(typed, [span for span, row in spans if row["test"] != P_ALONE])
     breaks = [match.start() for match in re.finditer("\n", typed)]
     rows = [
         {
             "line": bisect_left(breaks, start) + 1,
             "quoted": " ".join(typed[start:end].split()),
-            "sides": sides.get((start, end), nan),
         }
         | row
         for (start, end), row in spans
     ]
     reported = pd.DataFrame(rows, columns=["line", "quoted", *COLUMNS])
     glossary.checked(reported.columns)
-    numbers = dict.fromkeys(("df_numerator", "df", "sides"), "float64")
+    numbers = dict.fromkeys(("df_numerator", "df"), "float64")
     return reported.astype({"line": "int64"} | numbers)
 
 

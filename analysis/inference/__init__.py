@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from analysis.inference import power as power
-    from analysis.inference.association import cluster_sums as cluster_sums
     from analysis.inference.association import correlation as correlation
     from analysis.inference.association import regression as regression
     from analysis.inference.association import sandwich as sandwich
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from analysis.inference.partition import restricted as restricted
     from analysis.inference.partition import shares as shares
     from analysis.inference.partition import subsets as subsets
-    from analysis.inference.posterior import answers as answers
     from analysis.inference.posterior import hierarchy as hierarchy
     from analysis.inference.resampling import bootstrap as bootstrap
     from analysis.inference.resampling import freedman_lane as freedman_lane
@@ -38,18 +36,16 @@ if TYPE_CHECKING:
 ROOMS = {
     "counts": "contingency fisher",
     "resampling": "bootstrap freedman_lane permutation",
-    "association": "cluster_sums correlation regression sandwich",
+    "association": "correlation regression sandwich",
     "effects": "equivalence multiplicity noncentral",
     "partition": "collinearity cross_validation explained matched restricted shares subsets",
-    "posterior": "answers hierarchy",
+    "posterior": "hierarchy",
 }
 METHODS = {name: f"{room}.{name}" for room, names in ROOMS.items() for name in names.split()}
 METHODS["power"] = "power"
 
 __all__ = [
-    "answers",
     "bootstrap",
-    "cluster_sums",
     "collinearity",
     "contingency",
     "correlation",

@@ -9,7 +9,7 @@ likelihood and its optimum (`deviance`, `optimise`), the estimates and their tes
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from analysis.mixed.model import MixedModel, fit, fit_many, fit_statistics
+from analysis.mixed.model import MixedModel, fit, fit_statistics
 from analysis.mixed.reading.collect import collect_statistics
 
 if TYPE_CHECKING:
@@ -17,16 +17,10 @@ if TYPE_CHECKING:
     from analysis.mixed.frames.comparison import compare
     from analysis.mixed.reading.merge import merge_statistics, read_statistics, write_statistics
     from analysis.mixed.refitting.bootstrap import (
-        cluster_bootstrap,
-        likelihood_ratio_bootstrap,
         parametric_bootstrap,
-        r_squared_intervals,
     )
-    from analysis.mixed.refitting.influence import leave_one_out
     from analysis.mixed.refitting.permutation import permutation_test
-    from analysis.mixed.refitting.prediction import leave_one_out_prediction
     from analysis.mixed.refitting.profile_interval import profile_intervals
-    from analysis.mixed.refitting.robust import cluster_robust, wild_cluster_bootstrap
     from analysis.mixed.refitting.share_interval import share_intervals
     from analysis.mixed.refitting.variance_test import variance_test
 
@@ -35,17 +29,9 @@ _LATER = {
     "binomial": ("BinomialModel", "fit_binomial"),
     "frames.comparison": ("compare",),
     "reading.merge": ("merge_statistics", "read_statistics", "write_statistics"),
-    "refitting.bootstrap": (
-        "cluster_bootstrap",
-        "likelihood_ratio_bootstrap",
-        "parametric_bootstrap",
-        "r_squared_intervals",
-    ),
-    "refitting.influence": ("leave_one_out",),
+    "refitting.bootstrap": ("parametric_bootstrap",),
     "refitting.permutation": ("permutation_test",),
-    "refitting.prediction": ("leave_one_out_prediction",),
     "refitting.profile_interval": ("profile_intervals",),
-    "refitting.robust": ("cluster_robust", "wild_cluster_bootstrap"),
     "refitting.share_interval": ("share_intervals",),
     "refitting.variance_test": ("variance_test",),
 }
@@ -53,26 +39,18 @@ _LATER = {
 __all__ = [
     "BinomialModel",
     "MixedModel",
-    "cluster_bootstrap",
-    "cluster_robust",
     "collect_statistics",
     "compare",
     "fit",
     "fit_binomial",
-    "fit_many",
     "fit_statistics",
-    "leave_one_out",
-    "leave_one_out_prediction",
-    "likelihood_ratio_bootstrap",
     "merge_statistics",
     "parametric_bootstrap",
     "permutation_test",
     "profile_intervals",
-    "r_squared_intervals",
     "read_statistics",
     "share_intervals",
     "variance_test",
-    "wild_cluster_bootstrap",
     "write_statistics",
 ]
 

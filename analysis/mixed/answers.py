@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
 from analysis.mixed.frames import anova as terms_tested
 from analysis.mixed.frames import augment as rows_again
-from analysis.mixed.frames import contrasts as contrasts_of
 from analysis.mixed.frames import guards, tables
 from analysis.mixed.frames import means as marginal
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import method_named
-from analysis.tidy.broom import renamed
 from analysis.tidy.frame import require_flags
 
 
@@ -32,7 +29,6 @@ class Answers(Fitted):
         *,
         df: str | None = None,
         conf_level: float = 0.95,
-        broom: bool = False,
     ) -> pd.DataFrame:
         """Return one row per estimate, as broom.mixed does.
 
@@ -48,8 +44,6 @@ class Answers(Fitted):
             next stands in, and a note says why.
         conf_level
             Nominal coverage of the intervals.
-        broom
-            Whether to name the columns as broom.mixed, such as ``std.error``.
 
         Returns
         -------
@@ -59,25 +53,17 @@ class Answers(Fitted):
         Raises
         ------
         AnalysisError
-            If no effect is asked for, an effect or a method is unknown, or `broom` is neither
-            true nor false.
+            If no effect is asked for, or an effect or a method is unknown.
         DesignError
             If the method asked for cannot be had.
         """
-        require_flags(broom=broom)
         asked = tables.effects_asked(effects)
         method, note = self.df_method(df) if "fixed" in asked else (self.default_df, "")
         frame = tables.tidy(self, asked, method, conf_level)
-        found = noted(frame, note, where=frame["effect"] == "fixed")
-        return renamed(found) if broom else found
+        return noted(frame, note, where=frame["effect"] == "fixed")
 
-    def glance(self, *, broom: bool = False) -> pd.DataFrame:
+    def glance(self) -> pd.DataFrame:
         """Return one row: size, likelihood, criteria, shares of variance, convergence.
-
-        Parameters
-        ----------
-        broom
-            Whether to name the columns as broom.mixed, such as ``logLik``.
 
         Returns
         -------
@@ -86,10 +72,7 @@ class Answers(Fitted):
         `method`, `note`. With several grouping factors `n_groups` is that of the one with the
         fewest levels, and the note counts each, as `groups` does.
         """
-        require_flags(broom=broom)
-        found = tables.glance(self)
-        criterion = {"criterion": "REMLcrit" if self.reml else "deviance"}
-        return renamed(found).rename(columns=criterion) if broom else found
+        return tables.glance(self)
 
     def ranef(self) -> pd.DataFrame:
         """Return the conditional modes of the random effects.
@@ -152,19 +135,13 @@ class Answers(Fitted):
         """
         return guards.warnings(self, self.default_df if df is None else method_named(df))
 
-    def augment(self, path: Path | str | None = None) -> pd.DataFrame | None:
+    def augment(self) -> pd.DataFrame:
         """Return the rows with `fitted`, `fitted_fixed` and `residual`, by a second pass.
-
-        Parameters
-        ----------
-        path
-            Write them to this Parquet file instead of returning them; the table is then
-            never in memory.
 
         Returns
         -------
         The rows used, in their order and with the index of the frame that they came in, and the
-        three columns; None when they went to a file, which holds no index.
+        three columns.
 
         Raises
         ------
@@ -173,37 +150,7 @@ class Answers(Fitted):
         ColumnError
             If the rows already have a column of such a name.
         """
-        return rows_again.augment(self, None if path is None else Path(path))
-
-    def contrast(
-        self,
-        contrasts: Mapping[str, Mapping[str, float]],
-        *,
-        df: str | None = None,
-        conf_level: float = 0.95,
-    ) -> pd.DataFrame:
-        """Return linear contrasts of the fixed effects.
-
-        Parameters
-        ----------
-        contrasts
-            By name, the weights of coefficients: ``{"difference": {"kind[T.chat]": 1.0}}``.
-        df, conf_level
-            As in `tidy`.
-
-        Returns
-        -------
-        One row per contrast: `contrast`, `estimate`, `std_error`, `statistic`, `df`, `p_value`,
-        the interval, `n_obs`, `method`, `note`.
-
-        Raises
-        ------
-        ColumnError
-            If a weight is given to what is no coefficient, or is no finite number, or all are
-            zero.
-        """
-        method, note = self.df_method(df)
-        return noted(contrasts_of.contrast(self, contrasts, method, conf_level), note)
+        return rows_again.augment(self)
 
     def means(
         self,
@@ -226,7 +173,7 @@ class Answers(Fitted):
         pairs
             Whether to return all pairwise differences instead.
         adjust
-            ``none``, ``tukey`` (of pairs), ``holm``, ``bonferroni`` or ``mvt``, the multivariate t.
+            ``none``, ``tukey`` (of pairs) or ``mvt``, the multivariate t.
         df, conf_level
             As in `tidy`.
 
@@ -244,10 +191,10 @@ class Answers(Fitted):
         require_flags(pairs=pairs)
         names = (factors,) if isinstance(factors, str) else tuple(factors)
         method, note = self.df_method(df)
-        found = marginal.means(
+        frame = marginal.means(
             self, names, pairs=pairs, adjust=adjust, df=method, conf_level=conf_level
         )
-        return noted(found, note)
+        return noted(frame, note)
 
     def trends(
         self,
@@ -284,10 +231,10 @@ class Answers(Fitted):
         require_flags(pairs=pairs)
         names = (factors,) if isinstance(factors, str) else tuple(factors)
         method, note = self.df_method(df)
-        found = marginal.trends(
+        frame = marginal.trends(
             self, number, names, pairs=pairs, adjust=adjust, df=method, conf_level=conf_level
         )
-        return noted(found, note)
+        return noted(frame, note)
 
 
 def noted(frame: pd.DataFrame, note: str, where: pd.Series | None = None) -> pd.DataFrame:

@@ -21,7 +21,6 @@ from analysis.mixed.algebra.rank import require_independent, without_aliased
 from analysis.mixed.algebra.separation import (
     levels_with_both,
     separating_columns,
-    separating_within,
 )
 from analysis.mixed.frames import guards
 from analysis.mixed.frames.tables import effects_asked, fixed_table, several_groups, spread_rows
@@ -40,9 +39,6 @@ from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_conf_level, require_option
 
 METHOD = "Logistic mixed model, Laplace approximation"
-
-#: Begins the note on a predictor whose log odds the approximated likelihood cannot give.
-SEPARATED = "Separated:"
 
 #: Variance of the standard logistic distribution: the residual on the scale of log odds.
 LOGISTIC_VARIANCE = np.pi**2 / 3
@@ -66,7 +62,7 @@ class BinomialModel:
         Cells; their products are trials and successes.
     design
         Columns of the fixed and the random design over the cells.
-    found
+    solution
         The maximum of the approximate likelihood.
     source
         The rows.
@@ -85,7 +81,7 @@ class BinomialModel:
     formula: MixedFormula
     statistics: Statistics
     design: Design
-    found: Laplace
+    solution: Laplace
     source: Source
     contrasts: Mapping[str, Any]
 
@@ -97,7 +93,7 @@ class BinomialModel:
     @property
     def coefficients(self) -> Floats:
         """Fixed effects [log odds], shape (p,)."""
-        return self.found.coefficients
+        return self.solution.coefficients
 
     @property
     def offset(self) -> Floats | None:
@@ -108,14 +104,6 @@ class BinomialModel:
     def definitions(self) -> dict[str, int]:
         """How many definitions every column of definitions outside the model holds."""
         return count_definitions(self.source, self.statistics.factors)
-
-    @cached_property
-    def separated(self) -> tuple[str, ...]:
-        """Fixed effects that part the outcomes within every level of the groups that has both."""
-        trials, successes = self.statistics.product(0, 0), self.statistics.product(0, 1)
-        codes = [block.codes for block in self.design.blocks]
-        places = separating_within(matrix_of(self.design.fixed), codes, trials, successes)
-        return tuple(self.terms[place] for place in places)
 
     def tidy(
         self, effects: str | Sequence[str] = ("fixed", "ran_pars"), *, conf_level: float = 0.95
@@ -149,24 +137,24 @@ class BinomialModel:
         `sigma` is one by definition; `gradient` is missing, as `glmm` tells only whether it
         converged.
         """
-        found, shares, n_obs = self.found, variance_shares(self), self.statistics.n_obs
+        solution, shares, n_obs = self.solution, variance_shares(self), self.statistics.n_obs
         notes = dict.fromkeys(self.warnings()["note"])
         result = pd.DataFrame(
             {
                 "n_obs": [n_obs],
                 "n_groups": [min(len(block.levels) for block in self.design.blocks)],
                 "sigma": [1.0],
-                "criterion": [-2 * found.log_likelihood],
-                "log_likelihood": [found.log_likelihood],
-                "aic": [-2 * found.log_likelihood + 2 * found.n_parameters],
-                "bic": [-2 * found.log_likelihood + np.log(n_obs) * found.n_parameters],
-                "df_residual": [float(n_obs - found.n_parameters)],
+                "criterion": [-2 * solution.log_likelihood],
+                "log_likelihood": [solution.log_likelihood],
+                "aic": [-2 * solution.log_likelihood + 2 * solution.n_parameters],
+                "bic": [-2 * solution.log_likelihood + np.log(n_obs) * solution.n_parameters],
+                "df_residual": [float(n_obs - solution.n_parameters)],
                 "r_squared_marginal": [shares.marginal],
                 "r_squared_conditional": [shares.conditional],
                 "icc": [shares.intraclass],
                 "gradient": [np.nan],
-                "converged": [found.converged],
-                "singular": [found.singular],
+                "converged": [solution.converged],
+                "singular": [solution.singular],
                 "method": [METHOD],
                 "note": [" ".join([*notes, *several_groups(self.design.blocks)])],
             }
@@ -293,8 +281,8 @@ def fit_binomial(
     if aliased == "drop":
         design = without_aliased(_fixed_squares(design, statistics), design)
     _require_maximum(design, statistics)
-    found = maximise(design, statistics, _offset(parsed, statistics))
-    return BinomialModel(parsed, statistics, design, found, source, dict(contrasts or {}))
+    solution = maximise(design, statistics, _offset(parsed, statistics))
+    return BinomialModel(parsed, statistics, design, solution, source, dict(contrasts or {}))
 
 
 def variance_shares(model: BinomialModel) -> VarianceShares:
@@ -306,7 +294,7 @@ def variance_shares(model: BinomialModel) -> VarianceShares:
     statistics = model.statistics
     trials = statistics.product(0, 0)
     random = 0.0
-    for block, covariance in zip(model.design.blocks, model.found.covariances, strict=True):
+    for block, covariance in zip(model.design.blocks, model.solution.covariances, strict=True):
         columns = matrix_of(block.columns)
         squares = np.einsum("ni,n,nj->ij", columns, trials, columns) / trials.sum()
         random += float((squares * covariance).sum())
@@ -350,18 +338,10 @@ def _require_maximum(design: Design, statistics: Statistics) -> None:
 def _of_search(model: BinomialModel) -> list[guards.GuardRow]:
     """Return what is against every number of the fit."""
     rows: list[guards.GuardRow] = []
-    if model.separated:
-        note = (
-            f"{SEPARATED} within every level of "
-            f"{' and '.join(block.group for block in model.design.blocks)} that has both outcomes "
-            f"{' and '.join(model.separated)} parts them; the Laplace approximation does not give "
-            "its log odds, nor the intercept and the variances."
-        )
-        rows.append(("separated", "", "", note))
-    if model.found.singular:
+    if model.solution.singular:
         note = "The fit is singular: a variance is zero or a correlation is one."
         rows.append(("variance at the boundary", "", "", note))
-    if not model.found.converged:
+    if not model.solution.converged:
         note = "The search for the maximum did not converge: do not use the estimates."
         rows.append(("not converged", "", "", note))
     return rows
@@ -380,16 +360,16 @@ def _rare_outcome(model: BinomialModel) -> list[guards.GuardRow]:
 
 
 def _fixed(model: BinomialModel, conf_level: float) -> pd.DataFrame:
-    errors = np.sqrt(np.diag(model.found.covariance))
+    errors = np.sqrt(np.diag(model.solution.covariance))
     tests = ContrastTests(model.coefficients, errors, np.full(len(model.terms), np.inf))
-    found = fixed_table(model, tests, model.warnings(), f"{METHOD}; Wald z", conf_level)
+    table = fixed_table(model, tests, model.warnings(), f"{METHOD}; Wald z", conf_level)
     of_search = " ".join(row[-1] for row in _of_search(model))
-    return found.assign(note=[f"{of_search} {note}".strip() for note in found["note"]])
+    return table.assign(note=[f"{of_search} {note}".strip() for note in table["note"]])
 
 
 def _variance_parameters(model: BinomialModel) -> pd.DataFrame:
     rows = []
-    for block, covariance in zip(model.design.blocks, model.found.covariances, strict=True):
+    for block, covariance in zip(model.design.blocks, model.solution.covariances, strict=True):
         rows += spread_rows(block, covariance)
     parameters = pd.DataFrame(rows, columns=["group", "term", "estimate", "n_groups"])
     note = " ".join(row[-1] for row in _of_search(model))
@@ -407,7 +387,7 @@ def _modes(model: BinomialModel) -> pd.DataFrame:
                 "n_groups": len(block.levels),
             }
         )
-        for block, modes in zip(model.design.blocks, model.found.modes, strict=True)
+        for block, modes in zip(model.design.blocks, model.solution.modes, strict=True)
     ]
     frame = pd.concat(parts, ignore_index=True)
     note = "Without standard errors."

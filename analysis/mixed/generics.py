@@ -9,7 +9,6 @@ import pandas as pd
 
 from analysis.mixed.answers import Answers, noted
 from analysis.mixed.frames import summary as pages
-from analysis.mixed.frames import tables
 from analysis.mixed.frames.summary import Page
 from analysis.mixed.prediction import linear
 from analysis.tidy.frame import Floats, generator, require_option
@@ -57,8 +56,8 @@ class Generics(Answers):
             If a column is absent, or a level of the fixed part was not fitted.
         """
         method, note = self.df_method(df)
-        found = linear.predict(self, rows, method, conf_level, groups=groups)
-        return noted(found, note)
+        frame = linear.predict(self, rows, method, conf_level, groups=groups)
+        return noted(frame, note)
 
     def summary(self, *, df: str | None = None) -> Page:
         """Return the fit as a page of text, as lme4's summary, with what a reader must know.
@@ -92,8 +91,7 @@ class Generics(Answers):
         Parameters
         ----------
         method
-            ``profile`` (the likelihood's, of all parameters), ``wald`` (of the fixed effects,
-            normal) or ``bootstrap`` (parametric, of all parameters).
+            ``profile`` (the likelihood's) or ``bootstrap`` (parametric), of all parameters.
         conf_level
             Nominal coverage.
         rng
@@ -111,15 +109,11 @@ class Generics(Answers):
         AnalysisError
             If the method is unknown, or a bootstrap has no `rng`.
         """
-        require_option("method", method, ("profile", "wald", "bootstrap"))
+        require_option("method", method, ("profile", "bootstrap"))
         if method == "profile":
             from analysis.mixed.refitting.profile_interval import profile_intervals
 
             return profile_intervals(self, conf_level=conf_level)
-        if method == "wald":
-            frame = tables.tidy(self, ("fixed",), "wald", conf_level)
-            names = ["effect", "group", "term", "estimate", "conf_low", "conf_high", "conf_level"]
-            return frame[[*names, "n_obs", "method", "note"]]
         rng = generator(rng, "a bootstrap draws responses")
         from analysis.mixed.refitting.bootstrap import parametric_bootstrap
 

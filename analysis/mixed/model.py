@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import pandas as pd
 
 from analysis.mixed.generics import Generics
-from analysis.mixed.inference.fitted import solve
 from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.collect import collect, several
-from analysis.mixed.reading.formula import MixedFormula, explaining, updated
+from analysis.mixed.reading.formula import updated
 from analysis.mixed.reading.plan import plan
-from analysis.mixed.reading.source import Rows, Source, Weights, complete, open_source, with_weights
+from analysis.mixed.reading.source import Rows, complete, open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_flags, require_option
+from analysis.tidy.frame import require_flags, require_option
 
 if TYPE_CHECKING:
     from analysis.mixed.second_engine import StatsmodelsModel
@@ -39,57 +38,35 @@ class MixedModel(Generics):
     [484.3, 750.1]
     """
 
-    def update(
-        self,
-        formula: str | None = None,
-        *,
-        rows: Rows | None = None,
-        reml: bool | None = None,
-        weights: Weights | None = None,
-        contrasts: Mapping[str, Any] | None = None,
-        units: Sequence[str] | None = None,
-    ) -> MixedModel:
-        """Return the model fitted anew with something changed, as R's update.
+    def update(self, formula: str | None = None, *, reml: bool | None = None) -> MixedModel:
+        """Return the model fitted to its rows with another formula or likelihood, as R's update.
 
         Parameters
         ----------
         formula
             In R's language: a dot stands for the old side, ``. ~ . + depth - rho`` or
             ``. ~ . - (1 | lab)``.
-        rows, reml, weights, contrasts, units
-            As in `fit`; what is not given stays.
-
-        Returns
-        -------
-        The new fit.
+        reml
+            As in `fit`; unchanged when None.
 
         Raises
         ------
         DesignError
-            If the model was fitted from statistics alone and no rows are given.
+            If the model was fitted from statistics alone.
         """
-        held = self.source if rows is None else rows
-        if held is None:
+        if self.source is None:
             raise DesignError(
                 "A model must have its rows to be updated; this one was fitted from statistics.",
-                "Give `rows`, or use fit_statistics.",
+                "Use fit_statistics.",
             )
         return fit(
             self.formula.text if formula is None else updated(self.formula.text, formula),
-            held,
+            self.source,
             reml=self.reml if reml is None else reml,
-            weights=self.weights if weights is None else weights,
-            contrasts=self.contrasts if contrasts is None else contrasts,
-            units=self._units() if units is None else units,
+            weights=self.weights,
+            contrasts=self.contrasts,
             aliased=self.aliased,
         )
-
-    def _units(self) -> tuple[str, ...]:
-        """Return the factors that were collected beside the formula's."""
-        if self.source is None:
-            return ()
-        of_formula = plan(self.formula, self.source).factors
-        return tuple(name for name in self.statistics.factors if name not in of_formula)
 
 
 @overload
@@ -98,10 +75,9 @@ def fit(
     rows: Rows,
     *,
     reml: bool = True,
-    weights: Weights | None = None,
+    weights: str | None = None,
     contrasts: Mapping[str, Any] | None = None,
     units: Sequence[str] = (),
-    deterministic: bool = True,
     missing: str = "refuse",
     aliased: str = "refuse",
     engine: Literal["sums"] = "sums",
@@ -119,10 +95,9 @@ def fit(
     rows: Rows,
     *,
     reml: bool = True,
-    weights: Weights | None = None,
+    weights: str | None = None,
     contrasts: Mapping[str, Any] | None = None,
     units: Sequence[str] = (),
-    deterministic: bool = True,
     missing: str = "refuse",
     aliased: str = "refuse",
     engine: str = "sums",
@@ -137,20 +112,17 @@ def fit(
         ``C(layer, Sum)``, ``scale(x)``, ``poly(x, degree)``, ``bs(x, df)`` and ``ns(x, df)``,
         whose constants are those of the rows.
     rows
-        A frame, arrays or lists by column name, a list of one mapping per row, an Arrow table, a
-        path or glob of Parquet files, or any relation of DuckDB. One row per observation; columns
-        of text, categories or truth values are factors.
+        A frame, arrays or lists by column name, an Arrow table or stream, a path or glob of Parquet
+        files, or any relation of DuckDB. One row per observation; columns of text, categories or
+        truth values are factors.
     reml
         Restricted maximum likelihood, else maximum likelihood.
     weights
-        Expression proportional to the precision of a row, or one number per row of rows in
-        memory.
+        Expression over columns, proportional to the precision of a row.
     contrasts
         By column: the reference level, or a contrast of patsy's.
     units
         Columns beside the formula's that name units to resample, leave out or test by.
-    deterministic
-        Sum exactly, so that results are the same bits on any number of threads.
     missing
         ``refuse``, or ``drop``: rows in which a column that is named here has a missing value are
         left out, and a note says how many.
@@ -168,8 +140,7 @@ def fit(
     Raises
     ------
     AnalysisError
-        If `engine`, `missing` or `aliased` is no option, or `reml` or `deterministic` neither
-        true nor false.
+        If `engine`, `missing` or `aliased` is no option, or `reml` neither true nor false.
     ColumnError
         If the formula cannot be read, names no column, or a value is missing or infinite.
     DesignError
@@ -197,78 +168,25 @@ def fit(
                 "Leave `engine` out.",
             )
         return second_engine.fit(formula, rows, reml=reml)
-    return fit_many(
-        formula,
-        rows,
-        reml=reml,
-        weights=weights,
-        contrasts=contrasts,
-        units=units,
-        deterministic=deterministic,
-        missing=missing,
-        aliased=aliased,
-    )[0]
-
-
-def fit_many(
-    formula: str,
-    rows: Rows,
-    *,
-    responses: Sequence[str] = (),
-    reml: bool = True,
-    weights: Weights | None = None,
-    contrasts: Mapping[str, Any] | None = None,
-    units: Sequence[str] = (),
-    deterministic: bool = True,
-    missing: str = "refuse",
-    aliased: str = "refuse",
-) -> list[MixedModel]:
-    """Return the fits of several responses under one right side, from one pass.
-
-    Parameters are those of `fit`; `responses` come after the formula's own.
-
-    Returns
-    -------
-    One fit per response, the formula's first.
-
-    Raises
-    ------
-    AnalysisError, ColumnError, DesignError
-        As in `fit`.
-
-    Examples
-    --------
-    >>> from statsmodels.datasets import grunfeld
-    >>> from analysis import mixed
-    >>> rows = grunfeld.load_pandas().data
-    >>> both = mixed.fit_many("invest ~ value + (1 | firm)", rows, responses=["capital"])
-    >>> [round(it.glance()["sigma"].item(), 2) for it in both]
-    [82.65, 212.15]
-    """
     require_option("missing", missing, ("refuse", "drop"))
     require_option("aliased", aliased, ("refuse", "drop"))
-    require_flags(reml=reml, deterministic=deterministic)
-    held, precision = with_weights(rows, weights)
-    source = open_source(held)
-    further, beside = several(responses), several(units)
+    require_flags(reml=reml)
+    source = open_source(rows)
+    beside = several(units)
     if missing == "drop":
-        source = complete(source, [formula, *further, precision or ""], beside)
+        source = complete(source, [formula, weights or ""], beside)
     parsed = with_bases(formula, source)
-    needed = plan(parsed, source, responses=further, weights=precision, units=beside)
-    statistics = replace(collect(needed, source, deterministic=deterministic), bases=parsed.bases)
-    return [
-        _fit(
-            parsed,
-            statistics,
-            reml=reml,
-            response=response,
-            contrasts=contrasts,
-            source=source,
-            weights=precision,
-            aliased=aliased,
-        )
-        for response in range(len(statistics.responses))
-    ]
+    needed = plan(parsed, source, weights=weights, units=beside)
+    statistics = replace(collect(needed, source), bases=parsed.bases)
+    return MixedModel.solved(
+        parsed,
+        statistics,
+        reml=reml,
+        contrasts=dict(contrasts or {}),
+        aliased=aliased,
+        source=source,
+        weights=weights,
+    )
 
 
 def fit_statistics(
@@ -276,11 +194,7 @@ def fit_statistics(
     statistics: Statistics,
     *,
     reml: bool = True,
-    response: int = 0,
     contrasts: Mapping[str, Any] | None = None,
-    source: Source | None = None,
-    weights: str | None = None,
-    start: Floats | None = None,
     aliased: str = "refuse",
 ) -> MixedModel:
     """Return the fit of a formula to statistics, wherever their rows are.
@@ -293,14 +207,6 @@ def fit_statistics(
         From `collect_statistics`, perhaps merged.
     reml, contrasts, aliased
         As in `fit`.
-    response
-        Which of the responses.
-    source
-        The rows, when a second pass over them is wanted.
-    weights
-        Expression of the weights the statistics were collected with, for a second pass.
-    start
-        Where the search for theta starts, None at the identity.
 
     Raises
     ------
@@ -318,49 +224,6 @@ def fit_statistics(
     2596.401
     """
     require_flags(reml=reml)
-    return _fit(
-        with_bases(formula, None, statistics.bases),
-        statistics,
-        reml=reml,
-        response=response,
-        contrasts=contrasts,
-        source=source,
-        weights=weights,
-        start=start,
-        aliased=aliased,
-    )
-
-
-def _fit(
-    parsed: MixedFormula,
-    statistics: Statistics,
-    *,
-    reml: bool,
-    response: int,
-    contrasts: Mapping[str, Any] | None,
-    source: Source | None,
-    weights: str | None,
-    start: Floats | None = None,
-    aliased: str = "refuse",
-) -> MixedModel:
-    design, optimum, inference = solve(
-        parsed,
-        statistics,
-        reml=reml,
-        response=response,
-        contrasts=contrasts or {},
-        start=start,
-        aliased=aliased,
-    )
-    return MixedModel(
-        formula=explaining(parsed, statistics.responses[response]) if response else parsed,
-        statistics=statistics,
-        design=design,
-        optimum=optimum,
-        inference=inference,
-        response=response,
-        contrasts=dict(contrasts or {}),
-        source=source,
-        weights=weights,
-        aliased=aliased,
-    )
+    parsed = with_bases(formula, None, statistics.bases)
+    stated = dict(contrasts or {})
+    return MixedModel.solved(parsed, statistics, reml=reml, contrasts=stated, aliased=aliased)

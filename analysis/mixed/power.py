@@ -100,18 +100,18 @@ def mixed_power(
 
 def _tests(model: MixedModel, cross: CrossProducts, start: Floats, df: str) -> ContrastTests:
     """Return the tests of all fixed effects, fitted to other cross-products."""
-    found = profile(cross, quick(cross, start, reml=model.reml), reml=model.reml)
-    inference = Inference(cross, found, estimates(cross, found), model.reml)
+    solution = profile(cross, quick(cross, start, reml=model.reml), reml=model.reml)
+    inference = Inference(cross, solution, estimates(cross, solution), model.reml)
     return inference.tests(np.eye(len(model.terms)), df)
 
 
 def _truth(model: MixedModel, components: Components | None) -> Profile:
     if components is None:
-        return model.found
-    if len(model.found.theta) != 1:
+        return model.solution
+    if len(model.solution.theta) != 1:
         raise DesignError(
             f"Components can be given for one random intercept; the model has "
-            f"{len(model.found.theta)} variance parameters.",
+            f"{len(model.solution.theta)} variance parameters.",
             "Leave components out to use the fitted ones.",
         )
     theta = np.array([components.between / components.within])

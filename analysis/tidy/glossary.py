@@ -191,7 +191,6 @@ GLOSSARY: dict[str, str] = {
     "quoted": "The words of the source, without its markup",
     "test": "Kind of test reported: t, r, z, F, chi2, Q, or a p alone",
     "df_numerator": "Degrees of freedom of the numerator of F",
-    "sides": "Sides of the test, 1 or 2, where its sentence says so",
     "comparison": "How the printed statistic is related to the true one: =, < or >",
     "p_comparison": "How the printed p is related to the true one: =, < or >, or ns",
     "p_printed": "The p as printed",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from collect.commands.printing import as_json, show
@@ -12,7 +13,7 @@ from collect.model.named import refuse_nameless
 from collect.process import shipped
 from collect.process.parser import as_typed
 from collect.process.starting import libraries_imported
-from collect.schema.counting import counted
+from collect.schema.counting import as_count, counted
 from collect.schema.paths import text_at
 
 
@@ -31,12 +32,13 @@ def plan(options: argparse.Namespace) -> int:
     """Say what a run would do: rows, bytes, memory, time."""
     _refuse_only_nameless(options.models)
     with libraries_imported():
-        from collect.job.planning import plan, planned, wording
+        from collect.job.planning import plan, wording
 
-    drawn = plan.drawn(options.models, _sets(options), options.out, **_how(options))
-    units = drawn.units
-    show(as_json(planned.as_json(units)) if options.json else wording.as_text(units))
-    drawn.raise_if_refused()
+    units, refusal = plan.drawn(options.models, _sets(options), options.out, **_how(options))
+    shown = as_json([asdict(unit) for unit in units]) if options.json else wording.as_text(units)
+    show(shown)
+    if refusal is not None:
+        raise refusal
     return 0
 
 
@@ -91,19 +93,13 @@ def states(options: argparse.Namespace) -> int:
             "It must be said what becomes of the states; neither --out nor --against was given.",
             "Give --out DIR to measure them, or --against MODEL to compare them.",
         )
-    how = declared(
-        options.engine,
-        options.site,
-        tokens_first=options.tokens_first,
-        layers=options.layers,
-        array=options.array,
-    )
+    how = declared(options.engine, options.site, options.layers)
     heads = [head(path, how) for path in options.files]
     refuse_nameless(options.model)
     with libraries_imported():
         from collect.job.states import comparison, importing
 
-    source = importing.opened(heads, how, options.model, prompts=options.prompts, name=options.set)
+    source = importing.opened(heads, how, options.model, prompts=options.prompts)
     if options.against is not None:
         entries = comparison.compare(source, options.against)
         show(comparison.as_text(entries))
@@ -170,7 +166,9 @@ def check(options: argparse.Namespace) -> int:
     errors = list(faults(options.directory))
     for fault in errors:
         show(fault)
-    if not errors:
+    if errors:
+        show("Measure damaged units again with --overwrite, or restore them from a copy.")
+    else:
         show(f"{options.directory}: every file is as its run file says")
     return 1 if errors else 0
 
@@ -208,7 +206,7 @@ def publish(options: argparse.Namespace) -> int:
 def train(options: argparse.Namespace) -> int:
     """Train small models from recipes."""
     with libraries_imported():
-        from collect.training.train import decay_shown, train
+        from collect.training.train import train
 
     for recipe in options.recipes:
         checkpoint = train(
@@ -220,7 +218,6 @@ def train(options: argparse.Namespace) -> int:
         )
         if not options.quiet:
             show(checkpoint)
-            show(decay_shown(recipe), end="")
     return 0
 
 
@@ -237,13 +234,7 @@ def study(options: argparse.Namespace) -> int:
             "A study must be told where its rows go; --out was not given.",
             "Give --out DIR, or --plan to see what would run.",
         )
-    if options.processes is not None and options.processes < 1:
-        raise InputError(f"--processes must be at least 1; found {options.processes}.", "Give 1.")
-    if options.minutes is not None and not options.minutes >= 0:
-        raise InputError(
-            f"--minutes must be at least 0; found {options.minutes:g}.",
-            "Leave it out to carry out every run.",
-        )
+    as_count("--processes", options.processes, least=1, hint="Give 1.")
     with libraries_imported():
         from collect.training.study import again, execution, merging
 
@@ -258,16 +249,11 @@ def study(options: argparse.Namespace) -> int:
         return 0 if all(run.is_close for run in repeats) else 1
     if options.resume is not None:
         merging.restore(options.design, options.resume, options.out)
-    left = execution.carry_out(
-        options.design,
-        options.out,
-        n_processes=options.processes,
-        engine=options.engine,
-        minutes=options.minutes,
-        quiet=options.quiet,
+    n_left = execution.carry_out(
+        options.design, options.out, n_processes=options.processes, quiet=options.quiet
     )
     if not options.quiet:
-        show(f"{counted(left, 'run')} left" if left else "every run is complete")
+        show(f"{counted(n_left, 'run')} left" if n_left else "every run is complete")
     return 0
 
 
@@ -347,8 +333,6 @@ def codebook(options: argparse.Namespace) -> int:
 
 def models(options: argparse.Namespace) -> int:
     """List the types of models, and what of each is measured."""
-    from dataclasses import asdict
-
     from collect.adapters import answers
     from collect.record.atomic.files import write_text
 

@@ -35,8 +35,7 @@ def publish(parser: argparse.ArgumentParser) -> None:
         "--license",
         required=True,
         metavar="LICENCE",
-        help="SPDX identifier such as CC-BY-4.0, an address, or another name, which stands as it "
-        "is, without a link",
+        help="SPDX identifier such as CC-BY-4.0, or an address",
     )
     parser.add_argument(
         "--creator", required=True, action="append", metavar="NAME", help="who made it; repeat"

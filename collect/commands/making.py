@@ -57,21 +57,7 @@ def study(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="take runs whose merged rows lie there as done, such as data/fleet",
     )
-    parser.add_argument(
-        "--processes",
-        type=int,
-        metavar="N",
-        help="runs at a time (1; with --engine ray one per processor of the cluster)",
-    )
-    parser.add_argument(
-        "--engine",
-        choices=("local", "ray"),
-        default="local",
-        help="local (default), or ray to spread the runs over a Ray cluster",
-    )
-    parser.add_argument(
-        "--minutes", type=float, metavar="M", help="start no run after so many minutes"
-    )
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="runs at a time (1)")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
 
 

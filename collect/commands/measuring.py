@@ -177,7 +177,7 @@ def _add_labels(parser: argparse.ArgumentParser) -> None:
 def states(parser: argparse.ArgumentParser) -> None:
     """Add the options of `states`."""
     from collect.instruments.own.definition import SITES
-    from collect.job.states.declared import ARRAY, KNOWN
+    from collect.job.states.declared import KNOWN
 
     parser.usage = "%(prog)s FILE [FILE ...] --model CONFIG --engine NAME [--out DIR] [options]"
     what = parser.add_argument_group("what the files are")
@@ -186,8 +186,8 @@ def states(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="safetensors, npz or Parquet, one prompt each: states (layers, tokens, d) with "
-        "token_ids beside them; Parquet with columns layer, position, the vector and token_id",
+        help="safetensors or npz, one prompt each: hidden_states (layers, tokens, d), of vllm "
+        "(tokens, layers, d), with token_ids beside them",
     )
     what.add_argument(
         "--model",
@@ -205,9 +205,6 @@ def states(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--site", metavar="SITE", help=f"place in the stream: {', '.join(SITES)}")
     what.add_argument(
-        "--tokens-first", action="store_true", help="the axes are (tokens, layers, d), as of vllm"
-    )
-    what.add_argument(
         "--layers",
         nargs="+",
         type=int,
@@ -215,12 +212,8 @@ def states(parser: argparse.ArgumentParser) -> None:
         help="number of each entry in the order of the file (default: all, from 0); at site "
         "block_input the number of blocks is what leaves the last",
     )
-    what.add_argument("--array", default=ARRAY, metavar="NAME", help=f"name of the array ({ARRAY})")
     what.add_argument(
         "--prompts", metavar="SET", help="the prompts, one for each file; default: their token ids"
-    )
-    what.add_argument(
-        "--set", default="states", metavar="NAME", help="name of a set of token ids (states)"
     )
     what.add_argument(
         "--against",

@@ -106,48 +106,12 @@ def directions(vectors: Tensor) -> Tensor:
     return units
 
 
-def mean_cosine(units: Tensor) -> float | None:
-    """Return the mean cosine over pairs of different vectors, (|sum u|^2 - n) / (n (n - 1)).
-
-    No matrix of pairs is formed.
-
-    Parameters
-    ----------
-    units
-        (n, d), from `directions`.
-
-    Returns
-    -------
-    None for fewer than two vectors, and where one has no direction.
-    """
-    return _mean_cosine(float(_in_common(units)), len(units))
-
-
 def _in_common(units: Tensor) -> Tensor:
     return units.sum(0).square().sum()
 
 
 def _mean_cosine(in_common: float, n: int) -> float | None:
     return None if n < 2 else _defined((in_common - n) / (n * (n - 1)))
-
-
-def uniformity(units: Tensor) -> float | None:
-    """Return ln of the mean over pairs of different vectors of exp(-2 |u_i - u_j|^2) [nat].
-
-    0 when all point the same way, -8 for two opposite vectors; the lower, the more evenly they
-    cover the sphere. Wang and Isola (2020), Understanding contrastive representation learning
-    through alignment and uniformity on the hypersphere, with t = 2.
-
-    Parameters
-    ----------
-    units
-        (n, d), from `directions`.
-
-    Returns
-    -------
-    None for fewer than two vectors, and where one has no direction.
-    """
-    return _uniformity(float(_total_closeness(units)), len(units))
 
 
 def _total_closeness(units: Tensor) -> Tensor:
@@ -164,26 +128,6 @@ def _uniformity(closeness: float, n: int) -> float | None:
 def _closeness(cosines: Tensor) -> Tensor:
     """Return exp(-t |u_i - u_j|^2) of unit vectors, by |u_i - u_j|^2 = 2 - 2 cosine."""
     return torch.exp(2 * _SHARPNESS * (cosines - 1))
-
-
-def effective_rank(vectors: Tensor) -> float | None:
-    """Return exp of the entropy of the normalised singular values of the matrix of vectors.
-
-    Between 1 (all on one line) and min(n, d) (orthogonal and of one length). Roy and Vetterli
-    (2007), The effective rank: a measure of effective dimensionality. Singular values are the
-    roots of the eigenvalues of the smaller Gram matrix, so that those below 1e-8 of the largest
-    are noise.
-
-    Parameters
-    ----------
-    vectors
-        (n, d), neither centred nor scaled.
-
-    Returns
-    -------
-    None where all vectors are zero.
-    """
-    return _defined(math.exp(float(_rank_entropies([_smaller_gram(vectors.double())])[0])))
 
 
 def _smaller_gram(wide: Tensor) -> Tensor:

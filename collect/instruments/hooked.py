@@ -56,13 +56,7 @@ class Hooked(ABC):
             yield after(decoder.final_norm, lambda states: setattr(self, "_normed", states))
 
     def _once(self, what: str, see: Callable[..., object]) -> Callable[..., None]:
-        """Return a function that sees what runs once in each batch.
-
-        Raises
-        ------
-        ConformanceError
-            By that function, if it runs once more.
-        """
+        """Return a function that sees what runs once in each batch."""
         seen: set[int] = set()
 
         def see_it(*values: Any) -> None:

@@ -300,17 +300,7 @@ class Recorder(Hooked):
 def token_geometry(
     sums: dict[tuple[int, str], Tensor], correlations_seen: Tensor, n_tokens: Sequence[int]
 ) -> TokenGeometry:
-    """Return the geometry of the tokens of each prompt, by place.
-
-    Parameters
-    ----------
-    sums
-        By place: what `geometry.sums` returned.
-    correlations_seen
-        What `correlated` returned of the same places; without entries where nothing entered.
-    n_tokens
-        Length of each prompt.
-    """
+    """Return the geometry of the tokens of each prompt, by place."""
     of_places = correlations_seen.tolist() or [[float("nan")] * len(n_tokens)] * len(sums)
     return TokenGeometry(
         {
@@ -322,15 +312,7 @@ def token_geometry(
 
 
 def correlated(products: dict[tuple[int, str], Tensor], n_tokens: Sequence[int]) -> Tensor:
-    """Return the mean correlation (n_places, n_prompts) of tokens with what entered block 0.
-
-    Parameters
-    ----------
-    products
-        By place: what `grams` returned of the vectors that entered and those that are there.
-    n_tokens
-        Length of each prompt.
-    """
+    """Return the mean correlation (n_places, n_prompts) of tokens with what entered block 0."""
     if not products:
         return torch.empty(0)
     of_tokens = correlations(stacked([*products.values()]), 2, 1)

@@ -85,15 +85,7 @@ def grams(
 def grams_and_largest(
     vectors: Sequence[Tensor], n_tokens: Sequence[int], row: int, known: Tensor | None = None
 ) -> tuple[Tensor, Largest]:
-    """Return `grams`, and `largest_features` of one of the vectors, which is read once for both.
-
-    Parameters
-    ----------
-    vectors, n_tokens, known
-        As for `grams`.
-    row
-        Which vector, from 1.
-    """
+    """Return `grams`, and `largest_features` of one of the vectors, which is read once for both."""
     if not on_processor(vectors[0]):
         return grams(vectors, n_tokens), largest_features(vectors[row - 1], n_tokens)
     at_a_time = _n_at_a_time(vectors[0], len(vectors))
@@ -101,7 +93,7 @@ def grams_and_largest(
     products = _of_pairs(
         vectors, n_tokens, known, lambda pieces, here: largest.add(pieces[row - 1], here)
     )
-    return products, largest.found()
+    return products, largest.of_all()
 
 
 @np.errstate(invalid="ignore", over="ignore")
@@ -160,7 +152,7 @@ class _LargestFeatures:
         size.argmax(-1, out=features)
         self._sizes[here] = size.ravel().take(self._starts[: len(piece)] + features)
 
-    def found(self) -> Largest:
+    def of_all(self) -> Largest:
         """Return those of all tokens."""
         return torch.from_numpy(self._sizes), torch.from_numpy(self._features)
 
@@ -373,22 +365,3 @@ def largest_features(states: Tensor, n_tokens: Sequence[int]) -> Largest:
     sizes = _without_padding(states, n_tokens).abs()
     feature = sizes.argmax(-1)
     return sizes.gather(-1, feature[:, None])[:, 0].double(), feature
-
-
-def spectral_norms(matrices: Tensor) -> Tensor:
-    """Return the largest singular value of each matrix, sigma_max = sqrt(lambda_max(W W^T)).
-
-    Parameters
-    ----------
-    matrices
-        (..., rows, columns) [weight units]. The Gram matrix is formed on the shorter side.
-
-    Returns
-    -------
-    (...) in float64. Gram matrix and eigenvalues are both float64: exact to about 1e-14,
-    and no accelerator's reduced-precision product can enter.
-    """
-    wide = matrices.double()
-    tall = wide if wide.shape[-2] <= wide.shape[-1] else wide.transpose(-1, -2)
-    eigenvalues: Tensor = torch.linalg.eigvalsh(tall @ tall.transpose(-1, -2))
-    return eigenvalues[..., -1].clamp_min(0).sqrt()

@@ -35,9 +35,6 @@ _SHIPPED = {
 
 _REGISTERED: dict[str, OwnQuantity] = {}
 
-#: What the files that are being loaded have registered; None while none is loaded.
-_LOADING: list[OwnQuantity] | None = None
-
 #: Quantities as a program names them: by name, themselves, or by their functions; one or several.
 Named: TypeAlias = (
     "str | OwnQuantity | Callable[..., Any] | Iterable[str | OwnQuantity | Callable[..., Any]]"
@@ -49,39 +46,13 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def register(quantity: OwnQuantity) -> OwnQuantity:
     """Make a quantity known by its name, and return it; one of the same name is replaced.
 
-    Raises
-    ------
-    InputError
-        If files that are loaded together define two of one name.
-
     Examples
     --------
     >>> from collect.instruments.own.examples import raw_vectors
     >>> _ = register(raw_vectors(name="last_vectors", positions=(-1,)))
     """
-    if _LOADING is not None:
-        _LOADING.append(quantity)
-        refuse_namesakes(_LOADING)
     _REGISTERED[quantity.name] = quantity
     return quantity
-
-
-def refuse_namesakes(asked: Iterable[OwnQuantity]) -> None:
-    """Refuse different quantities of one name: the last would be measured in place of the others.
-
-    Raises
-    ------
-    InputError
-        If there are two.
-    """
-    known: dict[str, OwnQuantity] = {}
-    for each in asked:
-        if known.setdefault(each.name, each).sha256 != each.sha256:
-            raise InputError(
-                f"Two different quantities have one name, {each.name}.",
-                "Give each a name: name='probe_a' to probe_projection or raw_vectors, or the first "
-                "argument of @collect.quantity.",
-            )
 
 
 def quantity(
@@ -109,40 +80,17 @@ def quantity(
 
 
 def load(sources: str | Path | Iterable[str | Path]) -> None:
-    """Run files or modules of Python, which register the quantities they define.
-
-    Parameters
-    ----------
-    sources
-        Paths of files that end in ``.py``, or names of modules that can be imported; one or
-        several.
-
-    Raises
-    ------
-    InputError
-        If there is no such file or module, it fails, or they define two quantities of one name.
-    """
-    global _LOADING  # noqa: PLW0603
-    _LOADING = []
-    try:
-        for source in files_of(sources):
-            with of_others(
-                f"A file that registers quantities must run; {source} does not:",
-                "Name a file that ends in .py, or a module that Python can import.",
-            ):
-                _run(str(source))
-    finally:
-        _LOADING = None
+    """Run files or modules of Python, which register the quantities they define."""
+    for source in files_of(sources):
+        with of_others(
+            f"A file that registers quantities must run; {source} does not:",
+            "Name a file that ends in .py, or a module that Python can import.",
+        ):
+            _run(str(source))
 
 
 def files_of(sources: str | Path | Iterable[str | Path]) -> list[str | Path]:
-    """Return the files or modules that `load` is given, as one or as several.
-
-    Raises
-    ------
-    InputError
-        If something is neither a name nor a path.
-    """
+    """Return the files or modules that `load` is given, as one or as several."""
     from collect.schema.paths import several  # the options import this module, for their help
 
     hint = "Name files that end in .py, or modules that Python can import."
@@ -156,14 +104,6 @@ def _run(source: str) -> None:
     from collect.schema.paths import as_path
 
     path = as_path(source).resolve()
-    try:
-        path.open("rb").close()
-    except OSError as error:
-        raise InputError(
-            f"A file that registers quantities must be readable; {source} is not: "
-            f"{error.strerror or error}.",
-            "Check the path after --register.",
-        ) from error
     name = f"thermoscope_quantities_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -173,14 +113,8 @@ def _run(source: str) -> None:
     spec.loader.exec_module(module)
 
 
-def own(name: str) -> OwnQuantity | None:
-    """Return the quantity of one's own of a name; None where nobody has registered any.
-
-    Raises
-    ------
-    InputError
-        If an entry point of that name does not load, or does not lead to one.
-    """
+def custom(name: str) -> OwnQuantity | None:
+    """Return the quantity of one's own of a name; None where nobody has registered any."""
     if name in _REGISTERED or name in BUILT_IN:
         return _REGISTERED.get(name)
     if name in _SHIPPED:
@@ -219,23 +153,22 @@ def chosen(names: Named) -> tuple[str, ...]:
         Names of quantities or ``all`` (that are built in), each alone or several joined by
         commas; or quantities of one's own themselves, or the functions that were registered; one
         or several. None at all means `DEFAULT`.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown, or two different quantities have one.
     """
     entries: tuple[Any, ...] = (names,)
     if isinstance(names, Iterable) and not isinstance(names, str):
         entries = tuple(names)
-    by_name = [
-        _REGISTERED[name] for name in entries if isinstance(name, str) and name in _REGISTERED
+    given = {entry.name: entry for entry in entries if isinstance(entry, OwnQuantity)}
+    twice = [
+        e.name for e in entries if isinstance(e, OwnQuantity) and given[e.name].sha256 != e.sha256
     ]
-    refuse_namesakes([*by_name, *(entry for entry in entries if isinstance(entry, OwnQuantity))])
+    if twice:
+        raise InputError(
+            f"Two different quantities have one name, {twice[0]}.", "Give each a name of its own."
+        )
     named = [_name(entry) for entry in entries]
     asked = [name.strip() for entry in named for name in entry.split(",") if name.strip()]
     for name in asked:
-        if name not in BUILT_IN and name != ALL and own(name) is None:
+        if name not in BUILT_IN and name != ALL and custom(name) is None:
             raise _unknown(name)
     if not asked:
         return DEFAULT
@@ -281,12 +214,12 @@ def of_prompts(quantities: Sequence[str]) -> tuple[str, ...]:
 
 def own_among(names: Iterable[str]) -> list[OwnQuantity]:
     """Return those of some quantities that are one's own."""
-    return [each for each in map(own, names) if each is not None]
+    return [each for each in map(custom, names) if each is not None]
 
 
 def about(name: str) -> str:
     """Return what a quantity is, in a line, with its unit where it has one."""
-    definition = own(name)
+    definition = custom(name)
     if definition is not None:
         return f"{definition.description} [{definition.unit}]"
     return BUILT_IN[name].description

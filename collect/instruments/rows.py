@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 
 
 def frames(batch: Batch, observation: Observation) -> dict[str, pd.DataFrame]:
-    """Return the rows of every table that the observation of one batch fills.
-
-    Parameters
-    ----------
-    batch, observation
-        What was run, and what the recorder saw of it.
-    """
+    """Return the rows of every table that the observation of one batch fills."""
     return {table: _OF_BATCH[table](batch, seen) for table, seen in observation.items()}
 
 

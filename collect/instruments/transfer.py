@@ -22,14 +22,7 @@ def on_processor(tensor: Tensor) -> bool:
 
 
 def transferred(structure: Found) -> Found:
-    """Return what was found, each tensor of it on the processor; tensors of a device in one copy.
-
-    Parameters
-    ----------
-    structure
-        Tensors within dataclasses, dictionaries, lists and tuples, of any depth. Integers must
-        be below 2^53, as places of features and tokens are.
-    """
+    """Return a structure with each tensor on the processor; tensors of a device in one copy."""
     tensors = [*_tensors(structure)]
     if all(on_processor(tensor) for tensor in tensors):
         return structure

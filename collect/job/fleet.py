@@ -7,6 +7,7 @@ be reachable under the same path from every machine.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,14 +16,14 @@ from typing import Any
 import ray
 import ray.exceptions
 
-from collect.errors import CollectError
+from collect.errors import CollectError, first_line
 from collect.instruments.quantities import files_of
-from collect.job import cluster
 from collect.job import run as local
 from collect.job.model_list import expanded
 from collect.job.outcome import Outcome, Refusal, RefusedError, raise_if_refused, refusal_of
 from collect.job.resolve import resolve
 from collect.record.provenance import code_version, take_version_of_driver
+from collect.schema.paths import as_path
 
 
 def run(
@@ -44,29 +45,20 @@ def run(
     A model that is refused does not stop the others, unless ``fail_fast`` is set: then the
     workers are ended.
 
-    Parameters
-    ----------
-    models, prompt_sets, out, quiet, fail_fast, register, **options
-        As for ``run.run``.
-
     Returns
     -------
     As ``run.run``, in the order in which models were done.
-
-    Raises
-    ------
-    CollectError
-        As ``run.run``.
     """
-    named = [cluster.absolute(model) for model in expanded(models)]
-    sets = [cluster.absolute(prompt_set) for prompt_set in prompt_sets]
-    options["register"] = [cluster.absolute(source) for source in files_of(register)]
+    named = [_absolute(model) for model in expanded(models)]
+    sets = [_absolute(prompt_set) for prompt_set in prompt_sets]
+    options["register"] = [_absolute(source) for source in files_of(register)]
     job = resolve(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)
-    cluster.join()
+    if not ray.is_initialized():
+        ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
     task = ray.remote(num_cpus=1, num_gpus=int(job.settings.device != "cpu"), max_retries=2)(
         _measure
     )
-    names = dict.fromkeys(model.name for model in job.models)
+    names = dict.fromkeys(subject.name for subject in job.subjects)
     where = str(out.resolve())
     version = code_version()
     pending = {task.remote(name, sets, where, options, version): name for name in names}
@@ -85,6 +77,12 @@ def run(
     return outcome
 
 
+def _absolute(path: str | Path) -> str:
+    """Return a path that exists as an absolute one; the name of something else as it is."""
+    place = as_path(path)
+    return str(place.resolve()) if place.exists() else str(path)
+
+
 def _outcome(done: Any, model: str) -> Outcome:
     """Return what became of a model whose task has ended, its worker perhaps with it."""
     try:
@@ -98,8 +96,7 @@ def _failure(model: str, error: Exception) -> Outcome:
     """Return the refusal that stands for an error nobody foresaw."""
     refusal = Refusal(
         model,
-        f"The worker that measures {model} must come to its end; it did not: "
-        f"{cluster.words(error)}",
+        f"The worker that measures {model} died: {type(error).__name__}: {first_line(error)}",
         "Measure that model alone, without --engine ray, to see what is wrong.",
         CollectError.exit_code,
     )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 from torch import Tensor
@@ -27,26 +25,11 @@ from collect.model.conformance.refusal import check_attention, check_finite
 from collect.model.description import model_row, stored_facts
 from collect.prompts.tokens import buckets
 from collect.record import provenance
-from collect.record.commit import commit
-from collect.record.tensors import write_tensors
-from collect.record.units import Unit, quantities_of
+from collect.record.units import quantities_of
 from collect.schema.quantities import BUILT_IN
 
-
-class Measured(dict[str, pd.DataFrame]):
-    """Rows by table, and the vectors that are kept beside them.
-
-    Attributes
-    ----------
-    tensors
-        What table ``own_vector`` points into, by name of the tensor.
-    """
-
-    def __init__(
-        self, frames: Mapping[str, pd.DataFrame], tensors: Mapping[str, Tensor] | None = None
-    ) -> None:
-        super().__init__(frames)
-        self.tensors = dict(tensors or {})
+#: Rows by table, and what table ``own_vector`` points into, by name of the tensor.
+Measured: TypeAlias = tuple[dict[str, pd.DataFrame], dict[str, Tensor]]
 
 
 def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
@@ -61,19 +44,12 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
     is_first
         False when an earlier unit of the same run keeps the examination of the model, and what
         is said of the model itself.
-
-    Raises
-    ------
-    ConformanceError
-        If the model does not conform, or a number that must be finite is not.
-    InputError
-        If the model or a batch does not fit the device's memory.
     """
     started_at, start = datetime.now(UTC).replace(tzinfo=None), time.perf_counter()
     try:
         findings = pd.DataFrame([asdict(finding) for finding in subject.findings])
-        measured = _of_weights(subject) if task.prompt_set is None else _of_prompts(task, subject)
-        tensors = measured.tensors
+        is_run = task.prompt_set is not None
+        measured, tensors = _of_prompts(task, subject) if is_run else (_of_weights(subject), {})
     except (RuntimeError, MemoryError) as error:
         memory.refuse_exhausted(error, task.unit.title)
         raise
@@ -100,14 +76,14 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
     model = model_row(subject.checkpoint, subject.skeleton)
     times = {"started_at": started_at, "duration_s": time.perf_counter() - start}
     run = pd.DataFrame([_run_row(task, subject) | times])
-    return Measured({"model": model, **shared, **labelled, "run": run}, tensors)
+    return {"model": model, **shared, **labelled, "run": run}, tensors
 
 
-def _of_weights(subject: Subject) -> Measured:
+def _of_weights(subject: Subject) -> dict[str, pd.DataFrame]:
     title = f"{subject.checkpoint.model_id}, weights"
     with subject.settings.bar(len(subject.skeleton.blocks), title, "layer") as bar:
         rows_of = subject.weight_rows(bar.update)
-    return Measured({table: pd.DataFrame(of_table) for table, of_table in rows_of.items()})
+    return {table: pd.DataFrame(of_table) for table, of_table in rows_of.items()}
 
 
 def _of_prompts(task: Task, subject: Subject) -> Measured:
@@ -133,7 +109,7 @@ def _of_prompts(task: Task, subject: Subject) -> Measured:
         "own_quantity": _definitions(quantities.own_among(asked)),
         "own_vector": vectors,
     }
-    return Measured({table: frame for table, frame in of_table.items() if len(frame)}, tensors)
+    return {table: frame for table, frame in of_table.items() if len(frame)}, tensors
 
 
 def _definitions(definitions: Sequence[OwnQuantity]) -> pd.DataFrame:
@@ -177,24 +153,3 @@ def _run_row(task: Task, subject: Subject) -> dict[str, Any]:
         row["adds_special_tokens"] = any(any(prompt.is_special) for prompt in task.encoded)
         row["batch_size"] = subject.settings.batch_size
     return row
-
-
-def write(unit: Unit, measured: Measured, out: Path, gone: Collection[Path]) -> int:
-    """Write the rows of a unit, whose lock is held; return how many.
-
-    Parameters
-    ----------
-    unit, measured, out
-        What was measured, its rows, and where they go.
-    gone
-        Run files that units of the same model replace.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written.
-    InputError
-        If the rows contradict what another process has put down meanwhile.
-    """
-    vectors = partial(write_tensors, measured.tensors) if measured.tensors else None
-    return commit(unit, measured, out, gone=gone, write_vectors=vectors)

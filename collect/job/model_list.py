@@ -13,18 +13,7 @@ MARK = "@"
 
 
 def expanded(models: Sequence[str]) -> list[str]:
-    """Return names of models, those of a list in the place of its name.
-
-    Parameters
-    ----------
-    models
-        Directories, identifiers, and ``@FILE`` for the models that a file lists.
-
-    Raises
-    ------
-    InputError
-        If a list cannot be read, is empty, or has more than one name on a line.
-    """
+    """Return names of models, those of a list in the place of its name."""
     names: list[str] = []
     for model in models:
         names += _listed(Path(model[1:])) if model.startswith(MARK) else [model]

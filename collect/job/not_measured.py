@@ -49,9 +49,7 @@ def lacking(
     gaps = [
         *(gap for gap in missing(skeleton) if gap.table in {"model", *filled}),
         *undefined(skeleton, tables),
-        *_tensors(unused or {}),
-        *_matrices(uniform or {}),
-        *_contradictions(contradictions or {}),
+        *_of_model(unused or {}, uniform or {}, contradictions or {}),
         *_places(task, skeleton),
         *(gap for gap in _names(task) if gap.table in filled),
     ]
@@ -68,8 +66,10 @@ def rows(gaps: Sequence[Missing]) -> pd.DataFrame:
     )
 
 
-def _tensors(unused: Mapping[str, int]) -> Iterator[Missing]:
-    """Yield the stored tensors that are used nowhere."""
+def _of_model(
+    unused: Mapping[str, int], uniform: Mapping[str, float], contradictions: Mapping[str, str]
+) -> Iterator[Missing]:
+    """Yield tensors without a use, matrices of one number, and what no configuration says."""
     for name, n in sorted(unused.items()):
         reason = (
             f"{n} of this name, a number for N, {'lies' if n == 1 else 'lie'} in the files and "
@@ -77,19 +77,11 @@ def _tensors(unused: Mapping[str, int]) -> Iterator[Missing]:
             f"config.json describes no place for {'it' if n == 1 else 'them'}."
         )
         yield Missing("model", f"tensor {name}", reason)
-
-
-def _matrices(uniform: Mapping[str, float]) -> Iterator[Missing]:
-    """Yield the matrices that hold one number alone."""
     for name, number in sorted(uniform.items()):
         reason = (
             f"Every entry is {number:g}: never trained, pruned, or lost. It is measured as it is."
         )
         yield Missing("model", f"matrix {name}", reason)
-
-
-def _contradictions(contradictions: Mapping[str, str]) -> Iterator[Missing]:
-    """Yield what a model in memory computes by and its configuration does not say."""
     for name, how in sorted(contradictions.items()):
         reason = f"Measured as it is: {how}, so that the saved checkpoint gives other numbers."
         yield Missing("model", f"configuration of {name}", reason)

@@ -13,19 +13,15 @@ from collect.instruments import quantities
 from collect.job.model_list import expanded
 from collect.job.outcome import Outcome, Refusal, RefusedError, as_text, noted
 from collect.job.settings import Settings
-from collect.job.task import Task, check_chosen, tasks
-from collect.model.checkpoint import blueprint, hub, leftovers, revisions
-from collect.model.checkpoint.checkpoint import Checkpoint, with_listed_tensors
-from collect.model.checkpoint.decoder import Decoder
+from collect.job.subject import Subject
+from collect.job.task import check_chosen, tasks
+from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.gguf import facts
-from collect.model.checkpoint.load import load_skeleton, tokenizer_for
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.memory import as_text as as_size
-from collect.model.checkpoint.shards import Shards
 from collect.model.labels import Labels
 from collect.prompts.sets import PromptSet, load_all
 from collect.record.commit import check_writable
-from collect.record.inventory import Inventory
 from collect.record.stem import file_stem
 from collect.schema.counting import as_count, repeated
 from collect.schema.paths import as_path
@@ -38,65 +34,28 @@ _SEEDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """A model, or a revision of one: its name as given, and its checkpoint.
-
-    The weights are not fetched yet where they are on the hub.
-    """
-
-    name: str
-    checkpoint: Checkpoint
-
-    @property
-    def title(self) -> str:
-        """Its identifier, with its revision where it has one."""
-        revision, gguf = self.checkpoint.revision_name, self.checkpoint.gguf
-        at = "" if revision is None else f" at {revision}"
-        seed = None if gguf is None else gguf.seed
-        how = "" if seed is None else f" perturbed by a step, seed {seed}"
-        return f"{self.checkpoint.model_id}{at}{how}"
-
-    def with_weights(self) -> Model:
-        """Return it with its weights, fetched at its very commit if need be."""
-        known = self.checkpoint
-        if known.weight_files:
-            return self
-        fetched = locate(self.name, revision=known.revision)
-        here = {
-            name: getattr(fetched, name)
-            for name in ("directory", "weight_files", "dtype_weights", "gguf")
-        }
-        if known.gguf is not None and known.gguf.seed is not None:
-            here["gguf"] = replace(here["gguf"], seed=known.gguf.seed)
-        return replace(self, checkpoint=replace(known, **here))
-
-
-@dataclass(frozen=True, slots=True)
 class Job:
-    """What a command asks for: models, prompt sets, settings, the output.
+    """What a command asks for: subjects, and the models that cannot be measured.
 
     Attributes
     ----------
-    models
+    subjects
         One for each model and revision that was not refused.
-    sets, settings
+    settings, sets
         As given.
-    inventory
-        What the output holds; None where there is none.
     refusals
         The models, or revisions of models, that cannot be measured.
     """
 
-    models: tuple[Model, ...]
-    sets: tuple[PromptSet, ...]
     settings: Settings
-    inventory: Inventory | None = None
+    sets: tuple[PromptSet, ...]
+    subjects: tuple[Subject, ...] = ()
     refusals: tuple[Refusal, ...] = ()
 
     @property
     def n_models(self) -> int:
         """How many models, and revisions of models, were asked for."""
-        return len(self.models) + len(self.refusals)
+        return len(self.subjects) + len(self.refusals)
 
     @property
     def goes_on(self) -> bool:
@@ -145,11 +104,6 @@ def resolve(
         3 times if None; see `steps.error`. None, and no seeds, to measure them as they are alone.
     **how
         Attributes of `Settings`; quantities named as `quantities.chosen` has it.
-
-    Raises
-    ------
-    CollectError
-        If anything given is wrong, unreachable or not writable.
     """
     quantities.load(register)
     names = expanded(models)
@@ -159,15 +113,14 @@ def resolve(
     check_chosen(settings, len(prompt_sets))
     if out is not None and not is_planned:
         check_writable(out)
-    sets = load_all(prompt_sets)
     hub.silence(quiet=settings.quiet)
     named = [revision] if isinstance(revision, str) else list(revision or [])
-    job = Job((), sets, settings, None if out is None else Inventory(out))
+    job = Job(settings, tuple(load_all(prompt_sets)))
     job = _located(names, named, Labels(lab, suite, year), job)
     job = _perturbed(job, perturb, seeds)
     if not is_planned:
         job = _judged(job)
-    if job.refusals and not job.models:
+    if job.refusals and not job.subjects:
         raise RefusedError(Outcome(refusals=[*job.refusals]), job.n_models)
     if job.refusals:
         settings.say(as_text(job.refusals))
@@ -177,99 +130,59 @@ def resolve(
 def _located(names: Sequence[str], revision: Sequence[str], labels: Labels, job: Job) -> Job:
     """Return a job with every revision that is asked for, and the models that have none."""
     goes_on = len(names) > 1 and not job.settings.fail_fast
-    models: list[Model] = []
+    subjects: list[Subject] = []
     refusals: list[Refusal] = []
     for name in names:
         with noted(name, refusals, goes_on=goes_on):
-            models += _revisions(name, revision, labels, job)
-    _refuse_repeats([model.title for model in models])
-    models = [_under_its_name(model, job) for model in models]
-    return replace(job, models=tuple(models), refusals=tuple(refusals))
-
-
-def _perturbed(job: Job, perturb: str | None, seeds: int | None) -> Job:
-    """Return a job with every model as it is, then with one more rounding error by each seed."""
-    hint = f"Use --perturb {facts.STEP}."
-    if perturb is None and seeds is not None:
-        raise InputError(
-            f"Seeds must be those of a perturbation; {seeds} and no perturbation are given.", hint
-        )
-    if perturb is None:
-        return job
-    if perturb != facts.STEP:
-        raise unknown_name("A perturbation", perturb, [facts.STEP], hint)
-    n_seeds = _SEEDS if seeds is None else seeds
-    as_count("The number of seeds", n_seeds, least=1, hint=f"Use --seeds {_SEEDS}.")
-    models: list[Model] = []
-    refusals = [*job.refusals]
-    for model in job.models:
-        with noted(model.title, refusals, goes_on=job.goes_on):
-            models += [model, *(_with_error(model, seed) for seed in range(1, n_seeds + 1))]
-    return replace(job, models=tuple(models), refusals=tuple(refusals))
-
-
-def _with_error(model: Model, seed: int) -> Model:
-    checkpoint = model.checkpoint
-    if checkpoint.gguf is None:
-        raise UnsupportedModelError(
-            f"Weights must come from a quantised GGUF file to be perturbed by a step; {model.name} "
-            "is none.",
-            "Leave --perturb out.",
-        )
-    return replace(
-        model, checkpoint=replace(checkpoint, gguf=facts.perturbed(checkpoint.gguf, seed))
-    )
-
-
-def _revisions(name: str, revision: Sequence[str], labels: Labels, job: Job) -> list[Model]:
-    """Return the revisions of a model that are asked for."""
-    is_here = as_path(name).is_dir()
-    models = [
-        Model(name, locate(name, revision=each, labels=labels, needs_weights=is_here))
-        for each in revisions.asked_for(name, revision)
-    ]
-    for prompt_set in [None, *(prompt_set.name for prompt_set in job.sets)]:
-        for model in models:
-            # refuses what can be no file's name
-            file_stem(model.checkpoint.model_id, prompt_set, model.checkpoint.revision_name)
-    return models
-
-
-def _refuse_repeats(titles: Sequence[str]) -> None:
-    """Refuse a model that is named twice, since its files would be the same."""
-    twice = repeated(titles)
+            subjects += _revisions(name, revision, labels, job)
+    twice = repeated([subject.title for subject in subjects])
     if twice:
         raise InputError(
             f"Every model must be named once; {', '.join(twice)} comes up more than once.",
             "Local checkpoints are named local/<directory>; a model_id in thermoscope.json "
             "beside the weights gives another name.",
         )
+    return replace(job, subjects=tuple(subjects), refusals=tuple(refusals))
 
 
-def _under_its_name(model: Model, job: Job) -> Model:
-    """Return a model under the name that the output knows its repository by.
+def _revisions(name: str, revision: Sequence[str], labels: Labels, job: Job) -> list[Subject]:
+    """Return the revisions of a model that are asked for."""
+    is_here = as_path(name).is_dir()
+    subjects = []
+    for each in revisions.asked_for(name, revision):
+        checkpoint = locate(name, revision=each, labels=labels, needs_weights=is_here)
+        for prompt_set in [None, *(prompt_set.name for prompt_set in job.sets)]:
+            # refuses what can be no file's name
+            file_stem(checkpoint.model_id, prompt_set, checkpoint.revision_name)
+        subjects.append(Subject(name, checkpoint, job.settings, job.sets))
+    return subjects
 
-    A repository that the hub has renamed since its first units were measured keeps its name
-    there, so that one output has one model. Where the hub is not asked, what was measured of the
-    same commit says the name.
-    """
-    name, checkpoint = model.name, model.checkpoint
-    if job.inventory is None or checkpoint.revision is None or Path(name).is_dir():
-        return model
-    measured = [entry.mark.determinants for entry in job.inventory.entries()]
-    if not checkpoint.listed_sha256:
-        names = {of["model_id"] for of in measured if of["revision"] == checkpoint.revision}
-        if len(names) != 1 or name in names:
-            return model
-        (known,) = names
-        job.settings.say(f"{name}: the output has this commit as {known}; measured as {known}")
-    elif checkpoint.model_id == name:
-        return model
-    else:
-        new, names = checkpoint.model_id, {of["model_id"] for of in measured}
-        known = name if name in names and new not in names else new
-        job.settings.say(f"{name}: the hub calls it {new} now; measured as {known}")
-    return replace(model, checkpoint=replace(checkpoint, model_id=known))
+
+def _perturbed(job: Job, perturb: str | None, seeds: int | None) -> Job:
+    """Return a job with every model as it is, then with one more rounding error by each seed."""
+    if perturb is None and seeds is None:
+        return job
+    if perturb != facts.STEP:
+        raise unknown_name("A perturbation", str(perturb), [facts.STEP], "Use --perturb step.")
+    n_seeds = _SEEDS if seeds is None else seeds
+    as_count("The number of seeds", n_seeds, least=1, hint=f"Use --seeds {_SEEDS}.")
+    subjects: list[Subject] = []
+    refusals = [*job.refusals]
+    for subject in job.subjects:
+        with noted(subject.title, refusals, goes_on=job.goes_on):
+            subjects += [subject, *(_with_error(subject, n) for n in range(1, n_seeds + 1))]
+    return replace(job, subjects=tuple(subjects), refusals=tuple(refusals))
+
+
+def _with_error(subject: Subject, seed: int) -> Subject:
+    gguf = subject.checkpoint.gguf
+    if gguf is None:
+        raise UnsupportedModelError(
+            f"Only weights of a quantised GGUF file are perturbed; {subject.name} is none.",
+            "Leave --perturb out.",
+        )
+    checkpoint = replace(subject.checkpoint, gguf=facts.perturbed(gguf, seed))
+    return Subject(subject.name, checkpoint, subject.settings, subject.sets)
 
 
 def _judged(job: Job) -> Job:
@@ -279,76 +192,20 @@ def _judged(job: Job) -> Job:
     it runs; revisions that are configured alike are judged once.
     """
     accepted, refusals, seen = [], [*job.refusals], set()
-    for model in job.models:
-        alike = (model.name, json.dumps(model.checkpoint.config, sort_keys=True))
-        n_before = len(refusals)
-        with noted(model.title, refusals, goes_on=job.goes_on):
-            if alike not in seen and not (job.n_models == 1 and model.checkpoint.weight_files):
-                unused_tensors(model.checkpoint, judge(model, job).skeleton)
+    for subject in job.subjects:
+        checkpoint = subject.checkpoint
+        alike = (subject.name, json.dumps(checkpoint.config, sort_keys=True))
+        with noted(subject.title, refusals, goes_on=job.goes_on):
+            if alike not in seen and not (job.n_models == 1 and checkpoint.weight_files):
+                tasks(subject, None)
+                subject.unused_beforehand()
                 seen.add(alike)
-        if len(refusals) == n_before:
-            accepted.append(model)
-    first: dict[Path, Model] = {}
-    for model in accepted:
-        first.setdefault(model.checkpoint.directory, model)
-    for model in first.values():
-        if model.checkpoint.download_bytes:
-            size = as_size(model.checkpoint.download_bytes)
-            job.settings.say(f"{model.title}: {size} to download")
-    return replace(job, models=tuple(accepted), refusals=tuple(refusals))
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A model that can be measured, as far as no weight tells it.
-
-    Attributes
-    ----------
-    skeleton, tokenizer
-        The model without its weights, and its tokenizer; see `load.tokenizer_for`.
-    tasks
-        All that is asked of it.
-    """
-
-    skeleton: Decoder
-    tokenizer: Any
-    tasks: list[Task]
-
-
-def judge(model: Model, job: Job, *, weights_sha256: str | None = None) -> Judged:
-    """Return a model without its weights and what is asked of it, if it can be measured.
-
-    Parameters
-    ----------
-    model, job
-        The model, and what is asked for.
-    weights_sha256
-        Hash of its weights, where it is known.
-
-    Raises
-    ------
-    CollectError
-        If it lacks adapter, tokenizer or weights, or cannot read the prompts.
-    """
-    checkpoint, settings = model.checkpoint, job.settings
-    skeleton = load_skeleton(checkpoint, dtype=settings.dtype, device=settings.main_device)
-    tokenizer = tokenizer_for(checkpoint, job.sets)
-    hashed: dict[str, Any] = {"weights_sha256": weights_sha256}
-    asked = tasks(checkpoint, skeleton, job.sets, tokenizer, settings, **hashed)
-    return Judged(skeleton, tokenizer, asked)
-
-
-def unused_tensors(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, int]:
-    """Return how many stored tensors make up no parameter, by name without numbers.
-
-    Of weights that are here the headers are read, of others the index, or the header of one file.
-
-    Raises
-    ------
-    CollectError
-        If a parameter is stored nowhere, or a header cannot be read.
-    """
-    known = with_listed_tensors(checkpoint)
-    if not (known.weight_files or known.listed_tensors):
-        return {}
-    return leftovers.by_kind(Shards(known, blueprint.of_model(skeleton.model)).unused)
+            accepted.append(subject)
+        subject.release()
+    announced: set[Path] = set()
+    for subject in accepted:
+        place, n_bytes = subject.checkpoint.directory, subject.checkpoint.download_bytes
+        if n_bytes and place not in announced:
+            job.settings.say(f"{subject.title}: {as_size(n_bytes)} to download")
+        announced.add(place)
+    return replace(job, subjects=tuple(accepted), refusals=tuple(refusals))

@@ -23,8 +23,8 @@ from collect.schema.paths import several
 #: What models, or the runs of a study, are carried out by.
 ENGINES = ("local", "ray")
 
-#: Devices with float64, in which every norm is accumulated; mps has none.
-_DEVICE = re.compile(r"(cpu|cuda)(?::([0-9]{1,3}))?")
+#: Accelerators with float64, in which every norm is accumulated; mps has none.
+_DEVICE = re.compile(r"cuda(?::([0-9]{1,3}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,8 @@ class Settings:
         fail a check of conformance.
     fail_fast
         End at the first model that is refused; else the others are measured first.
-    overwrite, quiet, progress
-        Measure again what is complete; say nothing; show progress bars in any case.
-
-    Raises
-    ------
-    InputError
-        If a setting is none of those there are, or two exclude each other.
+    overwrite, quiet
+        Measure again what is complete; say nothing.
     """
 
     dtype: str = "float32"
@@ -72,7 +67,6 @@ class Settings:
     fail_fast: bool = False
     overwrite: bool = False
     quiet: bool = False
-    progress: bool = False
 
     def __post_init__(self) -> None:
         _refuse_unknown("dtype", self.dtype, tuple(DTYPES))
@@ -96,21 +90,11 @@ class Settings:
 
     @classmethod
     def given(cls, how: Mapping[str, Any], besides: Sequence[str] = ()) -> Settings:
-        """Return settings from attributes by name, quantities named as `quantities.chosen` has it.
-
-        Parameters
-        ----------
-        how
-            The attributes.
-        besides
-            What else could have been meant by a name that is none.
-
-        Raises
-        ------
-        InputError
-            As the settings themselves; and if an attribute or a quantity is unknown.
-        """
-        _refuse_no_attributes(how, [*besides, *(attribute.name for attribute in fields(cls))])
+        """Return settings by name of attribute; `besides` are other names that could be meant."""
+        known = [*besides, *(attribute.name for attribute in fields(cls))]
+        for name in how:
+            if name not in known:
+                raise unknown_name("An option", name, sorted(known), "Leave it out.")
         entries: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in how.items()
         }
@@ -137,7 +121,7 @@ class Settings:
 
     def bar(self, total: int, title: str, unit: str) -> Any:
         """Return a progress bar with rate and time left; silent when nobody watches."""
-        return progress_bar(total, title, unit, quiet=self.quiet, progress=self.progress)
+        return progress_bar(total, title, unit, quiet=self.quiet)
 
 
 def check_engine(engine: str) -> None:
@@ -146,22 +130,10 @@ def check_engine(engine: str) -> None:
         raise unknown_name("The engine", engine, ENGINES, "Use --engine local.")
 
 
-def progress_bar(total: int, title: str, unit: str, *, quiet: bool, progress: bool) -> Any:
-    """Return a progress bar with rate and time left; silent when nobody watches.
-
-    Somebody watches when standard error is a terminal or `progress` is asked for; `quiet`
-    silences the bar in any case.
-    """
-    watched = progress or sys.stderr.isatty()
-    return tqdm(total=total, desc=title, unit=unit, disable=quiet or not watched)
-
-
-def _refuse_no_attributes(how: Mapping[str, Any], known: Sequence[str]) -> None:
-    for name in how:
-        if name == "chat_template":
-            raise InputError(f"There is no option {name} here.", 'Give rendering="chat".')
-        if name not in known:
-            raise unknown_name("An option", name, sorted(known), "Leave it out.")
+def progress_bar(total: int, title: str, unit: str, *, quiet: bool) -> Any:
+    """Return a progress bar with rate and time left; silent when nobody watches a terminal."""
+    is_silent = quiet or not sys.stderr.isatty()
+    return tqdm(total=total, desc=title, unit=unit, disable=is_silent)
 
 
 def _refuse_unknown(kind: str, value: str, known: tuple[str, ...]) -> None:
@@ -174,19 +146,11 @@ def _refuse_unknown(kind: str, value: str, known: tuple[str, ...]) -> None:
 
 def _refuse_absent(device: Any) -> None:
     """Refuse a device of a kind that cannot be measured on, or that this machine lacks."""
-    if device == "auto":
-        return
     match = _DEVICE.fullmatch(str(device))
-    if match is None or not isinstance(device, str):
+    if device in ("auto", "cpu"):
+        return
+    if match is None or int(match[1] or 0) >= torch.cuda.device_count():
         raise InputError(
-            f"The device must be cpu, cuda with or without a number, or auto; found {device!r}.",
-            f"Use --device {'cpu' if match is None else device}.",
-        )
-    kind, number = match.groups()
-    n_devices = torch.cuda.device_count() if kind == "cuda" else 1
-    if int(number or 0) >= n_devices:
-        raise InputError(
-            f"The device must be on this machine, which has {n_devices or 'no'} {kind} "
-            f"device{'s' if n_devices > 1 else ''}; found {device!r}.",
-            f"Use --device {kind}:0 or --device cpu." if n_devices else "Use --device cpu.",
+            f"The device must be cpu, auto, or a cuda device of this machine; found {device!r}.",
+            "Use --device cpu.",
         )

@@ -14,14 +14,16 @@ from collect.errors import ConformanceError
 from collect.instruments.weights import spectra
 from collect.job.settings import Settings
 from collect.model.checkpoint import blueprint, leftovers, memory
-from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.checkpoint import Checkpoint, with_listed_tensors
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.checkpoint.load import DTYPES, load_model, untie
+from collect.model.checkpoint.load import DTYPES, load_model, load_skeleton, tokenizer_for, untie
+from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
 from collect.model.conformance import configured
 from collect.model.conformance import refusal as conformance
 from collect.model.forward.passes import Batch, Watcher, whole
 from collect.model.forward.stream import streamed
+from collect.prompts.sets import PromptSet
 from collect.schema.counting import counted
 
 #: Runs batches through the body of a model while a watcher looks on; see `passes`.
@@ -29,7 +31,7 @@ Pass: TypeAlias = Callable[[Sequence[Batch], Watcher], Iterator[int]]
 
 
 class Subject:
-    """What is measured: a checkpoint, its model without weights, its tokenizer, the settings.
+    """What is measured: a checkpoint, its model, its tokenizer, the settings.
 
     The model is loaded when it is first needed, if it must be, and examined once.
 
@@ -37,42 +39,97 @@ class Subject:
     ----------
     name
         The model as named on the command line.
-    skeleton
-        Its model with all parameters on the meta device.
-    tokenizer
-        None when there are no prompts, or token ids alone.
-    is_only_examined
-        True when no prompt is left to be run, so that the model need never be loaded: the
-        weights are measured from the files.
+    checkpoint
+        What is known of it; weights on the hub are fetched by `fetch`.
+    sets
+        The prompts that it reads.
     """
 
     def __init__(
-        self,
-        name: str,
-        checkpoint: Checkpoint,
-        skeleton: Decoder,
-        tokenizer: Any,
-        settings: Settings,
-        *,
-        is_only_examined: bool = False,
+        self, name: str, checkpoint: Checkpoint, settings: Settings, sets: Sequence[PromptSet] = ()
     ) -> None:
         self.name = name
         self.checkpoint = checkpoint
-        self._bare = skeleton
-        self.tokenizer = tokenizer
         self.settings = settings
-        self.is_only_examined = is_only_examined
+        self.sets = tuple(sets)
+        #: False when no prompt is left to be run: the model need never be loaded, for the weights
+        #: are measured from the files.
+        self.is_run = True
+
+    @property
+    def title(self) -> str:
+        """Its identifier, with its revision where it has one."""
+        revision, gguf = self.checkpoint.revision_name, self.checkpoint.gguf
+        at = "" if revision is None else f" at {revision}"
+        seed = None if gguf is None else gguf.seed
+        how = "" if seed is None else f" perturbed by a step, seed {seed}"
+        return f"{self.checkpoint.model_id}{at}{how}"
+
+    def weights_sha256(self) -> str:
+        """Return the hash of the weights, which are fetched where the hub lists none."""
+        digest = self.checkpoint.listed_weights_sha256()
+        if digest is None:
+            self.fetch()
+            digest = self.checkpoint.weights_sha256()
+        return digest
+
+    def fetch(self, *, is_run: bool = True) -> None:
+        """Fetch the weights at the very commit where they are not here yet."""
+        self.is_run = is_run
+        known = self.checkpoint
+        if known.weight_files:
+            return
+        fetched = locate(self.name, revision=known.revision)
+        names = ("directory", "weight_files", "dtype_weights", "gguf")
+        here = {name: getattr(fetched, name) for name in names}
+        if known.gguf is not None and known.gguf.seed is not None:
+            here["gguf"] = replace(here["gguf"], seed=known.gguf.seed)
+        self.checkpoint = replace(known, **here)
+        self.checkpoint.weights_sha256()  # refuses content that is not what the hub lists
+
+    def release(self) -> None:
+        """Forget what was loaded; it is loaded again where it is asked for again."""
+        for name in [*vars(self)]:
+            if isinstance(getattr(type(self), name, None), cached_property):
+                delattr(self, name)
+
+    @cached_property
+    def bare(self) -> Decoder:
+        """The model with all parameters on the meta device, tied as its configuration says."""
+        settings = self.settings
+        return load_skeleton(self.checkpoint, dtype=settings.dtype, device=settings.main_device)
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """Its tokenizer; None when there are no prompts, or token ids alone."""
+        return tokenizer_for(self.checkpoint, self.sets)
 
     @cached_property
     def skeleton(self) -> Decoder:
         """The model without weights, tied only where the files hold no two versions of them."""
-        untie(self._bare, self._shards.held_apart())
-        return self._bare
+        untie(self.bare, self._shards.held_apart())
+        return self.bare
+
+    def unused_beforehand(self) -> dict[str, int]:
+        """Return how many stored tensors make up no parameter, by name without numbers.
+
+        Of weights that are here the headers are read, of others the index, or the header of one
+        file.
+        """
+        known = with_listed_tensors(self.checkpoint)
+        if not (known.weight_files or known.listed_tensors):
+            return {}
+        return leftovers.by_kind(Shards(known, blueprint.of_model(self.bare.model)).unused)
+
+    def refuse_own_code(self) -> None:
+        """Refuse a model whose repository brings code that would stand for the library's."""
+        with self._unless_allowed():
+            conformance.refuse_own_code(self.checkpoint.own_code)
 
     @cached_property
     def is_streamed(self) -> bool:
         """Whether the model runs block by block: on request, too large, or only examined."""
-        if self.is_only_examined:
+        if not self.is_run:
             return True
         return self.settings.stream or is_too_large(self.skeleton, self.settings)
 
@@ -96,7 +153,7 @@ class Subject:
             f"{memory.as_text(n_bytes(self.skeleton, settings.dtype))} of weights in "
             f"{settings.dtype}, {memory.as_text(available)} available"
         )
-        if settings.dtype == "bfloat16" and not self.is_only_examined:
+        if settings.dtype == "bfloat16" and self.is_run:
             settings.say(
                 f"{self.checkpoint.model_id}: logits are rounded to bfloat16, which moves the "
                 "entropy of a next token by about .02 nat; with --dtype float32 it is not"
@@ -105,7 +162,7 @@ class Subject:
 
     @property
     def _how(self) -> str:
-        if self.is_only_examined:
+        if not self.is_run:
             return "examined block by block"
         return "streamed, block by block" if self.is_streamed else "loaded"
 
@@ -129,22 +186,16 @@ class Subject:
 
     def weight_rows(self, on_layer: Callable[[], object]) -> dict[str, list[NamedTuple]]:
         """Return the norms of the weights; see `spectra.rows`."""
-        placed = replace(self.checkpoint, adapter=self._bare.adapter)
+        placed = replace(self.checkpoint, adapter=self.bare.adapter)
         return spectra.rows(placed, on_layer=on_layer)
 
     @cached_property
     def _shards(self) -> Shards:
-        return Shards(self.checkpoint, blueprint.of_model(self._bare.model))
+        return Shards(self.checkpoint, blueprint.of_model(self.bare.model))
 
     @cached_property
     def findings(self) -> list[conformance.Finding]:
-        """What the examination of the model found.
-
-        Raises
-        ------
-        ConformanceError
-            If the model fails a check and nobody allowed it by name.
-        """
+        """What the examination of the model found."""
         if self.unused:
             self.settings.say(
                 f"{self.checkpoint.model_id}: {_of_files(self.unused)} nowhere, "
@@ -163,9 +214,27 @@ class Subject:
             conformance.tensors_used(self.unused),
             conformance.library_code(self.own_code),
         ]
-        with unless_allowed(self.name, self.checkpoint, self.settings):
+        with self._unless_allowed():
             conformance.refuse(findings, self.settings.dtype)
         return findings
+
+    @contextmanager
+    def _unless_allowed(self) -> Iterator[None]:
+        """Let the model fail a check only if it was allowed by name, and say so."""
+        model_id = self.checkpoint.model_id
+        try:
+            yield
+        except ConformanceError as error:
+            if not {self.name, model_id} & {*self.settings.allow_nonconforming}:
+                raise ConformanceError(
+                    f"{model_id}: {error.problem}",
+                    f"{error.hint} To measure it all the same, marked as nonconforming for ever, "
+                    f"add --allow-nonconforming {self.name}.".strip(),
+                ) from error
+            self.settings.say(
+                f"{model_id}: measured although it does not conform, and marked so in the data; "
+                f"{error.problem}"
+            )
 
     @property
     def contradictions(self) -> dict[str, str]:
@@ -199,14 +268,20 @@ class Present(Subject):
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, decoder: Decoder, tokenizer: Any, settings: Settings
+        self,
+        checkpoint: Checkpoint,
+        decoder: Decoder,
+        tokenizer: Any,
+        settings: Settings,
+        sets: Sequence[PromptSet],
     ) -> None:
-        super().__init__(checkpoint.model_id, checkpoint, decoder, tokenizer, settings)
+        super().__init__(checkpoint.model_id, checkpoint, settings, sets)
+        self.bare, self.tokenizer = decoder, tokenizer
 
     @property
     def skeleton(self) -> Decoder:
         """The model as it was lent: what it ties is tied in memory."""
-        return self._bare
+        return self.bare
 
     @property
     def is_streamed(self) -> bool:
@@ -216,7 +291,7 @@ class Present(Subject):
     @property
     def decoder(self) -> Decoder:
         """The model as it was lent."""
-        return self._bare
+        return self.bare
 
     @property
     def run_pass(self) -> Pass:
@@ -246,30 +321,6 @@ class Present(Subject):
     def weight_rows(self, on_layer: Callable[[], object]) -> dict[str, list[NamedTuple]]:
         """Return the norms of the weights; see `spectra.rows_of_model`."""
         return spectra.rows_of_model(self.decoder, on_layer=on_layer)
-
-
-@contextmanager
-def unless_allowed(name: str, checkpoint: Checkpoint, settings: Settings) -> Iterator[None]:
-    """Let a model fail a check only if it was allowed by name, and say so.
-
-    Raises
-    ------
-    ConformanceError
-        As it is raised within, with the option that allows it.
-    """
-    try:
-        yield
-    except ConformanceError as error:
-        if not {name, checkpoint.model_id} & {*settings.allow_nonconforming}:
-            raise ConformanceError(
-                f"{checkpoint.model_id}: {error.problem}",
-                f"{error.hint} To measure it all the same, marked as nonconforming for ever, "
-                f"add --allow-nonconforming {name}.".strip(),
-            ) from error
-        settings.say(
-            f"{checkpoint.model_id}: measured although it does not conform, and marked "
-            f"so in the data; {error.problem}"
-        )
 
 
 def _of_files(unused: Mapping[str, int]) -> str:

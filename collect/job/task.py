@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from collect import schema
 from collect.errors import InputError, UnsupportedModelError
 from collect.instruments import quantities
+from collect.job.outcome import Done
 from collect.job.settings import Settings
+from collect.job.subject import Subject
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.gguf import facts
@@ -21,6 +23,8 @@ from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import Encoded, encode
 from collect.record import provenance
+from collect.record.inventory import Inventory
+from collect.record.revision import write_revision
 from collect.record.units import Unit
 
 #: Raised when a change of the code changes a number that is measured, so that numbers of
@@ -79,13 +83,7 @@ class Task:
 
 
 def check_chosen(settings: Settings, n_sets: int) -> None:
-    """Check that the quantities and the prompt sets leave something to measure.
-
-    Raises
-    ------
-    InputError
-        If prompts are given and no quantity needs them, or the other way round.
-    """
+    """Check that the quantities and the prompt sets leave something to measure."""
     needs_prompts = quantities.of_prompts(settings.quantities)
     if n_sets and not needs_prompts:
         raise InputError(
@@ -99,88 +97,61 @@ def check_chosen(settings: Settings, n_sets: int) -> None:
         )
 
 
-def tasks(
-    checkpoint: Checkpoint,
-    skeleton: Decoder,
-    sets: Sequence[PromptSet],
-    tokenizer: Any,
-    settings: Settings,
-    *,
-    weights_sha256: str | None,
-) -> list[Task]:
-    """Return the units of a checkpoint: its weights, then each prompt set.
+def tasks(subject: Subject, weights_sha256: str | None) -> list[Task]:
+    """Return all that is asked of a model: its weights, then each prompt set.
 
-    Parameters
-    ----------
-    checkpoint, sets, settings
-        What is measured, and how.
-    skeleton
-        The checkpoint's model without its weights.
-    tokenizer
-        The checkpoint's tokenizer; None when there are no prompts, or token ids alone.
-    weights_sha256
-        Hash of the weights; None to leave it open.
-
-    Raises
-    ------
-    InputError
-        If the prompts cannot be rendered as asked, or the model cannot read them.
-    UnsupportedModelError
-        If nothing that was asked for is defined for the model.
+    ``weights_sha256`` is the hash of its weights; None to leave it open.
     """
-    shared = _of_model(checkpoint, skeleton) | {"weights_sha256": weights_sha256}
+    checkpoint, settings = subject.checkpoint, subject.settings
+    shared = _of_model(checkpoint, subject.bare) | {"weights_sha256": weights_sha256}
+    tokenizer = subject.tokenizer
     labels = asdict(checkpoint.labels)
-    asked = _defined(skeleton, settings, with_prompts=bool(sets))
+    asked = _defined(subject)
     listed = []
     if "weights" in asked:
         listed.append(Task(Unit({**shared, **_OF_WEIGHTS}, labels)))
     if tokenizer is not None and settings.rendering == "chat":
         check_template(tokenizer, checkpoint.model_id)
-    for prompt_set in sets if quantities.of_prompts(asked) else ():
-        read = _read(prompt_set, skeleton, tokenizer, settings)
-        of_prompts = _of_prompts(prompt_set, read.prompts, skeleton, asked, settings)
+    for prompt_set in subject.sets if quantities.of_prompts(asked) else ():
+        read = _read(prompt_set, subject)
+        of_prompts = _of_prompts(prompt_set, read.prompts, subject, asked)
         unit = Unit({**shared, **of_prompts}, labels)
-        listed.append(
-            Task(unit, prompt_set, read.prompts, read.remarks, is_decoded=tokenizer is not None)
-        )
+        is_decoded = tokenizer is not None
+        listed.append(Task(unit, prompt_set, read.prompts, read.remarks, is_decoded=is_decoded))
     return listed
 
 
-def _read(prompt_set: PromptSet, skeleton: Decoder, tokenizer: Any, settings: Settings) -> Fitted:
+def _read(prompt_set: PromptSet, subject: Subject) -> Fitted:
     """Return the prompts of a set as the model reads them."""
+    settings, bare = subject.settings, subject.bare
     encoded = encode(
         prompt_set.prompts,
-        tokenizer,
+        subject.tokenizer,
         rendering=settings.rendering,
         special_tokens=settings.special_tokens,
     )
-    embedding: Any = skeleton.embedding
-    n_context = skeleton.adapter.n_context(skeleton.model.config)
-    table = position_table(skeleton) if settings.too_long == "extend" else None
+    embedding: Any = bare.embedding
+    n_context = bare.adapter.n_context(bare.model.config)
+    table = position_table(bare) if settings.too_long == "extend" else None
     if table and any(len(prompt) > (n_context or 0) for prompt in encoded):
         raise InputError(
             f"The model cannot read beyond its context of {n_context} tokens: its positions come "
             f"from a table that ends there, {table}.",
             "Use --too-long skip or --too-long truncate.",
         )
-    return fitted(
-        encoded,
-        n_context,
-        int(embedding.weight.shape[0]),
-        policy=settings.too_long,
-    )
+    return fitted(encoded, n_context, int(embedding.weight.shape[0]), policy=settings.too_long)
 
 
-def _defined(skeleton: Decoder, settings: Settings, *, with_prompts: bool) -> tuple[str, ...]:
+def _defined(subject: Subject) -> tuple[str, ...]:
     """Return the quantities asked for that are defined for a model."""
-    asked = settings.quantities if with_prompts else ("weights",)
-    defined = skeleton.adapter.defined(asked)
+    asked = subject.settings.quantities if subject.sets else ("weights",)
+    adapter = subject.bare.adapter
+    defined = adapter.defined(asked)
     if not defined:
-        gaps = "; ".join(f"{name}: {skeleton.adapter.gap(name)}" for name in asked)
-        model_type = skeleton.model.config.model_type
+        gaps = "; ".join(f"{name}: {adapter.gap(name)}" for name in asked)
         raise UnsupportedModelError(
-            f"Something that was asked for must be defined for a {model_type} model; "
-            f"nothing is ({gaps}).",
+            f"Nothing that was asked for is defined for a {subject.bare.model.config.model_type} "
+            f"model ({gaps}).",
             "Give --prompts, and ask for stream or geometry.",
         )
     return defined
@@ -206,13 +177,10 @@ def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
 
 
 def _of_prompts(
-    prompt_set: PromptSet,
-    encoded: Sequence[Encoded],
-    skeleton: Decoder,
-    asked: Sequence[str],
-    settings: Settings,
+    prompt_set: PromptSet, encoded: Sequence[Encoded], subject: Subject, asked: Sequence[str]
 ) -> dict[str, Any]:
     """Return what determines the numbers of a unit of prompts besides the model."""
+    settings = subject.settings
     defined = quantities.own_among(quantities.of_prompts(asked))
     definitions = {quantity.name: quantity.sha256 for quantity in defined}
     return {
@@ -226,9 +194,58 @@ def _of_prompts(
         "special_tokens": settings.special_tokens,
         "dtype_compute": settings.dtype,
         "device": provenance.device_name(settings.device),
-        "attention_implementation": skeleton.attention_implementation,
+        "attention_implementation": subject.bare.attention_implementation,
     }
 
 
 def _sha256(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def pending(
+    asked: Sequence[Task], subject: Subject, inventory: Inventory
+) -> tuple[list[Task], list[Done]]:
+    """Return what an output lacks and holds of some tasks, and note what the revision holds."""
+    states, refusal = compared(asked, inventory, overwrites=subject.settings.overwrite)
+    complete = [task for task in states if task.state == COMPLETE]
+    for task in complete:
+        say_complete(task, subject, inventory)
+    if refusal is not None:
+        raise refusal
+    known = subject.checkpoint
+    write_revision(
+        asked[0].unit,
+        inventory.out,
+        training_step=known.training_step,
+        training_tokens=known.training_tokens,
+    )
+    done = [Done(task.unit.stem, task.unit.run_id, "complete") for task in complete]
+    return [task for task in states if task.state == TO_DO], done
+
+
+def say_complete(task: Task, subject: Subject, inventory: Inventory) -> None:
+    """Say that a unit is there, or another revision with the same weights."""
+    twin = inventory.twin(task.unit)
+    state = "already complete" if twin is None else f"the same weights as {twin}"
+    subject.settings.say(f"{task.unit.title}: {state}, skipped")
+
+
+def compared(
+    asked: Sequence[Task], inventory: Inventory, *, overwrites: bool
+) -> tuple[list[Task], InputError | None]:
+    """Return tasks with their state in an output, and why a run refuses them where it does.
+
+    Those that are to do are reduced to what is pending; ``overwrites`` says whether what is
+    complete is measured again.
+    """
+    units, refusal = inventory.compared([task.unit for task in asked], overwrites=overwrites)
+    states = []
+    for task, unit in zip(asked, units, strict=True):
+        if isinstance(unit, InputError):
+            states.append(replace(task, state=CONTRADICTED))
+        elif unit is None:
+            states.append(replace(task, state=COMPLETE))
+        else:
+            state = TO_DO if refusal is None else CONTRADICTED
+            states.append(replace(task, unit=unit, state=state))
+    return states, refusal

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
+from torch import Tensor
 
 from collect.errors import InputError
 from collect.instruments.quantities import Named
 from collect.job import run as job
-from collect.job.measurement import Measured
 from collect.job.measurement import measure as measured
 from collect.job.outcome import Done, Outcome
 from collect.job.settings import Settings, check_engine
 from collect.job.subject import Present
-from collect.job.task import Task, check_chosen, tasks
+from collect.job.task import Task, check_chosen, pending, tasks
 from collect.library import in_memory
 from collect.library.custom import warn_of_custom_parts
 from collect.library.lendable import tokenizer_of
@@ -211,8 +211,8 @@ def measure_step(
     with _present(model, tokenizer, sets, state, asked) as (subject, units):
         remove_leftovers(out)
         inventory = Inventory(out, if_other_weights=_OTHER_STEP)
-        tasks, done = job.pending(units, inventory, subject.settings, subject.checkpoint)
-        job.carry_out(tasks, subject, inventory, done)
+        todo, done = pending(units, subject, inventory)
+        job.carry_out(todo, subject, inventory, done)
     return done
 
 
@@ -320,8 +320,8 @@ def _present(
         )
         warn_of_custom_parts(decoder.model)
         digest = in_memory.weights_sha256(decoder, state.revision)
-        work = tasks(checkpoint, decoder, sets, tokenizer, settings, weights_sha256=digest)
-        yield Present(checkpoint, decoder, tokenizer, settings), work
+        subject = Present(checkpoint, decoder, tokenizer, settings, sets)
+        yield subject, tasks(subject, digest)
 
 
 def _refuse_another_way(asked: Mapping[str, Any], present: Mapping[str, Any]) -> None:
@@ -351,17 +351,19 @@ def _sets(prompts: Prompts, name: str) -> list[PromptSet]:
 
 def _rows_of(task: Task, subject: Present) -> dict[str, pd.DataFrame]:
     """Return what is measured of a task, by table, as if it took no time; vectors themselves."""
-    frames = measured(task, subject)
+    frames, tensors = measured(task, subject)
     rows = {**frames, "run": frames["run"].assign(duration_s=0.0)}  # so that two calls are alike
-    vectors = _with_vectors(frames)
+    vectors = _with_vectors(frames, tensors)
     return rows if vectors is None else {**rows, "own_vector": vectors}
 
 
-def _with_vectors(frames: Measured) -> pd.DataFrame | None:
+def _with_vectors(
+    frames: Mapping[str, pd.DataFrame], tensors: Mapping[str, Tensor]
+) -> pd.DataFrame | None:
     """Return table ``own_vector`` with the vectors in it; None without vectors."""
     if "own_vector" not in frames:
         return None
-    arrays = {name: tensor.float().numpy() for name, tensor in frames.tensors.items()}
+    arrays = {name: tensor.float().numpy() for name, tensor in tensors.items()}
     rows = frames["own_vector"]
     places = zip(rows["tensor"], rows["tensor_row"], strict=True)
     vectors = [arrays[tensor][row] for tensor, row in places]

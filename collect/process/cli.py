@@ -43,16 +43,7 @@ _OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, e
 
 
 def main(arguments: Sequence[str] | None = None, *, program: str = PROGRAM) -> int:
-    """Run the command line and return its exit code; no traceback reaches the user.
-
-    Parameters
-    ----------
-    arguments
-        Words after the command. Without them this is a program: the words are those of its
-        command line, and a request to end is an interruption, whoever makes it.
-    program
-        What the person called it: ``thermoscope`` or ``python -m`` with a package.
-    """
+    """Run the command line and return its exit code; no traceback reaches the user."""
     is_process = arguments is None
     given = sys.argv[1:] if arguments is None else list(arguments)
     if is_process:

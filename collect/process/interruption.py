@@ -31,15 +31,7 @@ def _is_engine_s(error: BaseException) -> bool:
 
 
 def raise_interruption(error: BaseException) -> None:
-    """Raise what is no fault of the data: a request to end as KeyboardInterrupt, lack of memory.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If `is_interruption` says so.
-    duckdb.OutOfMemoryException, MemoryError, pyarrow.ArrowException
-        The exception itself, if `is_exhaustion` says so.
-    """
+    """Raise what is no fault of the data: a request to end as KeyboardInterrupt, lack of memory."""
     if is_interruption(error):
         raise KeyboardInterrupt from error
     if is_exhaustion(error):

@@ -24,26 +24,7 @@ def parsed(
     program: str,
     options: argparse.Namespace,
 ) -> Verb:
-    """Fill in the options and return the verb; help and version are printed and end the program.
-
-    Parameters
-    ----------
-    arguments
-        Words after the command.
-    verbs
-        The verbs there are, by what is typed.
-    program
-        What the person called the command: ``thermoscope`` or ``python -m`` with a package.
-    options
-        Receives ``debug`` first, so that it holds if anything after it is wrong.
-
-    Raises
-    ------
-    InputError
-        If there is no such verb, or an option stands before a verb that has none of its kind.
-    SystemExit
-        After help or version, and if an option is wrong.
-    """
+    """Fill in the options and return the verb; help and version are printed and end the program."""
     whole = main_parser(verbs, program)
     _, unknown = whole.parse_known_args(arguments, options)
     words = options.words

@@ -5,16 +5,9 @@ from __future__ import annotations
 import atexit
 import ctypes
 import gc
-import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-
-from collect.errors import InputError
-
-#: Variables that the hub's client reads as whole numbers while it is imported.
-_SECONDS = ("HF_HUB_DOWNLOAD_TIMEOUT", "HF_HUB_ETAG_TIMEOUT")
 
 #: Options of glibc's allocator, by their numbers, and what they are set to [bytes].
 _ALLOCATOR = {-1: 2**30, -3: 2**25}
@@ -27,19 +20,7 @@ def libraries_imported() -> Iterator[None]:
     The imports make some 400,000 objects, all to stay; to look through them again and again
     takes a third of the time. They are left out of later searches. A process that has torch
     already is left as it is.
-
-    Raises
-    ------
-    InputError
-        If a variable of the environment keeps one of them from being imported.
     """
-    for name in _SECONDS:
-        value = os.environ.get(name)
-        if value is not None and re.fullmatch(r"\s*\d+\s*", value, re.ASCII) is None:
-            raise InputError(
-                f"The variable {name} must be a whole number of seconds; found {value!a}.",
-                "Correct it, or unset it.",
-            )
     if "torch" in sys.modules or not gc.isenabled():
         yield
         return

@@ -35,15 +35,6 @@ def fetch(destination: Path, *, base_url: str = BASE_URL, timeout_s: float = TIM
     Returns
     -------
     The directory.
-
-    Raises
-    ------
-    UnreachableError
-        If a file cannot be downloaded.
-    InputError
-        If a file is not the one that was pinned.
-    OutputError
-        If the directory cannot be written.
     """
     contents = {
         name: _checked(name, _download(f"{base_url}/{quote(name)}", timeout_s))

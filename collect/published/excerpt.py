@@ -83,23 +83,9 @@ PASSAGES = (
 def write_excerpt(source: Path, directory: Path) -> dict[str, int]:
     """Write ``published_excerpt.csv`` from the raw files; the same files give the same bytes.
 
-    Parameters
-    ----------
-    source
-        Directory with the paper's result files, all of them.
-    directory
-        Directory to write to.
-
     Returns
     -------
     Number of rows written, by table.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or broken.
-    OutputError
-        If the directory cannot be written.
     """
     all_present(source)
     files = sorted({passage.file for passage in PASSAGES})
@@ -111,11 +97,6 @@ def write_excerpt(source: Path, directory: Path) -> dict[str, int]:
 
 def excerpt(values: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of table ``published_value`` that are kept, with the claims they decide.
-
-    Parameters
-    ----------
-    values
-        Rows of table ``published_value``, of all files that `PASSAGES` names.
 
     Returns
     -------

@@ -66,23 +66,9 @@ def write_figures(source: Path, figures: Path) -> dict[str, int]:
     The same files give the same bytes: rows are sorted by key and floats written so that
     they read back exactly.
 
-    Parameters
-    ----------
-    source
-        Directory with the paper's result files, all of them.
-    figures
-        Directory to write to.
-
     Returns
     -------
     Number of rows written, by table.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or broken.
-    OutputError
-        If the directory cannot be written.
     """
     values = drawn_values(source)
     tables = {
@@ -93,13 +79,7 @@ def write_figures(source: Path, figures: Path) -> dict[str, int]:
 
 
 def drawn_values(source: Path) -> pd.DataFrame:
-    """Return the published values figures are drawn from: about a model, each file once.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or broken.
-    """
+    """Return the published values figures are drawn from: about a model, each file once."""
     names = all_present(source)
     once = [
         name
@@ -113,13 +93,7 @@ def drawn_values(source: Path) -> pd.DataFrame:
 
 
 def all_present(source: Path) -> list[str]:
-    """Return the names of all published files, sorted.
-
-    Raises
-    ------
-    InputError
-        If one is not in the directory.
-    """
+    """Return the names of all published files, sorted."""
     names = importer.present(source)
     missing = sorted(set(catalogue.files()) - set(names))
     if missing:
@@ -132,13 +106,7 @@ def all_present(source: Path) -> list[str]:
 
 
 def published_figures(values: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per model, metric and file: the columns of table ``published_figure``.
-
-    Parameters
-    ----------
-    values
-        Rows of table ``published_value`` with 'none' for no prompt set and no dtype.
-    """
+    """Return one row per model, metric and file: the columns of table ``published_figure``."""
     from_embedding = values[(values["metric"] == "gain_block") & (values["layer"] == 0)]
     renamed = from_embedding.assign(metric="gain_embedding").drop(columns="layer")
     candidates = pd.concat([values, renamed, _stated(values)])
@@ -216,11 +184,6 @@ def published_profiles(values: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model, metric, file and layer: the columns of ``published_profile``.
 
     A profile that a file holds prompt by prompt is left out: its rows are no single profile.
-
-    Parameters
-    ----------
-    values
-        Rows of table ``published_value`` with 'none' for no prompt set and no dtype.
     """
     of_layers = values[values["layer"].notna() & values["metric"].isin(PROFILES)]
     key = ["model_id", "metric", "prompt_set", "dtype", "file", "layer"]
@@ -239,13 +202,7 @@ def common_path(paths: Sequence[str]) -> str:
 
 
 def write_csv(table: str, rows: pd.DataFrame, directory: Path) -> int:
-    """Write the rows of a table as CSV, sorted by key, and return their number.
-
-    Raises
-    ------
-    OutputError
-        If the directory cannot be written.
-    """
+    """Write the rows of a table as CSV, sorted by key, and return their number."""
     whole = {pa.int32(): pd.Int32Dtype()}
     ordered = writer.conforming(table, rows).to_pandas(types_mapper=whole.get)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import TypeGuard
 
 from collect.errors import InputError
-from collect.schema.counting import repeated
 
 Step = str | int
 Scalar = str | int | float | bool | None
@@ -72,13 +70,7 @@ def _spelt(step: Step) -> str:
 
 
 def read_leaves(path: Path) -> list[Leaf]:
-    """Return every leaf of a JSON or CSV file, in the order of the file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is not the JSON or CSV its name says.
-    """
+    """Return every leaf of a JSON or CSV file, in the order of the file."""
     return list(leaves(read_document(path)))
 
 
@@ -87,115 +79,18 @@ def read_document(path: Path) -> object:
 
     ``NaN`` and ``Infinity``, which Python writes and strict JSON forbids, are read as numbers.
     Cells of a CSV file stay text: the format has no types.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is not the JSON or CSV its name says.
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"The file {path} must be readable; {reason}.", _FETCH_AGAIN) from error
-    except UnicodeDecodeError as error:
+        if path.suffix != ".csv":
+            return json.loads(text)
+        header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        return [dict(zip(header, cells, strict=True)) for cells in rows]
+    except (OSError, ValueError, RecursionError, csv.Error) as error:
         raise InputError(
-            f"The file {path.name} must be UTF-8 text; byte {error.start} is not.", _FETCH_AGAIN
+            f"The file {path} cannot be read: {error}.",
+            "Fetch the published files again; nothing was imported.",
         ) from error
-    return _csv_rows(text, path.name) if path.suffix == ".csv" else _json(text, path.name)
-
-
-#: Most levels of objects and lists in a document; the published files have at most eight.
-_DEEPEST = 100
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-_FETCH_AGAIN = "Fetch the published files again; nothing was imported."
-
-
-def _json(text: str, name: str) -> object:
-    try:
-        document = json.loads(text, parse_float=_finite, parse_int=_whole)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"The file {name} must be JSON; line {error.lineno} column {error.colno}: {error.msg}.",
-            _FETCH_AGAIN,
-        ) from error
-    except RecursionError as error:
-        raise _too_deep(name) from error
-    except (ValueError, OverflowError) as error:
-        raise InputError(
-            f"Every number of {name} must be one that a double can hold; found {error}.",
-            _FETCH_AGAIN,
-        ) from error
-    _check_document(document, name)
-    return document
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise OverflowError(text[:20])
-    return number
-
-
-def _whole(text: str) -> int:
-    _finite(text)
-    return int(text)
-
-
-def _too_deep(name: str) -> InputError:
-    return InputError(
-        f"The file {name} must be nested at most {_DEEPEST} deep; it is deeper.", _FETCH_AGAIN
-    )
-
-
-def _check_document(document: object, name: str) -> None:
-    """Refuse a document that is nested too deeply, or holds text that UTF-8 cannot hold."""
-    waiting: list[tuple[object, int]] = [(document, 1)]
-    while waiting:
-        node, depth = waiting.pop()
-        if depth > _DEEPEST:
-            raise _too_deep(name)
-        if isinstance(node, dict):
-            waiting.extend((part, depth + 1) for pair in node.items() for part in pair)
-        elif isinstance(node, list):
-            waiting.extend((part, depth + 1) for part in node)
-        elif isinstance(node, str) and _SURROGATE.search(node):
-            raise InputError(
-                f"Every text of {name} must be one that UTF-8 can hold; {node[:40]!a} is none.",
-                _FETCH_AGAIN,
-            )
-
-
-def _csv_rows(text: str, name: str) -> list[dict[str, str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        header = next(reader, [])
-        _refuse_twins(header, name)
-        rows = []
-        for cells in reader:
-            if len(cells) != len(header):
-                raise InputError(
-                    f"Every row of {name} must have {len(header)} cells like its header; "
-                    f"line {reader.line_num} has {len(cells)}.",
-                    _FETCH_AGAIN,
-                )
-            rows.append(dict(zip(header, cells, strict=True)))
-    except csv.Error as error:
-        raise InputError(
-            f"The file {name} must be CSV; line {reader.line_num}: {error}.", _FETCH_AGAIN
-        ) from error
-    return rows
-
-
-def _refuse_twins(header: list[str], name: str) -> None:
-    twins = repeated(header)
-    if twins:
-        raise InputError(
-            f"The columns of {name} must have different names; {twins[0]!r} stands there twice.",
-            _FETCH_AGAIN,
-        )
 
 
 def leaves(document: object) -> Iterator[Leaf]:

@@ -25,24 +25,9 @@ def import_results(source: Path, out: Path) -> dict[str, int]:
     A file that is missing, of unknown name, or other than at the pinned commit is reported
     on standard error; the rest is imported all the same.
 
-    Parameters
-    ----------
-    source
-        Directory with the paper's result files.
-    out
-        Directory of the store; gets ``published_value/results.parquet`` and, last,
-        ``published_file/results.parquet``.
-
     Returns
     -------
     Number of rows written, by table.
-
-    Raises
-    ------
-    InputError
-        If the directory is missing or holds none of the files, or one is broken.
-    OutputError
-        If the store cannot be written; both files stay as they were.
     """
     names = present(source)
     values = published_values(source, names)
@@ -53,13 +38,7 @@ def import_results(source: Path, out: Path) -> dict[str, int]:
 
 
 def present(source: Path) -> list[str]:
-    """Return the names of the published files that lie in the directory, sorted.
-
-    Raises
-    ------
-    InputError
-        If the directory is missing or holds none of them.
-    """
+    """Return the names of the published files that lie in the directory, sorted."""
     if not source.is_dir():
         raise InputError(
             f"The published files must lie in a directory; {source} is none.",

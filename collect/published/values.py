@@ -26,20 +26,7 @@ _UNITLESS = ("p_value", "correlation", "n")
 
 
 def published_values(source: Path, names: Iterable[str]) -> pd.DataFrame:
-    """Return one row per leaf of the files: the columns of table ``published_value``.
-
-    Parameters
-    ----------
-    source
-        Directory the files lie in.
-    names
-        Names of the files to read.
-
-    Raises
-    ------
-    InputError
-        If a file is not the JSON or CSV its name says.
-    """
+    """Return one row per leaf of the files: the columns of table ``published_value``."""
     book = rule_book()
     rows: list[dict[str, object]] = []
     for name in names:

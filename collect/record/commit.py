@@ -8,14 +8,15 @@ and a disk that fills up leaves what was there before.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -23,10 +24,14 @@ from collect.errors import OutputError
 from collect.record.atomic import locks, placement
 from collect.record.atomic.files import write_atomically
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
+from collect.record.tensors import write_tensors
 from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_table
-from collect.schema import MEASURED, UNFINISHED, tables
+from collect.schema import MEASURED, UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _TEMPORARY = re.compile(r"\.(.+)\.parquet\.\d+\.tmp")
 
@@ -36,8 +41,8 @@ def commit(
     frames: Mapping[str, pd.DataFrame],
     out: Path,
     *,
+    tensors: Mapping[str, Tensor] | None = None,
     gone: Collection[Path] = (),
-    write_vectors: Callable[[Path], None] | None = None,
 ) -> int:
     """Write the tables of a unit, its mark last; the caller holds the lock of its run.
 
@@ -51,26 +56,17 @@ def commit(
         Directory of measurements.
     gone
         Run files that others are about to replace: what they say is no contradiction.
-    write_vectors
-        Writes the file that table ``own_vector`` points into; None where there is none.
+    tensors
+        What table ``own_vector`` points into, by name; None where there is nothing.
 
     Returns
     -------
     Number of rows written, without that of ``run``; 0 if another process was faster.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written; what was there before remains.
-    InputError
-        If rows break the contract, or contradict what another process has put down meanwhile.
     """
     inventory, run_row = Inventory(out), frames["run"]
     provenance = _provenance(run_row)
-    with locks.held(out, locks.OF_MARKS, wait=True):
-        refuse_mixtures([unit], inventory, gone)
     with _unfinished(unit, out) as staged:
-        beside = _write_vectors(unit, staged, write_vectors)
+        beside = _write_vectors(unit, staged, tensors)
         rows = _write_rows(frames, staged, provenance, file_of_vectors=min(beside, default=None))
         with locks.held(out, locks.OF_MARKS, wait=True):
             refuse_mixtures([unit], inventory, gone)
@@ -130,13 +126,13 @@ _VECTORS = "vectors"
 
 
 def _write_vectors(
-    unit: Unit, staged: Path, write_vectors: Callable[[Path], None] | None
+    unit: Unit, staged: Path, tensors: Mapping[str, Tensor] | None
 ) -> dict[str, str]:
     """Write the vectors of a unit; return the hash of their file by its path in the output."""
-    if write_vectors is None:
+    if not tensors:
         return {}
     path = staged / _VECTORS
-    write_atomically(path, write_vectors)
+    write_atomically(path, partial(write_tensors, tensors))
     return {f"own_vector/{unit.stem}.safetensors": file_sha256(path)}
 
 
@@ -205,7 +201,7 @@ def _move(
     going = {unit.stem, *(path.stem for path in unit.replaces)}
     targets = [(_VECTORS, out / name) for name in beside]
     targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
-    present = [path for stem in going for path in _files(stem, out) if _may_exist(path)]
+    present = [path for stem in going for path in _files(stem, out) if path.exists()]
     placement.check_open(path.parent for path in (*present, *(target for _, target in targets)))
     with placement.uninterrupted():
         for stem in going:
@@ -223,13 +219,7 @@ def _move(
 
 
 def clear(stem: str, out: Path) -> None:
-    """Remove what the output holds of the unit whose files have this name, its mark first.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be removed.
-    """
+    """Remove what the output holds of the unit whose files have this name, its mark first."""
     for path in _files(stem, out):
         try:
             path.unlink(missing_ok=True)
@@ -246,14 +236,6 @@ def _files(stem: str, out: Path) -> list[Path]:
     """Return where the files of a unit lie, its mark first."""
     tables = [out / table / f"{stem}.parquet" for table in ("run", *MEASURED)]
     return [*tables, out / "own_vector" / f"{stem}.safetensors"]
-
-
-def _may_exist(path: Path) -> bool:
-    """Return whether a file is there, or lies in a directory that does not let itself be asked."""
-    try:
-        return path.exists()
-    except PermissionError:
-        return True
 
 
 def _prompt_file(unit: Unit) -> str:
@@ -274,38 +256,8 @@ def _write_prompts(
     return write_table("prompt", frames["prompt"], out / _prompt_file(unit), metadata=metadata)
 
 
-def refuse_within_store(out: Path) -> None:
-    """Refuse an output that would lie in a table of other measurements, where none looks for it.
-
-    Raises
-    ------
-    OutputError
-        If it would.
-    """
-    resolved = Path(os.path.realpath(out))  # a link that leads to itself is refused later
-    for place in (resolved, *resolved.parents):
-        if place.name in tables() and _is_store(place.parent):
-            raise OutputError(
-                f"An output must lie outside other measurements; {out} lies in the table "
-                f"{place.name} of {place.parent}.",
-                f"Give {place.parent} itself to measure into it, or choose another --out.",
-            )
-
-
-def _is_store(directory: Path) -> bool:
-    """Return whether a directory holds measurements, and no file of somebody's own in ``run``."""
-    return all(any((directory / table).glob("*.parquet")) for table in ("model", "run"))
-
-
 def check_writable(out: Path) -> None:
-    """Check that files can be made in the output directory, without making it.
-
-    Raises
-    ------
-    OutputError
-        If they cannot, or if it lies in a table of other measurements.
-    """
-    refuse_within_store(out)
+    """Check that files can be made in the output directory, without making it."""
     existing = next(path for path in (out, *out.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=existing):

@@ -65,22 +65,6 @@ def compact(directory: Path, out: Path) -> Compaction:
 
     The copy opens, is checked and is published as the output itself; nothing is measured into it.
     Every content is compared with its hash first.
-
-    Parameters
-    ----------
-    directory
-        What ``collect run`` wrote, or a compact copy.
-    out
-        New directory.
-
-    Raises
-    ------
-    InputError
-        If there is no unit, one is incomplete, or the new directory is there already.
-    ContractError
-        If a file is damaged, or is not as its run file says.
-    OutputError
-        If a file cannot be written; nothing is left of the copy then.
     """
     run_files(directory)  # refuses a directory without any
     if out.exists():

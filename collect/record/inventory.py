@@ -5,29 +5,22 @@ A run may be measured in several units, each with quantities of its own. No torc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from collect.errors import InputError
 from collect.record.units import (
     Mark,
     Unit,
-    differences,
-    has_its_files,
-    is_run_as_marked,
+    is_intact,
     quantities_of,
     read_mark,
-    read_run,
-    redefinitions,
+    run_as_marked,
     run_file,
     run_id,
     variant_of,
 )
-from collect.schema.assembly import GEOMETRY
-from collect.schema.contract import ContractError
-from collect.schema.files import read_rows
 from collect.schema.headers import is_pack
 
 
@@ -59,11 +52,6 @@ class Inventory:
         Directory of measurements.
     if_other_weights
         What to do where it holds a unit of other weights; without one, of a checkpoint.
-
-    Raises
-    ------
-    InputError
-        If the directory is a compact copy, into which nothing is measured.
     """
 
     def __init__(self, out: Path, *, if_other_weights: str = "") -> None:
@@ -98,32 +86,57 @@ class Inventory:
             self._known[path] = (stamp, _read(path))
         return self._known[path][1]
 
-    def missing(self, unit: Unit) -> Unit | None:
-        """Return the pending part of a unit, with what it replaces; None when it is complete.
+    def compared(
+        self, asked: Sequence[Unit], *, overwrites: bool
+    ) -> tuple[list[Unit | InputError | None], InputError | None]:
+        """Return what is pending of some units, and the first refusal of any of them.
 
-        Raises
-        ------
-        InputError
-            If the output holds the unit measured otherwise: other weights, prompts or versions,
-            or other labels.
+        None stands for a unit that is complete, a refusal for one that is measured otherwise.
         """
+        states: list[Unit | InputError | None] = []
+        for unit in map(self._with_known_weights, asked):
+            try:
+                states.append(self.instead(unit) if overwrites else self.missing(unit))
+            except InputError as error:
+                states.append(error)
+        refusals = [state for state in states if isinstance(state, InputError)]
+        try:
+            refuse_mixtures([unit for unit in states if isinstance(unit, Unit)], self)
+        except InputError as error:
+            refusals.append(error)
+        return states, next(iter(refusals), None)
+
+    def missing(self, unit: Unit) -> Unit | None:
+        """Return the pending part of a unit, with what it replaces; None when it is complete."""
         unit = unit.part(quantities_of(unit.determinants))
         same = [entry for entry in self.entries() if entry.run_id == unit.run_id]
         for entry in same:
             self._refuse_otherwise(unit, entry)
-        intact = [entry for entry in same if self._is_intact(entry)]
+        intact = [entry for entry in same if is_intact(entry.path, entry.mark, self.out)]
         complete = {name for entry in intact for name in entry.quantities}
         pending = [name for name in quantities_of(unit.determinants) if name not in complete]
         if not pending:
             return None
         first = self._entry(run_file(self.out, unit))
-        if first is not None and self._has_its_run(first):
+        if first is not None and run_as_marked(first.path, first.mark) is not None:
             self._refuse_otherwise(unit, first)
         if first is None or first not in intact:
             broken = () if first is None else first.quantities
             wanted = [*pending, *(name for name in broken if name not in {*pending, *complete})]
             return unit.part(wanted, replaces=() if first is None else (first.path,))
         return unit.part(pending, is_later=True)
+
+    def _with_known_weights(self, unit: Unit) -> Unit:
+        """Return a unit with the hash of its weights: where open, that of the same revision."""
+        if unit.determinants["weights_sha256"] is not None:
+            return unit
+        of_revision = ("model_id", "revision_name")
+        for entry in self.entries():
+            known = entry.mark.determinants
+            if all(known.get(name) == unit.determinants[name] for name in of_revision):
+                weights = {"weights_sha256": known.get("weights_sha256")}
+                return replace(unit, determinants={**unit.determinants, **weights})
+        return unit
 
     def twin(self, unit: Unit) -> str | None:
         """Return the name of a unit of the same run, of another revision with the same weights.
@@ -166,18 +179,8 @@ class Inventory:
             if entry.path != run_file(self.out, unit)
         )
 
-    def _is_intact(self, entry: Entry) -> bool:
-        return self._has_its_run(entry) and has_its_files(entry.mark, self.out)
-
-    def _has_its_run(self, entry: Entry) -> bool:
-        return is_run_as_marked(read_run(entry.path), entry.mark)
-
     def _refuse_otherwise(self, unit: Unit, entry: Entry) -> None:
-        known = entry.mark.determinants
-        otherwise = differences({**known, **entry.mark.labels}, {**unit.identity, **unit.labels})
-        reasons = "; ".join(
-            reason for reason in (otherwise, redefinitions(known, unit.determinants)) if reason
-        )
+        reasons, known = unit.otherwise(entry.mark), entry.mark.determinants
         if reasons:
             is_same = known.get("weights_sha256") == unit.determinants["weights_sha256"]
             raise InputError(
@@ -211,21 +214,6 @@ def refuse_mixtures(
     Revisions, number formats, devices, renderings and policies of special tokens may stand side
     by side; other weights under one name, other versions of the code, and other prompts under
     one name may not.
-
-    Parameters
-    ----------
-    units
-        What is about to be measured or put down.
-    inventory
-        What the output holds.
-    gone
-        Run files that are about to go, besides those that the units replace.
-
-    Raises
-    ------
-    InputError
-        If the output holds the same model with other weights or versions, or the same
-        prompt set with other prompts, in a unit that is not about to be replaced.
     """
     replaced = {path for unit in units for path in (run_file(inventory.out, unit), *unit.replaces)}
     for entry in inventory.entries():
@@ -239,59 +227,6 @@ def refuse_mixtures(
                     f"measured otherwise than {unit.title}: {contradictions}.",
                     "Choose another --out, or measure that unit again in the same command.",
                 )
-
-
-def refuse_another_shape(
-    model: Mapping[str, Any], config_sha256: str, inventory: Inventory, gone: Collection[Path]
-) -> None:
-    """Refuse a model that an output holds in another shape: none could open the output any more.
-
-    Parameters
-    ----------
-    model
-        What is about to be put down of it: its row of table ``model``.
-    config_sha256
-        Hash of its configuration; what has the same has the same shape, and is not looked at.
-    inventory
-        What the output holds.
-    gone
-        Run files that are about to go.
-
-    Raises
-    ------
-    InputError
-        If it has another number of layers or heads, or another width.
-    """
-    for known in _known(str(model["model_id"]), config_sha256, inventory, gone):
-        others = [name for name in GEOMETRY if known[name] != model[name]]
-        if others:
-            listing = ", ".join(
-                f"{name} is {known[name]} there, {model[name]} here" for name in others
-            )
-            raise InputError(
-                f"Revisions of a model must have one shape; {inventory.out} has "
-                f"{model['model_id']} in another: {listing}.",
-                "Give the model another name, or choose another --out.",
-            )
-
-
-def _known(
-    model_id: str, config_sha256: str, inventory: Inventory, gone: Collection[Path]
-) -> Iterator[dict[str, Any]]:
-    """Return the rows of a model in an output, one for each other configuration of it."""
-    of_configs: dict[str, Entry] = {}
-    for entry in inventory.entries():
-        of = entry.mark.determinants
-        if of["model_id"] == model_id and entry.path not in gone:
-            of_configs.setdefault(str(of["config_sha256"]), entry)
-    of_configs.pop(config_sha256, None)
-    for entry in of_configs.values():
-        path = inventory.out / "model" / entry.path.name
-        try:
-            rows = read_rows(path, "model").to_pylist()
-        except ContractError:  # of what is damaged `collect check` tells
-            continue
-        yield from [row for row in rows if row["model_id"] == model_id][:1]
 
 
 def repeated_by(unit: Unit, inventory: Inventory) -> Entry | None:

@@ -23,11 +23,6 @@ def code_version() -> str:
     """Return the version of thermoscope, with ``+g<commit>`` when it runs from a git clone.
 
     ``.dirty`` is appended when the clone holds changes that are not committed.
-
-    Raises
-    ------
-    ScarcityError
-        If the machine lacks what asking git takes: rows would lose their commit in silence.
     """
     return _installed_version() if _of_driver is None else _of_driver
 

@@ -25,20 +25,6 @@ def write_revision(
 
     A row that is there already stays as it is. A local checkpoint that is not one of several has
     no revision, and no row.
-
-    Parameters
-    ----------
-    unit
-        Any unit of the revision; its determinants say what the row says.
-    out
-        Directory of measurements.
-    training_step, training_tokens
-        How far the checkpoint was trained, where something says so.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
     """
     known = unit.determinants
     if known["revision"] is None:

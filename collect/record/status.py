@@ -15,10 +15,9 @@ from collect.errors import InputError
 from collect.record.atomic import locks
 from collect.record.units import (
     Mark,
-    has_its_files,
-    is_run_as_marked,
+    is_intact,
     read_mark,
-    read_run,
+    run_as_marked,
     variant_of,
 )
 from collect.schema import incomplete_units
@@ -42,11 +41,6 @@ _OF_RUN = (
 def units(out: Path) -> pd.DataFrame:
     """Return the units that an output directory holds.
 
-    Parameters
-    ----------
-    out
-        Directory that ``collect run`` wrote.
-
     Returns
     -------
     One row per ``unit`` (stem of its files), sorted: ``state``, which is complete,
@@ -55,11 +49,6 @@ def units(out: Path) -> pd.DataFrame:
     a compact copy; and from table ``run`` model_id, revision_name, prompt_set, rendering,
     quantities, dtype_compute, is_conforming, started_at [UTC] and duration_s [s], missing where
     there is no mark that can be read.
-
-    Raises
-    ------
-    InputError
-        If there is no such directory, or it holds no unit.
     """
     if not out.is_dir():
         raise InputError(
@@ -84,10 +73,8 @@ def units(out: Path) -> pd.DataFrame:
 def _marked(path: Path, out: Path) -> dict[str, Any]:
     """Return the row of a unit that has a run file."""
     mark = read_mark(path)
-    if mark is None or not has_its_files(mark, out):
-        return _unmarked(path.stem, out)
-    run = read_run(path)
-    if run is None or not is_run_as_marked(run, mark):
+    run = None if mark is None else run_as_marked(path, mark)
+    if mark is None or run is None or not is_intact(path, mark, out):
         return _unmarked(path.stem, out)
     return _complete(path.stem, mark, run)
 

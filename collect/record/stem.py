@@ -14,11 +14,6 @@ def file_stem(
 ) -> str:
     """Return the file name, without suffix, of one unit of measurement.
 
-    Raises
-    ------
-    InputError
-        If no file can have that name.
-
     Examples
     --------
     >>> file_stem("EleutherAI/pythia-70m", "B_pythia_sweep")

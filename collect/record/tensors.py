@@ -14,11 +14,6 @@ def write_tensors(tensors: Mapping[str, torch.Tensor], path: Path) -> None:
     """Write tensors to a safetensors file that those may read who may read other new files.
 
     The library makes a file of its own that nobody but its owner can read.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save_file

@@ -136,20 +136,29 @@ class Unit:
         asked = {**self.determinants, "quantities": ",".join(quantities)}
         return Unit(asked, self.labels, is_later, replaces)
 
+    def otherwise(self, mark: Mark) -> str:
+        """Return how the same unit was measured otherwise, empty when in nothing."""
+        known, new = mark.determinants, {**self.identity, **self.labels}
+        return _joined(_differences({**known, **mark.labels}, new), self._redefined(known))
+
     def contradictions(self, other: Mapping[str, Any]) -> str:
         """Return how another unit's determinants contradict these, empty when in nothing."""
         new = self.determinants
-        shared: list[str] = []
-        if other["model_id"] == new["model_id"]:
-            shared += _OF_MODEL
-            if other.get("revision_name") == new.get("revision_name"):
-                shared += _OF_REVISION
+        is_same_model = other["model_id"] == new["model_id"]
+        shared = [*_OF_MODEL] if is_same_model else []
+        if is_same_model and other.get("revision_name") == new.get("revision_name"):
+            shared += _OF_REVISION
         if new["prompt_set"] is not None and other["prompt_set"] == new["prompt_set"]:
             shared += ["prompt_set_sha256"]
-        otherwise = differences({n: other.get(n) for n in shared}, {n: new[n] for n in shared})
-        is_same_model = other["model_id"] == new["model_id"]
-        redefined = redefinitions(other, new) if is_same_model else ""
-        return "; ".join(reason for reason in (otherwise, redefined) if reason)
+        otherwise = _differences({n: other.get(n) for n in shared}, {n: new[n] for n in shared})
+        return _joined(otherwise, self._redefined(other) if is_same_model else "")
+
+    def _redefined(self, other: Mapping[str, Any]) -> str:
+        """Return which quantities that two units hold are defined differently."""
+        old, new = (of.get("definitions") or {} for of in (other, self.determinants))
+        both = {*quantities_of(other)} & {*quantities_of(self.determinants)}
+        changed = sorted(name for name in both if old.get(name) != new.get(name))
+        return ", ".join(f"{name} is defined otherwise" for name in changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +212,6 @@ def quantities_of(determinants: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for name in str(determinants.get("quantities", "")).split(",") if name)
 
 
-def redefinitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return which quantities that two units hold are defined differently, empty when none is."""
-    both = {*quantities_of(old)} & {*quantities_of(new)}
-    definitions = [{n: (of.get("definitions") or {}).get(n) for n in both} for of in (old, new)]
-    changed = sorted(name for name in both if definitions[0][name] != definitions[1][name])
-    return ", ".join(f"{name} is defined otherwise" for name in changed)
-
-
 def variant_of(stem: str) -> str:
     """Return the name of the first unit of the run that a unit of this name belongs to.
 
@@ -226,15 +227,7 @@ def run_file(out: Path, unit: Unit) -> Path:
 
 
 def run_files(out: Path) -> list[Path]:
-    """Return the run files of an output directory, of units and of packs, sorted.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    OSError
-        If no directory can have such a name, which newer versions of Python do not say.
-    """
+    """Return the run files of an output directory, of units and of packs, sorted."""
     with suppress(FileNotFoundError, NotADirectoryError):
         (out / "run").stat()
     paths = sorted((out / "run").glob("*.parquet"))
@@ -304,11 +297,21 @@ def is_run_as_marked(run: Mapping[str, Any] | None, mark: Mark) -> bool:
     return not mark.run_sha256 or mark.run_sha256 == run_sha256(run, asdict(mark))
 
 
-def has_its_files(mark: Mark, out: Path) -> bool:
-    """Return whether every file a mark lists is there, with the rows and the content it says."""
-    return all(_is_as_marked(name, mark, out) for name in mark.rows) and all(
-        (out / name).is_file() and file_sha256(out / name) == mark.sha256[name]
-        for name in mark.sha256.keys() - mark.rows.keys()
+def run_as_marked(path: Path, mark: Mark) -> dict[str, Any] | None:
+    """Return the row of a run file that its mark hashed; None where there is none."""
+    run = read_run(path)
+    return run if is_run_as_marked(run, mark) else None
+
+
+def is_intact(path: Path, mark: Mark, out: Path) -> bool:
+    """Return whether a run file and every file its mark lists are there, as the mark says."""
+    return (
+        run_as_marked(path, mark) is not None
+        and all(_is_as_marked(name, mark, out) for name in mark.rows)
+        and all(
+            (out / name).is_file() and file_sha256(out / name) == mark.sha256[name]
+            for name in mark.sha256.keys() - mark.rows.keys()
+        )
     )
 
 
@@ -332,12 +335,16 @@ def stored_prompts_sha256(path: Path) -> str | None:
         return None
 
 
-def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """Return in which entries of the new one two mappings differ, in words; empty when in none."""
     names = [name for name in new if old.get(name) != new[name]]
     return "; ".join(
         f"{name} is {_short(old.get(name))} there and {_short(new[name])} here" for name in names
     )
+
+
+def _joined(*reasons: str) -> str:
+    return "; ".join(reason for reason in reasons if reason)
 
 
 def _short(value: Any) -> str:

@@ -24,28 +24,9 @@ def write_table(
 ) -> int:
     """Write rows of one table to a Parquet file, sorted by the table's key, atomically.
 
-    Parameters
-    ----------
-    table
-        Name of a table of ``schema.sql``.
-    rows
-        One row per row of the table. Columns the table lacks are an error; columns that
-        are missing become NULL where the table allows it.
-    path
-        File to create or replace. Its directory is created.
-    metadata
-        Provenance to keep in the file's key-value metadata.
-
     Returns
     -------
     Number of rows written.
-
-    Raises
-    ------
-    InputError
-        If the rows break the contract: unknown column, NULL, key or check.
-    OutputError
-        If the file cannot be written.
     """
     arrow = _with_metadata(conforming(table, rows), metadata or {})
     write_atomically(path, partial(write_parquet, table, arrow))
@@ -57,23 +38,9 @@ def write_tables(
 ) -> dict[str, int]:
     """Write rows of several tables as `write_table` does those of one, all files or none.
 
-    Parameters
-    ----------
-    frames
-        Rows by table, in the order in which their files appear.
-    place
-        Gives the file of a table.
-
     Returns
     -------
     Number of rows written, by table.
-
-    Raises
-    ------
-    InputError
-        If rows break the contract.
-    OutputError
-        If a file cannot be written; all stay as they were.
     """
     arrows = {table: _with_metadata(conforming(table, rows), {}) for table, rows in frames.items()}
     write_together({place(table): partial(write_parquet, table, arrows[table]) for table in arrows})
@@ -85,13 +52,7 @@ def _with_metadata(arrow: pa.Table, metadata: Mapping[str, str]) -> pa.Table:
 
 
 def conforming(table: str, rows: pd.DataFrame) -> pa.Table:
-    """Return the rows as an Arrow table that satisfies the contract, sorted by key.
-
-    Raises
-    ------
-    InputError
-        If a column is unknown, or a type, NULL, key or check is violated.
-    """
+    """Return the rows as an Arrow table that satisfies the contract, sorted by key."""
     expected = schema.arrow_schema(table)
     unknown = sorted(set(rows.columns) - set(expected.names))
     if unknown:

@@ -71,11 +71,6 @@ def fit(
         Called at each of the recipe's checkpoints.
     quiet
         Show no bar; see `collect.job.settings.progress_bar`.
-
-    Raises
-    ------
-    InputError
-        If the text is too short or the loss ceases to be finite.
     """
     windows = some_held_out(windows_of(recipe, text), n_held_out)
     n_steps = recipe.schedule.steps
@@ -84,7 +79,7 @@ def fit(
         if start is not None:
             network.load_state_dict(start)
         before = loss_per_byte(network, windows, recipe.schedule.batch_size)
-        with progress_bar(n_steps, recipe.name, "step", quiet=quiet, progress=False) as bar:
+        with progress_bar(n_steps, recipe.name, "step", quiet=quiet) as bar:
             trajectory = _descend(network, recipe, windows, watch, bar)
         n_steps = trajectory[-1][0] if _has_stopped(recipe, trajectory) else n_steps
         after = loss_per_byte(network, windows, recipe.schedule.batch_size)
@@ -93,13 +88,7 @@ def fit(
 
 
 def tokenizer_of(recipe: Recipe, text: bytes) -> Any:
-    """Return the tokenizer of a recipe, learnt from the training part of its text if need be.
-
-    Raises
-    ------
-    InputError
-        If the text has too few pairs of tokens for the vocabulary asked for.
-    """
+    """Return the tokenizer of a recipe, learnt from the training part of its text if need be."""
     if recipe.n_vocabulary is None:
         return byte_tokenizer(recipe.geometry.context)
     try:
@@ -112,13 +101,7 @@ def tokenizer_of(recipe: Recipe, text: bytes) -> Any:
 
 
 def windows_of(recipe: Recipe, text: bytes) -> Windows:
-    """Return the windows of a text in the tokens of a recipe.
-
-    Raises
-    ------
-    InputError
-        If the text is too short.
-    """
+    """Return the windows of a text in the tokens of a recipe."""
     if recipe.n_vocabulary is None:
         return cut_windows(text, recipe.geometry.context)
     tokenizer = tokenizer_of(recipe, text).backend_tokenizer

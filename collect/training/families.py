@@ -139,66 +139,19 @@ FAMILIES: Mapping[str, Family] = {
 
 def require_possible(name: str, geometry: Geometry, architecture: Architecture) -> None:
     """Raise ValueError if a family cannot have a geometry, or cannot do what is asked of it."""
-    family = FAMILIES[name]
-    _require_shape(name, family, geometry)
-    position, is_parallel = architecture.norm_position, architecture.parallel
-    require(
-        position is None or position in family.model_types,
-        f"family {name} must have architecture.norm_position {_either(family.model_types)}; "
-        f"found {position!r}",
-    )
-    allowed = [str(value).lower() for value in family.is_parallel]
-    require(
-        is_parallel is None or is_parallel in family.is_parallel,
-        f"family {name} must have architecture.parallel {_either(allowed)}; "
-        f"found {str(is_parallel).lower()}",
-    )
-    require(
-        not architecture.dropout or family.dropout is not None,
-        f"family {name} must not have architecture.dropout, which its layout has no place for; "
-        f"found {architecture.dropout}",
-    )
-    _require_table(name, family, architecture)
-
-
-def _require_table(name: str, family: Family, architecture: Architecture) -> None:
-    scale, normed = architecture.embedding_scale, architecture.embedding_norm
-    require(
-        scale is None or family.scale != "fixed",
-        f"family {name} must not have architecture.embedding_scale, "
-        f"because it always multiplies by the square root of d_model; found {scale}",
-    )
-    require(
-        normed is None or normed or not family.has_embedding_norm,
-        f"family {name} must not have architecture.embedding_norm false, "
-        "because its layout always norms the embedding",
-    )
-    require(
-        not normed or family.has_embedding_norm or family.scale == "table",
-        f"family {name} must not have architecture.embedding_norm true, "
-        "because its layout multiplies the embedding itself",
-    )
-    require(
-        scale is None or not family.has_embedding_norm,
-        f"family {name} must not have architecture.embedding_scale, "
-        f"because its layout norms the embedding, which undoes it; found {scale}",
-    )
-
-
-def _require_shape(name: str, family: Family, geometry: Geometry) -> None:
-    """Refuse a geometry that the family cannot have."""
+    family, asked = FAMILIES[name], architecture
     d_head = geometry.d_model // geometry.n_heads
-    require(
-        geometry.n_kv_heads is None or family.shares_heads,
-        f"family {name} must not have geometry.n_kv_heads",
-    )
-    if family.head_multiple == 2:
-        require(d_head % 2 == 0, f"a {name} head must have an even width; found {d_head}")
-    require(
-        d_head % family.head_multiple == 0,
-        f"a {name} head must be a multiple of {family.head_multiple} wide; found {d_head}",
-    )
-
-
-def _either(options: object) -> str:
-    return " or ".join(str(option) for option in options)  # type: ignore[attr-defined]
+    multiple, is_normed = family.head_multiple, family.has_embedding_norm
+    scale, norm = asked.embedding_scale, asked.embedding_norm
+    possible = {
+        "geometry.n_kv_heads": geometry.n_kv_heads is None or family.shares_heads,
+        f"geometry.n_heads, whose width must be a multiple of {multiple}": d_head % multiple == 0,
+        "architecture.norm_position": asked.norm_position in (None, *family.model_types),
+        "architecture.parallel": asked.parallel in (None, *family.is_parallel),
+        "architecture.dropout": not asked.dropout or family.dropout is not None,
+        "architecture.embedding_scale": scale is None or not (family.scale == "fixed" or is_normed),
+        "architecture.embedding_norm": norm is None
+        or (norm if is_normed else not norm or family.scale == "table"),
+    }
+    for key, is_possible in possible.items():
+        require(is_possible, f"family {name} cannot have this {key}")

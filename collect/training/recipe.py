@@ -243,14 +243,7 @@ class Recipe:
 
 
 def read_recipe(path: Path) -> Recipe:
-    """Return the recipe that a TOML file spells out.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not TOML, or holds a key that is missing, unknown, of
-        the wrong type or impossible.
-    """
+    """Return the recipe that a TOML file spells out."""
     table = read_toml(
         path, "recipe", "Give the path of a recipe, for example one of data/sample/recipes."
     )
@@ -258,11 +251,5 @@ def read_recipe(path: Path) -> Recipe:
 
 
 def recipe_of(table: dict[str, object], where: str) -> Recipe:
-    """Return the recipe that a table of TOML spells out; ``where`` names it in a refusal.
-
-    Raises
-    ------
-    InputError
-        If a key is missing, unknown, of the wrong type or impossible.
-    """
+    """Return the recipe that a table of TOML spells out; ``where`` names it in a refusal."""
     return section(Recipe, table, where, verdict="cannot be trained", hint=_HINT)

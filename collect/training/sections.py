@@ -23,22 +23,7 @@ Section = TypeVar("Section")
 
 
 def read_toml(path: Path, what: str, hint: str) -> dict[str, Any]:
-    """Return the table of a TOML file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it is, to name it in a refusal: "recipe", "design".
-    hint
-        What to do when there is no such file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is not TOML.
-    """
+    """Return the table of a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -55,50 +40,21 @@ def read_toml(path: Path, what: str, hint: str) -> dict[str, Any]:
 def section(
     kind: type[Section], table: dict[str, Any], where: str, *, verdict: str, hint: str
 ) -> Section:
-    """Return the dataclass that a TOML table spells out.
-
-    Parameters
-    ----------
-    kind
-        The dataclass; its fields are the keys, those without a default must be there.
-    table
-        The table as `tomllib` read it.
-    where
-        What it is, as a sentence begins: "The recipe x.toml, geometry".
-    verdict
-        What follows ``where`` when a value is impossible: "cannot be trained".
-    hint
-        What to do when a key is missing.
-
-    Raises
-    ------
-    InputError
-        If a key is missing, unknown, of the wrong type or impossible.
-    """
+    """Return the dataclass that a TOML table spells out."""
     types = get_type_hints(kind)
     _refuse_unknown_keys(list(table), list(types), where)
-    required = [
+    missing = [
         field.name
         for field in fields(kind)  # type: ignore[arg-type]
-        if field.default is MISSING and field.default_factory is MISSING
+        if field.default is MISSING and field.default_factory is MISSING and field.name not in table
     ]
-    missing = [key for key in required if key not in table]
     if missing:
-        raise InputError(
-            f"{where} must have the keys {', '.join(required)}; "
-            f"found none named {', '.join(missing)}.",
-            hint,
-        )
+        raise InputError(f"{where} lacks the keys {', '.join(missing)}.", hint)
     values = {}
     for key, value in table.items():
-        expected, place = _without_none(types[key]), f"{where}, {key},"
-        if is_dataclass(expected) and isinstance(expected, type):
-            if not isinstance(value, dict):
-                raise InputError(
-                    f"{place} must be a table; found {value!r}.", "Write it as [table]."
-                )
-            of_key = place.removesuffix(",")
-            values[key] = section(expected, value, of_key, verdict=verdict, hint=hint)
+        expected, place = _without_none(types[key]), f"{where}, {key}"
+        if is_dataclass(expected) and isinstance(expected, type) and isinstance(value, dict):
+            values[key] = section(expected, value, place, verdict=verdict, hint=hint)
         else:
             values[key] = plain_value(expected, value, place)
     try:
@@ -111,21 +67,14 @@ def plain_value(expected: Any, value: Any, where: str) -> Any:
     """Return a value of the expected type; an integer passes as a float, nothing else does.
 
     ``expected`` is a type of `TOML_TYPES` or a tuple of one, which a TOML array fills.
-
-    Raises
-    ------
-    InputError
-        If the value is of another type.
     """
-    if get_origin(expected) is tuple:
-        if not isinstance(value, list):
-            raise InputError(f"{where} must be an array; found {value!r}.", "Write it as [1, 2].")
+    if get_origin(expected) is tuple and isinstance(value, list):
         return tuple(plain_value(get_args(expected)[0], entry, where) for entry in value)
     if type(value) is not expected and (type(value), expected) != (int, float):
-        kind = TOML_TYPES.get(type(value), f"a {type(value).__name__}")
+        wanted = TOML_TYPES.get(expected, "a table or an array")
         raise InputError(
-            f"{where} must be {TOML_TYPES[expected]}; found {value!r}, {kind}.",
-            "In TOML a string is quoted and a number is not.",
+            f"{where} must be {wanted}; found {value!r}.",
+            "In TOML a string is quoted and a number is not; a table is written as [table].",
         )
     return expected(value)
 

@@ -32,21 +32,7 @@ def sidecar(
     losses: tuple[float, float],
     trajectory: Sequence[tuple[int, float]],
 ) -> dict[str, Any]:
-    """Return what the sidecar says: identity, provenance, held-out losses [nats per byte].
-
-    Parameters
-    ----------
-    recipe, hashes
-        What was trained.
-    n_steps
-        Steps taken.
-    losses
-        Held-out loss before and after.
-    trajectory
-        Step and held-out loss at the recipe's checkpoints; nothing is said of none.
-
-    It holds no time and no path, so that the same code writes the same file twice.
-    """
+    """Return what the sidecar says: identity, provenance, held-out losses [nats per byte]."""
     return {
         "model_id": recipe.model_id,
         "lab": recipe.lab,

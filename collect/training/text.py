@@ -37,13 +37,7 @@ class Windows:
 
 
 def read_text(path: Path) -> bytes:
-    """Return the bytes of a text file, unpacked if its name ends in ``.xz``.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or unpacked.
-    """
+    """Return the bytes of a text file, unpacked if its name ends in ``.xz``."""
     try:
         content = path.read_bytes()
         return lzma.decompress(content) if path.suffix == ".xz" else content
@@ -59,24 +53,12 @@ def read_text(path: Path) -> bytes:
 
 
 def cut_windows(text: bytes, context: int) -> Windows:
-    """Return the training and the held-out windows of a text.
-
-    Raises
-    ------
-    InputError
-        If the text is too short to hold out one window of each slab.
-    """
+    """Return the training and the held-out windows of a text."""
     return _cut(np.frombuffer(text, dtype=np.uint8), context, "bytes", 1.0)
 
 
 def cut_tokens(token_ids: Sequence[int], n_bytes: int, context: int) -> Windows:
-    """Return the windows of a text of ``n_bytes`` that a tokenizer has turned into tokens.
-
-    Raises
-    ------
-    InputError
-        If there are too few tokens to hold out one window of each slab.
-    """
+    """Return the windows of a text of ``n_bytes`` that a tokenizer has turned into tokens."""
     tokens = np.asarray(token_ids, dtype=np.int64)
     return _cut(tokens, context, "tokens", n_bytes / max(1, len(tokens)))
 

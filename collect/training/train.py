@@ -12,11 +12,10 @@ from collect.errors import InputError
 from collect.model.labels import SIDECAR
 from collect.record.atomic import locks
 from collect.record.atomic.directory import complete_or_absent
-from collect.training import kept
+from collect.training import checkpoints
 from collect.training.architecture import save_network
 from collect.training.descent import Training, fit, tokenizer_of
 from collect.training.input_table import fold_table
-from collect.training.optimiser import decay_turns, equilibrium_scale, weight_decay
 from collect.training.recipe import Recipe, read_recipe
 from collect.training.sidecar import (
     file_hashes,
@@ -43,46 +42,27 @@ def train(
     ``thermoscope.json``. One that is there already, whole and from the same recipe and text, is
     left as it is.
 
-    Parameters
-    ----------
-    recipe
-        TOML file; see `collect.training.recipe`.
-    out
-        Directory of checkpoints, created if need be.
-    overwrite
-        Train anew, and replace a checkpoint of that name.
-    keep
-        Keep the network at each of the recipe's checkpoints too, under ``step<N>`` within.
-    quiet
-        Show no progress.
-
     Returns
     -------
     Directory of the checkpoint.
-
-    Raises
-    ------
-    InputError
-        If the recipe or its text is wrong, the loss ceases to be finite, or something else
-        has the checkpoint's name.
-    OutputError
-        If the checkpoint cannot be written, which is found out before training starts.
     """
     plan = read_recipe(recipe)
     text = read_text(recipe.parent / plan.text)
     if keep:
-        kept.require_steps(plan)
+        checkpoints.require_steps(plan)
     hashes = fingerprint(recipe.read_bytes(), text)
     checkpoint = out / plan.name
     recorded = read_sidecar(checkpoint) or {}
     comes_from_these = hashes.items() <= recorded.items()
-    is_whole = is_intact(checkpoint, recorded) and (not keep or kept.are_kept(plan, checkpoint))
+    is_whole = is_intact(checkpoint, recorded) and (
+        not keep or checkpoints.are_there(plan, checkpoint)
+    )
     if comes_from_these and not overwrite and is_whole:
         locks.remove_abandoned(out)
         return checkpoint
     _refuse_occupied(checkpoint, may_replace=overwrite or comes_from_these)
     with complete_or_absent(checkpoint) as directory:
-        watch = kept.keeper(plan, text, hashes, directory) if keep else None
+        watch = checkpoints.keeper(plan, text, hashes, directory) if keep else None
         training = fit(plan, text, watch=watch, quiet=quiet)
         tokenizer_of(plan, text).save_pretrained(directory)
         shutil.copyfile(recipe, directory / "recipe.toml")
@@ -102,17 +82,6 @@ def _save(training: Training, plan: Recipe, hashes: dict[str, str], directory: P
     fold_table(training.network)
     save_network(training.network, directory)
     write_sidecar({**content, "files": file_hashes(directory)}, directory)
-
-
-def decay_shown(recipe: Path) -> str:
-    """Return a line on the decay of a recipe that counts it in turns; nothing for another."""
-    plan = read_recipe(recipe)
-    if plan.optimiser.decay_turns is None:
-        return ""
-    return (
-        f"{plan.name}: {decay_turns(plan):.3g} decay turns are a weight decay of "
-        f"{weight_decay(plan):.3g}; weights settle at {equilibrium_scale(plan):.3g}\n"
-    )
 
 
 def _refuse_occupied(checkpoint: Path, *, may_replace: bool) -> None:

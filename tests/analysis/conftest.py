@@ -12,8 +12,6 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit.claim import Verdict, verdict
-from analysis.heritage.hierarchy import hierarchy
-from analysis.heritage.hierarchy.models import Family
 from analysis.heritage.pages.register import CLAIMS
 from analysis.store import Store, open_store
 from collect import schema
@@ -52,12 +50,6 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("imported")
     published.import_results(RAW, folder)
     return folder
-
-
-@pytest.fixture(scope="session")
-def families(shipped_store: Store) -> list[Family]:
-    """Return the hierarchy fitted to the shipped figures, once for all that ask it something."""
-    return hierarchy.fit(shipped_store)
 
 
 @pytest.fixture

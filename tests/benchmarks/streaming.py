@@ -102,7 +102,7 @@ class _Digest:
     """A watcher that keeps a hash of every block's output, of the last states and logits."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[int, int], bytes] = {}
+        self.solution: dict[tuple[int, int], bytes] = {}
         self.index = 0
         self.decoder: Any = None
 
@@ -131,11 +131,13 @@ class _Digest:
 
     def _keep(self, index: int, place: int, numbers: Any) -> None:
         content = numbers.double().numpy().tobytes()
-        self.found[index, place] = hashlib.sha256(content).digest()
+        self.solution[index, place] = hashlib.sha256(content).digest()
 
     def hexdigest(self) -> str:
         """Return a hash over all that was kept, in whichever order it came."""
-        return hashlib.sha256(b"".join(self.found[key] for key in sorted(self.found))).hexdigest()
+        return hashlib.sha256(
+            b"".join(self.solution[key] for key in sorted(self.solution))
+        ).hexdigest()
 
 
 def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:

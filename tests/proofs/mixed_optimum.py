@@ -105,8 +105,8 @@ def _root(rng: np.random.Generator) -> Floats:
     size = rng.choice([0.3, 1.0, 2.0])
     root = np.zeros((3, 3))
     root[: min(rank, 3)] = size * rng.normal(size=(min(rank, 3), 3))
-    kept: Floats = root * (rng.random(3) < 0.8)
-    return kept
+    remaining: Floats = root * (rng.random(3) < 0.8)
+    return remaining
 
 
 def least_of_many_starts(
@@ -118,8 +118,8 @@ def least_of_many_starts(
     scale = natural_scale(cross)
 
     def function(at: Floats) -> tuple[float, Floats]:
-        found = profile(cross, at / scale, reml=reml)
-        return found.criterion, found.gradient / scale
+        result = profile(cross, at / scale, reml=reml)
+        return result.criterion, result.gradient / scale
 
     identity = [float(row == column) for block in cross.blocks for row, column in block.positions]
     starts = [np.array(identity)]
@@ -132,14 +132,14 @@ def least_of_many_starts(
         starts.append(size * rng.normal(size=len(scale)))
     ends = []
     for start in starts:
-        found = minimize(
+        result = minimize(
             function,
             start,
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": 400, "ftol": 1e-12, "gtol": 1e-6},
         )
-        ends.append((float(found.fun), found.x))
+        ends.append((float(result.fun), result.x))
     value, at = min(ends, key=lambda end: end[0])
     options = {"maxiter": 1000, "ftol": 0.0, "gtol": 1e-10}
     polished = minimize(function, at, jac=True, method="L-BFGS-B", options=options)
@@ -152,7 +152,7 @@ def compared(seed: int, place: int) -> tuple[Compared, Drawn, MixedModel]:
     model = fit(design.formula, design.rows, reml=design.reml)
     rng = np.random.default_rng([seed, place, 1])
     reference = least_of_many_starts(model.cross, design.reml, rng)
-    found = Compared(
+    result = Compared(
         place=place,
         formula=design.formula,
         reml=design.reml,
@@ -161,12 +161,12 @@ def compared(seed: int, place: int) -> tuple[Compared, Drawn, MixedModel]:
         converged=model.optimum.converged,
         decrement=model.optimum.decrement,
         n_evaluations=model.optimum.n_evaluations,
-        criterion=model.found.criterion,
-        above_starts=model.found.criterion - reference,
+        criterion=model.solution.criterion,
+        above_starts=model.solution.criterion - reference,
         above_lme4=None,
         refused_by_lme4=None,
     )
-    return found, design, model
+    return result, design, model
 
 
 def theta_by_label(model: MixedModel) -> dict[str, float]:
@@ -176,7 +176,7 @@ def theta_by_label(model: MixedModel) -> dict[str, float]:
         for row, column in block.positions:
             names = dict.fromkeys(block.columns[k].name for k in (row, column))
             labels.append(".".join([block.group, *names]).replace("Intercept", "(Intercept)"))
-    return dict(zip(labels, model.found.theta.tolist(), strict=True))
+    return dict(zip(labels, model.solution.theta.tolist(), strict=True))
 
 
 def answers_of_lme4(batch: list[tuple[Compared, Drawn, MixedModel]]) -> list[Compared]:
@@ -197,14 +197,14 @@ def answers_of_lme4(batch: list[tuple[Compared, Drawn, MixedModel]]) -> list[Com
         subprocess.run(["Rscript", script, str(asked), str(answered)], check=True)
         answers = json.loads(answered.read_text())
     return [
-        _beside_lme4(found, answer) for (found, _, _), answer in zip(batch, answers, strict=True)
+        _beside_lme4(result, answer) for (result, _, _), answer in zip(batch, answers, strict=True)
     ]
 
 
-def _beside_lme4(found: Compared, answer: dict[str, Any]) -> Compared:
+def _beside_lme4(result: Compared, answer: dict[str, Any]) -> Compared:
     if "error" in answer:
-        return replace(found, refused_by_lme4=answer["error"])
-    return replace(found, above_lme4=answer["at_ours"] - answer["optimum"])
+        return replace(result, refused_by_lme4=answer["error"])
+    return replace(result, above_lme4=answer["at_ours"] - answer["optimum"])
 
 
 def main() -> int:
@@ -244,9 +244,9 @@ def _fill(path: Path, n_fits: int, seed: int, *, with_r: bool) -> None:
     start = time.process_time()
     for first in range(0, len(wanted), BATCH):
         batch = [compared(seed, place) for place in wanted[first : first + BATCH]]
-        found = answers_of_lme4(batch) if with_r else [each for each, _, _ in batch]
+        result = answers_of_lme4(batch) if with_r else [each for each, _, _ in batch]
         with path.open("a") as file:
-            file.writelines(json.dumps(asdict(each)) + "\n" for each in found)
+            file.writelines(json.dumps(asdict(each)) + "\n" for each in result)
         spent = time.process_time() - start
         print(f"{first + len(batch)} of {len(wanted)}, {spent:.0f} CPU s", file=sys.stderr)
 

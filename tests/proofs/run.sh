@@ -16,8 +16,6 @@ proofs=(
   "tests.fuzz --n ${N:-20000} --seed 1"
   "tests.faults --kills 50 --seed 1"
   "tests.proofs.sql_attack --n 2000 --seed 1"
-  "tests.proofs.gauge"
-  "tests.proofs.known_levels 1000"
   "tests.proofs.mixed_optimum --fits 2000 --seed 1 --rows $rows"
   "tests.proofs.sample_again"
 )

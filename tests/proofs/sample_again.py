@@ -76,10 +76,10 @@ def again(recipe: Path, directory: Path) -> Outcome:
     """Train and measure the model of a recipe."""
     checkpoint = train(recipe, directory / "checkpoints", quiet=True)
     run([str(checkpoint)], ["A_grand_unified"], directory / "measured", quiet=True)
-    said = read_sidecar(checkpoint)
-    assert said is not None
+    text = read_sidecar(checkpoint)
+    assert text is not None
     gain = mean_log_body_gain(directory / "measured", f"thermoscope/{checkpoint.name}")
-    return Outcome(float(said["loss_before"]), float(said["loss_after"]), gain)
+    return Outcome(float(text["loss_before"]), float(text["loss_after"]), gain)
 
 
 def main() -> int:

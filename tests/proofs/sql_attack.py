@@ -62,7 +62,7 @@ def table_hashes(store: Store) -> dict[str, str]:
         "AND table_catalog = 'memory' AND table_name IN (SELECT unnest($tables)) ORDER BY ALL",
         params={"tables": store.counts()["table"].tolist()},
     ).fetchall()
-    found = {
+    result = {
         name: str(
             connection.sql(f'SELECT count(*), bit_xor(hash(t)) FROM "{name}" AS t').fetchall()
         )
@@ -77,7 +77,7 @@ def table_hashes(store: Store) -> dict[str, str]:
         "databases": "SELECT database_name, path, readonly FROM duckdb_databases() ORDER BY ALL",
         "sequences": "SELECT sequence_name FROM duckdb_sequences() ORDER BY ALL",
     }
-    return found | {name: str(connection.sql(sql).fetchall()) for name, sql in lists.items()}
+    return result | {name: str(connection.sql(sql).fetchall()) for name, sql in lists.items()}
 
 
 def places(folder: Path) -> list[str]:
@@ -112,11 +112,11 @@ def _end(cause: BaseException | None) -> str:
 
 def kinds(n: int, rng: np.random.Generator) -> Counter[str]:
     """Return how many of some statements DuckDB parses as each of its kinds."""
-    found: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     for _ in range(n):
         with contextlib.suppress(QueryError):
-            found.update(set(kinds_of(statement(rng, ["x"], ["model"]))))
-    return found
+            result.update(set(kinds_of(statement(rng, ["x"], ["model"]))))
+    return result
 
 
 def attack_engine(store: Store, folder: Path, *, n: int, rng: np.random.Generator) -> Counter[str]:

@@ -1,13 +1,15 @@
 """The tournament of rules for the hierarchy; writes the shipped table.
 
 ``python -m tests.proofs.tournament [PROCESSES]`` plants the worlds of
-`analysis.heritage.tournament.criterion` on the models of the paper, on larger layouts and on the
-lists of `tests.proofs.settling`, and writes ``data/published/rule_rate.csv``.
-Every cell comes again alone, from its own seed.
+`analysis.heritage.tournament.criterion` on the models of the paper and on lists of public models,
+``data/study/*.txt``, and puts the rates of `results.RULES` into ``data/published/rule_rate.csv``.
+Every cell comes again alone, from its own seed. Rows of the rules that lost, and of larger
+layouts, are those of commit 76e9150f, whose program has them.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -15,10 +17,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.tournament import choice, criterion
+from analysis.heritage.tournament import choice, criterion, designs
 from analysis.store import open_store
 from analysis.tidy.spreadsheet import to_csv
-from tests.proofs import settling
 from tests.proofs.competing import layouts, results
 from tests.proofs.competing.layouts import Layout
 from tests.proofs.competing.worlds import World, worlds
@@ -26,43 +27,37 @@ from tests.proofs.competing.worlds import World, worlds
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "data/published/rule_rate.csv"
 SEED = 20261125
-#: Papers of every world on the models of the paper, and on larger layouts.
-PAPERS, PAPERS_LARGER = 600, 200
-#: Suites and models a suite of the larger layouts, and what is planted there.
-SUITES, MODELS = (14, 28, 56), (2, 4, 8)
-ALONE, SHARES = ("lab", "suite", "depth"), (0.3, 0.5, 0.8)
-TOGETHER = (
-    "nothing",
-    "lab = depth",
-    "suite = depth",
-    "suite = shape",
-    "depth = scale",
-    "lab = suite",
-)
-#: The rules tried there: those that are chosen, today's, and one that holds its size nearly.
-RULES = (
-    *("bootstrap of suites", "profile likelihood", "exact bounds"),
-    *("parametric bootstrap", "posterior of new levels"),
-)
+#: Papers of every world on the models of the paper.
+PAPERS = 600
+#: The lists of public models, papers of every world on them, and what rules there.
+LISTS = [ROOT / f"data/study/{name}.txt" for name in ("public_models", "settling", "settling_30")]
+PAPERS_OF_LISTS, SHARES = 4000, (0.3, 0.5, 0.8)
+LINE = re.compile(r"(\S+)  # (.+?), (.+?): (\d+), (\d+), (\d+), (\d+)")
 
 #: A layout, what is planted, how often, and which rules judge.
 Job = tuple[Layout, list[World], int, tuple[str, ...]]
 
 
+def listed(path: Path) -> pd.DataFrame:
+    """Return one row per model of a list: name, lab, suite, shape and millions of parameters."""
+    matches = [LINE.match(line) for line in path.read_text().splitlines()]
+    names = ["model_id", "lab", "suite", "n_layers", "n_heads", "d_head", "millions"]
+    rows = pd.DataFrame([match.groups() for match in matches if match], columns=names)
+    numeric = rows[names[3:]].astype(float)
+    return rows.assign(
+        **numeric,
+        rho=numeric["n_heads"] / numeric["d_head"],
+        log_parameters=np.log10(numeric["millions"]) + 6,
+    )
+
+
 def jobs() -> list[Job]:
     """Return the layouts with their worlds, numbers of papers and rules."""
     real = layouts.present(open_store(ROOT / "data/published"))
-    rng = np.random.default_rng(SEED)
-    larger = [layouts.repeated(real, n // 7) for n in SUITES]
-    larger += [layouts.balanced(real, n, m, rng) for n in SUITES for m in MODELS]
-    few = [
-        world
-        for world in worlds(alone=ALONE, shares=SHARES)
-        if world.name in ALONE or world.name in TOGETHER
-    ]
-    every = tuple(criterion.RULES)
-    return [(real, list(worlds(form)), PAPERS, every) for form in criterion.FORMS] + [
-        (layout, few, PAPERS_LARGER, RULES) for layout in larger
+    of_lists = [world for form in criterion.FORMS for world in worlds(form, shares=SHARES)]
+    return [(real, list(worlds(form)), PAPERS, results.RULES) for form in criterion.FORMS] + [
+        (Layout(path.stem, listed(path), 0), of_lists, PAPERS_OF_LISTS, (designs.RULE,))
+        for path in LISTS
     ]
 
 
@@ -73,12 +68,16 @@ def rates(job: Job) -> pd.DataFrame:
 
 
 def main(n_processes: int) -> int:
-    """Write the table and print who wins."""
+    """Put the rates into the table and print who wins."""
     with ProcessPoolExecutor(n_processes) as pool:
-        parts = [*pool.map(rates, jobs()), *pool.map(settling.rates, settling.LISTS)]
-    found = pd.concat(parts, ignore_index=True)
-    TABLE.write_text(to_csv(found), encoding="utf-8")
-    print(choice.choice(found).to_string())
+        made = pd.concat(pool.map(rates, jobs()), ignore_index=True)
+    shipped = pd.read_csv(TABLE)
+    keys = ["layout", "rule"]
+    again = pd.MultiIndex.from_frame(shipped[keys]).isin(pd.MultiIndex.from_frame(made[keys]))
+    table = pd.concat([shipped[~again], made], ignore_index=True)
+    TABLE.write_text(to_csv(table), encoding="utf-8")
+    print(choice.choice(table).to_string())
+    print(designs.rates(table).to_string())
     return 0
 
 

@@ -34,24 +34,24 @@ def rates(n_papers: int, seed: int = SEED) -> pd.DataFrame:
     return planted.rates(design, n_papers, np.random.default_rng(seed), kinds)
 
 
-def too_often(found: pd.DataFrame) -> pd.DataFrame:
+def too_often(result: pd.DataFrame) -> pd.DataFrame:
     """Return the rows where a nothing-rules paper is reproduced more often than stated."""
-    wrong = found[(found["truth"] == "nothing") & (found["verdict"] == "reproduced")]
+    wrong = result[(result["truth"] == "nothing") & (result["verdict"] == "reproduced")]
     return wrong[wrong["probability"] > MOST_REPRODUCED]
 
 
 def main(n_papers: int) -> int:
     """Write the table and the dated text; 1 where the rule errs more often than stated."""
-    found = rates(n_papers)
-    (ROOT / "data/published/verdict_rate.csv").write_text(to_csv(found), encoding="utf-8")
-    shown = found.pivot_table(
+    result = rates(n_papers)
+    (ROOT / "data/published/verdict_rate.csv").write_text(to_csv(result), encoding="utf-8")
+    shown = result.pivot_table(
         index=["claim_id", "truth", "wrong_labels"], columns="verdict", values="probability"
     )
     day = datetime.now(UTC).date().isoformat()
     text = f"{n_papers} papers of each truth, seed {SEED}, {day}\n\n{shown.to_string()}\n"
     Path(__file__).with_name(f"verdict_rates_{day}.txt").write_text(text, encoding="utf-8")
     print(text)
-    return int(len(too_often(found)) > 0)
+    return int(len(too_often(result)) > 0)
 
 
 if __name__ == "__main__":

@@ -28,14 +28,6 @@ spearman <- function(x, n, exact) {
   ends <- fieller(unname(test$estimate), n, 0.95)
   row(paste("gain ~", x), "spearman", n, test, 0.95, ends[1], ends[2])
 }
-kendall <- function(x, n, exact, conf_level = 0.95) {
-  part <- head(models, n)
-  test <- cor.test(part[[x]], part$gain, method = "kendall", exact = exact)
-  ends <- tanh(atanh(unname(test$estimate)) + c(-1, 1) * qnorm((1 + conf_level) / 2) * sqrt(0.437 / (n - 4)))
-  answer <- row(paste("gain ~", x), "kendall", n, test, conf_level, ends[1], ends[2])
-  if (!exact) answer$statistic <- unname(test$statistic)
-  answer
-}
 partial <- function(covariates, conf_level) {
   formula <- function(left) reformulate(covariates, left)
   r <- cor(resid(lm(formula("density"), models)), resid(lm(formula("gain"), models)))
@@ -50,7 +42,5 @@ answers <- rbind(
   pearson(24, 0.95), pearson(24, 0.9), pearson(8, 0.95), pearson(4, 0.99),
   spearman("density", 7, TRUE), spearman("density", 9, TRUE),
   spearman("density", 13, TRUE), spearman("density", 24, TRUE), spearman("layers", 24, FALSE),
-  partial("layers", 0.95), partial(c("layers", "log_parameters"), 0.9),
-  kendall("density", 7, TRUE), kendall("density", 24, TRUE, 0.9), kendall("layers", 24, FALSE),
-  kendall("heritage", 20, FALSE))
+  partial("layers", 0.95), partial(c("layers", "log_parameters"), 0.9))
 write.csv(format(answers, digits = 17, trim = TRUE), "correlation.csv", row.names = FALSE, quote = FALSE)

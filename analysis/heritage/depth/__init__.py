@@ -1,1 +1,1 @@
-"""The laws of depth: the bound 10^(1/L), three laws compared, writes of equal size."""
+"""The laws of depth: the correlation, the bound 10^(1/L), five laws compared, phases."""

@@ -13,7 +13,6 @@ from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.declared import declared
 from analysis.store import Store
-from analysis.tidy import prose
 
 PHASES = 5
 
@@ -28,13 +27,8 @@ MEASURES = {
 
 
 def five_phases(store: Store) -> Sequence[Check]:
-    """Check claim 51: anisotropy over depth has five phases, not three.
-
-    Cosines without the mean over features, the invariant ones under LayerNorm, are not stored;
-    how far they can lie from the raw ones follows from the lengths that are, see `reach`.
-    """
+    """Check claim 51: anisotropy over depth has five phases, not three."""
     part = "anisotropy over depth has five phases"
-    bounds = reach(store)
     return [
         evidence.missing(
             part,
@@ -42,34 +36,10 @@ def five_phases(store: Store) -> Sequence[Check]:
             "no file of the paper holds the anisotropy of any layer",
         ),
         *(
-            _counted(
-                part, Label("ours", "models measured here, ") + words, phases(store, column), bounds
-            )
+            _counted(part, Label("ours", "models measured here, ") + words, phases(store, column))
             for column, words in MEASURES.items()
         ),
     ]
-
-
-def reach(store: Store) -> pd.Series[float]:
-    """Return by LayerNorm model how far a mean cosine can lie from the centred one [1].
-
-    With s_i the share of |x_i|^2 along the mean, the cosine of two vectors is
-    c sqrt((1 - s_i)(1 - s_j)) +- sqrt(s_i s_j), c the centred one; so the two differ by at most
-    2 s, s the largest share among the tokens. The largest over prompts and depths is returned,
-    of primary runs.
-    """
-    rows = store.query(
-        """
-        SELECT s.model_id, max(least(2 * (1 - pow(s.norm_centred / s.norm, 2)), 2)) AS reach
-          FROM stream AS s
-          JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = s.model_id
-         WHERE m.norm_kind = 'LayerNorm'
-           AND s.norm > 0
-         GROUP BY s.model_id
-        """
-    )
-    return rows.set_index("model_id")["reach"].astype(float)
 
 
 def phases(store: Store, column: str) -> pd.DataFrame:
@@ -149,7 +119,7 @@ def runs(ways: np.ndarray) -> int:
     return int((np.diff(known) != 0).sum() + 1) if len(known) else 0
 
 
-def _counted(part: str, condition: str, models: pd.DataFrame, bounds: pd.Series[float]) -> Check:
+def _counted(part: str, condition: str, models: pd.DataFrame) -> Check:
     """Decide by the paper's own models if they have been measured; show any others."""
     if models.empty:
         return evidence.missing(part, condition, "no geometry of tokens has been measured")
@@ -160,13 +130,6 @@ def _counted(part: str, condition: str, models: pd.DataFrame, bounds: pd.Series[
         f"They have between {values.min()} and {values.max()} phases; independent values would "
         f"have {shown['n_by_chance'].mean():.1f} on average."
     )
-    known = bounds.reindex(shown["model_id"]).dropna()
-    if len(known):
-        farthest = prose.number(float(known.max()), 3)
-        note += (
-            f" In the {prose.count(len(known))} with LayerNorm the mean over features is free; "
-            f"without it no mean cosine can lie farther than {farthest} from these."
-        )
     undecided = f"Only models of the paper with at least {FEWEST_BLOCKS} blocks count."
     return evidence.check(
         part,

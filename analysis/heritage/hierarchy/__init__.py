@@ -1,1 +1,1 @@
-"""Lab against geometry against scale: tests, mixed models, predictions, shares."""
+"""Lab against geometry against scale: mixed models, exchanges, shares, matches, power, recipes."""

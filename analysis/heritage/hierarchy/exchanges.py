@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.drawing.theme import line_at, named
-from analysis.heritage.hierarchy.partition_tables import LEVEL
+from analysis.heritage.hierarchy.power_tables import LEVEL
 from analysis.heritage.sign.exchange import compared, exchange, of_units
 from analysis.heritage.sign.readings import model_sets
 from analysis.store import Store
@@ -21,8 +21,8 @@ from analysis.tidy.errors import AnalysisError
 UNITS = ("suite", "lab")
 #: What is compared: by id, in words.
 STATISTICS = {
-    "share_of_units": "share that dampens, mean over units",
-    "share_pooled": "share that dampens, pooled over models",
+    "share_of_units": "share below 1, mean over units",
+    "share_pooled": "share below 1, pooled over models",
     "gain_of_units": "log gain, mean over units",
     "gain_pooled": "log gain, pooled over models",
 }
@@ -92,7 +92,7 @@ def bounds(table: pd.DataFrame) -> dict[str, str]:
     could have, by the smallest p that their units admit), `admitted` (the smallest of these), and
     of suites alone and of labs alone `suite_least`, `suite_most`, `lab_least`, `lab_most`.
     """
-    found = {
+    words = {
         "least": prose.bare(prose.p_value(table["p_value"].min())),
         "most": prose.bare(prose.p_value(table["p_value"].max())),
         "specifications": prose.count(len(table)),
@@ -101,9 +101,9 @@ def bounds(table: pd.DataFrame) -> dict[str, str]:
         "admitted": prose.bare(prose.p_value(table["smallest_p"].min())),
     }
     for unit, rows in table.groupby("unit"):
-        found[f"{unit}_least"] = prose.bare(prose.p_value(rows["p_value"].min()))
-        found[f"{unit}_most"] = prose.bare(prose.p_value(rows["p_value"].max()))
-    return found
+        words[f"{unit}_least"] = prose.bare(prose.p_value(rows["p_value"].min()))
+        words[f"{unit}_most"] = prose.bare(prose.p_value(rows["p_value"].max()))
+    return words
 
 
 def printable(table: pd.DataFrame) -> pd.DataFrame:

@@ -11,17 +11,20 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.inference.association import correlation
+from analysis.heritage.sign import readings
 from analysis.store import Store
-from analysis.tidy import glossary
+from analysis.tidy import glossary, prose
 
-#: What is correlated within suites: predictors with their logarithms, and the response.
-PREDICTORS = {
-    "log_depth": "depth",
-    "log_width": "width",
-    "log_rate": "peak learning rate",
+#: What is correlated within suites, the response last.
+LOGARITHMS = ("log_depth", "log_width", "log_rate", "log_gain")
+
+#: Columns of the table of starts.
+STARTS = {
+    "models": "Models",
+    "inner": "Inner matrices",
+    "output": "Writing matrices",
+    "spread": "Spread times √d",
 }
-RESPONSE = "log_gain"
 
 
 def recipes(store: Store) -> pd.DataFrame:
@@ -67,18 +70,58 @@ def within_suites(rows: pd.DataFrame) -> pd.DataFrame:
     the columns of `correlation.partial`: `estimate`, `conf_low`, `conf_high`, `df`, `p_value`, ...
     """
     several = rows[rows.groupby("suite")["suite"].transform("size") > 1].reset_index(drop=True)
-    levels = pd.get_dummies(several["suite"], drop_first=True, dtype=float)
-    frame = pd.concat([several, levels], axis=1)
-    names = [*PREDICTORS, RESPONSE]
-    pairs = [(a, b) for i, b in enumerate(names) for a in names[:i]]
-    table = pd.concat(
-        [
-            correlation.partial(
-                frame, x=a, y=b, covariates=list(levels.columns), engine="pingouin"
-            ).assign(term=a, condition=b)
-            for a, b in pairs
-        ],
-        ignore_index=True,
-    )
+    pairs = [(a, b) for i, b in enumerate(LOGARITHMS) for a in LOGARITHMS[:i]]
+    slopes = [
+        {**readings.within_suites(several, x=a, y=b, engine="pingouin"), "term": a, "condition": b}
+        for a, b in pairs
+    ]
+    table = pd.DataFrame(slopes)
     glossary.checked(table.columns)
     return table
+
+
+def correlation_words(slopes: pd.DataFrame) -> dict[str, str]:
+    """Return the correlations within suites as words, by the names of their two columns.
+
+    ``slopes`` has the rows of `within_suites`; keys read ``log_rate log_depth``, either way round.
+    """
+    words: dict[str, str] = {}
+    for row in slopes.to_dict("records"):
+        text = (
+            f"{prose.number(row['estimate'])} {prose.interval(row['conf_low'], row['conf_high'])}"
+        )
+        words[f"{row['term']} {row['condition']}"] = text
+        words[f"{row['condition']} {row['term']}"] = text
+    return words
+
+
+def start_rows(known: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per way in which weights start: the models, both rules, and the spread.
+
+    ``known`` has the rows of the view `recipe`; models without a documented rule are left out.
+    """
+    documented = known.dropna(subset=["inner_rule"]).assign(
+        output_rule=lambda rows: rows["output_rule"].fillna("not verified"),
+        name=lambda rows: prose.short_name(rows["model_id"]),
+    )
+    rows = []
+    for (suite, inner, output), group in documented.groupby(
+        ["suite", "inner_rule", "output_rule"], sort=True
+    ):
+        spread = group["inner_spread_scaled"].dropna()
+        low, high = spread.min(), spread.max()
+        rows.append(
+            {
+                "models": f"{suite}: {prose.listing(list(group['name']))}",
+                "inner": inner,
+                "output": output,
+                "spread": _range(float(low), float(high)),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _range(low: float, high: float) -> str:
+    """Return a range in words, one number where both ends print alike."""
+    ends = [prose.number(low), prose.number(high)]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"

@@ -34,33 +34,6 @@ def profiles(store: Store) -> pd.DataFrame:
     )
 
 
-def verdicts(store: Store) -> pd.DataFrame:
-    """Return what each gauge of the one network would be called.
-
-    Returns
-    -------
-    One row per gauge: `gauge`, `n_below` and `n_blocks`, the blocks after the first whose gain
-    is below 1, and all of them [1]; `log_gain_last` and `log_gain_last_centred` [nat];
-    `verdict` and `verdict_centred`, the paper's rule on the last block's gain.
-    """
-    return store.query(
-        """
-        SELECT gauge,
-               count(*) FILTER (WHERE log_gain < 0 AND layer > 0) AS n_below,
-               count(*) FILTER (WHERE layer > 0)                  AS n_blocks,
-               arg_max(log_gain, layer)                           AS log_gain_last,
-               arg_max(log_gain_centred, layer)                   AS log_gain_last_centred,
-               gain_sign(arg_max(log_gain, layer), 0)             AS verdict,
-               gain_sign(arg_max(log_gain_centred, layer), 0)     AS verdict_centred
-          FROM gauge_profile
-         WHERE layer >= 0
-         GROUP BY gauge
-         ORDER BY list_position($gauges, gauge)
-        """,
-        gauges=list(GAUGES),
-    )
-
-
 def norm_kinds(store: Store) -> pd.DataFrame:
     """Return in how many of the paper's models the sign of the raw gain is free.
 
@@ -82,15 +55,6 @@ def norm_kinds(store: Store) -> pd.DataFrame:
                count(*)                                                     AS n_models
           FROM gain_freedom
         """
-    )
-
-
-def sentence(store: Store) -> str:
-    """Return the finding in one sentence, its numbers computed."""
-    (result,) = norm_kinds(store).itertuples()
-    return (
-        f"In {result.n_free} of {result.n_models} models the weights could be rewritten so that "
-        "the sign of the gain turns and no prediction changes."
     )
 
 

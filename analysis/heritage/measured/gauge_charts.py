@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import altair as alt
 import pandas as pd
@@ -13,11 +13,7 @@ from analysis.tidy import prose
 
 HEIGHT = 165
 
-#: What the stream does in each gauge that was made.
-LABELS = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
-
-#: Lines that part by less than this share of the panel are drawn as one.
-ALIKE = 0.005
+FINDING = "Same network, same predictions: it shrinks, stays or grows."
 
 #: A log gain this near 0 is level [nat].
 LEVEL = 1e-9
@@ -27,7 +23,7 @@ PANELS = {
     "log_norm": ("ln |x| [nat]", "The length that the paper reads"),
     "log_norm_centred": (
         "ln |x less its mean| [nat]",
-        "Without the mean over features, which no block reads",
+        "Without the mean over features, which no block reads: all lie on one line",
     ),
 }
 
@@ -50,13 +46,13 @@ def chart_gauges(layers: pd.DataFrame) -> alt.VConcatChart:
         "features they lie on each other in the lower panel.",
     )
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    return cast("alt.VConcatChart", found(shared, f"{finding(layers)}."))
+    return cast("alt.VConcatChart", found(shared, FINDING))
 
 
 def _row(
     layers: pd.DataFrame, column: str, axis: str, title: str, *, has_labels: bool
 ) -> alt.LayerChart:
-    names = [*LABELS, *(name for name in GAUGES if name not in LABELS)]
+    names = list(GAUGES)
     depths = alt.Scale(domain=[int(layers["layer"].min()), int(layers["layer"].max())], nice=False)
     x = alt.X("layer:Q", scale=depths).axis(
         title="depth: output of block (−1: input) [blocks]" if has_labels else None,
@@ -76,8 +72,8 @@ def _row(
         shape=alt.Shape("gauge:N", scale=series(names, SHAPES), legend=None)
     )
     drawn = [lines, points, *_words(layers, column, x, axis)]
-    if _coincide(layers, column):
-        drawn, title = [_one_line(layers, column, x, axis)], f"{title}: all lie on one line"
+    if column == "log_norm_centred":
+        drawn = [lines, points]
     layered = alt.layer(*drawn).properties(
         width=WIDTH,
         height=HEIGHT,
@@ -106,106 +102,15 @@ def _words(layers: pd.DataFrame, column: str, x: alt.X, axis: str) -> list[alt.C
     return words
 
 
-def _coincide(layers: pd.DataFrame, column: str) -> bool:
-    """Return whether a column is the same in every gauge, layer by layer, to the eye."""
-    by_layer = layers.dropna(subset=[column]).groupby("layer")[column]
-    spread = (by_layer.max() - by_layer.min()).max()
-    return bool(spread < ALIKE * (layers[column].max() - layers[column].min()))
+def called_rows(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return gains, raw and centred, and what a network is called by each, formatted for print.
 
-
-def _one_line(layers: pd.DataFrame, column: str, x: alt.X, axis: str) -> alt.Chart:
-    """Draw the one line on which all gauges lie."""
-    one = layers.dropna(subset=[column]).groupby("layer", as_index=False)[column].mean()
-    line = alt.Chart(one).mark_line(color=INK, point=alt.OverlayMarkDef(color=INK, size=45))
-    return cast("alt.Chart", line.encode(x=x, y=alt.Y(f"{column}:Q").axis(title=axis, tickCount=4)))
-
-
-def finding(layers: pd.DataFrame) -> str:
-    """Return the finding of `chart_gauges` in one line.
-
-    ``layers`` has one row per gauge and layer; what the stream does is read off its log gains.
+    ``rows`` are those of `partners.signs` or `partners.verdicts_by_gauge`; ``keys`` are the
+    columns that stand before the gains.
     """
-    parts = list(does(layers).values())
-    return f"Same network, same predictions: it {', '.join(parts[:-1])} or {parts[-1]}"
-
-
-def does(layers: pd.DataFrame) -> dict[str, str]:
-    """Return what the stream does in each gauge that was made, by its mean log gain, least first.
-
-    Parameters
-    ----------
-    layers
-        One row per gauge and layer: `gauge`, `log_gain` [nat], missing before block 0.
-    """
-    gains = layers[layers["gauge"].isin(LABELS)].dropna(subset=["log_gain"])
-    means = gains.groupby("gauge")["log_gain"].mean().sort_values()
-    return {
-        str(gauge): "shrinks" if mean < -LEVEL else "grows" if mean > LEVEL else "stays"
-        for gauge, mean in means.items()
-    }
-
-
-def sign_rows(signs: pd.DataFrame) -> pd.DataFrame:
-    """Return the gains of the models measured here, raw and centred, formatted for print.
-
-    ``signs`` has one row per model: `model_id`, `norm_kind`, `gain_published`, `gain_centred`,
-    `sign_published`, `sign_centred`; see `questions.partners.signs`.
-    """
-    return pd.DataFrame(
-        {
-            "model": prose.short_name(signs["model_id"]),
-            "norm": signs["norm_kind"],
-            "raw": [prose.number(gain, 4) for gain in signs["gain_published"]],
-            "centred": [prose.number(gain, 4) for gain in signs["gain_centred"]],
-            "said": signs["sign_published"],
-            "said_centred": signs["sign_centred"],
-        }
-    )
-
-
-def verdict_rows(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return what one network is called in each gauge, formatted for print.
-
-    ``verdicts`` has one row per gauge, see `questions.partners.verdicts_by_gauge`.
-    """
-    return pd.DataFrame(
-        {
-            "gauge": verdicts["gauge"],
-            "raw": verdicts["gain_published"].map(prose.number),
-            "said": verdicts["sign_published"],
-            "centred": verdicts["gain_centred"].map(prose.number),
-            "said_centred": verdicts["sign_centred"],
-            "change": verdicts["largest_logit_change"].map(prose.power_of_ten),
-        }
-    )
-
-
-def behind_sentence(counted: pd.Series[Any]) -> str:
-    """Return what is said of the models whose norms stand behind sub-layers; empty without any.
-
-    ``counted`` is the row of `questions.gauge.norm_kinds`.
-    """
-    n = int(counted["n_behind"])
-    if not n:
-        return ""
-    return (
-        f"In {'one' if n == 1 else n} of them the norms come after the sub-layers: "
-        "there the stream is free after every block but the last, and the printed gain is of an "
-        "earlier block."
-    )
-
-
-def decay_sentence(decay: pd.DataFrame) -> str:
-    """Return how the published networks with a free mean were decayed, in words.
-
-    ``decay`` has one row per `weight_decay`, missing where unknown, with `n_models`; see
-    `questions.partners.published_decay`.
-    """
-    known = decay.dropna(subset=["weight_decay"])
-    decayed = int(known.loc[known["weight_decay"] > 0, "n_models"].sum())
-    free = int(known.loc[known["weight_decay"] == 0, "n_models"].sum())
-    n_models = int(decay["n_models"].sum())
-    return (
-        f"Of the {n_models} published models whose mean is free, {decayed} were trained with "
-        f"weight decay and {free} without; for {n_models - decayed - free} no public recipe says."
+    return rows[keys].assign(
+        raw=rows["gain_published"].map(lambda gain: prose.number(gain, 4)),
+        called=rows["sign_published"],
+        centred=rows["gain_centred"].map(lambda gain: prose.number(gain, 4)),
+        called_centred=rows["sign_centred"],
     )

@@ -30,19 +30,6 @@ def models(store: Store) -> pd.DataFrame:
     )
 
 
-def crossed_design(store: Store) -> str:
-    """Return which factors are crossed among the models measured here, in words."""
-    measured = models(store)
-    factors = {"suite": "recipe", "family": "architecture", "n_layers": "depth"}
-    return prose.listing([prose.plural(len(set(measured[c])), noun) for c, noun in factors.items()])
-
-
-def prompts_asked(store: Store) -> str:
-    """Return the prompt sets measured and their sizes, in words."""
-    sets = store.query("SELECT prompt_set, count(*) AS n FROM prompt GROUP BY ALL ORDER BY ALL")
-    return prose.listing([f"{row['n']} of {row['prompt_set']}" for row in sets.to_dict("records")])
-
-
 def telescoping_error(store: Store) -> float:
     """Return the largest difference between summed log gains and the log of the total [nat]."""
     return float(

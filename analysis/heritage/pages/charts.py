@@ -8,8 +8,6 @@ on a light and on a dark page.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
@@ -19,10 +17,7 @@ from analysis.drawing.labs import ORDER, lab_colour
 from analysis.drawing.marks import filled_and_hollow, lab_names, marks_by_lab, of_lab
 from analysis.drawing.theme import (
     INK,
-    PAPER,
     SIDES,
-    TONES,
-    WIDTH,
     line_at,
     log_axis,
     named,
@@ -33,10 +28,8 @@ from analysis.tidy import prose
 #: Title of an axis of gain.
 GAIN = ["mean gain [ratio]", SIDES]
 
-#: Least ratio of the heights of two labels on the logarithmic axis of the traces.
-LABELS_APART = 1.35
-#: Height of the row of a model, and of a definition of gain [px].
-ROW, DEFINITION = 17, 56
+#: Height of the row of a model [px].
+ROW = 17
 #: Size of the names of many rows [px].
 SMALL = 13
 #: Room for names at the right of a panel, and beside a mark that may stand there, as shares of what
@@ -125,115 +118,6 @@ def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) ->
     )
 
 
-def chart_shares(shares: pd.DataFrame) -> alt.LayerChart:
-    """Draw the share of variance of each block of predictors with its interval.
-
-    ``shares`` has one row per block: `block`, `share`, `conf_low`, `conf_high`, `chance_share`
-    [share of variance].
-    """
-    y = alt.Y("block:N", title=None, sort=None)
-    scale = alt.Scale(domain=[0, 1])
-    whiskers = (
-        alt.Chart(shares)
-        .mark_rule(color=INK, strokeWidth=2)
-        .encode(x=alt.X("conf_low:Q", scale=scale), x2="conf_high:Q", y=y)
-    )
-    chance = (
-        alt.Chart(shares)
-        .mark_tick(color=INK, thickness=3, size=22)
-        .encode(x=alt.X("chance_share:Q", scale=scale), y=y)
-    )
-    points = (
-        alt.Chart(shares)
-        .mark_point(color=TONES[0], filled=True, size=120, opacity=1)
-        .encode(
-            x=alt.X("share:Q", title="share of the variance of log gain [0 to 1]", scale=scale), y=y
-        )
-    )
-    ends: list[tuple[str, str, names.Align, int]] = [
-        ("chance_share", "pure noise", "right", 6),
-        ("share", "explained", "left", -6),
-    ]
-    items = [
-        alt.Chart(shares.head(1).assign(said=word))
-        .mark_text(align=align, dx=away, dy=-18, fontSize=13, color=INK)
-        .encode(x=alt.X(f"{column}:Q", scale=scale), y=y, text="said:N")
-        for column, word, align, away in ends
-    ]
-    return named(
-        alt.layer(whiskers, chance, points, *items).properties(height=150),
-        "Share of variance that lab, geometry and scale explain, with bootstrap intervals.",
-        findings.shares(shares),
-    )
-
-
-def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.LayerChart:
-    """Draw the gains of a few models under several definitions.
-
-    ``gains`` has one row per model and definition: `model`, `lab`, `definition`, `gain_mean`
-    [ratio]. ``order`` names the models in the claimed order. Names stand where models part most.
-    """
-    y = alt.Y("definition:N", title=None, sort=None)
-    x = alt.X(
-        "gain_mean:Q",
-        title=["mean gain [ratio], log scale", SIDES],
-        **log_axis(gains["gain_mean"], beyond=1.6),
-    )
-    points = alt.Chart(gains).mark_point(
-        filled=True, size=130, opacity=1, stroke=PAPER, strokeWidth=1
-    )
-    widest = _widest(gains).sort_values("gain_mean", ignore_index=True)
-    items = [
-        alt.Chart(widest[widest.index % 2 == odd])
-        .mark_text(dy=-16 if odd else 17, fontSize=13, color=INK)
-        .encode(x=x, y=y, text="model:N")
-        for odd in (0, 1)
-    ]
-    height = DEFINITION * gains["definition"].nunique()
-    return named(
-        alt.layer(line_at(1, "x"), points.encode(x=x, y=y, **of_lab(gains)), *items).properties(
-            height=height
-        ),
-        f"Gain of {gains['model'].nunique()} models under each published definition, one row per "
-        "definition.",
-        findings.order(gains, order),
-    )
-
-
-def _widest(gains: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the definition with most models under which they part most."""
-    spans = gains.groupby("definition")["gain_mean"].agg(["size", "min", "max"])
-    ordered = spans.assign(ratio=spans["max"] / spans["min"]).sort_values(["size", "ratio"])
-    return gains[gains["definition"].isin(ordered.index[-1:])]
-
-
-def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
-    """Draw the trace of each layer against relative depth.
-
-    ``layers`` has one row per model and layer: `model`, `lab`, `relative_depth` [0 to 1], `trace`
-    [weight units squared].
-    """
-    x = alt.X(
-        "relative_depth:Q", title="relative depth (l + 1) / L [0 to 1]", axis=alt.Axis(tickCount=5)
-    )
-    encoded = alt.Chart(layers).encode(
-        x=x,
-        y=alt.Y("trace:Q", title="trace [weight units², log]", **log_axis(layers["trace"])),
-        detail="model:N",
-        **of_lab(layers),
-    )
-    labels = names.at_ends(
-        layers.assign(name=layers["model"]), x, "trace", least=math.log(LABELS_APART), is_log=True
-    )
-    marks = [encoded.mark_line(point=False, opacity=0.6), encoded.mark_point(filled=True, size=60)]
-    return named(
-        alt.layer(*marks, labels).properties(width=WIDTH - 90),
-        f"Trace of the sheaf Laplacian per layer for {layers['model'].nunique()} published models, "
-        "each named at its end.",
-        findings.trace(layers),
-    )
-
-
 def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
     """Draw gain against the ratio of norms that is said to predict its sign.
 
@@ -262,39 +146,4 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
         f"Gain of {len(both)} published models against the ratio of the norms of W_V and W_O, with "
         "a line at one.",
         findings.ratio(both),
-    )
-
-
-def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
-    """Draw the gain before and after instruction tuning.
-
-    ``pairs`` has one row per pair: `family`, `gain_mean_base`, `gain_mean` [ratio].
-    """
-    order = list(pairs.sort_values("gain_mean_base", ascending=False)["family"])
-    y = alt.Y("family:N", title=None, sort=order)
-    x = alt.X(
-        "gain_mean:Q",
-        title=["mean gain of the last block [ratio]", SIDES],
-        axis=alt.Axis(tickCount=6),
-        scale=alt.Scale(zero=False),
-    )
-    base = x.copy()
-    base.shorthand = "gain_mean_base:Q"
-    rules = (
-        alt.Chart(pairs).mark_rule(color=INK).encode(x="gain_mean_base:Q", x2="gain_mean:Q", y=y)
-    )
-    marks = alt.Chart(pairs)
-    points = [
-        marks.mark_point(filled=True, size=130, opacity=0.4).encode(x=base, y=y, **of_lab(pairs)),
-        marks.mark_point(filled=True, size=130, opacity=1).encode(x=x, y=y, **of_lab(pairs)),
-    ]
-    first = alt.Chart(pairs[pairs["family"] == order[0]])
-    items = [
-        first.mark_text(dy=-16, fontSize=13, color=INK).encode(x=where, y=y, text=alt.value(word))
-        for where, word in ((base, "base"), (x, "instruct"))
-    ]
-    return named(
-        alt.layer(line_at(1, "x"), rules, *points, *items).properties(height=150),
-        f"Gain of the last block of {len(pairs)} models before and after instruction tuning.",
-        findings.tuning(pairs),
     )

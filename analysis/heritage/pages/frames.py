@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.heritage.sign import claims_benchmark as benchmark
 from analysis.heritage.sign import claims_finetuning as finetuning
-from analysis.heritage.sign import claims_ranking as ranking
 from analysis.heritage.sign import readings
 from analysis.heritage.weights import claims_spectral as spectral
-from analysis.inference.partition.shares import shapley
-from analysis.inference.partition.subsets import all_subsets
 from analysis.store import Store
 from analysis.tidy import notation, prose
 
@@ -58,33 +53,6 @@ def bound_curve(store: Store) -> pd.DataFrame:
     )
 
 
-def shares(store: Store) -> pd.DataFrame:
-    """Return one row per block: Shapley share of R2 in log gain with a suite-bootstrap interval."""
-    subsets = all_subsets(
-        ranking.hierarchy_models(store),
-        response="log_gain",
-        blocks=ranking.BLOCKS,
-        cluster="suite",
-        n_resamples=ranking.RESAMPLES,
-        rng=np.random.default_rng(ranking.SEED),
-    )
-    return shapley(subsets)
-
-
-def definitions(store: Store) -> pd.DataFrame:
-    """Return one row per model of the benchmark and definition of gain."""
-    spoken = {
-        "gain_last_block": "last block, last token",
-        "gain_penultimate_block": "penultimate block",
-        "gain_whole_matrix": "last block, all tokens",
-        "gain_body": "mean over blocks",
-    }
-    rows = benchmark.definitions(store)
-    return rows.assign(
-        definition=rows["metric"].map(spoken), model=prose.short_name(rows["model_id"])
-    )
-
-
 def gain_definitions(store: Store) -> pd.DataFrame:
     """Return one row per definition of gain, formatted for print: symbol; definition and name."""
     rows = store.query("FROM gain_definition ORDER BY metric")
@@ -99,37 +67,10 @@ def gain_definitions(store: Store) -> pd.DataFrame:
     )
 
 
-def benchmark_order() -> list[str]:
-    """Return the short names of the benchmark's models in the claimed order."""
-    return [name.partition("/")[2] for name in benchmark.ORDER]
-
-
 def spectral_norms(store: Store) -> pd.DataFrame:
     """Return one row per model: mean spectral norms of W_V and W_O."""
     models = spectral.weights(store)
     return models.assign(model=prose.short_name(models["model_id"]))
-
-
-def published_traces(store: Store) -> pd.DataFrame:
-    """Return one row per model and layer: the published multi-head trace."""
-    layers = store.query(
-        """
-        SELECT p.model_id, m.lab, p.layer, p.value AS trace,
-               (p.layer + 1) / m.n_layers AS relative_depth
-          FROM published_profile AS p
-          JOIN model AS m USING (model_id)
-         WHERE p.metric = 'trace_multi_head' AND p.file = $file
-         ORDER BY p.model_id, p.layer
-        """,
-        file=evidence.TRACES,
-    )
-    return layers.assign(model=prose.short_name(layers["model_id"]))
-
-
-def twins(store: Store) -> pd.DataFrame:
-    """Return one row per pair of base and instruct model."""
-    pairs = finetuning.twins(store)
-    return pairs.assign(family=pairs["suite"])
 
 
 def dampening_twins(store: Store) -> str:

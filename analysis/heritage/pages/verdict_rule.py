@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import VERDICTS, testable, wording
-from analysis.audit.claim import LEVEL
 from analysis.audit.evidence import KINDS
 from analysis.audit.pages import tables
 from analysis.tidy import prose
@@ -52,18 +51,6 @@ def rules(judged: pd.DataFrame) -> pd.DataFrame:
             ],
         }
     )
-
-
-def constants() -> dict[str, str]:
-    """Return the numbers that the rule and the simulated papers are made with, as text."""
-    return {
-        "level": prose.number(LEVEL),
-        "ruling": prose.percent(RULING),
-        "short": prose.percent(SHORT),
-        "pilots": prose.listing([prose.count(n) for n in PILOTS]),
-        "least": prose.percent(testable.LEAST),
-        "most": prose.percent(MOST_REPRODUCED),
-    }
 
 
 def rate(rates: pd.DataFrame, claim_id: int, truth: str, verdict: str) -> str:

@@ -1,8 +1,8 @@
-"""Figures of public models: length over depth, gain by prompts, attention to the first token."""
+"""Figures of public models: length over depth, and gain by prompts."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import altair as alt
 import pandas as pd
@@ -119,58 +119,22 @@ def _sets(rows: pd.DataFrame, every: pd.Series[float], *, is_last: bool) -> alt.
     if not is_last:
         axis["axis"].labels, axis["axis"].ticks = False, False
     x = alt.X("gain:Q", **axis).title("gain of the last block [ratio]" if is_last else None)
+    how: dict[str, Any] = {"title": "start token", "sort": list(POLICIES)}
     marks = (
         alt.Chart(rows)
         .mark_point(filled=True, size=80, opacity=0.85)
         .encode(
             x=x,
             y=alt.Y("counted:N", title=None, sort=list(COUNTED.values())).axis(minExtent=110),
-            shape=_by_policy(alt.Shape),
-            color=_by_policy(alt.Color),
+            shape=alt.Shape(
+                "policy:N", scale=series(POLICIES, ("circle", "M-1,-1H1L-1,1H1Z")), **how
+            ),
+            color=alt.Color("policy:N", scale=greys(POLICIES), **how),
             detail="prompt_set:N",
         )
     )
     layers = alt.layer(line_at(1, "x"), marks).properties(width=WIDTH - 60, height=84)
     return cast("alt.LayerChart", layers)
-
-
-def _by_policy(channel: type[alt.Shape] | type[alt.Color]) -> alt.Shape | alt.Color:
-    looks = (
-        greys(POLICIES)
-        if channel is alt.Color
-        else series(POLICIES, ("circle", "M-1,-1H1L-1,1H1Z"))
-    )
-    return channel("policy:N", title="start token", sort=list(POLICIES), scale=looks)
-
-
-def chart_sinks(sinks: pd.DataFrame) -> alt.ConcatChart:
-    """Draw attention to the first token against its length, a mark per block, a panel per model.
-
-    ``sinks`` has the rows of `tokens.sinks`, of one prompt set.
-    """
-    rows = sinks.assign(
-        policy=sinks["is_primary"].map(dict(zip((True, False), POLICIES, strict=True)))
-    )
-    panels = [
-        alt.Chart(part)
-        .mark_point(filled=True, size=55, opacity=0.85)
-        .encode(
-            x=alt.X("spike:Q", **log_axis(rows["spike"])).title(
-                "length of the vector (after block 0: 1)"
-            ),
-            y=alt.Y("sink_share:Q", scale=alt.Scale(domain=[0, 1]))
-            .title("attention [share]" if not place else None)
-            .axis(tickCount=4),
-            shape=_by_policy(alt.Shape),
-            color=_by_policy(alt.Color),
-        )
-        .properties(width=135, height=150, title=_title(words.name(str(model_id))))
-        for place, (model_id, part) in enumerate(rows.groupby("model_id"))
-    ]
-    beside = alt.concat(*panels, columns=3, spacing=16).properties(
-        description="Share of attention that the first token gets against its length, by block."
-    )
-    return cast("alt.ConcatChart", found(beside, words.sinks_sentence(sinks)))
 
 
 def _title(text: str) -> alt.TitleParams:

@@ -6,7 +6,6 @@ to it whatever the prompt says (a *sink*). A norm over all tokens is then its no
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from analysis.store import Store
@@ -159,23 +158,6 @@ def sinks(store: Store) -> pd.DataFrame:
          ORDER BY r.model_id, r.prompt_set, r.special_tokens, a.layer
         """
     )
-
-
-def even_share(store: Store, prompt_set: str = MAIN_SET) -> float:
-    """Return the share that the first token gets of causal attention that is spread evenly.
-
-    Row i of n gives it 1 / i; the mean over the prompts of all primary runs.
-    """
-    lengths = store.query(
-        """
-        SELECT t.n_tokens
-          FROM next_token AS t
-          JOIN primary_run AS p USING (run_id)
-         WHERE p.prompt_set = $prompt_set
-        """,
-        prompt_set=prompt_set,
-    )["n_tokens"]
-    return float(np.mean([np.mean(1 / np.arange(1, n + 1)) for n in lengths]))
 
 
 def counting_claims(store: Store) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 import pandas as pd
 
@@ -34,11 +33,8 @@ MODELS = {
 #: What follows the name of a model in that of its file.
 FORMAT = re.compile(r"[-.](instruct|awq|q\d+_).*$", re.IGNORECASE)
 
-#: Gains below this are printed with more decimals [ratio].
+#: Gains below this are shown with more decimals [ratio].
 LOW = 0.1
-
-#: A first token that is longer than this, against the median token, is massive [ratio].
-MASSIVE = 10.0
 
 
 def name(model_id: str) -> str:
@@ -100,103 +96,20 @@ def front(rows: pd.DataFrame) -> str:
     )
 
 
-def sets(rows: pd.DataFrame) -> str:
+def sets(gains: pd.DataFrame) -> str:
     """Return how many pairs of model and prompt set shrink, by the tokens counted.
 
-    ``rows`` has `counted`, `gain` and `special_tokens`; runs as the tokenizer does enter.
+    ``gains`` are those of `tokens.gains`; runs as the tokenizer does enter.
     """
-    default = rows[rows["special_tokens"] == "default"]
-    shrinking = (default["gain"] < 1).groupby(default["counted"]).agg(["sum", "size"])
-    counts = shrinking.to_dict("index")
-    every, rest, last = (counts[counted] for counted in reversed(COUNTED.values()))
+    default = gains[gains["special_tokens"] == "default"]
+    n_below = (default["gain"] < 1).groupby(default["metric"]).sum()
+    every = default[default["metric"] == "gain_whole_matrix"]
     return (
         f"Over all tokens the last block shrinks the stream in "
-        f"{prose.share_of(int(every['sum']), int(every['size']))} pairs of model and prompt set, "
-        f"over all but the first in {int(rest['sum'])}, at the last token in {int(last['sum'])}."
+        f"{prose.share_of(int(n_below['gain_whole_matrix']), len(every))} pairs of model and "
+        f"prompt set, over all but the first in {int(n_below['gain_without_first'])}, at the last "
+        f"token in {int(n_below['gain_last_block'])}."
     )
-
-
-def sets_of(gains: pd.DataFrame) -> str:
-    """Return `sets` of the rows of `tokens.gains`."""
-    rows = gains[gains["metric"].isin(COUNTED_LAST)]
-    return sets(rows.assign(counted=rows["metric"].map(COUNTED_LAST)))
-
-
-def turned_by_prompts(gains: pd.DataFrame) -> str:
-    """Return in which models the sign without the first token depends on the prompts."""
-    rows = gains[(gains["metric"] == "gain_without_first") & (gains["special_tokens"] == "default")]
-    below = (rows["gain"] < 1).groupby(rows["model_id"]).agg(["sum", "size"])
-    mixed = below[(below["sum"] > 0) & (below["sum"] < below["size"])]
-    if mixed.empty:
-        return "each model has one sign on all of them."
-    parts = [
-        f"{name(str(model))} shrinks on {prose.share_of(int(n), int(of))} prompt sets"
-        for model, (n, of) in mixed.iterrows()
-    ]
-    return f"{prose.listing(parts)}."
-
-
-def start_sentence(gains: pd.DataFrame, prompt_set: str) -> str:
-    """Return how many signs over all tokens the policy of the start token turns."""
-    rows = gains[(gains["metric"] == "gain_whole_matrix") & (gains["prompt_set"] == prompt_set)]
-    signs = (rows["gain"] < 1).groupby(rows["model_id"]).agg(["nunique", "size"])
-    both = signs[signs["size"] > 1]
-    turned = int((both["nunique"] > 1).sum())
-    return (
-        f"Over all tokens, the sign of the last block turns with the start token in "
-        f"{prose.share_of(turned, len(both))} models."
-    )
-
-
-def printed(published: pd.DataFrame) -> str:
-    """Return the published gains of one model over its stream, from the least, in words."""
-    rows = published[published["metric"] != "gain_with_final_norm"].sort_values("gain")
-    return prose.listing([prose.number(gain) for gain in rows["gain"]])
-
-
-def claims_sentence(claims: pd.DataFrame) -> str:
-    """Return the claims by how the first token enters, as Markdown with links to their cards."""
-    parts = [
-        f"claims {numbered(part['claim_id'])} on {how}"
-        for how, part in claims.groupby("how", sort=False)
-    ]
-    return f"{prose.listing(parts)}."
-
-
-def sinks_sentence(sinks: pd.DataFrame) -> str:
-    """Return whether attention to the first token stays where its length does not."""
-    blocks = sinks.assign(is_massive=sinks["spike"] > MASSIVE)
-    means = blocks.groupby("is_massive")["sink_share"].mean()
-    if len(means) < len((True, False)):
-        return "Attention to the first token against its length."
-    return (
-        f"The first token gets {prose.percent(means[True])} of the attention where it is massive, "
-        f"{prose.percent(means[False])} where it is not."
-    )
-
-
-#: Where the norms of a block stand, in words, by `model.norm_position`.
-PLACES = {
-    "pre": "in front of the parts of a block alone",
-    "sandwich": "in front of them and behind",
-    "post": "behind the sums",
-    "output": "behind the parts alone",
-}
-
-
-def placement(rows: pd.DataFrame, sinks: pd.DataFrame) -> str:
-    """Return how long the first token becomes, by the place of the norms, in one sentence.
-
-    ``rows`` are those of `tokens.models`, ``sinks`` those of `tokens.sinks`.
-    """
-    longest = sinks[sinks["is_primary"]].groupby("model_id")["spike"].max()
-    joined = rows.assign(spike=rows["model_id"].map(longest)).dropna(subset=["spike"])
-    parts = [
-        f"{prose.listing([prose.number(it, 0) for it in sorted(part['spike'])])} times as long as "
-        f"the median token where norms stand {PLACES[str(place)]}"
-        for place, part in joined.groupby("norm_position")
-    ]
-    return f"Under its tokenizer's policy the first token becomes {', and '.join(parts)}."
 
 
 def gain_rows(gains: pd.DataFrame, published: pd.DataFrame, prompt_set: str) -> pd.DataFrame:
@@ -213,27 +126,7 @@ def gain_rows(gains: pd.DataFrame, published: pd.DataFrame, prompt_set: str) -> 
     return cells.reset_index().assign(metric=lambda rows: rows["metric"].map(DEFINITIONS))
 
 
-def policy_rows(gains: pd.DataFrame, sinks: pd.DataFrame, prompt_set: str) -> pd.DataFrame:
-    """Return a row per model and policy of special tokens on one prompt set, for print."""
-    keys = ["model_id", "special_tokens"]
-    table = gains[gains["prompt_set"] == prompt_set].pivot_table(
-        index=keys, columns="metric", values="gain"
-    )
-    groups = sinks[sinks["prompt_set"] == prompt_set].groupby(keys)
-    return pd.DataFrame(
-        {
-            "model": prose.once(pd.Series([name(str(key[0])) for key in table.index])).tolist(),
-            "policy": [str(key[1]) for key in table.index],
-            "all": table["gain_whole_matrix"].map(prose.number).tolist(),
-            "rest": table["gain_without_first"].map(prose.number).tolist(),
-            "last": table["gain_last_block"].map(prose.number).tolist(),
-            "spike": _cells(groups["spike"].max().reindex(table.index), 1),
-            "sink": [prose.percent(it) for it in groups["sink_share"].mean().reindex(table.index)],
-        }
-    )
-
-
-def kept_and_missed(outcomes: pd.DataFrame) -> pd.DataFrame:
+def met_and_missed(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return a row per registered prediction: how often it was met, known before and not."""
     rows = []
     for _, part in outcomes.groupby("prediction", sort=False):
@@ -269,17 +162,6 @@ def misses(outcomes: pd.DataFrame) -> pd.DataFrame:
             ],
         }
     )
-
-
-def tally(outcomes: pd.DataFrame, source: str) -> str:
-    """Return how many outcomes that were unknown a source predicted, in words."""
-    rows = outcomes[(outcomes["source"] == source) & ~outcomes["seen"]]
-    return prose.share_of(int(rows["is_met"].sum()), len(rows))
-
-
-def numbered(claims: Iterable[int]) -> str:
-    """Return numbers of claims as the Markdown that pages link to their cards."""
-    return f"[{prose.listing([str(it) for it in claims])}]{{.claims}}"
 
 
 def _changes(gain: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.forensics import error_bar
 from analysis.forensics.rounding import read
+from analysis.heritage.declared import declared
 from analysis.store import Store
 
 PROMPTS = Label("prompts", "25 prompts per model")
@@ -70,14 +71,7 @@ def clipped(store: Store) -> Sequence[Check]:
     """Check claim 30: Fig. 7 shows 25 prompts per model, two outliers clipped."""
     return [
         _prompts(store, "Fig. 7"),
-        _outliers(store, Label("apart", "values that stand apart from all others"), _apart),
-        evidence.descriptive(
-            _outliers(
-                store,
-                Label("fences", "values 1.5 interquartile ranges beyond their model's quartiles"),
-                _fenced,
-            )
-        ),
+        _outliers(store),
     ]
 
 
@@ -202,8 +196,9 @@ def _stated_spread(part: str, store: Store) -> Check:
     )
 
 
-def _outliers(store: Store, condition: str, choose: Callable[[pd.DataFrame], Mask]) -> Check:
-    """Count outliers and compare the count with the printed one."""
+def _outliers(store: Store) -> Check:
+    """Count the values that stand apart from all others, and compare with the published count."""
+    condition = Label("apart", "values that stand apart from all others")
     values = _sweep_values(store, "value")
     try:
         expected = int(quoted.text(store, "Fig. 7", "n_clipped", "Pythia"))
@@ -211,7 +206,7 @@ def _outliers(store: Store, condition: str, choose: Callable[[pd.DataFrame], Mas
         return evidence.missing(CLIPPED, condition, reason)
     if values.empty:
         return evidence.missing(CLIPPED, condition, "the raw file is not imported")
-    beyond = values[choose(values)]
+    beyond = values[_apart(values)]
     shown = ", ".join(f"{row.model_id} {row.value:.3f}" for row in beyond.itertuples())
     return evidence.check(
         CLIPPED,
@@ -235,60 +230,14 @@ def _apart(values: pd.DataFrame) -> Mask:
     return np.asarray(distances.reindex(values.index) >= largest[last])
 
 
-def _fenced(values: pd.DataFrame) -> Mask:
-    """Tell which values lie beyond Tukey's fences of their model."""
-    by_model = values.groupby("model_id")["value"]
-    low, high = by_model.transform("quantile", 0.25), by_model.transform("quantile", 0.75)
-    margin = 1.5 * (high - low)
-    beyond = (values["value"] < low - margin) | (values["value"] > high + margin)
-    return np.asarray(beyond)
-
-
-CLAIMS = (
-    Claim(
-        24,
-        "Length of each bar of Fig. 2, as drawn, over the standard error of its lab's models",
-        "Each bar is the standard error with divisor n - 1 of its lab's models in the figure's "
-        "file, within the accuracy of reading it. That other models could be found to fit is shown "
-        "and moves nothing.",
-        standard_errors,
-        "value",
-        statement='Fig. 2 "Error bars ±1 SE"',
-        place="§4.2, Fig. 2",
-        meaning="The bars in Figure 2 are standard errors.",
-        family="training heritage",
-        weight="side",
-        rests_on="record",
-        reason="It compares the bars of a figure with the spread of its own numbers.",
-        lines=(Line(_of_lab("EleutherAI"), "ratio", 1),),
-    ),
-    Claim(
-        28,
-        "Number of prompts behind each bar of Fig. 6, and the spread stated beside each mean",
-        "25 prompts for every model, and the stated spread is a standard deviation over them.",
-        spread_of_prompts,
-        "value",
-        statement='Fig. 6 "±1 SD across 25 prompts"',
-        place="§3–4, figures",
-        meaning="The bars in Figure 6 are the spread over 25 prompts.",
-        family="Kleiber's law (depth)",
-        weight="side",
-        rests_on="record",
-        reason="It counts prompts, and names the spread that is printed.",
-    ),
-    Claim(
-        30,
-        "Number of prompts of each model of Fig. 7, and of values far outside the others",
-        "25 prompts for every model, and two values that stand apart from all others. Those beyond "
-        "Tukey's fences are shown and move nothing: the paper does not speak of them.",
-        clipped,
-        "value",
-        statement='Fig. 7 "25 prompts per model", 2 outliers clipped',
-        place="§3–4, figures",
-        meaning="Figure 7 shows 25 prompts a model and leaves out two extreme values.",
-        family="gain and its robustness",
-        weight="side",
-        rests_on="record",
-        reason="It counts prompts and values outside an axis.",
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        24: (
+            standard_errors,
+            Line(_of_lab("EleutherAI"), "ratio", 1),
+        ),
+        28: (spread_of_prompts,),
+        30: (clipped,),
+    },
 )

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
 from analysis.audit.evidence import digitised, quoted
 from analysis.audit.evidence.checks import Check, Label, caveats_of
 from analysis.forensics import provenance
+from analysis.heritage.declared import declared
 from analysis.store import Store
 
 #: Half a fifth of a layer: L* of Fig. 5 are means of five whole numbers.
@@ -164,19 +164,9 @@ def _caveats(store: Store, files: Sequence[str]) -> tuple[str, ...]:
     return caveats_of(known.loc[known["file"].isin(files), "caveats"])
 
 
-CLAIMS = (
-    Claim(
-        53,
-        "Share of each figure's numbers that the files of the notebook named for it hold",
-        "All numbers that the figure shows, for the same models; each mapping is a part.",
-        mappings,
-        "universal",
-        statement='README "Kleiber → Scaling_Law_Multi_Pythia" and other mappings',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="Each figure comes from the notebook that the readme names.",
-        family="reproducibility",
-        weight="side",
-        rests_on="record",
-        reason="It compares figures with files.",
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        53: (mappings,),
+    },
 )

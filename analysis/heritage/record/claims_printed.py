@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.forensics import table_search
 from analysis.forensics.rounding import read
-from analysis.heritage import reasons
+from analysis.heritage.declared import declared
 from analysis.heritage.depth import claims_law as depth
 from analysis.heritage.sign import claims_heritage as heritage
 from analysis.heritage.weights import claims_spectral as spectral
@@ -233,42 +233,15 @@ def _ratio_and_gain(part: str, models: pd.DataFrame) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        21,
-        "The p of each of the three laws, from what is printed and from the files",
-        "Each of the three p is below 0.05, as stated; another reading counts if its p "
-        "adjusted over the readings is. A test that no data of this size could bring below it "
-        "decides nothing. The laws are the parts.",
-        three_laws,
-        statement='"all p < 0.05" (three laws)',
-        place="abstract, §1",
-        meaning="Each of the three laws is statistically significant.",
-        family="all three laws",
-        weight="central",
-        true_where="three laws",
-        rests_on="network",
-        quantity="gain_penultimate_block,weight_spectral_v",
-        reason="The p belong to laws about gains and norms of W_V." + reasons.RAW_AND_CENTRED,
-        lines=(
+CLAIMS = declared(
+    __file__,
+    {
+        21: (
+            three_laws,
             Line(DEPTH, "p", 0.05),
             Line(HERITAGE, "p", 0.05),
             Line(SPECTRAL, "p", 0.05),
         ),
-    ),
-    Claim(
-        52,
-        "Whether the experiments' code fixes the seeds of its random numbers, and PYTHONHASHSEED",
-        "The code sets the seeds of its random numbers, and PYTHONHASHSEED was 42; what was set "
-        "outside the code cannot be seen, so that part has no data.",
-        seeds,
-        "universal",
-        statement='App. A "fixed random seeds (PYTHONHASHSEED=42)"',
-        place="§5.4–5.5, §7, appendices, README, forum post, summary",
-        meaning="All random numbers were fixed, so that a second run gives the same results.",
-        family="reproducibility",
-        weight="side",
-        rests_on="record",
-        reason="It is about the code that ran.",
-    ),
+        52: (seeds,),
+    },
 )

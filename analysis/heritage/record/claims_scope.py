@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Line
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage.declared import declared
 from analysis.store import Store
 
 MODELS = "at least 23 models"
@@ -151,64 +152,21 @@ def _within(dated: pd.DataFrame, condition: str) -> Check:
     )
 
 
-CLAIMS = (
-    Claim(
-        1,
-        "Number of distinct checkpoints with a published residual gain",
-        "At least 23, counted over all definitions of gain and over the most used one.",
-        models,
-        "value",
-        statement='"23+ models"',
-        place="abstract, §1",
-        meaning="The study measured the gain of at least 23 different models.",
-        family="scope",
-        weight="side",
-        rests_on="record",
-        reason="It counts checkpoints; no network enters.",
-        lines=(Line(MODELS, "count", 23),),
-    ),
-    Claim(
-        2,
-        "Number of distinct labs whose models have a published residual gain",
-        "Exactly 7, whichever definition of gain is counted, and as the paper names them.",
-        labs,
-        "value",
-        statement='"7 labs"',
-        place="abstract, §1",
-        meaning="Those models come from seven labs.",
-        family="scope",
-        weight="side",
-        rests_on="record",
-        reason="It counts labs; no network enters.",
-        lines=(Line(LABS, "count", 7),),
-    ),
-    Claim(
-        3,
-        "Share of the measured models first released in 2022, 2023 or 2024",
-        "The share is 1.",
-        years,
-        "universal",
-        statement='"(2022–2024)"',
-        place="abstract, §1",
-        meaning="The measured models were released between 2022 and 2024.",
-        family="scope",
-        weight="side",
-        rests_on="record",
-        reason="It is about dates of release.",
-        lines=(Line(YEARS, "share", 1),),
-    ),
-    Claim(
-        17,
-        "Number of prompt-level gains in the unified benchmark",
-        "Exactly 100.",
-        measurements,
-        "value",
-        statement='"100 measurements"',
-        place="abstract, §1",
-        meaning="The benchmark of four models rests on 100 measured gains.",
-        family="scope",
-        weight="side",
-        rests_on="record",
-        reason="It counts measurements.",
-    ),
+CLAIMS = declared(
+    __file__,
+    {
+        1: (
+            models,
+            Line(MODELS, "count", 23),
+        ),
+        2: (
+            labs,
+            Line(LABS, "count", 7),
+        ),
+        3: (
+            years,
+            Line(YEARS, "share", 1),
+        ),
+        17: (measurements,),
+    },
 )

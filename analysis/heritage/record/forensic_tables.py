@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from analysis.audit import evidence
 from analysis.audit.evidence import digitised, quoted
-from analysis.forensics import granularity, mape, p_value, provenance, rounding, table_search
+from analysis.forensics import granularity, mape, p_value, rounding, table_search
 from analysis.heritage.record import claims_captions as captions
-from analysis.heritage.record import claims_mappings as mappings
 from analysis.heritage.transition import l_star
-from analysis.heritage.weights import claims_spectral as spectral
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -25,7 +23,7 @@ MOST_MODELS = 40
 def recomputed(store: Store) -> pd.DataFrame:
     """Return one row per printed number that follows from other printed ones.
 
-    Columns: `place`, `printed`, `found` (what follows, in words), `agrees` (yes or no). No rows
+    Columns: `place`, `printed`, `follows` (in words), `agrees` (yes or no). No rows
     without the quoted numbers.
     """
     rows = []
@@ -34,27 +32,7 @@ def recomputed(store: Store) -> pd.DataFrame:
             rows += list(make(store))
         except LookupError:
             continue
-    return pd.DataFrame(rows, columns=["place", "printed", "found", "agrees"])
-
-
-def figure_sources(store: Store) -> pd.DataFrame:
-    """Return one row per mapped figure and place its numbers were looked for.
-
-    Columns: `place`, `searched` (the files of the notebook named, or the best other file),
-    `share` [share of the figure's numbers found], `file` (the best of those searched).
-    """
-    result = mappings.figures(store)
-    if result.empty:
-        return pd.DataFrame(columns=["place", "searched", "share", "file"])
-    searched = result["is_named"].map({True: "notebook named for it", False: "best other file"})
-    best = result.assign(share=result["n_hits"] / result["n_obs"], searched=searched)
-    ordered = best.sort_values("share", ascending=False, kind="stable")
-    first = ordered.drop_duplicates(["place", "searched"])
-    every = pd.MultiIndex.from_product(
-        [result["place"].unique(), searched.unique()], names=["place", "searched"]
-    )
-    whole = first.set_index(["place", "searched"])[["share", "file"]].reindex(every)
-    return whole.fillna({"share": 0.0, "file": "none"}).reset_index()
+    return pd.DataFrame(rows, columns=["place", "printed", "follows", "agrees"])
 
 
 def agreeing(rows: pd.DataFrame) -> tuple[str, str]:
@@ -86,35 +64,16 @@ def shares_of_the_hunt(store: Store) -> dict[str, str]:
     return {"eleuther": str(ours), "others": str(sizes[1]), "p": f"{value:.2g}"}
 
 
-def labels(store: Store) -> pd.DataFrame:
-    """Return one row per model that the summary of weights labels: its label and measured gain.
-
-    Columns: `subject` (model), `label`, `value` (gain of the penultimate block [ratio]),
-    `consistent` (missing for a label that is no side). No rows unless the raw file is imported.
-    """
-    stated = store.query(
-        """
-        SELECT model_id AS subject, text AS label
-          FROM published_value
-         WHERE file = $file
-           AND text IN ('DAMPENER', 'EXPANDER', 'NEUTRAL')
-         ORDER BY model_id
-        """,
-        file=spectral.SUMMARY,
-    )
-    gains = evidence.base_gains(store, "gain_penultimate_block")
-    measured = gains[["model_id", "gain_mean"]].rename(
-        columns={"model_id": "subject", "gain_mean": "value"}
-    )
-    both = stated.merge(measured, on="subject")
-    return provenance.labels(both, reference=1.0, below="DAMPENER", above="EXPANDER")
-
-
 Rows = Iterator[dict[str, str]]
 
 
 def _row(place: str, printed: str, text: str, *, agrees: bool) -> dict[str, str]:
-    return {"place": place, "printed": printed, "found": text, "agrees": "yes" if agrees else "no"}
+    return {
+        "place": place,
+        "printed": printed,
+        "follows": text,
+        "agrees": "yes" if agrees else "no",
+    }
 
 
 def _either(sizes: NDArray[Any]) -> str:

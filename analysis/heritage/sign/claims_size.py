@@ -14,6 +14,7 @@ from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.declared import declared
 from analysis.heritage.sign import claims_popular as popular
+from analysis.heritage.sign import readings
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import equivalence
 from analysis.store import Store
@@ -225,14 +226,13 @@ def _measured(store: Store) -> list[Check]:
 
 
 def _within_suites(condition: str, models: pd.DataFrame) -> Check:
-    """Correlate size and gain with suite means removed; suites take up degrees of freedom."""
+    """Correlate size and gain, each suite with a level of its own."""
     rows = within_suites(models)
     n_suites = rows["suite"].nunique()
     # One more row than suites leaves no degree of freedom; Fisher's z needs two more.
     if len(rows) - n_suites < 3:
         return evidence.missing(NO_SIZE, condition, "too few models share a suite")
-    r = float(np.corrcoef(rows["log_parameters"], rows["log_gain"])[0, 1])
-    row = correlation.from_summary(r, len(rows) - n_suites + 1).iloc[0]
+    row = readings.within_suites(rows, x="log_parameters", y="log_gain")
     falling = [
         suite
         for suite, group in rows.groupby("suite")
@@ -247,22 +247,14 @@ def _within_suites(condition: str, models: pd.DataFrame) -> Check:
 
 
 def _beyond_depth(condition: str, models: pd.DataFrame) -> Check:
-    """Correlate size and gain with suite means and depth removed: what size says beyond depth."""
+    """Correlate size and gain within suites, depth held constant: what size says beyond depth."""
     rows = within_suites(models)
-    n_left = len(rows) - rows["suite"].nunique()
-    if n_left < 4:
+    if len(rows) - rows["suite"].nunique() < 4:
         return evidence.missing(NO_SIZE, condition, "too few models share a suite")
     logged = rows.assign(depth=np.log(rows["n_layers"].astype("float64")))
-    depth = logged["depth"] - logged.groupby("suite")["depth"].transform("mean")
-    basis = depth.to_numpy(dtype=np.float64)
-    if not basis @ basis > 0:
+    if logged.groupby("suite")["depth"].nunique().max() == 1:
         return evidence.missing(NO_SIZE, condition, "depth does not vary within suites")
-    size, gain = (
-        column - basis * (basis @ column) / (basis @ basis)
-        for name in ("log_parameters", "log_gain")
-        for column in [rows[name].to_numpy(dtype=np.float64)]
-    )
-    row = correlation.from_summary(float(np.corrcoef(size, gain)[0, 1]), n_left).iloc[0]
+    row = readings.within_suites(logged, x="log_parameters", y="log_gain", covariates=["depth"])
     is_shown = row["conf_low"] > 0 or row["conf_high"] < 0
     note = "" if is_shown else "Beyond depth these data show nothing of size, and exclude little."
     method = (

@@ -56,7 +56,7 @@ def share_quieter(quieter: Integers, blocks: Integers) -> tuple[float, float, fl
     estimate = float(quieter.sum() / blocks.sum())
     drawn = draws(len(blocks), RESAMPLES, np.random.default_rng(SEED))
     replicates = quieter[drawn].sum(axis=1) / blocks[drawn].sum(axis=1)
-    return estimate, *interval(replicates, estimate, 0.95)
+    return estimate, *interval(replicates, 0.95)
 
 
 def _every_block(condition: str, blocks: pd.DataFrame) -> Check:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check, Label
+from analysis.inference.association import correlation
 from analysis.store import Store, shared
 
 JOINED = Label("joined", "all base models, penultimate or else last block")
@@ -87,3 +88,30 @@ def _named_alike(check: Check, repeats: Sequence[str]) -> Check:
         return check
     note = f"{check.note.removesuffix('.')}. The same rows: {'; '.join(repeats)}."
     return replace(check, note=note)
+
+
+def within_suites(
+    models: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    covariates: Sequence[str] = (),
+    engine: str = "residuals",
+) -> pd.Series[Any]:
+    """Return the partial correlation of two columns, each suite with a level of its own.
+
+    Parameters
+    ----------
+    models
+        One row per model: `suite` and the columns.
+    x, y, covariates, engine
+        As in `analysis.inference.association.correlation.partial`.
+
+    Returns
+    -------
+    The row of `correlation.partial`.
+    """
+    levels = pd.get_dummies(models["suite"], drop_first=True, dtype=float)
+    frame = pd.concat([models, levels], axis=1)
+    held = [*covariates, *levels]
+    return correlation.partial(frame, x=x, y=y, covariates=held, engine=engine).iloc[0]

@@ -34,9 +34,7 @@ MODELS = ("base", "base and instruct", "the hunt")
 LEFT_OUT = ("none", "post-norm", "within 1 % of 1")
 SIZE = "size of log gain"
 OUTCOMES = ("mean below 1", "mean below 0.99", "interval below 1", SIZE)
-PROMPT_OUTCOMES = ("most prompts below 1", "label typed in")
 UNITS = ("model", "suite", "lab")
-PROMPT = "prompt"
 GROUPS = (
     "EleutherAI / other labs",
     "Pythia / other suites",
@@ -51,53 +49,31 @@ COVARIATES = ("rho", "n_layers", "log_parameters")
 PRECISION = ("fp64", "float64", "fp32", "float32", "fp16", "float16", "bf16", "bfloat16")
 HALF = ("fp16", "float16")
 
-#: Columns about the single prompts of a figure, missing where the store has no prompts.
-PROMPT_COLUMNS = ("below_one", "below_band", "log_mean", "log_square")
+#: Each choice with its levels.
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "gain": tuple(GAINS),
+    "figure": FIGURES,
+    "models": MODELS,
+    "left_out": LEFT_OUT,
+    "outcome": OUTCOMES,
+    "unit": UNITS,
+    "groups": GROUPS,
+    "estimator": ESTIMATORS,
+}
 
 
-def choices(figures: pd.DataFrame) -> dict[str, tuple[str, ...]]:
-    """Return each choice with its levels; those about prompts only if some figure has prompts."""
-    has_prompts = bool(figures["below_one"].notna().any())
-    return {
-        "gain": tuple(GAINS),
-        "figure": FIGURES,
-        "models": MODELS,
-        "left_out": LEFT_OUT,
-        "outcome": (*OUTCOMES, *PROMPT_OUTCOMES) if has_prompts else OUTCOMES,
-        "unit": (*UNITS, PROMPT) if has_prompts else UNITS,
-        "groups": GROUPS,
-        "estimator": ESTIMATORS,
-    }
-
-
-def figures(store: Store, source: str = "published") -> pd.DataFrame:
-    """Return one row per model, definition of gain and file or run, with the model's design.
-
-    Parameters
-    ----------
-    store
-        Published figures, and the imported raw files for what single prompts say.
-    source
-        ``published`` or ``measured``, as in the view `gain_by_model`.
+def figures(store: Store) -> pd.DataFrame:
+    """Return one row per model, definition of gain and file, with the model's design.
 
     Returns
     -------
     One row per model, metric and file: `lab`, `suite`, `is_base`, `norm_position`, `dtype`,
     `file`, `log_gain` [nat], its standard error over prompts `log_error` [nat] and `n_prompts`,
-    the covariates, the share of prompts that dampen (`below_one`, `below_band`), mean and mean
-    square of their log gains (`log_mean`, `log_square`), and `label`, the share of files into
-    which the model was typed as dampening (caveat B13).
+    and the covariates.
     """
-    gains = pd.concat(
-        [store.query(_GAINS, source=source), store.query(_INNER, source=source)],
-        ignore_index=True,
-    )
-    prompts = store.query(_PROMPTS if source == "published" else _MEASURED_PROMPTS, band=BAND)
-    joined = gains.merge(prompts, on=["model_id", "metric", "file"], how="left").merge(
-        store.query(_LABELS), on="model_id", how="left"
-    )
-    error = joined["gain_sd"] / (joined["gain_mean"] * np.sqrt(joined["n_prompts"]))
-    return joined.assign(log_error=error.where(joined["n_prompts"] > 1)).sort_values(
+    gains = pd.concat([store.query(_GAINS), store.query(_INNER)], ignore_index=True)
+    error = gains["gain_sd"] / (gains["gain_mean"] * np.sqrt(gains["n_prompts"]))
+    return gains.assign(log_error=error.where(gains["n_prompts"] > 1)).sort_values(
         ["model_id", "metric", "file", "prompt_set"], ignore_index=True
     )
 
@@ -153,23 +129,7 @@ def outcome(models: pd.DataFrame, name: str) -> pd.Series[float]:
     if name == "interval below 1":
         decided = (models["log_high"] < 0) | (models["log_low"] > 0)
         return (models["log_high"] < 0).astype(float).where(decided)
-    if name == "most prompts below 1":
-        return (models["below_one"] > 0.5).astype(float).where(models["below_one"].notna())
-    if name == "label typed in":
-        return (models["label"] > 0.5).astype(float).where(models["label"].sub(0.5).abs() > 0)
     return -log_gain
-
-
-def prompt_outcome(models: pd.DataFrame, name: str) -> tuple[pd.Series[float], pd.Series[float]]:
-    """Return mean and mean square of the outcome over a model's prompts; missing without any."""
-    if name == "mean below 1":
-        return models["below_one"], models["below_one"]
-    if name == "mean below 0.99":
-        return models["below_band"], models["below_band"]
-    if name == SIZE:
-        return -models["log_mean"], models["log_square"]
-    missing = pd.Series(np.nan, index=models.index)
-    return missing, missing
 
 
 def group(labs: pd.Series[str], suites: pd.Series[str], name: str) -> pd.Series[float]:
@@ -196,21 +156,16 @@ def _mean_of_all(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model: the mean of its log gains over files, and what follows."""
     weighted = rows.assign(
         variance=rows["log_error"] ** 2,
-        **{name: rows[name] * rows["n_prompts"] for name in PROMPT_COLUMNS},
     )
     summed: dict[str, Any] = {
         "log_gain": ("log_gain", "mean"),
         "n_prompts": ("n_prompts", "sum"),
         "variance": ("variance", lambda values: values.sum(skipna=False)),
         "n_figures": ("log_gain", "size"),
-        **{name: (name, lambda values: values.sum(skipna=False)) for name in PROMPT_COLUMNS},
     }
     one = weighted.groupby("model_id", as_index=False).agg(**summed)
-    one = one.assign(
-        log_error=np.sqrt(one["variance"]) / one["n_figures"],
-        **{name: one[name] / one["n_prompts"] for name in PROMPT_COLUMNS},
-    )
-    same = ["model_id", "lab", "suite", "is_base", "norm_position", "label", *COVARIATES]
+    one = one.assign(log_error=np.sqrt(one["variance"]) / one["n_figures"])
+    same = ["model_id", "lab", "suite", "is_base", "norm_position", *COVARIATES]
     merged: pd.DataFrame = one.merge(rows[same].drop_duplicates("model_id"), on="model_id")
     return merged
 
@@ -229,7 +184,7 @@ _DESIGN = """
 _GAINS = f"""
 SELECT model_id, metric, prompt_set, dtype, file, log_gain, gain_mean, gain_sd, n_prompts, {_DESIGN}
   FROM gain_by_model
- WHERE source = $source
+ WHERE source = 'published'
    AND rendering = 'plain'
    AND is_conforming IS NOT FALSE
    AND lab IS NOT NULL
@@ -250,46 +205,8 @@ SELECT model_id, 'gain_inner' AS metric, p.prompt_set, p.dtype, p.file,
   FROM published_profile AS p
   JOIN model AS m USING (model_id)
   JOIN published_figure AS f USING (model_id, file)
- WHERE $source = 'published'
-   AND p.metric = 'gain_block'
+ WHERE p.metric = 'gain_block'
    AND f.metric = 'gain_penultimate_block'
    AND p.layer > 0
  GROUP BY ALL
-"""
-
-_PROMPTS = """
-SELECT model_id, metric, file,
-       avg(CAST(value < 1 AS INTEGER))              AS below_one,
-       avg(CAST(ln(value) < -$band AS INTEGER))     AS below_band,
-       avg(ln(value))                               AS log_mean,
-       avg(ln(value) * ln(value))                   AS log_square
-  FROM published_value
- WHERE statistic = 'value'
-   AND prompt_id IS NOT NULL
-   AND layer IS NULL
-   AND metric IN ('gain_last_block', 'gain_penultimate_block')
-   AND value > 0
- GROUP BY model_id, metric, file
-"""
-
-_MEASURED_PROMPTS = """
-SELECT model_id, metric, run_id AS file,
-       avg(CAST(log_gain < 0 AS INTEGER))           AS below_one,
-       avg(CAST(log_gain < -$band AS INTEGER))      AS below_band,
-       avg(log_gain)                                AS log_mean,
-       avg(log_gain * log_gain)                     AS log_square
-  FROM prompt_gain
- GROUP BY model_id, metric, run_id
-"""
-
-#: Share of the files in which a model was typed in as dampening; other words are left out.
-_LABELS = """
-SELECT model_id, avg(CAST(typed LIKE 'dampen%' AS INTEGER)) AS label
-  FROM (SELECT DISTINCT model_id, file, lower(text) AS typed
-          FROM published_value
-         WHERE metric = 'verdict'
-           AND model_id IS NOT NULL
-           AND regexp_matches(lower(path), '(behavior|expected)$')) AS labels
- WHERE typed LIKE 'dampen%' OR typed LIKE 'expand%'
- GROUP BY model_id
 """

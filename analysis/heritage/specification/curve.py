@@ -21,8 +21,8 @@ from analysis.heritage.specification.design import Design, design, selection, su
 from analysis.heritage.specification.evaluation import Analysis, Evaluator
 from analysis.heritage.specification.null import assignments, coding, one_sided
 from analysis.tidy import glossary
-from analysis.tidy.errors import AnalysisError, DesignError
-from analysis.tidy.frame import Floats, Integers, require_option
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, Integers
 
 SEED = 20260106
 N_PERMUTATIONS = 1999
@@ -107,7 +107,7 @@ def specification_curve(
     n_permutations
         How many to draw then.
     levels
-        Levels of every choice, some or all of `specification_choices.choices`; None takes all.
+        Levels of every choice, some or all of `specification_choices.CHOICES`; None takes all.
 
     Returns
     -------
@@ -120,8 +120,6 @@ def specification_curve(
 
     Raises
     ------
-    AnalysisError
-        If `levels` misses a choice or names an unknown level.
     DesignError
         If no specification can be estimated.
     """
@@ -130,7 +128,7 @@ def specification_curve(
             "The figures must hold at least one gain; found none.",
             "Open a store with gains of EleutherAI's models and of other labs' models.",
         )
-    levels = _checked(levels, specification_choices.choices(figures))
+    levels = specification_choices.CHOICES if levels is None else levels
     every = suites(figures)
     evaluator = Evaluator(
         every,
@@ -162,20 +160,6 @@ def distinct(specifications: pd.DataFrame) -> pd.DataFrame:
     return specifications[is_first].reset_index(drop=True)
 
 
-def _checked(levels: Levels | None, known: Levels) -> Levels:
-    """Return the levels asked for in the order of the choices; all without any."""
-    asked = known if levels is None else levels
-    if set(asked) != set(known):
-        raise AnalysisError(
-            f"`levels` must name every choice; {sorted(set(asked) ^ set(known))} differ.",
-            f"The choices are {', '.join(known)}.",
-        )
-    for name, allowed in known.items():
-        for level in asked[name]:
-            require_option(f"levels[{name!r}]", level, allowed)
-    return {name: tuple(asked[name]) for name in known}
-
-
 def _selections(figures: pd.DataFrame, levels: Levels) -> Iterator[pd.DataFrame]:
     """Yield the models of each combination of gain, figure, models and left_out."""
     covariates = figures[list(COVARIATES)].astype(np.float64)
@@ -191,9 +175,8 @@ def _places(
     models: pd.DataFrame, levels: Levels, evaluator: Evaluator, ledger: _Ledger
 ) -> Integers:
     """Return where the results of one selection's specifications are, in their order."""
-    selected = selection(models, evaluator.suites, levels["outcome"], levels["unit"])
-    numbers = [selected.n_prompts, *(each for pair in selected.outcomes.values() for each in pair)]
-    content = (tuple(selected.model_ids), np.array(numbers).tobytes())
+    selected = selection(models, evaluator.suites, levels["outcome"])
+    content = (tuple(selected.model_ids), np.array(list(selected.outcomes.values())).tobytes())
     if content in ledger.selections:
         return ledger.selections[content]
     places = []

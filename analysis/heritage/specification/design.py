@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.heritage.specification import choices as specification_choices
-from analysis.heritage.specification.choices import COVARIATES, GROUPS, PROMPT, SIZE
-from analysis.heritage.specification.fit import Sums, mean_per_suite, sums_per_suite
+from analysis.heritage.specification.choices import COVARIATES, GROUPS, SIZE
+from analysis.heritage.specification.fit import mean_per_suite, sums_per_suite
 from analysis.tidy.frame import Floats, Integers, level_codes
 
 NO_MODEL = "no model has this gain in these figures"
@@ -23,16 +23,10 @@ NO_COVARIATE = "a model's size is unknown"
 
 @dataclass(frozen=True, slots=True)
 class Suites:
-    """All suites that any specification may use.
+    """All suites that any specification may use, S of them.
 
-    Attributes
-    ----------
-    names
-        Length S.
-    groups
-        Group under each way to group, 1, 0 or NaN for neither, shape (S, m).
-    labs
-        Code of the lab, shape (S,).
+    ``names`` has length S; ``groups`` the group under each way to group, 1, 0 or NaN for neither,
+    shape (S, m); ``labs`` the code of the lab, shape (S,).
     """
 
     names: pd.Index
@@ -44,53 +38,27 @@ class Suites:
 class Selection:
     """Models that a gain, a rule about figures and a set of models leave, n of them.
 
-    Attributes
-    ----------
-    model_ids
-        Shape (n,).
-    places
-        Place of each model's suite among all suites, shape (n,).
-    covariates
-        Shape (n, c).
-    n_prompts
-        Shape (n,).
-    outcomes
-        Outcome and mean squared outcome of each model, missing where undecided, each of shape
-        (n,), by name and by whether prompts are the units.
+    ``places`` are those of each model's suite among all suites, ``covariates`` have shape (n, c),
+    and ``outcomes`` by name shape (n,), missing where undecided.
     """
 
     model_ids: NDArray[np.object_]
     places: Integers
     covariates: Floats
-    n_prompts: Floats
-    outcomes: Mapping[tuple[str, bool], tuple[Floats, Floats]]
+    outcomes: Mapping[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
     """Rows of one selection of models, outcome, unit and way to group, summed per suite.
 
-    Attributes
-    ----------
-    sums
-        Of the suites at `positions`, those in neither group included.
-    positions
-        Places among all suites, ascending, shape (s,).
-    is_labelled
-        Whether a suite is in either group, shape (s,).
-    way
-        Which way to group.
-    by_lab
-        Whether a lab is one row.
-    is_sign
-        Whether the outcome is a sign, 1 or 0, or a share of signs.
-    key
-        Equal for designs with the same rows in the same units and groups.
-    counts
-        `n_models`, `n_suites` and `n_labs` in the two groups.
+    ``sums`` are those of the suites at ``positions`` (ascending, shape (s,)), also of those in
+    neither group, which ``is_labelled`` tells. ``by_lab``: a lab is one row. ``is_sign``: the
+    outcome is a sign, 1 or 0, or a share of signs. ``key`` is equal for designs with the same rows
+    in the same units and groups; ``counts`` has `n_models`, `n_suites` and `n_labs`.
     """
 
-    sums: Sums
+    sums: Floats
     positions: Integers
     is_labelled: NDArray[np.bool_]
     way: int
@@ -108,32 +76,16 @@ def suites(figures: pd.DataFrame) -> Suites:
     return Suites(pd.Index(table["suite"]), np.column_stack(columns), level_codes(table, "lab")[0])
 
 
-def selection(
-    models: pd.DataFrame, suites: Suites, outcomes: Sequence[str], units: Sequence[str]
-) -> Selection:
-    """Return the models of one selection as arrays, with every outcome they can have.
-
-    Parameters
-    ----------
-    models
-        One row per model, as `specification_choices.leave_out` returns them.
-    suites
-        All suites.
-    outcomes, units
-        Levels that will be asked for.
-    """
-    values = {}
-    for name in outcomes:
-        value = _array(specification_choices.outcome(models, name))
-        values[name, False] = (value, value**2)
-        if PROMPT in units:
-            mean, square = specification_choices.prompt_outcome(models, name)
-            values[name, True] = (_array(mean), _array(square))
+def selection(models: pd.DataFrame, suites: Suites, outcomes: Sequence[str]) -> Selection:
+    """Return the models of one selection as arrays, with every outcome asked for."""
+    values: dict[str, Floats] = {
+        name: np.asarray(specification_choices.outcome(models, name), dtype=np.float64)
+        for name in outcomes
+    }
     return Selection(
         models["model_id"].to_numpy(dtype=object),
         np.asarray(suites.names.get_indexer(pd.Index(models["suite"])), dtype=np.intp),
         models[list(COVARIATES)].to_numpy(dtype=np.float64),
-        models["n_prompts"].to_numpy(dtype=np.float64),
         values,
     )
 
@@ -141,22 +93,10 @@ def selection(
 def design(
     selected: Selection, suites: Suites, *, outcome: str, unit: str, way: int
 ) -> Design | str:
-    """Return the rows of one specification but for its estimator, or why there are none.
-
-    Parameters
-    ----------
-    selected
-        The models.
-    suites
-        All suites.
-    outcome, unit
-        One level each.
-    way
-        Place of the way to group.
-    """
+    """Return the rows of one specification but for its estimator, or why there are none."""
     if not len(selected.places):
         return NO_MODEL
-    value, square = selected.outcomes[outcome, unit == PROMPT]
+    value = selected.outcomes[outcome]
     remaining = np.isfinite(value)
     if not remaining.any():
         return NO_OUTCOME
@@ -167,10 +107,9 @@ def design(
     covariates = selected.covariates[remaining]
     if not np.isfinite(covariates).all():
         return NO_COVARIATE
-    weights = selected.n_prompts[remaining] if unit == PROMPT else np.ones(len(place))
     positions, local = np.unique(place, return_inverse=True)
     rows = np.column_stack([np.ones(len(place)), covariates, value[remaining]])
-    sums = sums_per_suite(rows, square[remaining], weights, local, len(positions))
+    sums = sums_per_suite(rows, local, len(positions))
     is_in = np.isfinite(group)
     labs = suites.labs[place]
     units = {"suite": place, "lab": 2 * labs + np.nan_to_num(group)}
@@ -183,7 +122,7 @@ def design(
         outcome != SIZE,
         (
             tuple(selected.model_ids[remaining][is_in]),
-            np.column_stack([value[remaining], square[remaining], weights, group])[is_in].tobytes(),
+            np.column_stack([value[remaining], group])[is_in].tobytes(),
             _partition(units.get(unit, np.arange(len(place)))[is_in]),
         ),
         {
@@ -192,10 +131,6 @@ def design(
             "n_labs": len(np.unique(labs[is_in])),
         },
     )
-
-
-def _array(column: pd.Series[float]) -> Floats:
-    return np.asarray(column, dtype=np.float64)
 
 
 def _partition(units: NDArray[Any]) -> bytes:

@@ -15,7 +15,6 @@ from analysis.heritage.specification.fit import (
     LOGISTIC,
     Estimates,
     Labels,
-    Sums,
     group_sums,
     spread,
 )
@@ -36,17 +35,11 @@ NO_VARIATION = "no variation within the groups, hence no standard error"
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Result of one specification.
+    """Result of one specification: its numbers by column, and both under each joint assignment.
 
-    Attributes
-    ----------
-    row
-        Its numbers, by column.
-    null
-        Standardised estimate under every joint assignment, the observed first, shape (B,).
-    is_significant
-        Whether that estimate is positive with an ordinary p below 0.05, shape (B,). Where nothing
-        varies within the groups there is no p: it is not significant, whoever has the labels.
+    ``null`` has the standardised estimates, the observed first, shape (B,); ``is_significant``
+    whether each is positive with an ordinary p below 0.05. Where nothing varies within the groups
+    there is no p: it is not significant, whoever has the labels.
     """
 
     row: dict[str, Any]
@@ -58,31 +51,23 @@ class Analysis:
 class Evaluator:
     """What all specifications share: the suites, who could be called what, and the draws.
 
-    Attributes
-    ----------
-    suites
-        All suites.
-    everyone
-        Joint assignments of labels to all of them.
-    rng
-        Source of assignments that are too many to enumerate.
-    n_permutations
-        How many to draw then.
+    ``everyone`` are joint assignments of labels to all suites; ``rng`` draws ``n_permutations``
+    where a design's assignments are too many to enumerate.
     """
 
     suites: Suites
     everyone: Assignments
     rng: np.random.Generator
     n_permutations: int
-    _own: dict[Hashable, tuple[Labels, Integers]] = field(default_factory=dict)
+    _of_design: dict[Hashable, tuple[Labels, Integers]] = field(default_factory=dict)
     _joint: dict[Hashable, tuple[Labels, Integers]] = field(default_factory=dict)
 
     def evaluate(self, design: Design, estimator: str) -> Analysis | str:
         """Return the result of one estimator on one design, or why there is none."""
         if estimator == "log odds ratio" and not design.is_sign:
             return NO_SIGN
-        labels, place = self._own_labels(design)
-        inside = Sums(design.sums.grams[design.is_labelled])
+        labels, place = self._labels_of(design)
+        inside = design.sums[design.is_labelled]
         both, ours = group_sums(inside, labels, by_lab=design.by_lab)
         observed = place[0]
         n_obs = float(both[observed, 0, 0])
@@ -105,17 +90,17 @@ class Evaluator:
         }
         return Analysis(row, *self._relabelled(design, estimator, sd))
 
-    def _own_labels(self, design: Design) -> tuple[Labels, Integers]:
+    def _labels_of(self, design: Design) -> tuple[Labels, Integers]:
         """Return the labellings of the suites in either group, keeping how many are in each."""
         positions = design.positions[design.is_labelled]
         key = (positions.tobytes(), design.way, design.by_lab)
-        if key not in self._own:
+        if key not in self._of_design:
             groups = self.suites.groups[positions][:, [design.way]]
             codes = coding(groups, self.suites.labs[positions], by_lab=design.by_lab)
             handed = assignments(codes, n_permutations=self.n_permutations, rng=self.rng)
             everywhere = np.arange(len(positions))
-            self._own[key] = handed.labels(everywhere, 0, by_lab=design.by_lab)
-        return self._own[key]
+            self._of_design[key] = handed.labels(everywhere, 0, by_lab=design.by_lab)
+        return self._of_design[key]
 
     def _relabelled(
         self, design: Design, estimator: str, sd: float

@@ -31,30 +31,12 @@ LOGISTIC = np.sqrt(3) / np.pi
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
-    """Rows of one design, summed per suite.
-
-    Attributes
-    ----------
-    grams
-        Sum of z z' over the rows of each suite, z = (1, covariates, outcome), shape (S, k, k).
-        The last entry is the sum of squared outcomes.
-    """
-
-    grams: Floats
-
-
-@dataclass(frozen=True, slots=True)
 class Labels:
-    """What each suite is called under each of B assignments.
+    """What each of S suites is called under each of B assignments, shape (B, S).
 
-    Attributes
-    ----------
-    group
-        1 for the group said to dampen, 0 for the other, NaN for neither, shape (B, S).
-    lab
-        Code of the lab, `ALONE` where a suite is a lab of its own, shape (B, S); suites with one
-        code and one group are one lab.
+    ``group``: 1 for the group said to shorten the stream, 0 for the other, NaN for neither.
+    ``lab``: code of the lab, `ALONE` where a suite is a lab of its own; suites with one code and
+    one group are one lab.
     """
 
     group: Floats
@@ -65,14 +47,9 @@ class Labels:
 class Estimates:
     """One estimate per assignment, each array of shape (B,), NaN where there is none.
 
-    Attributes
-    ----------
-    estimate
-        Positive when the group said to dampen does.
-    std_error
-        As if rows were independent; 0 when there is no variation within groups.
-    df
-        Degrees of freedom of its t; infinite for a normal reference.
+    ``estimate`` is positive when the group said to shorten the stream does; ``std_error`` is that
+    of independent rows, 0 without variation within groups; ``df`` is infinite for a normal
+    reference.
     """
 
     estimate: Floats
@@ -96,61 +73,45 @@ class Estimates:
         return Estimates(*(each[[place]] for each in (self.estimate, self.std_error, self.df)))
 
 
-def sums_per_suite(
-    rows: Floats, squares: Floats, weights: Floats, suites: Integers, n_suites: int
-) -> Sums:
-    """Return the sums of the rows of each suite.
+def sums_per_suite(rows: Floats, suites: Integers, n_suites: int) -> Floats:
+    """Return the sum of z z' over the rows z of each suite, shape (n_suites, k, k).
 
-    Parameters
-    ----------
-    rows
-        (1, covariates, outcome) of each row, shape (n, k).
-    squares
-        Mean square of the outcome of each row, shape (n,); its square unless a row is a mean
-        over several observations.
-    weights
-        Observations that the row stands for, shape (n,).
-    suites
-        Suite of each row, 0 to `n_suites` - 1, shape (n,).
-    n_suites
-        Number of suites, S.
+    ``rows`` are z = (1, covariates, outcome), shape (n, k); ``suites`` their codes, shape (n,).
     """
-    outer = rows[:, :, None] * rows[:, None, :]
-    outer[:, -1, -1] = squares
-    grams = np.zeros((n_suites, rows.shape[1], rows.shape[1]))
-    np.add.at(grams, suites, weights[:, None, None] * outer)
-    return Sums(grams)
+    sums = np.zeros((n_suites, rows.shape[1], rows.shape[1]))
+    np.add.at(sums, suites, rows[:, :, None] * rows[:, None, :])
+    return sums
 
 
-def mean_per_suite(sums: Sums) -> Sums:
+def mean_per_suite(sums: Floats) -> Floats:
     """Return the sums with each suite counted as one row, its mean."""
-    means = sums.grams[:, 0, :] / sums.grams[:, :1, 0]
-    return Sums(means[:, :, None] * means[:, None, :])
+    means = sums[:, 0, :] / sums[:, :1, 0]
+    return np.asarray(means[:, :, None] * means[:, None, :])
 
 
-def group_sums(sums: Sums, labels: Labels, *, by_lab: bool) -> tuple[Floats, Floats]:
+def group_sums(sums: Floats, labels: Labels, *, by_lab: bool) -> tuple[Floats, Floats]:
     """Return the sums over both groups and over the one said to dampen, each (B, k, k).
 
     With ``by_lab``, each lab is one row: the mean over the rows of its suites.
     """
-    n_suites, k = sums.grams.shape[:2]
+    n_suites, k = sums.shape[:2]
     treated = (labels.group == 1).astype(np.float64)
     other = (labels.group == 0).astype(np.float64)
     if not by_lab:
-        flat = sums.grams.reshape(n_suites, k * k)
+        flat = sums.reshape(n_suites, k * k)
         ours = (treated @ flat).reshape(-1, k, k)
         return ours + (other @ flat).reshape(-1, k, k), ours
     ours = _lab_rows(sums, labels.lab, treated)
     return ours + _lab_rows(sums, labels.lab, other), ours
 
 
-def _lab_rows(sums: Sums, lab: Integers, member: Floats) -> Floats:
+def _lab_rows(sums: Floats, lab: Integers, member: Floats) -> Floats:
     """Return the sum over labs of the outer product of their mean rows, shape (B, k, k)."""
-    n_suites, k = sums.grams.shape[:2]
-    each = mean_per_suite(sums).grams.reshape(n_suites, k * k)
+    n_suites, k = sums.shape[:2]
+    each = mean_per_suite(sums).reshape(n_suites, k * k)
     total: Floats = ((member * (lab == ALONE)) @ each).reshape(-1, k, k)
     for code in np.unique(lab[lab != ALONE]):
-        summed = (member * (lab == code)) @ sums.grams[:, 0, :]
+        summed = (member * (lab == code)) @ sums[:, 0, :]
         n = summed[:, :1]
         mean = np.divide(summed, n, out=np.zeros_like(summed), where=n > 0)
         total += mean[:, :, None] * mean[:, None, :]

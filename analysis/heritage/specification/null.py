@@ -17,7 +17,7 @@ from analysis.inference.resampling.permutation import (
     every_assignment,
     n_assignments,
 )
-from analysis.tidy.frame import Floats, Integers, generator
+from analysis.tidy.frame import Floats, Integers
 
 #: Up to this many distinct assignments are enumerated; beyond, they are drawn.
 MOST_ENUMERATED = 2000
@@ -25,16 +25,10 @@ MOST_ENUMERATED = 2000
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """Labels of S suites as codes: suites with one code are exchangeable.
+    """Labels of S suites as codes, C of them: suites with one code are exchangeable.
 
-    Attributes
-    ----------
-    codes
-        Code of each suite, shape (S,).
-    groups
-        Group of each code under each of m ways to group, shape (C, m): 1, 0 or NaN.
-    labs
-        Lab of each code, `ALONE` where every suite with the code is a lab of its own, shape (C,).
+    ``codes`` has shape (S,); ``groups`` the group of each code under each way to group, 1, 0 or
+    NaN, shape (C, m); ``labs`` its lab, `ALONE` where each of its suites is a lab, shape (C,).
     """
 
     codes: Integers
@@ -44,16 +38,9 @@ class Coding:
 
 @dataclass(frozen=True, slots=True)
 class Assignments:
-    """Ways to hand the codes out, the observed one first.
+    """Ways to hand the codes out, the observed one first: ``codes`` of shape (B, S).
 
-    Attributes
-    ----------
-    coding
-        What the codes mean.
-    codes
-        Code of each suite under each assignment, shape (B, S).
-    enumerated
-        True when these are all there are.
+    ``enumerated`` is true when these are all there are.
     """
 
     coding: Coding
@@ -63,19 +50,8 @@ class Assignments:
     def labels(self, suites: Integers, way: int, *, by_lab: bool) -> tuple[Labels, Integers]:
         """Return the distinct labellings of some suites, and which one each assignment is.
 
-        Parameters
-        ----------
-        suites
-            Positions of the suites, shape (s,).
-        way
-            Which of the ways to group.
-        by_lab
-            Whether assignments that differ in labs alone are told apart.
-
-        Returns
-        -------
-        Labels of shape (b, s), the observed one among them, and for each assignment the place
-        of its labelling, shape (B,).
+        ``way`` is the place of the way to group; with ``by_lab`` assignments that differ in labs
+        alone are told apart. Labels have shape (b, s), places shape (B,).
         """
         codes = self.codes[:, suites]
         group = np.nan_to_num(self.coding.groups[:, way], nan=2).astype(np.intp)
@@ -90,14 +66,7 @@ class Assignments:
 def coding(groups: Floats, labs: Integers, *, by_lab: bool = True) -> Coding:
     """Return codes that tell suites apart by their groups and, with `by_lab`, by their lab.
 
-    Parameters
-    ----------
-    groups
-        Group of each suite under each way to group, shape (S, m).
-    labs
-        Code of the lab of each suite, shape (S,).
-    by_lab
-        False when a statistic does not ask which suites share a lab.
+    ``groups`` has shape (S, m), ``labs`` the codes of the labs, shape (S,).
     """
     counted = np.bincount(labs)
     shared = np.where((counted[labs] > 1) & by_lab, labs, ALONE)
@@ -109,20 +78,11 @@ def coding(groups: Floats, labs: Integers, *, by_lab: bool = True) -> Coding:
     )
 
 
-def assignments(
-    coding: Coding, *, n_permutations: int, rng: np.random.Generator | None
-) -> Assignments:
-    """Return every assignment if there are at most 2,000, else the observed one and draws.
-
-    Raises
-    ------
-    DesignError
-        If draws are needed and there is no `rng`.
-    """
+def assignments(coding: Coding, *, n_permutations: int, rng: np.random.Generator) -> Assignments:
+    """Return every assignment if there are at most 2,000, else the observed one and draws."""
     if n_assignments(coding.codes) <= MOST_ENUMERATED:
         every = np.array(list(every_assignment(coding.codes)), dtype=np.intp)
         return Assignments(coding, every, enumerated=True)
-    rng = generator(rng, f"more than {MOST_ENUMERATED:,} assignments are sampled")
     drawn = rng.permuted(np.tile(coding.codes, (n_permutations, 1)), axis=1)
     return Assignments(coding, np.vstack([coding.codes, drawn]), enumerated=False)
 

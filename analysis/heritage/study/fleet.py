@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,6 @@ from scipy import stats
 from analysis.heritage.study import horizons, labs, registered, shares
 from analysis.store import Store
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
 
 STUDY = "packages"
 
@@ -74,38 +72,29 @@ def recipe_runs(store: Store, *, horizon: str = "equal steps") -> pd.DataFrame:
     )
 
 
-def band_of_chance(runs: pd.DataFrame, response: str = "excess") -> Band:
+def band_of_chance(runs: pd.DataFrame) -> Band:
     """Return the band in which runs would lie if only the seed moved them.
 
     Parameters
     ----------
     runs
-        One row per run: `cell`, `recipe` and the response.
-    response
-        Column of it.
+        One row per run: `cell`, `recipe` and `excess`.
 
     Raises
     ------
     DesignError
         If no cell has two runs.
     """
-    known = runs.dropna(subset=[response])
-    grouped = known.groupby("cell")[response]
-    df = int((grouped.size() - 1).sum())
-    if df == 0:
-        raise DesignError(
-            "Chance must be seen in a cell with two seeds; found one run in each.",
-            "Train the cells with another seed.",
-        )
-    sd = float((((known[response] - grouped.transform("mean")) ** 2).sum() / df) ** 0.5)
-    middle = float(known.groupby("recipe")[response].mean().mean())
+    known = runs.dropna(subset=["excess"])
+    variance, df = horizons.between_seeds(known, "excess")
+    horizons.need_seeds(df)
+    sd = variance**0.5
+    middle = float(known.groupby("recipe")["excess"].mean().mean())
     half = float(stats.t.ppf((1 + BAND) / 2, df)) * sd
     return Band(middle, middle - half, middle + half, sd, df)
 
 
-def response_shares(
-    store: Store, *, rng: np.random.Generator, horizon: str = "equal steps"
-) -> pd.DataFrame:
+def response_shares(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     """Return the shares of recipe, geometry, both together and seed in each drawn response.
 
     Returns
@@ -113,7 +102,7 @@ def response_shares(
     One row per response, source and method, as `shares.variance_shares` with `response`; none
     where no two networks differ in the response.
     """
-    runs = registered.documented(store, horizon)
+    runs = registered.documented(store, horizons.STEPS)
     tables = []
     for response in DRAWN:
         values, _ = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)
@@ -141,7 +130,7 @@ def scale_and_shape(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     )
 
 
-def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def lab_share(runs: pd.DataFrame) -> pd.Series:
     """Return how much of what sets documented recipes apart goes with their labs.
 
     Parameters
@@ -152,59 +141,31 @@ def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     Returns
     -------
-    As `labs.lab_share` and `labs.without_each`.
+    The first row of `labs.lab_share`.
     """
     documented = runs[runs["status"] == "documented"]
     means = documented.groupby(["recipe", "lab"])["excess"].mean().dropna().reset_index()
-    whole = labs.lab_share(means, "excess", twins=labs.TWINS)
-    return whole, labs.without_each(means, "excess", twins=labs.TWINS)
+    return labs.lab_share(means, "excess", twins=labs.TWINS).iloc[0]
 
 
-def threats(store: Store) -> pd.DataFrame:
-    """Return how far each check of a recipe moves its excess at equal steps.
+def sizes(store: Store) -> pd.Series:
+    """Return how small the networks of stage A are, and how long they were trained.
 
     Returns
     -------
-    One row per recipe and check: `recipe`, `check`, `estimate` (the excess), `change` (from that of
-    the plain run); the plain run itself is the check ``plain``.
+    `smallest` and `largest` (parameters), `n_steps` and `n_bytes` (most of any network).
     """
-    means = horizons.responses(store, "threats").groupby(["recipe", "check"])["excess"].mean()
-    plain = means.xs("plain", level="check")
-    rows = means.rename("estimate").reset_index()
-    return rows.assign(change=rows["estimate"] - rows["recipe"].map(plain))
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How small the networks are, how much text one of them read [byte], and in how many steps."""
-
-    smallest: int
-    largest: int
-    n_bytes: int
-    n_steps: int
-
-
-def sizes(store: Store) -> Sizes:
-    """Return the sizes of the networks of stage A.
-
-    Raises
-    ------
-    DesignError
-        If no run of stage A is complete.
-    """
-    rows = store.query(
-        "SELECT n_parameters, n_steps, recipe FROM study_run WHERE study = $study", study=STUDY
-    )
-    if rows.empty:
-        raise DesignError(f"The store must hold runs of the study {STUDY!r}; it holds none.")
-    recipes = [json.loads(text) for text in rows["recipe"]]
-    windows = [r["schedule"]["batch_size"] * r["geometry"]["context"] for r in recipes]
-    return Sizes(
-        int(rows["n_parameters"].min()),
-        int(rows["n_parameters"].max()),
-        int((rows["n_steps"] * windows).max()),
-        int(rows["n_steps"].max()),
-    )
+    return store.query(
+        """
+        SELECT min(n_parameters) AS smallest, max(n_parameters) AS largest,
+               max(n_steps)      AS n_steps,
+               max(n_steps * CAST(recipe ->> '$.schedule.batch_size' AS BIGINT)
+                           * CAST(recipe ->> '$.geometry.context' AS BIGINT)) AS n_bytes
+          FROM study_run
+         WHERE study = $study
+        """,
+        study=STUDY,
+    ).iloc[0]
 
 
 def without_each_recipe(store: Store, response: str, horizon: str) -> pd.DataFrame:

@@ -128,3 +128,22 @@ def _levels(store: Store, study: str) -> pd.DataFrame:
     ).reset_index()
     taken = {*_IDENTITY, *RESPONSES} - {"study_run_id"}
     return wide.rename(columns={name: f"{name}_level" for name in taken})
+
+
+def between_seeds(
+    runs: pd.DataFrame, response: str, cell: str | list[str] = "cell"
+) -> tuple[float, int]:
+    """Return the variance between runs of one cell, pooled over cells, and its df; rows known."""
+    grouped = runs.groupby(cell)[response]
+    df = int((grouped.size() - 1).sum())
+    squares = float(((runs[response] - grouped.transform("mean")) ** 2).sum())
+    return squares / df if df else np.nan, df
+
+
+def need_seeds(df: int) -> None:
+    """Raise `DesignError` without a degree of freedom between seeds."""
+    if df == 0:
+        raise DesignError(
+            "Chance must be seen in a cell with two runs or more; every cell has one run.",
+            "Train the cells with another seed.",
+        )

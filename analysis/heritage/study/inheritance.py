@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -18,7 +16,7 @@ STUDY = "inheritance"
 OF_NO_LAB = "as_muon"
 
 #: What of a parent stands beside what became of it.
-KEPT = ("excess", "last_log_gain")
+RESPONSES = ("excess", "last_log_gain")
 
 
 def networks(store: Store) -> pd.DataFrame:
@@ -27,7 +25,7 @@ def networks(store: Store) -> pd.DataFrame:
     Returns
     -------
     As `horizons.responses` at equal steps, with `birth`, `upbringing`, `lab` (of the birth) and
-    each response of `KEPT` with ``_born`` behind it: that of the parent at its own end.
+    each response of `RESPONSES` with ``_born`` behind it: that of the parent at its own end.
 
     Raises
     ------
@@ -35,7 +33,7 @@ def networks(store: Store) -> pd.DataFrame:
         If no network was trained on whose parent is there.
     """
     runs = horizons.responses(store, STUDY)
-    parents = runs[runs["parent_id"].isna()].set_index("study_run_id")[list(KEPT)]
+    parents = runs[runs["parent_id"].isna()].set_index("study_run_id")[list(RESPONSES)]
     children = runs[runs["parent_id"].isin(parents.index)]
     if children.empty:
         raise DesignError(
@@ -49,7 +47,7 @@ def networks(store: Store) -> pd.DataFrame:
 
 
 def shares(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the shares of birth and upbringing in each response of `KEPT`.
+    """Return the shares of birth and upbringing in each response of `RESPONSES`.
 
     Returns
     -------
@@ -57,7 +55,7 @@ def shares(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     """
     tables = [
         registered.inherited_shares(store, response, rng).assign(response=response)
-        for response in KEPT
+        for response in RESPONSES
     ]
     return pd.concat(tables, ignore_index=True)
 
@@ -80,18 +78,18 @@ def between_parents(children: pd.DataFrame, *, rng: np.random.Generator) -> pd.D
     One row per response, source and method, as `shares`.
     """
     ours = children[children["upbringing"] != OF_NO_LAB]
-    means = ours.groupby(["birth", "seed"])[list(KEPT)].mean()
+    means = ours.groupby(["birth", "seed"])[list(RESPONSES)].mean()
     n_births = children["birth"].nunique()
     tables = []
-    for response in KEPT:
+    for response in RESPONSES:
         values = means[response].to_numpy(dtype=float).reshape(n_births, 1, -1)
         table = variance_shares(values, "birth", {}, rng=rng)
         tables.append(table.assign(response=response))
     return pd.concat(tables, ignore_index=True)
 
 
-def turned(children: pd.DataFrame, responses: Sequence[str] = KEPT) -> pd.DataFrame:
-    """Return in how many ways of training on a response changes its sign.
+def turned(children: pd.DataFrame) -> pd.DataFrame:
+    """Return in how many ways of training on with another recipe's settings a sign changes.
 
     What no lab does is left out, as it is of the shares.
 
@@ -99,28 +97,18 @@ def turned(children: pd.DataFrame, responses: Sequence[str] = KEPT) -> pd.DataFr
     ----------
     children
         From `networks`.
-    responses
-        Columns of it.
 
     Returns
     -------
-    One row per response and kind: `response`, `is_own` (under its own recipe again), `n_turned`
-    (in every seed) and `n_turned_once` (in one at least) of `n_cells`, where a cell is a birth with
-    an upbringing.
+    One row per response (the index): `n_turned` (in every seed) and `n_turned_once` (in one at
+    least) of `n_cells`, where a cell is a birth with an upbringing.
     """
-    ours = children[children["upbringing"] != OF_NO_LAB]
-    rows = []
-    for response in responses:
-        cells = ours.assign(
-            response=response,
-            is_turned=ours[response] * ours[f"{response}_born"] < 0,
-            is_own=ours["upbringing"] == "as_" + ours["birth"],
-        ).groupby(["response", "is_own", "birth", "upbringing"])["is_turned"]
-        kinds = cells.agg(["all", "any"]).groupby(["response", "is_own"])
-        counts = {
-            "n_turned": kinds["all"].sum(),
-            "n_turned_once": kinds["any"].sum(),
-            "n_cells": kinds.size(),
-        }
-        rows.append(pd.DataFrame(counts).reset_index())
-    return pd.concat(rows, ignore_index=True)
+    is_other = children["upbringing"] != "as_" + children["birth"]
+    others = children[is_other & (children["upbringing"] != OF_NO_LAB)]
+    rows = {}
+    for response in RESPONSES:
+        is_turned = others[response] * others[f"{response}_born"] < 0
+        cells = is_turned.groupby([others["birth"], others["upbringing"]]).agg(["all", "any"])
+        counts = (cells["all"].sum(), cells["any"].sum(), len(cells))
+        rows[response] = dict(zip(("n_turned", "n_turned_once", "n_cells"), counts, strict=True))
+    return pd.DataFrame.from_dict(rows, orient="index")

@@ -26,8 +26,6 @@ def lab_share(
     means: pd.DataFrame,
     response: str,
     *,
-    recipe: str = "recipe",
-    lab: str = "lab",
     twins: Mapping[str, str] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Return the share of lab in the variance between recipes, against every other labelling.
@@ -36,8 +34,8 @@ def lab_share(
     ----------
     means
         One row per recipe: its name, its lab and its mean response.
-    response, recipe, lab
-        Columns of it.
+    response
+        Column of it.
     twins
         Siblings of recipes that are not independent of them: a label is given to both.
 
@@ -56,8 +54,8 @@ def lab_share(
         If no lab has two independent recipes, there is one lab alone, or the recipes do not differ.
     """
     known = means.dropna(subset=[response])
-    units, siblings = pd.factorize(known[recipe].replace(dict(twins)))
-    codes, names = pd.factorize(known[lab])
+    units, siblings = pd.factorize(known["recipe"].replace(dict(twins)))
+    codes, names = pd.factorize(known["lab"])
     values = known[response].to_numpy(dtype=float)
     if not 1 < len(names) < len(siblings) or np.ptp(values) == 0:
         raise DesignError(
@@ -72,9 +70,9 @@ def lab_share(
     reaching = every >= outcome - 1e-12
     below = every <= outcome + 1e-12
     rows = [
-        {"term": lab, "estimate": outcome, "null_value": chance, "p_value": reaching.mean()},
+        {"term": "lab", "estimate": outcome, "null_value": chance, "p_value": reaching.mean()},
         {
-            "term": f"{recipe} within {lab}",
+            "term": "recipe within lab",
             "estimate": 1 - outcome,
             "null_value": 1 - chance,
             "p_value": below.mean(),
@@ -87,39 +85,6 @@ def lab_share(
         n_groups=len(siblings),
         method="exact permutation of labels",
     )
-    glossary.checked(result.columns)
-    return result
-
-
-def without_each(
-    means: pd.DataFrame,
-    response: str,
-    *,
-    recipe: str = "recipe",
-    lab: str = "lab",
-    twins: Mapping[str, str] = MappingProxyType({}),
-) -> pd.DataFrame:
-    """Return the share of lab when each recipe in turn is left out, the smallest first.
-
-    The arguments are those of `lab_share`. A recipe without which no share can be told (its lab
-    was the only one with two recipes, say) has no row.
-
-    Returns
-    -------
-    As the first row of `lab_share`, one row per recipe left out, its name in `level`.
-    """
-    rows = []
-    for name in means[recipe]:
-        try:
-            remaining = lab_share(
-                means[means[recipe] != name], response, recipe=recipe, lab=lab, twins=twins
-            )
-        except DesignError:
-            continue
-        rows.append(remaining.iloc[:1].assign(level=name))
-    if not rows:
-        return pd.DataFrame()
-    result = pd.concat(rows, ignore_index=True).sort_values("estimate", ignore_index=True)
     glossary.checked(result.columns)
     return result
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.heritage.study import horizons
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
 
 
 def lengths(runs: pd.DataFrame, response: str = "excess") -> pd.DataFrame:
@@ -45,24 +45,18 @@ def lengths(runs: pd.DataFrame, response: str = "excess") -> pd.DataFrame:
 
 def _length(runs: pd.DataFrame, response: str) -> dict[str, object]:
     plain = runs[runs["sigma"] == "as said"]
-    if int((plain.groupby("of_recipe").size() - 1).sum()) == 0:
-        raise DesignError(
-            "The ladder must have two seeds of some recipe at every length; it has not.",
-            "Train the runs that are missing.",
-        )
+    horizons.need_seeds(int((plain.groupby("of_recipe").size() - 1).sum()))
     known = plain.dropna(subset=[response])
-    grouped = known.groupby("of_recipe")[response]
-    df = int((grouped.size() - 1).sum())
-    squares = float(((known[response] - grouped.transform("mean")) ** 2).sum())
-    sd = (squares / df) ** 0.5 if df else float("nan")
-    means = grouped.mean()
+    variance, df = horizons.between_seeds(known, response, "of_recipe")
+    sd = variance**0.5
+    means = known.groupby("of_recipe")[response].mean()
     moved = runs[runs["sigma"] != "as said"].dropna(subset=[response])
     moved = moved.groupby(["of_recipe", "sigma"])[response].mean().reset_index()
     moved = moved[moved["of_recipe"].isin(list(means.index))]
     expected = means.reindex(moved["of_recipe"]).to_numpy()
     shift = float((moved[response] - expected).abs().max()) if len(moved) else float("nan")
     share = float(plain["reached"].mean())
-    statistic = shift / sd if df else float("nan")
+    statistic = shift / sd
     return {
         "share": share,
         "estimate": shift,

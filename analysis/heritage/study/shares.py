@@ -8,8 +8,6 @@ and s^2.
 
 The interval inverts the noncentral F of each source, N theta^2 / s^2 being its noncentrality, at a
 level that Bonferroni makes joint; a share is then bounded by the ends of all. That is conservative.
-Where the seed moves a few cells most, the shares of the factors keep such intervals; that of chance
-is too short, for its degrees of freedom are fewer than counted.
 """
 
 from __future__ import annotations
@@ -38,12 +36,6 @@ SCALE_AND_SHAPE: Mapping[str, Floats] = {
 GEOMETRY: Mapping[str, Floats] = {"geometry": np.concatenate(list(SCALE_AND_SHAPE.values()))}
 
 CHANCE = "seed"
-
-#: How many of the cells that the seed moves most are named.
-NAMED = 2
-
-#: Draws from the distribution of cells that the seed moves alike.
-DRAWS = 9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,73 +244,3 @@ def _drawn_shares(
         table = cells[:, :, None] + rng.normal(0.0, error**0.5, values.shape)
         drawn.append(estimated_shares(sources(table, row, contrasts), values.size))
     return np.array(drawn)
-
-
-@dataclass(frozen=True, slots=True)
-class Seeds:
-    """What the seed does to cells of two runs each.
-
-    Attributes
-    ----------
-    mean_difference
-        Between the two runs of a cell, on average over cells [unit of the response].
-    n_cells
-        How many cells have two runs.
-    noisiest
-        A run of each of the `NAMED` cells that the seed moves most.
-    share
-        Of the variance between seeds, what these cells hold.
-    p_value
-        Chance that it is as unevenly spread over cells, by the sum of their squared shares, if the
-        seed moves all alike and normally.
-    """
-
-    mean_difference: float
-    n_cells: int
-    noisiest: pd.DataFrame
-    share: float
-    p_value: float
-
-
-def seeds_apart(runs: pd.DataFrame, response: str = "excess", *, rng: np.random.Generator) -> Seeds:
-    """Return how far runs of a cell lie apart, and whether that is alike in all cells.
-
-    Parameters
-    ----------
-    runs
-        One row per run: `cell` and the response.
-    response
-        Column of it.
-    rng
-        Draws the cells that are moved alike.
-
-    Raises
-    ------
-    DesignError
-        If no more than `NAMED` cells have two runs, or no two runs differ.
-    """
-    known = runs.dropna(subset=[response])
-    grouped = known.groupby("cell")[response]
-    apart = grouped.max()[grouped.size() == 2] - grouped.min()[grouped.size() == 2]
-    if len(apart) <= NAMED or not apart.any():
-        raise DesignError(
-            f"More than {NAMED} cells must have two runs that differ; found {len(apart)} cells.",
-            "Train the cells with another seed.",
-        )
-    shares = _of_sum(apart.to_numpy(dtype=float))
-    drawn = _of_sum(rng.normal(size=(DRAWS, len(apart))))
-    as_uneven = int(((drawn**2).sum(axis=1) >= (shares**2).sum()).sum())
-    largest = apart.sort_values(ascending=False, kind="stable").index[:NAMED]
-    return Seeds(
-        float(apart.mean()),
-        len(apart),
-        known[known["cell"].isin(list(largest))].drop_duplicates("cell"),
-        float(np.sort(shares)[-NAMED:].sum()),
-        (1 + as_uneven) / (1 + DRAWS),
-    )
-
-
-def _of_sum(differences: Floats) -> Floats:
-    """Return the share of each cell in the sum of the squared differences."""
-    squares = differences**2
-    return np.asarray(squares / squares.sum(axis=-1, keepdims=True))

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.heritage.study import horizons
 from analysis.inference.effects.multiplicity import adjust
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
 
 
-def negative_cells(runs: pd.DataFrame, response: str, *, cell: str = "cell") -> pd.DataFrame:
+def negative_cells(runs: pd.DataFrame, response: str) -> pd.DataFrame:
     """Return a one-sided test of every cell against zero, adjusted over all cells by Holm.
 
     The variance between seeds is pooled over cells, so that a cell of two seeds has the degrees of
@@ -21,8 +21,8 @@ def negative_cells(runs: pd.DataFrame, response: str, *, cell: str = "cell") -> 
     ----------
     runs
         One row per run; rows without a response are left out.
-    response, cell
-        Columns of it.
+    response
+        Column of it.
 
     Returns
     -------
@@ -35,20 +35,14 @@ def negative_cells(runs: pd.DataFrame, response: str, *, cell: str = "cell") -> 
         If no cell has two runs.
     """
     known = runs.dropna(subset=[response])
-    grouped = known.groupby(cell)[response]
-    df = int((grouped.size() - 1).sum())
-    if df == 0:
-        raise DesignError(
-            "A test of signs must have two runs in some cell; found one in each.",
-            "Train the cells with another seed.",
-        )
-    pooled = float(((known[response] - grouped.transform("mean")) ** 2).sum()) / df
-    rows = grouped.agg(["mean", "size"]).reset_index()
-    std_error = np.sqrt(pooled / rows["size"])
+    variance, df = horizons.between_seeds(known, response)
+    horizons.need_seeds(df)
+    rows = known.groupby("cell")[response].agg(["mean", "size"]).reset_index()
+    std_error = np.sqrt(variance / rows["size"])
     statistic = rows["mean"] / std_error
     tests = pd.DataFrame(
         {
-            "level": rows[cell],
+            "level": rows["cell"],
             "term": response,
             "estimate": rows["mean"],
             "std_error": std_error,

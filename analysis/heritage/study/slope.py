@@ -27,15 +27,14 @@ RATE_ON_DEPTH = -1.2
 #: Published slope of the penultimate ln(gain) on ln L within suites.
 PUBLISHED_SLOPE = -0.153
 
+CONF_LEVEL = 0.95
+
 _TERMS = ("ln depth", "ln learning rate", "ln decay turns")
 
 
 def slopes(
     runs: pd.DataFrame,
     response: str,
-    *,
-    rate_on_depth: float = RATE_ON_DEPTH,
-    conf_level: float = 0.95,
 ) -> pd.DataFrame:
     """Return the slopes of a crossed study, and what a suite would show of them.
 
@@ -45,15 +44,11 @@ def slopes(
         One row per run: `n_layers`, `learning_rate`, `decay_turns` (above 0) and the response.
     response
         Column of it [nat].
-    rate_on_depth
-        How ln(rate) moves per unit of ln L in the suites.
-    conf_level
-        Coverage of each interval, from t.
 
     Returns
     -------
     One row per term: the three slopes; ``depth's own part`` (b_L); ``rate's part``
-    (rate_on_depth b_r); ``slope a suite would show`` (their sum). `term`, `estimate`,
+    (`RATE_ON_DEPTH` b_r); ``slope a suite would show`` (their sum). `term`, `estimate`,
     `std_error`, `df`, `statistic`, `p_value`, `conf_low`, `conf_high`, `conf_level`, `n_obs`.
 
     Raises
@@ -75,11 +70,11 @@ def slopes(
     df = n_obs - n_terms
     error = float(((values - design @ coefficients) ** 2).sum()) / df
     covariance = error * np.linalg.inv(design.T @ design)
-    weights = _weights(rate_on_depth)
+    weights = _weights()
     combined = np.array(list(weights.values()))
     estimate = combined @ coefficients
     std_error = np.sqrt(np.einsum("ij,jk,ik->i", combined, covariance, combined))
-    half = stats.t.ppf((1 + conf_level) / 2, df) * std_error
+    half = stats.t.ppf((1 + CONF_LEVEL) / 2, df) * std_error
     statistic = estimate / std_error
     result = pd.DataFrame(
         {
@@ -91,7 +86,7 @@ def slopes(
             "p_value": 2 * stats.t.sf(np.abs(statistic), df),
             "conf_low": estimate - half,
             "conf_high": estimate + half,
-            "conf_level": conf_level,
+            "conf_level": CONF_LEVEL,
             "n_obs": n_obs,
         }
     )
@@ -102,11 +97,11 @@ def slopes(
 _COLUMNS = ("n_layers", "learning_rate", "decay_turns")
 
 
-def _weights(rate_on_depth: float) -> Mapping[str, Floats]:
+def _weights() -> Mapping[str, Floats]:
     """Return what each row adds up of intercept and slopes."""
     alone = {term: np.eye(4)[place] for place, term in enumerate(_TERMS, start=1)}
     of_depth = np.array([0.0, 1.0, 0.0, 0.0])
-    of_rate = np.array([0.0, 0.0, rate_on_depth, 0.0])
+    of_rate = np.array([0.0, 0.0, RATE_ON_DEPTH, 0.0])
     return {
         **alone,
         "depth's own part": of_depth,

@@ -19,7 +19,10 @@ from analysis.tidy import glossary
 
 #: Of the draws from the null distributions.
 SEED = 20261122
-DRAWS = 99_999
+DRAWS = 19_999
+
+#: Coverage of each interval.
+CONF_LEVEL = 0.95
 
 #: What the fixed part holds, by its name.
 FIXED: dict[str, tuple[str, ...]] = {
@@ -31,19 +34,13 @@ FIXED: dict[str, tuple[str, ...]] = {
 LAB, SUITE = "lab", "suite"
 
 
-def variance_tests(
-    models: pd.DataFrame, *, n_resamples: int = DRAWS, seed: int = SEED
-) -> pd.DataFrame:
+def variance_tests(models: pd.DataFrame) -> pd.DataFrame:
     """Return the restricted likelihood ratio tests of lab and suite, alone and together.
 
     Parameters
     ----------
     models
         As `models.base_models` returns them.
-    n_resamples
-        Draws from each null distribution.
-    seed
-        Of the draws.
 
     Returns
     -------
@@ -53,16 +50,14 @@ def variance_tests(
 
     def tests(model: MixedModel, groups: Sequence[str]) -> pd.DataFrame:
         return pd.concat(
-            mixed.variance_test(
-                model, group, rng=np.random.default_rng(seed), n_resamples=n_resamples
-            )
+            mixed.variance_test(model, group, rng=np.random.default_rng(SEED), n_resamples=DRAWS)
             for group in groups
         )
 
     return _of_every_fit(models, tests)
 
 
-def variance_shares(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFrame:
+def variance_shares(models: pd.DataFrame) -> pd.DataFrame:
     """Return the shares of lab, suite and both together, with profile intervals.
 
     Returns
@@ -74,7 +69,7 @@ def variance_shares(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.Dat
     def intervals(model: MixedModel, groups: Sequence[str]) -> pd.DataFrame:
         together = [groups] if len(groups) > 1 else []
         wanted = [*([group] for group in groups), *together]
-        return mixed.share_intervals(model, wanted, conf_level=conf_level)
+        return mixed.share_intervals(model, wanted, conf_level=CONF_LEVEL)
 
     return _of_every_fit(models, intervals)
 
@@ -97,7 +92,7 @@ def _of_every_fit(
     return result
 
 
-def deviations(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFrame:
+def deviations(models: pd.DataFrame) -> pd.DataFrame:
     """Return the standard deviation among suites, and among labs beside suites, given depth.
 
     Returns
@@ -108,7 +103,7 @@ def deviations(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFram
     rows = []
     for group, groups in ((SUITE, (SUITE,)), (LAB, (LAB, SUITE))):
         model = fitted(models, (DEPTH,), groups)
-        profiles = mixed.profile_intervals(model, conf_level=conf_level, reml=True)
+        profiles = mixed.profile_intervals(model, conf_level=CONF_LEVEL, reml=True)
         ends = profiles[(profiles["group"] == group) & (profiles["effect"] == "ran_pars")].iloc[0]
         pars = model.tidy(["ran_pars"])
         row = pars[pars["group"] == group].iloc[0]
@@ -119,7 +114,7 @@ def deviations(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFram
                 "estimate": float(row["estimate"]),
                 "conf_low": float(ends["conf_low"]),
                 "conf_high": float(ends["conf_high"]),
-                "conf_level": conf_level,
+                "conf_level": CONF_LEVEL,
                 "n_groups": models[group].nunique(),
                 "n_obs": len(models),
                 "method": "Restricted maximum likelihood; interval by its profile",

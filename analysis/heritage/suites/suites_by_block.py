@@ -12,36 +12,29 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis import mixed
 from analysis.heritage.suites.blocks import QUARTERS
 from analysis.inference.effects import multiplicity
 from analysis.mixed.model import MixedModel
-from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
+from analysis.tidy import glossary, prose
 from analysis.tidy.frame import Floats
 
 FORMULA = "log_gain ~ 0 + part:suite + part:n_layers + (0 + part | model_id)"
+
+#: Columns of the table of parts.
+PARTS = {
+    "part": "Part of the network",
+    "lowest": "Lowest suite",
+    "highest": "Highest suite",
+    "p": "p",
+    "adjusted": "p, Holm",
+}
 
 
 def fit(blocks: pd.DataFrame) -> MixedModel:
     """Return the fit of the model of position to the rows of `blocks.published_blocks`."""
     return mixed.fit(FORMULA, blocks)
-
-
-def profiles(model: MixedModel) -> pd.DataFrame:
-    """Return the mean of every suite in every part, intervals that hold together.
-
-    Returns
-    -------
-    One row per part and suite: `part`, `level` (the suite), `estimate` [nat per block, at the
-    mean number of blocks], and the other columns of `MixedModel.means` under the multivariate t.
-    """
-    outcome = model.means(("part", "suite"), adjust="mvt")
-    named = outcome["contrast"].str.split(":", n=1, expand=True)
-    result = outcome.assign(part=named[0], level=named[1]).drop(columns="contrast")
-    return _ordered(result)
 
 
 def part_tests(model: MixedModel) -> pd.DataFrame:
@@ -78,34 +71,18 @@ def part_tests(model: MixedModel) -> pd.DataFrame:
     return _finished(pd.DataFrame(rows), model, method)
 
 
-def suites_given_depth(models: pd.DataFrame, response: str = "log_gain") -> dict[str, float]:
-    """Return the F test that suites are alike given the number of blocks, one row per model.
-
-    Raises
-    ------
-    DesignError
-        If no degree of freedom is left.
-    """
-    y = models[response].to_numpy(dtype=np.float64)
-    depth = models["n_layers"].to_numpy(dtype=np.float64)
-    small = np.column_stack([np.ones(len(y)), depth])
-    dummies = pd.get_dummies(models["suite"], dtype=float).to_numpy()
-    large = np.column_stack([dummies, depth])
-    df_numerator, df = large.shape[1] - 2, len(y) - np.linalg.matrix_rank(large)
-    if df < 1:
-        raise DesignError(
-            f"A test of suites needs more models than suites; there are {len(y)} models.",
-            "Add models to the suites.",
-        )
-    left_small, left_large = _left(small, y), _left(large, y)
-    statistic = (left_small - left_large) / df_numerator / (left_large / df)
-    return {
-        "statistic": statistic,
-        "df_numerator": float(df_numerator),
-        "df": float(df),
-        "p_value": float(stats.f.sf(statistic, df_numerator, df)),
-        "n_obs": float(len(y)),
-    }
+def part_rows(tests: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per part, formatted: the extreme suites as gains, and the p-values."""
+    gains = {name: np.exp(tests[name]).map(prose.number) for name in ("smallest", "largest")}
+    return pd.DataFrame(
+        {
+            "part": tests["part"],
+            "lowest": tests["first"] + " " + gains["smallest"],
+            "highest": tests["second"] + " " + gains["largest"],
+            "p": tests["p_value"].map(prose.p_value).map(prose.bare),
+            "adjusted": tests["p_adjusted"].map(prose.p_value).map(prose.bare),
+        }
+    )
 
 
 def without_each_suite(blocks: pd.DataFrame) -> pd.DataFrame:
@@ -115,31 +92,6 @@ def without_each_suite(blocks: pd.DataFrame) -> pd.DataFrame:
         for suite in sorted(set(blocks["suite"]))
     ]
     return pd.concat(parts, ignore_index=True)
-
-
-def summaries(blocks: pd.DataFrame) -> pd.DataFrame:
-    """Return the test of suites given depth for one number a model, in place of its profile.
-
-    Returns
-    -------
-    One row per number: `term` (the penultimate block, the mean over all blocks, the mean over
-    the blocks before that one, the largest), and the columns of `suites_given_depth`.
-    """
-    keys = ["model_id", "suite", "n_layers"]
-    is_end = blocks["layer"] == blocks["n_layers"] - 2
-    numbers = {
-        "penultimate block": blocks[is_end].groupby(keys)["log_gain"].mean(),
-        "mean over blocks": blocks.groupby(keys)["log_gain"].mean(),
-        "mean of inner blocks": blocks[~is_end].groupby(keys)["log_gain"].mean(),
-        "largest block": blocks.groupby(keys)["log_gain"].max(),
-    }
-    rows = [
-        {"term": name, **suites_given_depth(values.reset_index())}
-        for name, values in numbers.items()
-    ]
-    result = pd.DataFrame(rows)
-    glossary.checked(result.columns)
-    return result
 
 
 def _levels(model: MixedModel, factor: str) -> tuple[str, ...]:
@@ -153,12 +105,6 @@ def _differences(terms: Sequence[str], part: str) -> Floats:
     contrasts[:, items[0]] = -1
     contrasts[np.arange(len(items) - 1), items[1:]] = 1
     return contrasts
-
-
-def _left(design: Floats, y: Floats) -> float:
-    """Return the residual sum of squares."""
-    coefficients = np.linalg.lstsq(design, y)[0]
-    return float(np.square(y - design @ coefficients).sum())
 
 
 def _finished(rows: pd.DataFrame, model: MixedModel, method: str) -> pd.DataFrame:

@@ -23,21 +23,6 @@ SIZES = {
     "error": "± s.e.",
     "verdict": "By the criterion",
 }
-LARGER = {
-    "statement": "Statement",
-    "world": "What rules",
-    "design": "Models",
-    "small": "Share 30 %",
-    "half": "Share 50 %",
-    "large": "Share 80 %",
-}
-#: The world in which each statement is true and one component alone rules.
-RULING = {
-    "lab over geometry": "lab",
-    "recipe over geometry": "suite",
-    "geometry over scale": "depth",
-    "lab over suite": "lab",
-}
 
 
 def rates(store: Store) -> pd.DataFrame:
@@ -78,80 +63,13 @@ def _verdict(row: Mapping[Any, Any]) -> str:
     return "as powerful" if row["is_best"] else "less power"
 
 
-def larger_rows(rate_rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the power of the chosen rules by layout and share, one component ruling alone."""
-    rows = []
-    by_rule = winners(rate_rows)
-    for statement, world in RULING.items():
-        cells_of_rule = _normal(rate_rows, statement, world, by_rule[statement])
-        for (layout, n_models, n_suites), cells in cells_of_rule.groupby(
-            ["layout", "n_models", "n_suites"], sort=False
-        ):
-            power = cells.set_index("share")["share_yes"]
-            rows.append(
-                {
-                    "statement": statement,
-                    "world": world,
-                    "design": f"{layout}: {n_models} of {n_suites} suites",
-                    "small": prose.number(power.get(0.3, float("nan"))),
-                    "half": prose.number(power.get(0.5, float("nan"))),
-                    "large": prose.number(power.get(0.8, float("nan"))),
-                }
-            )
-    shown = pd.DataFrame(rows)
-    return shown.assign(statement=prose.once(shown["statement"]), world=prose.once(shown["world"]))
-
-
-def curves(rate_rows: pd.DataFrame, statement: str) -> pd.DataFrame:
-    """Return the power of the rules that hold their size against the share that rules.
-
-    Returns
-    -------
-    One row per rule and share on the present layout, normal: `rule`, `share` [1], `power` [1].
-    """
-    table = choice.choice(rate_rows)
-    sized = table.loc[(table["statement"] == statement) & table["is_sized"], "rule"]
-    cells = _normal(rate_rows[rate_rows["layout"] == "present"], statement, RULING[statement])
-    cells = cells[cells["rule"].isin(sized)]
-    return cells[["rule", "share", "share_yes"]].rename(columns={"share_yes": "power"})
-
-
-def layouts(rate_rows: pd.DataFrame, statement: str) -> pd.DataFrame:
-    """Return the power of the chosen rule against the share that rules, by balanced layout.
-
-    Returns
-    -------
-    One row per layout and share, the present one first: `layout` (words), `n_models`, `n_suites`,
-    `share` [1], `power` [1].
-    """
-    cells = _normal(rate_rows, statement, RULING[statement], winners(rate_rows)[statement])
-    cells = cells[cells["layout"].isin(("present", "balanced"))]
-    order = cells.assign(larger=cells["layout"] != "present")
-    cells = order.sort_values(["larger", "n_models", "n_suites", "share"])
-    named = [
-        f"{row['n_models']} models of {row['n_suites']} suites" for row in cells.to_dict("records")
-    ]
-    cells = cells.assign(layout=named, power=cells["share_yes"])
-    return cells[["layout", "n_models", "n_suites", "share", "power"]]
-
-
 def power(rate_rows: pd.DataFrame, statement: str, world: str, share: float) -> float:
     """Return how often the chosen rule says yes in a world of the present layout, normal."""
-    present = rate_rows[rate_rows["layout"] == "present"]
-    cells = _normal(present, statement, world, winners(rate_rows)[statement])
-    return float(cells.loc[(cells["share"] - share).abs() < 1e-9, "share_yes"].item())
-
-
-def _normal(
-    rate_rows: pd.DataFrame, statement: str, world: str, rule: str | None = None
-) -> pd.DataFrame:
-    """Return the rates of one statement in the normal form of one world, of one rule or of all."""
-    cells = rate_rows[
-        (rate_rows["form"] == "normal")
-        & (rate_rows["statement"] == statement)
-        & (rate_rows["world"] == world)
-    ]
-    return cells if rule is None else cells[cells["rule"] == rule]
+    asked = {"layout": "present", "form": "normal", "statement": statement, "world": world}
+    asked["rule"] = winners(rate_rows)[statement]
+    is_asked = (rate_rows[list(asked)] == pd.Series(asked)).all(axis=1)
+    is_share = (rate_rows["share"] - share).abs() < 1e-9
+    return float(rate_rows.loc[is_asked & is_share, "share_yes"].item())
 
 
 def words(rate_rows: pd.DataFrame) -> dict[str, str]:

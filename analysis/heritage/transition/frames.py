@@ -1,4 +1,4 @@
-"""L* of measured models as frames: by every estimator, with an interval over prompts."""
+"""L* of profiles as frames: by every estimator, and as a share of depth learnt elsewhere."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.transition.l_star import ESTIMATORS, argmax_interior_gradient, steepest
-from analysis.inference.resampling.bootstrap import draws, interval
+from analysis.heritage.transition.l_star import ESTIMATORS
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, numbers, require_columns, require_conf_level
+from analysis.tidy.frame import Floats, numbers, require_columns
 
 
 def estimates(profiles: pd.DataFrame, *, value: str, by: Sequence[str]) -> pd.DataFrame:
@@ -57,94 +56,6 @@ def estimates(profiles: pd.DataFrame, *, value: str, by: Sequence[str]) -> pd.Da
     return pd.DataFrame(rows, columns=columns)
 
 
-def prompt_bootstrap(
-    profiles: pd.DataFrame,
-    *,
-    value: str,
-    rng: np.random.Generator,
-    n_resamples: int = 1999,
-    conf_level: float = 0.95,
-) -> pd.DataFrame:
-    """Return the primary L* of one model with an interval over resampled prompts.
-
-    The estimator reads the mean profile over prompts; of the normalised trace it is the primary L*.
-
-    Parameters
-    ----------
-    profiles
-        One row per prompt and layer: `prompt_id`, `layer`, `value`. A missing value anywhere
-        makes the mean over prompts missing there, and with it the estimate.
-    value
-        Column of the profile.
-    rng
-        Source of the draws.
-    n_resamples
-        Resamples to draw.
-    conf_level
-        Nominal coverage of the interval.
-
-    Returns
-    -------
-    One row: `term`, `estimate` [layers], `std_error`, percentile interval, `n_obs` (prompts),
-    `n_resamples`, `n_failed`, `method`, `note`.
-
-    Raises
-    ------
-    ColumnError
-        If a column is absent.
-    DesignError
-        If there are fewer than two prompts, the prompts' layers are not 0 to L - 1, or
-        too few resamples have an L*.
-    """
-    require_conf_level(conf_level)
-    by_prompt = _matrix(profiles, value)
-    replicates = _replicates(by_prompt, rng, n_resamples)
-    estimate = argmax_interior_gradient(by_prompt.mean(axis=0))
-    low, high, spread = math.nan, math.nan, math.nan
-    if math.isfinite(estimate):
-        low, high = interval(replicates, estimate, conf_level)
-        spread = float(np.nanstd(replicates, ddof=1))
-    result = pd.DataFrame(
-        {
-            "term": ["l_star"],
-            "estimate": [estimate],
-            "std_error": [spread],
-            "conf_low": [low],
-            "conf_high": [high],
-            "conf_level": [conf_level],
-            "n_obs": [len(by_prompt)],
-            "n_resamples": [n_resamples],
-            "n_failed": [int(np.isnan(replicates).sum())],
-            "method": ["argmax_interior_gradient of the mean profile, percentile bootstrap"],
-            "note": ["" if math.isfinite(estimate) else _reason(by_prompt.mean(axis=0))],
-        }
-    )
-    glossary.checked(result.columns)
-    return result
-
-
-def prompt_distribution(
-    profiles: pd.DataFrame, *, value: str, rng: np.random.Generator, n_resamples: int = 1999
-) -> pd.DataFrame:
-    """Return how often each layer is the primary L* when prompts are resampled.
-
-    ``profiles``, ``value``, ``rng`` and errors are those of `prompt_bootstrap`.
-
-    Returns
-    -------
-    One row per layer: `layer`, `probability` [share of the resamples]. The shares add up to
-    less than 1 when resamples have no L*.
-    """
-    by_prompt = _matrix(profiles, value)
-    replicates = _replicates(by_prompt, rng, n_resamples)
-    n_layers = by_prompt.shape[1]
-    named = replicates[np.isfinite(replicates)].astype(np.intp)
-    counts = np.bincount(named, minlength=n_layers)
-    result = pd.DataFrame({"layer": range(n_layers), "probability": counts / n_resamples})
-    glossary.checked(result.columns)
-    return result
-
-
 def constant_share(models: pd.DataFrame) -> pd.DataFrame:
     """Predict L* of each model as a constant share of its depth, learnt from other suites.
 
@@ -172,28 +83,6 @@ def constant_share(models: pd.DataFrame) -> pd.DataFrame:
         )
     learnt = {suite: share[suites != suite].mean() for suite in suites.unique()}
     return models.assign(fitted=models["n_layers"] * suites.map(learnt))
-
-
-def _replicates(by_prompt: Floats, rng: np.random.Generator, n_resamples: int) -> Floats:
-    """Return the primary L* of the mean profile of each resample of prompts."""
-    chosen = draws(len(by_prompt), n_resamples, rng)
-    return steepest(by_prompt[chosen].mean(axis=1))
-
-
-def _matrix(profiles: pd.DataFrame, value: str) -> Floats:
-    """Return the profiles of the prompts as an array (prompts, layers)."""
-    require_columns(profiles, ["prompt_id", "layer", value])
-    rows = [
-        _in_order(layers, value, str(prompt_id))[0]
-        for prompt_id, layers in profiles.groupby("prompt_id", sort=True)
-    ]
-    if len(rows) < 2 or len({len(row) for row in rows}) > 1:
-        raise DesignError(
-            "At least two prompts must have profiles of one depth; found "
-            f"{len(rows)} prompts with depths {sorted({len(row) for row in rows})}.",
-            "Pass the rows of one run.",
-        )
-    return np.stack(rows)
 
 
 def _in_order(layers: pd.DataFrame, value: str, name: str) -> tuple[Floats, int]:

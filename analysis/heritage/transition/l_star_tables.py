@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from analysis.heritage.transition import constants
-from analysis.heritage.transition import noise as l_star_noise
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED, HEADS
 from analysis.store import Store
@@ -24,8 +22,6 @@ PREDICTIONS = {
     "half_depth": "L / 2",
     "constant_share": "share of other suites",
 }
-BIN = 0.02  # width of a bar of the histogram [share of depth]
-DEPTH = 12  # depth at which the estimators are shown on noise [blocks]
 
 HEADERS = {
     "source": "L* from",
@@ -51,31 +47,6 @@ def shares(store: Store) -> pd.DataFrame:
             "formula": rows["formula"] / rows["n_layers"],
         }
     ).sort_values(["n_layers", "model", "source"], ignore_index=True)
-
-
-def chance_bins(store: Store) -> pd.DataFrame:
-    """Return one row per bin of the formula's error on noise: `low`, `high`, `probability`."""
-    draws = published_l_star.chance(store)
-    errors = draws.loc[draws["prediction"] == "formula", "error_over_depth"].to_numpy(dtype=float)
-    edges = np.arange(0, errors.max() + BIN, BIN)
-    counts, _ = np.histogram(errors, bins=edges)
-    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "probability": counts / len(errors)})
-
-
-def observed(store: Store) -> pd.DataFrame:
-    """Return one row per prediction: `prediction` and its error in Fig. 5, `error` [of L]."""
-    errors = published_l_star.errors(store)
-    rows = errors[errors["condition"] == FIGURE]
-    return pd.DataFrame(
-        {"prediction": rows["prediction"].map(PREDICTIONS), "error": rows["error_over_depth"]}
-    )
-
-
-def noise_layers() -> pd.DataFrame:
-    """Return one row per estimator and layer: how often it names the layer of pure noise."""
-    rng = np.random.default_rng(published_l_star.SEED)
-    chances = l_star_noise.layers_by_chance(DEPTH, rng=rng)
-    return chances.assign(estimator=chances["method"].str.replace("_", " "))
 
 
 def error_rows(store: Store) -> pd.DataFrame:

@@ -13,11 +13,7 @@ import pandas as pd
 
 from analysis.heritage.transition import l_star
 from analysis.tidy import glossary
-from analysis.tidy.errors import AnalysisError, DesignError
-from analysis.tidy.frame import Floats, numbers, require_count, require_option
-
-#: Layers without which a profile cannot turn.
-FEWEST_LAYERS = 3
+from analysis.tidy.frame import Floats, numbers
 
 #: Predictions that read no profile, as functions of depth and heads.
 PREDICTIONS: dict[str, Callable[[float, float], float]] = {
@@ -39,59 +35,6 @@ def steepest_anywhere(profiles: Floats) -> Floats:
     slopes = np.abs(np.gradient(profiles, axis=1))
     steepest: Floats = np.argmax(slopes, axis=1).astype(np.float64)
     return steepest
-
-
-def layers_by_chance(
-    n_layers: int, *, rng: np.random.Generator, n_profiles: int = 20_000
-) -> pd.DataFrame:
-    """Return how often each estimator names each layer of pure noise.
-
-    Parameters
-    ----------
-    n_layers
-        Depth of the profiles, at least 3.
-    rng
-        Source of the noise, standard normal and independent over layers.
-    n_profiles
-        Profiles to draw for the two gradients; the sign change is counted exactly.
-
-    Returns
-    -------
-    One row per estimator and layer: `method` (a name in `l_star.ESTIMATORS`), `layer`,
-    `probability`. Those of `first_sign_change` add up to less than 1: a profile may have none.
-
-    Raises
-    ------
-    DesignError
-        If there are fewer than 3 layers.
-    """
-    if not n_layers >= FEWEST_LAYERS:
-        raise DesignError(
-            f"A profile needs at least {FEWEST_LAYERS} layers to turn; found {n_layers}.",
-            "Name the depth of a whole model.",
-        )
-    require_count("n_layers", n_layers)
-    require_count("n_profiles", n_profiles)
-    noise = rng.normal(size=(n_profiles, n_layers))
-    named = {
-        "argmax_abs_gradient": _shares(steepest_anywhere(noise), n_layers),
-        "argmax_interior_gradient": _shares(l_star.steepest(noise), n_layers),
-        "first_sign_change": np.array(
-            [
-                l_star.sign_change_by_chance(layer) if layer < n_layers - 1 else 0.0
-                for layer in range(n_layers)
-            ]
-        ),
-    }
-    chances = pd.DataFrame(
-        [
-            {"method": method, "layer": layer, "probability": float(probability)}
-            for method, shares in named.items()
-            for layer, probability in enumerate(shares)
-        ]
-    )
-    glossary.checked(chances.columns)
-    return chances
 
 
 def errors_by_chance(
@@ -116,26 +59,14 @@ def errors_by_chance(
     Returns
     -------
     One row per draw and prediction: `prediction` (a name in `PREDICTIONS`), `error_over_depth`,
-    the mean over models of |predicted - found| / L [share of depth].
-
-    Raises
-    ------
-    AnalysisError
-        If a number of prompts or draws is not whole and at least 1.
-    ColumnError
-        If a column is absent or not numeric.
-    DesignError
-        If there is no model, or a depth or a number of heads is not whole or too small.
+    the mean over models of |predicted - L*| / L [share of depth].
     """
     depths, heads = numbers(models, "n_layers"), numbers(models, "n_heads")
-    _require_models(depths, heads)
-    require_count("n_prompts", n_prompts)
-    require_count("n_draws", n_draws)
-    result = np.stack([_means_by_chance(int(depth), n_prompts, n_draws, rng) for depth in depths])
+    layers = np.stack([_means_by_chance(int(depth), n_prompts, n_draws, rng) for depth in depths])
     rows = []
     for name, predict in PREDICTIONS.items():
         predicted = np.array([predict(*design) for design in zip(depths, heads, strict=True)])
-        misses = np.abs(predicted[:, None] - result) / depths[:, None]
+        misses = np.abs(predicted[:, None] - layers) / depths[:, None]
         rows.append(pd.DataFrame({"prediction": name, "error_over_depth": misses.mean(axis=0)}))
     draws = pd.concat(rows, ignore_index=True)
     glossary.checked(draws.columns)
@@ -146,29 +77,9 @@ def share_as_small(draws: pd.DataFrame, *, prediction: str, observed: float) -> 
     """Return the chance that noise gives an error as small as observed: (b + 1) / (B + 1).
 
     ``draws`` is what `errors_by_chance` returns.
-
-    Raises
-    ------
-    AnalysisError
-        If the prediction is not one of `PREDICTIONS`, or nothing was observed.
     """
-    require_option("prediction", prediction, tuple(PREDICTIONS))
-    if not np.isfinite(observed):
-        raise AnalysisError(
-            f"The observed error must be finite; found {observed!r}.", "Compute it first."
-        )
     errors = draws.loc[draws["prediction"] == prediction, "error_over_depth"]
     return float((int((errors <= observed).sum()) + 1) / (len(errors) + 1))
-
-
-def _require_models(depths: Floats, heads: Floats) -> None:
-    whole = (np.concatenate([depths, heads]) % 1 == 0).all()
-    if not len(depths) or not whole or depths.min() < FEWEST_LAYERS or heads.min() < 1:
-        raise DesignError(
-            f"Every model must have {FEWEST_LAYERS} layers and a head, or more, in whole numbers; "
-            f"found depths {depths.tolist()} and heads {heads.tolist()}.",
-            "Give one row per model.",
-        )
 
 
 def _means_by_chance(
@@ -178,9 +89,3 @@ def _means_by_chance(
     noise = rng.normal(size=(n_draws * n_prompts, n_layers))
     means: Floats = steepest_anywhere(noise).reshape(n_draws, n_prompts).mean(axis=1)
     return means
-
-
-def _shares(layers: Floats, n_layers: int) -> Floats:
-    """Return the share of the profiles for which each layer was named."""
-    counts = np.bincount(layers.astype(np.intp), minlength=n_layers)
-    return np.asarray(counts / len(layers), dtype=np.float64)

@@ -89,7 +89,7 @@ MARKUP = ("term", "note")
 def printable(ledger: pd.DataFrame, *statuses: str) -> pd.DataFrame:
     """Return the rows with one of the statuses, all of them without any, as text for a table.
 
-    `term` begins with the place and is Markdown, like `note`; `found` has one digit more than
+    `term` begins with the place and is Markdown, like `note`; `computed` has one digit more than
     `printed`.
     """
     chosen = ledger[ledger["status"].isin(statuses)] if statuses else ledger
@@ -101,7 +101,7 @@ def printable(ledger: pd.DataFrame, *statuses: str) -> pd.DataFrame:
                 for row in rows
             ],
             "printed": [row["printed"].replace("-", prose.MINUS) for row in rows],
-            "found": [_found(row["printed"], row["estimate"]) for row in rows],
+            "computed": [_digits(row["printed"], row["estimate"]) for row in rows],
             "status": [SHORT[row["status"]] for row in rows],
             "note": [notation.typeset(row["note"]) for row in rows],
         }
@@ -117,10 +117,10 @@ def _source(place: str) -> str:
     return "our notes" if place.startswith(OURS) else prose.bound(place)
 
 
-def _found(printed: str, estimate: float | None) -> str:
+def _digits(printed: str, estimate: float | None) -> str:
     """Return a number with one digit more than it is printed with, counts as counts.
 
-    >>> _found("62,696", 62695.8677), _found("-0.81", -0.8784), _found("≥ 23", 33.0)
+    >>> _digits("62,696", 62695.8677), _digits("-0.81", -0.8784), _digits("≥ 23", 33.0)
     ('62,695.9', '−0.878', '33')
     """
     if estimate is None or math.isnan(estimate):

@@ -110,8 +110,8 @@ def errors(store: Store, metric: str = PROFILE) -> pd.DataFrame:
         If the store holds no such profile.
     """
     rows = layers(store, metric).rename(columns={"n_obs": "n_layers"})
-    is_found = rows["method"].isin(l_star.ESTIMATORS)
-    both = rows[is_found].merge(rows[~is_found], on=KEY, suffixes=("", "_predicted"))
+    is_estimated = rows["method"].isin(l_star.ESTIMATORS)
+    both = rows[is_estimated].merge(rows[~is_estimated], on=KEY, suffixes=("", "_predicted"))
     pairs = both.dropna(subset=["estimate", "estimate_predicted"])
     return pd.DataFrame(
         [
@@ -132,47 +132,6 @@ def errors(store: Store, metric: str = PROFILE) -> pd.DataFrame:
             )
         ]
     )
-
-
-def primary(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the primary L* of each model measured here, with an interval over prompts.
-
-    Prompts of one token have no normalised trace and are left out.
-
-    Returns
-    -------
-    One row per primary run whose model has a normalised trace: `model_id`, `suite`,
-    `prompt_set`, `n_layers`, and the columns of `frames.prompt_bootstrap`.
-
-    Raises
-    ------
-    DesignError
-        If a run has fewer than two such prompts.
-    """
-    traces = store.query(
-        """
-        SELECT t.run_id, t.model_id, m.suite, r.prompt_set, m.n_layers,
-               t.prompt_id, t.layer, t.trace_normalised
-          FROM layer_trace AS t
-          JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = t.model_id
-         WHERE t.is_conforming
-           AND t.n_tokens > 1
-         ORDER BY t.model_id, r.prompt_set, t.prompt_id, t.layer
-        """
-    )
-    named = ["model_id", "suite", "prompt_set", "n_layers"]
-    rows = [
-        pd.concat(
-            [
-                prompts[named].head(1).reset_index(drop=True),
-                l_star_frames.prompt_bootstrap(prompts, value=PROFILE, rng=rng),
-            ],
-            axis=1,
-        )
-        for _, prompts in traces.groupby("run_id", sort=False)
-    ]
-    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=named)
 
 
 def disagreement(store: Store, model_id: str) -> dict[str, str]:

@@ -12,8 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.declared import declared
-from analysis.heritage.sign import claims_density as density
-from analysis.heritage.sign import threshold
+from analysis.heritage.sign import readings, threshold
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.heritage.weights.claims_trace import GPT2, OPT
 from analysis.inference.association import correlation
@@ -68,28 +67,14 @@ def discrimination(store: Store) -> Sequence[Check]:
 def mechanism(store: Store) -> Sequence[Check]:
     """Check claim 16: rho mechanistically explains why Pythia dampens.
 
-    One test decides, chosen on simulated papers; the readings that decided before are shown.
+    One test decides, chosen on simulated papers; correlations in two sets of models are shown.
     """
     gains = evidence.base_gains(store, "gain_penultimate_block")
     models = evidence.without_post_norm(gains)
     pythia, others = (models[(models["suite"] == "Pythia") == side] for side in (True, False))
     shown = [
         _falls(Label("pythia", "Pythia family"), pythia),
-        _falls(
-            Label("pythia_depth", "Pythia family, depth held constant"),
-            pythia,
-            covariates=["n_layers"],
-        ),
         _falls(Label("others", "all other base models"), others),
-        _falls(
-            Label("others_depth", "all other base models, depth held constant"),
-            others,
-            covariates=["n_layers"],
-        ),
-        _in_pairs(Label("pairs", "pairs of one suite and depth"), _matched(models)),
-        _tells(Label("pythia", "Pythia family"), pythia),
-        _tells(Label("others", "all other base models"), others),
-        _alone(models),
     ]
     return [_beside_suites(models), *(replace(check, decides=False) for check in shown)]
 
@@ -179,17 +164,10 @@ def _measured_separation(condition: str, models: pd.DataFrame) -> Check:
 def _beside_suites(models: pd.DataFrame) -> Check:
     """Decide from the one-sided p of rho beside suites and log depth whether log gain falls."""
     condition = Label("suites", "all base models, suite and log depth held constant")
-    suites = pd.get_dummies(models["suite"], drop_first=True, dtype=float)
-    covariates = ["log_layers", *suites]
-    if len(models) < 4 + len(covariates):
+    if len(models) < 4 + models["suite"].nunique():
         return evidence.missing(DENSER, condition, "too few base models have a gain")
-    layers = np.log(models["n_layers"].astype("float64"))
-    row = correlation.partial(
-        pd.concat([models.assign(log_layers=layers), suites], axis=1),
-        x="rho",
-        y="log_gain",
-        covariates=covariates,
-    ).iloc[0]
+    logged = models.assign(log_layers=np.log(models["n_layers"].astype("float64")))
+    row = readings.within_suites(logged, x="rho", y="log_gain", covariates=["log_layers"])
     half = float(row["p_value"]) / 2
     p_value = half if row["estimate"] < 0 else 1 - half
     return evidence.check(
@@ -203,99 +181,18 @@ def _beside_suites(models: pd.DataFrame) -> Check:
     )
 
 
-def _falls(condition: str, models: pd.DataFrame, covariates: Sequence[str] = ()) -> Check:
+def _falls(condition: str, models: pd.DataFrame) -> Check:
     """Decide from the interval of a correlation whether the gain falls as rho grows."""
-    row = (
-        correlation.partial(models, x="rho", y="gain_mean", covariates=covariates)
-        if covariates
-        else correlation.correlate(models, x="rho", y="gain_mean")
-    ).iloc[0]
+    row = correlation.correlate(models, x="rho", y="gain_mean").iloc[0]
     low, high = float(row["conf_low"]), float(row["conf_high"])
     return evidence.check(
         DENSER,
         condition,
         True if high < 0 else False if low > 0 else None,
         models,
-        estimate=float(row["estimate"]),
-        conf_low=low,
-        conf_high=high,
-        p_value=float(row["p_value"]),
+        **evidence.numbers(row),
         method=f"{row['method']}, {evidence.INDEPENDENT}",
-        measure="partial r" if covariates else "r",
-    )
-
-
-def _matched(models: pd.DataFrame, by: Sequence[str] = ("suite", "n_layers")) -> pd.DataFrame:
-    """Return one row per pair alike in ``by`` but of different rho: the denser model's row.
-
-    Adds the columns of the other model, ending in `_sparse`, and `is_smaller`, whether the denser
-    model has the smaller gain.
-    """
-    known = models.dropna(subset=list(by))
-    both = known.merge(known, on=list(by), suffixes=("", "_sparse"))
-    pairs = both[both["rho"] > both["rho_sparse"]]
-    return pairs.assign(is_smaller=pairs["gain_mean"] < pairs["gain_mean_sparse"])
-
-
-def _in_pairs(condition: str, pairs: pd.DataFrame) -> Check:
-    smaller = int(pairs["is_smaller"].sum())
-    suites = ", ".join(
-        f"{suite} {int(hits.sum())} of {len(hits)}"
-        for suite, hits in pairs.groupby("suite")["is_smaller"]
-    )
-    return evidence.share_check(
-        DENSER,
-        condition,
-        smaller,
-        pairs,
-        holds=smaller == len(pairs),
-        method="share of pairs in which the denser model has the smaller gain",
-        units="pairs",
-        note=f"{suites}.",
-        **evidence.both_sides(pairs, "_sparse"),
-    )
-
-
-def _alone(models: pd.DataFrame) -> Check:
-    """Look for pairs that differ in rho while suite, depth and width are the same."""
-    part, condition = (
-        Label("alone", "changing rho alone changes the sign"),
-        "pairs of one suite, depth and width",
-    )
-    pairs = _matched(models, by=("suite", "n_layers", "d_model"))
-    if pairs.empty:
-        reason = "no two published models differ in rho and share suite, depth and width"
-        return evidence.missing(part, condition, reason)
-    turned = (pairs["gain_mean"] < 1) & (pairs["gain_mean_sparse"] > 1)
-    return evidence.share_check(
-        part,
-        condition,
-        int(turned.sum()),
-        pairs,
-        holds=bool(turned.all()),
-        method="share of pairs in which the denser model dampens and the other expands",
-        units="pairs",
-        **evidence.both_sides(pairs, "_sparse"),
-    )
-
-
-def _tells(condition: str, models: pd.DataFrame) -> Check:
-    part = Label(
-        "rule",
-        "the rule 'rho at or above 0.2 dampens' tells the signs better than the commoner sign",
-    )
-    hits = int(density.correct_side(models, density.THRESHOLD).sum())
-    dampening = int((models["gain_mean"] < 1).sum())
-    commoner = max(dampening, len(models) - dampening)
-    return evidence.share_check(
-        part,
-        condition,
-        hits,
-        models,
-        holds=hits > commoner,
-        method="accuracy of the rule",
-        note=f"{hits} of {len(models)}; always saying the commoner sign gets {commoner}.",
-        measure="accuracy",
+        measure="r",
     )
 
 

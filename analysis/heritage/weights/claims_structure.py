@@ -33,10 +33,9 @@ def blocks(store: Store) -> Sequence[Check]:
     layers = store.query(
         """
         SELECT w.model_id, m.suite, w.layer, w.sigma_max AS whole, h.largest,
-               w.frobenius AS whole_frobenius, h.total AS heads_frobenius, '' AS file, '' AS caveats
+               '' AS file, '' AS caveats
           FROM matrix_norm AS w
-          JOIN (SELECT run_id, layer, max(sigma_max) AS largest,
-                       sqrt(sum(frobenius * frobenius)) AS total, count(*) AS n_heads
+          JOIN (SELECT run_id, layer, max(sigma_max) AS largest, count(*) AS n_heads
                   FROM head_norm
                  WHERE matrix = 'V' AND NOT is_folded AND slicing = 'correct'
                  GROUP BY run_id, layer) AS h USING (run_id, layer)
@@ -49,10 +48,7 @@ def blocks(store: Store) -> Sequence[Check]:
     return [
         _shared_by_algebra(),
         evidence.descriptive(_shared_stalks(layers)),
-        evidence.descriptive(_own_stalks(layers)),
         _proved_by_algebra(),
-        evidence.descriptive(_proves(layers)),
-        evidence.descriptive(_additive(layers)),
     ]
 
 
@@ -139,8 +135,7 @@ def operations(models: pd.DataFrame, lengths: Sequence[int] = LENGTHS) -> pd.Dat
     One row per model, length and way: `model_id`, `n_tokens`, `way`, `operations` [1] and `ratio`
     to n^2 + d^2. Ways: `whole` (one map and the whole W_V, each entry added or squared and added
     once), `heads` (a map per head), `attention` (the maps computed too: queries, keys and their
-    products), `explicit` (the Laplacian of n d rows written out, its diagonal blocks from the
-    squared W_V), and `sufficient` (the norms stored once and rows that sum to one: the diagonals
+    products), and `sufficient` (the norms stored once and rows that sum to one: the diagonals
     alone).
     """
     crossed = models.merge(pd.DataFrame({"n_tokens": list(lengths)}), how="cross")
@@ -152,7 +147,6 @@ def operations(models: pd.DataFrame, lengths: Sequence[int] = LENGTHS) -> pd.Dat
         "whole": n**2 + n + 2 * d**2 + 1,
         "heads": maps + 2 * values + heads,
         "attention": maps + 2 * values + heads + 2 * keys + 2 * heads * n**2 * crossed["d_head"],
-        "explicit": 2 * values * d + n**2 * d**2,
         "sufficient": heads * n + heads,
     }
     tables = [
@@ -209,69 +203,6 @@ def _shared_stalks(layers: pd.DataFrame) -> Check:
         note=f"It lies between {low:.2f} and {high:.2f} over {len(layers)} layers.",
         measure="ratio",
     )
-
-
-def _own_stalks(layers: pd.DataFrame) -> Check:
-    condition = Label("copies", "a copy of the stream for each head: the direct sum")
-    if layers.empty:
-        return evidence.missing(BLOCKS, condition, "no weights have been measured")
-    return evidence.check(
-        BLOCKS,
-        condition,
-        True,
-        layers,
-        evidence=("definition",),
-        method="by definition",
-        note="Each head acts on its own copy, so no block off the diagonal exists; whatever the "
-        "network, and whatever is computed.",
-    )
-
-
-def _proves(layers: pd.DataFrame) -> Check:
-    """Ask whether the computed number would be another one without the blocks."""
-    condition = Label(
-        "weights", "the sum of traces, all that is computed, against blocks off the diagonal"
-    )
-    if layers.empty:
-        return evidence.missing(SHOWN, condition, "no weights have been measured")
-    change = _unlike_whole(layers)
-    return evidence.check(
-        SHOWN,
-        condition,
-        change > ROUNDING,
-        layers,
-        estimate=change,
-        evidence=(evidence.OURS,),
-        method="largest relative difference between the trace of the blocks and that of the whole",
-        note="A trace does not see blocks off the diagonal: it comes out the same with them.",
-        measure="deviation",
-    )
-
-
-def _additive(layers: pd.DataFrame) -> Check:
-    part, condition = (
-        Label("sum", "traces sum across heads"),
-        "squared Frobenius norms of the models measured here",
-    )
-    if layers.empty:
-        return evidence.missing(part, condition, "no weights have been measured")
-    change = _unlike_whole(layers)
-    return evidence.check(
-        part,
-        condition,
-        change < ROUNDING,
-        layers,
-        estimate=change,
-        evidence=(evidence.OURS,),
-        method="largest relative difference between sum over heads and whole",
-        measure="deviation",
-    )
-
-
-def _unlike_whole(layers: pd.DataFrame) -> float:
-    """Return the largest relative difference between the heads' squared norms and the whole's."""
-    ratio = layers["heads_frobenius"] ** 2 / layers["whole_frobenius"] ** 2
-    return float((ratio - 1).abs().max())
 
 
 def _linear(condition: str, models: pd.DataFrame, way: str) -> Check:

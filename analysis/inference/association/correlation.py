@@ -1,4 +1,4 @@
-"""Correlation: Pearson, Spearman, Kendall, partial, and what a printed r and n imply.
+"""Correlation: Pearson, Spearman, partial, and what a printed r and n imply.
 
 Rows are taken as independent. When they are not (models of one suite), resample the
 suites instead: `analysis.inference.resampling.bootstrap.cluster_bootstrap`.
@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.association.ranks import kendall_test, spearman_test, t_p, t_statistic
+from analysis.inference.association.ranks import spearman_test, t_p, t_statistic
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 from analysis.tidy.frame import (
@@ -33,15 +33,12 @@ from analysis.tidy.frame import (
     require_variation,
 )
 
-METHODS = ("pearson", "spearman", "kendall")
+METHODS = ("pearson", "spearman")
 ENGINES = ("residuals", "pingouin")
 
 #: Variance of Fisher's z, times (n - 3).
 PEARSON_VARIANCE = 1.0
 FIELLER_VARIANCE = 1.06
-
-#: Of Kendall's tau, times (n - 4).
-FIELLER_VARIANCE_TAU = 0.437
 
 #: A correlation this close to 1 or -1 is perfect up to rounding.
 ROUNDING = 1e-14
@@ -58,10 +55,6 @@ def correlate(
     far out no less than the t approximation, below which the series falls too soon) and, where
     values are tied, the t approximation. Interval by Fisher's z with the variance 1.06/(n - 3) of
     Fieller, Hartley and Pearson (1957), Biometrika 44, 470.
-    Kendall: tau-b; p exact below n = 50 without ties and, by enumerating all n! orders, up to
-    n = 9 with them, beyond that the normal approximation with the variance for ties (Kendall
-    1970, Rank Correlation Methods, equation 4.4); interval by Fisher's z with the variance
-    0.437/(n - 4) of the same paper of 1957, made for normal data without ties.
 
     Parameters
     ----------
@@ -70,14 +63,14 @@ def correlate(
     x, y
         Columns of finite numbers.
     method
-        ``pearson``, ``spearman`` or ``kendall``.
+        ``pearson`` or ``spearman``.
     conf_level
         Nominal coverage of the interval.
 
     Returns
     -------
-    One row: `term`, `estimate` [-1 to 1], `statistic` and `df` of the t test (of Kendall: z,
-    and no `df`; both missing when p is exact or from the Edgeworth series), `p_value`, the
+    One row: `term`, `estimate` [-1 to 1], `statistic` and `df` of the t test (missing
+    when p is exact or from the Edgeworth series), `p_value`, the
     interval, `n_obs`, `method`, `note`.
 
     Raises
@@ -99,8 +92,7 @@ def correlate(
             conf_level=conf_level,
             method="Pearson correlation",
         )
-    ranked = _spearman_row if method == "spearman" else _kendall_row
-    return ranked(f"{y} ~ {x}", first, second, conf_level)
+    return _spearman_row(f"{y} ~ {x}", first, second, conf_level)
 
 
 def partial(
@@ -297,24 +289,6 @@ def _spearman_row(term: str, first: Floats, second: Floats, conf_level: float) -
         n_obs=n,
         method=f"Spearman rank correlation; {test}; Fisher z interval, Fieller variance",
         note=_notes(estimate, n - 3),
-    )
-
-
-def _kendall_row(term: str, first: Floats, second: Floats, conf_level: float) -> pd.DataFrame:
-    n = len(first)
-    estimate = _rounded(stats.kendalltau(first, second).statistic)
-    statistic, p_value, test = kendall_test(first, second, estimate)
-    return _result(
-        term=term,
-        estimate=estimate,
-        statistic=statistic,
-        df=float("nan"),
-        p_value=p_value,
-        interval=_fisher_z(estimate, n - 4, FIELLER_VARIANCE_TAU, conf_level),
-        conf_level=conf_level,
-        n_obs=n,
-        method=f"Kendall tau-b; {test}; Fisher z interval, Fieller variance",
-        note=_notes(estimate, n - 4),
     )
 
 

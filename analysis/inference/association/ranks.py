@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
 from math import exp, lgamma, sqrt
 
 import numpy as np
@@ -10,17 +9,11 @@ from scipy import stats
 
 from analysis.tidy.frame import Floats, Integers
 
-#: Largest n whose n! orders are enumerated (9! = 362,880).
-MOST_ENUMERATED = 9
-
 #: Largest n whose n! orders are counted by Spearman's sum of products of ranks.
 EXACT_SPEARMAN_ROWS = 12
 
 #: Standard deviations beyond which the Edgeworth series of Spearman's p falls to 0 too soon.
 SERIES_REACH = 2.0
-
-#: Below this n Kendall's p is exact where no values are tied, as in R.
-EXACT_KENDALL_ROWS = 50
 
 
 def spearman_test(
@@ -55,46 +48,8 @@ def _edgeworth_spearman_p(estimate: float, n: int) -> float:
     return min(1.0, 2 * tail)
 
 
-def kendall_test(first: Floats, second: Floats, estimate: float) -> tuple[float, float, str]:
-    """Return z (missing when p is exact), p and the name of the test."""
-    n, tied = len(first), _tied(first, second)
-    if not tied and n < EXACT_KENDALL_ROWS:
-        exact = stats.kendalltau(first, second, method="exact").pvalue
-        return float("nan"), float(exact), "exact permutation p"
-    if n <= MOST_ENUMERATED:
-        return float("nan"), _exact_kendall_p(first, second), "exact permutation p"
-    statistic = _kendall_z(first, second, estimate)
-    return statistic, float(2 * stats.norm.sf(abs(statistic))), "normal approximation"
-
-
 def _tied(first: Floats, second: Floats) -> bool:
     return min(len(np.unique(first)), len(np.unique(second))) < len(first)
-
-
-def _kendall_z(first: Floats, second: Floats, estimate: float) -> float:
-    """Return concordant less discordant pairs over its standard deviation, ties allowed for."""
-    n = len(first)
-    tied = [np.unique(values, return_counts=True)[1].astype(float) for values in (first, second)]
-    pairs = [float((t * (t - 1)).sum()) for t in tied]
-    triples = [float((t * (t - 1) * (t - 2)).sum()) for t in tied]
-    weighted = [float((t * (t - 1) * (2 * t + 5)).sum()) for t in tied]
-    all_pairs = n * (n - 1.0)
-    variance = (all_pairs * (2 * n + 5) - sum(weighted)) / 18
-    variance += pairs[0] * pairs[1] / (2 * all_pairs)
-    variance += triples[0] * triples[1] / (9 * all_pairs * (n - 2))
-    difference = estimate * sqrt((all_pairs - pairs[0]) * (all_pairs - pairs[1])) / 2
-    return difference / sqrt(variance)
-
-
-def _exact_kendall_p(first: Floats, second: Floats) -> float:
-    """Return the share of all n! orders whose |tau| reaches the observed, in whole numbers."""
-    orders = np.array(list(permutations(second.tolist())))
-    differences = np.zeros(len(orders), dtype=np.int64)
-    for one, other in combinations(range(len(first)), 2):
-        sign = int(np.sign(first[one] - first[other]))
-        differences += sign * np.sign(orders[:, one] - orders[:, other]).astype(np.int64)
-    # The first order that itertools yields is the observed one.
-    return float(np.mean(np.abs(differences) >= abs(differences[0])))
 
 
 def _exact_spearman_p(first: Floats, second: Floats) -> float:

@@ -1,7 +1,7 @@
 """Least squares by formula, with standard errors that know about clusters.
 
-Given a cluster, CR2 standard errors with Satterthwaite degrees of freedom are the default:
-with few labs the usual ones are too small and the normal reference is too thin-tailed.
+Given a cluster, standard errors are CR2 with Satterthwaite degrees of freedom: with few labs the
+usual ones are too small and the normal reference is too thin-tailed.
 
 >>> import numpy as np, pandas as pd
 >>> from analysis.inference import regression
@@ -19,21 +19,17 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.association.sandwich import Sandwich, cr1, cr2
+from analysis.inference.association.sandwich import Sandwich, cr2
 from analysis.tidy import glossary
-from analysis.tidy.errors import ColumnError, DesignError
+from analysis.tidy.errors import DesignError
 from analysis.tidy.formula import ModelMatrices, model_matrices
 from analysis.tidy.frame import (
     FEW_GROUPS,
     Floats,
-    Integers,
     group_codes,
     require_conf_level,
-    require_option,
     require_rows,
 )
-
-COVARIANCES = ("CR2", "CR1")
 
 #: A column whose part outside the span of those before it is smaller than this is aliased (R: lm).
 ALIASED = 1e-7
@@ -57,10 +53,6 @@ class Regression:
 
     Attributes
     ----------
-    frame
-        The caller's frame, one row per observation.
-    formula
-        The formula fitted.
     terms
         Names of the coefficients, length p.
     design
@@ -81,8 +73,6 @@ class Regression:
         What a reader must know.
     """
 
-    frame: pd.DataFrame
-    formula: str
     terms: tuple[str, ...]
     design: Floats
     response: Floats
@@ -103,39 +93,8 @@ class Regression:
         glossary.checked(result.columns)
         return result
 
-    def glance(self) -> pd.DataFrame:
-        """Return one row: shares of variance, residual scale, F test, likelihood, criteria.
 
-        The F test supposes independent rows, so it is missing when there are clusters; the
-        likelihood supposes them too. AIC and BIC count the residual variance, as in R.
-        """
-        result = _summary(self)
-        glossary.checked(result.columns)
-        return result
-
-    def augment(self) -> pd.DataFrame:
-        """Return the caller's frame with `fitted`, `residual`, `leverage`, `cooks_distance`.
-
-        Raises
-        ------
-        ColumnError
-            If the frame already has a column of such a name.
-        """
-        added = _diagnostics(self)
-        taken = [name for name in added.columns if name in self.frame.columns]
-        if taken:
-            raise ColumnError(
-                f"The frame must not already have the columns augment adds; it has {taken}.",
-                "Rename them before the fit.",
-            )
-        result = pd.concat([self.frame, added], axis="columns")
-        glossary.checked(result.columns, also=[str(name) for name in self.frame.columns])
-        return result
-
-
-def fit(
-    frame: pd.DataFrame, formula: str, *, cluster: str | None = None, covariance: str = "CR2"
-) -> Regression:
+def fit(frame: pd.DataFrame, formula: str, *, cluster: str | None = None) -> Regression:
     """Return the least-squares fit of a formula.
 
     Parameters
@@ -146,13 +105,12 @@ def fit(
     formula
         Such as ``gain ~ lab + np.log10(parameters)``. Only columns and ``np`` are known to it.
     cluster
-        Column naming the independent units; without it rows are taken as independent.
-    covariance
-        With a cluster: ``CR2`` with Satterthwaite degrees of freedom, or ``CR1`` with G - 1.
+        Column naming the independent units, for CR2 standard errors with Satterthwaite degrees of
+        freedom; without it rows are taken as independent.
 
     Returns
     -------
-    A `Regression`: ask it to tidy, glance or augment.
+    A `Regression`: ask it to tidy.
 
     Raises
     ------
@@ -163,7 +121,6 @@ def fit(
         If a term is a linear combination of others, a factor has one level, the response is
         constant, fewer rows than terms plus one remain, or there are fewer than two clusters.
     """
-    require_option("covariance", covariance, COVARIANCES)
     require_rows(frame, 2, "A regression")
     matrices = model_matrices(frame, formula)
     design, response = matrices.design, matrices.response
@@ -182,12 +139,11 @@ def fit(
     else:
         clusters = group_codes(frame, cluster)
         n_groups = int(clusters.max()) + 1
-        sandwich, method = _clustered(design, residuals, clusters, cluster, covariance)
+        sandwich = cr2(design, residuals, clusters)
+        method = f"Least squares; CR2 standard errors by {cluster}; Satterthwaite t"
         if n_groups < FEW_GROUPS:
-            notes.append(_few_groups(n_groups, covariance))
+            notes.append(f"Only {n_groups} clusters: read the degrees of freedom.")
     return Regression(
-        frame=frame,
-        formula=formula,
         terms=matrices.terms,
         design=design,
         response=response,
@@ -247,22 +203,6 @@ def _classical(design: Floats, residuals: Floats) -> Sandwich:
     return Sandwich(variance * root @ root.T, df, np.ones(n_terms))
 
 
-def _clustered(
-    design: Floats, residuals: Floats, clusters: Integers, cluster: str, covariance: str
-) -> tuple[Sandwich, str]:
-    if covariance == "CR1":
-        method = f"Least squares; CR1 standard errors by {cluster}; t(G - 1)"
-        return cr1(design, residuals, clusters), method
-    method = f"Least squares; CR2 standard errors by {cluster}; Satterthwaite t"
-    return cr2(design, residuals, clusters), method
-
-
-def _few_groups(n_groups: int, covariance: str) -> str:
-    if covariance == "CR1":
-        return f"Only {n_groups} clusters: CR1 standard errors are too small; prefer CR2."
-    return f"Only {n_groups} clusters: read the degrees of freedom."
-
-
 def _coefficients(fitted: Regression, conf_level: float) -> pd.DataFrame:
     sandwich = fitted.sandwich
     testable = sandwich.expected_share > TESTABLE
@@ -301,69 +241,3 @@ def _term_note(fitted: Regression, testable: bool, df: float) -> str:
     elif fitted.clustered and df < RELIABLE_DF - ROUNDING:
         own = f"Fewer than {RELIABLE_DF} degrees of freedom: the p-value is unreliable."
     return f"{fitted.note} {own}".strip()
-
-
-def _summary(fitted: Regression) -> pd.DataFrame:
-    n_rows, n_terms = fitted.design.shape
-    residuals = fitted.response - fitted.design @ fitted.coefficients
-    intercept = _spans_intercept(fitted.design)
-    centre = fitted.response.mean() if intercept else 0.0
-    residual_ss = float(residuals @ residuals)
-    total_ss = float(((fitted.response - centre) ** 2).sum())
-    df_model, df_residual = n_terms - intercept, n_rows - n_terms
-    r_squared = 1 - residual_ss / total_ss
-    statistic, p_value = np.nan, np.nan
-    if not fitted.clustered and df_model and residual_ss > 0:
-        statistic = (total_ss - residual_ss) / df_model / (residual_ss / df_residual)
-        p_value = float(stats.f.sf(statistic, df_model, df_residual))
-    log_variance = np.log(residual_ss / n_rows) if residual_ss > 0 else -np.inf
-    log_likelihood = -n_rows / 2 * (np.log(2 * np.pi) + log_variance + 1)
-    return pd.DataFrame(
-        {
-            "r_squared": [r_squared],
-            "adj_r_squared": [1 - (1 - r_squared) * (n_rows - intercept) / df_residual],
-            "sigma": [np.sqrt(residual_ss / df_residual)],
-            "statistic": [statistic],
-            "df": [float(df_model)],
-            "df_residual": [float(df_residual)],
-            "p_value": [p_value],
-            "log_likelihood": [log_likelihood],
-            "aic": [2 * (n_terms + 1) - 2 * log_likelihood],
-            "bic": [np.log(n_rows) * (n_terms + 1) - 2 * log_likelihood],
-            "n_obs": [n_rows],
-            "n_groups": [fitted.n_groups],
-            "method": [fitted.method],
-            "note": [fitted.note],
-        }
-    )
-
-
-def _spans_intercept(design: Floats) -> bool:
-    with_constant = np.column_stack([design, np.ones(len(design))])
-    return design.shape[1] in aliased_columns(with_constant)
-
-
-def _diagnostics(fitted: Regression) -> pd.DataFrame:
-    """Return fitted value, residual, leverage and Cook's distance (missing where leverage is 1)."""
-    n_rows, n_terms = fitted.design.shape
-    fitted_values = fitted.design @ fitted.coefficients
-    residuals = fitted.response - fitted_values
-    leverage = (np.linalg.qr(fitted.design).Q ** 2).sum(axis=1)
-    variance = float(residuals @ residuals) / (n_rows - n_terms)
-    free = 1 - leverage
-    numerator, denominator = residuals**2 * leverage, n_terms * variance * free**2
-    cooks_distance = np.divide(
-        numerator,
-        denominator,
-        out=np.full(n_rows, np.nan),
-        where=(free > ALIASED) & (denominator > 0),
-    )
-    return pd.DataFrame(
-        {
-            "fitted": fitted_values,
-            "residual": residuals,
-            "leverage": leverage,
-            "cooks_distance": cooks_distance,
-        },
-        index=fitted.frame.index,
-    )

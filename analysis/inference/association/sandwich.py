@@ -1,6 +1,6 @@
 """Sandwich covariance of least squares when rows of one cluster are not independent.
 
-CR1 is Stata's default. CR2 with Satterthwaite degrees of freedom is Bell and McCaffrey
+CR2 with Satterthwaite degrees of freedom is Bell and McCaffrey
 (2002), Survey Methodology 28, in the notation of Pustejovsky and Tipton (2018), Journal of
 Business & Economic Statistics 36: unbiased when the errors are in truth independent, and
 with degrees of freedom that fall when few clusters carry a coefficient.
@@ -9,7 +9,7 @@ with degrees of freedom that fall when few clusters carry a coefficient.
 >>> from analysis.inference import sandwich
 >>> x = np.column_stack([np.ones(6), np.arange(6.0)])
 >>> residuals, clusters = np.array([1.0, -1, 1, -1, 1, -1]), np.array([0, 0, 1, 1, 2, 2])
->>> sandwich.cr1(x, residuals, clusters).covariance.shape
+>>> sandwich.cr2(x, residuals, clusters).covariance.shape
 (2, 2)
 """
 
@@ -46,27 +46,6 @@ class Sandwich:
     expected_share: Floats
 
 
-def cr1(design: Floats, residuals: Floats, clusters: Integers) -> Sandwich:
-    """Return the CR1 covariance with G - 1 degrees of freedom.
-
-    Parameters
-    ----------
-    design
-        Full-rank design matrix, shape (n, p).
-    residuals
-        Least-squares residuals, shape (n,).
-    clusters
-        Cluster code 0..G-1 of every row, shape (n,).
-    """
-    from statsmodels.regression.linear_model import OLS
-
-    # The residuals of residuals are themselves.
-    fitted = OLS(residuals, design).fit("qr", cov_type="cluster", cov_kwds={"groups": clusters})
-    df = np.full(design.shape[1], float(clusters.max()))
-    expected = cr2(design, residuals, clusters).expected_share
-    return Sandwich(np.asarray(fitted.cov_params(), dtype=np.float64), df, expected)
-
-
 def cr2(design: Floats, residuals: Floats, clusters: Integers) -> Sandwich:
     """Return the CR2 covariance with Satterthwaite degrees of freedom.
 
@@ -94,7 +73,7 @@ def cr2(design: Floats, residuals: Floats, clusters: Integers) -> Sandwich:
         outer.append((right.T * (singular * adjustment) ** 2) @ right)
     meat = np.array(scores).T @ np.array(scores)
     covariance = weights.T @ meat @ weights
-    df, expected = satterthwaite_df(weights, np.array(inner), np.array(outer))
+    df, expected = _satterthwaite_df(weights, np.array(inner), np.array(outer))
     return Sandwich(covariance, df, expected / (weights**2).sum(axis=0))
 
 
@@ -105,7 +84,7 @@ def _inverse_root(values: Floats) -> Floats:
     return roots
 
 
-def satterthwaite_df(weights: Floats, inner: Floats, outer: Floats) -> tuple[Floats, Floats]:
+def _satterthwaite_df(weights: Floats, inner: Floats, outer: Floats) -> tuple[Floats, Floats]:
     """Return degrees of freedom and expectation of each variance estimate under unit variance.
 
     The estimate is a quadratic form whose matrix over clusters is P; its degrees of freedom

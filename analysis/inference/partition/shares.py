@@ -165,53 +165,6 @@ def dominance(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
     )
 
 
-def bounds(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
-    """Return the least and the most that each block adds, over all orders of entry.
-
-    Without a reason for one order the data identify only this range; Shapley's share is one
-    average inside it.
-
-    Parameters
-    ----------
-    subsets
-        From `analysis.inference.partition.subsets.all_subsets`.
-    conf_level
-        Coverage of the interval of the set: quantiles of both ends over the resamples, so that
-        it holds the whole set as often.
-
-    Returns
-    -------
-    One row per block: `block`, `bound_low` and `bound_high` [share of the variance], `first` and
-    `second` (the blocks before it where it adds least and most, ``nothing`` for none),
-    `conf_low`, `conf_high`, `conf_level`, `n_obs`, `n_groups`, `n_resamples`, `method`.
-    """
-    require_conf_level(conf_level)
-    rows = []
-    tail = (1 - conf_level) / 2
-    for block, name in enumerate(subsets.names):
-        before = [each for each in range(len(subsets.r_squared)) if not each >> block & 1]
-        after = [each | 1 << block for each in before]
-        added = (subsets.r_squared[after] - subsets.r_squared[before]).clip(0)
-        drawn = (subsets.replicates[:, after] - subsets.replicates[:, before]).clip(0)
-        drawn = drawn[~np.isnan(drawn).any(axis=1)]
-        rows.append(
-            {
-                "block": name,
-                "bound_low": float(added.min()),
-                "bound_high": float(added.max()),
-                "first": _named(subsets, before[int(added.argmin())]),
-                "second": _named(subsets, before[int(added.argmax())]),
-                "conf_low": float(np.quantile(drawn.min(axis=1), tail)),
-                "conf_high": float(np.quantile(drawn.max(axis=1), 1 - tail)),
-                "conf_level": conf_level,
-                "n_obs": subsets.n_obs,
-                "n_groups": subsets.n_groups,
-                "n_resamples": len(drawn),
-            }
-        )
-    return _checked(rows, "Least and most added to R squared over all orders; cluster bootstrap")
-
-
 def beyond_chance(replicates: Floats, null_value: float) -> Floats:
     """Return twice the share of resamples that do not lead beyond both zero and chance.
 
@@ -255,7 +208,7 @@ def _share(subsets: Subsets, weights: Floats, conf_level: float) -> dict[str, ob
     require_conf_level(conf_level)
     estimate = float(weights @ subsets.r_squared)
     replicates = subsets.replicates @ weights
-    low, high = interval(replicates, estimate, conf_level)
+    low, high = interval(replicates, conf_level)
     return {
         "share": estimate,
         "conf_low": low,
@@ -287,11 +240,6 @@ def _decision(leads: Floats, conf_level: float) -> dict[str, object]:
         "holds": None if note else outcome == 1,
         "note": note,
     }
-
-
-def _named(subsets: Subsets, chosen: int) -> str:
-    names = [name for place, name in enumerate(subsets.names) if chosen >> place & 1]
-    return " + ".join(names) or "nothing"
 
 
 def _checked(rows: Iterable[dict[str, object]], method: str) -> pd.DataFrame:

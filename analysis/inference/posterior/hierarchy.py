@@ -7,10 +7,9 @@ error,
 
 with proper priors: half-Cauchy of a stated width for every lambda_k (with width 1 and one source
 its share of the variance is Beta(1/2, 1/2)), sigma^2 inverse gamma, mu ~ N(0, (c sigma)^2). Given
-the ratios lambda all else is conjugate: the marginal likelihood is a multivariate t and the
-effects are normal given sigma. Only the ratios are left; they are summed over a scrambled Sobol
-set in the prior's quantiles, weighted by the marginal likelihood. No chain, no tuning: the only
-error is that of the quadrature, which `Posterior.effective` states in nodes.
+the ratios lambda all else is conjugate and the marginal likelihood is a multivariate t. Only the
+ratios are left; they are summed over a scrambled Sobol set in the prior's quantiles, weighted by
+the marginal likelihood. No chain, no tuning: the only error is that of the quadrature.
 
 Gelman (2006), Bayesian Analysis 1, 515, on such priors; Gelman (2005), Annals of Statistics 33,
 1, on the variance of the levels at hand (finite population) against that of levels to come
@@ -27,7 +26,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, stats
-from scipy.special import gammaln
 
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
@@ -116,39 +114,6 @@ class Quadrature:
     log_determinant: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Posterior:
-    """The quadrature weighted by the data.
-
-    Attributes
-    ----------
-    quadrature
-        The nodes.
-    weights
-        Of the nodes, summing to one.
-    means
-        Conditional mean of the mean and the effects, shape (nodes, 1 + q).
-    shape
-        Of the inverse gamma of sigma^2 given a node.
-    scales
-        Its scale at every node.
-    log_evidence
-        Logarithm of the prior mean of the likelihood.
-    """
-
-    quadrature: Quadrature
-    weights: Floats
-    means: Floats
-    shape: float
-    scales: Floats
-    log_evidence: float
-
-    @property
-    def effective(self) -> float:
-        """Nodes that the weights amount to, 1 / sum of squares."""
-        return float(1 / np.square(self.weights).sum())
-
-
 def sources(blocks: Mapping[str, Floats], labels: Mapping[str, tuple[str, ...]]) -> Sources:
     """Return the design of named sources, each a matrix with one row per observation.
 
@@ -214,45 +179,26 @@ def _factored(gram: Floats, scale: Floats) -> tuple[Floats, Floats]:
 
 
 def weights(nodes: Quadrature, responses: Floats) -> Floats:
-    """Return the weights of the nodes by many responses, shape (nodes, responses).
+    """Return the nodes' marginal likelihoods of responses, summing to one by response.
 
-    ``responses`` has shape (responses, n); see `posterior`.
+    With r^2 = y'y - (root Z'y)'(root Z'y), the likelihood of a node is proportional to
+    |I + Z D Z'|^(-1/2) (b + r^2 / 2)^(-(a + n / 2)), a and b those of sigma^2's prior.
+
+    Parameters
+    ----------
+    nodes
+        The quadrature.
+    responses
+        Shape (responses, n).
+
+    Returns
+    -------
+    Shape (nodes, responses).
     """
     half = nodes.root @ (nodes.sources.columns.T @ responses.T)
     squares = np.square(responses).sum(axis=1) - np.square(half).sum(axis=1)
     shape = nodes.prior.shape + responses.shape[1] / 2
     scales = nodes.prior.residual**2 + squares / 2
     logs = -nodes.log_determinant[:, None] - shape * np.log(scales)
-    found = np.exp(logs - logs.max(axis=0))
-    return np.asarray(found / found.sum(axis=0))
-
-
-def posterior(nodes: Quadrature, response: Floats) -> Posterior:
-    """Return the nodes weighted by the marginal likelihood of a response, shape (n,).
-
-    With r^2 = y'y - (root Z'y)'(root Z'y), the likelihood of a node is proportional to
-    |I + Z D Z'|^(-1/2) (b + r^2 / 2)^(-(a + n / 2)), a and b those of sigma^2's prior.
-    """
-    prior = nodes.prior
-    products = nodes.sources.columns.T @ response
-    half = nodes.root @ products
-    squares = float(response @ response) - np.square(half).sum(axis=1)
-    shape = prior.shape + len(response) / 2
-    scales = prior.residual**2 + squares / 2
-    logs = -nodes.log_determinant - shape * np.log(scales)
-    largest = logs.max()
-    weights = np.exp(logs - largest)
-    constant = (
-        prior.shape * np.log(prior.residual**2)
-        + gammaln(shape)
-        - gammaln(prior.shape)
-        - len(response) / 2 * np.log(2 * np.pi)
-    )
-    return Posterior(
-        quadrature=nodes,
-        weights=weights / weights.sum(),
-        means=np.einsum("nij,ni->nj", nodes.root, half),
-        shape=shape,
-        scales=scales,
-        log_evidence=float(largest + np.log(weights.mean()) + constant),
-    )
+    likelihoods = np.exp(logs - logs.max(axis=0))
+    return np.asarray(likelihoods / likelihoods.sum(axis=0))

@@ -6,21 +6,20 @@ Davison and Hinkley (1997), Bootstrap Methods and their Application, chapters 2,
 >>> from analysis.inference import bootstrap
 >>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
 >>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
->>> found = bootstrap.cluster_bootstrap(
+>>> table = bootstrap.cluster_bootstrap(
 ...     frame, lambda rows: rows["y"].mean(), cluster="g",
 ...     rng=np.random.default_rng(1), n_resamples=99
 ... )
->>> round(found["estimate"].item(), 2)
+>>> round(table["estimate"].item(), 2)
 3.53
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
@@ -30,20 +29,16 @@ from analysis.tidy.frame import (
     Integers,
     generator,
     group_codes,
-    level_codes,
     require_columns,
     require_conf_level,
     require_count,
-    require_option,
     rows_by_group,
 )
 
 Statistic = Callable[[pd.DataFrame], float]
 
-METHODS = ("percentile", "bca")
-
-#: Relative difference below which a replicate equals the estimate: another order of summation.
-SAME_VALUE = 1e-12
+#: Rounding of the number of draws that an interval needs.
+ROUNDING = 1e-12
 
 
 def cluster_bootstrap(
@@ -54,14 +49,11 @@ def cluster_bootstrap(
     rng: np.random.Generator,
     n_resamples: int = 1999,
     conf_level: float = 0.95,
-    method: str = "percentile",
-    nested: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return a statistic with an interval from resampling clusters with replacement.
 
     A resample holds as many clusters as the frame. A cluster drawn twice counts as two: in a
-    resample the `cluster` column is categorical with one level per draw, and so are the
-    columns named in `nested` (models within a lab), one level per draw and original level.
+    resample the `cluster` column is categorical with one level per draw.
     A resample on which the statistic raises ValueError, KeyError (it lacks a level) or
     ZeroDivisionError, or is not finite, is counted in `n_failed` and left out.
 
@@ -79,10 +71,6 @@ def cluster_bootstrap(
         Resamples to draw.
     conf_level
         Nominal coverage of the interval.
-    method
-        ``percentile``, or ``bca`` with the acceleration from leaving out one cluster at a time.
-    nested
-        Columns whose levels lie within one cluster and which the statistic groups by.
 
     Returns
     -------
@@ -95,14 +83,12 @@ def cluster_bootstrap(
         If a named column, or one that the statistic reads, is absent or has missing values, or the
         statistic is not one number.
     DesignError
-        If there are fewer than two clusters, a nested level spans clusters, the statistic is
-        not finite on the frame, or too few resamples succeed for the level asked.
+        If there are fewer than two clusters, the statistic is not finite on the frame, or too few
+        resamples succeed for the level asked.
     """
-    require_option("method", method, METHODS)
     require_conf_level(conf_level)
     clusters = group_codes(frame, cluster)
     rows_of = rows_by_group(clusters)
-    relabel = _relabelling(frame, clusters, cluster, nested)
     estimate = observed(statistic, frame)
     if not np.isfinite(estimate):
         raise DesignError(
@@ -111,17 +97,17 @@ def cluster_bootstrap(
         )
 
     def replicate(draw: Integers) -> float:
-        rows = np.concatenate([rows_of[code] for code in draw])
-        copies = np.repeat(np.arange(len(draw)), [len(rows_of[code]) for code in draw])
-        return _attempt(statistic, relabel(rows, copies))
+        resample = frame.take(np.concatenate([rows_of[code] for code in draw]))
+        resample.index = pd.RangeIndex(len(resample))
+        if cluster is not None:
+            copies = np.repeat(np.arange(len(draw)), [len(rows_of[code]) for code in draw])
+            resample[cluster] = pd.Categorical.from_codes(copies, categories=draw_names)
+        return _attempt(statistic, resample)
+
+    draw_names = pd.Index([f"draw {number}" for number in range(len(rows_of))])
 
     replicates = np.array([replicate(draw) for draw in draws(len(rows_of), n_resamples, rng)])
-    left_out = (
-        np.array([_attempt(statistic, frame[clusters != code]) for code in range(len(rows_of))])
-        if method == "bca"
-        else None
-    )
-    low, high = interval(replicates, estimate, conf_level, method=method, left_out=left_out)
+    low, high = interval(replicates, conf_level)
     result = pd.DataFrame(
         {
             "term": [name_of(statistic)],
@@ -134,7 +120,7 @@ def cluster_bootstrap(
             "n_groups": [len(rows_of)],
             "n_resamples": [n_resamples],
             "n_failed": [int(np.isnan(replicates).sum())],
-            "method": [f"Cluster bootstrap, {method} interval"],
+            "method": ["Cluster bootstrap, percentile interval"],
             "note": [interval_note(len(rows_of), estimate, low, high, replicates)],
         }
     )
@@ -190,15 +176,8 @@ def draws(n_clusters: int, n_resamples: int, rng: np.random.Generator) -> Intege
     return np.asarray(rng.integers(n_clusters, size=(n_resamples, n_clusters)), dtype=np.intp)
 
 
-def interval(
-    replicates: Floats,
-    estimate: float,
-    conf_level: float,
-    *,
-    method: str = "percentile",
-    left_out: Floats | None = None,
-) -> tuple[float, float]:
-    """Return the interval that replicates imply; NaN replicates are left out.
+def interval(replicates: Floats, conf_level: float) -> tuple[float, float]:
+    """Return the percentile interval that replicates imply; NaN replicates are left out.
 
     The quantile at probability p is the (B + 1)p-th order statistic, interpolated.
 
@@ -206,35 +185,23 @@ def interval(
     ----------
     replicates
         Statistic on every resample, shape (B,).
-    estimate
-        Statistic on the frame itself.
     conf_level
         Nominal coverage.
-    method
-        ``percentile`` or ``bca`` (Efron 1987, Journal of the American Statistical Association 82).
-    left_out
-        For ``bca``: the statistic without each cluster in turn, shape (G,).
 
     Raises
     ------
     DesignError
-        If too few replicates are finite for the level, or BCa is undefined: replicates on one side
-        of the estimate, no change without any cluster, or a bias too large for its acceleration.
+        If too few replicates are finite for the level.
     """
     usable = replicates[np.isfinite(replicates)]
     alpha = (1 - conf_level) / 2
-    if (len(usable) + 1) * alpha < 1 - SAME_VALUE:
+    if (len(usable) + 1) * alpha < 1 - ROUNDING:
         raise DesignError(
             f"A {conf_level:g} interval needs at least {int(np.ceil(1 / alpha - 1e-9)) - 1} "
             f"resamples; {len(usable)} of {len(replicates)} succeeded.",
             "Draw more resamples, or ask for a lower level.",
         )
-    probabilities = np.array([alpha, 1 - alpha])
-    if method == "bca":
-        if left_out is None:
-            raise ValueError("`left_out` must be given for a BCa interval; found None.")
-        probabilities = _bca_probabilities(usable, estimate, left_out, probabilities)
-    low, high = np.quantile(usable, probabilities, method="weibull")
+    low, high = np.quantile(usable, [alpha, 1 - alpha], method="weibull")
     return float(low), float(high)
 
 
@@ -252,78 +219,6 @@ def interval_note(
     elif replicates is not None and (low == np.nanmin(replicates) or high == np.nanmax(replicates)):
         notes.append("An end is the most extreme resample: what lies beyond is not known.")
     return " ".join(notes)
-
-
-def _bca_probabilities(
-    usable: Floats, estimate: float, left_out: Floats, probabilities: Floats
-) -> Floats:
-    """Return probabilities shifted for the bias and skewness of the statistic."""
-    if not np.isfinite(left_out).all():
-        raise DesignError(
-            f"A BCa interval needs the statistic without each cluster; it fails without "
-            f"{int((~np.isfinite(left_out)).sum())} of {len(left_out)}.",
-            "Use method='percentile'.",
-        )
-    deviations = left_out.mean() - left_out
-    spread = float((deviations**2).sum())
-    if spread == 0 and np.ptp(usable) > 0:
-        raise DesignError(
-            "A BCa interval needs a statistic that changes when a cluster is left out; it is "
-            f"{float(left_out[0]):.6g} without any of them.",
-            "Use method='percentile'.",
-        )
-    same = np.isclose(usable, estimate, rtol=SAME_VALUE, atol=0)
-    share_below = float(np.mean(np.where(same, 0.5, usable < estimate)))
-    if share_below in (0.0, 1.0):
-        raise DesignError(
-            "A BCa interval needs replicates on both sides of the estimate; all lie on one.",
-            "Use method='percentile', and read it as a warning about the statistic.",
-        )
-    bias = float(stats.norm.ppf(share_below))
-    acceleration = float((deviations**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
-    shifted = bias + stats.norm.ppf(probabilities)
-    slowed = 1 - acceleration * shifted
-    if (slowed <= 0).any():
-        raise DesignError(
-            f"A BCa interval is not defined for a bias of {bias:.3g} and an acceleration of "
-            f"{acceleration:.3g}.",
-            "Use method='percentile', and read it as a warning about the statistic.",
-        )
-    adjusted = stats.norm.cdf(bias + shifted / slowed)
-    return np.asarray(adjusted, dtype=np.float64)
-
-
-def _relabelling(
-    frame: pd.DataFrame, clusters: Integers, cluster: str | None, nested: Sequence[str]
-) -> Callable[[Integers, Integers], pd.DataFrame]:
-    """Return a function from row positions and copy numbers to the resample."""
-    codes_of = {name: level_codes(frame, name)[0] for name in nested}
-    for name, codes in codes_of.items():
-        _require_nested(name, codes, clusters)
-    draw_names = pd.Index([f"draw {number}" for number in range(int(clusters.max()) + 1)])
-
-    def resample(rows: Integers, copies: Integers) -> pd.DataFrame:
-        drawn = frame.take(rows)
-        drawn.index = pd.RangeIndex(len(rows))
-        if cluster is not None:
-            drawn[cluster] = pd.Categorical.from_codes(copies, categories=draw_names)
-        for name, codes in codes_of.items():
-            distinct, levels = pd.factorize(copies * (codes.max() + 1) + codes[rows])
-            drawn[name] = pd.Categorical.from_codes(distinct, categories=pd.RangeIndex(len(levels)))
-        return drawn
-
-    return resample
-
-
-def _require_nested(name: str, codes: Integers, clusters: Integers) -> None:
-    pairs = np.unique(np.column_stack([codes, clusters]), axis=0)
-    spanning = len(pairs) - len(np.unique(codes))
-    if spanning:
-        raise DesignError(
-            f"Every level of nested column {name!r} must lie in one cluster; "
-            f"there are {spanning} more pairs of level and cluster than levels.",
-            "Leave the column out of `nested`, or choose the larger unit as the cluster.",
-        )
 
 
 def _attempt(statistic: Statistic, frame: pd.DataFrame) -> float:

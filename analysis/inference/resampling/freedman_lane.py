@@ -3,9 +3,8 @@
 Freedman and Lane (1983), Journal of Business and Economic Statistics 1, 292: the residuals of the
 smaller of two nested models are exchanged, added to its fitted values, and F is computed again.
 Winkler et al. (2014), NeuroImage 92, 381, say what may be exchanged with what: rows within the
-levels of a factor that others are nested in, or whole units of equally many rows where factors
-are crossed. The test is exact where the smaller model is a mean per level of `within`, and
-asymptotic otherwise.
+levels of a factor that others are nested in. The test is exact where the smaller model is a mean
+per level of `within`, and asymptotic otherwise.
 
 >>> import numpy as np
 >>> from statsmodels.datasets import grunfeld
@@ -20,7 +19,7 @@ asymptotic otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from math import prod
 
@@ -62,13 +61,12 @@ def freedman_lane(
     full: str,
     *,
     within: str | None = None,
-    unit: str | None = None,
     rng: np.random.Generator | None = None,
     n_permutations: int = 9999,
 ) -> pd.DataFrame:
     """Return the test of the terms that one formula has beyond another.
 
-    Orders that differ only among rows (or units) which the larger model does not tell apart have
+    Orders that differ only among rows which the larger model does not tell apart have
     one F, and count as one. Up to 20,000 such orders are enumerated, the observed one among them,
     and p is the share with an F at least as large. Beyond that `n_permutations` are drawn and
     p = (b + 1) / (B + 1). Where the larger model fits every row F is infinite, and p the share of
@@ -83,11 +81,8 @@ def freedman_lane(
     full
         Formula of the larger one, such as ``log_gain ~ n_layers + suite``.
     within
-        Rows (or units) are exchanged only within a level of this column: the factor that the
-        tested one is nested in. None exchanges all.
-    unit
-        Rows of one unit stay together and in their order; units with equally many rows are
-        exchanged whole. For factors crossed with what is tested. None exchanges rows.
+        Rows are exchanged only within a level of this column: the factor that the tested one is
+        nested in. None exchanges all.
     rng
         Source of the draws; needed only when orders are sampled.
     n_permutations
@@ -106,12 +101,12 @@ def freedman_lane(
         If a formula or a column cannot be read.
     DesignError
         If the formulas have different responses or are not nested, the full one adds nothing or
-        has as many columns as there are rows, the smaller one fits every row, `within` varies in a
-        unit, or nothing can be exchanged.
+        has as many columns as there are rows, the smaller one fits every row, or nothing can be
+        exchanged.
     """
     require_rows(frame, 3, "A comparison of two models")
     response, bases, alike = _nested_bases(frame, reduced, full)
-    groups = _exchangeable(frame, within, unit)
+    groups = _exchangeable(frame, within)
     small, large = bases
     added = large.shape[1] - small.shape[1]
     left = len(response) - large.shape[1]
@@ -198,43 +193,23 @@ def _basis(design: Floats) -> Floats:
     return np.asarray(left[:, values > IN_SPAN * values.max(initial=0.0)], dtype=np.float64)
 
 
-def _exchangeable(
-    frame: pd.DataFrame, within: str | None, unit: str | None
-) -> list[tuple[Integers, ...]]:
-    """Return sets of units that may change places, each unit as the places of its rows."""
-    members = rows_by_group(group_codes(frame, unit))
-    strata = np.zeros(len(frame), dtype=np.intp)
-    if within is not None:
-        strata = group_codes(frame, within)
-        torn = sum(len(np.unique(strata[rows])) > 1 for rows in members)
-        if torn:
-            raise DesignError(
-                f"{within!r} must be constant within each {unit!r}; it varies within {torn}.",
-                "Exchange smaller units.",
-            )
-    sets: dict[tuple[int, int], list[Integers]] = {}
-    for rows in members:
-        sets.setdefault((int(strata[rows[0]]), len(rows)), []).append(rows)
-    found = [tuple(group) for group in sets.values()]
-    if all(len(group) < 2 for group in found):
+def _exchangeable(frame: pd.DataFrame, within: str | None) -> list[Integers]:
+    """Return sets of rows that may change places."""
+    everything = np.arange(len(frame), dtype=np.intp)
+    groups = [everything] if within is None else rows_by_group(group_codes(frame, within))
+    if all(len(group) < 2 for group in groups):
         raise DesignError(
-            "Something must be exchangeable; no two units of one level have equally many rows.",
-            "Exchange smaller units, or average the rows of a unit first.",
+            f"Something must be exchangeable; every level of {within!r} has one row.",
+            "Exchange within larger levels.",
         )
-    return found
+    return groups
 
 
 def _orders(
-    groups: list[tuple[Integers, ...]],
-    alike: Integers,
-    rng: np.random.Generator | None,
-    n_permutations: int,
+    groups: list[Integers], alike: Integers, rng: np.random.Generator | None, n_permutations: int
 ) -> tuple[Iterator[Integers], int | None]:
     """Return the orders of the rows, the observed first, and their number when enumerated."""
-    kinds = [
-        np.unique(alike[np.array(group)], axis=0, return_inverse=True)[1].ravel()
-        for group in groups
-    ]
+    kinds = [np.unique(alike[group], return_inverse=True)[1].ravel() for group in groups]
     possible = prod(n_assignments(kind) for kind in kinds)
     if possible <= MOST_ENUMERATED:
         return _every_order(groups, kinds, len(alike)), possible
@@ -243,37 +218,25 @@ def _orders(
     return _sampled_orders(groups, len(alike), rng, n_permutations), None
 
 
-def _every_order(
-    groups: list[tuple[Integers, ...]], kinds: list[Integers], n_obs: int
-) -> Iterator[Integers]:
-    """Yield every order that differs in which kinds of units get which residuals."""
+def _every_order(groups: list[Integers], kinds: list[Integers], n_obs: int) -> Iterator[Integers]:
+    """Yield every order that differs in which kinds of rows get which residuals."""
     places = [np.argsort(kind, kind="stable") for kind in kinds]
     for assignment in product(*(every_assignment(kind) for kind in kinds)):
-        arrangement = []
-        for place, assigned in zip(places, assignment, strict=True):
-            source = np.empty_like(place)
-            source[place] = np.argsort(assigned, kind="stable")
-            arrangement.append(source.tolist())
-        yield _order(groups, arrangement, n_obs)
+        order = np.empty(n_obs, dtype=np.intp)
+        for group, place, assigned in zip(groups, places, assignment, strict=True):
+            order[group[place]] = group[np.argsort(assigned, kind="stable")]
+        yield order
 
 
 def _sampled_orders(
-    groups: list[tuple[Integers, ...]], n_obs: int, rng: np.random.Generator, n: int
+    groups: list[Integers], n_obs: int, rng: np.random.Generator, n: int
 ) -> Iterator[Integers]:
-    yield np.arange(n_obs, dtype=np.intp)
+    order = np.arange(n_obs, dtype=np.intp)
+    yield order.copy()
     for _ in range(n):
-        yield _order(groups, [rng.permutation(len(group)).tolist() for group in groups], n_obs)
-
-
-def _order(
-    groups: list[tuple[Integers, ...]], arrangement: Sequence[Sequence[int]], n_obs: int
-) -> Integers:
-    """Return which row's residual every row gets, shape (n,)."""
-    order = np.empty(n_obs, dtype=np.intp)
-    for group, places in zip(groups, arrangement, strict=True):
-        for rows, place in zip(group, places, strict=True):
-            order[rows] = group[place]
-    return order
+        for group in groups:
+            order[group] = group[rng.permutation(len(group))]
+        yield order.copy()
 
 
 def _shares_of_the_rest(
@@ -312,6 +275,6 @@ def _added_terms(reduced: str, full: str) -> str:
     return " + ".join(term for term in terms if term not in known)
 
 
-def _note(groups: list[tuple[Integers, ...]]) -> str:
+def _note(groups: list[Integers]) -> str:
     alone = sum(len(group) for group in groups if len(group) < 2)
-    return f"{alone} of the units have no other to change places with." if alone else ""
+    return f"{alone} of the rows have no other to change places with." if alone else ""

@@ -83,13 +83,6 @@ def canonical(factor: Floats, negligible: float = NEGLIGIBLE) -> Floats:
 
     Row by row the rest of A is reflected onto its first column (Householder), so that no
     covariance is formed and no digit lost. A row without rest leaves its column zero.
-
-    Parameters
-    ----------
-    factor
-        A, in units in which `negligible` is nothing.
-    negligible
-        Length of a row's rest that counts as none.
     """
     size = len(factor)
     result, rest = np.zeros((size, size)), np.array(factor, dtype=np.float64)
@@ -119,6 +112,6 @@ def _reflected(matrix: Floats, row: Floats, length: float) -> Floats:
 def without_smallest(factor: Floats, least: float) -> Floats:
     """Return a factor of the covariance less the principal axes shorter than `least`."""
     axes, lengths, _ = np.linalg.svd(factor)
-    kept = lengths >= least
-    result: Floats = axes[:, kept] * lengths[kept]
+    remaining = lengths >= least
+    result: Floats = axes[:, remaining] * lengths[remaining]
     return result

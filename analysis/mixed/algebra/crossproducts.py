@@ -82,25 +82,16 @@ class _Variable:
     added: float
 
 
-def assemble(statistics: Statistics, design: Design, *, response: int = 0) -> CrossProducts:
+def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     """Return the cross-products of a design.
 
     Columns of X whose basis number was shifted stay shifted where the design has the column
     that absorbs the shift (the intercept, or the dummy without the predictor): sums of squares
     about the mean keep their digits. Random effects are never shifted, as that would change
     what their covariance means.
-
-    Parameters
-    ----------
-    statistics
-        The cells.
-    design
-        The columns.
-    response
-        Which of the responses of the statistics.
     """
     fixed, centring = _fixed_variables(statistics, design)
-    explained, shift = _response_variable(statistics, design, response)
+    explained, shift = _response_variable(statistics, design)
     others = design.blocks[1:]
     dense = [*fixed, explained]
     n_random = sum(len(block.levels) * block.width for block in others)
@@ -132,34 +123,14 @@ def assemble(statistics: Statistics, design: Design, *, response: int = 0) -> Cr
     )
 
 
-def cluster_products(
-    statistics: Statistics,
-    design: Design,
-    codes: Integers,
-    n_clusters: int,
-    *,
-    response: int = 0,
-) -> Floats:
-    """Return [X | y]'[X | y] of every cluster, in the internal design, shape (G, p + 1, p + 1)."""
-    variables = [*_fixed_variables(statistics, design)[0]]
-    variables.append(_response_variable(statistics, design, response)[0])
-    size = len(variables)
-    result = np.empty((n_clusters, size, size))
-    for i in range(size):
-        for j in range(i, size):
-            products = _products(statistics, variables[i], variables[j])
-            result[:, i, j] = result[:, j, i] = np.bincount(codes, products, n_clusters)
-    return result
-
-
 def with_fixed(cross: CrossProducts, columns: Integers) -> CrossProducts:
     """Return the cross-products with some of the fixed columns only, in the internal design."""
     q = cross.n_random
-    kept = np.concatenate([np.arange(q), q + columns, [len(cross.rest) - 1]])
+    places = np.concatenate([np.arange(q), q + columns, [len(cross.rest) - 1]])
     return replace(
         cross,
-        cross=cross.cross[:, :, kept],
-        rest=cross.rest[np.ix_(kept, kept)],
+        cross=cross.cross[:, :, places],
+        rest=cross.rest[np.ix_(places, places)],
         n_fixed=len(columns),
         centring=cross.centring[np.ix_(columns, columns)],
         shift=cross.shift[columns],
@@ -191,12 +162,10 @@ def _absorber(design: Design, coefficient: Floats) -> int | None:
     return None
 
 
-def _response_variable(
-    statistics: Statistics, design: Design, response: int
-) -> tuple[_Variable, Floats]:
+def _response_variable(statistics: Statistics, design: Design) -> tuple[_Variable, Floats]:
     """Return the response, shifted where the fixed design can give the shift back."""
     ones = np.ones(len(statistics.counts))
-    position = len(statistics.basis) + response
+    position = len(statistics.basis)
     shift = float(statistics.shift[position])
     fixed_shift = np.zeros(len(design.fixed))
     absorber = _absorber(design, ones)

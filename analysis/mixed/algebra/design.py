@@ -139,13 +139,6 @@ def build(
     contrasts
         Contrast of a factor by column: the reference level, or a contrast of patsy's such as
         ``patsy.Sum()``. Treatment contrasts with the first level as reference otherwise.
-
-    Raises
-    ------
-    DesignError
-        If a factor has one level, or a group has as many effects as there are rows.
-    ColumnError
-        If a contrast is of no factor, or a stated reference is not a level.
     """
     stated = dict(contrasts or {})
     unknown = [name for name in stated if name not in statistics.factors]
@@ -239,15 +232,6 @@ def design_columns(
     """Return the columns of a right side over the cells, and which of them every term has.
 
     The columns of a basis such as ``poly(x, 2)`` are one term.
-
-    Parameters
-    ----------
-    side
-        What stands right of the tilde, or left of a bar.
-    statistics
-        The cells.
-    stated
-        Contrasts by column.
     """
     from patsy.build import design_matrix_builders
     from patsy.desc import Term
@@ -336,7 +320,7 @@ def _references(
     """Return the level of every factor with treatment contrasts that has no column of its own."""
     names = "".join(f":{column.name}:" for column in fixed)
     codes = {factor.code for term in terms(formula.fixed) for factor in term.factors}
-    found = {}
+    reference = {}
     for code in codes:
         if not is_factor(code, statistics):
             continue
@@ -344,8 +328,8 @@ def _references(
         levels = statistics.factors[name].levels
         without = [level for level in levels if f":{code}[T.{level}]:" not in names]
         if len(without) == 1:
-            found[name] = without[0]
-    return tuple(f"{name} = {found[name]}" for name in statistics.factors if name in found)
+            reference[name] = without[0]
+    return tuple(f"{name} = {reference[name]}" for name in statistics.factors if name in reference)
 
 
 def _subterm_columns(subterm: Any, statistics: Statistics) -> list[Column]:

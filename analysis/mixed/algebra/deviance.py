@@ -105,26 +105,7 @@ class Profile:
 def profile(
     cross: CrossProducts, theta: Floats, *, reml: bool = True, variance: float | None = None
 ) -> Profile:
-    """Return the profiled deviance, its gradient, and the solution at a theta.
-
-    Parameters
-    ----------
-    cross
-        The cross-products.
-    theta
-        Elements of the relative factors, block by block.
-    reml
-        Restricted maximum likelihood.
-    variance
-        Hold the residual variance here instead of profiling it out.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the fixed design is rank deficient.
-    DesignError
-        If the residual variance is lost in rounding.
-    """
+    """Return the profiled deviance, its gradient, and the solution at a theta."""
     factors = relative_factors(cross.blocks, theta)
     eliminated = eliminate(cross, factors[0])
     q, p = cross.n_random, cross.n_fixed
@@ -163,7 +144,7 @@ def profile(
 
 
 def covariance_gradients(
-    cross: CrossProducts, found: Profile, *, reml: bool = True
+    cross: CrossProducts, solution: Profile, *, reml: bool = True
 ) -> list[Floats]:
     """Return the derivative of the deviance by the relative covariance of every block, (k, k).
 
@@ -174,24 +155,15 @@ def covariance_gradients(
     where P is H^-1 (ML) or H^-1 - H^-1 X (X'H^-1 X)^-1 X'H^-1 (REML). The derivative by Lambda
     is 2 G Lambda, which is zero wherever Lambda is: G alone tells whether a variance that is
     zero should be.
-
-    Parameters
-    ----------
-    cross
-        The cross-products.
-    found
-        The solution at a theta, with the variance profiled out.
-    reml
-        As when it was found.
     """
-    factors = relative_factors(cross.blocks, found.theta)
-    solution = np.concatenate([found.modes, found.coefficients])
-    sensitivity = _sensitivity(found.root, solution, cross.n_random, reml, found.variance)
+    factors = relative_factors(cross.blocks, solution.theta)
+    optimum = np.concatenate([solution.modes, solution.coefficients])
+    sensitivity = _sensitivity(solution.root, optimum, cross.n_random, reml, solution.variance)
     later = cross.blocks[1:]
     half = _unscaled_rows(sensitivity, later, factors[1:])
     through = _unscaled_rows(half.T, later, factors[1:])
-    gradients = [_first_covariance_gradient(cross, found.eliminated, through)]
-    reduced = found.eliminated.reduced
+    gradients = [_first_covariance_gradient(cross, solution.eliminated, through)]
+    reduced = solution.eliminated.reduced
     spread = reduced @ through
     start = 0
     for block in later:
@@ -199,9 +171,9 @@ def covariance_gradients(
         by_level = (len(block.levels), block.width, -1)
         rows, spread_rows = reduced[start:end].reshape(by_level), spread[start:end]
         one = np.arange(len(block.levels))
-        own = rows[:, :, start:end].reshape(*by_level[:2], *by_level[:2])[one, :, one, :]
+        within = rows[:, :, start:end].reshape(*by_level[:2], *by_level[:2])[one, :, one, :]
         lost = spread_rows.reshape(by_level) @ rows.transpose(0, 2, 1)
-        gradients.append((own - lost).sum(axis=0))
+        gradients.append((within - lost).sum(axis=0))
         start = end
     return [(each + each.T) / 2 for each in gradients]
 
@@ -292,9 +264,9 @@ def _sensitivity(root: Floats, solution: Floats, q: int, reml: bool, scale: floa
     size = len(root)
     direction = np.append(-solution, 1.0)
     result = np.outer(direction, direction) / scale
-    kept = size if reml else q
+    inner = size if reml else q
     # The leading q x q part of the factor is the factor of the leading part.
-    result[:kept, :kept] += _inverse(root[:kept, :kept])
+    result[:inner, :inner] += _inverse(root[:inner, :inner])
     return result
 
 

@@ -54,46 +54,46 @@ class Estimates:
     variance: float
 
 
-def estimates(cross: CrossProducts, found: Profile) -> Estimates:
+def estimates(cross: CrossProducts, solution: Profile) -> Estimates:
     """Return the estimates at a profile's theta (Bates et al. 2015, equations 28 to 30)."""
     q = cross.n_random
-    inner = cho_solve((found.root[q:, q:], True), np.eye(cross.n_fixed))
-    covariance = found.variance * cross.centring @ inner @ cross.centring.T
+    inner = cho_solve((solution.root[q:, q:], True), np.eye(cross.n_fixed))
+    covariance = solution.variance * cross.centring @ inner @ cross.centring.T
     return Estimates(
-        coefficients=cross.centring @ found.coefficients + cross.shift,
+        coefficients=cross.centring @ solution.coefficients + cross.shift,
         covariance=covariance,
-        variance=found.variance,
+        variance=solution.variance,
     )
 
 
-def conditional_modes(cross: CrossProducts, found: Profile) -> tuple[Modes, ...]:
+def conditional_modes(cross: CrossProducts, solution: Profile) -> tuple[Modes, ...]:
     """Return the random effects by grouping factor (Bates et al. 2015, equation 31)."""
-    factors = relative_factors(cross.blocks, found.theta)
+    factors = relative_factors(cross.blocks, solution.theta)
     later = scaled_rows(
-        found.modes[:, None], cross.blocks[1:], [factor.T for factor in factors[1:]]
+        solution.modes[:, None], cross.blocks[1:], [factor.T for factor in factors[1:]]
     )[:, 0]
-    kernel = later_kernel(cross, found)
-    first = _first_modes(cross, found, factors[0], later, kernel)
-    return (first, *_later_modes(cross, found, factors, later, np.diag(kernel)))
+    kernel = later_kernel(cross, solution)
+    first = _first_modes(cross, solution, factors[0], later, kernel)
+    return (first, *_later_modes(cross, solution, factors, later, np.diag(kernel)))
 
 
-def later_kernel(cross: CrossProducts, found: Profile) -> Floats:
+def later_kernel(cross: CrossProducts, solution: Profile) -> Floats:
     """Return K = Lambda2 A2^-1 Lambda2', the conditional covariance of u2 over variance."""
     q = cross.n_random
     if q == 0:
         return np.zeros((0, 0))
-    inverse = cho_solve((found.root[:q, :q], True), np.eye(q))
-    factors = [factor.T for factor in relative_factors(cross.blocks, found.theta)[1:]]
+    inverse = cho_solve((solution.root[:q, :q], True), np.eye(q))
+    factors = [factor.T for factor in relative_factors(cross.blocks, solution.theta)[1:]]
     half = scaled_rows(inverse, cross.blocks[1:], factors)
     return scaled_rows(half.T, cross.blocks[1:], factors)
 
 
 def _first_modes(
-    cross: CrossProducts, found: Profile, factor: Floats, later: Floats, later_spread: Floats
+    cross: CrossProducts, solution: Profile, factor: Floats, later: Floats, later_spread: Floats
 ) -> Modes:
     """Return b1 = B (Z1'y - Z1'Z2 b2 - Z1'X beta) of every level, and its deviations."""
-    kernel, q = found.eliminated.kernel, cross.n_random
-    direction = np.concatenate([-later, -found.coefficients, [1.0]])
+    kernel, q = solution.eliminated.kernel, cross.n_random
+    direction = np.concatenate([-later, -solution.coefficients, [1.0]])
     values = np.einsum("lij,ljr,r->li", kernel, cross.cross, direction, optimize=True)
     through = kernel @ cross.cross[:, :, :q]
     half = (through.reshape(through.shape[0] * through.shape[1], q) @ later_spread).reshape(
@@ -101,11 +101,11 @@ def _first_modes(
     )
     spread = np.einsum("lii->li", kernel).copy()
     spread += np.einsum("lir,lir->li", half, through)
-    return _modes(cross.blocks[0], values, spread, factor, found.variance)
+    return _modes(cross.blocks[0], values, spread, factor, solution.variance)
 
 
 def _later_modes(
-    cross: CrossProducts, found: Profile, factors: list[Floats], later: Floats, spread: Floats
+    cross: CrossProducts, solution: Profile, factors: list[Floats], later: Floats, spread: Floats
 ) -> list[Modes]:
     result, start = [], 0
     for block, factor in zip(cross.blocks[1:], factors[1:], strict=True):
@@ -113,7 +113,7 @@ def _later_modes(
         end = start + shape[0] * shape[1]
         values = later[start:end].reshape(shape)
         within = spread[start:end].reshape(shape)
-        result.append(_modes(block, values, within, factor, found.variance))
+        result.append(_modes(block, values, within, factor, solution.variance))
         start = end
     return result
 

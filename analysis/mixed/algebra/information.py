@@ -68,16 +68,16 @@ class Information:
         return slice(start, start + sizes[place - 1])
 
 
-def information(cross: CrossProducts, found: Profile) -> Information:
+def information(cross: CrossProducts, solution: Profile) -> Information:
     """Return the products with H^-1 at a profile's theta."""
     q, p = cross.n_random, cross.n_fixed
-    diagonal, first_kernel = cross.diagonal, found.eliminated.kernel
+    diagonal, first_kernel = cross.diagonal, solution.eliminated.kernel
     remaining = np.eye(diagonal.shape[-1]) - diagonal @ first_kernel
     outward = remaining @ cross.cross[:, :, : q + p]
-    reduced, kernel = found.eliminated.reduced, later_kernel(cross, found)
+    reduced, kernel = solution.eliminated.reduced, later_kernel(cross, solution)
     among, across = reduced[:q, :q], reduced[:q, q : q + p]
     to_later, to_fixed = outward[:, :, :q], outward[:, :, q:]
-    root = found.root[q:, q:]
+    root = solution.root[q:, q:]
     return Information(
         blocks=cross.blocks,
         within=remaining @ diagonal,

@@ -66,13 +66,6 @@ def maximise(design: Design, statistics: Statistics, offset: Floats | None) -> L
         Trials and successes of every cell.
     offset
         What is added to the log odds of every cell, None for nothing.
-
-    Raises
-    ------
-    MissingExtraError
-        If the package `glmm` is not installed.
-    DesignError
-        If it cannot fit such a design.
     """
     glmm = _glmm()
     trials, successes = statistics.product(0, 0), statistics.product(0, 1)

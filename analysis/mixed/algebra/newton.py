@@ -94,15 +94,6 @@ def descend_to_floor(function: Differentiable, start: Floats, free: NDArray[np.b
 
     One Hessian serves while the gradient keeps falling tenfold, then it is made anew. There is
     one at the end even if no step was needed: it tells whether the point is a minimum.
-
-    Parameters
-    ----------
-    function
-        Value and gradient.
-    start
-        A point near a minimum.
-    free
-        Parameters that may move.
     """
     here = _evaluated(function, start, free)
     fresh = False

@@ -160,9 +160,9 @@ def quick(
     Elements that are not `free` stay at zero.
     """
     search = Search(cross, reml)
-    kept = np.ones(len(start), dtype=np.bool_) if free is None else free
-    at = np.where(kept, search.inside(start), 0.0)
-    result: Floats = search.descend(at, tolerance=1e-10, free=kept) / search.scale
+    moving = np.ones(len(start), dtype=np.bool_) if free is None else free
+    at = np.where(moving, search.inside(start), 0.0)
+    result: Floats = search.descend(at, tolerance=1e-10, free=moving) / search.scale
     return result
 
 
@@ -171,11 +171,6 @@ def sign_patterns(width: int) -> list[Floats]:
 
     All 2^(k-1) that differ for up to four effects; for more, that of one sign and those with one
     effect turned.
-
-    Parameters
-    ----------
-    width
-        Number of effects, k.
     """
     if width <= 4:
         return [np.array([1.0, *others]) for others in product((1.0, -1.0), repeat=width - 1)]
@@ -225,10 +220,10 @@ class Search:
         """Return the deviance and its gradient; infinite where a trial is beyond all digits."""
         self.n_evaluations += 1
         try:
-            found = profile(self.cross, at / self.scale, reml=self.reml)
+            solution = profile(self.cross, at / self.scale, reml=self.reml)
         except (np.linalg.LinAlgError, DesignError):
             return np.inf, np.zeros(len(at))
-        return found.criterion, found.gradient / self.scale
+        return solution.criterion, solution.gradient / self.scale
 
     def slopes(self, at: Floats) -> list[Floats]:
         return self.value_and_slopes(at)[1]
@@ -236,14 +231,14 @@ class Search:
     def value_and_slopes(self, at: Floats) -> tuple[float, list[Floats]]:
         """Return the deviance and its derivative by the covariance of every term."""
         self.n_evaluations += 1
-        found = profile(self.cross, at / self.scale, reml=self.reml)
-        by_block = covariance_gradients(self.cross, found, reml=self.reml)
+        solution = profile(self.cross, at / self.scale, reml=self.reml)
+        by_block = covariance_gradients(self.cross, solution, reml=self.reml)
         slopes = []
         for term in self.terms:
             units = self.scale[term.places][: term.width]
             within = by_block[term.block][term.effects, term.effects]
             slopes.append(within / np.outer(units, units))
-        return found.criterion, slopes
+        return solution.criterion, slopes
 
     def inside(self, theta: Floats) -> Floats:
         """Return a theta in units of the columns, off the boundary where no gradient shows."""
@@ -293,26 +288,26 @@ class Search:
         for term, sign in zip(self.terms, signs, strict=True):
             sizes = np.hypot(np.linalg.norm(term.factor(at), axis=1), FILLED)
             common = np.sqrt(CORRELATED) * sizes * sign
-            own = np.sqrt(1 - CORRELATED) * np.diag(sizes)
-            at = term.with_factor(at, np.column_stack([common, own]))
+            independent = np.sqrt(1 - CORRELATED) * np.diag(sizes)
+            at = term.with_factor(at, np.column_stack([common, independent]))
         return at
 
     def floor(self, at: Floats) -> Floor:
         """Return the floor of the valley, on the boundary where that is not higher."""
         at = self.grounded(at)
-        found = descend_to_floor(self.value, at, self.occupied(at))
-        again = self.grounded(found.at)
-        if np.array_equal(again, found.at):
-            return found
+        floor = descend_to_floor(self.value, at, self.occupied(at))
+        again = self.grounded(floor.at)
+        if np.array_equal(again, floor.at):
+            return floor
         return descend_to_floor(self.value, again, self.occupied(again))
 
     def occupied(self, at: Floats) -> NDArray[np.bool_]:
         """Tell which elements lie in columns that are not zero."""
-        kept = np.zeros(len(at), dtype=np.bool_)
+        occupied = np.zeros(len(at), dtype=np.bool_)
         for term in self.terms:
             alive = term.factor(at).any(axis=0)
-            kept[term.places] = term.elements(np.tile(alive, (term.width, 1)))
-        return kept
+            occupied[term.places] = term.elements(np.tile(alive, (term.width, 1)))
+        return occupied
 
     def grounded(self, at: Floats) -> Floats:
         """Return canonical factors, less what is nearly zero if the deviance does not mind."""
@@ -321,14 +316,14 @@ class Search:
         value: float | None = None
         for term in self.terms:
             factor = term.factor(at)
-            kept = without_smallest(factor, NEAR_ZERO)
-            if kept.shape[1] == int(factor.any(axis=0).sum()):
+            remaining = without_smallest(factor, NEAR_ZERO)
+            if remaining.shape[1] == int(factor.any(axis=0).sum()):
                 continue
             value = self.value(at)[0] if value is None else value
-            tried = term.with_factor(at, kept)
-            found = self.value(tried)[0]
-            if found <= value + 1e-10 * (1 + abs(value)):
-                at, value = tried, found
+            tried = term.with_factor(at, remaining)
+            lower = self.value(tried)[0]
+            if lower <= value + 1e-10 * (1 + abs(value)):
+                at, value = tried, lower
         return at
 
     def released(self, floor: Floor) -> tuple[Floats | None, float]:

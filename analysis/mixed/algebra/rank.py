@@ -48,23 +48,14 @@ def require_estimable(cross: CrossProducts, design: Design, response: str) -> No
         )
 
 
-def require_residual(statistics: Statistics, cross: CrossProducts, place: int) -> None:
+def require_residual(statistics: Statistics, cross: CrossProducts) -> None:
     """Raise DesignError when the fixed and random effects together fit every row.
 
     Asked when a search has failed or does not converge: it costs a factorisation of all columns.
-
-    Parameters
-    ----------
-    statistics
-        The cells.
-    cross
-        The cross-products.
-    place
-        Which of the responses.
     """
-    response = statistics.responses[place]
+    response = statistics.response
     for block in cross.blocks:
-        if _is_constant_within(statistics, block, place):
+        if _is_constant_within(statistics, block):
             raise DesignError(
                 f"The response {response!r} must vary within the levels of {block.group!r}; it is "
                 "constant in each of them.",
@@ -76,8 +67,8 @@ def require_residual(statistics: Statistics, cross: CrossProducts, place: int) -
         "lir,lij,ljs->rs", cross.cross, inverse, cross.cross, optimize=True
     )
     across = squares[:-1, -1]
-    found = np.linalg.lstsq(squares[:-1, :-1], across, rcond=ALIASED)[0]
-    if float(squares[-1, -1] - across @ found) <= EXACT * float(cross.rest[-1, -1]):
+    weights = np.linalg.lstsq(squares[:-1, :-1], across, rcond=ALIASED)[0]
+    if float(squares[-1, -1] - across @ weights) <= EXACT * float(cross.rest[-1, -1]):
         raise DesignError(
             f"The response {response!r} must vary beyond the fixed and random effects; together "
             "they fit it exactly.",
@@ -85,9 +76,9 @@ def require_residual(statistics: Statistics, cross: CrossProducts, place: int) -
         )
 
 
-def _is_constant_within(statistics: Statistics, block: Block, response: int) -> bool:
+def _is_constant_within(statistics: Statistics, block: Block) -> bool:
     """Tell whether a response takes one value in every level of a group."""
-    place, n_levels = len(statistics.basis) + response, len(block.levels)
+    place, n_levels = len(statistics.basis), len(block.levels)
 
     def summed(values: Floats) -> Floats:
         return np.bincount(block.codes, values, n_levels).astype(np.float64)
@@ -134,13 +125,13 @@ def aliased_columns(squares: Floats) -> list[int]:
     """Return columns that are linear combinations of those before them, from X'X."""
     scale = np.sqrt(np.diag(squares))
     correlations = squares / np.outer(scale, scale)
-    kept: list[int] = []
+    independent: list[int] = []
     aliased: list[int] = []
     for place in range(len(squares)):
-        among = correlations[np.ix_(kept, kept)]
-        across = correlations[kept, place]
-        outside = 1 - float(across @ np.linalg.solve(among, across)) if kept else 1.0
-        (kept if outside > ALIASED else aliased).append(place)
+        among = correlations[np.ix_(independent, independent)]
+        across = correlations[independent, place]
+        outside = 1 - float(across @ np.linalg.solve(among, across)) if independent else 1.0
+        (independent if outside > ALIASED else aliased).append(place)
     return aliased
 
 
@@ -181,27 +172,31 @@ def without_aliased(squares: Floats, design: Design, centring: Floats | None = N
 def _null(squares: Floats, places: Integers) -> Floats:
     """Return the combinations that are zero, one per column left out, from X'X."""
     lengths = np.sqrt(np.diag(squares))
-    kept = np.setdiff1d(np.arange(len(squares)), places)
-    among = squares[np.ix_(kept, kept)] / np.outer(lengths[kept], lengths[kept])
-    across = squares[np.ix_(kept, places)] / lengths[kept, None]
+    independent = np.setdiff1d(np.arange(len(squares)), places)
+    among = squares[np.ix_(independent, independent)] / np.outer(
+        lengths[independent], lengths[independent]
+    )
+    across = squares[np.ix_(independent, places)] / lengths[independent, None]
     weights = np.linalg.solve(among, across)
     weights[np.abs(weights) <= NEARLY_ZERO * lengths[places]] = 0.0
     null = np.zeros((len(squares), len(places)))
     null[places, np.arange(len(places))] = 1.0
-    null[kept] = -weights / lengths[kept, None]
+    null[independent] = -weights / lengths[independent, None]
     null[:, lengths[places] == 0] = np.eye(len(squares))[:, places[lengths[places] == 0]]
     return null
 
 
 def only(design: Design, left_out: LeftOut) -> Design:
     """Return a design without the fixed columns that are left out, by name."""
-    kept = [place for place, each in enumerate(design.fixed) if each.name not in left_out.names]
-    position = {place: new for new, place in enumerate(kept)}
+    independent = [
+        place for place, each in enumerate(design.fixed) if each.name not in left_out.names
+    ]
+    position = {place: new for new, place in enumerate(independent)}
     terms = {
         term: tuple(position[place] for place in places if place in position)
         for term, places in design.term_columns.items()
     }
-    fixed: tuple[Column, ...] = tuple(design.fixed[place] for place in kept)
+    fixed: tuple[Column, ...] = tuple(design.fixed[place] for place in independent)
     term_columns = {term: places for term, places in terms.items() if places}
     return replace(design, fixed=fixed, term_columns=term_columns, left_out=left_out)
 

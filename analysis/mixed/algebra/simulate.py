@@ -34,7 +34,7 @@ class Simulator:
     ----------
     cross
         The cross-products of the fit.
-    found
+    solution
         The solution to draw from.
     first_root
         Square root of Z1'Z1 per level, shape (L, k, k).
@@ -47,7 +47,7 @@ class Simulator:
     """
 
     cross: CrossProducts
-    found: Profile
+    solution: Profile
     first_root: Floats
     regression: Floats
     rest_root: Floats
@@ -56,17 +56,17 @@ class Simulator:
     def draw(self, rng: np.random.Generator) -> CrossProducts:
         """Return the cross-products with a new response."""
         rng = generator(rng, "responses are drawn")
-        cross, found = self.cross, self.found
-        sigma = np.sqrt(found.variance)
+        cross, solution = self.cross, self.solution
+        sigma = np.sqrt(solution.variance)
         shape = self.first_root.shape[:2]
         normal, other = rng.standard_normal(shape), rng.standard_normal(len(self.rest_root))
         first_noise = sigma * np.einsum("lij,lj->li", self.first_root, normal)
         rest_noise = sigma * (self.rest_root @ other)
         rest_noise += np.einsum("lir,li->r", self.regression, first_noise)
         free = rng.chisquare(self.n_free) if self.n_free else 0.0
-        noise = found.variance * (self._used(normal, other) + free)
+        noise = solution.variance * (self._used(normal, other) + free)
         first, later = self._effects(rng, sigma)
-        dense = np.concatenate([later, found.coefficients])
+        dense = np.concatenate([later, solution.coefficients])
         columns = cross.cross[:, :, :-1]
         first_mean = np.einsum("lij,lj->li", cross.diagonal, first) + columns @ dense
         rest_mean = cross.rest[:-1, :-1] @ dense + np.einsum("lir,li->r", columns, first)
@@ -85,7 +85,7 @@ class Simulator:
 
     def _effects(self, rng: np.random.Generator, sigma: float) -> tuple[Floats, Floats]:
         """Return new random effects of the first block, (L, k), and of the others, (q,)."""
-        factors = relative_factors(self.cross.blocks, self.found.theta)
+        factors = relative_factors(self.cross.blocks, self.solution.theta)
         shape = self.first_root.shape[:2]
         first = sigma * rng.standard_normal(shape) @ factors[0].T
         spherical = sigma * rng.standard_normal((self.cross.n_random, 1))
@@ -93,14 +93,14 @@ class Simulator:
         return first, later[:, 0]
 
 
-def simulator(cross: CrossProducts, found: Profile) -> Simulator:
+def simulator(cross: CrossProducts, solution: Profile) -> Simulator:
     """Return a source of responses under a fit."""
     first, rest = cross.diagonal, cross.rest[:-1, :-1]
     units = _units(np.sqrt(np.einsum("lkk->k", first)))
     values, vectors = np.linalg.eigh(first / np.outer(units, units))
-    kept = values > NULL * values.max()
-    roots = np.where(kept, np.sqrt(np.where(kept, values, 1.0)), 0.0)
-    inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
+    spanned = values > NULL * values.max()
+    roots = np.where(spanned, np.sqrt(np.where(spanned, values, 1.0)), 0.0)
+    inverse = np.where(spanned, 1 / np.where(spanned, values, 1.0), 0.0)
     columns = cross.cross[:, :, :-1]
     half = vectors * inverse[:, None, :]
     regression = half @ vectors.transpose(0, 2, 1) @ (columns / units[:, None]) / units[:, None]
@@ -108,15 +108,15 @@ def simulator(cross: CrossProducts, found: Profile) -> Simulator:
     rest_units = _units(np.sqrt(np.diag(rest)))
     scale = np.outer(rest_units, rest_units)
     rest_values, rest_vectors = np.linalg.eigh(remaining / scale)
-    rest_kept = rest_values > REST_NULL * np.diag(rest / scale).max(initial=0.0)
-    rest_roots = np.where(rest_kept, np.sqrt(np.where(rest_kept, rest_values, 1.0)), 0.0)
+    rest_spanned = rest_values > REST_NULL * np.diag(rest / scale).max(initial=0.0)
+    rest_roots = np.where(rest_spanned, np.sqrt(np.where(rest_spanned, rest_values, 1.0)), 0.0)
     return Simulator(
         cross=cross,
-        found=found,
+        solution=solution,
         first_root=units[:, None] * vectors * roots[:, None, :],
         regression=regression,
         rest_root=rest_units[:, None] * rest_vectors * rest_roots,
-        n_free=cross.n_obs - int(kept.sum()) - int(rest_kept.sum()),
+        n_free=cross.n_obs - int(spanned.sum()) - int(rest_spanned.sum()),
     )
 
 

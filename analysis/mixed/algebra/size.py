@@ -71,11 +71,6 @@ def require_memory(design: Design, memory: float | None = None) -> None:
         The columns.
     memory
         Bytes that there are; what this process may still take when None.
-
-    Raises
-    ------
-    DesignError
-        If the fit takes more memory than there is.
     """
     size, present = fit_size(design), of_machine() if memory is None else memory
     if size.memory > present:

@@ -1,4 +1,4 @@
-"""p-values and intervals of several contrasts together: Tukey, Holm, Bonferroni, multivariate t.
+"""p-values and intervals of several contrasts together: Tukey and the multivariate t.
 
 Each keeps the chance of any false rejection among the contrasts at the level asked for. Tukey's
 is for all pairs of means (Kramer's, where their variances differ); the multivariate t is for any
@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from analysis.mixed.inference.distributions import t_quantile
 from analysis.mixed.inference.fixed_effects import ContrastTests
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_option
 
-ADJUSTMENTS = ("none", "tukey", "holm", "bonferroni", "mvt")
+ADJUSTMENTS = ("none", "tukey", "mvt")
 
 #: Directions over which the multivariate t is averaged; its tail along each is exact.
 DIRECTIONS = 2**15
@@ -63,35 +62,19 @@ def adjusted(
     tests
         The tests, each on its own.
     method
-        ``tukey``, ``holm`` (intervals are Bonferroni's), ``bonferroni`` or ``mvt``.
+        ``tukey`` or ``mvt``.
     conf_level
         Coverage of all intervals together.
     n_means
         Means of which the contrasts are all pairs, None when they are something else.
     correlation
         Of the contrasts, shape (m, m).
-
-    Raises
-    ------
-    DesignError
-        If Tukey's method is asked for what is not all pairs.
     """
     require_option("adjust", method, ADJUSTMENTS)
     size, df = np.abs(tests.statistics), tests.df
-    m = len(size)
-    if method == "holm":
-        order = np.argsort(-size)
-        steps = np.maximum.accumulate(tests.p_values[order] * (m - np.arange(m)))
-        p_values = np.empty(m)
-        p_values[order] = np.minimum(steps, 1.0)
-        reach = t_quantile(1 - (1 - conf_level) / (2 * m), df)
-    elif method == "bonferroni":
-        p_values = np.minimum(m * tests.p_values, 1.0)
-        reach = t_quantile(1 - (1 - conf_level) / (2 * m), df)
-    else:
-        tail = _tukey(n_means) if method == "tukey" else _largest_t(correlation)
-        p_values = np.array([tail(t, each) for t, each in zip(size, df, strict=True)])
-        reach = _critical(tail, df, conf_level)
+    tail = _tukey(n_means) if method == "tukey" else _largest_t(correlation)
+    p_values = np.array([tail(t, each) for t, each in zip(size, df, strict=True)])
+    reach = _critical(tail, df, conf_level)
     half = reach * tests.std_errors
     return Adjusted(p_values, tests.estimates - half, tests.estimates + half)
 
@@ -154,11 +137,11 @@ def _critical(tail: Tail, df: Floats, conf_level: float) -> Floats:
 
     # The fewer df, the larger the value: that of more df lies beneath it, or as high but for
     # rounding, and mostly close.
-    each, place = np.unique(-np.round(df, 6), return_inverse=True)
-    found: list[float] = []
-    for own in -each:
-        low, high = (0.99 * found[-1], 1.02 * found[-1]) if found else (1e-6, 4.0)
-        while excess(high, own) > 0:
+    distinct, place = np.unique(-np.round(df, 6), return_inverse=True)
+    values: list[float] = []
+    for each_df in -distinct:
+        low, high = (0.99 * values[-1], 1.02 * values[-1]) if values else (1e-6, 4.0)
+        while excess(high, each_df) > 0:
             low, high = high, 2 * high
-        found.append(brentq(excess, low, high, (own,), xtol=1e-8))
-    return np.array(found)[place]
+        values.append(brentq(excess, low, high, (each_df,), xtol=1e-8))
+    return np.array(values)[place]

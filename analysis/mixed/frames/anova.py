@@ -50,14 +50,6 @@ def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
     -------
     `term`, `statistic` (F; by Wald, chi-squared over its df), `df`, `df_residual`, `p_value`,
     `n_obs`, `method`, `note`.
-
-    Raises
-    ------
-    AnalysisError
-        If the type or the method is unknown.
-    DesignError
-        If sum-to-zero contrasts span another space than the fit's, as with a term that lacks one
-        it contains.
     """
     require_option("type", kind, TYPES)
     hypotheses = _type_two(model, df) if kind == "II" else _type_three(model)
@@ -146,9 +138,11 @@ def _coefficients_in(model: Fitted, contrast: Any) -> dict[str, Floats]:
     stated: Mapping[str, Any] = dict.fromkeys(model.statistics.factors, contrast)
     columns, places = design_columns(model.formula.fixed, model.statistics, stated)
     gone = _terms_left_out(model, places)
-    kept = [place for term, rows in places.items() if term not in gone for place in rows]
+    estimable = [place for term, rows in places.items() if term not in gone for place in rows]
     turn = np.zeros((len(columns), len(model.design.fixed)))
-    turn[sorted(kept)] = _turn([columns[k] for k in sorted(kept)], list(model.design.fixed))
+    turn[sorted(estimable)] = _turn(
+        [columns[k] for k in sorted(estimable)], list(model.design.fixed)
+    )
     return {term: turn[list(rows)] for term, rows in places.items() if term not in gone}
 
 
@@ -156,8 +150,8 @@ def _terms_left_out(model: Fitted, places: Mapping[str, tuple[int, ...]]) -> set
     """Return the terms of which no column was estimable; refuse one that was in part."""
     in_part = [
         term
-        for term, kept in model.design.term_columns.items()
-        if len(kept) < len(places.get(term, ()))
+        for term, fitted in model.design.term_columns.items()
+        if len(fitted) < len(places.get(term, ()))
     ]
     if in_part:
         raise DesignError(
@@ -179,9 +173,9 @@ def _turn(columns: list[Column], fitted: list[Column]) -> Floats:
         if ours:
             of = matrix_of(columns[place] for place in ours)
             scale = np.abs(of).max(axis=0)
-            found = np.linalg.lstsq(of / scale, into, rcond=None)[0] / scale[:, None]
-            turn[np.ix_(ours, theirs)] = found
-            into = into - of @ found
+            weights = np.linalg.lstsq(of / scale, into, rcond=None)[0] / scale[:, None]
+            turn[np.ix_(ours, theirs)] = weights
+            into = into - of @ weights
         if np.abs(into).max() > ROUNDING * max(np.abs(fitted[k].coefficient).max() for k in theirs):
             raise DesignError(
                 "A type III test must have a design that its contrasts do not change; with "
@@ -198,7 +192,7 @@ def _type_two(model: Fitted, df: str) -> dict[str, Floats]:
     at the variances of the fit.
     """
     covariance = model.inference.covariance(df)
-    found = {}
+    contrasts = {}
     for term, places in model.design.term_columns.items():
         if term == "Intercept":
             continue
@@ -215,8 +209,8 @@ def _type_two(model: Fitted, df: str) -> dict[str, Floats]:
         among, across = correlation[relatives][:, relatives], correlation[relatives][:, places]
         weights = np.linalg.solve(among, across).T
         rows[:, relatives] = -weights * scale[list(places), None] / scale[relatives]
-        found[term] = rows
-    return found
+        contrasts[term] = rows
+    return contrasts
 
 
 def _parts(model: Fitted, name: str) -> set[str]:

@@ -1,9 +1,8 @@
-"""Fitted values and residuals of every row, by a second pass that can go straight to a file."""
+"""Fitted values and residuals of every row, by a second pass."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -33,32 +32,14 @@ DATE_TYPES = ("date", "timestamp", "timestamp_s", "timestamp_ms")
 BATCH = 100_000
 
 
-def augment(model: Fitted, path: Path | None) -> pd.DataFrame | None:
+def augment(model: Fitted) -> pd.DataFrame:
     """Return the rows in their order with `fitted`, `fitted_fixed` and `residual` added.
 
     Rows of a frame keep its index: the columns added go back to the frame by label, whichever
     rows were left out. Rows that had none are counted from zero.
-
-    Parameters
-    ----------
-    model
-        The fit.
-    path
-        Parquet file to write instead; nothing is returned then.
-
-    Raises
-    ------
-    DesignError
-        If the model was fitted from statistics alone.
-    ColumnError
-        If the rows already have a column of such a name.
     """
     rows = FittedRows(model)
-    augmented = rows.select([*rows.columns, *ADDED])
-    if path is not None:
-        augmented.write_parquet(str(path))
-        return None
-    frame: pd.DataFrame = augmented.df()
+    frame: pd.DataFrame = rows.select([*rows.columns, *ADDED]).df()
     glossary.checked(frame.columns, also=rows.columns)
     source = rows.source
     if source.names:
@@ -156,7 +137,7 @@ def _of_row(model: Fitted, source: Source) -> dict[str, str]:
     }
     return numbers | {
         "offset_": "0.0" if model.formula.offset is None else model.formula.offset.sql,
-        "response_": translate(model.statistics.responses[model.response]).sql,
+        "response_": translate(model.statistics.response).sql,
         "weight_": "1.0" if model.weights is None else translate(model.weights).sql,
         "row_place_": "row_number() OVER ()",
     }
@@ -184,13 +165,7 @@ def _matched(model: Fitted, source: Source) -> str:
 
 
 def _label_sql(name: str, source: Source) -> str:
-    """Return the level of a row as text, as `level_label` writes it.
-
-    Raises
-    ------
-    ColumnError
-        If DuckDB and Python write values of the column's type differently.
-    """
+    """Return the level of a row as text, as `level_label` writes it."""
     kind = source.types[name]
     if kind in ("float", "double"):
         return f"CAST(CAST(o.{quoted(name)} AS DOUBLE) + 0 AS VARCHAR)"

@@ -70,7 +70,7 @@ def points_at(factors: dict[str, Factor], numbers: dict[str, Floats], size: int)
         factors=factors,
         constants=numbers,
         basis=((),),
-        responses=("",),
+        response="",
         offset="",
         shift=np.zeros(2),
         pairs={(0, 0): 0},
@@ -82,13 +82,7 @@ def points_at(factors: dict[str, Factor], numbers: dict[str, Floats], size: int)
 
 
 def fixed_design(model: Contrasted, points: Statistics) -> Floats:
-    """Return the fixed design at the points, shape (points, p).
-
-    Raises
-    ------
-    DesignError
-        If columns were left out as aliased and a point depends on their coefficients.
-    """
+    """Return the fixed design at the points, shape (points, p)."""
     columns, _ = design_columns(model.formula.fixed, points, model.contrasts)
     design = matrix_of(columns) if columns else np.zeros((len(points.counts), 0))
     left_out = model.design.left_out
@@ -132,14 +126,7 @@ def reference_grid(model: Fitted) -> Grid:
 
 
 def derivatives(model: Fitted, number: str) -> Grid:
-    """Return the grid with the derivatives of the fixed design by a column of numbers.
-
-    Raises
-    ------
-    DesignError
-        If the column is no number of the fixed part, the fixed part has no slope there, or the
-        rows are not at hand.
-    """
+    """Return the grid with the derivatives of the fixed design by a column of numbers."""
     source = model.source
     codes = [code for code in codes_of(model) if not is_factor(code, model.statistics)]
     read = sorted({column for code in codes for column in translate(code).columns})
@@ -171,13 +158,7 @@ def derivatives(model: Fitted, number: str) -> Grid:
 
 
 def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[str]]:
-    """Return the design averaged over all other factors, and a label for every combination.
-
-    Raises
-    ------
-    DesignError
-        If a factor is not in the fixed part, or named twice.
-    """
+    """Return the design averaged over all other factors, and a label for every combination."""
     if len(set(factors)) < len(factors):
         raise DesignError(
             f"Every factor must be named once; found {list(factors)}.", "Drop the repetition."
@@ -198,20 +179,20 @@ def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[str]]:
 def _require_of_fixed_part(what: str, kind: str, name: str, known: list[str]) -> None:
     """Raise DesignError unless a name is one of those known, which may be none at all."""
     if name not in known:
-        found = f"{name!r} is none of {known}" if known else f"it has none, nor {name!r}"
+        lack = f"{name!r} is none of {known}" if known else f"it has none, nor {name!r}"
         hint = "Name one of them." if known else f"Fit a formula whose fixed part has a {kind}."
-        raise DesignError(f"{what} a {kind} of the fixed part; {found}.", hint)
+        raise DesignError(f"{what} a {kind} of the fixed part; {lack}.", hint)
 
 
 def codes_of(model: Contrasted, *sides: str) -> list[str]:
     """Return the factors and numbers of the fixed part, and of other right sides, sorted."""
-    found = {
+    codes = {
         factor.code
         for side in (model.formula.fixed, *sides)
         for term in terms(side)
         for factor in term.factors
     }
-    return sorted(found)
+    return sorted(codes)
 
 
 def _at(
@@ -235,8 +216,8 @@ def _values(model: Fitted, moved: Mapping[str, float]) -> tuple[dict[str, float]
     codes = [code for code in codes_of(model) if not is_factor(code, model.statistics)]
     if model.source is None:
         return _means_of_sums(model, codes)
-    found = _evaluated(model.source, [translate(code) for code in codes], moved)
-    return dict(zip(codes, found, strict=True)), ""
+    values = _evaluated(model.source, [translate(code) for code in codes], moved)
+    return dict(zip(codes, values, strict=True)), ""
 
 
 def _evaluated(
@@ -279,8 +260,8 @@ def _means_of_sums(model: Fitted, codes: Sequence[str]) -> tuple[dict[str, float
             "Add their main effects to the formula, or fit with the rows at hand.",
         )
     transforms = [code for code in codes if column_name(code) is None]
-    told = [f"{', '.join(transforms)} at its own mean"] if transforms else []
+    remarks = [f"{', '.join(transforms)} at its own mean"] if transforms else []
     if heavier := [code for code in codes if code in weighted]:
-        told.append(f"{', '.join(heavier)} at the mean over weights")
-    note = f"From statistics alone: {'; '.join(told)}." if told else ""
+        remarks.append(f"{', '.join(heavier)} at the mean over weights")
+    note = f"From statistics alone: {'; '.join(remarks)}." if remarks else ""
     return {code: known[code] for code in codes}, note

@@ -15,7 +15,6 @@ import pandas as pd
 from analysis.mixed.algebra.design import Block, Column, Design, is_factor
 from analysis.mixed.algebra.optimise import NEAR_ZERO, natural_scale
 from analysis.mixed.algebra.rank import SPANNED
-from analysis.mixed.frames.repeats import repeated
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.formula import MixedFormula, terms
 from analysis.mixed.reading.plan import factor_column
@@ -63,15 +62,7 @@ class Designed(Protocol):
 
 
 def warnings(model: Fitted, df: str) -> pd.DataFrame:
-    """Return one row per guard that speaks: `guard`, `term`, `group`, `note`.
-
-    Parameters
-    ----------
-    model
-        The fit.
-    df
-        The method of the tests that will be read.
-    """
+    """Return one row per guard that speaks: `guard`, `term`, `group`, `note`."""
     return frame_of(
         [
             *of_rows(model.source),
@@ -85,31 +76,20 @@ def warnings(model: Fitted, df: str) -> pd.DataFrame:
     )
 
 
-def frame_of(found: list[GuardRow]) -> pd.DataFrame:
+def frame_of(rows: list[GuardRow]) -> pd.DataFrame:
     """Return warnings as rows of a frame."""
-    result = pd.DataFrame(found, columns=["guard", "term", "group", "note"])
+    result = pd.DataFrame(rows, columns=["guard", "term", "group", "note"])
     glossary.checked(result.columns)
     return result
 
 
 def of_terms(model: Designed, df: str, remedy: str = REMEDY) -> list[GuardRow]:
-    """Return what the design says against the tests of single terms.
-
-    Parameters
-    ----------
-    model
-        The fit.
-    df
-        The method of the tests.
-    remedy
-        What to do instead of a z test with few groups.
-    """
+    """Return what the design says against the tests of single terms."""
     uncovered = _without_intercept(model)
-    rows = _repeats(model)
-    again = {(term, group) for _, term, group, _ in rows}
+    rows: list[GuardRow] = []
     for column in model.design.fixed:
         if column.name != "Intercept":
-            rows += _of_term(model, column, df, remedy, again)
+            rows += _of_term(model, column, df, remedy)
             rows += _missing_intercepts(column, uncovered)
     return rows
 
@@ -153,13 +133,11 @@ def is_in_fixed(model: Designed, name: str) -> bool:
     return any(is_factor(code, model.statistics) and factor_column(code) == name for code in codes)
 
 
-def _of_term(
-    model: Designed, column: Column, df: str, remedy: str, again: set[tuple[str, str]]
-) -> list[GuardRow]:
-    """Return what is against a term's test; `again` are terms and groups that repeat each other."""
+def _of_term(model: Designed, column: Column, df: str, remedy: str) -> list[GuardRow]:
+    """Return what is against a term's test."""
     rows = []
     unit, carrier = unit_of(model, column), carrier_of(model, column)
-    if unit is not None and (column.name, unit.group) not in again:
+    if unit is not None:
         rows.append(_confounded(column, unit))
     if df == "wald" and carrier is not None and len(carrier.levels) < ENOUGH_FOR_Z:
         note = (
@@ -175,23 +153,6 @@ def _of_term(
         )
         rows.append(("no random slope", column.name, group, note))
     return rows
-
-
-def _repeats(model: Designed) -> list[GuardRow]:
-    """Return a warning for every fixed effect that a random effect repeats."""
-    return [
-        (
-            "fixed and random",
-            term,
-            each.block.group,
-            f"The fixed part gives every level of {each.block.group} its own {each.effect.name}: "
-            f"its variance among {each.block.group} is zero by maximum likelihood, undetermined by "
-            "restricted likelihood, and so are standard errors that it enters. Leave out one of "
-            "the two.",
-        )
-        for each in repeated(model.design)
-        for term in each.terms
-    ]
 
 
 def _confounded(column: Column, unit: Block) -> GuardRow:
@@ -302,7 +263,7 @@ def of_columns(model: Designed) -> list[GuardRow]:
 
 def _boundary(model: Fitted) -> list[GuardRow]:
     rows = []
-    at = model.found.theta * natural_scale(model.cross)
+    at = model.solution.theta * natural_scale(model.cross)
     places = [
         (block, row, column) for block in model.design.blocks for row, column in block.positions
     ]

@@ -46,7 +46,7 @@ def means(
     pairs
         Whether to return all pairwise differences instead.
     adjust
-        ``none``, ``tukey`` (of pairs), ``holm``, ``bonferroni`` or ``mvt``.
+        ``none``, ``tukey`` (of pairs) or ``mvt``.
     df, conf_level
         Method of the degrees of freedom and coverage.
 
@@ -55,11 +55,6 @@ def means(
     `contrast`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, the interval, `n_obs`,
     `method`, `note`; with an adjustment also `p_adjusted`, `n_tests`, `adjustment`, and intervals
     that hold together.
-
-    Raises
-    ------
-    DesignError
-        If a factor is not in the fixed part.
     """
     grid = reference_grid(model)
     return _asked(
@@ -81,11 +76,6 @@ def trends(
 
     The slope is the derivative with all columns of numbers at their means: a transform or a
     square of the column is allowed for. Parameters and results are those of `means`.
-
-    Raises
-    ------
-    DesignError
-        If the column is no number of the fixed part, or a factor is not in it.
     """
     grid = derivatives(model, number)
     what = f"slope by {number}"
@@ -155,13 +145,13 @@ def _together(
         alone = "p-values are not adjusted for their number." if len(tests.estimates) > 1 else ""
         return *tests.interval(conf_level), {}, alone
     correlation = _correlation(covariance)
-    found = adjusted(tests, adjust, conf_level, n_means=n_means, correlation=correlation)
+    family = adjusted(tests, adjust, conf_level, n_means=n_means, correlation=correlation)
     added = {
-        "p_adjusted": found.p_values,
+        "p_adjusted": family.p_values,
         "n_tests": len(tests.estimates),
         "adjustment": adjust,
     }
-    return found.low, found.high, added, "Intervals hold together."
+    return family.low, family.high, added, "Intervals hold together."
 
 
 def _correlation(covariance: Floats) -> Floats:

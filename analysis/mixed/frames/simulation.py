@@ -11,27 +11,12 @@ from analysis.tidy.frame import Floats, generator, require_count
 
 
 def simulated_rows(model: Fitted, n_simulations: int, rng: np.random.Generator) -> Floats:
-    """Return responses drawn under a fit, random effects and errors anew, shape (rows, draws).
-
-    Parameters
-    ----------
-    model
-        The fit.
-    n_simulations
-        Responses to draw.
-    rng
-        Source of the draws.
-
-    Raises
-    ------
-    DesignError
-        If the model was fitted from statistics alone.
-    """
+    """Return responses drawn under a fit, random effects and errors anew, shape (rows, draws)."""
     require_count("n_simulations", n_simulations)
     basis = [f"basis{place}_" for place in range(len(model.statistics.basis))]
     chosen = FittedRows(model).select(["cell_", "fitted_fixed", "weight_", *basis]).df()
     numbers, cells = chosen[basis].to_numpy().T, chosen["cell_"].to_numpy()
-    sigma = np.sqrt(model.found.variance / chosen["weight_"].to_numpy())
+    sigma = np.sqrt(model.solution.variance / chosen["weight_"].to_numpy())
     drawn = np.empty((len(chosen), n_simulations))
     for place in range(n_simulations):
         effects = (numbers * _drawn_effects(model, rng)[:, cells]).sum(axis=0)
@@ -44,8 +29,8 @@ def _drawn_effects(model: Fitted, rng: np.random.Generator) -> Floats:
     """Return the random part with effects drawn anew, shape (basis, cells)."""
     rng = generator(rng, "effects are drawn")
     result = np.zeros((len(model.statistics.basis), len(model.statistics.counts)))
-    sigma = np.sqrt(model.found.variance)
-    factors = relative_factors(model.design.blocks, model.found.theta)
+    sigma = np.sqrt(model.solution.variance)
+    factors = relative_factors(model.design.blocks, model.solution.theta)
     for block, factor in zip(model.design.blocks, factors, strict=True):
         effects = sigma * rng.standard_normal((len(block.levels), block.width)) @ factor.T
         for place, column in enumerate(block.columns):

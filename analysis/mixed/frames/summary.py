@@ -24,17 +24,7 @@ class Page(str):
 
 
 def summary(model: Fitted, df: str, note: str) -> Page:
-    """Return the fit as text: formula, size, criteria, variances, fixed effects and what to know.
-
-    Parameters
-    ----------
-    model
-        The fit.
-    df
-        Method of the tests of the fixed effects.
-    note
-        What is to be said of the method, empty for nothing.
-    """
+    """Return the fit as text: formula, size, criteria, variances, fixed effects and notes."""
     fixed = tables.tidy(model, ("fixed",), df, 0.95)
     tests = pd.DataFrame(
         {
@@ -82,19 +72,18 @@ def short(model: Fitted) -> str:
 
 
 def _head(model: Fitted) -> list[str]:
-    found, statistics = model.found, model.statistics
+    solution, statistics = model.solution, model.statistics
     groups = ", ".join(f"{block.group} {len(block.levels)}" for block in model.design.blocks)
-    n_parameters = len(model.terms) + len(found.theta) + 1
+    n_parameters = len(model.terms) + len(solution.theta) + 1
     likelihood = "REML" if model.reml else "maximum likelihood"
     weights = f"; weights: {model.weights}" if model.weights else ""
-    aic = found.criterion + 2 * n_parameters
-    bic = found.criterion + np.log(statistics.n_obs) * n_parameters
+    aic = solution.criterion + 2 * n_parameters
+    bic = solution.criterion + np.log(statistics.n_obs) * n_parameters
     return [
         f"Linear mixed model fitted by {likelihood}",
         f"Formula: {model.formula.text}",
-        f"Response: {statistics.responses[model.response]}; rows: {statistics.n_obs}; "
-        f"levels: {groups}{weights}",
-        f"-2 log-likelihood{' (REML)' if model.reml else ''}: {found.criterion:.2f}   "
+        f"Response: {statistics.response}; rows: {statistics.n_obs}; levels: {groups}{weights}",
+        f"-2 log-likelihood{' (REML)' if model.reml else ''}: {solution.criterion:.2f}   "
         f"AIC: {aic:.2f}   BIC: {bic:.2f}",
     ]
 
@@ -114,7 +103,7 @@ def _variances(model: Fitted) -> pd.DataFrame:
             group = modes.block.group if place == 0 else ""
             variance = float(modes.covariance[place, place])
             rows.append((group, column.name, variance, " ".join(correlations)))
-    rows.append(("Residual", "", model.found.variance, ""))
+    rows.append(("Residual", "", model.solution.variance, ""))
     frame = pd.DataFrame(rows, columns=["Group", "Term", "Variance", "Corr"])
     frame.insert(3, "Std.Dev.", _digits(np.sqrt(frame["Variance"])))
     frame["Variance"] = _digits(frame["Variance"])

@@ -28,13 +28,7 @@ ROUNDING = 1e-9
 
 
 def effects_asked(effects: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds of effects asked for, one by its name or several.
-
-    Raises
-    ------
-    AnalysisError
-        If there are none, or one is unknown.
-    """
+    """Return the kinds of effects asked for, one by its name or several."""
     asked = (effects,) if isinstance(effects, str) else tuple(effects)
     if not asked:
         raise AnalysisError(
@@ -64,18 +58,18 @@ def tidy(model: Fitted, effects: tuple[str, ...], df: str, conf_level: float) ->
 def glance(model: Fitted) -> pd.DataFrame:
     """Return one row about the whole model."""
     shares = variance_shares(model)
-    found, optimum = model.found, model.optimum
-    n_parameters = len(model.terms) + len(found.theta) + 1
+    solution, optimum = model.solution, model.optimum
+    n_parameters = len(model.terms) + len(solution.theta) + 1
     notes = list(dict.fromkeys(guards.warnings(model, model.default_df)["note"]))
     result = pd.DataFrame(
         {
             "n_obs": [model.statistics.n_obs],
             "n_groups": [min(len(block.levels) for block in model.design.blocks)],
-            "sigma": [np.sqrt(found.variance)],
-            "criterion": [found.criterion],
-            "log_likelihood": [-found.criterion / 2],
-            "aic": [found.criterion + 2 * n_parameters],
-            "bic": [found.criterion + np.log(model.statistics.n_obs) * n_parameters],
+            "sigma": [np.sqrt(solution.variance)],
+            "criterion": [solution.criterion],
+            "log_likelihood": [-solution.criterion / 2],
+            "aic": [solution.criterion + 2 * n_parameters],
+            "bic": [solution.criterion + np.log(model.statistics.n_obs) * n_parameters],
             "df_residual": [float(model.statistics.n_obs - n_parameters)],
             "r_squared_marginal": [shares.marginal],
             "r_squared_conditional": [shares.conditional],
@@ -201,7 +195,7 @@ def _variance_parameters(model: Fitted) -> pd.DataFrame:
     rows = []
     for modes in model.inference.modes:
         rows += spread_rows(modes.block, modes.covariance)
-    sigma = float(np.sqrt(model.found.variance))
+    sigma = float(np.sqrt(model.solution.variance))
     rows.append(("Residual", "sd__Observation", sigma, model.statistics.n_obs))
     parameters = pd.DataFrame(rows, columns=["group", "term", "estimate", "n_groups"])
     return parameters.assign(

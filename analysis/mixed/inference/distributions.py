@@ -23,8 +23,8 @@ def t_quantile(probability: float, df: Floats) -> Floats:
     """Return the quantile of t; infinite degrees of freedom are the normal's."""
     finite = np.where(np.isfinite(df), df, 1.0)
     normal = special.ndtri(probability)
-    found = np.where(np.isposinf(df), normal, special.stdtrit(finite, probability))
-    return np.asarray(np.where(np.isnan(df), np.nan, found), dtype=np.float64)
+    quantile = np.where(np.isposinf(df), normal, special.stdtrit(finite, probability))
+    return np.asarray(np.where(np.isnan(df), np.nan, quantile), dtype=np.float64)
 
 
 def normal_quantile(probability: float) -> float:

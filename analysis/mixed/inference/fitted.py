@@ -7,7 +7,7 @@ lie below `model`, which calls them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -50,8 +50,6 @@ class Fitted:
         Where the deviance is least, and how it was found.
     inference
         Estimates and tests of the fixed effects.
-    response
-        Which of the responses of the statistics.
     contrasts
         Contrasts of factors, as stated.
     source
@@ -67,11 +65,38 @@ class Fitted:
     design: Design
     optimum: Optimum
     inference: Inference
-    response: int
     contrasts: Mapping[str, Any]
-    source: Source | None
-    weights: str | None
+    source: Source | None = None
+    weights: str | None = None
     aliased: str = "refuse"
+
+    @classmethod
+    def solved(
+        cls,
+        formula: MixedFormula,
+        statistics: Statistics,
+        *,
+        reml: bool,
+        contrasts: Mapping[str, Any],
+        aliased: str,
+        start: Floats | None = None,
+        source: Source | None = None,
+        weights: str | None = None,
+    ) -> Self:
+        """Return the fit of a formula to statistics; the search begins at theta `start`."""
+        _require_collected(formula, statistics)
+        design = build(formula, statistics, contrasts)
+        require_memory(design)
+        cross = assemble(statistics, design)
+        if aliased == "drop":
+            fixed = slice(cross.n_random, cross.n_random + cross.n_fixed)
+            design = without_aliased(cross.rest[fixed, fixed], design, cross.centring)
+            cross = assemble(statistics, design)
+        require_estimable(cross, design, statistics.response)
+        optimum, inference = _optimum(statistics, cross, reml, start)
+        return cls(
+            formula, statistics, design, optimum, inference, contrasts, source, weights, aliased
+        )
 
     @cached_property
     def definitions(self) -> dict[str, int]:
@@ -86,9 +111,9 @@ class Fitted:
         return self.inference.cross
 
     @property
-    def found(self) -> Profile:
+    def solution(self) -> Profile:
         """The solution at theta."""
-        return self.inference.found
+        return self.inference.solution
 
     @property
     def reml(self) -> bool:
@@ -132,40 +157,20 @@ class Fitted:
         df
             A method by any of its names, such as ``KR``; None for the default. When the default
             cannot be had Satterthwaite's or Wald's method stands in, and the note says so.
-
-        Raises
-        ------
-        AnalysisError
-            If no method has the name.
         """
         return self.fallback if df is None else (method_named(df), "")
 
-    def refitted(self, statistics: Statistics | None = None, *, reml: bool | None = None) -> Self:
-        """Return the same model fitted to other statistics, or by the other likelihood."""
-        by_reml = self.reml if reml is None else reml
-        cells = self.statistics if statistics is None else statistics
-        design, optimum, inference = solve(
+    def refitted(self, *, reml: bool) -> Self:
+        """Return the same model fitted to its statistics by restricted or maximum likelihood."""
+        return self.solved(
             self.formula,
-            cells,
-            reml=by_reml,
-            response=self.response,
+            self.statistics,
+            reml=reml,
             contrasts=self.contrasts,
-            start=self.optimum.theta,
             aliased=self.aliased,
-        )
-        if statistics is not None and design.left_out.names != self.design.left_out.names:
-            raise DesignError(
-                "The columns that are left out must be those of the whole fit; among these rows "
-                f"they are {list(design.left_out.names)}, not {list(self.design.left_out.names)}.",
-                "Write the formula without them.",
-            )
-        return replace(
-            self,
-            statistics=cells,
-            design=design,
-            optimum=optimum,
-            inference=inference,
-            source=self.source if statistics is None else None,
+            start=self.optimum.theta,
+            source=self.source,
+            weights=self.weights,
         )
 
     def design_over(self, statistics: Statistics) -> Design:
@@ -174,50 +179,22 @@ class Fitted:
         Returns
         -------
         The columns of the fit; what it left out is left out here.
-
-        Raises
-        ------
-        DesignError
-            If the cells lack what the formula needs.
         """
         design = build(self.formula, statistics, self.contrasts)
         return only(design, self.design.left_out) if self.design.left_out.names else design
 
 
-def solve(
-    formula: MixedFormula,
-    statistics: Statistics,
-    *,
-    reml: bool,
-    response: int,
-    contrasts: Mapping[str, Any],
-    start: Floats | None,
-    aliased: str = "refuse",
-) -> tuple[Design, Optimum, Inference]:
-    """Return the design over the cells, where the deviance is least, and the estimates there.
-
-    Raises
-    ------
-    DesignError
-        If the statistics lack what the formula needs, the design cannot be estimated, fixed
-        and random effects fit every row, or the fit takes more memory than the machine has.
-    """
-    _require_collected(formula, statistics, response)
-    design = build(formula, statistics, contrasts)
-    require_memory(design)
-    cross = assemble(statistics, design, response=response)
-    if aliased == "drop":
-        fixed = slice(cross.n_random, cross.n_random + cross.n_fixed)
-        design = without_aliased(cross.rest[fixed, fixed], design, cross.centring)
-        cross = assemble(statistics, design, response=response)
-    require_estimable(cross, design, statistics.responses[response])
+def _optimum(
+    statistics: Statistics, cross: CrossProducts, reml: bool, start: Floats | None
+) -> tuple[Optimum, Inference]:
+    """Return where the deviance is least and the estimates there."""
     try:
         optimum = optimise(cross, reml=reml, start=start)
         if not optimum.converged and cross.n_obs > cross.n_columns:
-            require_residual(statistics, cross, response)
-        return design, optimum, inference_at(cross, optimum.theta, reml=reml)
+            require_residual(statistics, cross)
+        return optimum, inference_at(cross, optimum.theta, reml=reml)
     except (DesignError, np.linalg.LinAlgError) as error:
-        require_residual(statistics, cross, response)
+        require_residual(statistics, cross)
         if isinstance(error, DesignError):
             raise
         raise DesignError(
@@ -229,22 +206,17 @@ def solve(
 
 def inference_at(cross: CrossProducts, theta: Floats, *, reml: bool) -> Inference:
     """Return the estimates at a theta, and what their tests need."""
-    found = profile(cross, np.asarray(theta, dtype=np.float64), reml=reml)
-    return Inference(cross, found, estimates(cross, found), reml)
+    solution = profile(cross, np.asarray(theta, dtype=np.float64), reml=reml)
+    return Inference(cross, solution, estimates(cross, solution), reml)
 
 
-def _require_collected(formula: MixedFormula, statistics: Statistics, response: int) -> None:
+def _require_collected(formula: MixedFormula, statistics: Statistics) -> None:
     """Refuse statistics of another response or another offset."""
-    if response not in range(len(statistics.responses)):
-        raise DesignError(
-            f"`response` must be a place in {list(statistics.responses)}; found {response!r}.",
-            "The first is 0.",
-        )
-    if response == 0 and statistics.responses[0] != formula.response.text:
+    if statistics.response != formula.response.text:
         raise DesignError(
             f"The statistics must be of the response {formula.response.text!r}; they are of "
-            f"{list(statistics.responses)}.",
-            "Name the response they hold, or its place by `response`.",
+            f"{statistics.response!r}.",
+            "Name the response they hold.",
         )
     if statistics.offset != formula.offset_text:
         raise DesignError(

@@ -38,17 +38,11 @@ LEAST_DF = 1e-6
 
 
 def method_named(name: str) -> str:
-    """Return a method by any of its names: ``KR``, ``Kenward-Roger``, ``Satterthwaite``, ``Wald``.
-
-    Raises
-    ------
-    AnalysisError
-        If no method has the name.
-    """
+    """Return a method by any of its names, such as ``KR`` or ``Kenward-Roger``."""
     plain = "".join(letter for letter in str(name).lower() if letter.isalpha())
-    found = ALIASES.get(plain, plain)
-    require_option("df", found if found in METHODS else name, METHODS)
-    return found
+    method = ALIASES.get(plain, plain)
+    require_option("df", method if method in METHODS else name, METHODS)
+    return method
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +111,7 @@ class Inference:
     ----------
     cross
         The cross-products.
-    found
+    solution
         The solution at theta.
     estimated
         The estimates.
@@ -126,24 +120,24 @@ class Inference:
     """
 
     cross: CrossProducts
-    found: Profile
+    solution: Profile
     estimated: Estimates
     reml: bool
 
     @cached_property
     def modes(self) -> tuple[Modes, ...]:
         """Conditional modes of the random effects by grouping factor."""
-        return conditional_modes(self.cross, self.found)
+        return conditional_modes(self.cross, self.solution)
 
     @cached_property
     def products(self) -> Information:
         """Products with the inverse covariance."""
-        return information(self.cross, self.found)
+        return information(self.cross, self.solution)
 
     @cached_property
     def satterthwaite(self) -> Satterthwaite:
         """What Satterthwaite's degrees of freedom follow from."""
-        return satterthwaite(self.cross, self.found, self.products, reml=self.reml)
+        return satterthwaite(self.cross, self.solution, self.products, reml=self.reml)
 
     @cached_property
     def kenward_roger(self) -> KenwardRoger:
@@ -153,20 +147,14 @@ class Inference:
                 "Kenward-Roger's method must have a REML fit; this one is by maximum likelihood.",
                 "Fit with reml=True, or ask for df='satterthwaite'.",
             )
-        return kenward_roger(self.cross, self.found, self.products)
+        return kenward_roger(self.cross, self.solution, self.products)
 
     def covariance(self, method: str) -> Floats:
         """Return the covariance of the fixed effects that a method uses, shape (p, p)."""
         return self.kenward_roger.adjusted if _is_kr(method) else self.estimated.covariance
 
     def tests(self, contrasts: Floats, method: str) -> ContrastTests:
-        """Return the tests of contrasts, shape (m, p), each on its own.
-
-        Raises
-        ------
-        DesignError
-            If a contrast has no positive variance, or no degrees of freedom, by the method.
-        """
+        """Return the tests of contrasts, shape (m, p), each on its own."""
         require_option("df", method, METHODS)
         covariance = self.covariance(method)
         variances = np.einsum("ma,ab,mb->m", contrasts, covariance, contrasts)

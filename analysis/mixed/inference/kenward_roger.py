@@ -102,15 +102,9 @@ class _Orders:
     traces: Floats
 
 
-def kenward_roger(cross: CrossProducts, found: Profile, products: Information) -> KenwardRoger:
-    """Return the adjusted covariance of the fixed effects, from a REML fit.
-
-    Raises
-    ------
-    DesignError
-        If the data carry no information of some variance: effects fit nearly every row.
-    """
-    orders = _with_residual(cross, products, _relative_covariances(products, found.theta))
+def kenward_roger(cross: CrossProducts, solution: Profile, products: Information) -> KenwardRoger:
+    """Return the adjusted covariance of the fixed effects, from a REML fit."""
+    orders = _with_residual(cross, products, _relative_covariances(products, solution.theta))
     inner = np.linalg.inv(products.fixed)
     slopes = -inner @ orders.firsts @ inner
     expected = (
@@ -118,7 +112,7 @@ def kenward_roger(cross: CrossProducts, found: Profile, products: Information) -
         - 2 * np.einsum("ab,rsba->rs", inner, orders.seconds)
         - np.einsum("rab,sba->rs", slopes, orders.firsts)
     )
-    largest = float(np.max(np.abs(found.theta) * natural_scale(cross), initial=0.0))
+    largest = float(np.max(np.abs(solution.theta) * natural_scale(cross), initial=0.0))
     _require_information(expected, orders.traces, largest)
     # In units of each parameter, so that a slope per billion has a variance like any other.
     units = 1 / np.sqrt(np.diag(expected))
@@ -130,9 +124,9 @@ def kenward_roger(cross: CrossProducts, found: Profile, products: Information) -
     centring = cross.centring
     # phi = sigma^2 psi and Phi = sigma^2 inner: the powers of sigma^2 cancel in slopes and W.
     return KenwardRoger(
-        covariance=found.variance * centring @ inner @ centring.T,
-        adjusted=found.variance * centring @ adjusted @ centring.T,
-        slopes=found.variance * centring @ slopes @ centring.T,
+        covariance=solution.variance * centring @ inner @ centring.T,
+        adjusted=solution.variance * centring @ adjusted @ centring.T,
+        slopes=solution.variance * centring @ slopes @ centring.T,
         uncertainty=uncertainty,
     )
 

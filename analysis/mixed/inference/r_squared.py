@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.mixed.algebra.deviance import Profile, relative_factors
+from analysis.mixed.algebra.deviance import relative_factors
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.linear_predictor import fixed_part, variance
-from analysis.tidy.frame import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +51,21 @@ class VarianceShares:
 
 def variance_shares(model: Fitted) -> VarianceShares:
     """Return the variance of the fixed, the random and the residual part."""
-    return shares_at(model, model.coefficients, model.found)
-
-
-def shares_at(model: Fitted, coefficients: Floats, found: Profile) -> VarianceShares:
-    """Return the variances at other estimates on the same rows, such as a bootstrap's."""
     statistics = model.statistics
-    part = fixed_part(model.design.fixed, coefficients, statistics)
+    part = fixed_part(model.design.fixed, model.coefficients, statistics)
     size = float(statistics.product(0, 0).sum())
     return VarianceShares(
         fixed=variance(part, statistics),
-        random=_random_variance(model, found),
-        residual=found.variance * statistics.n_obs / size,
+        random=_random_variance(model),
+        residual=model.solution.variance * statistics.n_obs / size,
     )
 
 
-def _random_variance(model: Fitted, found: Profile) -> float:
+def _random_variance(model: Fitted) -> float:
     """Return the sum over blocks of tr(Sigma Z'Z) / n."""
     cross = model.cross
     size = float(model.statistics.product(0, 0).sum())
-    factors = relative_factors(cross.blocks, found.theta)
+    factors = relative_factors(cross.blocks, model.solution.theta)
     squares = [cross.diagonal.sum(axis=0)]
     start = 0
     for block in cross.blocks[1:]:
@@ -85,4 +79,4 @@ def _random_variance(model: Fitted, found: Profile) -> float:
         float(np.sum((factor @ factor.T) * square))
         for factor, square in zip(factors, squares, strict=True)
     )
-    return found.variance * total / size
+    return model.solution.variance * total / size

@@ -76,25 +76,25 @@ class Satterthwaite:
 
 
 def satterthwaite(
-    cross: CrossProducts, found: Profile, products: Information, *, reml: bool
+    cross: CrossProducts, solution: Profile, products: Information, *, reml: bool
 ) -> Satterthwaite:
     """Return the covariance of the fixed effects with its uncertainty."""
     inner = np.linalg.inv(products.fixed)
     derivatives = [
-        found.variance * inner @ each @ inner
-        for each in _information_derivatives(products, found.theta)
+        solution.variance * inner @ each @ inner
+        for each in _information_derivatives(products, solution.theta)
     ]
-    derivatives.append(2 * found.variance * inner)
+    derivatives.append(2 * solution.variance * inner)
     scale = natural_scale(cross)
     by_unit = np.array(derivatives)
     by_unit[:-1] /= scale[:, None, None]
     centring = cross.centring
     return Satterthwaite(
-        covariance=found.variance * centring @ inner @ centring.T,
+        covariance=solution.variance * centring @ inner @ centring.T,
         derivatives=centring @ by_unit @ centring.T,
         uncertainty=_uncertainty(
-            deviance_hessian(cross, found, scale, reml),
-            np.append(np.maximum(1.0, np.abs(found.theta * scale)), 1.0),
+            deviance_hessian(cross, solution, scale, reml),
+            np.append(np.maximum(1.0, np.abs(solution.theta * scale)), 1.0),
         ),
     )
 
@@ -113,7 +113,7 @@ def _information_derivatives(products: Information, theta: Floats) -> list[Float
     return derivatives
 
 
-def deviance_hessian(cross: CrossProducts, found: Profile, scale: Floats, reml: bool) -> Floats:
+def deviance_hessian(cross: CrossProducts, solution: Profile, scale: Floats, reml: bool) -> Floats:
     """Return the Hessian of the deviance by theta, in units of `scale`, and log sigma.
 
     With sigma held the deviance is log-determinants + d log(2 pi sigma^2) + r^2 / sigma^2. By the
@@ -123,14 +123,14 @@ def deviance_hessian(cross: CrossProducts, found: Profile, scale: Floats, reml: 
     def gradient(at: Floats, variance: float) -> Floats:
         return profile(cross, at / scale, reml=reml, variance=variance).gradient / scale
 
-    at, variance = found.theta * scale, found.variance
+    at, variance = solution.theta * scale, solution.variance
     size = len(at)
     hessian = np.empty((size + 1, size + 1))
     hessian[:size, :size] = hessian_by_differences(lambda each: gradient(each, variance), at)
     # Only r^2 / sigma^2 depends on sigma and theta, so two variances show the slope of r^2.
     residual_slope = 2 * variance * (gradient(at, variance) - gradient(at, 2 * variance))
     hessian[:size, size] = hessian[size, :size] = -2 * residual_slope / variance
-    hessian[size, size] = 4 * found.residual / variance
+    hessian[size, size] = 4 * solution.residual / variance
     return hessian
 
 

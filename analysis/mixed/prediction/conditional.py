@@ -39,8 +39,8 @@ def error_variances(model: Fitted, design: Floats, known: KnownEffects) -> tuple
     Variances, shape (n,), and their derivatives by the m elements of theta, in units of
     `natural_scale`, and by log sigma, shape (n, m + 1).
     """
-    cross, found = model.cross, model.found
-    factors = relative_factors(cross.blocks, found.theta)
+    cross, solution = model.cross, model.solution
+    factors = relative_factors(cross.blocks, solution.theta)
     remaining = np.linalg.inv(np.eye(len(factors[0])) + cross.diagonal @ factors[0] @ factors[0].T)
     outward = remaining @ cross.cross[:, :, :-1]
     squares = np.einsum("lir,ljs->ijrs", outward, outward, optimize=True)
@@ -58,11 +58,11 @@ def error_variances(model: Fitted, design: Floats, known: KnownEffects) -> tuple
         for total, each in zip(moments[1:], later, strict=True):
             total[part] += np.einsum("nli,nlj->nij", each, each)
     by_theta = [
-        2 * found.variance * (moment @ factor)[:, row, column]
+        2 * solution.variance * (moment @ factor)[:, row, column]
         for block, moment, factor in zip(cross.blocks, moments, factors, strict=True)
         for row, column in block.positions
     ]
-    variances = found.variance * forms + known.variances
+    variances = solution.variance * forms + known.variances
     gradient = np.array([*by_theta, 2 * variances]).T
     gradient[:, :-1] /= natural_scale(cross)
     return variances, gradient
@@ -82,9 +82,9 @@ def _forms(
     The forms, shape (n,); the solutions for [Z2 | X], shape (n, q + p); and e of every later block,
     shape (n, L, k).
     """
-    cross, found = model.cross, model.found
-    blocks, factors = cross.blocks[1:], relative_factors(cross.blocks, found.theta)[1:]
-    through = np.einsum("nij,nj->ni", found.eliminated.kernel[levels[0]], effects[0])
+    cross, solution = model.cross, model.solution
+    blocks, factors = cross.blocks[1:], relative_factors(cross.blocks, solution.theta)[1:]
+    through = np.einsum("nij,nj->ni", solution.eliminated.kernel[levels[0]], effects[0])
     across = -np.einsum("nir,ni->nr", cross.cross[levels[0]][:, :, :-1], through)
     across[:, cross.n_random :] += internal
     start, later = 0, []
@@ -92,11 +92,11 @@ def _forms(
         places = start + level[:, None] * block.width + np.arange(block.width)
         across[np.arange(len(across))[:, None], places] += columns
         start += len(block.levels) * block.width
-    solved = solve_triangular(found.root, scaled_rows(across.T, blocks, factors), lower=True)
+    solved = solve_triangular(solution.root, scaled_rows(across.T, blocks, factors), lower=True)
     forms = np.einsum("ni,ni->n", effects[0], through) + (solved**2).sum(axis=0)
-    spherical = solve_triangular(found.root, solved, lower=True, trans=1)
+    spherical = solve_triangular(solution.root, solved, lower=True, trans=1)
     weights = scaled_rows(spherical, blocks, [factor.T for factor in factors]).T
-    left, start = across - weights @ found.eliminated.reduced[:-1, :-1], 0
+    left, start = across - weights @ solution.eliminated.reduced[:-1, :-1], 0
     for block in blocks:
         end = start + len(block.levels) * block.width
         later.append(left[:, start:end].reshape(len(left), -1, block.width))

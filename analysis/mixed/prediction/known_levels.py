@@ -62,20 +62,20 @@ def known_effects(
         The rows, for the levels of the groups; None for levels that are all new.
     """
     n = len(points.counts)
-    found = KnownEffects(np.zeros(n), np.zeros(n), [""] * n, [], [], [])
+    known = KnownEffects(np.zeros(n), np.zeros(n), [""] * n, [], [], [])
     for block, covariance, modes in groups:
         columns = effects_at(model, block, points)
         level = np.full(n, -1) if rows is None else _levels_at(model, block, rows)
         new = level < 0
-        found.part[:] += np.where(new, 0.0, np.einsum("nk,nk->n", columns, modes[level]))
-        found.variances[:] += np.where(new, quadratic(columns, covariance), 0.0)
+        known.part[:] += np.where(new, 0.0, np.einsum("nk,nk->n", columns, modes[level]))
+        known.variances[:] += np.where(new, quadratic(columns, covariance), 0.0)
         for row in np.flatnonzero(new) if rows is not None else ():
-            told = f"{found.notes[row]} A level of {block.group} was not fitted."
-            found.notes[row] = told.strip()
-        found.columns.append(np.where(new[:, None], 0.0, columns))
-        found.levels.append(np.where(new, 0, level))
-        found.new_columns.append(np.where(new[:, None], columns, 0.0))
-    return found
+            note = f"{known.notes[row]} A level of {block.group} was not fitted."
+            known.notes[row] = note.strip()
+        known.columns.append(np.where(new[:, None], 0.0, columns))
+        known.levels.append(np.where(new, 0, level))
+        known.new_columns.append(np.where(new[:, None], columns, 0.0))
+    return known
 
 
 def effects_at(model: Contrasted, block: Block, points: Statistics) -> Floats:
@@ -98,8 +98,8 @@ def _levels_at(model: Contrasted, block: Block, rows: pd.DataFrame) -> Integers:
     asked = (
         level_places(rows[name], factor.levels) for name, factor in zip(names, factors, strict=True)
     )
-    found = [position.get(places, -1) for places in zip(*asked, strict=True)]
-    return np.array(found, dtype=np.intp)
+    places = [position.get(places, -1) for places in zip(*asked, strict=True)]
+    return np.array(places, dtype=np.intp)
 
 
 def quadratic(columns: Floats, covariance: Floats) -> Floats:

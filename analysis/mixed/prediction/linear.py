@@ -26,13 +26,6 @@ def predict(
     ``wald``, its degrees of freedom are Satterthwaite's of that sum, and so are those of the mean
     in known groups. A row that lacks a predictor has missing numbers and a `note` that names it,
     as R's predict has.
-
-    Raises
-    ------
-    AnalysisError
-        If `groups` is neither ``new`` nor ``known``.
-    ColumnError
-        If a column is absent, or a level of the fixed part was not fitted.
     """
     return predictions(
         model,
@@ -65,14 +58,14 @@ def _predicted(
     if groups == "known":
         estimates = design @ model.coefficients + known.part
         means = ContrastTests(estimates, np.sqrt(variances), _df(model, variances, gradients, df))
-        added = np.full(len(rows), model.found.variance)
+        added = np.full(len(rows), model.solution.variance)
     else:
-        means, added = _means(model, design, df), known.variances + model.found.variance
-    gradients[:, -1] += 2 * model.found.variance
+        means, added = _means(model, design, df), known.variances + model.solution.variance
+    gradients[:, -1] += 2 * model.solution.variance
     observed = ContrastTests(
         means.estimates,
         np.sqrt(means.std_errors**2 + added),
-        _df(model, variances + model.found.variance, gradients, df),
+        _df(model, variances + model.solution.variance, gradients, df),
     )
     shift: Floats | float = 0.0
     if model.formula.offset is not None:
@@ -104,11 +97,11 @@ def _df(model: Fitted, variances: Floats, gradients: Floats, method: str) -> Flo
 def _means(model: Fitted, design: Floats, df: str) -> ContrastTests:
     """Return the fixed part at points; where no coefficient enters it is zero without error."""
     entered = design.any(axis=1)
-    found = model.inference.tests(design[entered], df)
+    tests = model.inference.tests(design[entered], df)
     if entered.all():
-        return found
+        return tests
     estimates, std_errors = np.zeros((2, len(design)))
     reference = np.full(len(design), np.inf)
-    estimates[entered], std_errors[entered] = found.estimates, found.std_errors
-    reference[entered] = found.df
+    estimates[entered], std_errors[entered] = tests.estimates, tests.std_errors
+    reference[entered] = tests.df
     return ContrastTests(estimates, std_errors, reference)

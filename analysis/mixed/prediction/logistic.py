@@ -42,7 +42,7 @@ class Logistic(Contrasted, Protocol):
     """What a prediction reads of a mixed model of a binary response."""
 
     @property
-    def found(self) -> Laplace:
+    def solution(self) -> Laplace:
         """The maximum of the approximate likelihood."""
 
     @property
@@ -53,15 +53,7 @@ class Logistic(Contrasted, Protocol):
 def predict(
     model: Logistic, rows: pd.DataFrame, conf_level: float, *, kind: str, groups: str
 ) -> pd.DataFrame:
-    """Return one row per new row: its probability or log odds, with an interval.
-
-    Raises
-    ------
-    AnalysisError
-        If `kind` is neither ``response`` nor ``link``, or `groups` neither ``new`` nor ``known``.
-    ColumnError
-        If the rows are no frame, a column is absent, or a level of the fixed part was not fitted.
-    """
+    """Return one row per new row: its probability or log odds, with an interval."""
     require_option("kind", kind, tuple(KINDS))
 
     def on_scale(whole: pd.DataFrame) -> pd.DataFrame:
@@ -81,8 +73,8 @@ def predict(
 def _log_odds(model: Logistic, rows: pd.DataFrame, conf_level: float, groups: str) -> pd.DataFrame:
     points = given_points(model, rows)
     design = fixed_design(model, points)
-    estimates = design @ model.found.coefficients
-    variances, notes = quadratic(design, model.found.covariance), [""] * len(rows)
+    estimates = design @ model.solution.coefficients
+    variances, notes = quadratic(design, model.solution.covariance), [""] * len(rows)
     if groups == "known":
         added, variances, notes = _conditional(model, design, points, rows)
         estimates = estimates + added
@@ -116,8 +108,8 @@ def _conditional(
 
     A level that was not fitted has an effect of zero, whose whole variance is added.
     """
-    found = model.found
-    groups = zip(model.design.blocks, found.covariances, found.modes, strict=True)
+    solution = model.solution
+    groups = zip(model.design.blocks, solution.covariances, solution.modes, strict=True)
     known = known_effects(model, groups, points, rows)
     variances = known.variances + _variances(model, design, known.columns, known.levels)
     return known.part, variances, known.notes
@@ -146,7 +138,7 @@ def _variances(
         solved = factored.solve(random.T)
         left = design[part] - solved.T @ across
         within = np.einsum("nq,qn->n", random, solved)
-        variances[part] = within + quadratic(left, model.found.covariance)
+        variances[part] = within + quadratic(left, model.solution.covariance)
     return variances
 
 
@@ -155,7 +147,7 @@ def _spherical(model: Logistic, effects: list[Floats], levels: list[Integers]) -
     from scipy.sparse import csc_array, hstack
 
     parts = []
-    triples = zip(model.design.blocks, model.found.covariances, effects, levels, strict=True)
+    triples = zip(model.design.blocks, model.solution.covariances, effects, levels, strict=True)
     for block, covariance, columns, level in triples:
         values, vectors = np.linalg.eigh(covariance)
         scaled = columns @ (vectors * np.sqrt(np.maximum(values, 0.0)))
@@ -169,8 +161,8 @@ def _spherical(model: Logistic, effects: list[Floats], levels: list[Integers]) -
 
 def _outcome_variances(model: Logistic, fixed: Floats) -> Floats:
     """Return the variance of every cell's successes at the maximum."""
-    log_odds = fixed @ model.found.coefficients
-    for block, values in zip(model.design.blocks, model.found.modes, strict=True):
+    log_odds = fixed @ model.solution.coefficients
+    for block, values in zip(model.design.blocks, model.solution.modes, strict=True):
         log_odds += np.einsum("nk,nk->n", matrix_of(block.columns), values[block.codes])
     if model.offset is not None:
         log_odds += model.offset

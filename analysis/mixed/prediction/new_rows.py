@@ -54,13 +54,6 @@ def predictions(
         Nominal coverage of the intervals.
     reference
         The distribution that the intervals are from.
-
-    Raises
-    ------
-    AnalysisError
-        If `groups` is neither ``new`` nor ``known``.
-    ColumnError
-        If the rows are no frame, a column is absent, or a level of the fixed part was not fitted.
     """
     require_conf_level(conf_level)
     require_option("groups", groups, GROUPS)
@@ -69,8 +62,8 @@ def predictions(
         open_source(rows).require(name for term in model.formula.random for name in term.group)
     reasons = lacking(model, rows)
     whole = reasons == ""
-    found = of_whole(rows[whole])
-    placed = found.reindex(np.where(whole, np.cumsum(whole) - 1, -1)).set_axis(rows.index)
+    predicted = of_whole(rows[whole])
+    placed = predicted.reindex(np.where(whole, np.cumsum(whole) - 1, -1)).set_axis(rows.index)
     result = placed.drop(columns="note").assign(
         conf_level=conf_level,
         method=f"{WORDS[groups]}; {reference}",
@@ -81,13 +74,7 @@ def predictions(
 
 
 def given_points(model: Contrasted, rows: pd.DataFrame) -> Statistics:
-    """Return a point per new row.
-
-    Raises
-    ------
-    ColumnError
-        If a column is absent, or a level was not fitted.
-    """
+    """Return a point per new row."""
     source = open_source(rows)
     known = model.statistics.factors
     factors, numbers = {}, {}
@@ -104,13 +91,7 @@ def given_points(model: Contrasted, rows: pd.DataFrame) -> Statistics:
 
 
 def lacking(model: Contrasted, rows: pd.DataFrame) -> NDArray[np.object_]:
-    """Return why each new row cannot be predicted, empty where it can, shape (rows,).
-
-    Raises
-    ------
-    ColumnError
-        If a column is absent.
-    """
+    """Return why each new row cannot be predicted, empty where it can, shape (rows,)."""
     source = open_source(rows)
     reasons = np.full(len(rows), "", dtype=object)
     for code in codes_of(model, *(term.left for term in model.formula.random)):
@@ -124,18 +105,12 @@ def lacking(model: Contrasted, rows: pd.DataFrame) -> NDArray[np.object_]:
     if model.formula.offset is not None:
         unknown = ~np.isfinite(values_at(model.formula.offset, source))
         reasons[unknown] += f"offset({model.formula.offset_text}) is no finite number. "
-    told = [f"No prediction: {each.strip()}" if each else "" for each in reasons]
-    return np.array(told, dtype=object)
+    notes = [f"No prediction: {each.strip()}" if each else "" for each in reasons]
+    return np.array(notes, dtype=object)
 
 
 def values_at(expression: Expression, source: Source) -> Floats:
-    """Return an expression's value in every row.
-
-    Raises
-    ------
-    ColumnError
-        If a column is absent or holds no numbers.
-    """
+    """Return an expression's value in every row."""
     source.require_numbers(expression.columns)
     table = source.query(f"SELECT {expression.sql} AS value FROM observations")
     return np.asarray(table.column("value").to_numpy(), dtype=np.float64)

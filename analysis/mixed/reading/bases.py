@@ -41,25 +41,18 @@ def with_bases(
         The rows that give the constants; None where there are none.
     known
         Columns written out before, by call: these constants are used, whatever the rows.
-
-    Raises
-    ------
-    ColumnError
-        If a call cannot be read, or the rows have fewer distinct values than it needs.
-    DesignError
-        If there are no rows and the constants are not known.
     """
     bases: dict[str, str] = {}
     left, tilde, right = text.partition("~")
     position = 0
-    while found := CALL.search(right, position):
-        end = closing(right, found.end() - 1, text)
-        call = right[found.start() : end + 1]
-        read = _read(call, found.group(1))
-        written = (known or {}).get(read.name) or _written(call, read, source)
+    while call := CALL.search(right, position):
+        end = closing(right, call.end() - 1, text)
+        text_of_call = right[call.start() : end + 1]
+        read = _read(text_of_call, call.group(1))
+        written = (known or {}).get(read.name) or _written(text_of_call, read, source)
         bases[read.name] = written
-        right = right[: found.start()] + written + right[end + 1 :]
-        position = found.start() + len(written)
+        right = right[: call.start()] + written + right[end + 1 :]
+        position = call.start() + len(written)
     return replace(parse(left + tilde + right), text=text, bases=bases)
 
 
@@ -150,20 +143,22 @@ def _poly(read: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
     from numpy.polynomial import polynomial
 
     about = values - middle
-    kept = [np.array([1.0])]
+    polynomials = [np.array([1.0])]
     lengths = [float(counts.sum())]
     for k in range(degree):
-        last = polynomial.polyval(about, kept[-1])
+        last = polynomial.polyval(about, polynomials[-1])
         alpha = float(counts @ (about * last**2)) / lengths[-1]
-        following = polynomial.polysub(polynomial.polymulx(kept[-1]), alpha * kept[-1])
+        following = polynomial.polysub(
+            polynomial.polymulx(polynomials[-1]), alpha * polynomials[-1]
+        )
         if k:
-            following = polynomial.polysub(following, lengths[-1] / lengths[-2] * kept[-2])
-        kept.append(following)
+            following = polynomial.polysub(following, lengths[-1] / lengths[-2] * polynomials[-2])
+        polynomials.append(following)
         lengths.append(float(counts @ polynomial.polyval(about, following) ** 2))
     breaks = np.array([middle, middle + 1])
     return [
         (breaks, (coefficients / np.sqrt(length))[::-1, None])
-        for coefficients, length in zip(kept[1:], lengths[1:], strict=True)
+        for coefficients, length in zip(polynomials[1:], lengths[1:], strict=True)
     ]
 
 
@@ -206,15 +201,15 @@ def _pieces(knots: Floats, weights: Floats) -> Piecewise:
 def _knots(source: Source, x: str, n_inner: int, call: str) -> Floats:
     """Return quantiles as inner knots, and the range four times."""
     shares = [k / (n_inner + 1) for k in range(n_inner + 2)]
-    found = _row(
+    quantiles = _row(
         source,
         "SELECT "
         + ", ".join(f"quantile_cont({x}, {each!r})" for each in shares)
         + " FROM observations",
     )
-    distinct = {each for each in found if np.isfinite(each)}
+    distinct = {each for each in quantiles if np.isfinite(each)}
     _require_distinct(len(distinct), n_inner + 2, call)
-    return np.array([found[0]] * CUBIC + found + [found[-1]] * CUBIC)
+    return np.array([quantiles[0]] * CUBIC + quantiles + [quantiles[-1]] * CUBIC)
 
 
 def _row(source: Source, sql: str) -> list[float]:
@@ -223,10 +218,10 @@ def _row(source: Source, sql: str) -> list[float]:
     return [float("nan") if each is None else float(each) for each in values]
 
 
-def _require_distinct(found: int, needed: int, call: str) -> None:
-    if found < needed:
+def _require_distinct(n_distinct: int, needed: int, call: str) -> None:
+    if n_distinct < needed:
         raise ColumnError(
-            f"{call!r} must be of at least {needed} distinct values or quantiles; found {found}.",
+            f"{call!r} needs {needed} distinct values or quantiles; it has {n_distinct}.",
             "Ask for fewer columns.",
         )
 

@@ -1,7 +1,8 @@
 """Collect sufficient statistics: one look at the ranges, one GROUP BY.
 
 Variables are shifted inside the query, and summed as integers in fixed point: the same bits
-come out in any order, on any number of threads. Ranges of columns are read from the summary of a
+come out in any order, on any number of threads (each term is rounded at 2^-61 of the largest,
+finer than the sum itself can be held). Ranges of columns are read from the summary of a
 Parquet file, not from its rows; the middle of a range serves as the shift unless the sums show
 that the mean is far from it, then they are made again about the mean.
 """
@@ -21,13 +22,11 @@ from analysis.mixed.reading.source import (
     DECIDE,
     Rows,
     Source,
-    Weights,
     open_source,
-    with_weights,
 )
 from analysis.mixed.reading.statistics import Factor, Statistics, level_label
 from analysis.tidy.errors import ColumnError, DesignError
-from analysis.tidy.frame import LARGEST, Floats, require_flags
+from analysis.tidy.frame import LARGEST, Floats
 
 #: Rows looked at to guess which predictors are constant within a cell; the guess is verified.
 PROBED = 4096
@@ -75,7 +74,6 @@ def collect(
     source: Source,
     *,
     constant: tuple[str, ...] | None = None,
-    deterministic: bool = True,
 ) -> Statistics:
     """Return the statistics of a plan: one look at the ranges, one GROUP BY.
 
@@ -88,37 +86,26 @@ def collect(
     constant
         Predictors that are constant within every cell, so that no product of them need be
         summed. None guesses them from the first rows and verifies the guess.
-    deterministic
-        Sum in fixed point: integers add up to the same bits in any order, on any number of
-        threads. Each term is rounded at 2^-61 of the largest, finer than the sum itself can
-        be held.
-
-    Raises
-    ------
-    ColumnError
-        If a value is missing or infinite, or a weight is not positive.
-    DesignError
-        If there are no rows.
     """
     guessed = _probably_constant(needed, source) if constant is None else set(constant)
     while True:
         look = _first_look(needed, source, _basis(needed, guessed))
-        cells = source.query(_cells_sql(needed, look, sorted(guessed), deterministic))
+        cells = source.query(_cells_sql(needed, look, sorted(guessed)))
         wrong = _not_constant(cells, sorted(guessed), strict=constant is not None)
         if not wrong:
             break
         guessed -= wrong
-    found = _statistics(needed, cells, look, sorted(guessed))
-    centred = _centred(look, found)
+    statistics = _statistics(needed, cells, look, sorted(guessed))
+    centred = _centred(look, statistics)
     if centred == look:
-        return found
-    cells = source.query(_cells_sql(needed, centred, sorted(guessed), deterministic))
+        return statistics
+    cells = source.query(_cells_sql(needed, centred, sorted(guessed)))
     return _statistics(needed, cells, centred, sorted(guessed))
 
 
 def _basis(needed: Plan, constant: set[str]) -> tuple[tuple[str, ...], ...]:
-    found = {tuple(name for name in names if name not in constant) for names in needed.products}
-    return tuple(sorted(found, key=lambda names: (len(names), names)))
+    products = {tuple(name for name in names if name not in constant) for names in needed.products}
+    return tuple(sorted(products, key=lambda names: (len(names), names)))
 
 
 def _product_sql(names: tuple[str, ...], numbers: dict[str, Expression]) -> str:
@@ -135,7 +122,7 @@ def _probably_constant(needed: Plan, source: Source) -> set[str]:
         f"max({needed.numbers[name].sql}) > min({needed.numbers[name].sql}) AS v{place}"
         for place, name in enumerate(names)
     )
-    found = source.query(
+    table = source.query(
         f"""
         SELECT {", ".join(f"bool_or(v{place})" for place in range(len(names)))},
                sum(n) > count(*) + 10
@@ -144,22 +131,22 @@ def _probably_constant(needed: Plan, source: Source) -> set[str]:
                  GROUP BY ALL)
         """
     )
-    row = [column[0].as_py() for column in found.columns]
+    row = [column[0].as_py() for column in table.columns]
     return {name for name, varies in zip(names, row[:-1], strict=True) if row[-1] and not varies}
 
 
 def _first_look(needed: Plan, source: Source, basis: tuple[tuple[str, ...], ...]) -> _Look:
     """Return the variables with shift and bound, and the weight; refuse unusable values."""
     expressions = [_product_sql(names, needed.numbers) for names in basis[1:]]
-    expressions += [response.sql for response in needed.responses]
+    expressions.append(needed.response.sql)
     labels = [" times ".join(names) for names in basis[1:]]
-    labels += [response.text for response in needed.responses]
+    labels.append(needed.response.text)
     if needed.weights is not None:
         expressions.append(needed.weights.sql)
         labels.append(needed.weights.text)
     aggregates = ", ".join(f"count({sql}), min({sql}), max({sql})" for sql in expressions)
-    found = source.query(f"SELECT count(*), {aggregates} FROM observations")
-    n_rows, *values = [column[0].as_py() for column in found.columns]
+    table = source.query(f"SELECT count(*), {aggregates} FROM observations")
+    n_rows, *values = [column[0].as_py() for column in table.columns]
     if n_rows == 0:
         raise DesignError(
             "A mixed model needs rows; the selection is empty.", "Check the filter that made it."
@@ -189,27 +176,27 @@ def _first_look(needed: Plan, source: Source, basis: tuple[tuple[str, ...], ...]
 
 def _refuse_values(source: Source, sql: str, label: str, n_rows: int) -> None:
     usable = f"coalesce(isfinite({sql}), false)"
-    found = source.query(f"SELECT count(*) FILTER (WHERE NOT {usable}) FROM observations")
+    table = source.query(f"SELECT count(*) FILTER (WHERE NOT {usable}) FROM observations")
     raise ColumnError(
         f"{label!r} must be a finite number in every row; rows where it is not: "
-        f"{found.columns[0][0].as_py()} of {n_rows}.",
+        f"{table.columns[0][0].as_py()} of {n_rows}.",
         DECIDE,
     )
 
 
-def _centred(look: _Look, found: Statistics) -> _Look:
+def _centred(look: _Look, statistics: Statistics) -> _Look:
     """Return the look with shifts that are far from the mean put there."""
-    size = float(found.product(0, 0).sum())
+    size = float(statistics.product(0, 0).sum())
     variables = list(look.variables)
     for place, variable in enumerate(look.variables[1:], start=1):
-        offset = float(found.product(0, place).sum()) / size
-        variance = float(found.product(place, place).sum()) / size - offset**2
+        offset = float(statistics.product(0, place).sum()) / size
+        variance = float(statistics.product(place, place).sum()) / size - offset**2
         if offset**2 > FAR**2 * variance:
             variables[place] = replace(variable, shift=variable.shift + offset)
     return replace(look, variables=variables)
 
 
-def _cells_sql(needed: Plan, look: _Look, constant: list[str], deterministic: bool) -> str:
+def _cells_sql(needed: Plan, look: _Look, constant: list[str]) -> str:
     variables, weight = look.variables, look.weight
     keys = "".join(f"k{place}, " for place in range(len(needed.factors)))
     columns = [f"{each.sql} - ({each.shift!r}) AS v{i}" for i, each in enumerate(variables)]
@@ -217,16 +204,16 @@ def _cells_sql(needed: Plan, look: _Look, constant: list[str], deterministic: bo
     columns.append(f"{'CAST(1 AS DOUBLE)' if weight is None else weight.sql} AS w")
     largest_weight = 1.0 if weight is None else weight.high
     sums = []
-    for place, (i, j) in enumerate(_pairs(len(look.basis), len(variables))):
+    for place, (i, j) in enumerate(_pairs(len(variables))):
         bound = largest_weight * variables[i].bound * variables[j].bound
         factors = [f"v{each}" for each in (i, j) if each] + (["w"] if weight else [])
-        sums.append(f"{_sum(' * '.join(factors), bound, deterministic)} AS s{place}")
+        sums.append(f"{_sum(' * '.join(factors), bound)} AS s{place}")
     sums += [f"min(c{i}) AS low{i}, max(c{i}) AS high{i}" for i in range(len(constant))]
     if constant:
         total = " + ".join(f"c{i}" for i in range(len(constant)))
         sums.append(f"count({total}) = count(*) AS whole")
     if weight is not None:
-        sums.append(f"{_sum('ln(w)', LARGEST_LOG, deterministic)} AS logs")
+        sums.append(f"{_sum('ln(w)', LARGEST_LOG)} AS logs")
     places = ", ".join(str(place + 1) for place in range(len(needed.factors)))
     return f"""
         SELECT {keys}CAST(count(*) AS DOUBLE) AS n, {", ".join(sums)}
@@ -241,17 +228,14 @@ def _keys_sql(needed: Plan) -> str:
     return "".join(f"{quoted(name)} AS k{place}, " for place, name in enumerate(needed.factors))
 
 
-def _pairs(n_basis: int, n_variables: int) -> list[tuple[int, int]]:
-    """Return the pairs of variables that are needed: responses never meet each other."""
-    return [
-        (i, j) for i in range(n_variables) for j in range(i, n_variables) if i < n_basis or i == j
-    ]
+def _pairs(n_variables: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(n_variables) for j in range(i, n_variables)]
 
 
-def _sum(sql: str, bound: float, deterministic: bool) -> str:
+def _sum(sql: str, bound: float) -> str:
     if not sql:
         return "CAST(count(*) AS DOUBLE)"
-    if not deterministic or bound == 0:
+    if bound == 0:
         return f"sum({sql})"
     scale = 2.0 ** min(EXACT_BITS - int(np.frexp(bound)[1]), LARGEST_SCALE)
     return f"CAST(sum(CAST({sql} * {float(scale)!r} AS BIGINT)) AS DOUBLE) / {float(scale)!r}"
@@ -277,7 +261,7 @@ def _not_constant(cells: pa.Table, constant: list[str], *, strict: bool) -> set[
 
 def _statistics(needed: Plan, cells: pa.Table, look: _Look, constant: list[str]) -> Statistics:
     basis, variables = look.basis, look.variables
-    pairs = _pairs(len(basis), len(variables))
+    pairs = _pairs(len(variables))
     counts = cells.column("n").to_numpy()
     constants = {name: cells.column(f"low{i}").to_numpy() for i, name in enumerate(constant)}
     weighted = needed.weights is not None
@@ -288,7 +272,7 @@ def _statistics(needed: Plan, cells: pa.Table, look: _Look, constant: list[str])
         factors={name: factor_of(column) for name, column in keys.items()},
         constants=constants,
         basis=basis,
-        responses=tuple(response.text for response in needed.responses),
+        response=needed.response.text,
         offset=needed.offset,
         shift=np.array([each.shift for each in variables]),
         pairs={pair: place for place, pair in enumerate(pairs)},
@@ -332,11 +316,9 @@ def collect_statistics(
     formula: str,
     rows: Rows,
     *,
-    responses: Sequence[str] = (),
-    weights: Weights | None = None,
+    weights: str | None = None,
     units: Sequence[str] = (),
     constant: Sequence[str] | None = None,
-    deterministic: bool = True,
     bases_of: Statistics | None = None,
 ) -> Statistics:
     """Return the statistics that a formula needs, to be merged or fitted elsewhere.
@@ -355,16 +337,12 @@ def collect_statistics(
     >>> mixed.fit_statistics(formula, sums).glance()["criterion"].round(3).item()
     2596.401
     """
-    require_flags(deterministic=deterministic)
-    held, precision = with_weights(rows, weights)
-    source = open_source(held)
+    source = open_source(rows)
     parsed = with_bases(formula, source, bases_of.bases if bases_of else None)
-    needed = plan(
-        parsed, source, responses=several(responses), weights=precision, units=several(units)
-    )
+    needed = plan(parsed, source, weights=weights, units=several(units))
     stated = None if constant is None else several(constant)
-    found = collect(needed, source, constant=stated, deterministic=deterministic)
-    return replace(found, bases=parsed.bases)
+    statistics = collect(needed, source, constant=stated)
+    return replace(statistics, bases=parsed.bases)
 
 
 def several(given: str | Sequence[str]) -> tuple[str, ...]:

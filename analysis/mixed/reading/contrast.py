@@ -12,13 +12,7 @@ from analysis.tidy.errors import ColumnError
 
 
 def written_contrast(code: str) -> Any:
-    """Return the contrast inside ``C(column, contrast)``, None without.
-
-    Raises
-    ------
-    ColumnError
-        If it is none.
-    """
+    """Return the contrast inside ``C(column, contrast)``, None without."""
     import patsy
 
     if not is_factor_call(code) or "," not in code:
@@ -45,11 +39,6 @@ def contrast_of(name: str, factor: Factor, stated: Any) -> Any:
         The factor.
     stated
         The reference level, a contrast of patsy's, or None for treatment contrasts.
-
-    Raises
-    ------
-    ColumnError
-        If it is neither, or does not fit the levels.
     """
     from patsy import PatsyError, Treatment
     from patsy.contrasts import code_contrast_matrix

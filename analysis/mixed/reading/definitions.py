@@ -13,9 +13,9 @@ DEFINITIONS = ("definition", "gain_definition", "metric")
 
 def count_definitions(source: Source, modelled: Container[str]) -> dict[str, int]:
     """Return how many definitions every such column outside the model holds."""
-    found = {}
+    counts = {}
     for name in DEFINITIONS:
         if name in source.types and name not in modelled:
             sql = f"SELECT count(DISTINCT {quoted(name)}) AS n FROM observations"
-            found[name] = int(source.query(sql).column("n")[0].as_py())
-    return found
+            counts[name] = int(source.query(sql).column("n")[0].as_py())
+    return counts

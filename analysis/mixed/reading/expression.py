@@ -77,11 +77,6 @@ def translate(text: str) -> Expression:
         Columns (``Q("a name")`` for one that is not a word), numbers, ``+ - * / **`` (``^`` is
         read as ``**``), one comparison, brackets, and the functions of `FUNCTIONS`.
 
-    Raises
-    ------
-    ColumnError
-        If the text cannot be read, or uses anything else.
-
     Examples
     --------
     >>> translate("log(rho) / 2").sql
@@ -127,11 +122,11 @@ def _operation(node: ast.expr, text: str, note: Callable[[str], None]) -> str:
         case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in COMPARISONS:
             sides = _sql(left, text, note), _sql(right, text, note)
             return _comparison(COMPARISONS[type(sign)], *sides)
-    found = ast.unparse(node)
+    piece = ast.unparse(node)
     known = f"Use + - * / ** > < and {', '.join(FUNCTIONS)}; make anything else a column first."
     raise ColumnError(
-        f"The expression {text!r} must be arithmetic over columns; {found!r} is not understood.",
-        keyword_hint(found, known) if keyword.iskeyword(found) else known,
+        f"The expression {text!r} must be arithmetic over columns; {piece!r} is not understood.",
+        keyword_hint(piece, known) if keyword.iskeyword(piece) else known,
     )
 
 
@@ -142,10 +137,10 @@ def keyword_hint(text: str, otherwise: str) -> str:
     "'class' is a word of Python's: a column called so must be written Q('class')."
     """
     outside = re.sub(r"'[^']*'|\"[^\"]*\"", "", text)
-    kept = next(filter(keyword.iskeyword, re.findall(r"[^\W\d]\w*", outside)), None)
-    if kept is None:
+    word = next(filter(keyword.iskeyword, re.findall(r"[^\W\d]\w*", outside)), None)
+    if word is None:
         return otherwise
-    return f"{kept!r} is a word of Python's: a column called so must be written Q({kept!r})."
+    return f"{word!r} is a word of Python's: a column called so must be written Q({word!r})."
 
 
 def shown(code: str) -> str:

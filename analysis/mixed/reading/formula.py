@@ -10,7 +10,7 @@ import itertools
 import re
 import tokenize
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -83,13 +83,6 @@ class MixedFormula:
 def parse(text: str) -> MixedFormula:
     """Return the parts of a mixed-model formula.
 
-    Raises
-    ------
-    ColumnError
-        If it cannot be read.
-    DesignError
-        If it has no random term.
-
     Examples
     --------
     >>> [term.group_name for term in parse("y ~ x + (1 | lab/suite)").random]
@@ -112,12 +105,6 @@ def parse(text: str) -> MixedFormula:
             "Add one such as (1 | model), or fit it with analysis.inference.regression.",
         )
     return MixedFormula(text, translate(left), fixed, random, offset)
-
-
-def explaining(formula: MixedFormula, response: str) -> MixedFormula:
-    """Return a formula with another left side."""
-    right = formula.text.partition("~")[2].strip()
-    return replace(formula, text=f"{response} ~ {right}", response=translate(response))
 
 
 def updated(old: str, change: str) -> str:
@@ -150,18 +137,12 @@ def updated(old: str, change: str) -> str:
 
 @cache
 def terms(side: str) -> tuple[Any, ...]:
-    """Return patsy's terms of a right side, in the order their columns will have.
-
-    Raises
-    ------
-    ColumnError
-        If the side cannot be read.
-    """
+    """Return patsy's terms of a right side, in the order their columns will have."""
     from patsy import PatsyError
     from patsy.desc import ModelDesc
 
     try:
-        found = tuple(ModelDesc.from_formula(side.replace("^", "**")).rhs_termlist)
+        parsed = tuple(ModelDesc.from_formula(side.replace("^", "**")).rhs_termlist)
     except (PatsyError, SyntaxError, tokenize.TokenError, AssertionError) as error:
         # An operator of Python that formulas do not have fails an assertion of patsy's.
         sentence = str(error).partition("\n")[0] or "an operator has no meaning in a formula"
@@ -169,7 +150,7 @@ def terms(side: str) -> tuple[Any, ...]:
             f"The formula part {side.strip()!r} must be readable; {sentence}.",
             keyword_hint(side, "Write terms as 'a + b + a:b', and random ones as (1 + a | group)."),
         ) from error
-    for factor in itertools.chain.from_iterable(term.factors for term in found):
+    for factor in itertools.chain.from_iterable(term.factors for term in parsed):
         _require_one_expression(factor.code, side)
         if whole(factor.code) == "Intercept":
             raise ColumnError(
@@ -177,7 +158,7 @@ def terms(side: str) -> tuple[Any, ...]:
                 f"found one in {side.strip()!r}.",
                 "Rename the column; write 1 for the constant.",
             )
-    return found
+    return parsed
 
 
 def term_name(term: Any) -> str:
@@ -207,26 +188,26 @@ def _require_one_expression(code: str, side: str) -> None:
 
 def _random_parts(right: str, text: str) -> tuple[str, list[str]]:
     """Return the right side without its random terms, and what stands inside them."""
-    kept, inner, position = "", [], 0
+    fixed, inner, position = "", [], 0
     while position < len(right):
         if right[position] != "(":
-            kept, position = kept + right[position], position + 1
+            fixed, position = fixed + right[position], position + 1
             continue
         end = closing(right, position, text)
         content = right[position + 1 : end]
         if not _has_bar(content):
-            kept, position = kept + right[position : end + 1], end + 1
+            fixed, position = fixed + right[position : end + 1], end + 1
             continue
-        before = kept.rstrip()
+        before = fixed.rstrip()
         _require_added(before, f"({content})", right[end + 1 :].lstrip(), text)
-        kept, position = before.removesuffix("+"), end + 1
+        fixed, position = before.removesuffix("+"), end + 1
         inner.append(content)
-    if "|" in kept:
+    if "|" in fixed:
         raise ColumnError(
             f"A random term must stand in brackets; {text!r} has a bar outside them.",
             "Write (1 | group).",
         )
-    return kept.strip().removeprefix("+").strip() or "1", inner
+    return fixed.strip().removeprefix("+").strip() or "1", inner
 
 
 def closing(right: str, opening: int, text: str) -> int:

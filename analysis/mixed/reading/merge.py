@@ -30,7 +30,7 @@ def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
     Raises
     ------
     DesignError
-        If there are none, or they do not hold the same factors, predictors and responses.
+        If there are none, or they do not hold the same factors, predictors and response.
 
     Examples
     --------
@@ -97,24 +97,6 @@ def shift_to(statistics: Statistics, shift: Floats) -> Statistics:
     return replace(statistics, sums=sums, shift=shift)
 
 
-def take(
-    statistics: Statistics, cells: Integers, relabelled: dict[str, Factor] | None = None
-) -> Statistics:
-    """Return some cells, repeats allowed, with some factors replaced; unused levels are dropped."""
-    factors = {
-        name: _used(factor.levels, factor.codes[cells])
-        for name, factor in statistics.factors.items()
-    }
-    return replace(
-        statistics,
-        factors=factors | (relabelled or {}),
-        constants={name: values[cells] for name, values in statistics.constants.items()},
-        sums=statistics.sums[:, cells],
-        counts=statistics.counts[cells],
-        log_weights=statistics.log_weights[cells],
-    )
-
-
 def write_statistics(statistics: Statistics, path: Path | str) -> None:
     """Write statistics to a Parquet file: one row per cell, no row of the data.
 
@@ -143,7 +125,7 @@ def write_statistics(statistics: Statistics, path: Path | str) -> None:
     about = {
         "version": VERSION,
         "basis": statistics.basis,
-        "responses": statistics.responses,
+        "responses": [statistics.response],
         "offset": statistics.offset,
         "shift": [value.hex() for value in statistics.shift.tolist()],
         "weighted": statistics.weighted,
@@ -203,7 +185,7 @@ def read_statistics(path: Path | str) -> Statistics:
         factors={name: _read_factor(column) for name, column in by_kind["factor"].items()},
         constants={name: column.to_numpy() for name, column in by_kind["constant"].items()},
         basis=tuple(tuple(names) for names in about["basis"]),
-        responses=tuple(about["responses"]),
+        response=about["responses"][0],
         offset=about["offset"],
         shift=np.array([float.fromhex(value) for value in about["shift"]]),
         pairs=pairs,
@@ -233,7 +215,7 @@ def _require_alike(first: Statistics, other: Statistics) -> None:
         )
     for what, ours, theirs in (
         ("factors", list(first.factors), list(other.factors)),
-        ("responses", first.responses, other.responses),
+        ("response", first.response, other.response),
         ("offset", first.offset, other.offset),
         ("products of predictors", first.basis, other.basis),
         ("constant predictors", sorted(first.constants), sorted(other.constants)),
@@ -257,10 +239,10 @@ def _require_constant(constants: dict[str, Floats], cell: Integers, where: Integ
 
 def _united(factors: list[Factor]) -> tuple[str, ...]:
     """Return all levels: in the first part's order when it has them all, else sorted."""
-    found = {level for factor in factors for level in factor.levels}
-    if found == set(factors[0].levels):
+    levels = {level for factor in factors for level in factor.levels}
+    if levels == set(factors[0].levels):
         return factors[0].levels
-    return tuple(sorted(found, key=_order))
+    return tuple(sorted(levels, key=_order))
 
 
 def _order(level: str) -> tuple[float, str]:
@@ -275,9 +257,3 @@ def _recoded(factor: Factor, levels: tuple[str, ...]) -> Integers:
     position = {level: code for code, level in enumerate(levels)}
     codes = np.array([position[level] for level in factor.levels], dtype=np.intp)
     return np.asarray(codes[factor.codes], dtype=np.intp)
-
-
-def _used(levels: tuple[str, ...], codes: Integers) -> Factor:
-    present, recoded = np.unique(codes, return_inverse=True)
-    used = tuple(levels[code] for code in present)
-    return Factor(used, np.asarray(recoded.reshape(-1), dtype=np.intp))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from analysis.mixed.reading.expression import Expression, translate
 from analysis.mixed.reading.formula import MixedFormula, is_factor_call, terms
-from analysis.mixed.reading.source import Source
+from analysis.mixed.reading.source import LABEL_TYPES, Source
 from analysis.tidy.errors import ColumnError
 
 
@@ -24,7 +24,7 @@ class Plan:
         Numeric expressions of the formula by their text.
     products
         Sets of expressions multiplied in some term, each sorted; ``()`` is the intercept.
-    responses
+    response
         What is explained, less the offset.
     offset
         Text of the offset, empty without one.
@@ -35,7 +35,7 @@ class Plan:
     factors: tuple[str, ...]
     numbers: dict[str, Expression]
     products: tuple[tuple[str, ...], ...]
-    responses: tuple[Expression, ...]
+    response: Expression
     offset: str
     weights: Expression | None = field(default=None)
 
@@ -44,76 +44,46 @@ def plan(
     formula: MixedFormula,
     source: Source,
     *,
-    responses: tuple[str, ...] = (),
     weights: str | None = None,
     units: tuple[str, ...] = (),
 ) -> Plan:
-    """Return what a formula needs of the rows.
-
-    Parameters
-    ----------
-    formula
-        The model.
-    source
-        The rows.
-    responses
-        Responses beside the formula's, all under the same right side.
-    weights
-        Expression proportional to the precision of a row.
-    units
-        Columns beside the formula's that name units to resample, leave out or test by.
-
-    Raises
-    ------
-    ColumnError
-        If the formula names no column, or multiplies labels.
-    """
+    """Return what a formula needs of the rows."""
     factors: dict[str, None] = {}
     numbers: dict[str, Expression] = {}
     products: dict[tuple[str, ...], None] = {(): None}
     for side in (formula.fixed, *(term.left for term in formula.random)):
         for term in terms(side):
             codes = [factor.code for factor in term.factors]
-            numeric = [code for code in codes if not is_label(code, source)]
-            numbers |= {code: _number(code, source) for code in numeric}
+            numeric = [code for code in codes if not _is_label(code, source)]
+            numbers |= {code: _number(code, source) for code in numeric if code not in numbers}
             factors |= {factor_column(code): None for code in codes if code not in numeric}
             products[tuple(sorted(numeric))] = None
-    for term in formula.random:
-        source.require(term.group)
-        factors |= dict.fromkeys(term.group)
-    source.require(units)
+    factors |= dict.fromkeys(name for term in formula.random for name in term.group)
     factors |= dict.fromkeys(units)
-    explained = (formula.response, *(translate(text) for text in responses))
-    for expression in (*explained, formula.offset):
-        source.require_numbers(() if expression is None else expression.columns)
     precision = None if weights is None else translate(weights)
-    for expression in (*explained, precision):
+    for expression in (formula.response, precision):
         if expression is not None and not expression.columns:
             raise ColumnError(
                 f"A response, and weights, must read a column; {expression.text!r} reads none.",
                 f"The rows have: {', '.join(source.types)}.",
             )
-    source.require_numbers(() if precision is None else precision.columns)
-    return Plan(
+    others = [each for each in (formula.response, formula.offset, precision) if each is not None]
+    needed = Plan(
         factors=tuple(factors),
         numbers=numbers,
         products=tuple(products),
-        responses=tuple(_less_offset(each, formula.offset) for each in explained),
+        response=_less_offset(formula.response, formula.offset),
         offset=formula.offset_text,
         weights=precision,
     )
+    source.require(factors)
+    source.require_numbers(name for each in (*numbers.values(), *others) for name in each.columns)
+    return needed
 
 
-def is_label(code: str, source: Source) -> bool:
+def _is_label(code: str, source: Source) -> bool:
     """Tell whether a piece of a formula is a factor: a column of labels, or ``C(column)``."""
-    if is_factor_call(code):
-        source.require([factor_column(code)])
-        return True
-    name = column_name(code)
-    if name is None:
-        return False
-    source.require([name])
-    return source.is_label(name)
+    return is_factor_call(code) or source.types.get(column_name(code) or "") in LABEL_TYPES
 
 
 def column_name(code: str) -> str | None:
@@ -127,13 +97,7 @@ def column_name(code: str) -> str | None:
 
 
 def factor_column(code: str) -> str:
-    """Return the column of a factor: ``layer`` of ``C(layer, Sum)``.
-
-    Raises
-    ------
-    ColumnError
-        If what the call makes a factor of is not a column.
-    """
+    """Return the column of a factor: ``layer`` of ``C(layer, Sum)``."""
     name = column_name(code)
     match ast.parse(code, mode="eval").body:
         case ast.Call(args=[first, *_]) if is_factor_call(code):
@@ -153,7 +117,6 @@ def _number(code: str, source: Source) -> Expression:
             f"A predictor must read a column; {code!r} reads none.",
             f"Write 1 for the intercept. The rows have: {', '.join(source.types)}.",
         )
-    source.require_numbers(expression.columns)
     return expression
 
 

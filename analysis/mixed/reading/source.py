@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -67,13 +66,7 @@ class Source:
     names: tuple[Any, ...] = ()
 
     def query(self, sql: str) -> pa.Table:
-        """Return the result of a query on ``observations``.
-
-        Raises
-        ------
-        QueryError
-            If DuckDB refuses it.
-        """
+        """Return the result of a query on ``observations``."""
         try:
             answer = self.relation.query("observations", sql)
             if answer is not None:
@@ -86,10 +79,6 @@ class Source:
                 "Look at the rows the formula reads.",
             ) from error
         raise QueryError("A query on the rows must select something; it did not.")
-
-    def is_label(self, name: str) -> bool:
-        """Tell whether a column holds labels (text, categories, truth values)."""
-        return self.types[name] in LABEL_TYPES
 
     def require(self, names: Iterable[str]) -> None:
         """Raise ColumnError unless every name is a column, and one that can be told from others."""
@@ -137,26 +126,15 @@ Rows: TypeAlias = (
     | pa.Table
     | pa.RecordBatch
     | Mapping[str, Any]
-    | Sequence[Mapping[str, Any]]
-    | np.ndarray[Any, Any]
     | str
     | Path
     | duckdb.DuckDBPyRelation
     | Source
 )
 
-#: Weights: an expression over columns, or a number per row of rows in memory.
-Weights: TypeAlias = str | Sequence[float] | np.ndarray[Any, Any] | pd.Series
-
 
 def open_source(rows: Rows) -> Source:
-    """Return rows ready to be queried; those of another fit are so already.
-
-    Raises
-    ------
-    StoreError
-        If a path cannot be read as Parquet.
-    """
+    """Return rows ready to be queried; those of another fit are so already."""
     if isinstance(rows, Source):
         return rows
     table = table_of(rows)
@@ -171,17 +149,7 @@ def open_source(rows: Rows) -> Source:
 
 
 def complete(source: Source, texts: Iterable[str], names: Iterable[str] = ()) -> Source:
-    """Return the rows in which no column that is named has a missing value, with a note.
-
-    Parameters
-    ----------
-    source
-        The rows.
-    texts
-        Formulas and expressions.
-    names
-        Columns by their whole names.
-    """
+    """Return the rows in which no column that is named has a missing value, with a note."""
     texts = list(texts)
     named = {*names, *(name for text in texts for name in NAME.findall(TEXT.sub("", text)))}
     named |= {name for text in texts for pair in QUOTED.findall(text) for name in pair}
@@ -192,19 +160,19 @@ def complete(source: Source, texts: Iterable[str], names: Iterable[str] = ()) ->
     if not conditions:
         return source
     whole = " AND ".join(conditions)
-    kept = replace(source, relation=source.relation.filter(whole))
+    remaining = replace(source, relation=source.relation.filter(whole))
     counts = [
         int(each.query("SELECT count(*) AS n FROM observations").column("n")[0].as_py())
-        for each in (source, kept)
+        for each in (source, remaining)
     ]
     if counts[0] == counts[1]:
         return source
     labels = source.index
     if labels is not None:
-        told = source.query(f"SELECT {whole} AS whole FROM observations").column("whole")
-        labels = labels[told.to_numpy()]
+        is_whole = source.query(f"SELECT {whole} AS whole FROM observations").column("whole")
+        labels = labels[is_whole.to_numpy()]
     return replace(
-        kept,
+        remaining,
         index=labels,
         note=f"{counts[0] - counts[1]} of {counts[0]} rows were dropped: a value of "
         f"{', '.join(read)} is missing.",
@@ -212,42 +180,17 @@ def complete(source: Source, texts: Iterable[str], names: Iterable[str] = ()) ->
 
 
 def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
-    """Return rows in memory as a frame or an Arrow table, None when they lie elsewhere.
-
-    Parameters
-    ----------
-    rows
-        A frame, an Arrow table or batch, arrays or lists by column name, a list of one mapping per
-        row, a structured array, or anything that exports Arrow's stream, such as a frame of
-        polars.
-
-    Raises
-    ------
-    ColumnError
-        If they are no rows with named columns, or columns differ in length.
-    """
+    """Return rows in memory as a frame or an Arrow table, None when they lie elsewhere."""
     if isinstance(rows, str | Path | duckdb.DuckDBPyRelation | Source):
         return None
     if isinstance(rows, pd.DataFrame):
         return _with_labels(rows)
-    if isinstance(rows, pa.Table):
-        return rows
-    if isinstance(rows, pa.RecordBatch):
-        return pa.Table.from_batches([rows])
-    if hasattr(rows, "__arrow_c_stream__"):
-        return pa.table(rows)
-    named = isinstance(rows, np.ndarray) and rows.dtype.names is not None
-    listed = isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows)
-    if not (named or listed or isinstance(rows, Mapping)):
-        raise ColumnError(
-            f"Rows must have named columns; found {type(rows).__name__}.",
-            "Give a frame, a mapping of columns, an Arrow table, or a path of Parquet files.",
-        )
     try:
-        return pd.DataFrame(rows)
-    except ValueError as error:
+        return pd.DataFrame(rows) if isinstance(rows, Mapping) else pa.table(rows)
+    except (TypeError, ValueError) as error:
         raise ColumnError(
-            f"Every column must have as many values; {error}.", "Give one value per row."
+            f"Rows must be columns of one length, each with a name; found {type(rows).__name__}.",
+            "Give a frame, a mapping of columns, an Arrow table, or a path of Parquet files.",
         ) from error
 
 
@@ -263,36 +206,6 @@ def _with_labels(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     columns = [labelled.get(place, column) for place, (_, column) in enumerate(frame.items())]
     return pd.concat(columns, axis=1)
-
-
-def with_weights(rows: Rows, weights: Weights | None) -> tuple[Rows, str | None]:
-    """Return rows that hold the weights, and the expression that reads them.
-
-    Raises
-    ------
-    ColumnError
-        If weights are given by number and the rows are not in memory, or they differ in number.
-    """
-    if weights is None or isinstance(weights, str):
-        return rows, weights
-    table = table_of(rows)
-    values = np.asarray(weights)
-    if table is None:
-        raise ColumnError(
-            "Weights must be an expression over columns when the rows lie in files or a database.",
-            "Rows there have no order that numbers could follow.",
-        )
-    if values.shape != (len(table),) or values.dtype.kind not in "biuf":
-        raise ColumnError(
-            f"Weights must be one number for each of the {len(table)} rows; found shape "
-            f"{values.shape} of {values.dtype}.",
-            "Give an array of the rows' length, or the name of a column.",
-        )
-    columns = set(table.columns if isinstance(table, pd.DataFrame) else table.column_names)
-    name = next(each for each in ("weights", "weights_", "weights__") if each not in columns)
-    if isinstance(table, pd.DataFrame):
-        return table.assign(**{name: values}), name
-    return table.append_column(name, pa.array(values)), name
 
 
 @cache

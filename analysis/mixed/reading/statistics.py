@@ -82,7 +82,7 @@ def interaction(factors: list[Factor]) -> Factor:
 class Statistics:
     """Sums over the rows of every cell; arrays run over n cells.
 
-    Variables are the basis first, then the responses. Variable i enters less ``shift[i]``.
+    Variables are the basis first, then the response. Variable i enters less ``shift[i]``.
 
     Attributes
     ----------
@@ -92,10 +92,10 @@ class Statistics:
         Predictors that are constant within every cell, shape (n,) each.
     basis
         Products of predictors that vary within cells; the first is ``()``, the number one.
-    responses
-        Texts of the responses.
+    response
+        Text of the response.
     offset
-        Text of what was taken from every response, empty for nothing.
+        Text of what was taken from the response, empty for nothing.
     shift
         What was subtracted from every variable before squaring, shape (variables,).
     pairs
@@ -116,7 +116,7 @@ class Statistics:
     factors: dict[str, Factor]
     constants: dict[str, Floats]
     basis: tuple[tuple[str, ...], ...]
-    responses: tuple[str, ...]
+    response: str
     offset: str
     shift: Floats
     pairs: dict[tuple[int, int], int]

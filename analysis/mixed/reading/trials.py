@@ -26,24 +26,10 @@ COUNTED = {(0, 0): 0, (0, 1): 1}
 def count_trials(formula: MixedFormula, source: Source) -> Statistics:
     """Return the cells of a binary response; their products are trials and successes.
 
-    Parameters
-    ----------
-    formula
-        The model; its response is 0 or 1, or a truth value.
-    source
-        The rows.
-
     Returns
     -------
     One cell per combination of factor levels and numbers. Every number is constant in its
     cell; the offset, where there is one, is among them under `offset_name`.
-
-    Raises
-    ------
-    ColumnError
-        If the response is anything but 0 or 1 in a row, or a number or level is missing.
-    DesignError
-        If there are no rows, or all have the same outcome.
     """
     needed = plan(formula, source)
     numbers = dict(needed.numbers)
@@ -64,7 +50,7 @@ def count_trials(formula: MixedFormula, source: Source) -> Statistics:
         factors={name: factor_of(column) for name, column in keys.items()},
         constants=constants,
         basis=((),),
-        responses=(formula.response.text,),
+        response=formula.response.text,
         offset=formula.offset_text,
         shift=np.zeros(2),
         pairs=COUNTED,

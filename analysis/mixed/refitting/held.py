@@ -72,10 +72,12 @@ class Held:
             theta = np.empty(len(self.theta))
             theta[others] = at[:-1] / scale[others]
             theta[place] = value / sigma
-            found = profile(self.cross, theta, reml=self.reml, variance=sigma**2)
-            by_theta = found.gradient
-            by_log = 2 * found.df - 2 * found.residual / sigma**2 - by_theta[place] * theta[place]
-            return found.criterion, np.append(by_theta[others] / scale[others], by_log)
+            solution = profile(self.cross, theta, reml=self.reml, variance=sigma**2)
+            by_theta = solution.gradient
+            by_log = (
+                2 * solution.df - 2 * solution.residual / sigma**2 - by_theta[place] * theta[place]
+            )
+            return solution.criterion, np.append(by_theta[others] / scale[others], by_log)
 
         start = np.append(self._inside()[others], np.log(self.sigma))
         reach = np.append(np.full(len(others), FARTHEST), FARTHEST_LOG)
@@ -84,16 +86,7 @@ class Held:
         return _least(objective, start, centre - reach, centre + reach)
 
     def with_correlation(self, place: int, value: float) -> float:
-        """Return the least deviance with the correlation held of a term's first two effects.
-
-        Parameters
-        ----------
-        place
-            Place in theta of the second effect's first element; the diagonal of the first effect
-            is before it, its own the next diagonal.
-        value
-            The correlation.
-        """
+        """Return the least deviance with the correlation held of a term's first two effects."""
         scale = natural_scale(self.cross)
         diagonal = place + int(np.argmax(is_diagonal(self.cross)[place:]))
         others = self._others(diagonal)
@@ -104,10 +97,10 @@ class Held:
             theta[others] = at / scale[others]
             deviation = theta[place]
             theta[place], theta[diagonal] = along * deviation, across * deviation
-            found = profile(self.cross, theta, reml=self.reml)
-            slope = found.gradient.copy()
+            solution = profile(self.cross, theta, reml=self.reml)
+            slope = solution.gradient.copy()
             slope[place] = along * slope[place] + across * slope[diagonal]
-            return found.criterion, slope[others] / scale[others]
+            return solution.criterion, slope[others] / scale[others]
 
         start = self._inside()
         start[place] = np.hypot(start[place], start[diagonal])
@@ -121,8 +114,8 @@ class Held:
         scale = natural_scale(self.cross)
 
         def objective(at: Floats) -> tuple[float, Floats]:
-            found = profile(self.cross, at / scale, reml=self.reml, variance=sigma**2)
-            return found.criterion, found.gradient / scale
+            solution = profile(self.cross, at / scale, reml=self.reml, variance=sigma**2)
+            return solution.criterion, solution.gradient / scale
 
         start = self._inside() * self.sigma / sigma
         reach = np.maximum(FARTHEST, 2 * np.abs(start))
@@ -139,22 +132,12 @@ class Held:
 
 def held(model: Fitted) -> Held:
     """Return a fitted model, to ask the deviance that it was fitted by."""
-    sigma = float(np.sqrt(model.found.variance))
-    return Held(model.cross, model.found.theta, sigma, model.reml)
+    sigma = float(np.sqrt(model.solution.variance))
+    return Held(model.cross, model.solution.theta, sigma, model.reml)
 
 
 def brought_forward(model: Fitted, which: int, effects: tuple[int, ...]) -> Held:
-    """Return the same model with some effects of a term written first.
-
-    Parameters
-    ----------
-    model
-        A fit.
-    which
-        Place of the block.
-    effects
-        Effects of one term, as columns of the block, in the order they shall have.
-    """
+    """Return the same model with some effects of a term written first."""
     block = model.design.blocks[which]
     term = term_of(block, effects[0])
     order = list(range(block.width))
@@ -163,15 +146,15 @@ def brought_forward(model: Fitted, which: int, effects: tuple[int, ...]) -> Held
     blocks = list(model.design.blocks)
     blocks[which] = replace(block, columns=columns)
     design = replace(model.design, blocks=tuple(blocks))
-    cross = assemble(model.statistics, design, response=model.response)
-    factors = relative_factors(model.design.blocks, model.found.theta)
+    cross = assemble(model.statistics, design)
+    factors = relative_factors(model.design.blocks, model.solution.theta)
     factors[which] = _reordered(factors[which], order)
     theta = [
         factor[row, column]
         for factor, each in zip(factors, blocks, strict=True)
         for row, column in each.positions
     ]
-    return Held(cross, np.array(theta), float(np.sqrt(model.found.variance)), model.reml)
+    return Held(cross, np.array(theta), float(np.sqrt(model.solution.variance)), model.reml)
 
 
 def term_of(block: Block, effect: int) -> range:
@@ -203,7 +186,7 @@ def _least(
         except (np.linalg.LinAlgError, DesignError):
             return wall, np.zeros(len(at))
 
-    found = minimize(
+    result = minimize(
         walled,
         start,
         jac=True,
@@ -211,4 +194,4 @@ def _least(
         bounds=Bounds(low, high),
         options={"maxiter": 500, "ftol": 1e-14, "gtol": 1e-7},
     )
-    return float(found.fun)
+    return float(result.fun)

@@ -18,7 +18,6 @@ from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import term_name, terms
 from analysis.mixed.reading.plan import factor_column
 from analysis.mixed.reading.statistics import Factor, Statistics
-from analysis.mixed.reading.units import require_unit
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, Integers, generator, nearest, require_count
@@ -84,7 +83,7 @@ def permutation_test(
     """
     from analysis.inference.resampling.permutation import every_assignment, n_assignments
 
-    require_unit(model.statistics, unit)
+    _require_unit(model.statistics, unit)
     if term not in model.terms:
         raise DesignError(
             f"The term tested must be a fixed effect; {term!r} is none, the nearest is "
@@ -102,18 +101,18 @@ def permutation_test(
         require_count("n_permutations", n_permutations)
         assignments = iter([values, *(rng.permutation(values) for _ in range(n_permutations))])
     place = model.terms.index(term)
-    found = np.array([_statistic(model, predictor, unit, each, place) for each in assignments])
-    sizes = np.abs(found)
+    statistics = np.array([_statistic(model, predictor, unit, each, place) for each in assignments])
+    sizes = np.abs(statistics)
     reached = sizes >= sizes[0] - TIE * (1 + sizes[0])
     most = sizes >= sizes.max() - TIE * (1 + sizes.max())
     result = pd.DataFrame(
         {
             "term": [term],
             "estimate": [model.coefficients[place]],
-            "statistic": [found[0]],
+            "statistic": [statistics[0]],
             "p_value": [reached.mean()],
-            "smallest_p": [most.mean() if enumerated else 1 / len(found)],
-            "n_permutations": [len(found) if enumerated else n_permutations],
+            "smallest_p": [most.mean() if enumerated else 1 / len(statistics)],
+            "n_permutations": [len(statistics) if enumerated else n_permutations],
             "n_groups": [len(model.statistics.factors[unit].levels)],
             "n_obs": [model.statistics.n_obs],
             "method": [
@@ -125,6 +124,22 @@ def permutation_test(
     )
     glossary.checked(result.columns)
     return result
+
+
+def _require_unit(statistics: Statistics, unit: str) -> None:
+    """Raise DesignError unless the unit is a factor of the statistics with several levels."""
+    if unit not in statistics.factors:
+        raise DesignError(
+            f"A unit must be a factor that was collected; {unit!r} is none of "
+            f"{list(statistics.factors)}.",
+            f"Name it when fitting: units=[{unit!r}].",
+        )
+    if len(statistics.factors[unit].levels) < 2:
+        raise DesignError(
+            f"Unit {unit!r} must have at least two levels; found "
+            f"{list(statistics.factors[unit].levels)}.",
+            "Uncertainty between units cannot be seen from one.",
+        )
 
 
 def _require_entering(model: Fitted, term: str, predictor: str) -> None:
@@ -183,15 +198,15 @@ def _statistic(model: Fitted, predictor: str, unit: str, assigned: Integers, pla
         values: Floats = np.unique(statistics.constants[predictor])[by_cell]
         changed = replace(statistics, constants=statistics.constants | {predictor: values})
     design = model.design_over(changed)
-    cross = assemble(changed, design, response=model.response)
+    cross = assemble(changed, design)
     try:
-        require_estimable(cross, design, statistics.responses[model.response])
+        require_estimable(cross, design, statistics.response)
     except DesignError as error:
         raise DesignError(
             f"The fixed effects must be estimable whichever {unit} has which value of "
             f"{predictor!r}; under an assignment they are not. {error.problem}",
             "Drop the predictors that follow the one exchanged.",
         ) from error
-    theta = quick(cross, model.found.theta, reml=model.reml)
-    found = estimates(cross, profile(cross, theta, reml=model.reml))
-    return float(found.coefficients[place] / np.sqrt(found.covariance[place, place]))
+    theta = quick(cross, model.solution.theta, reml=model.reml)
+    estimated = estimates(cross, profile(cross, theta, reml=model.reml))
+    return float(estimated.coefficients[place] / np.sqrt(estimated.covariance[place, place]))

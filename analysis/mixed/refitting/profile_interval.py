@@ -74,7 +74,7 @@ def profile_intervals(
     rise = chi_squared_quantile(conf_level, 1)
     fixed = range(0 if reml else len(fitted.terms))
     rows = [_fixed_row(fitted, place, rise) for place in fixed]
-    rows += [_variance_row(fitted, place, rise) for place in range(len(fitted.found.theta))]
+    rows += [_variance_row(fitted, place, rise) for place in range(len(fitted.solution.theta))]
     rows.append(_sigma_row(fitted, rise))
     result = pd.DataFrame(
         rows, columns=["effect", "group", "term", "estimate", "conf_low", "conf_high"]
@@ -99,13 +99,13 @@ def _fixed_row(model: Fitted, place: int, rise: float) -> Row:
     turned = _in_formulas_design(cross)
     others = np.array([k for k in range(cross.n_fixed) if k != place], dtype=np.intp)
     q = cross.n_random
-    start = model.found.theta
+    start = model.solution.theta
 
     def excess(value: float) -> float:
         held = _less_column(turned, q + place, value - float(cross.shift[place]))
         theta = optimise(with_fixed(held, others), reml=False, start=start).theta
-        found = profile(with_fixed(held, others), theta, reml=False)
-        return found.criterion - model.found.criterion - rise
+        solution = profile(with_fixed(held, others), theta, reml=False)
+        return solution.criterion - model.solution.criterion - rise
 
     low = _end(excess, estimate, -std_error)
     high = _end(excess, estimate, std_error)
@@ -141,7 +141,7 @@ def _variance_row(model: Fitted, place: int, rise: float) -> Row:
     if row == column:
         forward = held(model) if _leads(block, row) else brought_forward(model, which, (row,))
         leading = start + block.positions.index((term_of(block, row).start,) * 2)
-        factor = relative_factors(model.design.blocks, model.found.theta)[which]
+        factor = relative_factors(model.design.blocks, model.solution.theta)[which]
         estimate = forward.sigma * float(np.linalg.norm(factor[row]))
         ends = _deviation_ends(model, forward, leading, estimate, rise)
         return "ran_pars", block.group, f"sd__{block.columns[row].name}", estimate, *ends
@@ -174,7 +174,7 @@ def _deviation_ends(
     """Return the ends of the interval of the standard deviation of a term's first effect."""
 
     def excess(value: float) -> float:
-        return forward.with_deviation(place, max(value, 0.0)) - model.found.criterion - rise
+        return forward.with_deviation(place, max(value, 0.0)) - model.solution.criterion - rise
 
     step = max(estimate, forward.sigma / float(natural_scale(forward.cross)[place]) / 10) / 4
     low = 0.0 if estimate == 0 or excess(0.0) <= 0 else _root(excess, 0.0, estimate)
@@ -184,7 +184,7 @@ def _deviation_ends(
 
 def _correlation(model: Fitted, which: int, effects: tuple[int, int]) -> float:
     """Return the correlation of two effects, NaN where a deviation is zero."""
-    factor = relative_factors(model.design.blocks, model.found.theta)[which]
+    factor = relative_factors(model.design.blocks, model.solution.theta)[which]
     a, b = factor[list(effects)]
     lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / lengths if lengths else np.nan
@@ -196,7 +196,7 @@ def _correlation_ends(
     """Return the ends of the interval of a correlation: one where it is not bounded away."""
 
     def excess(value: float) -> float:
-        return forward.with_correlation(place, value) - model.found.criterion - rise
+        return forward.with_correlation(place, value) - model.solution.criterion - rise
 
     def end(bound: float) -> float:
         if excess(bound) <= 0:
@@ -210,7 +210,7 @@ def _sigma_row(model: Fitted, rise: float) -> Row:
     whole = held(model)
 
     def excess(log_sigma: float) -> float:
-        return whole.with_sigma(float(np.exp(log_sigma))) - model.found.criterion - rise
+        return whole.with_sigma(float(np.exp(log_sigma))) - model.solution.criterion - rise
 
     at, step = float(np.log(whole.sigma)), float(1 / np.sqrt(model.statistics.n_obs))
     low, high = (float(np.exp(_end(excess, at, side))) for side in (-step, step))

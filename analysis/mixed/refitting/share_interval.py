@@ -124,7 +124,7 @@ def share_intervals(
     """
     require_conf_level(conf_level)
     cross = model.cross
-    theta = model.found.theta if model.reml else optimise(cross, reml=True).theta
+    theta = model.solution.theta if model.reml else optimise(cross, reml=True).theta
     relative = np.append(theta**2, residual_scale)
     estimated = relative / relative.sum()
     names = [block.group for block in model.design.blocks]
@@ -177,11 +177,11 @@ def _sticks(fractions: Floats) -> Floats:
 def _descended(objective: Callable[[Floats], float], start: Sequence[float]) -> float:
     from scipy.optimize import minimize
 
-    found = minimize(
+    result = minimize(
         objective,
         np.array(start),
         method="L-BFGS-B",
         bounds=[(0.0, 1.0)] * len(start),
         options={"ftol": 1e-13, "gtol": 1e-7},
     )
-    return float(found.fun)
+    return float(result.fun)

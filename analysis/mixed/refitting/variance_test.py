@@ -86,9 +86,7 @@ def variance_test(
     require_count("n_resamples", n_resamples)
     tested = intercept_block(model, group)
     statistic = likelihood_ratio(model, group)
-    alone = assemble(
-        model.statistics, replace(model.design, blocks=(tested,)), response=model.response
-    )
+    alone = assemble(model.statistics, replace(model.design, blocks=(tested,)))
     drawn = null_ratios(eigenvalues(alone), alone.n_obs - alone.n_fixed, rng, n_resamples)
     others = [block.group for block in model.design.blocks if block is not tested]
     kind = f"approximate beside {', '.join(others)}" if others else "exact"
@@ -110,13 +108,7 @@ def variance_test(
 
 
 def intercept_block(model: Fitted, group: str) -> Block:
-    """Return the block of a group, all blocks being intercepts.
-
-    Raises
-    ------
-    DesignError
-        If the model has no such group, or its random effects are not intercepts.
-    """
+    """Return the block of a group, all blocks being intercepts."""
     blocks = {block.group: block for block in model.design.blocks}
     sloped = [name for name, block in blocks.items() if block.width > 1 or block.columns[0].basis]
     if sloped:
@@ -134,15 +126,13 @@ def intercept_block(model: Fitted, group: str) -> Block:
 
 def likelihood_ratio(model: Fitted, group: str) -> float:
     """Return by how much a group raises twice the restricted log-likelihood, at least 0."""
-    theta = model.found.theta if model.reml else optimise(model.cross, reml=True).theta
+    theta = model.solution.theta if model.reml else optimise(model.cross, reml=True).theta
     whole = profile(model.cross, theta, reml=True).criterion
     others = tuple(block for block in model.design.blocks if block.group != group)
     if not others:
         without = profile(model.cross, np.zeros(1), reml=True).criterion
     else:
-        cross = assemble(
-            model.statistics, replace(model.design, blocks=others), response=model.response
-        )
+        cross = assemble(model.statistics, replace(model.design, blocks=others))
         without = profile(cross, optimise(cross, reml=True).theta, reml=True).criterion
     rise = without - whole
     return rise if rise > ROUNDING else 0.0
@@ -177,7 +167,7 @@ def null_ratios(values: Floats, df: int, rng: np.random.Generator, n_resamples: 
     grid = GRID / values.mean()
     shrunk = 1 / (1 + np.outer(values, grid))
     penalty = np.log1p(np.outer(values, grid)).sum(axis=0)
-    found = np.empty(n_resamples)
+    ratio = np.empty(n_resamples)
     for start in range(0, n_resamples, BATCH):
         size = min(BATCH, n_resamples - start)
         squares = rng.standard_normal((size, len(values))) ** 2
@@ -185,8 +175,8 @@ def null_ratios(values: Floats, df: int, rng: np.random.Generator, n_resamples: 
         below = squares @ shrunk + left[:, None]
         above = squares @ (1 - shrunk)
         ratios = df * np.log1p(above / below) - penalty
-        found[start : start + size] = _peaks(ratios)
-    return found
+        ratio[start : start + size] = _peaks(ratios)
+    return ratio
 
 
 def _peaks(ratios: Floats) -> Floats:

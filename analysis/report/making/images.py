@@ -2,7 +2,7 @@
 
 A chart is put into the page itself, so that its marks have titles and its letters the page's
 colours. What it carries becomes part of the page: its finding stands above it and begins its
-alternative text, its rows become a link, and its twin is shown in its place on a phone.
+alternative text, and its rows become a link.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 SUFFIXES = {"image/svg+xml": ".svg", "image/png": ".png", "image/jpeg": ".jpg"}
 #: How Vega opens a drawing, and how `analysis.drawing.picture` puts rows into it.
 DRAWING = re.compile(r"<svg\b(?P<before>[^>]*?) class=\"marks\"(?P<after>[^>]*)>")
-CARRIED = re.compile(r'<metadata class="(rows|finding|narrow)">([^<]*)</metadata>')
+CARRIED = re.compile(r'<metadata class="(rows|finding)">([^<]*)</metadata>')
 SIZE = re.compile(rb"<svg\b[^>]*?\swidth=[\"']([\d.]+)(?:px)?[\"'](?:[^>]*?\sheight=\"([\d.]+)\")?")
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 #: Width of the text in print, and the height that leaves room for a caption [pt].
@@ -117,9 +117,7 @@ def shown(picture: Picture, name: str) -> str:
     finding = carried.get("finding", "")
     label = f"{finding} {picture.alt}".strip()
     parts = [f'<span class="finding">{escape(finding)}</span>'] if finding else []
-    if twin := carried.get("narrow"):
-        parts.append(_opened(base64.b64decode(twin).decode("utf-8"), "narrow", label, ""))
-    parts.append(_opened(picture.content.decode("utf-8"), "wide" if twin else "", label, style))
+    parts.append(_opened(picture.content.decode("utf-8"), label, style))
     if rows := carried.get("rows"):
         file = escape(f"{picture.label or name}.csv")
         drawn = f'<span class="drawn-by"> · <code>{escape(picture.drawn_by)}</code></span>'
@@ -130,13 +128,12 @@ def shown(picture: Picture, name: str) -> str:
     return "".join(parts)
 
 
-def _opened(text: str, kind: str, label: str, style: str) -> str:
-    """Return the SVG of a chart with classes and words, without what it carries."""
-    classes = " ".join(filter(None, ["picture", kind, "marks"]))
+def _opened(text: str, label: str, style: str) -> str:
+    """Return the SVG of a chart with its words, without what it carries."""
     styled = f' style="{style}"' if style else ""
     named = f'role="graphics-document document" aria-label="{escape(label)}"'
     return DRAWING.sub(
-        lambda it: f'<svg{it["before"]} class="{classes}" {named}{styled}{it["after"]}>',
+        lambda it: f'<svg{it["before"]} class="picture marks" {named}{styled}{it["after"]}>',
         CARRIED.sub("", text),
         count=1,
     )

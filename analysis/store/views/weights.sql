@@ -36,7 +36,7 @@ SELECT run_id,
        count(*)             AS n_matrices
   FROM head_norm
  GROUP BY run_id, model_id, layer, matrix, is_folded, slicing;
-COMMENT ON VIEW layer_head IS 'One row per model, layer AND matrix, folding and slicing: the median over the layer''s distinct head matrices. The primary object is matrix = ''OV'', is_folded, slicing = ''correct'', which under RMSNorm only the scale of the stream moves; under LayerNorm the direction of ones is still in it, and circuit_frobenius (see gauge_pair) has it taken out. Take one matrix, is_folded and slicing: a layer has a row for each matrix and each way to read it.';
+COMMENT ON VIEW layer_head IS 'One row per model, layer AND matrix, folding and slicing: the median over the layer''s distinct head matrices. The primary object is matrix = ''OV'', is_folded, slicing = ''correct'', which under RMSNorm only the scale of the stream moves; under LayerNorm the direction of ones is still in it, and circuit_frobenius (see gauge_partner) has it taken out. Take one matrix, is_folded and slicing: a layer has a row for each matrix and each way to read it.';
 COMMENT ON COLUMN layer_head.sigma_max IS 'Median largest singular value [weight units]';
 COMMENT ON COLUMN layer_head.sigma_max_largest IS 'That of the head where it is largest [weight units]';
 COMMENT ON COLUMN layer_head.frobenius IS 'Median Frobenius norm [weight units]';

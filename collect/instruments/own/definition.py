@@ -113,24 +113,15 @@ class OwnQuantity:
         _check_among("level", [self.level], LEVELS, self.name)
         _check_among("site", self.sites, SITES, self.name)
         _check_among("need", self.needs, NEEDS, self.name)
-        if not _is_said(self.unit) or not _is_said(self.description):
+        needs_attention = "attention" in self.needs and not {*self.sites} <= _AFTER_ATTENTION
+        is_described = _is_text(self.unit) and _is_text(self.description)
+        is_callable = callable(self.measure) and isinstance(self.parameters, Mapping)
+        if needs_attention or not (is_described and is_callable):
             raise InputError(
-                f"A quantity must say its unit and what it is; {self.name} does not.",
+                f"A quantity must have a unit, a description, a function as measure and a mapping "
+                f"as parameters, and ask for attention only at "
+                f"{' and '.join(sorted(_AFTER_ATTENTION))}; {self.name} does not.",
                 "Give unit='1' to a pure number, and a sentence as description.",
-            )
-        if "attention" in self.needs and not {*self.sites} <= _AFTER_ATTENTION:
-            raise InputError(
-                "Attention must have run where it is looked at, which is so at "
-                f"{' and '.join(sorted(_AFTER_ATTENTION))}; {self.name} asks for it at "
-                f"{', '.join(self.sites)}.",
-                "Name these sites, or leave attention out of its needs.",
-            )
-
-        if not callable(self.measure) or not isinstance(self.parameters, Mapping):
-            raise InputError(
-                f"A quantity must be a function and its further arguments by name; {self.name} "
-                f"has {type(self.measure).__name__} and {type(self.parameters).__name__}.",
-                "Give a function as measure, and a mapping as parameters.",
             )
         object.__setattr__(self, "sha256", self._hash())
         enclosed = enclosed_names(self.measure)
@@ -221,7 +212,7 @@ def _check_among(kind: str, value: Any, known: tuple[str, ...], name: str) -> No
         raise unknown_name(f"The {kind} of quantity {name}", given, known)
 
 
-def _is_said(text: Any) -> bool:
+def _is_text(text: Any) -> bool:
     return isinstance(text, str) and bool(text.strip())
 
 

@@ -229,8 +229,7 @@ class OwnRecorder(Hooked):
         raised = of_others(
             f"The function of {quantity.name} must return its numbers; in layer {layer} at "
             f"{site} it raised",
-            f"{_unasked(quantity)}Correct it, or leave the quantity out; no number of this unit "
-            "was kept.",
+            'Correct it, or leave it out; attention is None without needs=("attention",).',
         )
         with raised, unseen():
             measured = quantity.measure(
@@ -295,10 +294,3 @@ def _check_widths(at: _Place, widths: set[int]) -> None:
             f"{site} some have {few} numbers and some {many}.",
             "Let its function return as many numbers of every token, whatever the prompt.",
         )
-
-
-def _unasked(quantity: OwnQuantity) -> str:
-    """Return that attention was not asked for, for the author of a function that may need it."""
-    if "attention" in quantity.needs:
-        return ""
-    return 'Its attention is None without needs=("attention",). '

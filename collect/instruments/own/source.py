@@ -45,11 +45,6 @@ def digest_of(value: Any) -> str:
 
     That is, of a tensor or an array, its shape, type and numbers; of all else its JSON, in which
     tensors and arrays stand as their hashes.
-
-    Raises
-    ------
-    TypeError, ValueError, RecursionError
-        If it has none: an object, a circle.
     """
     array = _array_of(value)
     if array is not None:

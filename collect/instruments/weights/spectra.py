@@ -37,27 +37,12 @@ def rows(
 ) -> dict[str, list[NamedTuple]]:
     """Return the norms of the attention weights of a checkpoint, as they are stored.
 
-    Parameters
-    ----------
-    checkpoint
-        Where the weights are.
-    on_layer
-        Called after each layer.
-
     Returns
     -------
     Tables ``weight_norm``, one row per (layer, head, matrix, is_folded, slicing), and
     ``matrix_norm``, one row per (layer, matrix, slicing), both without ``run_id`` and
     ``model_id``. Where attention reads the stream without a norm there is no gain to fold, and
     there are no rows with ``is_folded``; ``Decoder.missing`` says so.
-
-    Raises
-    ------
-    InputError
-        If ``config.json`` describes no model, or a tensor is missing, of another shape than it
-        says, or not finite.
-    UnsupportedModelError
-        If the weights are quantised.
     """
     config = configuration(checkpoint)
     of_text = text_configuration(config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -70,8 +71,8 @@ class Shape:
         As in table ``model``.
     n_parameters
         All parameters, tied ones once.
-    largest_block, largest_tensor
-        Parameters of the largest block, and of the largest single tensor.
+    largest_block
+        Parameters of the largest block.
     has_heads, has_parts, has_mid, has_final_norm, has_gain, has_contiguous
         Whether the model has matrices of heads, parts of blocks, a stream between attention and
         feed-forward, a norm after the last block, a norm in front of attention, and a fused matrix
@@ -85,7 +86,6 @@ class Shape:
     n_vocabulary: int
     n_parameters: int
     largest_block: int
-    largest_tensor: int
     has_heads: bool
     has_head: bool
     has_parts: bool
@@ -95,8 +95,9 @@ class Shape:
     has_contiguous: bool
 
 
-def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
+def shape_of(skeleton: Decoder) -> Shape:
     """Return the shape of a model, loaded or not."""
+    embedding: Any = skeleton.embedding
     weights = skeleton.head_weights(0) if skeleton.adapter.has(HEADS) else None
     has_parts = skeleton.adapter.has(PARTS)
     blocks = [sum(p.numel() for p in block.parameters()) for block in skeleton.blocks]
@@ -106,10 +107,9 @@ def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
         n_heads=skeleton.heads.n_heads,
         d_model=int(skeleton.config.hidden_size),
         d_head=skeleton.heads.d_head,
-        n_vocabulary=n_vocabulary,
+        n_vocabulary=int(embedding.weight.shape[0]),
         n_parameters=sum(sizes),
         largest_block=max(blocks),
-        largest_tensor=max(sizes),
         has_heads=weights is not None,
         has_head=skeleton.adapter.has(HEAD),
         has_parts=has_parts,
@@ -199,11 +199,6 @@ def n_logits(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> int:
 
     A quantity of one's own that asks for logits is taken to compute them of every token at
     every place.
-
-    Parameters
-    ----------
-    shape, lengths, asked
-        As in `n_rows`.
     """
     if not shape.has_head:
         return 0
@@ -218,15 +213,7 @@ def n_logits(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> int:
 
 
 def n_bytes(rows: dict[str, int], vector_bytes: int = 0) -> int:
-    """Return about how much disk the files of a unit take [bytes].
-
-    Parameters
-    ----------
-    rows
-        What `n_rows` returned.
-    vector_bytes
-        Size of a vector that is kept, as wide as the stream.
-    """
+    """Return about how much disk the files of a unit take [bytes]."""
     of_rows = sum(n * ROW_BYTES.get(table, 250.0) for table, n in rows.items())
     n_columns = sum(len(tables()[table].columns) for table in {**rows, "run": 1})
     of_vectors = rows.get("own_vector", 0) * vector_bytes
@@ -295,14 +282,8 @@ def duration_s(
 
     Parameters
     ----------
-    shape, lengths
-        As in `n_rows`.
-    rows
-        What `n_rows` returned.
-    asked
-        As in `n_rows`.
-    dtype, batch_size
-        As in `settings.Settings`.
+    rows, asked, dtype, batch_size
+        As in `n_rows` and `settings.Settings`; ``rows`` is what `n_rows` returned.
     n_dequantised
         Numbers of the files that are not stored as plain floats, those that are perturbed
         `PERTURBED` times [1].

@@ -9,103 +9,106 @@ from typing import Any
 
 from collect.errors import InputError, OutputError
 from collect.job.not_measured import lacking
-from collect.job.outcome import Outcome, Refusal, noted, raise_if_refused
-from collect.job.pending import compared
+from collect.job.outcome import Outcome, RefusedError, noted
 from collect.job.planning import estimate
-from collect.job.planning.planned import Planned
-from collect.job.resolve import Job, Judged, Model, judge, resolve, unused_tensors
-from collect.job.subject import is_too_large
-from collect.job.task import COMPLETE, TO_DO, Task
+from collect.job.resolve import Job, resolve
+from collect.job.subject import Subject, is_too_large
+from collect.job.task import COMPLETE, TO_DO, Task, compared, tasks
 from collect.model.checkpoint.gguf import facts
 from collect.model.checkpoint.load import DTYPES
-from collect.record.commit import refuse_within_store
+from collect.model.description import Missing
+from collect.record.inventory import Inventory
 from collect.record.units import quantities_of
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One unit of a run that has not begun.
+
+    Attributes
+    ----------
+    unit
+        Stem of its files.
+    run_id
+        Identity of its run; of no meaning where the hash of the weights is not known yet.
+    state
+        ``to do``, also where it replaces what is there; ``complete``, if the weights are still
+        those it was measured with; ``as`` and a unit before it that has the same content,
+        measured once; or ``measured otherwise``, where the output holds something that
+        contradicts it, or another unit of the model, so that a run refuses the model.
+    execution
+        ``loaded``, ``streamed`` or ``shards``.
+    n_rows
+        Rows by table.
+    n_bytes, peak_bytes
+        About the size of its files, and about the most memory it takes [bytes].
+    duration_s
+        About how long it takes [s].
+    download_bytes
+        Weights to be fetched from the hub first, for all units of the model together [bytes].
+    quantities
+        What is measured.
+    not_measured
+        What the model or the prompts cannot give of what was asked for, and why; the rows of
+        ``not_measured`` but for matrices that hold one number throughout.
+    """
+
+    unit: str
+    run_id: str
+    state: str
+    execution: str
+    n_rows: dict[str, int]
+    n_bytes: int
+    peak_bytes: int
+    duration_s: float
+    download_bytes: int
+    quantities: tuple[str, ...] = ()
+    not_measured: tuple[Missing, ...] = ()
 
 
 def plan(
     models: Sequence[str], prompt_sets: Sequence[str | Path], out: Path | None, **options: Any
 ) -> list[Planned]:
-    """Return what ``run.run`` with the same arguments would do, unit by unit.
+    """Return what ``run.run`` with the same arguments would do, unit by unit, in its order.
 
-    Parameters
-    ----------
-    models, prompt_sets, **options
-        As for `resolve.resolve`.
-    out
-        Directory to look for complete units in, or None.
-
-    Returns
-    -------
-    One entry per unit, in the order of the run. Rows are exact, but for a row of ``not_measured``
-    for each matrix that holds one number throughout, which only the weights tell; bytes, memory
-    and time are estimates (see `estimate`), the time from products of matrices that are timed now.
-
-    Raises
-    ------
-    CollectError
-        As ``run.run`` does before it measures; of the weights only names and shapes are judged,
-        from headers, or, of files that are still on the hub, from the index where there is one.
+    Rows are exact, but for a row of ``not_measured`` for each matrix that holds one number
+    throughout, which only the weights tell; bytes, memory and time are estimates (see `estimate`),
+    the time from products of matrices that are timed now.
     """
-    plans = drawn(models, prompt_sets, out, **options)
-    plans.raise_if_refused()
-    return plans.units
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A plan: what would be measured, and the models that a run would refuse.
-
-    Attributes
-    ----------
-    units
-        One entry per unit, in the order of the run.
-    refusals, n_models
-        As `resolve.Job` has them.
-    """
-
-    units: list[Planned]
-    refusals: list[Refusal]
-    n_models: int
-
-    def raise_if_refused(self) -> None:
-        """Raise RefusedError if a model is refused."""
-        raise_if_refused(Outcome(refusals=self.refusals), self.n_models)
+    units, refusal = drawn(models, prompt_sets, out, **options)
+    if refusal is not None:
+        raise refusal
+    return units
 
 
 def drawn(
     models: Sequence[str], prompt_sets: Sequence[str | Path], out: Path | None, **options: Any
-) -> Drawn:
-    """Return a plan that names the models that are refused besides; see `plan`.
-
-    Raises
-    ------
-    CollectError
-        If nothing can be planned at all.
-    """
+) -> tuple[list[Planned], RefusedError | None]:
+    """Return a plan, and the refusal that a run would end with; see `plan`."""
     if out is not None and out.exists() and not out.is_dir():
         raise OutputError(
             f"The output must be a directory; {out} is none.", "Choose another --out."
         )
-    if out is not None:
-        refuse_within_store(out)
+    inventory = None if out is None else Inventory(out)
     job = resolve(models, prompt_sets, out, is_planned=True, **options)
-    settings = job.settings
-    throughput = estimate.calibrate(settings.dtype, settings.device)
+    throughput = estimate.calibrate(job.settings.dtype, job.settings.device)
     hashed = _hashed(job)
     first: dict[str, str] = {}
     planned: list[Planned] = []
     refusals = [*job.refusals]
-    for model in job.models:
-        digest = hashed.get(model.checkpoint.directory)
-        with noted(model.title, refusals, goes_on=job.goes_on):
-            units, refusal = _of_model(model, job, throughput, digest)
+    for subject in job.subjects:
+        digest = hashed.get(subject.checkpoint.directory)
+        with noted(subject.title, refusals, goes_on=job.goes_on):
+            units, refusal = _of_model(subject, inventory, throughput, digest)
             for unit in units:
                 same = first.setdefault(unit.run_id, unit.unit) if digest else unit.unit
                 is_repeated = same != unit.unit and unit.state == TO_DO
                 planned.append(_repeated(unit, same) if is_repeated else unit)
             if refusal is not None:
                 raise refusal
-    return Drawn(planned, refusals, job.n_models)
+        subject.release()
+    outcome = Outcome(refusals=refusals)
+    return planned, RefusedError(outcome, job.n_models) if refusals else None
 
 
 def _repeated(unit: Planned, same: str) -> Planned:
@@ -119,9 +122,9 @@ def _hashed(job: Job) -> dict[Path, str]:
     A listing of the hub tells it. Files of a local directory are read for it when several of its
     checkpoints are asked for, so that weights that are there twice are measured once.
     """
-    names = [model.checkpoint.model_id for model in job.models]
+    names = [subject.checkpoint.model_id for subject in job.subjects]
     hashed = {}
-    for checkpoint in (model.checkpoint for model in job.models):
+    for checkpoint in (subject.checkpoint for subject in job.subjects):
         digest = checkpoint.listed_weights_sha256()
         if digest is None and checkpoint.weight_files and names.count(checkpoint.model_id) > 1:
             digest = checkpoint.weights_sha256()
@@ -131,60 +134,42 @@ def _hashed(job: Job) -> dict[Path, str]:
 
 
 def _of_model(
-    model: Model, job: Job, throughput: float, digest: str | None
+    subject: Subject, inventory: Inventory | None, throughput: float, digest: str | None
 ) -> tuple[list[Planned], InputError | None]:
     """Return the units of a model, and why a run refuses it for what the output holds."""
-    settings, gguf = job.settings, model.checkpoint.gguf
-    judged = judge(model, job, weights_sha256=digest)
-    embedding: Any = judged.skeleton.embedding
+    asked, refusal = tasks(subject, digest), None
+    if inventory is not None:
+        asked, refusal = compared(asked, inventory, overwrites=subject.settings.overwrite)
+    examined = [
+        inventory is not None and task.state != COMPLETE and inventory.is_examined(task.unit)
+        for task in asked
+    ]
+    unused, shape = subject.unused_beforehand(), estimate.shape_of(subject.bare)
+    return [
+        _planned(task, subject, shape, unused, throughput, is_first=not is_examined)
+        for task, is_examined in zip(asked, examined, strict=True)
+    ], refusal
+
+
+def _planned(
+    task: Task,
+    subject: Subject,
+    shape: estimate.Shape,
+    unused: dict[str, int],
+    throughput: float,
+    *,
+    is_first: bool,
+) -> Planned:
+    settings, gguf = subject.settings, subject.checkpoint.gguf
+    streamed = not subject.sets or settings.stream or is_too_large(subject.bare, settings)
     slower = 1.0 if gguf is None or gguf.seed is None else estimate.PERTURBED
-    costs = _Costs(
-        judged,
-        unused_tensors(model.checkpoint, judged.skeleton),
-        estimate.shape_of(judged.skeleton, int(embedding.weight.shape[0])),
-        not job.sets or settings.stream or is_too_large(judged.skeleton, settings),
-        throughput,
-        model.checkpoint.download_bytes,
-        0.0 if gguf is None else facts.n_quantised(gguf) * slower,
-    )
-    tasks, refusal = judged.tasks, None
-    if job.inventory is not None:
-        tasks, refusal = compared(tasks, job.inventory, overwrites=settings.overwrite)
-    return [_planned(task, costs, job) for task in tasks], refusal
-
-
-@dataclass(frozen=True, slots=True)
-class _Costs:
-    """What the plan of a unit depends on besides the unit."""
-
-    judged: Judged
-    unused: dict[str, int]
-    shape: estimate.Shape
-    is_streamed: bool
-    throughput: float
-    download_bytes: int
-    n_dequantised: float
-
-
-def _planned(task: Task, model: _Costs, job: Job) -> Planned:
-    settings, shape, streamed = job.settings, model.shape, model.is_streamed
-    is_first = not (
-        job.inventory is not None
-        and task.state != COMPLETE
-        and job.inventory.is_examined(task.unit)
-    )
     lengths = [len(prompt) for prompt in task.encoded]
     prompts = 0 if task.prompt_set is None else len(task.prompt_set.prompts)
     asked = quantities_of(task.unit.determinants)
     rows = estimate.n_rows(shape, lengths, asked, n_prompts=prompts, is_first=is_first)
     filled = [table for table, n in rows.items() if n]
     gaps = lacking(
-        task,
-        model.judged.skeleton,
-        settings.quantities,
-        filled,
-        unused=model.unused,
-        is_first=is_first,
+        task, subject.bare, settings.quantities, filled, unused=unused, is_first=is_first
     )
     rows |= {"not_measured": len(gaps)} if gaps else {}
     how: dict[str, Any] = {"dtype": settings.dtype, "batch_size": settings.batch_size}
@@ -202,10 +187,10 @@ def _planned(task: Task, model: _Costs, job: Job) -> Planned:
             lengths,
             rows,
             asked=asked,
-            throughput=model.throughput,
-            n_dequantised=model.n_dequantised,
+            throughput=throughput,
+            n_dequantised=0.0 if gguf is None else facts.n_quantised(gguf) * slower,
             **how,
         ),
-        download_bytes=model.download_bytes,
+        download_bytes=subject.checkpoint.download_bytes,
         not_measured=tuple(gaps),
     )

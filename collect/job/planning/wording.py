@@ -8,7 +8,7 @@ import pandas as pd
 
 from collect.instruments.quantities import about
 from collect.job.planning import estimate
-from collect.job.planning.planned import Planned
+from collect.job.planning.plan import Planned
 from collect.model.checkpoint import memory
 from collect.process.memory import of_machine
 from collect.schema.counting import counted
@@ -36,7 +36,7 @@ def as_text(units: Sequence[Planned]) -> str:
     lines += ["", "quantities"]
     for name in dict.fromkeys(name for unit in units for name in unit.quantities):
         lines.append(f"  {name}: {about(name)}")
-    gaps = list(dict.fromkeys(_said_of_gaps(units)))
+    gaps = list(dict.fromkeys(_lines_of_gaps(units)))
     lines += ["", "not measured", *gaps] if gaps else []
     first_of = {unit.unit.partition("@")[0].partition("+")[0]: unit for unit in reversed(units)}
     for unit in units:
@@ -59,7 +59,7 @@ def as_text(units: Sequence[Planned]) -> str:
     )
 
 
-def _said_of_gaps(units: Sequence[Planned]) -> Iterator[str]:
+def _lines_of_gaps(units: Sequence[Planned]) -> Iterator[str]:
     """Yield a line for each model and reason: what is not measured of it."""
     for unit in units:
         name = unit.unit.partition("@")[0]

@@ -67,24 +67,9 @@ class Compared:
 def compare(source: Source, model: str) -> list[Compared]:
     """Compare the states of the first file with those of our own hooks.
 
-    Parameters
-    ----------
-    source
-        Files of states, and their model.
-    model
-        The model with weights: checkpoint directory, GGUF file or hub identifier.
-
     Returns
     -------
     One entry per layer of the file, in its order.
-
-    Raises
-    ------
-    InputError
-        If the model is not as wide and as deep as that of the states, lacks a token of the
-        prompt, or has no such place as a state is declared to be of.
-    CollectError
-        If the model cannot be loaded.
     """
     head, prompt = source.heads[0], source.task.encoded[0]
     placed, checkpoint = source.placed(head), locate(model)
@@ -103,23 +88,15 @@ def compare(source: Source, model: str) -> list[Compared]:
 
 def _refuse_another_shape(ours: Decoder, theirs: Decoder, model: str, prompt: Encoded) -> None:
     """Refuse a model whose states could not be compared."""
-    hint = "Give the model that wrote the states to --against."
-    (width, n_blocks), wanted = (
-        (int(of.config.hidden_size), len(of.blocks)) for of in (ours, theirs)
-    )
-    if (width, n_blocks) != wanted:
-        raise InputError(
-            f"The model must be as wide and as deep as that of the states, {wanted[0]} in "
-            f"{wanted[1]} blocks; {model} is {width} in {n_blocks}.",
-            hint,
-        )
     embedding: Any = ours.embedding
     n_tokens = int(embedding.weight.shape[0])
-    if max(prompt.token_ids) >= n_tokens:
+    shape, wanted = ((int(of.config.hidden_size), len(of.blocks)) for of in (ours, theirs))
+    if shape != wanted or max(prompt.token_ids) >= n_tokens:
         raise InputError(
-            f"The model must have every token of the prompt; {model} has {n_tokens}, and none "
-            f"numbered {max(prompt.token_ids)}.",
-            hint,
+            f"The model must be as wide and as deep as that of the states, {wanted[0]} in "
+            f"{wanted[1]} blocks, and have every token of the prompt; {model} is {shape[0]} in "
+            f"{shape[1]}, with {n_tokens} tokens.",
+            "Give the model that wrote the states to --against.",
         )
 
 
@@ -171,31 +148,26 @@ def verdict(entries: Sequence[Compared]) -> str:
     --------
     >>> late = Compared((0, "block_output"), 0.4, (1, "block_output"), 1e-6, 1e-3)
     >>> verdict([late])
-    'off by one: layer 0 of the file equals layer 1 of the model.'
+    'off by 1: layer 0 of the file equals layer 1 of the model.'
     """
     if not entries:
         return "nothing was compared."
     if is_agreement(entries):
         return "the states are the model's, layer by layer."
-    wrong = [entry for entry in entries if not entry.is_same]
-    is_normed = [entry.is_moved and entry.nearest[1] == "final_norm" for entry in wrong]
-    moved = [e for e, is_it in zip(wrong, is_normed, strict=True) if e.is_moved and not is_it]
-    shifts = {depth(entry.nearest) - depth(entry.place) for entry in moved}
-    first = wrong[0]
-    if len(shifts) == 1 and len(moved) + sum(is_normed) == len(wrong):
-        (shift,) = shifts
-        if not shift:
-            return (
-                f"another site: {_named(moved[0].place)} of the file equals "
-                f"{_named(moved[0].nearest)} of the model."
-            )
-        by = "one" if abs(shift) == 1 else str(abs(shift))
-        return (
-            f"off by {by}: layer {depth(moved[0].place)} of the file equals layer "
-            f"{depth(moved[0].nearest)} of the model."
-        )
-    if all(is_normed):
+    first = next(entry for entry in entries if not entry.is_same)
+    shifts = {depth(entry.nearest) - depth(entry.place) for entry in entries if entry.is_moved}
+    if first.is_moved and first.nearest[1] == "final_norm":
         return f"layer {depth(first.place)} of the file comes after the final norm."
+    if first.is_moved and len(shifts) == 1:
+        if shifts == {0}:
+            return (
+                f"another site: {_named(first.place)} of the file equals "
+                f"{_named(first.nearest)} of the model."
+            )
+        return (
+            f"off by {abs(shifts.pop())}: layer {depth(first.place)} of the file equals layer "
+            f"{depth(first.nearest)} of the model."
+        )
     return (
         f"not the model's: {_named(first.place)} deviates by {first.deviation:.1e}, and is nearest "
         f"to {_named(first.nearest)}, by {first.nearest_deviation:.1e}."

@@ -38,127 +38,54 @@ class Declared:
         Place of the stream, one of `definition.SITES`; of ``block_input`` the number n_layers is
         what leaves the last block.
     tokens_first
-        Whether the axes of an array are (tokens, layers, d) and not (layers, tokens, d); columns
-        of Parquet name theirs.
+        Whether the axes of an array are (tokens, layers, d) and not (layers, tokens, d).
     layers
         Number of each entry along the layers; None for 0, 1, 2 and so on to the last block.
-    array
-        Name of the array in the files.
     """
 
     engine: str
     site: str
     tokens_first: bool = False
     layers: tuple[int, ...] | None = None
-    array: str = ARRAY
 
 
-def declared(
-    engine: str,
-    site: str | None,
-    *,
-    tokens_first: bool = False,
-    layers: Sequence[int] | None = None,
-    array: str = ARRAY,
-) -> Declared:
-    """Return a declaration, completed by what is known of an engine.
-
-    Raises
-    ------
-    InputError
-        If the engine has no name that can stand in a model's, the site is unknown or left open,
-        or a layer is negative or comes up twice.
-    """
+def declared(engine: str, site: str | None, layers: Sequence[int] | None = None) -> Declared:
+    """Return a declaration, completed by what is known of an engine."""
     if not _ENGINE.fullmatch(engine):
         raise InputError(
-            "An engine must be named in 1 to 40 of the signs a to z, 0 to 9, '.', '_' and '-'; "
-            f"found {engine!r}.",
+            f"An engine is named in 1 to 40 of a to z, 0 to 9, '.', '_' and '-'; found {engine!r}.",
             "Give for example --engine vllm or --engine llama.cpp.",
         )
-    known_first, known_site = KNOWN.get(engine, (False, None))
+    tokens_first, known_site = KNOWN.get(engine, (False, None))
     chosen = site or known_site
-    if chosen is None:
-        raise InputError(
-            f"The site of the states must be declared; nothing is known of {engine}.",
-            f"Give --site, one of {', '.join(SITES)}.",
-        )
-    if chosen not in SITES:
-        raise unknown_name("The site", chosen, SITES, "Use --site block_output.")
-    given = None if layers is None else tuple(layers)
-    if given is not None and (len({*given}) < len(given) or min(given, default=0) < 0):
-        raise InputError(
-            f"Layers must be different numbers from 0; found {' '.join(map(str, given))}.",
-            "Give the number of each entry once, in the order of the file.",
-        )
-    return Declared(engine, chosen, tokens_first or known_first, given, array)
+    if chosen is None or chosen not in SITES:
+        raise unknown_name("The site of the states", str(chosen), SITES, "Give --site.")
+    return Declared(engine, chosen, tokens_first, None if layers is None else tuple(layers))
 
 
-def places(
-    how: Declared,
-    n_entries: int,
-    n_layers: int,
-    where: str,
-    stored: tuple[int, ...] | None = None,
-) -> list[tuple[int, str]]:
+def places(how: Declared, n_entries: int, n_layers: int, where: str) -> list[tuple[int, str]]:
     """Return the place of each entry along the layers, as (layer, site).
 
     Parameters
     ----------
-    how
-        The declaration.
-    n_entries
-        Length of the axis of layers.
-    n_layers
-        Blocks of the model.
+    n_entries, n_layers
+        Length of the axis of layers, and blocks of the model.
     where
         The file, for messages.
-    stored
-        Number of each entry, where the file holds it.
-
-    Raises
-    ------
-    InputError
-        If there are not as many entries as layers, or a layer is none of the model's.
     """
     last = n_layers if how.site == "block_input" else n_layers - 1
     full = {"embedding": [0], "final_norm": [n_layers - 1]}.get(how.site, [*range(last + 1)])
-    given = how.layers if how.layers is not None else stored
-    numbers = full if given is None else [*given]
-    if given is None and how.site == "block_input" and n_entries == n_layers:
+    numbers = full if how.layers is None else [*how.layers]
+    if how.layers is None and how.site == "block_input" and n_entries == n_layers:
         numbers = full[:-1]
-    if n_entries != len(numbers):
+    if n_entries != len(numbers) or len({*numbers}) < len(numbers) or not {*numbers} <= {*full}:
         raise InputError(
-            f"There must be one entry for each of {len(numbers)} layers; {where} has {n_entries}.",
-            _hint(how, n_entries, n_layers, has_axes=stored is None),
-        )
-    beyond = [number for number in numbers if number not in full]
-    if beyond:
-        raise InputError(
-            f"A layer at site {how.site} must be from {full[0]} to {full[-1]}, as the model has "
-            f"{n_layers} blocks; {where} is declared to hold {beyond[0]}.",
-            "Correct --layers or --site.",
+            f"There must be one entry for each of {len(numbers)} different layers from {full[0]} "
+            f"to {full[-1]} at site {how.site}; {where} has {n_entries}.",
+            "Name the layer of each entry with --layers. One more than blocks begins with what "
+            "enters block 0: give --site block_input.",
         )
     return [place_of(number, how.site) for number in numbers]
-
-
-def _hint(how: Declared, n_entries: int, n_layers: int, *, has_axes: bool) -> str:
-    if how.layers is None and how.site == "block_output" and n_entries == n_layers + 1:
-        return "One more than blocks begins with what enters block 0: give --site block_input."
-    hint = "Name the layer of each entry with --layers."
-    return f"{hint} {order_hint(how)}" if has_axes else hint
-
-
-def order_hint(how: Declared) -> str:
-    """Return what is to be declared where the first two axes are the other way round.
-
-    >>> order_hint(declared("vllm", None)), order_hint(declared("jax", "block_mid"))[-21:]
-    ('If the file has (layers, tokens, d), name another --engine.', ' give --tokens-first.')
-    """
-    if KNOWN.get(how.engine, (False, ""))[0]:
-        return "If the file has (layers, tokens, d), name another --engine."
-    if how.tokens_first:
-        return "If the file has (layers, tokens, d), leave --tokens-first out."
-    return "If the file has (tokens, layers, d), give --tokens-first."
 
 
 def place_of(number: int, site: str) -> tuple[int, str]:

@@ -18,12 +18,11 @@ from collect.instruments import rows
 from collect.instruments.imported import ImportedStates, before
 from collect.instruments.quantities import DEFAULT, TABLES
 from collect.job import not_measured
-from collect.job.measurement import Measured, write
-from collect.job.pending import compared
 from collect.job.settings import Settings
 from collect.job.states.declared import Declared, places
 from collect.job.states.files import Head, states
-from collect.job.task import COMPLETE, Task, tasks
+from collect.job.subject import Present
+from collect.job.task import COMPLETE, Task, compared, tasks
 from collect.model.checkpoint.checkpoint import Checkpoint, hash_of
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_skeleton, tokenizer_for
@@ -34,8 +33,8 @@ from collect.prompts.entry import Entry
 from collect.prompts.sets import PromptSet, load, prompt_set
 from collect.record import provenance
 from collect.record.atomic import locks
-from collect.record.commit import check_writable, remove_leftovers
-from collect.record.inventory import Inventory, refuse_another_shape
+from collect.record.commit import check_writable, commit, remove_leftovers
+from collect.record.inventory import Inventory
 from collect.record.units import UNSEEN, run_file
 from collect.schema.marks import file_sha256
 
@@ -65,26 +64,14 @@ class Source:
     prompts: PromptSet
 
     def placed(self, head: Head) -> dict[tuple[int, str], Tensor]:
-        """Return the states of one file, (n_tokens, d), by place in the model.
-
-        Raises
-        ------
-        InputError
-            If the layers are not the model's, or a number is not finite.
-        """
+        """Return the states of one file, (n_tokens, d), by place in the model."""
         n_layers = len(self.skeleton.blocks)
-        named = places(self.how, head.n_entries, n_layers, str(head.path), head.layers)
-        return dict(zip(named, states(head, self.how.array), strict=True))
+        named = places(self.how, head.n_entries, n_layers, str(head.path))
+        return dict(zip(named, states(head), strict=True))
 
     @cached_property
     def task(self) -> Task:
-        """What is to be measured, as a task of the job.
-
-        Raises
-        ------
-        InputError
-            If a prompt has other tokens than its file.
-        """
+        """What is to be measured, as a task of the job."""
         named = replace(
             self.checkpoint,
             model_id=f"{self.checkpoint.model_id}/{self.how.engine}",
@@ -93,8 +80,8 @@ class Source:
             dtype_weights=UNSEEN,
         )
         settings = Settings(quantities=("stream", "geometry"), quiet=True)
-        prompts, hashed = [self.prompts], {"weights_sha256": UNSEEN}
-        (task,) = tasks(named, self.skeleton, prompts, self.tokenizer, settings, **hashed)
+        subject = Present(named, self.skeleton, self.tokenizer, settings, [self.prompts])
+        (task,) = tasks(subject, UNSEEN)
         for head, prompt in zip(self.heads, task.encoded, strict=True):
             if head.token_ids not in (None, prompt.token_ids) or head.n_tokens != len(prompt):
                 raise InputError(
@@ -114,9 +101,7 @@ class Source:
         return replace(task, unit=unit)
 
 
-def opened(
-    heads: Sequence[Head], how: Declared, model: str, *, prompts: str | None, name: str
-) -> Source:
+def opened(heads: Sequence[Head], how: Declared, model: str, *, prompts: str | None) -> Source:
     """Return files of states with their model and prompts.
 
     Parameters
@@ -129,14 +114,6 @@ def opened(
     prompts
         Prompt set whose prompts the files are of, in its order; None to take the token ids that
         the files hold.
-    name
-        Name of the prompt set in the latter case.
-
-    Raises
-    ------
-    InputError
-        If the files are not of the model's width or depth, there are no prompts, or they have
-        other tokens.
     """
     checkpoint = locate(model, needs_weights=False)
     skeleton = load_skeleton(checkpoint)
@@ -147,8 +124,8 @@ def opened(
                 f"States must be as wide as the model, {width}; {head.path} has {head.d_model}.",
                 "Name the model that wrote them with --model.",
             )
-        places(how, head.n_entries, len(skeleton.blocks), str(head.path), head.layers)
-    read = _of_token_ids(heads, name) if prompts is None else load(prompts)
+        places(how, head.n_entries, len(skeleton.blocks), str(head.path))
+    read = _of_token_ids(heads) if prompts is None else load(prompts)
     if len(read.prompts) != len(heads):
         raise InputError(
             f"There must be a file for each of {len(read.prompts)} prompts of {read.name}; "
@@ -159,7 +136,7 @@ def opened(
     return Source(how, tuple(heads), checkpoint, skeleton, tokenizer, read)
 
 
-def _of_token_ids(heads: Sequence[Head], name: str) -> PromptSet:
+def _of_token_ids(heads: Sequence[Head]) -> PromptSet:
     without = [head.path for head in heads if head.token_ids is None]
     if without:
         raise InputError(
@@ -170,17 +147,11 @@ def _of_token_ids(heads: Sequence[Head], name: str) -> PromptSet:
         Entry(str([*(head.token_ids or ())]), format="tokens", name=head.path.stem)
         for head in heads
     ]
-    return prompt_set(name, entries)
+    return prompt_set("states", entries)
 
 
-def measured(task: Task, source: Source) -> Measured:
-    """Return the rows of every table that states fill.
-
-    Raises
-    ------
-    InputError
-        If a number is not finite.
-    """
+def measured(task: Task, source: Source) -> dict[str, pd.DataFrame]:
+    """Return the rows of every table that states fill."""
     started_at, start = datetime.now(UTC).replace(tzinfo=None), time.perf_counter()
     reader = ImportedStates()
     parts: dict[str, list[pd.DataFrame]] = {}
@@ -200,7 +171,7 @@ def measured(task: Task, source: Source) -> Measured:
     model = model_row(source.checkpoint, source.skeleton).assign(model_id=known["model_id"])
     times = {"started_at": started_at, "duration_s": time.perf_counter() - start}
     run = pd.DataFrame([_run_row(task) | times])
-    return Measured({"model": model, "prompt": source.prompts.prompts, **labelled, "run": run})
+    return {"model": model, "prompt": source.prompts.prompts, **labelled, "run": run}
 
 
 def _run_row(task: Task) -> dict[str, Any]:
@@ -285,13 +256,7 @@ def _of_layers(
 
 
 def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tuple[str, int]:
-    """Measure states and write the unit; return its name, and its rows, 0 if it was there.
-
-    Raises
-    ------
-    CollectError
-        If a number is not finite, the output holds them measured otherwise, or cannot be written.
-    """
+    """Measure states and write the unit; return its name, and its rows, 0 if it was there."""
     check_writable(out)
     remove_leftovers(out)
     inventory, task = Inventory(out), source.task
@@ -303,8 +268,4 @@ def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tupl
             return state.unit.stem, 0
         gone = {run_file(out, state.unit), *state.unit.replaces}
         frames = measured(state, source)
-        (row,) = frames["model"].to_dict("records")
-        model = {str(name): value for name, value in row.items()}
-        config_sha256 = state.unit.determinants["config_sha256"]
-        refuse_another_shape(model, config_sha256, inventory, gone)
-        return state.unit.stem, write(state.unit, frames, out, gone)
+        return state.unit.stem, commit(state.unit, frames, out, gone=gone)

@@ -22,16 +22,6 @@ def complete_or_absent(checkpoint: Path) -> Iterator[Path]:
     A killed process leaves at most a directory whose name starts with a dot and which the next
     writing of that checkpoint removes. Two processes may write one checkpoint: each prepares its
     own directory, and the later one stays.
-
-    Parameters
-    ----------
-    checkpoint
-        Where the directory will lie, in the place of what lies there.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written; what lay there stays.
     """
     temporary = temporary_beside(checkpoint)
     try:

@@ -24,13 +24,7 @@ Write = Callable[[Path], None]
 
 
 def write_atomically(path: Path, write: Write) -> None:
-    """Call ``write(temporary_path)``, flush the file to disk and rename it to ``path``.
-
-    Raises
-    ------
-    OutputError
-        If the directory or file cannot be written; nothing is left behind.
-    """
+    """Call ``write(temporary_path)``, flush the file to disk and rename it to ``path``."""
     write_together({path: write})
 
 
@@ -39,11 +33,6 @@ def write_together(writes: Mapping[Path, Write]) -> None:
 
     They are renamed in their order. Where one cannot be written all stay as they were; a process
     that is killed between two renames leaves some new and some old.
-
-    Raises
-    ------
-    OutputError
-        If a directory or file cannot be written; nothing is left behind.
     """
     prepared = {path: temporary_beside(path) for path in writes}
     path = next(iter(writes))
@@ -71,13 +60,7 @@ def write_together(writes: Mapping[Path, Write]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, complete or not at all.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a text file, complete or not at all."""
     write_atomically(path, text_writing(text))
 
 

@@ -45,11 +45,6 @@ def held(out: Path, name: str, *, wait: bool = False) -> Iterator[bool]:
     Yields
     ------
     Whether the lock is held; always True with ``wait``.
-
-    Raises
-    ------
-    OutputError
-        If the file system grants no locks.
     """
     from filelock import FileLock
 

@@ -47,13 +47,7 @@ def _restore(handlers: Mapping[signal.Signals, Any]) -> None:
 
 
 def check_open(directories: Iterable[Path]) -> None:
-    """Make directories that are not there, and check that files in them can change.
-
-    Raises
-    ------
-    OutputError
-        If they cannot; no file has changed then.
-    """
+    """Make directories that are not there, and check that files in them can change."""
     for directory in dict.fromkeys(directories):
         try:
             directory.mkdir(parents=True, exist_ok=True)

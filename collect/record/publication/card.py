@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 
 from collect.errors import InputError
 from collect.record.publication.description import About
-from collect.record.publication.licence import LICENCES, named
 from collect.schema import tables
 from collect.schema.counting import counted
 
@@ -22,7 +21,6 @@ def card(
     n_rows: Mapping[str, int],
     *,
     n_bytes: int,
-    definitions: Sequence[Mapping[str, str]] = (),
     before: str = "",
 ) -> str:
     """Return the card as Markdown.
@@ -35,15 +33,8 @@ def card(
         Paths of the files of each table, and its number of rows [1].
     n_bytes
         Size of all files [bytes].
-    definitions
-        The quantities that are not built in: measure, unit, level and description of each.
     before
         The text that stands there; what `collect publish` did not write stays below the card.
-
-    Raises
-    ------
-    InputError
-        If that text has a head of another origin.
     """
     body = "\n".join(
         [
@@ -59,13 +50,12 @@ def card(
             "|---|---:|---|",
             *(f"| `{table}` | {n_rows[table]:,} | {_meaning(table)} |" for table in n_rows),
             "",
-            *_own_quantities(definitions),
             *_reading(by_table),
             "",
             _END,
         ]
     )
-    written = _kept(before)
+    written = _of_a_person(before)
     return f"{_head(about, by_table)}\n{body}\n" + (f"\n{written}\n" if written else "")
 
 
@@ -80,17 +70,9 @@ def _head(about: About, by_table: Mapping[str, Sequence[str]]) -> str:
 
 
 def _licence_of_head(about: About) -> list[str]:
-    licence = named(about.licence)
-    if licence in LICENCES:
-        return [f"license: {LICENCES[licence]}"]
-    if about.licence_url is None:
-        return ["license: other", f"license_name: {json.dumps(licence)}"]
-    return ["license: other", "license_name: other", f"license_link: {json.dumps(licence)}"]
-
-
-def _licence(about: About) -> str:
-    licence = named(about.licence)
-    return licence if about.licence_url is None else f"[{licence}]({about.licence_url})"
+    if "://" not in about.licence:
+        return [f"license: {about.licence.lower()}"]
+    return ["license: other", "license_name: other", f"license_link: {json.dumps(about.licence)}"]
 
 
 def _facts(about: About, n_rows: int, n_bytes: int) -> list[str]:
@@ -99,7 +81,7 @@ def _facts(about: About, n_rows: int, n_bytes: int) -> list[str]:
         f" by {', '.join(about.creators)}.",
         f"- {counted(n_rows, 'row')} in {n_bytes:,} bytes; `croissant.json` has size and SHA-256 "
         "of every file, and the meaning and unit of every column.",
-        f"- Licence: {_licence(about)}.",
+        f"- Licence: [{about.licence}]({about.licence_url}).",
     ]
     if about.url:
         facts.append(f"- To be found at <{about.url}>.")
@@ -112,24 +94,6 @@ def _meaning(table: str) -> str:
     return (
         tables()[table].meaning.partition(".")[0].removeprefix("One row per ").replace("|", "\\|")
     )
-
-
-def _own_quantities(definitions: Sequence[Mapping[str, str]]) -> list[str]:
-    if not definitions:
-        return []
-    columns = ("measure", "unit", "level", "description")
-    return [
-        "Quantities that are not built in, by their `measure`:",
-        "",
-        "| measure | unit | level | what it is |",
-        "|---|---|---|---|",
-        *(f"| {' | '.join(_in_a_cell(each[name]) for name in columns)} |" for each in definitions),
-        "",
-    ]
-
-
-def _in_a_cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
 
 
 def _reading(by_table: Mapping[str, Sequence[str]]) -> list[str]:
@@ -148,7 +112,7 @@ def _reading(by_table: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def _kept(before: str) -> str:
+def _of_a_person(before: str) -> str:
     """Return what a person wrote."""
     if _END in before:
         return before.partition(_END)[2].strip()

@@ -31,13 +31,7 @@ def is_current(path: Path) -> bool:
 
 
 def write_codebook(path: Path) -> None:
-    """Write the codebook to a file.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write the codebook to a file."""
     write_text(path, codebook())
 
 
@@ -144,8 +138,8 @@ def _view_section(connection: duckdb.DuckDBPyConnection, name: str, meaning: str
     ).fetchall()
     rows = []
     for column, kind, text in columns:
-        said, unit = unit_apart(text)
-        rows.append(f"| `{column}` | {kind} | {_cell(unit)} | {_cell(said)} |")
+        about, unit = unit_apart(text)
+        rows.append(f"| `{column}` | {kind} | {_cell(unit)} | {_cell(about)} |")
     heads = ["| Column | Type | Unit | Meaning |", "|---|---|---|---|"]
     return "\n\n".join([f"### {name}", meaning, "\n".join([*heads, *rows])])
 

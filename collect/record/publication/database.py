@@ -34,11 +34,6 @@ def default_directories(data: Path | None = None) -> list[Path]:
     """Return the directories under ``data`` that hold tables of the contract.
 
     Unless another is named it is that of the working directory, else what is shipped.
-
-    Raises
-    ------
-    InputError
-        If none does.
     """
     data = data or shipped.project() / "data"
     directories = [data / name for name in _DEFAULTS if table_files(data / name)]
@@ -57,25 +52,9 @@ def write_database(directories: Sequence[Path], out: Path) -> dict[str, int]:
     ``analysis/store/views``. Rows that several directories hold alike count once; only units
     with a file in ``run`` count.
 
-    Parameters
-    ----------
-    directories
-        Each holds ``<table>.csv``, ``<table>.parquet`` or ``<table>/*.parquet``.
-    out
-        File to create or replace.
-
     Returns
     -------
     Number of rows of each table.
-
-    Raises
-    ------
-    InputError
-        If a directory is missing.
-    ContractError
-        If a directory holds no table, rows break the contract, or directories disagree.
-    OutputError
-        If the file cannot be written.
     """
     missing = [str(directory) for directory in directories if not directory.is_dir()]
     if missing:

@@ -6,13 +6,14 @@ every file has its size and hash, so that a store can be opened where it lies.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any
 
-from collect.record.publication.licence import address
 from collect.schema import Column, Table, tables
 from collect.schema.counting import counted
 from collect.schema.listing import Listed
@@ -21,44 +22,9 @@ from collect.schema.merging import MERGED
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
 
 #: What the terms mean: the context that the specification prescribes, word for word.
-CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
+CONTEXT: dict[str, Any] = json.loads(
+    files("collect.record.publication").joinpath("croissant_context.json").read_text("utf-8")
+)
 
 _DATA_TYPES = {
     "VARCHAR": "sc:Text",
@@ -91,7 +57,7 @@ class About:
     name
         Its title.
     licence
-        Identifier of SPDX, such as CC-BY-4.0, the address of a licence's text, or another name.
+        Identifier of SPDX, such as CC-BY-4.0, or the address of a licence's text.
     creators
         Who made it.
     published
@@ -116,30 +82,19 @@ class About:
     version: str = "1.0.0"
 
     @property
-    def licence_url(self) -> str | None:
-        """Address of the licence's text; None where the licence is not known."""
-        return address(self.licence)
+    def licence_url(self) -> str:
+        """Address of the licence's text."""
+        is_address = "://" in self.licence
+        return self.licence if is_address else f"https://spdx.org/licenses/{self.licence}.html"
 
 
 def description(
     about: About,
-    files: Sequence[Listed],
+    listed: Sequence[Listed],
     by_table: Mapping[str, Sequence[str]],
     lacking: Mapping[str, Collection[str]],
 ) -> dict[str, Any]:
-    """Return the description of a data set as an object of JSON-LD.
-
-    Parameters
-    ----------
-    about
-        What it is.
-    files
-        Every file, paths within the data set.
-    by_table
-        Paths of the files of each table.
-    lacking
-        Columns of each table that some file of it, of an earlier version, lacks.
-    """
+    """Return the description of a data set as an object of JSON-LD."""
     known = {table: tables()[table] for table in tables() if table in by_table}
     named = {"url": about.url, "citeAs": about.citation}
     return {
@@ -148,13 +103,13 @@ def description(
         "conformsTo": CONFORMS_TO,
         "name": about.name,
         "description": about.description,
-        "license": about.licence_url or about.licence,
+        "license": about.licence_url,
         "creator": [{"@type": "sc:Organization", "name": name} for name in about.creators],
         "version": about.version,
         "datePublished": about.published.isoformat(),
         **{name: value for name, value in named.items() if value is not None},
         "distribution": [
-            *(_file_object(file) for file in files),
+            *(_file_object(file) for file in listed),
             *(_file_set(table, by_table[table]) for table in known if _is_set(by_table[table])),
         ],
         "recordSet": [

@@ -50,24 +50,7 @@ class Published:
 
 
 def publish(directory: Path, about: About) -> Published:
-    """Write ``croissant.json`` and ``README.md`` into a store, from what its files are now.
-
-    Parameters
-    ----------
-    directory
-        Directory of measurements. Its files are compared with their run files first.
-    about
-        What the data set is.
-
-    Raises
-    ------
-    InputError
-        If something said of it is malformed, or a unit is incomplete.
-    ContractError
-        If it holds no table, or a file is not as its run file says.
-    OutputError
-        If a file cannot be written.
-    """
+    """Write ``croissant.json`` and ``README.md`` into a store, from what its files are now."""
     _check(about)
     _check_complete(directory)
     sources = Sources(contents=True)
@@ -85,10 +68,7 @@ def publish(directory: Path, about: About) -> Published:
     path = directory / CARD
     hint = "Save it as UTF-8, or move it away: one is written where there is none."
     before = text_at(path, "The card of a data set", hint) if path.is_file() else ""
-    definitions = _own_quantities(sources)
-    shown = card(
-        about, by_table, n_rows, n_bytes=done.n_bytes, definitions=definitions, before=before
-    )
+    shown = card(about, by_table, n_rows, n_bytes=done.n_bytes, before=before)
     described = description(about, files, by_table, _lacking(sources))
     text = json.dumps(described, indent=1, ensure_ascii=False)
     write_together({path: text_writing(shown), directory / DESCRIPTION: text_writing(text + "\n")})
@@ -121,22 +101,6 @@ def _lacking(sources: Sources) -> dict[str, set[str]]:
     }
 
 
-def _own_quantities(sources: Sources) -> list[dict[str, str]]:
-    """Return what is said of each quantity that is not built in, once for each way it is said."""
-    columns = ["measure", "unit", "level", "description"]
-    rows = [
-        read_rows(path, "own_quantity", sources.headers).select(columns)
-        for path in sources.files.get("own_quantity", ())
-    ]
-    if not rows:
-        return []
-    each = pa.concat_tables(rows).group_by(columns).aggregate([])
-    definitions: list[dict[str, str]] = each.sort_by(
-        [(name, "ascending") for name in columns]
-    ).to_pylist()
-    return definitions
-
-
 def _n_rows(paths: Sequence[Path], table: str, headers: Headers) -> int:
     """Return how many rows a table has as the store opens: of small ones each key counts once."""
     if table in LARGE and not any(path.suffix == ".csv" for path in paths):
@@ -147,22 +111,13 @@ def _n_rows(paths: Sequence[Path], table: str, headers: Headers) -> int:
 
 
 def _check(about: About) -> None:
-    if "://" not in about.licence and not _SPDX.fullmatch(about.licence):
-        raise InputError(
-            "A licence must be an identifier such as those of SPDX, or an address; "
-            f"found {about.licence!r}.",
-            "Give for example --license CC-BY-4.0.",
-        )
-    if about.url is not None and "://" not in about.url:
-        raise InputError(
-            f"Where a data set is to be found must be an address; found {about.url!r}.",
-            "Give for example --url https://example.org/measured, or leave it out.",
-        )
+    is_licence = "://" in about.licence or _SPDX.fullmatch(about.licence)
     texts = [about.name, *about.creators]
-    if not about.creators or not all(words.strip() for words in texts):
+    if not (is_licence and about.creators and all(text.strip() for text in texts)):
         raise InputError(
-            "A data set needs a name and somebody who made it; one is empty.",
-            "Give --name and --creator.",
+            "A data set needs a name, somebody who made it, and a licence: an identifier of SPDX, "
+            f"or an address; found {about.name!r}, {about.creators} and {about.licence!r}.",
+            "Give for example --license CC-BY-4.0 --creator 'Your group'.",
         )
 
 

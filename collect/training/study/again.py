@@ -58,40 +58,16 @@ class Again:
         return self.end <= AT_THE_START or self.of_chance <= AT_THE_END
 
     def __str__(self) -> str:
-        """Say both differences beside what they may be at most."""
-        if np.isinf(self.start):
-            return (
-                f"{self.run_id} {self.name}: its checkpoints are others than those of its rows, or "
-                "its responses are no numbers"
-            )
-        chance = (
-            f", {self.of_chance:.2f} standard deviations between seeds (at most {AT_THE_END:g})"
-            if not np.isnan(self.of_chance)
-            else f" (at most {AT_THE_START:g}: no cell has two seeds to compare with)"
-        )
+        """Return both differences beside what they may be at most."""
         return (
             f"{self.run_id} {self.name}: largest difference before training {self.start:.1g} "
-            f"(at most {AT_THE_START:g}), at the end {self.end:.2g}{chance}"
+            f"(at most {AT_THE_START:g}), at the end {self.end:.2g} (at most {AT_THE_START:g}), or "
+            f"{self.of_chance:.2f} standard deviations between seeds (at most {AT_THE_END:g})"
         )
 
 
 def check(path: Path, reference: Path, n: int) -> list[Again]:
-    """Train the n cheapest first-generation runs again and compare them with their rows.
-
-    Parameters
-    ----------
-    path
-        The design.
-    reference
-        Directory of tables that hold rows of the design, merged or not.
-    n
-        How many runs.
-
-    Raises
-    ------
-    InputError
-        If the reference holds fewer runs of the design.
-    """
+    """Train the n cheapest first-generation runs again and compare them with their rows."""
     design = read_design(path)
     known = _read("study_response", reference)
     of_known = set(known["study_run_id"])
@@ -121,17 +97,7 @@ def check(path: Path, reference: Path, n: int) -> list[Again]:
 def compared(
     run_id: str, name: str, known: pd.DataFrame, again: pd.DataFrame, spread: pd.DataFrame
 ) -> Again:
-    """Return how far the rows of a run trained again are from its own.
-
-    Parameters
-    ----------
-    run_id, name
-        Which run, and what to call it.
-    known, again
-        Rows of ``study_response``.
-    spread
-        From `spread_of_seeds`.
-    """
+    """Return how far the rows of a run trained again are from its own."""
     old, new = (_responses(rows[rows["study_run_id"] == run_id]) for rows in (known, again))
     if not old.index.equals(new.index):
         return Again(run_id, name, np.inf, np.inf, np.nan)
@@ -151,13 +117,6 @@ def compared(
 
 def spread_of_seeds(responses: pd.DataFrame, trained: pd.DataFrame) -> pd.DataFrame:
     """Return the standard deviation between seeds, pooled over the cells that have several.
-
-    Parameters
-    ----------
-    responses
-        Rows of ``study_response``.
-    trained
-        Rows of ``study_run``, which say what cell of which study a run is of.
 
     Returns
     -------

@@ -151,13 +151,7 @@ class Design:
             }
 
     def recipe(self, cell: Cell, seed: int) -> Recipe:
-        """Return the recipe of a cell and seed.
-
-        Raises
-        ------
-        InputError
-            If the levels do not make up a recipe that can be trained.
-        """
+        """Return the recipe of a cell and seed."""
         content: dict[str, Any] = dict(self.base)
         try:
             for factor, level in cell.levels.items():
@@ -186,13 +180,7 @@ class Design:
 
 
 def laid_over(content: dict[str, Any], patch: Patch) -> dict[str, Any]:
-    """Return a recipe's table with another laid over it; tables are joined key by key.
-
-    Raises
-    ------
-    ValueError
-        If a table comes over what is none.
-    """
+    """Return a recipe's table with another laid over it; tables are joined key by key."""
     joined = dict(content)
     for key, value in patch.items():
         if isinstance(value, dict):
@@ -205,82 +193,33 @@ def laid_over(content: dict[str, Any], patch: Patch) -> dict[str, Any]:
 
 
 def read_design(path: Path) -> Design:
-    """Return the design that a TOML file spells out, every one of its recipes checked.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not TOML, or says something that cannot be run.
-    """
+    """Return the design that a TOML file spells out, every one of its recipes checked."""
     table = read_toml(path, "design", "Give the path of a design, as in data/study.")
     where = f"The design {path}"
-    tables = {
-        name: _table(table.pop(name, {}), f"{where}, {name},")
-        for name in ("base", "factors", "labels", "generators")
-    }
+    base, factors, labels, generators = (
+        table.pop(name, {}) for name in ("base", "factors", "labels", "generators")
+    )
     listed = table.pop("blocks", [])
-    if not isinstance(listed, list):
-        raise InputError(f"{where}, blocks, must be tables; found {listed!r}.", "Write [[blocks]].")
     head = section(Head, table, where, verdict="cannot be run", hint=_HINT)
-    factors = {
-        factor: {
-            level: _table(patch, f"{where}, factors, {factor}, {level},")
-            for level, patch in _table(levels, f"{where}, factors, {factor},").items()
-        }
-        for factor, levels in tables["factors"].items()
-    }
     try:
-        _require_factors(head, factors, tables["labels"])
-        fraction = _fraction(head, factors, tables["generators"])
-        blocks = tuple(_block(entry, head, factors) for entry in listed)
-    except ValueError as error:
-        raise InputError(f"{where} cannot be run: {error}.", "Correct that place.") from error
-    whole = Block("all", {}, head.seeds)
-    design = Design(
-        path, head, tables["base"], factors, tables["labels"], blocks or (whole,), fraction
-    )
-    for cell in design.cells():
-        design.recipe(cell, head.seeds[0])
+        require(len(factors) > 0, "it must have factors; found none")
+        require(
+            head.continued is None or head.continued in factors,
+            f"continued must name a factor; found {head.continued!r}",
+        )
+        fraction = _fraction(head, factors, generators)
+        blocks = [Block("all", {}, head.seeds)] if not listed else [_block(b, head) for b in listed]
+        design = Design(path, head, base, factors, labels, tuple(blocks), fraction)
+        for cell in design.cells():
+            design.levels_and_labels(cell)
+            design.recipe(cell, head.seeds[0])
+    except InputError:
+        raise
+    except KeyError as error:
+        raise InputError(f"{where} cannot be run: it has no {error}.", _HINT) from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{where} cannot be run: {error}.", _HINT) from error
     return design
-
-
-def _table(value: object, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{where} must be a table; found {value!r}.", "Write it as [table].")
-    return value
-
-
-def _require_table(what: str, value: object) -> None:
-    require(isinstance(value, dict), f"{what} must be a table; found {value!r}")
-
-
-def _require_names(what: str, value: object) -> None:
-    require(
-        isinstance(value, list) and all(isinstance(name, str) for name in value),
-        f"{what} must be a list of names; found {value!r}",
-    )
-
-
-def _require_factors(
-    head: Head, factors: Mapping[str, Mapping[str, Patch]], labels: Mapping[str, Any]
-) -> None:
-    require(bool(factors), "it must have factors; found none")
-    for factor, levels in factors.items():
-        require(len(levels) > 0, f"factor {factor} must have levels; found none")
-    for label, of_factors in labels.items():
-        require(label not in factors, f"label {label} must not be named as a factor is")
-        _require_table(f"label {label}", of_factors)
-        for factor, names in of_factors.items():
-            require(factor in factors, f"label {label} must name a factor; found {factor!r}")
-            _require_table(f"label {label}, {factor},", names)
-            missing = sorted(set(factors[factor]) - set(names))
-            require(
-                not missing, f"label {label} must name every level of {factor}; lacks {missing}"
-            )
-    require(
-        head.continued is None or head.continued in factors,
-        f"continued must name a factor; found {head.continued!r}",
-    )
 
 
 def _fraction(
@@ -290,8 +229,6 @@ def _fraction(
         require(not generators, "generators must come with base_fraction; found none")
         return None
     require(head.continued is None, "a fraction must not have a continued factor")
-    for name, word in generators.items():
-        _require_names(f"the generator of {name}", word)
     fraction = Fraction(
         head.base_fraction, {name: tuple(word) for name, word in generators.items()}
     )
@@ -303,26 +240,8 @@ def _fraction(
     return fraction
 
 
-def _block(
-    entry: Mapping[str, Any], head: Head, factors: Mapping[str, Mapping[str, Patch]]
-) -> Block:
-    _require_table("a block", entry)
+def _block(entry: Mapping[str, Any], head: Head) -> Block:
     unknown = sorted(set(entry) - {"name", "seeds", "levels"})
     require(not unknown, f"a block must have only name, seeds and levels; found {unknown}")
-    name, levels = entry.get("name"), entry.get("levels", {})
-    require(isinstance(name, str), f"a block must have a name; found {name!r}")
-    _require_table(f"levels of block {name}", levels)
-    for factor, chosen in levels.items():
-        known = factors.get(factor, {})
-        _require_names(f"levels of {factor} in block {name}", chosen)
-        require(
-            len(chosen) > 0 and set(chosen) <= set(known),
-            f"block {name} must choose levels of {factor} that there are; found {chosen}",
-        )
-    seeds = entry.get("seeds", head.seeds)
-    is_list = isinstance(seeds, (list, tuple)) and len(seeds) > 0
-    require(
-        is_list and all(type(seed) is int for seed in seeds),
-        f"block {name} must have whole numbers for seeds; found {seeds}",
-    )
-    return Block(str(name), {key: tuple(value) for key, value in levels.items()}, tuple(seeds))
+    levels = {factor: tuple(chosen) for factor, chosen in entry.get("levels", {}).items()}
+    return Block(entry["name"], levels, tuple(entry.get("seeds", head.seeds)))

@@ -2,115 +2,108 @@
 
 from __future__ import annotations
 
-import time
+import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 
-from collect.errors import CollectError, InputError
+from collect.errors import CollectError, InputError, OutputError
 from collect.job.settings import progress_bar
 from collect.record.commit import check_writable
-from collect.training.study.design import read_design
+from collect.training.study import training
+from collect.training.study.design import Design, read_design
 from collect.training.study.plan import Run, runs
 from collect.training.study.training import is_complete, network_file
-from collect.training.study.workers import Going, ended, lent
+
+#: A run under way; its result is what prevented it.
+Going = Future[CollectError | None]
 
 
-def carry_out(
-    path: Path,
-    out: Path,
-    *,
-    n_processes: int | None = None,
-    engine: str = "local",
-    minutes: float | None = None,
-    quiet: bool = False,
-) -> int:
+def carry_out(path: Path, out: Path, *, n_processes: int = 1, quiet: bool = False) -> int:
     """Train and measure the runs of a design that ``out`` does not hold yet, short ones first.
 
-    Parameters
-    ----------
-    path, out
-        The design file, and where the rows go.
-    n_processes
-        Runs at a time, each in a process of its own on one thread; None for one, and for one
-        per processor of a cluster.
-    engine
-        ``local``, or ``ray`` to spread the runs over a Ray cluster. It is the one in use, the one
-        that RAY_ADDRESS names, or else a new one of this machine's processors; design, texts
-        and output must be reachable under the same path from every machine.
-    minutes
-        Start no run after so many; None for no limit.
-    quiet
-        Show no bar; see `collect.job.settings.progress_bar`.
-
-    Returns
-    -------
-    Number of runs that are still to do.
-
-    Raises
-    ------
-    InputError
-        If the design is wrong, or a run's loss ceased to be finite; the other runs go on first.
-    OutputError
-        If a file cannot be written; no other run is begun.
+    Each run has a process of its own on one thread where there are several. Runs that fail are
+    named when the others are done; where the output cannot be written, no other run is begun.
+    Return the number of runs that are still to do.
     """
-    design = read_design(path.resolve() if engine == "ray" else path)
+    design = read_design(path)
     check_writable(out)
     planned = runs(design)
-    todo = [run for run in planned if not is_complete(out, run)]
-    todo.sort(key=lambda run: run.seconds)
+    todo = sorted((run for run in planned if not is_complete(out, run)), key=lambda r: r.seconds)
     parents = {run.parent.run_id for run in planned if run.parent is not None}
     total = round(sum(run.seconds for run in todo))
     failures: list[CollectError] = []
     with (
-        progress_bar(total, design.head.name, "s", quiet=quiet, progress=False) as bar,
-        lent(engine, n_processes) as workers,
+        progress_bar(total, design.head.name, "s", quiet=quiet) as bar,
+        _workers(n_processes) as submit,
     ):
 
         def start(run: Run) -> Going:
-            return workers.submit(design, run, out, run.run_id in parents)
+            return submit(design, run, out, run.run_id in parents)
 
-        for run, failure in _finished(todo, start, out, workers.n, minutes):
+        for run, failure in _finished(todo, start, out, n_processes):
             bar.update(round(run.seconds))
             failures.extend([failure] if failure is not None else [])
-    _raise_first(failures, design.head.name)
+    if failures:
+        raise InputError(
+            f"{len(failures)} runs of {design.head.name} failed, the first: {failures[0].problem}",
+            failures[0].hint,
+        )
     return sum(not is_complete(out, run) for run in planned)
 
 
-def _raise_first(failures: Sequence[CollectError], study: str) -> None:
-    """Raise what the first run that failed says, with how many did."""
-    if failures:
-        raise InputError(
-            f"Every run of {study} must train; {len(failures)} did not, "
-            f"the first: {failures[0].problem}",
-            failures[0].hint,
-        )
-
-
 def _finished(
-    todo: Sequence[Run],
-    start: Callable[[Run], Going],
-    out: Path,
-    n_at_a_time: int,
-    minutes: float | None,
+    todo: Sequence[Run], start: Callable[[Run], Going], out: Path, n_at_a_time: int
 ) -> Iterator[tuple[Run, CollectError | None]]:
-    """Yield runs as they end, each started after its parent, until none is left or time is up."""
-    deadline = None if minutes is None else time.monotonic() + 60 * minutes
+    """Yield runs as they end, each started after its parent, until none is left."""
     waiting = list(todo)
     going: dict[Going, Run] = {}
     while waiting or going:
-        late = deadline is not None and time.monotonic() > deadline
-        ready = [] if late else [run for run in waiting if _can_start(out, run)]
+        ready = [run for run in waiting if _can_start(out, run)]
         for run in ready[: n_at_a_time - len(going)]:
             waiting.remove(run)
             going[start(run)] = run
         if not going:
             return
         for future in wait(going, return_when=FIRST_COMPLETED).done:
-            yield going.pop(future), ended(future)
+            failure = future.result()
+            if isinstance(failure, OutputError):
+                raise failure
+            yield going.pop(future), failure
 
 
 def _can_start(out: Path, run: Run) -> bool:
     if run.parent is None:
         return True
     return is_complete(out, run.parent) and network_file(out, run.parent).is_file()
+
+
+@contextmanager
+def _workers(n: int) -> Iterator[Callable[[Design, Run, Path, bool], Going]]:
+    """Yield what starts a run, here or in one of n processes; none begins after an error."""
+    if n == 1:
+        yield _started_here
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(n, mp_context=context) as pool:
+        try:
+            yield lambda *given: pool.submit(_attempt, *given)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _started_here(design: Design, run: Run, out: Path, keeps_network: bool) -> Going:
+    going: Going = Future()
+    going.set_result(_attempt(design, run, out, keeps_network))
+    return going
+
+
+def _attempt(design: Design, run: Run, out: Path, keeps_network: bool) -> CollectError | None:
+    """Perform a run; return the refusal that prevented it."""
+    try:
+        training.perform(design, run, out, keeps_network=keeps_network)
+    except CollectError as error:
+        return error
+    return None

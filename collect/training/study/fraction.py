@@ -28,12 +28,6 @@ class Fraction:
         Factors whose combinations are all run.
     generators
         By generated factor: its word, a product of base factors.
-
-    Raises
-    ------
-    ValueError
-        If a word is empty, repeats a factor or names one that is no base factor, or a factor is
-        both base and generated.
     """
 
     base: tuple[str, ...]
@@ -65,41 +59,3 @@ class Fraction:
         place = {name: column for column, name in enumerate(self.base)}
         words = [(name,) for name in self.base] + list(self.generators.values())
         return np.stack([signs[:, [place[n] for n in word]].prod(1) for word in words], axis=1)
-
-    @property
-    def resolution(self) -> int:
-        """The length of the shortest word of factors whose product is constant; 0 for none."""
-        place = {name: 1 << column for column, name in enumerate(self.base)}
-        masks = [place[name] for name in self.base]
-        masks += [sum(place[name] for name in word) for word in self.generators.values()]
-        return _shortest_cycle(masks)
-
-    def aliases(self) -> list[tuple[str, ...]]:
-        """Return the groups of effects, main or of two factors, that cannot be told apart."""
-        signs, names = self.columns(), self.factors
-        groups: dict[bytes, list[str]] = {}
-        effects = [(name, signs[:, place]) for place, name in enumerate(names)]
-        for one, other in itertools.combinations(range(len(names)), 2):
-            effects.append((f"{names[one]}:{names[other]}", signs[:, one] * signs[:, other]))
-        for name, column in effects:
-            groups.setdefault((column * column[0]).tobytes(), []).append(name)
-        return [tuple(group) for group in groups.values() if len(group) > 1]
-
-
-def _shortest_cycle(masks: list[int]) -> int:
-    """Return the fewest vectors over GF(2) whose sum is zero; 0 where they are independent.
-
-    Longer words than six are reported as none found among the shorter: nothing in a screening
-    depends on them.
-    """
-    for length in range(1, min(len(masks), _LONGEST_WORD) + 1):
-        for chosen in itertools.combinations(masks, length):
-            total = 0
-            for mask in chosen:
-                total ^= mask
-            if total == 0:
-                return length
-    return 0
-
-
-_LONGEST_WORD = 6

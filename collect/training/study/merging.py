@@ -24,13 +24,6 @@ def merge(path: Path, out: Path, into: Path) -> dict[str, int]:
     """Write the rows of a design's complete runs as one file per table, and return their numbers.
 
     The runs that the design asks for are written beside them, complete or not.
-
-    Raises
-    ------
-    InputError
-        If no run is complete.
-    OutputError
-        If a file cannot be written; all stay as they were.
     """
     design = read_design(path)
     complete = [run for run in runs(design) if is_complete(out, run)]
@@ -66,22 +59,6 @@ def restore(path: Path, merged: Path, out: Path) -> int:
     A study goes on where it was left although only its merged rows were kept. Runs that are there
     already stay as they are; runs that others train on are left out, since their networks are not
     among the rows.
-
-    Parameters
-    ----------
-    path
-        The design.
-    merged
-        Directory that `merge` wrote into.
-    out
-        Directory of the study.
-
-    Raises
-    ------
-    InputError
-        If ``merged`` holds no rows of the design.
-    OutputError
-        If a file cannot be written.
     """
     design = read_design(path)
     files = {table: merged / table / f"{design.head.name}.parquet" for table in TABLES}

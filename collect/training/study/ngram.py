@@ -13,13 +13,6 @@ from collect.training.text import held_out_part, training_part
 def held_out_loss(text: bytes, order: int) -> float:
     """Return the loss of an n-gram fitted to the training part of a text on what is held out.
 
-    Parameters
-    ----------
-    text
-        All of it; `collect.training.text` says what is held out.
-    order
-        Bytes in a gram: 2 for a bigram, 3 for a trigram.
-
     Returns
     -------
     Mean cross-entropy [nats per byte] over the held-out bytes with order - 1 bytes before them.

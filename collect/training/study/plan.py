@@ -67,13 +67,7 @@ class Run:
 
 
 def runs(design: Design) -> list[Run]:
-    """Return the runs of a design in order, a parent before what is trained on from it.
-
-    Raises
-    ------
-    InputError
-        If a text cannot be read or a recipe cannot be trained.
-    """
+    """Return the runs of a design in order, a parent before what is trained on from it."""
     by_id: dict[str, Run] = {}
     parents: dict[tuple[str, str, int], Run] = {}
     hashes: dict[Path, str] = {}
@@ -114,25 +108,8 @@ def as_text(design: Design) -> str:
     n_parents = sum(run.parent is not None for run in planned)
     if n_parents:
         lines.append(f"  {n_parents} of the runs train on from another")
-    if design.fraction is not None:
-        lines += _fraction_shown(design)
     lines += [f"  {run.run_id}  {run.cell.name}  seed {run.seed}" for run in planned]
     return "\n".join(lines)
-
-
-def _fraction_shown(design: Design) -> list[str]:
-    fraction = design.fraction
-    if fraction is None:
-        return []
-    groups = fraction.aliases()
-    mains = [group for group in groups if any(":" not in effect for effect in group)]
-    lines = [
-        f"  fraction of {len(fraction.factors)} factors in {2 ** len(fraction.base)} cells, "
-        f"resolution {fraction.resolution or 'above 6'}",
-        f"  main effects aliased with another effect of one or two factors: {len(mains)}",
-    ]
-    lines += [f"  aliased: {' = '.join(group)}" for group in groups]
-    return lines
 
 
 def _without(levels: Mapping[str, str], factor: str | None) -> dict[str, str]:

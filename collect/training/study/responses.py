@@ -61,15 +61,7 @@ class Stream:
 
 
 def measured(network: Any, windows: Tensor) -> Stream:
-    """Return the lengths along the stream of a network as it reads windows of tokens.
-
-    Parameters
-    ----------
-    network
-        A network in evaluation mode; it is left as it was.
-    windows
-        Token ids, (window, n_tokens).
-    """
+    """Return the lengths along the stream of a network as it reads windows of tokens."""
     with _measurable(network) as placed:
         recorder = Recorder(_batches(windows), ("stream",))
         parts = [recorder.observation(index) for index in whole(placed, recorder.batches, recorder)]

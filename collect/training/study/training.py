@@ -41,26 +41,7 @@ TABLES = ("study_level", "study_response", "study_profile", "study_run")
 
 
 def perform(design: Design, run: Run, out: Path, *, keeps_network: bool) -> None:
-    """Train a run, measure it at its checkpoints and write its rows under ``out``.
-
-    Parameters
-    ----------
-    design, run
-        What to do.
-    out
-        Directory of the study.
-    keeps_network
-        Whether the trained weights are written too, for runs that train on.
-
-    Raises
-    ------
-    InputError
-        If the loss ceases to be finite.
-    ConformanceError
-        If the trained network is not what its adapter promises.
-    OutputError
-        If a file cannot be written.
-    """
+    """Train a run, measure it at its checkpoints and write its rows under ``out``."""
     started, clock = datetime.now(UTC).replace(tzinfo=None), time.process_time()
     text = read_text(run.text)
     windows = some_held_out(windows_of(run.recipe, text), design.head.n_measured).held_out

@@ -43,7 +43,7 @@ def test_each_statement_is_printed_with_its_verdict(
     said = capsys.readouterr().out
     for row in found.to_dict("records"):
         assert row["statement"] in said
-        assert f"{row['condition']}: {row['verdict']} (" in said
+        assert f"{row['condition']}: {row['verdict']}: " in said
     assert cli.main(["study", "--csv"]) == 0
     rows = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert rows[["claim_id", "verdict"]].equals(found[["claim_id", "verdict"]])

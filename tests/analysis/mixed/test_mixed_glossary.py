@@ -16,15 +16,12 @@ import pytest
 import analysis.mixed
 from analysis import mixed
 from analysis.mixed import answers, binomial
-from analysis.mixed.frames import anova, comparison, contrasts, guards, means, tables
+from analysis.mixed.frames import anova, comparison, guards, means, tables
 from analysis.mixed.prediction import linear, logistic, new_rows
 from analysis.mixed.refitting import (
     bootstrap,
-    influence,
     permutation,
-    prediction,
     profile_interval,
-    robust,
     share_interval,
     variance_test,
 )
@@ -49,7 +46,7 @@ class Fits:
 def fits() -> Fits:
     larger = mixed.fit("gain ~ rho + kind + (1 | model) + (1 | lab)", rows)
     smaller = "gain ~ rho + kind + (1 | model)"
-    model = mixed.fit_statistics(smaller, larger.statistics, source=larger.source)
+    model = mixed.fit(smaller, rows, units=["lab"])
     binary = binomial.fit_binomial("(gain > 1) ~ rho + (1 | model)", rows)
     second = mixed.fit(smaller, rows, engine="statsmodels")
     return Fits(model, larger, binary, second)
@@ -71,23 +68,13 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "binomial.BinomialModel.ranef": lambda f: f.binary.ranef(),
     "binomial.BinomialModel.tidy": lambda f: f.binary.tidy(["fixed", "ran_pars", "ran_vals"]),
     "binomial.BinomialModel.warnings": lambda f: f.binary.warnings(),
-    "bootstrap.cluster_bootstrap": lambda f: bootstrap.cluster_bootstrap(
-        f.model, "lab", rng=rng(), n_resamples=45
-    ),
-    "bootstrap.likelihood_ratio_bootstrap": lambda f: bootstrap.likelihood_ratio_bootstrap(
-        f.model, f.larger, rng=rng(), n_resamples=3
-    ),
     "bootstrap.parametric_bootstrap": lambda f: bootstrap.parametric_bootstrap(
         f.model, rng=rng(), n_resamples=39
     ),
-    "bootstrap.r_squared_intervals": lambda f: bootstrap.r_squared_intervals(
-        f.model, rng=rng(), n_resamples=39
-    ),
-    "generics.Generics.confint": lambda f: f.model.confint("wald"),
+    "generics.Generics.confint": lambda f: f.model.confint("bootstrap", rng=rng(), n_resamples=39),
     "generics.Generics.drop1": lambda f: f.model.drop1(),
     "comparison.drop_terms": lambda f: comparison.drop_terms(f.model),
     "comparison.compare": lambda f: comparison.compare([f.model, f.larger]),
-    "contrasts.contrast": lambda f: contrasts.contrast(f.model, {"a": {"rho": 1.0}}, KR, 0.95),
     "means.means": lambda f: means.means(
         f.model, ["kind"], pairs=True, adjust="tukey", df=KR, conf_level=0.95
     ),
@@ -106,11 +93,9 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     ),
     "guards.frame_of": lambda f: guards.frame_of(guards.of_terms(f.model, "wald")),
     "guards.warnings": lambda f: guards.warnings(f.model, "wald"),
-    "influence.leave_one_out": lambda f: influence.leave_one_out(f.model, "lab"),
     "answers.noted": lambda f: answers.noted(f.model.groups().assign(note=""), "a note"),
     "answers.Answers.anova": lambda f: f.model.anova(),
     "answers.Answers.augment": lambda f: f.model.augment(),
-    "answers.Answers.contrast": lambda f: f.model.contrast({"a": {"rho": 1.0}}),
     "answers.Answers.glance": lambda f: f.model.glance(),
     "answers.Answers.groups": lambda f: f.model.groups(),
     "answers.Answers.means": lambda f: f.model.means("kind"),
@@ -122,12 +107,7 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "permutation.permutation_test": lambda f: permutation.permutation_test(
         f.model, "rho", "rho", "model", rng=rng(), n_permutations=5
     ),
-    "prediction.leave_one_out_prediction": lambda f: prediction.leave_one_out_prediction(
-        f.model, "lab"
-    ),
     "profile_interval.profile_intervals": lambda f: profile_interval.profile_intervals(f.model),
-    "robust.cluster_robust": lambda f: robust.cluster_robust(f.model, "lab"),
-    "robust.wild_cluster_bootstrap": lambda f: robust.wild_cluster_bootstrap(f.model, "rho", "lab"),
     "share_interval.share_intervals": lambda f: share_interval.share_intervals(
         f.model, [["model"]]
     ),

@@ -300,18 +300,11 @@ def plain() -> mixed.MixedModel:
 
 FLAGS: dict[str, tuple[str, Callable[[mixed.MixedModel], object]]] = {
     "fit": ("reml", lambda m: mixed.fit(m.formula.text, rows, reml="yes")),  # type: ignore[arg-type]
-    "a sum": ("deterministic", lambda m: mixed.fit(m.formula.text, rows, deterministic=1)),  # type: ignore[arg-type]
     "update": ("reml", lambda m: m.update(reml="no")),  # type: ignore[arg-type]
     "statistics": (
         "reml",
         lambda m: mixed.fit_statistics(m.formula.text, m.statistics, reml="ML"),  # type: ignore[arg-type]
     ),
-    "collected": (
-        "deterministic",
-        lambda m: mixed.collect_statistics(m.formula.text, rows, deterministic="no"),  # type: ignore[arg-type]
-    ),
-    "tidy": ("broom", lambda m: m.tidy(broom="no")),  # type: ignore[arg-type]
-    "glance": ("broom", lambda m: m.glance(broom=0)),  # type: ignore[arg-type]
     "means": ("pairs", lambda m: m.means("kind", pairs="kind")),  # type: ignore[arg-type]
     "trends": ("pairs", lambda m: m.trends("depth", "kind", pairs="none")),  # type: ignore[arg-type]
 }

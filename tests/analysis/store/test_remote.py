@@ -40,7 +40,7 @@ def published(tmp_path_factory):
             shutil.copy2(path, measured / path.parent.name)
     directory = measured.with_name("streams")
     compact(measured, directory)
-    (directory / "gauge_range.csv").write_bytes((SAMPLE / "gauge_range.csv").read_bytes())
+    (directory / "gauge_profile.csv").write_bytes((SAMPLE / "gauge_profile.csv").read_bytes())
     publish(directory, About("streams", "MIT", ("c",), date(2026, 11, 22)))
     return directory
 
@@ -67,7 +67,7 @@ def opened(published):
 
 def test_what_lies_at_an_address_answers_as_a_directory(published, address):
     here, there = open_store(published), open_store(address)
-    for sql in (OF_ONE, "FROM run ORDER BY ALL", "FROM gauge_range ORDER BY ALL"):
+    for sql in (OF_ONE, "FROM run ORDER BY ALL", "FROM gauge_profile ORDER BY ALL"):
         assert there.query(sql).equals(here.query(sql))
     assert there.comparison.n_sizes == here.comparison.n_sizes
     assert open_store(address, verify=True).comparison.n_hashes == here.comparison.n_files

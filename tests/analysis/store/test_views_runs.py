@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from analysis.heritage.depth import profiles
 from analysis.heritage.measured import metrics as measured
 from analysis.heritage.weights import claims_trace as trace
 from analysis.store import open_store
@@ -95,7 +94,6 @@ def test_a_model_measured_in_chat_only_enters_no_summary(add_run):
     store = open_store(directory)
     assert primary(store) == []
     assert measured.models(store).empty
-    assert profiles.stream(store).empty
 
 
 def test_every_run_has_its_own_gains_and_says_how_it_was_made(add_run):

@@ -64,12 +64,6 @@ CALLS: dict[str, Callable[[], pd.DataFrame]] = {
     "fisher.fisher_exact": lambda: fisher.fisher_exact(pd.DataFrame([[7, 1], [2, 8]])),
     "fisher.proportion": lambda: fisher.proportion(7, 10),
     "frames.estimates": lambda: l_star_frames.estimates(profiles, value="residual", by=["group"]),
-    "frames.prompt_bootstrap": lambda: l_star_frames.prompt_bootstrap(
-        profiles.rename(columns={"group": "prompt_id"}), value="residual", rng=rng()
-    ),
-    "frames.prompt_distribution": lambda: l_star_frames.prompt_distribution(
-        profiles.rename(columns={"group": "prompt_id"}), value="residual", rng=rng()
-    ),
     "frames.constant_share": lambda: l_star_frames.constant_share(
         models.assign(n_layers=models["layers"], estimate=models["layers"] / 2)
     ),
@@ -87,7 +81,6 @@ AUGMENTED = {"regression.Regression.augment", "frames.constant_share"}
 NO_ESTIMATE = {
     "regression.Regression.glance",
     "frames.estimates",
-    "frames.prompt_distribution",
     *AUGMENTED,
 }
 

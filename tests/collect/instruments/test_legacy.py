@@ -12,7 +12,6 @@ import pytest
 import scipy.stats
 import torch
 
-from collect import schema
 from collect.adapters import ADAPTERS
 from collect.instruments import legacy
 from collect.instruments.hooks import Recorder
@@ -41,21 +40,6 @@ def causal_map(n: int, seed: int) -> torch.Tensor:
     return scores.masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf).softmax(-1)
 
 
-def test_a_norm_taken_in_float16_is_rounded_to_float16():
-    vectors = (torch.randn(3, 500, generator=torch.Generator().manual_seed(0)) * 3).half()
-    found = legacy.of_states(vectors)
-    exact = np.linalg.norm(vectors.double().numpy(), axis=-1)
-    own = found["legacy_norm_own_format"].numpy()
-    assert (own == own.astype(np.float16)).all()
-    assert own == pytest.approx(exact, rel=5e-4)
-    assert found["legacy_norm_float32"].numpy() == pytest.approx(exact, rel=1e-6)
-
-
-def test_a_float16_norm_overflows_to_infinity():
-    found = legacy.of_states(torch.full((1, 4), 6e4).half())
-    assert found["legacy_norm_own_format"].tolist() == [math.inf]
-
-
 @pytest.mark.parametrize("is_on_processor", [True, False])
 def test_the_contraction_ratio_is_the_mean_root_of_weights_above_the_threshold(
     is_on_processor, monkeypatch
@@ -66,13 +50,6 @@ def test_the_contraction_ratio_is_the_mean_root_of_weights_above_the_threshold(
     roots = [math.sqrt(w + 1e-10) for w in weights.double().flatten().tolist() if w > 1e-8]
     assert len(roots) == 44
     assert legacy.contraction_ratio(weights.double()) == pytest.approx(np.mean(roots), rel=1e-12)
-
-
-def test_the_contraction_ratio_is_what_is_left_of_the_norms_of_restriction_maps():
-    weights, value = causal_map(5, 2).double().numpy(), np.random.default_rng(0).normal(size=(4, 6))
-    norms = [np.linalg.norm(math.sqrt(w + 1e-10) * value, 2) for w in weights.ravel() if w > 1e-8]
-    expected = np.mean(norms) / np.linalg.norm(value, 2)
-    assert legacy.contraction_ratio(torch.from_numpy(weights)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -86,11 +63,6 @@ def test_the_graph_eigenvalue_is_that_of_the_mirrored_lower_triangle(seed):
     assert np.linalg.eigvalsh(laplacian)[1] == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_graph_eigenvalue_of_a_map_without_numbers_is_none():
-    assert math.isnan(legacy.graph_lambda_2(torch.full((3, 3), math.nan)))
-    assert math.isnan(legacy.graph_lambda_2(torch.ones(1, 1)))
-
-
 @pytest.mark.parametrize(("n", "kept"), [(17, [0, 2, 4, 6, 9, 11, 13, 16]), (5, [0, 1, 2, 3, 4])])
 def test_the_corner_trace_keeps_evenly_spaced_tokens_and_a_corner_of_w_v(n, kept):
     weights = causal_map(n, 3).double()
@@ -99,19 +71,6 @@ def test_the_corner_trace_keeps_evenly_spaced_tokens_and_a_corner_of_w_v(n, kept
     squares = float(np.sum(value.double().numpy()[:32, :32] ** 2))
     found = legacy.corner_trace(weights, value, 8, 32)
     assert found == pytest.approx(mass * squares, rel=1e-12)
-
-
-def test_output_entropies_of_two_tokens_counted_by_hand():
-    found = legacy.of_logits(torch.tensor([[0.0, -50.0]]))
-    p = math.exp(-50)
-    clipped = 1e-10 / (1 + 1e-10)
-    assert found["legacy_output_entropy_float16"].tolist() == [0.0]
-    assert found["legacy_output_entropy_clipped"].item() == pytest.approx(
-        -clipped * math.log(clipped) + clipped, rel=1e-6
-    )
-    assert found["legacy_output_entropy_offset"].item() == pytest.approx(
-        -1e-10 - p * math.log(1e-10)
-    )
 
 
 def test_output_entropies_follow_the_notebooks_arithmetic():
@@ -177,22 +136,3 @@ def test_every_variant_is_measured_defined_and_told_of(few_tokens):
     for name in names:
         assert f"`{name}`" in VARIANTS
         assert re.search(r"[Nn]otebook|[Ss]cript", defined[name]["definition"])
-
-
-def test_every_name_the_list_of_variants_uses_is_one_of_the_contracts_or_of_the_views():
-    with (PUBLISHED / "metric.csv").open(encoding="utf-8") as handle:
-        metrics = {row["metric"] for row in csv.DictReader(handle)}
-    sql = schema.views_sql()
-    objects = set(re.findall(r"CREATE (?:VIEW|MACRO) (\w+)", sql))
-    columns = {name: {c.name for c in table.columns} for name, table in schema.tables().items()}
-    used = re.findall(r"`([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)`", VARIANTS)
-    assert len(used) > 40
-    for name in used:
-        table, _, column = name.partition(".")
-        if column and table in columns:
-            assert column in columns[table], name
-        elif column:
-            assert table in objects, name
-            assert re.search(rf"\b{column}\b", sql), name
-        else:
-            assert name in metrics | objects | columns.keys(), name

@@ -8,11 +8,9 @@ import torch
 from collect import schema
 from collect.adapters import ADAPTERS
 from collect.instruments import rows
-from collect.instruments.attention_maps import AttentionStatistics
 from collect.instruments.geometry import Geometry
 from collect.instruments.hooks import Recorder
 from collect.instruments.observation import Norms, TokenGeometry, Updates
-from collect.instruments.predictions import Predictions
 from collect.model.checkpoint.decoder import decoder
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
@@ -59,31 +57,6 @@ def test_what_is_not_defined_becomes_null():
         assert written[name] == [None] * 3
 
 
-def test_statistics_of_heads_stand_with_their_prompt_layer_and_head():
-    of_layer = [torch.arange(6.0).view(2, 3) + 10 * layer for layer in range(2)]
-    statistics = {layer: AttentionStatistics(*[of_layer[layer]] * 7) for layer in range(2)}
-    found = rows.attention(BATCH, statistics)
-    place = found.set_index(["layer", "prompt_id", "head"])["mass"]
-    assert place[1, "P:0", 2] == 15
-    assert place[0, "P:1", 1] == 1
-    assert found.groupby("prompt_id")["n_tokens"].unique().to_dict() == {"P:0": [1], "P:1": [2]}
-
-
-def test_predictions_are_given_back_to_their_prompts():
-    numbers = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64)
-    nothing = torch.tensor([1.5, torch.nan, torch.nan], dtype=torch.float64)
-    found = rows.token_predictions(
-        BATCH, Predictions(numbers, torch.tensor([4, 5, 6]), numbers, nothing)
-    )
-    assert found[["prompt_id", "position", "top_token_id"]].to_numpy().tolist() == [
-        ["P:1", 0, 4],
-        ["P:1", 1, 5],
-        ["P:0", 0, 6],
-    ]
-    written = conforming("token_prediction", found.assign(**LABELS)).to_pydict()
-    assert written["surprisal"] == [None, 1.5, None]
-
-
 def test_geometry_without_pairs_is_null_not_zero():
     alone = Geometry(None, None, None, 1.0)
     measured = TokenGeometry(
@@ -122,10 +95,3 @@ def test_every_table_of_a_run_over_prompts_satisfies_the_contract(name):
         given = {column.name for column in schema.tables()[table].columns}
         assert set(labelled.columns) == given
         assert conforming(table, labelled).num_rows == n_rows.get(table, len(of_table))
-
-
-def test_a_top_token_is_written_as_the_tokenizer_decodes_it():
-    one = torch.tensor([0.5, 0.25], dtype=torch.float64)
-    found = rows.next_tokens(BATCH, Predictions(one, torch.tensor([8, 9]), one, one), Tokens())
-    assert found["top_token"].tolist() == ["<8>", "<9>"]
-    assert found["n_special"].tolist() == [1, 0]

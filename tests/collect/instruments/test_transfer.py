@@ -94,13 +94,3 @@ def test_a_device_is_read_once_a_batch_and_its_numbers_are_the_same(family, monk
             waits.seen.clear()
         rows.across_prompts(recorder, Numbers())
         assert waits.seen["cpu"] <= 1 + 3
-
-
-def test_numbers_of_several_shapes_and_formats_cross_as_they_are(monkeypatch):
-    found = {"a": torch.arange(6).view(2, 3), "b": [torch.tensor(1.5), torch.tensor([True, False])]}
-    monkeypatch.setattr(transfer, "on_processor", lambda _: False)
-    there = transfer.transferred(found)
-    assert torch.equal(there["a"], found["a"])
-    assert there["a"].dtype == torch.int64
-    assert torch.equal(there["b"][1], found["b"][1])
-    assert there["b"][0] == 1.5

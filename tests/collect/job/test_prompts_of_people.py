@@ -8,9 +8,7 @@ import pytest
 
 from analysis.store import open_store
 from collect.errors import InputError
-from collect.job.outcome import RefusedError
 from collect.job.planning.plan import plan
-from collect.job.resolve import resolve
 from collect.job.run import run
 from collect.record.integrity import faults
 
@@ -26,16 +24,6 @@ def records(tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text("\n".join(map(json.dumps, RECORDS)))
     return path
-
-
-def test_all_models_that_cannot_read_a_prompt_are_named_before_anything_runs(save_tiny, records):
-    models = [str(save_tiny(name)) for name in ("gpt2", "llama")]
-    with pytest.raises(RefusedError) as refusal:
-        resolve(models, [records], None, quiet=True)
-    assert refusal.value.exit_code == 2
-    assert refusal.value.problem.startswith("2 of 2 models were refused:\n  local/gpt2: A prompt")
-    assert "local/llama: A prompt must fit" in refusal.value.problem
-    assert refusal.value.hint.count("--too-long skip") == 1
 
 
 def test_a_prompt_over_the_context_is_no_end_of_the_job(save_tiny, records, tmp_path):

@@ -38,12 +38,6 @@ def test_the_sample_was_trained_from_the_recipes_and_the_text_beside_it() -> Non
     assert len(trainings()) == 12
 
 
-def test_every_sample_model_learnt_something() -> None:
-    for training in trainings().values():
-        assert float(training["loss_before"]) == pytest.approx(5.545, abs=0.2)
-        assert float(training["loss_after"]) < 2.5
-
-
 #: A twelfth of the schedule of llama-l4-adamw, from code with which the whole gives the shipped
 #: numbers; the whole is a long proof (tests.proofs.sample_again).
 SHORT = Outcome(loss_before=5.570529063542684, loss_after=3.109148, gain=0.486673)

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from analysis.store import open_store
-from collect.errors import InputError
 from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.record.integrity import faults
-from collect.training.recipe import read_recipe
 from collect.training.train import train
 from tests.collect.conftest import RECIPE
 from tests.collect.record.written import contents
@@ -89,16 +87,3 @@ def test_every_checkpoint_is_measured_in_two_formats_and_a_quantity_later(
     [primary] = store.query("FROM primary_run JOIN run_revision USING (run_id)").to_dict("records")
     assert (primary["training_step"], primary["dtype_compute"]) == (12, "float32")
     assert store.query("FROM model")["training_step"].tolist() == [12]
-
-
-def test_checkpoints_are_kept_only_where_the_recipe_names_them(tmp_path):
-    recipe = tmp_path / "none.toml"
-    recipe.write_text(RECIPE.format(family="gpt2", text=recipe, kv_heads=""))
-    with pytest.raises(InputError, match="must say after which steps to keep its network"):
-        train(recipe, tmp_path / "models", keep=True)
-
-
-def test_the_recipe_of_the_worked_example_keeps_eight_checkpoints_and_more():
-    recipe = read_recipe(EXAMPLE / "llama-l4-steps.toml")
-    assert len(recipe.schedule.checkpoints) >= 8
-    assert (EXAMPLE / recipe.text).is_file()

@@ -409,23 +409,6 @@ def test_a_type_whose_attention_is_chosen_when_it_is_loaded_says_how(tokenizer):
     assert len(collect.measure(eager, tokenizer, TEXTS, quantities="stream")["next_token"]) == 3
 
 
-def test_revisions_of_a_model_have_one_shape_or_the_store_would_not_open(tokenizer, tmp_path):
-    from analysis.store import open_store
-
-    of = {"model_id": "own/model"}
-    collect.measure_step(tiny_model("gpt2"), tokenizer, TEXTS, tmp_path, step=0, **of)
-    config = copy.deepcopy(tiny_model("gpt2").config)
-    config.n_layer = 2
-    other = transformers.GPT2LMHeadModel(config)
-    with pytest.raises(InputError, match=r"one shape; .* n_layers is 3 there, 2 here"):
-        collect.measure_step(other, tokenizer, TEXTS, tmp_path, step=10, **of)
-    alike = copy.deepcopy(tiny_model("gpt2").config)
-    alike.attn_pdrop = 0.2
-    same = transformers.GPT2LMHeadModel(alike)
-    collect.measure_step(same, tokenizer, TEXTS, tmp_path, step=10, **of)
-    assert len(open_store(tmp_path).query("FROM run")) == 2
-
-
 def test_what_a_configuration_asks_to_be_returned_changes_no_number(tokenizer):
     plain, asking = tiny_model("llama"), tiny_model("llama")
     asking.config.return_dict = False

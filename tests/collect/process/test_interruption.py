@@ -5,20 +5,15 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import duckdb
-import pandas as pd
 import pyarrow as pa
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 
-from analysis.store import open_store
 from collect.errors import scarcity
 from collect.process import memory
-from collect.record import writer
-from collect.schema import arrow_schema, assembly, connect, is_interruption
-from collect.schema.headers import Headers, damaged
+from collect.schema import arrow_schema, connect, is_interruption
+from collect.schema.headers import damaged
 
 SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 TABLE = "next_token"
@@ -44,34 +39,6 @@ def test_a_request_to_end_is_told_from_an_error_that_names_it():
         connection.execute("FROM rows WHERE 'Traceback' = \nKeyboardInterrupt\n")
     assert "KeyboardInterrupt" in str(named.value)
     assert not is_interruption(named.value)
-
-
-def test_rows_are_not_refused_for_an_interruption_while_they_are_written(monkeypatch):
-    monkeypatch.setattr(
-        writer, "pa", SimpleNamespace(Table=SimpleNamespace(from_pandas=interrupted))
-    )
-    with pytest.raises(KeyboardInterrupt):
-        writer.conforming(TABLE, pd.DataFrame(columns=arrow_schema(TABLE).names))
-
-
-def test_files_are_not_refused_for_an_interruption_while_they_are_put_together(monkeypatch):
-    paths = sorted((SAMPLE / TABLE).glob("*.parquet"))[:1]
-    monkeypatch.setattr(assembly, "_distinct_in_order", interrupted)
-    with connect() as connection, pytest.raises(KeyboardInterrupt):
-        assembly._insert(connection, TABLE, paths, Headers())
-
-
-def test_keys_are_not_refused_for_an_interruption_while_they_are_read():
-    class Interrupted(MemoryFileSystem):
-        protocol = "interrupted"
-
-        def info(self, path: str, **_: object) -> dict[str, object]:
-            raise KeyboardInterrupt
-
-    with connect() as connection:
-        connection.register_filesystem(Interrupted())
-        with pytest.raises(KeyboardInterrupt):
-            assembly.check_keys(connection, TABLE, {"interrupted://a.parquet": Path("a.parquet")})
 
 
 def out_of_memory() -> duckdb.Error:
@@ -110,13 +77,6 @@ def let_have(monkeypatch: pytest.MonkeyPatch, n_bytes: int) -> None:
     """Let the system say that this process may address so much more."""
     limit = addressed() + n_bytes
     monkeypatch.setattr("resource.getrlimit", lambda _kind: (limit, limit))
-
-
-def test_a_statement_beyond_the_limit_of_a_store_is_no_fault_of_the_query(monkeypatch):
-    let_have(monkeypatch, 256 << 20)
-    store = open_store(SAMPLE)
-    with pytest.raises(duckdb.OutOfMemoryException):
-        store.query("SELECT len(list(range)) AS n FROM range(50000000)")
 
 
 def test_the_engine_takes_no_more_than_the_process_may_have(monkeypatch):

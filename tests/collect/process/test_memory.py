@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -30,13 +29,3 @@ def test_a_limit_of_a_container_counts_less_what_it_uses(
     (machine / "limit").write_text(limit)
     (machine / "used").write_text("500")
     assert memory.of_machine() == bytes_left
-
-
-def test_a_system_that_does_not_tell_sets_no_limit(
-    machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert memory.of_machine() == FREE
-    (machine / "meminfo").unlink()
-    assert memory.of_machine() > 0
-    monkeypatch.delattr("os.sysconf")
-    assert memory.of_machine() == sys.maxsize

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import io
 import json
-import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,14 +15,9 @@ import tomllib
 from pathlib import Path
 
 import duckdb
-import pandas as pd
 import pytest
 
-from analysis.commands import cli, shell
-from analysis.heritage.transition import turning
-from analysis.store import Store
-from analysis.tidy import defaults
-from analysis.tidy.errors import QueryError
+from analysis.commands import cli
 from collect import errors
 from collect.commands.cli import main as main_of_collection
 from collect.process import cli as thermoscope
@@ -88,18 +80,6 @@ def test_either_package_shows_and_runs_the_verbs_of_both(module: str) -> None:
         ] == names()
 
 
-def test_the_names_that_help_lists_are_those_that_the_shipped_data_hold(
-    shipped_store: Store,
-) -> None:
-    assert list(defaults.PROFILES) == sorted(turning.metrics(shipped_store))
-    gains = "SELECT DISTINCT metric FROM prompt_gain JOIN primary_run USING (run_id) ORDER BY 1"
-    assert list(defaults.GAINS) == shipped_store.query(gains)["metric"].tolist()
-    setup = (ROOT / "quarto/sections/_setup.qmd").read_text(encoding="utf-8")
-    (assigned,) = re.findall(r"tags: \[parameters\]\n(?:#.*\n)*((?:\w+ = .*\n)+)", setup)
-    told = re.findall(r"(\w+):DIR", defaults.PARAMETERS)
-    assert told == [line.split()[0] for line in assigned.splitlines()]
-
-
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -122,52 +102,6 @@ def test_what_cannot_be_taken_is_said_with_the_command_that_can(
     monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 1"))
     assert thermoscope.main(typed) == 2
     assert said in capsys.readouterr().err
-
-
-def test_who_typed_python_m_reads_python_m(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--data", "nowhere", "sql", "SELECT 1"]) == 2
-    assert "directory that `python -m collect` wrote" in capsys.readouterr().err
-    assert main_of_collection(["database", "nowhere"]) == 2
-    assert "directories that `python -m collect` wrote" in capsys.readouterr().err
-    assert cli.main(["clam"]) == main_of_collection(["statsu"]) == 2
-    said = capsys.readouterr().err
-    assert "Did you mean: python -m analysis claim\n" in said
-    assert "Did you mean: python -m collect status\n" in said
-    for program in ("python -m analysis", "python -m collect"):
-        text = main_parser(declared(), program).format_help()
-        assert "  python -m analysis claims" in text
-        assert "  thermoscope " not in text
-
-
-def test_every_argument_says_what_it_is_for() -> None:
-    arguments = [(it.prog, action) for it in every_parser() for action in it._actions]
-    assert len(arguments) > 80
-    assert [f"{verb} {action.dest}" for verb, action in arguments if not action.help] == []
-
-
-@pytest.mark.parametrize(
-    "command", [("--help",), ("collect", "--help"), ("collect", "run", "--help"), ()]
-)
-def test_help_is_that_of_the_one_command(
-    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        thermoscope.main(list(command))
-    assert ended.value.code == 0
-    out = capsys.readouterr().out
-    assert "usage: thermoscope" in out
-    assert "python -m" not in out
-
-
-def test_either_package_answers_and_its_exit_code_is_that_of_the_command(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert thermoscope.main(["sql", "SELECT 1 AS one", "--csv"]) == 0
-    assert capsys.readouterr().out == "one\n1\n"
-    assert thermoscope.main(["claim", "999"]) == 2
-    assert thermoscope.main(["collect", "prompts", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    assert [row["name"] for row in listed] == names()
 
 
 def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
@@ -241,13 +175,6 @@ def test_each_end_has_a_sentence_and_its_exit_code(
     assert ("Traceback" in capsys.readouterr().err) == (code == 70)
 
 
-@pytest.mark.parametrize("number", sorted(errno.errorcode))
-def test_scarcity_is_memory_processes_and_open_files(number: int) -> None:
-    lacking = {errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
-    found = errors.scarcity(OSError(number, "of the system"))
-    assert (found is not None) == (number in lacking)
-
-
 def work_until_asked_to_end(_options: object) -> int:
     threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
     # With more threads than this one the engine may not look for signals.
@@ -271,56 +198,3 @@ def test_a_statement_may_come_from_standard_input(
     monkeypatch.setattr(sys, "stdin", io.StringIO(" \n"))
     assert cli.main(["sql"]) == 2
     assert "it is empty" in capsys.readouterr().err
-
-
-def test_without_a_statement_a_terminal_gets_duckdbs_shell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    terminal = io.StringIO()
-    monkeypatch.setattr(terminal, "isatty", lambda: True)
-    monkeypatch.setattr(sys, "stdin", terminal)
-    assert shell.statement(None) is None
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(QueryError, match="no program duckdb is installed"):
-        shell.open_shell([])
-    program = tmp_path / "duckdb"
-    program.write_text('#!/bin/sh\necho "$@"\nexit 7\n')
-    program.chmod(0o755)
-    with pytest.raises(QueryError, match="nowhere is not there"):
-        shell.open_shell([Path("nowhere")])
-    database = tmp_path / "some.duckdb"
-    database.touch()
-    assert cli.main(["--data", str(database), "sql"]) == 7
-    assert capfd.readouterr().out == f"-readonly {database}\n"
-
-
-def test_the_shell_gets_the_projects_data_even_where_no_database_was_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    program = tmp_path / "duckdb"
-    program.write_text(f'#!/bin/sh\nexec {shutil.which("cp")} "$2" {tmp_path}/opened\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    fleet, built = ROOT / "data/fleet", tmp_path / "data/measurements.duckdb"
-    assert shell.open_shell([fleet]) == 0
-    assert "thermoscope collect database makes one that stays" in capfd.readouterr().err
-    with duckdb.connect(tmp_path / "opened", read_only=True) as connection:
-        assert connection.sql("SELECT count(*) > 300 FROM study_run").fetchall() == [(True,)]
-    copy = Path(shutil.copytree(fleet, built.parent / "fleet"))
-    built.write_text("later")
-    os.utime(built, (2e9, 2e9))
-    assert shell.open_shell([copy], are_shipped=True) == 0
-    assert (tmp_path / "opened").read_text() == "later"
-    assert shell.open_shell([fleet, tmp_path]) == 2
-    assert "must hold at least one table" in capfd.readouterr().err
-
-
-def test_prompt_sets_and_their_prompts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert thermoscope.main(["collect", "prompts"]) == 0
-    out = capsys.readouterr().out
-    assert all(name in out for name in names())
-    assert thermoscope.main(["collect", "prompts", "A_grand_unified", "--json"]) == 0
-    rows = pd.DataFrame(json.loads(capsys.readouterr().out))
-    assert list(rows.columns) == ["prompt_id", "category", "text"]
-    assert rows["prompt_id"].iloc[0].startswith("A_grand_unified:")
-    assert thermoscope.main(["collect", "prompts", "no-such-set"]) == 2

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from analysis.commands import cli as analysis_cli
 from collect.commands import cli as collect_cli
 from collect.schema import guarded, harmless
 
@@ -71,17 +70,3 @@ def test_a_prompt_file_and_a_refusal_of_collection_steer_no_terminal(capsys, tmp
     assert not has_control(printed.out + printed.err)
     assert collect_cli.main(["plan", f"no/{HOSTILE[:9]}"]) != 0
     assert not has_control(capsys.readouterr().err)
-
-
-def test_a_paper_and_a_refusal_of_analysis_steer_no_terminal(capsys, tmp_path):
-    paper = tmp_path / "paper\x1b[2J.md"
-    paper.write_text("t(28) = 2.20 d\u202e = 3, p = .036, t(2) = \x1b[2J3, p = .1\n")
-    assert analysis_cli.main(["forensics", str(paper)]) == 7
-    printed = capsys.readouterr()
-    assert "\\u001b[2J" in printed.out
-    assert not has_control(printed.out + printed.err)
-    paper.unlink()
-    assert analysis_cli.main(["forensics", str(paper)]) == 2
-    printed = capsys.readouterr()
-    assert "\\u001b[2J" in printed.err
-    assert not has_control(printed.err)

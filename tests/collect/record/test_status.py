@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -13,9 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.commands.cli import main
-from collect.errors import InputError
-from collect.job.run import run
-from collect.record import integrity, status
+from collect.record import status
 from collect.record.atomic import locks
 from collect.record.integrity import faults
 
@@ -37,13 +34,6 @@ def rewrite(path: Path, change) -> None:
 def with_column(rows: pa.Table, name: str, values: object) -> pa.Table:
     place = rows.column_names.index(name)
     return rows.set_column(place, rows.schema.field(name), values)
-
-
-def without_hash(path: Path) -> None:
-    """Take from a run file the hash of its row, as files of earlier versions have none."""
-    rows = pq.ParquetFile(path).read()
-    metadata = {k: v for k, v in rows.schema.metadata.items() if k != b"run_sha256"}
-    pq.write_table(rows.replace_schema_metadata(metadata), path)
 
 
 def states(out: Path) -> dict[str, str]:
@@ -86,14 +76,6 @@ def test_a_unit_under_way_is_measuring(out, monkeypatch):
     assert states(out) == {WEIGHTS: "complete", PROMPTS: "measuring"}
 
 
-def test_a_unit_that_does_not_conform_is_named_so(out):
-    path = out / "run" / f"{PROMPTS}.parquet"
-    rewrite(path, lambda rows: with_column(rows, "is_conforming", pa.array([False])))
-    assert states(out)[PROMPTS] == "incomplete"  # its hash is that of another row
-    without_hash(path)
-    assert states(out)[PROMPTS] == "nonconforming"
-
-
 def test_status_prints_a_line_per_unit_or_json(out, capsys):
     assert main(["status", str(out)]) == 0
     header, first, second = capsys.readouterr().out.splitlines()
@@ -114,12 +96,6 @@ def test_a_directory_without_units_exits_2(tmp_path, verb, capsys):
     assert main([verb, str(tmp_path / "nothing")]) == 2
 
 
-def test_an_output_as_it_was_written_has_no_fault(out, capsys):
-    assert list(faults(out)) == []
-    assert main(["check", str(out)]) == 0
-    assert "every file is as its run file says" in capsys.readouterr().out
-
-
 def one_fault(out: Path) -> str:
     """Return the one sentence that tells what is wrong."""
     (found,) = list(faults(out))
@@ -129,7 +105,7 @@ def one_fault(out: Path) -> str:
 def test_a_changed_number_is_found_by_its_hash(out):
     path = out / "attention" / f"{PROMPTS}.parquet"
     rewrite(path, lambda rows: with_column(rows, "mass", pc.add(rows.column("mass"), 1e-9)))
-    expected = f"attention/{PROMPTS}.parquet must have the content that its unit's run file hashed"
+    expected = f"attention/{PROMPTS}.parquet has another content than its unit"
     assert one_fault(out).startswith(expected)
 
 
@@ -165,20 +141,9 @@ def test_a_damaged_unit_is_measured_again(save_tiny, prompt_file, out, name):
     assert list(faults(out)) == []
 
 
-def test_a_changed_number_is_measured_again(save_tiny, prompt_file, out):
-    path = out / "attention" / f"{PROMPTS}.parquet"
-    whole = path.read_bytes()
-    rewrite(path, lambda rows: with_column(rows, "mass", pc.add(rows.column("mass"), 1e-9)))
-    assert states(out)[PROMPTS] == "incomplete"
-    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
-    assert path.read_bytes() == whole
-
-
 def test_rows_that_went_missing_are_counted(out):
     rewrite(out / "attention" / f"{PROMPTS}.parquet", lambda rows: rows.slice(1))
-    assert any(
-        "must have 48 rows, as its unit's run file says; it has 47" in f for f in faults(out)
-    )
+    assert any("has 47 rows; its unit's run file says 48" in f for f in faults(out))
 
 
 def test_repeated_keys_and_broken_checks_are_found(out):
@@ -190,24 +155,6 @@ def test_repeated_keys_and_broken_checks_are_found(out):
     assert any("CHECK constraint failed" in f for f in faults(out))
 
 
-def test_of_files_that_are_tried_together_each_that_breaks_the_contract_is_named(out, monkeypatch):
-    """The run files of all units, of which the first and the last have a row twice."""
-    paths = sorted((out / "run").glob("*.parquet"))
-    assert len(paths) > 1
-    for path in (paths[0], paths[-1]):
-        rewrite(path, lambda rows: pa.concat_tables([rows, rows]))
-    found = [[*faults(out)]]
-    monkeypatch.setattr(integrity, "_ROWS_TOGETHER", 1)
-    found.append([*faults(out)])
-    assert sorted(found[0]) == sorted(found[1])
-    told = [fault for fault in found[0] if "duplicate key" in fault]
-    assert [re.search(r"Rows of run/(\S+) must", fault)[1] for fault in told] == [
-        paths[0].name,
-        paths[-1].name,
-    ]
-    assert all(fault.endswith(": measure it again with --overwrite.") for fault in told)
-
-
 def test_other_columns_and_types_are_found(out):
     path = out / "matrix_norm" / f"{WEIGHTS}.parquet"
     rewrite(path, lambda rows: rows.rename_columns([*rows.column_names[:-1], "frobenious"]))
@@ -217,40 +164,21 @@ def test_other_columns_and_types_are_found(out):
     place = rows.column_names.index("layer")
     wide = rows.set_column(place, "layer", rows.column("layer").cast(pa.int64()))
     pq.write_table(wide, path)
-    assert any("other types were found in layer" in f for f in faults(out))
-
-
-def test_a_file_of_another_run_is_found(out):
-    path = out / "next_token" / f"{PROMPTS}.parquet"
-    others = pa.array(["0123456789abcdef"] * 4)
-    rewrite(path, lambda rows: with_column(rows, "run_id", others))
-    found = list(faults(out))
-    assert len(found) == 2
-    assert "found 0123456789abcdef" in found[1]
+    assert any("other types than schema.sql in layer" in f for f in faults(out))
 
 
 def test_other_prompts_are_found(out):
     path = out / "prompt" / "own.parquet"
     texts = pa.array(["The sky is", "Two and three", "A b", "The quick brown fox is"])
     rewrite(path, lambda rows: with_column(rows, "text", texts))
-    assert (
-        one_fault(out)
-        == "prompt/own.parquet must hold the prompts that were measured; it holds others: "
-        "measure it again with --overwrite."
-    )
+    assert one_fault(out) == "prompt/own.parquet holds other prompts than were measured."
 
 
 def test_a_changed_row_of_a_run_is_found_by_its_hash(out):
     path = out / "run" / f"{PROMPTS}.parquet"
     rewrite(path, lambda rows: with_column(rows, "duration_s", pa.array([0.25])))
-    assert one_fault(out).startswith(f"run/{PROMPTS}.parquet must have the row and metadata")
+    assert one_fault(out).startswith(f"run/{PROMPTS}.parquet has another row or metadata")
     assert states(out)[PROMPTS] == "incomplete"
-
-
-def test_a_column_twice_is_found(out):
-    path = out / "matrix_norm" / f"{WEIGHTS}.parquet"
-    rewrite(path, lambda rows: rows.append_column("layer", rows.column("layer")))
-    assert any("must have each column of table matrix_norm once" in f for f in faults(out))
 
 
 @pytest.mark.parametrize("name", ["residual_norm.parquet", "prompt.csv", "run.csv"])
@@ -261,50 +189,31 @@ def test_a_table_beside_its_directory_is_found(out, name):
         shutil.copy(part, out / name)
     else:
         pq.read_table(part).to_pandas().to_csv(out / name, index=False)
-    assert one_fault(out).startswith(f"Table {table} must lie in one place")
-
-
-def test_a_hand_made_table_among_measurements_is_compared_with_the_contract(out):
-    (out / "caveat.csv").write_text("caveat_id,title,explanation\nB1,a,b\n")
-    assert list(faults(out)) == []
-    (out / "caveat.csv").write_text("caveat_id,title\nB1,a\n")
-    assert "missing: explanation" in one_fault(out)
-    (out / "caveat.csv").unlink()
-    (out / "legacy_value.csv").write_text("run_id\n")
-    assert one_fault(out).startswith("legacy_value.csv must belong to a unit of measurement")
-
-
-def test_a_mark_that_hides_a_failed_check_is_found(out):
-    path = out / "run" / f"{PROMPTS}.parquet"
-    rewrite(path, lambda rows: with_column(rows, "is_conforming", pa.array([False])))
-    assert "it says false, and no check failed" in one_fault(out)
+    assert one_fault(out).startswith(f"Table {table} lies in two places")
 
 
 def test_a_run_file_at_odds_with_its_metadata_is_found(out):
     path = out / "run" / f"{PROMPTS}.parquet"
     rewrite(path, lambda rows: with_column(rows, "dtype_compute", pa.array(["float16"])))
-    assert one_fault(out) == (
-        f"The dtype_compute of run/{PROMPTS}.parquet must be float32, as its metadata say; "
-        "it is float16: measure it again with --overwrite."
-    )
+    assert one_fault(out).startswith(f"The dtype_compute of run/{PROMPTS}.parquet is float16")
 
 
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (lambda o: (o / "model" / f"{WEIGHTS}.parquet").unlink(), "it is missing"),
+        (lambda o: (o / "model" / f"{WEIGHTS}.parquet").unlink(), "is missing"),
         (lambda o: (o / "run" / f"{PROMPTS}.parquet").unlink(), "was interrupted"),
-        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "it cannot be read"),
-        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "a run that was killed left it"),
+        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "cannot be read"),
+        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "left by a run that was killed"),
         (
             lambda o: shutil.copytree(o / "model", o / "notes"),
-            "notes holds Parquet files and must be a table of schema.sql",
+            "notes holds Parquet files and is no table",
         ),
         (
             lambda o: shutil.copy(
                 o / "model" / f"{PROMPTS}.parquet", o / "legacy_value" / f"{PROMPTS}.parquet"
             ),
-            "must be listed in its unit's run file",
+            "is listed in no run file",
         ),
     ],
     ids=["missing", "interrupted", "unreadable", "left over", "stranger", "unlisted"],
@@ -313,20 +222,4 @@ def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, caps
     (out / "legacy_value").mkdir()
     damage(out)
     assert main(["check", str(out)]) == 1
-    told = [line for line in capsys.readouterr().out.splitlines() if sentence in line]
-    assert told
-    assert all(": " in line.partition("; ")[2] for line in told)
-
-
-def test_an_output_of_an_earlier_version_is_told_to_be_measured_again(out):
-    path = out / "run" / f"{PROMPTS}.parquet"
-    metadata = dict(pq.read_schema(path).metadata)
-    determinants = json.loads(metadata[b"determinants"]) | {"schema_version": 1}
-    metadata[b"determinants"] = json.dumps(determinants).encode()
-    pq.write_table(pq.ParquetFile(path).read().replace_schema_metadata(metadata), path)
-    assert "must be of schema version 2 or 3; it is of version 1" in one_fault(out)
-
-
-def test_a_missing_directory_is_refused(tmp_path):
-    with pytest.raises(InputError, match="must be a directory"):
-        status.units(tmp_path / "nothing")
+    assert sentence in capsys.readouterr().out

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from collect.errors import InputError
-from collect.record.atomic.files import write_text
-from collect.record.stem import STEM_BYTES, file_stem
+from collect.record.stem import file_stem
 
 
 @pytest.mark.parametrize(
@@ -17,9 +14,3 @@ from collect.record.stem import STEM_BYTES, file_stem
 def test_a_name_that_no_file_can_have_is_refused(model_id: str) -> None:
     with pytest.raises(InputError, match="must make a file name: at most 200 bytes of UTF-8"):
         file_stem(model_id)
-
-
-def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
-    stem = file_stem("a" * STEM_BYTES)
-    write_text(tmp_path / f"{stem}+chat.parquet", "whole")
-    assert len(list(tmp_path.iterdir())) == 1

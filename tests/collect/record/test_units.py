@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -110,13 +109,6 @@ def test_the_files_of_a_unit_say_what_it_is(unit, stem, title):
     assert variant_of(stem) == unit.variant
 
 
-def test_a_name_that_no_file_can_bear_keeps_the_run_and_a_hash():
-    unit = prompts(model_id="m" * 196).part(["predictions", "legacy"] * 3, is_later=True)
-    assert len(unit.stem) <= 240
-    assert variant_of(unit.stem) == unit.variant
-    assert unit.stem != unit.part(["legacy"] * 9, is_later=True).stem
-
-
 def test_every_determinant_but_quantity_and_place_is_part_of_the_identity_and_no_label_is():
     assert weights().run_id == Unit({**OF_MODEL, **OF_WEIGHTS}, {"lab": "other"}).run_id
     names = {**OF_MODEL, **OF_PROMPTS}.keys()
@@ -162,26 +154,6 @@ def test_measuring_again_loses_no_quantity_of_the_units_that_it_replaces(tmp_pat
     assert [path.stem for path in again.replaces] == ["a--b@S"]
     later = Inventory(tmp_path).instead(prompts(quantities="predictions"))
     assert later.stem == "a--b@S,predictions"
-
-
-def test_the_same_content_under_another_revision_is_there_already(tmp_path):
-    put_down(prompts(revision_name="step1", revision="1" * 40), tmp_path)
-    assert is_complete(prompts(revision_name="main", revision="2" * 40), tmp_path)
-
-
-def test_a_mark_is_read_as_it_was_written(tmp_path):
-    mark = read_mark(put_down(prompts(), tmp_path))
-    assert mark == Mark(
-        dict(prompts().determinants), {"lab": None}, {"model/a--b@S.parquet": 1}, {}
-    )
-
-
-def test_a_mark_without_hashes_comes_from_an_earlier_version(tmp_path):
-    path = put_down(prompts(), tmp_path)
-    metadata = dict(pq.read_schema(path).metadata)
-    del metadata[b"sha256"]
-    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata(metadata), path)
-    assert read_mark(path).sha256 == {}
 
 
 def test_a_unit_is_complete_with_its_mark_and_all_rows(tmp_path):
@@ -231,18 +203,6 @@ def test_what_contradicts_a_neighbour_is_refused(tmp_path, new, sentence):
 def test_what_does_not_contradict_may_stand_beside(tmp_path, new):
     put_down(prompts(), tmp_path)
     refuse_mixtures([new], Inventory(tmp_path))
-
-
-def test_a_unit_that_is_replaced_contradicts_nothing(tmp_path):
-    put_down(prompts(), tmp_path)
-    refuse_mixtures([prompts(weights_sha256="3" * 64)], Inventory(tmp_path))
-
-
-def test_a_frame_is_no_mark(tmp_path):
-    pd.DataFrame({"x": [1]}).to_parquet(tmp_path / "x.parquet")
-    assert read_mark(tmp_path / "x.parquet") is None
-    (tmp_path / "y.parquet").write_bytes(b"no parquet")
-    assert read_mark(tmp_path / "y.parquet") is None
 
 
 @pytest.mark.parametrize(

@@ -71,12 +71,6 @@ def test_the_rule_named_for_a_family_is_what_transformers_draws(family: str) -> 
     assert by_itself == pytest.approx({role: spread(role, said) for role in by_itself}, rel=0.03)
 
 
-def test_a_rule_without_a_spread_works_on_the_spread_of_the_family() -> None:
-    found = drawn("llama", initial={"residual": "depth"})
-    assert found["inner"] == pytest.approx(0.02, rel=0.03)
-    assert found["ffn_write"] == pytest.approx(0.02 / math.sqrt(8), rel=0.03)
-
-
 def test_without_initial_nothing_is_drawn_again() -> None:
     recipe = micro("gpt2")
     torch.manual_seed(5)

@@ -11,7 +11,6 @@ import torch
 from collect.training.architecture import initialised_network
 from collect.training.optimiser import (
     decay_turns,
-    equilibrium_scale,
     hidden_matrices,
     optimisers,
     rate_share,
@@ -48,15 +47,6 @@ def test_muon_gets_the_matrices_of_the_blocks_and_nothing_else(family: str, per_
     assert isinstance(muon, torch.optim.Muon)
     assert isinstance(beside, torch.optim.AdamW)
     assert [id(matrix) for matrix in muon.param_groups[0]["params"]] == [id(m) for m in hidden]
-
-
-def test_weight_decay_spares_biases_and_norms() -> None:
-    recipe = read_recipe(RECIPES / "gpt2-l4-adamw.toml")
-    (adamw,) = optimisers(initialised_network(recipe), recipe)
-    matrices, vectors = adamw.param_groups
-    assert (matrices["weight_decay"], vectors["weight_decay"]) == (0.1, 0.0)
-    assert all(parameter.ndim == 2 for parameter in matrices["params"])
-    assert all(parameter.ndim == 1 for parameter in vectors["params"])
 
 
 def test_a_muon_step_has_the_size_of_an_adamw_step() -> None:
@@ -145,27 +135,3 @@ def test_turns_and_rate_of_decay_are_two_words_for_one_thing() -> None:
         optimiser=replace(recipe.optimiser, decay_turns=None, weight_decay=weight_decay(recipe)),
     )
     assert decay_turns(same) == pytest.approx(2.0)
-
-
-def test_weights_settle_at_the_equilibrium_scale() -> None:
-    """Steps of size lr in unrelated directions against the decay, as AdamW's first ones are."""
-    recipe = turned(4.0)
-    rate, decay = recipe.optimiser.learning_rate, weight_decay(recipe)
-    generator = torch.Generator().manual_seed(0)
-    weight = torch.zeros(20_000)
-    for _ in range(1500):
-        sign = torch.randint(2, weight.shape, generator=generator) * 2.0 - 1
-        weight = weight * (1 - rate * decay) - rate * sign
-    assert weight.square().mean().sqrt().item() == pytest.approx(
-        equilibrium_scale(recipe), rel=0.03
-    )
-    assert equilibrium_scale(turned(0.0)) == math.inf
-
-
-def test_settings_of_the_optimiser_arrive_in_it() -> None:
-    recipe = turned(1.0, beta2=0.999, final_share=0.0)
-    network = initialised_network(recipe)
-    (adamw,) = optimisers(network, recipe)
-    assert adamw.defaults["betas"] == (0.9, 0.999)
-    (scheduler,) = schedulers([adamw], recipe)
-    assert scheduler.lr_lambdas[0](399) < 1e-4

@@ -1,12 +1,9 @@
 """The held-out bytes are never trained on."""
 
-from pathlib import Path
-
 import pytest
-import torch
 
 from collect.errors import InputError
-from collect.training.text import cut_windows, draw_batch, read_text
+from collect.training.text import cut_windows
 
 #: 16 slabs of 40 bytes, the last 2 of which are held out; each part has a byte of its own.
 TEXT = b"".join(bytes([slab] * 38 + [100 + slab] * 2) for slab in range(16))
@@ -36,24 +33,3 @@ def test_a_text_too_short_to_hold_out_a_window_is_refused() -> None:
     assert len(cut_windows(TEXT, context=1).held_out) == 16
     with pytest.raises(InputError, match="at least 640 bytes for a context of 1; found 639"):
         cut_windows(TEXT[:-1], context=1)
-
-
-def test_the_same_generator_draws_the_same_batch() -> None:
-    training = cut_windows(bytes(index % 251 for index in range(3200)), context=4).training
-    first, again, other = (
-        draw_batch(training, 8, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
-    )
-    assert first.shape == (8, 5)
-    assert torch.equal(first, again)
-    assert not torch.equal(first, other)
-
-
-def test_every_training_window_can_be_drawn() -> None:
-    training = torch.arange(6).view(2, 3, 1)
-    batch = draw_batch(training, 200, torch.Generator().manual_seed(0))
-    assert batch.unique().tolist() == [0, 1, 2, 3, 4, 5]
-
-
-def test_a_missing_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="must be a readable file; No such file or directory"):
-        read_text(tmp_path / "none.txt")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 import math
 from functools import partial
 from pathlib import Path
@@ -13,8 +12,6 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from collect.commands.cli import main
-from collect.errors import InputError
 from collect.model.checkpoint.load import load_model
 from collect.model.checkpoint.location import locate
 from collect.model.conformance.refusal import examine
@@ -25,13 +22,11 @@ from collect.training.descent import (
     fit,
     held_out_loss,
     next_token_loss,
-    some_held_out,
     tokenizer_of,
     windows_of,
 )
 from collect.training.families import FAMILIES
 from collect.training.input_table import fold_table
-from collect.training.text import cut_windows, held_out_part, read_text, training_part
 from collect.training.train import train
 from tests.collect.training.trained import TEXT, micro, table
 
@@ -131,15 +126,6 @@ def test_a_scale_on_the_table_is_that_of_granites_configuration() -> None:
     assert torch.allclose(network(tokens).logits, expected(tokens).logits, atol=1e-6)
 
 
-def test_dropout_acts_while_training_alone() -> None:
-    network = initialised_network(micro("gpt_neox", architecture={"dropout": 0.5}))
-    tokens = torch.arange(60, 90)[None]
-    network.train()
-    assert not torch.equal(network(tokens).logits, network(tokens).logits)
-    network.eval()
-    assert torch.equal(network(tokens).logits, network(tokens).logits)
-
-
 def test_z_loss_is_the_mean_squared_normaliser() -> None:
     network = initialised_network(micro("llama")).eval()
     windows = torch.arange(33)[None] + 60
@@ -180,15 +166,6 @@ def test_training_goes_on_from_another_network() -> None:
     assert child.loss_after < parent.loss_after
 
 
-def test_order_of_the_text_and_draw_of_the_weights_have_seeds_of_their_own() -> None:
-    def weights(**more: Any) -> torch.Tensor:
-        return next(iter(fit(micro(**more), TEXT).network.parameters()))
-
-    same = weights(seed=1)
-    assert torch.equal(same, weights(seed=1, data_seed=1))
-    assert not torch.equal(same, weights(seed=1, data_seed=2))
-
-
 def test_a_byte_pair_encoding_is_learnt_and_its_loss_is_told_per_byte(tmp_path: Path) -> None:
     recipe = micro(n_vocabulary=300, geometry={"context": 16})
     windows = windows_of(recipe, TEXT)
@@ -203,45 +180,3 @@ def test_a_byte_pair_encoding_is_learnt_and_its_loss_is_told_per_byte(tmp_path: 
     assert tokenizer.decode(ids) == "In the beginning – naïvely"
     assert max(ids) >= 256
     assert len(tokenizer_of(recipe, TEXT)) == len(tokenizer) == 300
-
-
-def test_a_text_with_too_few_pairs_is_refused() -> None:
-    with pytest.raises(InputError, match="must be long enough for n_vocabulary; the text gives"):
-        tokenizer_of(micro(n_vocabulary=4000), b"abab " * 40)
-
-
-def test_some_held_out_windows_are_spread_over_all() -> None:
-    windows = cut_windows(TEXT, 32)
-    few = some_held_out(windows, 5)
-    assert len(few.held_out) == 5
-    assert torch.equal(few.held_out[0], windows.held_out[0])
-    assert torch.equal(few.held_out[-1], windows.held_out[-1])
-    assert some_held_out(windows, None) is windows
-
-
-def test_the_parts_of_a_text_are_the_ones_its_windows_have() -> None:
-    windows = cut_windows(TEXT, 32)
-    held_out = held_out_part(TEXT)
-    assert bytes(windows.held_out[0].tolist()) == held_out[0][:33]
-    assert training_part(TEXT)[:33] == bytes(windows.training[0, 0].tolist())
-    assert len(training_part(TEXT)) + sum(map(len, held_out)) == len(TEXT) // 16 * 16
-
-
-def test_a_packed_text_is_read_and_a_broken_one_refused(tmp_path: Path) -> None:
-    path = tmp_path / "text.txt.xz"
-    path.write_bytes(lzma.compress(TEXT))
-    assert read_text(path) == TEXT
-    path.write_bytes(path.read_bytes()[:100] + b"?")
-    with pytest.raises(InputError, match="must be a whole xz file"):
-        read_text(path)
-
-
-def test_the_command_says_what_decay_turns_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    content = table(optimiser={"decay_turns": 2.0})
-    del content["optimiser"]["weight_decay"]
-    (tmp_path / "text.txt").write_bytes(TEXT)
-    (tmp_path / "micro.toml").write_text(toml(content), encoding="utf-8")
-    assert main(["train", str(tmp_path / "micro.toml"), "--out", str(tmp_path / "out")]) == 0
-    assert "micro: 2 decay turns are a weight decay of" in capsys.readouterr().out

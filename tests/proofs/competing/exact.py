@@ -59,8 +59,10 @@ def reduced(tested: Floats, fixed: Floats) -> Reduced:
     left, sizes, _ = np.linalg.svd(whole)
     space = left[:, int((sizes > 1e-9 * sizes[0]).sum()) :]
     vectors, deviations, _ = np.linalg.svd(space.T @ tested)
-    kept = int((deviations > 1e-7).sum())
-    return Reduced(space @ vectors[:, :kept], deviations[:kept] ** 2, space @ vectors[:, kept:])
+    remaining = int((deviations > 1e-7).sum())
+    return Reduced(
+        space @ vectors[:, :remaining], deviations[:remaining] ** 2, space @ vectors[:, remaining:]
+    )
 
 
 def of_block(layout: Layout, name: str, fixed: tuple[str, ...]) -> Reduced:
@@ -116,17 +118,6 @@ def bounds(source: Reduced, known: Lines, responses: Floats) -> tuple[Floats, Fl
     return lower, np.where(keeps_high.any(axis=0), upper, 0.0)
 
 
-def exact_ratio(layout: Layout, responses: Floats, rng: np.random.Generator) -> dict[str, Integers]:
-    """Return yes where the first has a variance and the second none that is shown; no reversed."""
-    answers = {}
-    for name, sides in SIDES.items():
-        shown = [
-            p_above(of_block(layout, *side), responses, rng) <= criterion.LEVEL for side in sides
-        ]
-        answers[name] = (shown[0] & ~shown[1]).astype(np.intp) - (shown[1] & ~shown[0])
-    return answers
-
-
 def sides_of(layout: Layout, rng: np.random.Generator) -> dict[str, list[tuple[Reduced, Lines]]]:
     """Return both sides of every statement with their lines, each source once."""
     known: dict[tuple[str, tuple[str, ...]], tuple[Reduced, Lines]] = {}
@@ -156,14 +147,14 @@ def _null(source: Reduced, at: float, rng: np.random.Generator) -> tuple[Floats,
 
 def _ratios(source: Reduced, squares: Floats, rest: Floats) -> Floats:
     """Return the ratio against a variance of zero, shape (papers,)."""
-    found = likelihoods(source, squares, rest, GRID)
-    return np.asarray(found.max(axis=1) - found[:, 0])
+    result = likelihoods(source, squares, rest, GRID)
+    return np.asarray(result.max(axis=1) - result[:, 0])
 
 
 def _signed(source: Reduced, squares: Floats, rest: Floats, tested: Floats = TESTED) -> Floats:
     """Return the ratio at every variance tested, negative where the peak lies below it."""
-    found = likelihoods(source, squares, rest, GRID)
+    result = likelihoods(source, squares, rest, GRID)
     here = likelihoods(source, squares, rest, tested)
-    rise = np.maximum(found.max(axis=1)[:, None] - here, 0.0)
-    peak = GRID[found.argmax(axis=1)]
+    rise = np.maximum(result.max(axis=1)[:, None] - here, 0.0)
+    peak = GRID[result.argmax(axis=1)]
     return np.asarray(np.where(peak[:, None] >= tested, rise, -rise).T)

@@ -3,63 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.tournament import criterion
 from analysis.tidy.frame import Floats, Integers
-from tests.proofs.competing import beliefs, exact, fits, lattice, shares
+from tests.proofs.competing import beliefs, exact, lattice
 from tests.proofs.competing.layouts import Layout
 from tests.proofs.competing.worlds import World, papers
 
+#: From papers to yes (1), no (-1) or neither (0) of every statement.
 Answers = dict[str, Integers]
-#: A rule: from papers to yes (1), no (-1) or neither (0) of every statement.
-#: Rules whose forms are as large as the square of the rows, and the most rows they are tried with.
-RESAMPLING = {"permutation", "bootstrap of suites", "bootstrap of labs"}
-MOST_ROWS = 120
-Rule = Callable[[Floats, np.random.Generator], Answers]
+Rule = Callable[[Floats], Answers]
+#: The rules that the criterion chose, and that which judges lists; the others lost and are at
+#: commit 76e9150f.
+RULES = (
+    "parametric bootstrap",  # draws first, as it did at that commit
+    "profile likelihood",
+    "exact bounds",
+    "posterior of new levels",
+)
 
 
-def rules(
-    layout: Layout, rng: np.random.Generator, *, names: Iterable[str] = criterion.RULES
-) -> Callable[[Floats, np.random.Generator], dict[str, Answers]]:
-    """Return the rules prepared for a layout: from papers and draws to the answers of each."""
-    chosen = set(names) - (RESAMPLING if len(layout) > MOST_ROWS else set())
+def rules(layout: Layout, rng: np.random.Generator, names: Iterable[str]) -> dict[str, Rule]:
+    """Return the named rules, prepared for a layout."""
     of_shares = lattice.lattice(layout)
-    drawn = "parametric bootstrap" in chosen
-    tied = lattice.ties(of_shares, rng) if drawn else {}
-    is_believed = bool(chosen & {"posterior of new levels", "posterior of these levels"})
-    nodes = beliefs.quadrature(layout) if is_believed else None
-    of_labels = shares.prepared(layout, rng) if chosen & RESAMPLING else None
-    prepared = exact.sides_of(layout, rng) if "exact bounds" in chosen else {}
-    single: dict[str, Rule] = {
-        "exact ratio": lambda y, rng: exact.exact_ratio(layout, y, rng),
-        "prediction": lambda y, _: fits.prediction(layout, y),
-        "least squares": lambda y, rng: fits.least_squares(layout, y, rng),
-        "profile likelihood": lambda y, _: lattice.profile_likelihood(of_shares, y),
-        "exact bounds": lambda y, _: exact.exact_bounds(prepared, y),
-        "parametric bootstrap": lambda y, _: lattice.parametric_bootstrap(of_shares, tied, y),
+    prepare: dict[str, Callable[[], Rule]] = {
+        "profile likelihood": lambda: partial(lattice.profile_likelihood, of_shares),
+        "exact bounds": lambda: partial(exact.exact_bounds, exact.sides_of(layout, rng)),
+        "parametric bootstrap": lambda: partial(
+            lattice.parametric_bootstrap, of_shares, lattice.ties(of_shares, rng)
+        ),
+        "posterior of new levels": lambda: partial(
+            beliefs.of_new_levels, beliefs.quadrature(layout)
+        ),
     }
-
-    if of_labels is not None:
-        labels = of_labels
-        single |= {
-            "permutation": lambda y, _: shares.permutation(labels.exchanged, y),
-            "bootstrap of suites": lambda y, _: shares.bootstrap(labels.suites, labels.leads, y),
-            "bootstrap of labs": lambda y, _: shares.bootstrap(labels.labs, labels.leads, y),
-        }
-
-    def judged(responses: Floats, draws: np.random.Generator) -> dict[str, Answers]:
-        found = {name: rule(responses, draws) for name, rule in single.items() if name in chosen}
-        if nodes is not None and "posterior of these levels" not in chosen:
-            found["posterior of new levels"] = beliefs.of_new_levels(nodes, responses)
-        elif nodes is not None:
-            new, here = beliefs.posteriors(nodes, responses)
-            found |= {"posterior of new levels": new, "posterior of these levels": here}
-        return {name: found[name] for name in criterion.RULES if name in found}
-
-    return judged
+    return {name: prepare[name]() for name in RULES if name in names}
 
 
 def rates(
@@ -68,7 +48,7 @@ def rates(
     n_papers: int,
     seed: int,
     *,
-    names: Iterable[str] = criterion.RULES,
+    names: Iterable[str] = RULES,
 ) -> pd.DataFrame:
     """Return how often each rule answers what, one row per world, statement and rule.
 
@@ -80,13 +60,14 @@ def rates(
     `statement`, `truth` (yes, no, or tie), `rule`, `share_yes`, `share_no` (of papers) with
     `yes_error`, `no_error` (Monte Carlo standard errors), `n_papers`.
     """
-    judge = rules(layout, np.random.default_rng(seed), names=names)
+    judges = rules(layout, np.random.default_rng(seed), names)
     rows = []
     for world in worlds:
         rng = np.random.default_rng([seed, *f"{world}".encode()])
-        for rule, answers in judge(papers(layout, world, n_papers, rng), rng).items():
-            for statement, found in answers.items():
-                yes, no = float((found > 0).mean()), float((found < 0).mean())
+        made = papers(layout, world, n_papers, rng)
+        for rule, judge in judges.items():
+            for statement, answers in judge(made).items():
+                yes, no = float((answers > 0).mean()), float((answers < 0).mean())
                 rows.append(
                     {
                         "layout": layout.name,

@@ -21,7 +21,7 @@ BOUND, FOLLOWS = "no model exceeds 10^(1/L)", "b = 1"
 
 def bound_checks(design: Design, log_gains: Mapping[str, Floats]) -> list[list[Check]]:
     """Return the checks of claim 5, each over all papers, readings in the order of the claim."""
-    base = design.penultimate & design.kept
+    base = design.penultimate & design.pre_norm
     pythia = base & np.asarray(design.models["suite"] == "Pythia")
     readings: dict[str, tuple[str, Bools]] = {
         "largest, Pythia": ("largest", pythia),

@@ -23,9 +23,9 @@ def correlated(x: Floats, y: Floats, given: Floats | None = None) -> tuple[Float
     return r, np.tanh(np.arctanh(r) - reach), np.tanh(np.arctanh(r) + reach), p
 
 
-def falling(part: str, condition: str, found: tuple[Floats, ...], n: int) -> list[Check]:
+def falling(part: str, condition: str, result: tuple[Floats, ...], n: int) -> list[Check]:
     """Return a check a paper that the correlation is below 0, from what `correlated` found."""
     return [
         Check(part, condition, decision.below(low, high, 0), r, low, high, p, n)
-        for r, low, high, p in zip(*found, strict=True)
+        for r, low, high, p in zip(*result, strict=True)
     ]

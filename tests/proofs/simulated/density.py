@@ -30,7 +30,7 @@ class Left:
 
 def beside_suites(design: Design, log_gains: Floats) -> Left:
     """Return what suites and log depth leave of rho and of log gains, models of the claim."""
-    meant = design.penultimate & design.kept
+    meant = design.penultimate & design.pre_norm
     models = design.models[meant]
     suites = pd.get_dummies(models["suite"], dtype=float).to_numpy()
     fixed = np.column_stack([suites, np.log(models["n_layers"].to_numpy(dtype=np.float64))])

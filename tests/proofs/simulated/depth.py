@@ -20,15 +20,15 @@ def depth_checks(
     pythia = np.asarray(design.models["suite"] == "Pythia") & design.penultimate
     readings = {name: np.exp(log_gains[name][:, pythia]) for name in ("penultimate", "largest")}
     depth, rho = (design.numbers(name)[pythia] for name in ("n_layers", "rho"))
-    found = {name: correlated(depth, gains) for name, gains in readings.items()}
+    result = {name: correlated(depth, gains) for name, gains in readings.items()}
     printed = correlated(rho if wrong_labels else depth, readings["penultimate"])[0]
     n = int(pythia.sum())
-    falls = [falling("falls", name, rows, n) for name, rows in found.items()]
+    falls = [falling("falls", name, rows, n) for name, rows in result.items()]
     quoted = [
         [
             Check("printed", name, decision.prints_as(r, f"{said:.2f}"), kind="value")
             for r, said in zip(rows[0], printed, strict=True)
         ]
-        for name, rows in found.items()
+        for name, rows in result.items()
     ]
     return [*falls, *quoted[:1]]

@@ -49,7 +49,7 @@ class Design:
     spread: float
 
     @property
-    def kept(self) -> Bools:
+    def pre_norm(self) -> Bools:
         """Which models are not post-norm, shape (models,)."""
         return np.asarray(self.models["norm_position"] != "post")
 

@@ -55,23 +55,23 @@ def papers(
     ruled = effect.std(axis=1, keepdims=True) > 0
     shared = rng.standard_normal((n_papers, n_models))
     rest = SPREAD * np.sqrt(np.where(ruled, 1 - RULING, 1.0))
-    found = {}
+    result = {}
     for name in DEFINITIONS:
-        own = rng.standard_normal((n_papers, n_models))
-        noise = np.sqrt(SHARED) * shared + np.sqrt(1 - SHARED) * own
-        found[name] = SPREAD * np.sqrt(RULING) * effect + rest * noise
+        single = rng.standard_normal((n_papers, n_models))
+        noise = np.sqrt(SHARED) * shared + np.sqrt(1 - SHARED) * single
+        result[name] = SPREAD * np.sqrt(RULING) * effect + rest * noise
     for name in TUNED:
         noise = rng.standard_normal((n_papers, n_models))
-        found[of_tuned(name)] = SPREAD * np.sqrt(RULING) * effect + rest * noise
+        result[of_tuned(name)] = SPREAD * np.sqrt(RULING) * effect + rest * noise
     for name in NORMS:
         noise = rng.standard_normal((n_papers, n_models))
-        found[name] = rest / SPREAD * noise - np.sqrt(RULING) * effect
+        result[name] = rest / SPREAD * noise - np.sqrt(RULING) * effect
     bound = np.log(10) / design.numbers("n_layers")
     for name in ("largest", "penultimate", "last"):
         short = np.abs(rng.standard_normal((n_papers, n_models)))
         lawful = bound - (SHORT * bound if name == "largest" else SPREAD) * short
-        found[of_level(name)] = lawful if truth == "depth" else found[name]
-    return found
+        result[of_level(name)] = lawful if truth == "depth" else result[name]
+    return result
 
 
 def _effect(design: Design, truth: str, n_papers: int, rng: np.random.Generator) -> Floats:

@@ -33,12 +33,12 @@ def tied(design: Design, rng: np.random.Generator) -> Tied:
 
 
 def _readings(design: Design) -> dict[str, tuple[str, Bools]]:
-    every = design.penultimate & design.kept
+    every = design.penultimate & design.pre_norm
     return {
         "over_blocks": ("over_blocks", every),
         "every": ("penultimate", every),
-        "hunt": ("penultimate", design.hunted & design.kept),
-        "joined": ("penultimate", design.known & design.kept),
+        "hunt": ("penultimate", design.hunted & design.pre_norm),
+        "joined": ("penultimate", design.known & design.pre_norm),
         "largest": ("largest", every),
     }
 
@@ -51,7 +51,7 @@ def ranking_checks(
     for name, (definition, chosen) in _readings(design).items():
         models = design.models[chosen].reset_index(drop=True)
         response = log_gains[definition][:, chosen]
-        found = restricted.differences(*at_ties[chosen.tobytes()], response, *RECIPE)
+        result = restricted.differences(*at_ties[chosen.tobytes()], response, *RECIPE)
         of_lab, of_shape = (
             sources.new_levels(models, statement, response)
             for statement in ("lab over geometry", "geometry over scale")
@@ -60,7 +60,7 @@ def ranking_checks(
             [ranking.by_posterior(ranking.FIRST, f"{name}; lab", float(one)) for one in of_lab],
             [
                 ranking.recipe_over_geometry(f"{name}; suite", *map(float, one))
-                for one in zip(*found, strict=True)
+                for one in zip(*result, strict=True)
             ],
             [ranking.by_posterior(ranking.SECOND, name, float(one)) for one in of_shape],
         ]
@@ -71,6 +71,6 @@ def _tied(
     design: Design, chosen: Bools, rng: np.random.Generator
 ) -> tuple[restricted.Lattice, restricted.Drawn]:
     """Return the lattice of some models, and papers drawn at its ties."""
-    found = sources.lattice(design.models[chosen].reset_index(drop=True))
-    points = [int(point) for point in found.ties(*RECIPE)]
-    return found, restricted.drawn_at(found, points, DRAWS, rng)
+    result = sources.lattice(design.models[chosen].reset_index(drop=True))
+    points = [int(point) for point in result.ties(*RECIPE)]
+    return result, restricted.drawn_at(result, points, DRAWS, rng)

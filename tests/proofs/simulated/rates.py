@@ -52,13 +52,15 @@ def rates(
     for truth in TRUTHS:
         made = checks(design, papers(design, truth, n_papers, rng), at_ties)
         judged = {
-            claim_id: {wrong: _judged(columns, kinds[claim_id]) for wrong, columns in found.items()}
-            for claim_id, found in made.items()
+            claim_id: {
+                wrong: _judged(columns, kinds[claim_id]) for wrong, columns in result.items()
+            }
+            for claim_id, result in made.items()
         }
         rows += [
-            (claim_id, truth, wrong, word, found.get(word, 0), n_papers)
+            (claim_id, truth, wrong, word, result.get(word, 0), n_papers)
             for claim_id, by_labels in judged.items()
-            for wrong, found in by_labels.items()
+            for wrong, result in by_labels.items()
             for word in VERDICTS
         ]
     columns = ["claim_id", "truth", "wrong_labels", "verdict", "probability", "n_papers"]
@@ -89,5 +91,5 @@ def checks(
 def _judged(columns: Sequence[Sequence[Check]], kind: decision.Kind) -> pd.Series:
     """Return the share of papers by verdict, from one sequence of papers a check."""
     of_papers = zip(*columns, strict=True)
-    found = pd.Series([verdict(list(of_paper), kind) for of_paper in of_papers])
-    return found.value_counts(normalize=True)
+    result = pd.Series([verdict(list(of_paper), kind) for of_paper in of_papers])
+    return result.value_counts(normalize=True)

@@ -21,7 +21,7 @@ def separation_checks(design: Design, log_gains: Mapping[str, Floats]) -> list[l
     measured = design.weighed & design.penultimate
     readings = {
         "measured sign": (below, measured),
-        "without the post-norm model": (below, measured & design.kept),
+        "without the post-norm model": (below, measured & design.pre_norm),
         "labels": (labels, design.weighed),
     }
     return [

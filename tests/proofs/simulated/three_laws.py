@@ -102,12 +102,12 @@ def sets(design: Design) -> dict[str, Bools]:
     every, joined = design.penultimate, design.known
     return {
         "hunt": design.hunted,
-        "hunt, kept": design.hunted & design.kept,
+        "hunt, kept": design.hunted & design.pre_norm,
         "hunt, clear": design.hunted,
         "every": every,
-        "every, kept": every & design.kept,
+        "every, kept": every & design.pre_norm,
         "joined": joined,
-        "joined, kept": joined & design.kept,
+        "joined, kept": joined & design.pre_norm,
         "joined, clear": joined,
     }
 
@@ -118,7 +118,7 @@ def grouped_p(values: Floats, group: Bools) -> Floats:
     ``values`` and ``group`` have shape (papers, units); all ways to choose as many units count.
     """
     n_units = values.shape[1]
-    found = np.full(len(values), np.nan)
+    result = np.full(len(values), np.nan)
     for size in range(1, n_units):
         rows = group.sum(axis=1) == size
         ways = np.array(
@@ -126,7 +126,7 @@ def grouped_p(values: Floats, group: Bools) -> Floats:
         )
         weights = np.where(ways, 1 / size, -1 / (n_units - size))
         differences = np.abs(values[rows] @ weights.T)
-        own = np.where(group[rows], 1 / size, -1 / (n_units - size))
-        observed = np.abs((values[rows] * own).sum(axis=1))
-        found[rows] = (differences >= observed[:, None] * (1 - 1e-12)).mean(axis=1)
-    return found
+        single = np.where(group[rows], 1 / size, -1 / (n_units - size))
+        observed = np.abs((values[rows] * single).sum(axis=1))
+        result[rows] = (differences >= observed[:, None] * (1 - 1e-12)).mean(axis=1)
+    return result

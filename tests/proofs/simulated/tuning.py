@@ -48,10 +48,10 @@ def _keeps(
 ) -> list[Check]:
     """Decide as `finetuning` does: a change counts if both intervals exclude 1."""
     meant = ((base[0] > 1) == above) & chosen
-    kept = (tuned[0] > 1) == above
+    remaining = (tuned[0] > 1) == above
     clear = (np.abs(base[0] - 1) > base[1]) & (np.abs(tuned[0] - 1) > tuned[1])
-    changed = (meant & clear & ~kept).any(axis=1)
-    all_kept = ((clear & kept) | ~meant).all(axis=1)
+    changed = (meant & clear & ~remaining).any(axis=1)
+    all_kept = ((clear & remaining) | ~meant).all(axis=1)
     return [
         Check(part, name, False if changes else True if stays else None)
         if some

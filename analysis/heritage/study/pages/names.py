@@ -35,18 +35,30 @@ RESPONSES: Mapping[str, str] = {
     "share_negative": "share of shrinking blocks",
 }
 
-#: The same where a label must be short.
-SHORT: Mapping[str, str] = {
-    "excess": "growth",
-    "first_log_gain": "block 0",
-    "last_log_gain": "last block",
-    "share_negative": "share shrinking",
-}
-
 #: Names of the sources of variance, in the order of the bars.
 SOURCES: Mapping[str, str] = {
     "recipe": "recipe",
     "geometry": "shape",
     "recipe:geometry": "recipe by shape",
     "seed": "chance",
+}
+
+#: What the high level of each ingredient of a recipe does that the low one does not.
+INGREDIENTS: Mapping[str, str] = {
+    "norm_position": "norms after each part, too",
+    "embedding_scale": "embedding times 8",
+    "embedding_norm": "norm of the embedding",
+    "learning_rate": "learning rate times 4",
+    "decay_turns": "more weight decay",
+    "inner": "larger first weights",
+    "embedding": "larger first embedding",
+    "residual": "smaller first outputs",
+    "tied": "embedding tied",
+    "beta2": "β₂ .999 for .95",
+    "warm_up": "longer warm-up",
+    "z_loss": "z-loss",
+    "embedding_decay": "embedding not decayed",
+    "clip": "tighter clipping",
+    "depth": "6 blocks for 3",
+    "text": "another text",
 }

@@ -1,4 +1,4 @@
-"""Tables of the controlled study; every word follows from a number."""
+"""Tables of the controlled study."""
 
 from __future__ import annotations
 
@@ -8,17 +8,10 @@ from typing import Any
 import pandas as pd
 
 from analysis.heritage.study.fleet import JOINT
-from analysis.heritage.study.pages.names import RECIPES, RESPONSES, SOURCES
+from analysis.heritage.study.pages.names import INGREDIENTS, RESPONSES, SOURCES
 from analysis.heritage.study.verdict import UNTOLD
 from analysis.tidy import prose
 
-LENGTHS = {
-    "steps": "Steps",
-    "beat": "Beat the trigram",
-    "shift": "Moved by the first spread",
-    "seeds": "Seeds differ by",
-    "enough": "Long enough",
-}
 OUTCOMES = {
     "no": "No.",
     "statement": "Registered statement",
@@ -26,15 +19,12 @@ OUTCOMES = {
     "foreseen": "Foreseen",
     "steps": "At equal steps",
     "loss": "At equal loss",
-    "runs": "Runs",
-    "found": "Found; against",
+    "number": "Estimate; against",
 }
-THREATS = {
-    "recipe": "Recipe",
-    "plain": "As it is",
-    "other_order": "Another order",
-    "subwords": "Subwords",
-    "long": "Three times as long",
+EFFECTS = {
+    "ingredient": "What the high level does",
+    "effect": "Added to growth [nat]",
+    "interval": "95 % interval",
 }
 SHARES = {
     "response": "Response",
@@ -43,19 +33,6 @@ SHARES = {
     "interval": "Joint interval",
     "sd": "Spread",
 }
-
-
-def length_rows(lengths: pd.DataFrame) -> pd.DataFrame:
-    """Return the ladder as words; ``lengths`` as `ladder.lengths` has them."""
-    return pd.DataFrame(
-        {
-            "steps": [prose.count(_steps(term)) for term in lengths["term"]],
-            "beat": lengths["share"].map(prose.percent),
-            "shift": [f"{prose.number(value)} nat" for value in lengths["estimate"]],
-            "seeds": [f"{prose.number(value, 3)} nat" for value in lengths["sd"]],
-            "enough": ["yes" if holds else "no" for holds in lengths["holds"]],
-        }
-    )
 
 
 def outcome_rows(outcomes: pd.DataFrame) -> pd.DataFrame:
@@ -73,11 +50,28 @@ def outcome_rows(outcomes: pd.DataFrame) -> pd.DataFrame:
                 "foreseen": "yes" if first["foreseen"] else "no",
                 "steps": first["verdict"],
                 "loss": second["verdict"],
-                "runs": runs_words(first),
-                "found": found_words(first),
+                "number": number_words(first),
             }
         )
     return pd.DataFrame(rows)
+
+
+def effect_rows(effects: pd.DataFrame) -> pd.DataFrame:
+    """Return the effect of each ingredient on growth [nat], the largest first, as words.
+
+    ``effects`` are those of `screening.main_effects`.
+    """
+    rows = effects.sort_values("estimate", key=abs, ascending=False, kind="stable")
+    return pd.DataFrame(
+        {
+            "ingredient": rows["term"].str.removesuffix("_level").map(INGREDIENTS),
+            "effect": rows["estimate"].map(prose.number),
+            "interval": [
+                prose.interval(low, high)
+                for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
+            ],
+        }
+    )
 
 
 def share_rows(shares: pd.DataFrame) -> pd.DataFrame:
@@ -97,25 +91,10 @@ def share_rows(shares: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def threat_rows(threats: pd.DataFrame) -> pd.DataFrame:
-    """Return the growth of each recipe under each check [nat]; from `fleet.threats`."""
-    wide = threats.pivot_table(index="recipe", columns="check", values="estimate")
-    checks = [name for name in THREATS if name != "recipe"]
-    rows = wide.reindex(columns=checks).map(prose.number).reset_index()
-    return rows.assign(recipe=rows["recipe"].map(RECIPES))
+def number_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
+    """Return the estimate, with its interval, and what the rule compares it with.
 
-
-def runs_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
-    """Return how many runs a statement rests on, of how many planned."""
-    if pd.isna(row["n_planned"]):
-        return "not begun"
-    return f"{prose.count(row['n_obs'])} of {prose.count(row['n_planned'])}"
-
-
-def found_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
-    """Return what was found, with its interval, and what the rule compares it with.
-
-    Counts are printed as such.
+    Counts have no decimals.
     """
     if row["verdict"] == UNTOLD:
         return str(row["note"])
@@ -125,7 +104,3 @@ def found_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
     result, needed = float(row["estimate"]), float(row["null_value"])
     digits = 0 if not interval and result.is_integer() and needed.is_integer() else 2
     return f"{prose.number(result, digits)}{interval}; against {prose.number(needed, digits)}"
-
-
-def _steps(term: str) -> int:
-    return int(term.rpartition("_")[2])

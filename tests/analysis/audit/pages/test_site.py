@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,9 +13,7 @@ from analysis import audit as claims
 from analysis.audit.about import About
 from analysis.audit.pages import front, imprint, relations
 from analysis.drawing import names
-from analysis.heritage.pages import front_figures
 from analysis.store import Store, open_store
-from analysis.tidy import prose
 from tests.analysis.drawn import borrowed
 
 ROOT = Path(__file__).parents[4]
@@ -49,41 +46,16 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
     assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
 
 
-def test_the_front_counts_the_claims_that_rest_on_the_parametrisation() -> None:
-    properties = pd.DataFrame(
-        {
-            "property": ["parametrisation", "function", "parametrisation"],
-            "n_free": [4, 0, 1],
-            "n_models": [4, 4, 4],
-        }
-    )
-    said = front_figures.resting(properties, 3).replace(prose.NO_BREAK, " ")
-    assert said.startswith("1 of 3 claims rest wholly, 1 partly, on how weights")
-    assert "claims rest on how weights" in front_figures.resting(properties[:1], 3)
-    assert front_figures.resting(properties[1:2], 3) == ""
-
-
-def test_what_the_pages_say_of_the_sign_in_practice_follows_from_its_row() -> None:
-    agree = pd.Series({"n_models": 2, "n_gains": 100, "n_same_sign": 99, "n_shrink": 3})
-    said = front_figures.in_practice(agree).replace(prose.NO_BREAK, " ")
-    assert "In 2 networks" in said
-    assert said.endswith("in 99 of 100 pairs of prompt and block, 3 of which shrink it.")
-
-
-def test_names_with_leaders_on_a_phone_stand_at_their_marks_on_a_desk() -> None:
+def test_names_need_leaders_only_where_there_is_no_room() -> None:
     points = pd.DataFrame({"name": ["model-one", "model-two", "model-three"], "at": [4.0, 5, 6]})
     points = points.assign(height=5.0)
-    panel = names.Panel((0, 10), (0, 10), width=80, desk=800)
-    told = names.placed(points, panel, "at", "height")
-    assert told["is_far"].any()
-    assert not told["desk_is_far"].any()
-    sparse = names.texts(told, alt.X("at:Q"), alt.Y("height:Q"), is_sparse=True)
-    styles = [layer.mark.style for layer in sparse]
-    assert sum(len(it.data) for it in sparse if it.mark.style == names.PHONE) < len(points)
-    assert {names.DESK, names.PHONE} == {*styles}
+    panels = [names.Panel((0, 10), (0, 10), width=width) for width in (80, 800)]
+    close, wide = (names.placed(points, panel, "at", "height") for panel in panels)
+    assert close["is_far"].any()
+    assert not wide["is_far"].any()
     curve = pd.DataFrame({"at": np.linspace(4.1, 6, 50), "height": 5.0})
-    free = names.placed(points.head(1), panel, "at", "height", curve=curve)
-    assert free["desk_is_left"].item()
+    free = names.placed(points.head(1), panels[1], "at", "height", curve=curve)
+    assert free["is_left"].item()
 
 
 def test_ends_of_lines_are_moved_apart_and_keep_their_order() -> None:

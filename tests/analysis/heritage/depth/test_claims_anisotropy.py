@@ -74,35 +74,3 @@ def test_the_paper_s_models_decide_when_they_are_deep_enough(tiny_copy, profile,
     row = anisotropy.five_phases(store)[1]
     assert row.holds is holds
     assert row.n_models == 1
-
-
-def test_a_mean_cosine_is_within_reach_of_the_centred_one():
-    rng = np.random.default_rng(3)
-    for shift in (0.0, 0.1, 1.0):
-        vectors = rng.standard_normal((6, 16)) + shift * rng.standard_normal((6, 1))
-        centred = vectors - vectors.mean(axis=1, keepdims=True)
-        shares = 1 - (np.square(centred).sum(1) / np.square(vectors).sum(1))
-        raw, without = (mean_cosine(of) for of in (vectors, centred))
-        assert abs(raw - without) <= 2 * shares.max()
-
-
-def mean_cosine(vectors):
-    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return float((units @ units.T)[~np.eye(len(units), dtype=bool)].mean())
-
-
-def test_centred_cosines_that_were_measured_lie_within_reach(shipped_store):
-    bounds = anisotropy.reach(shipped_store)
-    assert len(bounds) == 8  # four shapes of two families with LayerNorm
-    pairs = shipped_store.query(
-        """
-        SELECT model_id, max(abs(published - invariant)) AS difference
-          FROM gauge_pair
-         WHERE quantity = 'token_mean_cosine' AND norm_kind = 'LayerNorm'
-         GROUP BY model_id
-        """
-    ).set_index("model_id")["difference"]
-    assert len(pairs) == 4
-    assert (pairs <= bounds[pairs.index]).all()
-    notes = claims.checks(shipped_store, 51, CLAIMS)["note"]
-    assert notes.str.contains("In the 8 with LayerNorm the mean over features is free").sum() == 2

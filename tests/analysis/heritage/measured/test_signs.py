@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.heritage.measured.signs import MINIMUM_PROMPTS, signs, without_gain
+from analysis.heritage.measured.signs import MINIMUM_PROMPTS, signs
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
 
@@ -61,12 +61,3 @@ def test_an_unmeasured_gain_is_refused(tiny_store, published_store):
     assert "'gain_body'" in refusal.value.hint
     with pytest.raises(AnalysisError, match="'gain_body'"):
         signs(published_store, "gain_body")
-
-
-def test_a_model_of_one_block_is_left_out_and_named(one_block_copy):
-    store = open_store(one_block_copy)
-    for metric, left_out in [("gain_body", ["test/one"]), ("gain_last_block", [])]:
-        given = set(signs(store, metric)["model_id"])
-        assert without_gain(store, metric) == left_out
-        assert given | {*left_out} == {"test/tiny", "test/one"}
-        assert given.isdisjoint(left_out)

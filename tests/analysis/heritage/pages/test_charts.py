@@ -4,20 +4,14 @@ import re
 from pathlib import Path
 
 import altair as alt
-import numpy as np
 import pandas as pd
 import pytest
-from altair.utils.mimebundle import spec_to_mimebundle
 
 import analysis
-from analysis.audit.pages import tables as exhibits
-from analysis.drawing import findings, labs, theme
-from analysis.heritage.depth import bound_charts, profiles
-from analysis.heritage.depth import findings as depth_findings
-from analysis.heritage.depth import profile_charts as depth_charts
+from analysis.drawing import labs, theme
+from analysis.heritage.depth import bound_charts
 from analysis.heritage.pages import charts, frames
-from analysis.heritage.transition.even_attention import even_attention, even_map
-from tests.analysis.drawn import borrowed, encodings, lines_with_points
+from tests.analysis.drawn import borrowed, encodings
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +23,7 @@ def drawn(request):
         ),
         "labs": charts.chart_gain_by_lab(frames.signed_gains(store)),
         "density": charts.chart_gain_by_density(frames.penultimate_gains(store), band=(0.15, 0.2)),
-        "shares": charts.chart_shares(frames.shares(store)),
-        "benchmark": charts.chart_definitions(
-            frames.definitions(store), order=frames.benchmark_order()
-        ),
         "ratio": charts.chart_ratio(frames.spectral_norms(store), frames.penultimate_gains(store)),
-        "trace": charts.chart_trace_profile(frames.published_traces(store)),
-        "twins": charts.chart_twins(frames.twins(store)),
-        "stream": depth_charts.chart_stream(profiles.stream(store)),
-        "updates": depth_charts.chart_updates(profiles.updates(store)),
-        "attention": depth_charts.chart_attention(profiles.attention(store), even_attention(store)),
-        "geometry": depth_charts.chart_geometry(profiles.geometry(store)),
-        "circuit": depth_charts.chart_circuit(profiles.circuit(store)),
     }
 
 
@@ -53,23 +36,6 @@ def test_every_chart_has_a_description_and_data(specs):
     for name, spec in specs.items():
         assert len(spec["description"]) > 30, name
         assert all(rows for rows in spec["datasets"].values()), name
-
-
-def test_the_symbols_of_a_legend_are_neither_faint_nor_black(drawn):
-    for name in ("depth",):
-        bundle = spec_to_mimebundle(
-            drawn[name].to_dict(),
-            format="svg",
-            mode="vega-lite",
-            vegalite_version=alt.SCHEMA_VERSION,
-        )
-        symbols = re.findall(
-            r'<g class="mark-symbol role-legend-symbol".*?</g>', bundle["image/svg+xml"], re.DOTALL
-        )
-        assert symbols, name
-        assert not any('"black"' in it for it in symbols), name
-        if name == "depth":
-            assert all('opacity="1"' in it for it in symbols)
 
 
 def test_every_field_that_is_drawn_exists_in_its_frame(specs):
@@ -89,15 +55,10 @@ def test_no_statistic_is_computed_by_a_chart(specs):
 
 def test_colour_never_stands_alone(specs):
     for name, spec in specs.items():
-        found = list(encodings(spec))
-        coloured = {e["color"]["field"] for e in found if "field" in e.get("color", {})}
-        shaped = {e["shape"]["field"] for e in found if "field" in e.get("shape", {})}
+        result = list(encodings(spec))
+        coloured = {e["color"]["field"] for e in result if "field" in e.get("color", {})}
+        shaped = {e["shape"]["field"] for e in result if "field" in e.get("shape", {})}
         assert coloured <= shaped, name
-
-
-def test_no_mark_is_drawn_twice(specs):
-    for name, spec in specs.items():
-        assert not lines_with_points(spec), name
 
 
 def test_every_number_axis_has_a_unit(specs):
@@ -142,146 +103,3 @@ def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(specs):
         if any(labs.borrowed(colour, "") for colour in numbers.findall(source))
     }
     assert taken == {"labs.py"}
-
-
-def test_exhibits_do_not_invent_models(shipped_store):
-    gains = frames.penultimate_gains(shipped_store)
-    published = shipped_store.query(
-        "SELECT DISTINCT model_id FROM published_figure WHERE metric = 'gain_penultimate_block'"
-    )
-    assert set(gains["model_id"]) == set(published["model_id"])
-    assert (gains["conf_low"] < gains["gain_mean"]).all()
-
-
-def test_the_bound_curve_is_ten_when_raised_to_the_depth(shipped_store):
-    curve = frames.bound_curve(shipped_store)
-    assert (curve["bound"] ** curve["n_layers"]).tolist() == pytest.approx([10.0] * len(curve))
-
-
-def points(chart, kind="point"):
-    """Return every mark of one kind of a chart's specification, with its frame."""
-    spec = chart.to_dict()
-
-    def found(node):
-        if isinstance(node, dict):
-            mark = node.get("mark")
-            if isinstance(mark, dict) and mark.get("type") == kind:
-                yield node
-            for value in node.values():
-                yield from found(value)
-        elif isinstance(node, list):
-            for value in node:
-                yield from found(value)
-
-    return [
-        (node["mark"], pd.DataFrame(spec["datasets"][node["data"]["name"]]))
-        for node in found(spec)
-        if "data" in node
-    ]
-
-
-@pytest.mark.parametrize("name", ["depth", "density", "labs", "ratio"])
-def test_the_model_that_normalises_after_its_blocks_is_hollow_and_alone(drawn, name):
-    marks = points(drawn[name])
-    hollow = [rows for mark, rows in marks if not mark["filled"]]
-    assert hollow
-    assert {model for rows in hollow for model in rows["model_id"]} == {"facebook/opt-350m"}
-    filled = {model for mark, rows in marks if mark["filled"] for model in rows["model_id"]}
-    assert filled
-    assert "facebook/opt-350m" not in filled
-
-
-@pytest.mark.parametrize(("name", "by"), [("depth", "n_layers"), ("density", "rho")])
-def test_every_model_has_a_row_with_its_name_in_the_order_of_what_is_claimed_to_matter(
-    drawn, name, by
-):
-    marked = pd.concat([rows for _, rows in points(drawn[name])])
-    rows = next(
-        encoding["y"]["sort"]
-        for encoding in encodings(drawn[name].to_dict())
-        if encoding.get("y", {}).get("field") == "name"
-    )
-    assert len(rows) == len({*rows}) == marked["model_id"].nunique()
-    ordered = marked.drop_duplicates("name").set_index("name").loc[rows, by]
-    assert ordered.is_monotonic_increasing
-
-
-def test_the_bound_is_drawn_beside_both_gains_on_one_scale(drawn):
-    spec = drawn["depth"].to_dict()
-    assert len(spec["hconcat"]) == 2
-    scales = [it["x"]["scale"]["domain"] for it in encodings(spec) if "scale" in it.get("x", {})]
-    assert len({tuple(domain) for domain in scales}) == 1
-
-
-def test_what_a_chart_shows_is_said_of_it(drawn):
-    for name in ("depth", "density", "labs", "shares", "ratio", "trace", "twins"):
-        assert re.search(r"\d", drawn[name].to_dict()["usermeta"]["finding"]), name
-
-
-def test_even_attention_over_three_tokens_is_counted_by_hand():
-    # Rows 1, (1/2, 1/2), (1/3, 1/3, 1/3): entropies 0, ln 2, ln 3; first token 1 + 1/2 + 1/3.
-    found = even_map(pd.Series([3])).iloc[0]
-    assert found["relative_entropy"] == pytest.approx(np.log(6) / (3 * np.log(3)))
-    assert found["sink_share"] == pytest.approx(11 / 18)
-
-
-def test_no_map_is_more_even_than_the_even_one(shipped_store):
-    layers = profiles.attention(shipped_store)
-    even = even_attention(shipped_store)["relative_entropy"]
-    assert layers["relative_entropy"].max() <= even * 1.001
-    assert layers["relative_entropy"].max() > even * 0.99
-
-
-def test_verdict_counts_add_up(judged):
-    assert sum(exhibits.verdict_counts(judged).values()) == len(judged)
-    assert isinstance(exhibits.verdict_rows(judged), pd.DataFrame)
-
-
-def test_a_threshold_outside_the_band_is_not_denied():
-    models = pd.DataFrame(
-        {"rho": [0.1, 0.3, 0.9], "gain_mean": [1.1, 1.1, 0.9], "norm_position": "pre"}
-    )
-    assert findings.band(models, (0.15, 0.2)).startswith("The band does not part them: 0 of 1")
-
-
-def test_only_the_claimed_order_counts_and_only_where_every_model_has_a_gain():
-    rows = {"as claimed": [1, 2, 3], "reversed": [3, 2, 1], "partial": [1, 2]}
-    gains = pd.DataFrame(
-        [
-            (name, model, gain)
-            for name, own in rows.items()
-            for model, gain in zip("abc", own, strict=False)
-        ],
-        columns=["definition", "model", "gain_mean"],
-    )
-    assert findings.order(gains, list("abc")).startswith("Under 1 of 2 definitions")
-
-
-def test_where_no_trace_rises_no_rise_is_named():
-    layers = pd.DataFrame({"model": "a", "layer": [0, 1], "trace": [2.0, 1.0]})
-    said = "From the first to the last layer the trace rises in no model."
-    assert findings.trace(layers) == said
-
-
-def test_a_post_norm_model_is_no_witness_of_what_the_ratio_tells():
-    models = pd.DataFrame(
-        {
-            "gain_mean": [0.9, 0.99, 1.1],
-            "ratio": [1.0, 9.0, 5.0],
-            "norm_position": ["pre", "post", "pre"],
-        }
-    )
-    assert findings.ratio(models).startswith("The ratio parts the signs: ")
-
-
-def test_tuning_of_one_pair_is_said_without_others():
-    pair = pd.DataFrame({"family": ["a"], "gain_mean": [0.9], "gain_mean_base": [1.1]})
-    assert findings.tuning(pair) == "Tuning moves the gain of a by −0.20; 1 of 1 cross one."
-    twice = pd.concat([pair, pair.assign(gain_mean=1.0)], ignore_index=True)
-    assert "the others by 0.10 at most" in findings.tuning(twice)
-
-
-def test_a_mean_over_blocks_is_not_said_of_each():
-    layers = pd.DataFrame({"layer": [-1, 0, 1, 2], "log_gain": [np.nan, 1, -0.1, 0.3]})
-    said = "On average block 0 makes the stream 2.7 times as long, a later block 1.11 times."
-    assert depth_findings.stream(layers) == said

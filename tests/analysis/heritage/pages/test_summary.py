@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from analysis.audit.pages import tables
-from analysis.audit.pages.tables import Words
 from analysis.heritage.pages import summary
 from analysis.heritage.pages.register import CLAIMS
 from analysis.tidy.errors import AnalysisError
@@ -34,27 +33,6 @@ def test_an_answer_changes_with_the_verdict():
     assert summary.answer(JUDGED.assign(verdict="reproduced"), 5) == "Yes."
     with pytest.raises(AnalysisError, match="claim 9 has not"):
         summary.answer(JUDGED, 9)
-
-
-def test_the_headline_counts_the_central_findings_and_links_each():
-    assert summary.headline(JUDGED) == (
-        "of 2 central findings 1 is contradicted ([5]{.claims}) and "
-        "1 is without data ([7]{.claims})"
-    )
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "course", "covers"),
-    [
-        (-2.0, -1.0, "falls", "excludes"),
-        (1.0, 2.0, "rises", "excludes"),
-        (-1.0, 1.0, "neither clearly falls nor rises", "contains"),
-    ],
-)
-def test_a_direction_is_read_off_the_interval(low, high, course, covers):
-    told = Words({"conf_low": low, "conf_high": high})
-    assert told.course == course
-    assert told.covers(0) == covers
 
 
 def test_a_check_that_no_claim_has_is_refused(made):

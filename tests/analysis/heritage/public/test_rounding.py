@@ -32,12 +32,3 @@ def test_the_page_has_a_column_per_model_and_a_row_per_quantity() -> None:
     assert list(printed["quantity"]) == list(rounding.QUANTITIES.values())
     assert printed.shape[1] == 1 + table["model_id"].nunique()
     assert printed.notna().all(axis=None)
-
-
-def test_blocks_that_turn_are_counted() -> None:
-    table = rounding.read(PUBLIC)
-    none = table.assign(maximum=table["maximum"].where(table["quantity"] != rounding.TURNED, 0.0))
-    assert "No block" in rounding.signs_sentence(none)
-    one = none.copy()
-    one.loc[one.index[one["quantity"] == rounding.TURNED][0], "maximum"] = 1.0
-    assert "1 of 3 models" in rounding.signs_sentence(one)

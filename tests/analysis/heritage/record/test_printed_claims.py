@@ -6,11 +6,9 @@ import pandas as pd
 import pytest
 
 from analysis.audit.claim import verdict
-from analysis.audit.evidence import quoted
 from analysis.heritage.record import claims_captions as captions
 from analysis.heritage.record import claims_mappings as mappings
 from analysis.heritage.record import claims_printed as printed
-from analysis.heritage.record import forensic_tables as exhibits
 from analysis.heritage.transition import claims_layer_formula as layer_formula
 from analysis.store import open_store
 
@@ -27,7 +25,7 @@ CLAIMS = {
 
 
 @pytest.fixture(scope="module")
-def found(shipped_store):
+def checks_of(shipped_store):
     return {number: claim.examine(shipped_store) for number, claim in CLAIMS.items()}
 
 
@@ -35,8 +33,8 @@ def parts(checks, part):
     return [check for check in checks if check.part.startswith(part)]
 
 
-def test_the_verdicts_on_the_shipped_figures(found):
-    assert {number: verdict(checks) for number, checks in found.items()} == {
+def test_the_verdicts_on_the_shipped_figures(checks_of):
+    assert {number: verdict(checks) for number, checks in checks_of.items()} == {
         21: "depends on the reading",
         24: "contradicted",
         28: "reproduced",
@@ -48,8 +46,8 @@ def test_the_verdicts_on_the_shipped_figures(found):
     }
 
 
-def test_the_first_two_laws_have_a_printed_p_below_five_per_cent(found):
-    depth, heritage = (parts(found[21], name)[0] for name in ("Kleiber", "training heritage"))
+def test_the_first_two_laws_have_a_printed_p_below_five_per_cent(checks_of):
+    depth, heritage = (parts(checks_of[21], name)[0] for name in ("Kleiber", "training heritage"))
     assert depth.holds
     assert depth.p_value == pytest.approx(0.0148, abs=5e-5)
     assert heritage.holds
@@ -57,8 +55,8 @@ def test_the_first_two_laws_have_a_printed_p_below_five_per_cent(found):
     assert heritage.note.startswith("4 tables are possible; p < 0.001 needs 5 or 10 or 15")
 
 
-def test_a_test_that_no_data_could_bring_below_the_level_decides_nothing(found):
-    printed_p, by_sign, correlated, by_lab, in_logs, by_suite = parts(found[21], "spectral")
+def test_a_test_that_no_data_could_bring_below_the_level_decides_nothing(checks_of):
+    printed_p, by_sign, correlated, by_lab, in_logs, by_suite = parts(checks_of[21], "spectral")
     assert (printed_p.holds, by_sign.holds, by_suite.holds) == (None, None, None)
     assert by_sign.note == "The smallest p that 6 units admit is 0.1; the test cannot tell."
     assert by_suite.note == "The smallest p that 5 units admit is 0.1; the test cannot tell."
@@ -72,12 +70,12 @@ def test_a_test_that_no_data_could_bring_below_the_level_decides_nothing(found):
     assert in_logs.p_value == pytest.approx(2 / 35)
 
 
-def test_bars_are_judged_by_the_models_of_their_file(found):
-    by_lab = {check.part.partition(":")[0]: check for check in found[24][::-1]}
+def test_bars_are_judged_by_the_models_of_their_file(checks_of):
+    by_lab = {check.part.partition(":")[0]: check for check in checks_of[24][::-1]}
     assert by_lab["Meta"].holds
     assert by_lab["BigScience"].holds
     assert by_lab["Meta"].estimate == pytest.approx(1, abs=0.005)
-    of_hunt, of_any = parts(found[24], "EleutherAI")
+    of_hunt, of_any = parts(checks_of[24], "EleutherAI")
     assert (of_hunt.holds, of_hunt.decides) == (False, True)
     # The five models of the hunt: standard deviation 0.1286 over the root of 5.
     assert "whose standard error is 0.0575" in of_hunt.note
@@ -87,39 +85,22 @@ def test_bars_are_judged_by_the_models_of_their_file(found):
     assert of_any.note.startswith("1 of 792 choices match")
 
 
-def test_the_formula_leaves_the_network_at_the_depth_the_summary_speaks_of(found):
-    deep = next(check for check in found[43] if check.id == "layer_printed_depth")
+def test_the_formula_leaves_the_network_at_the_depth_the_summary_speaks_of(checks_of):
+    deep = next(check for check in checks_of[43] if check.id == "layer_printed_depth")
     assert not deep.decides
     assert deep.estimate == pytest.approx(80 * (0.11 + 0.012 * 80) / 79)
     assert "From 74 layers on" in deep.note
     assert 74 * (0.11 + 0.012 * 74) > 73
     assert 73 * (0.11 + 0.012 * 73) < 72
-    assert parts(found[43], "models with ALiBi")[0].note == "bigscience/bloom-560m has ALiBi."
+    assert parts(checks_of[43], "models with ALiBi")[0].note == "bigscience/bloom-560m has ALiBi."
 
 
-def test_a_model_without_one_number_of_heads_leaves_the_domain_open():
-    columns = ["model_id", "suite", "n_layers", "n_heads"]
-    rows = pd.DataFrame([("a", "s", 12, 12.0), ("b", "s", 12, float("nan"))], columns=columns)
-    found = layer_formula._within_depth("some models", rows.assign(file="f", caveats=""))
-    assert (found.holds, found.note) == (None, "Without one number of heads: b.")
-    assert layer_formula._within_depth("one", rows[:1].assign(file="f", caveats="")).holds
-
-
-def test_shares_that_no_table_has_give_no_p(shipped_store, monkeypatch):
-    text = quoted.text
-    changed = {"share_dampening": "51.3 %"}
-    monkeypatch.setattr(quoted, "text", lambda *asked: changed.get(asked[2]) or text(*asked))
-    # No number of models up to 22 has a share that prints as 51.3 %.
-    found = printed._printed_shares(shipped_store)
-    assert (found.holds, found.has_data) == (None, False)
-
-
-def test_only_the_file_of_the_sweep_and_of_the_twins_are_named_rightly(found):
-    right = [check.part for check in found[53] if check.holds]
+def test_only_the_file_of_the_sweep_and_of_the_twins_are_named_rightly(checks_of):
+    right = [check.part for check in checks_of[53] if check.holds]
     assert [part.partition(" comes")[0] for part in right] == ["Fig. 6", "§5.5"]
-    first = parts(found[53], "Fig. 1")[0]
+    first = parts(checks_of[53], "Fig. 1")[0]
     assert "pythia_family" in first.note
-    assert len(found[53]) == 9
+    assert len(checks_of[53]) == 9
 
 
 def test_a_mapping_to_the_right_notebook_would_hold(shipped_store, tmp_path):
@@ -130,12 +111,6 @@ def test_a_mapping_to_the_right_notebook_would_hold(shipped_store, tmp_path):
         (tmp_path / path.name).write_text(text, encoding="utf-8")
     checks = mappings.mappings(open_store(tmp_path))
     assert parts(checks, "Fig. 1")[0].holds
-
-
-def test_the_checks_name_their_evidence(found):
-    for checks in found.values():
-        for check in checks:
-            assert check.evidence or not check.has_data
 
 
 @pytest.fixture(scope="module")
@@ -157,14 +132,6 @@ def test_the_raw_files_decide_what_the_figures_cannot(raw_store):
     assert verdict(clipped) == "reproduced"
     assert "pythia-70m 1.495" in clipped[1].note
     assert "pythia-70m 0.544" in clipped[1].note
-    assert (clipped[2].decides, clipped[2].estimate) == (False, 5)
-
-
-def test_a_model_labelled_as_dampening_was_measured_as_expanding(raw_store):
-    labels = exhibits.labels(raw_store).set_index("subject")["consistent"]
-    wrong = labels.index[~labels.astype(bool)]
-    assert wrong.tolist() == ["EleutherAI/pythia-160m", "facebook/opt-350m"]
-    assert len(labels) == 6
 
 
 def test_values_that_stand_apart_are_found_before_the_largest_fall():

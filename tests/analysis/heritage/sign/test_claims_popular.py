@@ -6,7 +6,6 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign import claims_whisper as whisper
 
 SWEEP, HUNT = evidence.PYTHIA, evidence.HUNT
@@ -75,24 +74,6 @@ def test_a_group_of_one_shape_that_behaves_alike_contradicts(made_store):
     )
 
 
-def test_labs_that_behave_alike_contradict(made_store):
-    figures = [figure(name, 1.1, file=HUNT) for name in (*NEO, *OPT)]
-    assert verdict(made_store(published_figure=figures), 55) == "contradicted"
-
-
-def test_pairs_match_in_depth_and_heads_and_count_parameters(shipped_store):
-    models = popular._sized(shipped_store)
-    matched = popular.pairs(models, ["n_layers", "n_heads"])
-    named = set(zip(matched["model_id"], matched["model_id_other"], strict=True))
-    # 12 layers and 12 heads: two of EleutherAI with OPT-125m; 24 and 16: three with OPT-350m;
-    # 32 and 32: Pythia-2.8b and 6.9b with OPT-2.7b and 6.7b.
-    assert len(named) == 2 + 3 + 4
-    assert ("EleutherAI/gpt-neo-125m", "facebook/opt-125m") in named
-    by_depth = popular.pairs(models, ["n_layers"]).set_index(["model_id", "model_id_other"])
-    close = by_depth.loc[("EleutherAI/gpt-neo-1.3B", "facebook/opt-1.3b"), "size_ratio"]
-    assert close == pytest.approx(1315758080 / 1315575808)
-
-
 @pytest.mark.parametrize(
     ("gains", "expected"),
     [
@@ -111,33 +92,8 @@ def test_each_layer_is_quieter_only_when_each_block_is(made_store, gains, expect
     assert verdict(store, 57) == expected
 
 
-def test_block_zero_is_no_block_of_the_body(made_store):
-    profiles = [row for name in PYTHIA[:2] for row in profile(name, [20.0, 0.9, 0.9], first=0)]
-    store = made_store(published_profile=profiles)
-    first = claims.checks(store, 57, CLAIMS).iloc[0]
-    assert (first["estimate"], first["n_obs"], first["holds"]) == (1.0, 4, True)
-
-
 def test_the_interval_of_the_share_resamples_models_not_blocks():
     same = whisper.share_quieter(np.array([1, 1, 1]), np.array([2, 2, 2]))
     assert same == (0.5, 0.5, 0.5)
     estimate, low, high = whisper.share_quieter(np.array([0, 10]), np.array([10, 10]))
     assert (estimate, low, high) == (0.5, 0.0, 1.0)
-
-
-def test_a_model_in_two_files_counts_in_the_sweep(shipped_store):
-    blocks = evidence.block_gains(shipped_store)
-    assert set(blocks.loc[blocks["model_id"] == "EleutherAI/pythia-6.9b", "file"]) == {SWEEP}
-    # Pythia has 6 + 12 + 24 + 16 + 24 + 32 + 32 + 36 blocks, less the first and the last of each.
-    assert (blocks["suite"] == "Pythia").sum() == 182 - 16
-
-
-def test_models_that_are_not_the_papers_are_shown_and_not_counted(shipped_store):
-    measured = (
-        claims.checks(shipped_store, 57, CLAIMS)
-        .set_index("condition")
-        .loc["every block, models measured here"]
-    )
-    assert measured["holds"] is None
-    assert measured["n_models"] == 12
-    assert evidence.NOT_THEIRS in measured["note"]

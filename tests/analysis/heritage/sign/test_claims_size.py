@@ -11,7 +11,6 @@ from analysis.audit import evidence
 from analysis.heritage.depth import claims_three_laws as laws
 from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_size as size
-from analysis.inference.association import correlation
 
 ROOT = Path(__file__).parents[4]
 SMALL, LARGE = size.SMALL, size.LARGE
@@ -68,20 +67,6 @@ def values(model_id, metric, numbers, file):
     ]
 
 
-def test_raw_gains_are_compared_prompt_by_prompt(made_store):
-    common = np.linspace(0.5, 2.0, 25)
-    wobble = 1 + 0.001 * np.cos(np.arange(25))
-    raw = [
-        *values(SMALL, "gain_penultimate_block", common, evidence.PYTHIA),
-        *values(LARGE, "gain_penultimate_block", common * wobble, evidence.PYTHIA),
-    ]
-    checks = claims.checks(made_store(published_value=raw), 56, CLAIMS).set_index("condition")
-    paired = checks.loc["raw files: prompt by prompt, within 10 %"]
-    # Unpaired, the spread over prompts would hide how alike the two are.
-    assert paired["holds"]
-    assert paired["conf_high"] - paired["conf_low"] < 0.002
-
-
 def sized_models(n):
     """Return models of one suite each of two sizes, and gains that do not follow size."""
     rng = np.random.default_rng(0)
@@ -128,26 +113,6 @@ def test_suite_means_are_taken_out_of_gain_and_size(shipped_store):
     assert rows.groupby("suite").size().min() > 1
 
 
-def test_suites_take_up_degrees_of_freedom(shipped_store):
-    row = (
-        claims.checks(shipped_store, 58, CLAIMS)
-        .set_index("condition")
-        .loc["gain within suites, penultimate block, base models"]
-    )
-    gains = evidence.base_gains(shipped_store, "gain_penultimate_block")
-    models = evidence.without_post_norm(gains)
-    several = models[models["suite"].isin(size.within_suites(models)["suite"])]
-    dummies = pd.get_dummies(several["suite"], drop_first=True, dtype=float)
-    partial = correlation.partial(
-        pd.concat([several, dummies], axis=1),
-        x="log_parameters",
-        y="log_gain",
-        covariates=list(dummies),
-    ).iloc[0]
-    for column in ("estimate", "p_value", "conf_low", "conf_high"):
-        assert row[column] == pytest.approx(partial[column], rel=1e-9)
-
-
 BASES = {
     "EleutherAI/pythia-6.9b": laws.BY_PROMPT[0],
     "google/gemma-7b": laws.BY_PROMPT[0],
@@ -188,13 +153,6 @@ def test_without_single_prompts_the_law_within_models_is_not_judged(shipped_stor
     assert not conditions.str.contains("raw files").any()
     assert verdict(store, 60) == "undecided"
     assert verdict(shipped_store, 60) == "undecided"
-
-
-def test_deviation_and_entropy_come_from_the_same_file(shipped_store):
-    means = laws.between_models(shipped_store)
-    assert means["model_id"].is_unique
-    gemma = means.set_index("model_id").loc["google/gemma-7b"]
-    assert gemma["deviation"] == pytest.approx(abs(gemma["gain_mean"] - 1))
 
 
 def expansion_profile(exponent, noise):

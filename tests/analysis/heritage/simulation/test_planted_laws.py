@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import stats
 
 from analysis import audit as claims
 from analysis.audit import evidence
@@ -16,7 +14,7 @@ from tests.proofs.simulated.bound import bound_checks
 from tests.proofs.simulated.design import design_of
 from tests.proofs.simulated.papers import of_level, of_tuned, papers
 from tests.proofs.simulated.separation import separated, separation_checks
-from tests.proofs.simulated.three_laws import grouped_p, three_laws_checks
+from tests.proofs.simulated.three_laws import three_laws_checks
 from tests.proofs.simulated.tuning import tuning_checks
 
 METRICS = {
@@ -35,22 +33,22 @@ def design(shipped_store):
 def published(shipped_store, design):
     """Log gains and norms as published, in the form of one simulated paper."""
     models = design.models["model_id"]
-    found = {}
+    result = {}
     for name, metric in METRICS.items():
         rows = evidence.base_gains(shipped_store, metric)
-        found[name] = models.map(np.log(rows.set_index("model_id")["gain_mean"].astype(float)))
-        found[of_level(name)] = found[name]
-    found["penultimate"] = np.log(design.models["gain_mean"].astype(float))
+        result[name] = models.map(np.log(rows.set_index("model_id")["gain_mean"].astype(float)))
+        result[of_level(name)] = result[name]
+    result["penultimate"] = np.log(design.models["gain_mean"].astype(float))
     norms = spectral.weights(shipped_store).set_index("model_id")[["ratio", "value_norm"]]
     logs = np.log(norms.astype(float))
-    found |= {"ratio": models.map(logs["ratio"])}
-    found |= {"value": models.map(logs["value_norm"]) / design.spread}
+    result |= {"ratio": models.map(logs["ratio"])}
+    result |= {"value": models.map(logs["value_norm"]) / design.spread}
     pairs = (finetuning.twins(shipped_store), finetuning.totals_of_twins(shipped_store))
     for name, rows in zip(("last", "over_blocks"), pairs, strict=True):
         for key, column in ((name, "gain_mean_base"), (of_tuned(name), "gain_mean")):
-            own = np.log(rows.set_index("compared")[column].astype(float))
-            found[key] = models.map(own).fillna(found.get(key, np.nan))
-    return {name: values.to_numpy(dtype=float)[None, :] for name, values in found.items()}
+            ours = np.log(rows.set_index("compared")[column].astype(float))
+            result[key] = models.map(ours).fillna(result.get(key, np.nan))
+    return {name: values.to_numpy(dtype=float)[None, :] for name, values in result.items()}
 
 
 def real(store, claim_id):
@@ -62,15 +60,15 @@ def answers(columns):
 
 
 def test_the_bound_and_its_slopes_are_those_of_the_claim(shipped_store, design, published):
-    found = bound_checks(design, published)
+    result = bound_checks(design, published)
     known = real(shipped_store, 5)
-    assert answers(found) == [one.holds for one in known]
+    assert answers(result) == [one.holds for one in known]
     for column in ("estimate", "conf_low", "conf_high"):
-        again, own = (
+        again, ours = (
             [getattr(one, column) for one in each[-5:]]
-            for each in ([one[0] for one in found], known)
+            for each in ([one[0] for one in result], known)
         )
-        np.testing.assert_allclose(again, own, rtol=1e-9)
+        np.testing.assert_allclose(again, ours, rtol=1e-9)
 
 
 def test_thresholds_on_norms_separate_as_in_the_claim(shipped_store, design, published):
@@ -89,9 +87,9 @@ def test_pairs_keep_their_side_and_order_as_in_the_claim(shipped_store, design, 
 
 
 def test_the_p_of_the_three_laws_are_those_of_the_claim(shipped_store, design, published):
-    found = [one[0] for one in three_laws_checks(design, published, wrong_labels=False)]
+    result = [one[0] for one in three_laws_checks(design, published, wrong_labels=False)]
     known = real(shipped_store, 21)
-    assert len(found) == len(known)
+    assert len(result) == len(known)
     # What is printed stands in no file, and the hunt's file has another gain of one model near 1.
     same = [
         place
@@ -99,21 +97,12 @@ def test_the_p_of_the_three_laws_are_those_of_the_claim(shipped_store, design, p
         if "printed" not in one.id and one.id != "heritage_fisher_hunt_clear"
     ]
     assert len(same) == len(known) - 4
-    assert [found[place].holds for place in same] == [known[place].holds for place in same]
+    assert [result[place].holds for place in same] == [known[place].holds for place in same]
     np.testing.assert_allclose(
-        [found[place].p_value for place in same],
+        [result[place].p_value for place in same],
         [known[place].p_value for place in same],
         rtol=1e-6,
     )
-
-
-def test_wrong_labels_change_the_printed_correlation_alone(design, published):
-    right, wrong = (
-        [one[0].p_value for one in three_laws_checks(design, published, wrong_labels=which)]
-        for which in (False, True)
-    )
-    assert right[0] != wrong[0]
-    np.testing.assert_array_equal(right[1:], wrong[1:])
 
 
 def test_a_threshold_separates_where_the_signs_change_once():
@@ -122,30 +111,6 @@ def test_a_threshold_separates_where_the_signs_change_once():
     splits, both = separated(sizes, dampens)
     assert splits.tolist() == [True, False, True, False]
     assert both.tolist() == [True, True, True, False]
-
-
-def test_exchanged_groups_agree_with_scipy():
-    rng = np.random.default_rng(1)
-    values = rng.standard_normal((3, 7))
-    group = np.array([[1, 1, 1, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0, 0], [0] * 7], dtype=bool)
-    found = grouped_p(values, group)
-    for row in (0, 1):
-        expected = stats.permutation_test(
-            (values[row][group[row]], values[row][~group[row]]),
-            lambda a, b: abs(a.mean() - b.mean()),
-            alternative="greater",
-            n_resamples=10_000,
-        ).pvalue
-        assert found[row] == pytest.approx(expected)
-    assert np.isnan(found[2])
-
-
-def test_where_depth_rules_no_level_exceeds_the_law_and_the_largest_follows_it(design):
-    drawn = papers(design, "depth", 200, np.random.default_rng(2))
-    bound = np.log(10) / design.numbers("n_layers")
-    assert all((drawn[of_level(name)] <= bound).all() for name in METRICS)
-    shares = pd.Series((drawn[of_level("largest")] / bound).mean(axis=0))
-    assert shares.between(0.9, 0.94).all()
 
 
 def test_a_tuned_model_keeps_what_rules_and_nothing_where_nothing_does(design):

@@ -12,7 +12,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(1)
 
 
-def one(found: SpecificationCurve, **chosen: str) -> pd.Series:
+def one(result: SpecificationCurve, **chosen: str) -> pd.Series:
     """Return the specification with these choices, others at their first level."""
     defaults = {
         "gain": "penultimate block",
@@ -24,7 +24,7 @@ def one(found: SpecificationCurve, **chosen: str) -> pd.Series:
         "groups": "EleutherAI / other labs",
         "estimator": "difference",
     }
-    rows = found.specifications
+    rows = result.specifications
     for name, level in (defaults | chosen).items():
         rows = rows[rows[name] == level]
     assert len(rows) == 1

@@ -14,10 +14,6 @@ from analysis.heritage.specification import choices as specification_choices
 from analysis.heritage.specification import curve as specification
 from analysis.heritage.specification import null as specification_null
 from analysis.heritage.specification.curve import distinct, specification_curve
-from analysis.inference.resampling import permutation
-from analysis.store import open_store
-from analysis.tidy.errors import AnalysisError, DesignError
-from collect import schema
 from tests.analysis.heritage.specification.specified import one, rng
 
 LN2 = math.log(2)
@@ -31,50 +27,18 @@ FOUR = {
 }
 
 
-def write_rows(directory, table, rows):
-    names = [column.name for column in schema.tables()[table].columns]
-    pd.DataFrame(rows).reindex(columns=names).to_csv(directory / f"{table}.csv", index=False)
-
-
 @pytest.fixture(scope="module")
-def four(tmp_path_factory, published_store):
-    """Return the figures of a store that publishes one gain of each of four models."""
-    directory = tmp_path_factory.mktemp("four")
-    published_store.query("FROM metric").to_csv(directory / "metric.csv", index=False)
-    models = [
+def four():
+    """Return figures of one gain of each of four models of one shape."""
+    return pd.DataFrame(
         {
-            "model_id": f"m/{suite}",
-            "lab": lab,
-            "suite": suite,
-            "family": "gpt2",
-            "n_layers": 3,
-            "d_model": 4,
-            "n_heads": 2,
-            "n_kv_heads": 2,
-            "d_head": 2,
-            "norm_position": "pre",
-            "n_parameters": 1000,
+            **{"model_id": f"m/{suite}", "lab": lab, "suite": suite, "log_gain": math.log(gain)},
+            **{"metric": "gain_penultimate_block", "prompt_set": "S", "dtype": "fp32"},
+            **{"file": "f.json", "log_error": np.nan, "n_prompts": 5, "is_base": True},
+            **{"norm_position": "pre", "rho": 1.0, "n_layers": 3, "log_parameters": 3.0},
         }
-        for suite, (lab, _) in FOUR.items()
-    ]
-    write_rows(directory, "model", models)
-    gains = [
-        {
-            "model_id": f"m/{suite}",
-            "metric": "gain_penultimate_block",
-            "prompt_set": "S",
-            "dtype": "fp32",
-            "file": "f.json",
-            "path": "$",
-            "mean": gain,
-            "n": 5,
-            "unit": "ratio",
-            "caveats": "",
-        }
-        for suite, (_, gain) in FOUR.items()
-    ]
-    write_rows(directory, "published_figure", gains)
-    return specification_choices.figures(open_store(directory))
+        for suite, (lab, gain) in FOUR.items()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +46,8 @@ def counted(four):
     return specification_curve(four, rng=rng())
 
 
-def test_there_is_one_row_for_each_combination_of_the_choices(counted, four):
-    levels = specification_choices.choices(four)
+def test_there_is_one_row_for_each_combination_of_the_choices(counted):
+    levels = specification_choices.CHOICES
     rows = counted.specifications
     assert len(rows) == math.prod(len(names) for names in levels.values()) == 31104
     assert not rows.duplicated(list(levels)).any()
@@ -143,13 +107,6 @@ def test_the_difference_of_log_gains_of_four_models_is_three_octaves(counted):
     assert row["outcome_sd"] == pytest.approx(LN2 * math.sqrt(10 / 4))
 
 
-def test_pythia_alone_is_compared_with_three_suites(counted):
-    row = one(counted, outcome="size of log gain", groups="Pythia / other suites")
-    assert row["estimate"] == pytest.approx(LN2 * (1 - (2 - 1 - 2) / 3))
-    # Each suite in turn: 4/3, 8/3, -4/3, -8/3.
-    assert (row["p_permutation"], row["smallest_p"]) == (1, pytest.approx(1 / 2))
-
-
 def test_a_lab_is_one_observation_whose_value_is_the_mean_of_its_models(counted):
     row = one(counted, outcome="size of log gain", unit="lab")
     assert row["n_obs"] == 3
@@ -176,12 +133,6 @@ def test_specifications_with_the_same_rows_are_counted_once(counted):
     assert (1 / estimated["n_duplicates"].astype(float)).sum() == pytest.approx(len(distinct(rows)))
 
 
-def test_four_models_have_nine_distinct_comparisons(counted):
-    # Share, odds and size of EleutherAI / others by model, the same three by lab, and the same
-    # three of Pythia / others. Everything else has the rows of one of these.
-    assert len(distinct(counted.specifications)) == 9
-
-
 def test_the_joint_test_of_four_models_has_twelve_assignments(counted):
     # Pythia, the other suite of EleutherAI, and two labs alike: 4! / 2!.
     assert set(counted.joint["n_permutations"]) == {12}
@@ -201,7 +152,7 @@ def test_the_joint_test_of_four_models_has_twelve_assignments(counted):
 def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
     figures = five_suites()
     levels = {
-        **specification_choices.choices(figures),
+        **specification_choices.CHOICES,
         "gain": ("penultimate block",),
         "figure": ("most prompts",),
         "models": ("base",),
@@ -209,8 +160,8 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
         "outcome": ("mean below 1", "size of log gain"),
         "estimator": ("difference", "log odds ratio"),
     }
-    found = specification_curve(figures, rng=rng(), levels=levels)
-    first = distinct(found.specifications)
+    result = specification_curve(figures, rng=rng(), levels=levels)
+    first = distinct(result.specifications)
     suites = figures[["suite", "lab"]].drop_duplicates()
     medians, shares, significant, untested = [], [], [], 0
     for order in permutations(range(len(suites))):
@@ -226,7 +177,7 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
         medians.append(np.nanmedian(values))
         shares.append(np.nanmean(np.where(values.isna(), np.nan, values > 1e-9)))
     assert untested
-    joint = found.joint[found.joint["groups"] == specification.ALL_WAYS].set_index("term")
+    joint = result.joint[result.joint["groups"] == specification.ALL_WAYS].set_index("term")
     for term, values in (
         ("median estimate", np.array(medians)),
         ("share with the claimed sign", np.array(shares)),
@@ -237,26 +188,6 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
         assert row["null_value"] == pytest.approx(values.mean(), abs=1e-6)
         assert row["p_value"] == pytest.approx(np.mean(values >= values[0] - 1e-6))
         assert row["smallest_p"] == pytest.approx(np.mean(values >= values.max() - 1e-6))
-
-
-def test_two_suites_of_one_lab_stay_one_lab_when_labels_are_exchanged():
-    # Two labs of two suites and one of one: 5! / (2! 2!) = 30 ways to hand the labs out.
-    figures = five_suites().replace({"lab": {"TII": "Meta"}})
-    levels = specification_choices.choices(figures) | {"gain": ("penultimate block",)}
-    row = one(
-        specification_curve(figures, rng=rng(), levels=levels),
-        unit="lab",
-        outcome="size of log gain",
-    )
-
-    def difference(rows):
-        means = (-rows["log_gain"]).groupby(rows["lab"]).mean()
-        return float(means["EleutherAI"] - means.drop("EleutherAI").mean())
-
-    tested = permutation.permutation_test(figures, difference, label="lab", unit="suite").iloc[0]
-    assert tested["n_permutations"] == row["n_permutations"] == 30
-    assert row["estimate"] == pytest.approx(tested["estimate"])
-    assert row["p_permutation"] == pytest.approx(tested["p_value"])
 
 
 def five_suites():
@@ -287,57 +218,14 @@ def five_suites():
             "rho": np.arange(10.0) % 3,
             "n_layers": np.arange(10) % 4,
             "log_parameters": np.arange(10.0) ** 2 % 5,
-            "label": np.nan,
-            **dict.fromkeys(specification_choices.PROMPT_COLUMNS, np.nan),
         }
     )
 
 
-def test_prompts_are_units_where_the_store_has_them():
-    # Three prompts of each model below 1, one above, and so on: y is a share, its square too.
-    share = np.array([1.0, 0.8, 0.6, 1.0, 0.2, 0.0, 0.4, 0.0, 0.2, 0.0])
-    figures = five_suites().assign(below_one=share, below_band=share, label=share)
-    levels = specification_choices.choices(figures)
-    assert levels["unit"] == ("model", "suite", "lab", "prompt")
-    found = specification_curve(
-        figures,
-        rng=rng(),
-        levels=levels | {"gain": ("penultimate block",), "figure": ("most prompts",)},
-    )
-    row = one(found, unit="prompt")
-    prompts = [np.repeat([1.0, 0.0], [round(5 * part), 5 - round(5 * part)]) for part in share]
-    ours, theirs = np.concatenate(prompts[:4]), np.concatenate(prompts[4:])
-    answer = stats.ttest_ind(ours, theirs)
-    assert row["n_obs"] == 50
-    assert row["estimate"] == pytest.approx(ours.mean() - theirs.mean())
-    assert row["p_value"] == pytest.approx(answer.pvalue)
-    by_majority = one(found, outcome="most prompts below 1")
-    assert by_majority["estimate"] == 1
-    assert one(found, outcome="label typed in")["duplicate_of"] == by_majority["specification"]
-
-
-def test_many_assignments_are_drawn_and_need_a_generator():
+def test_many_assignments_are_drawn():
     groups = np.array([[1.0]] * 8 + [[0.0]] * 8)
     codes = specification_null.coding(groups, np.arange(16))
     drawn = specification_null.assignments(codes, n_permutations=99, rng=rng())
     assert drawn.codes.shape == (100, 16)
     assert (drawn.codes[0] == codes.codes).all()
     assert not drawn.enumerated
-    with pytest.raises(AnalysisError, match="`rng` must be given"):
-        specification_null.assignments(codes, n_permutations=99, rng=None)
-
-
-def test_figures_without_the_claimed_lab_are_refused(four):
-    others = four[four["lab"] != "EleutherAI"]
-    with pytest.raises(DesignError, match="At least one specification must be estimable"):
-        specification_curve(others, rng=rng())
-    with pytest.raises(DesignError, match="must hold at least one gain"):
-        specification_curve(four.iloc[:0], rng=rng())
-
-
-def test_an_unknown_level_is_named(four):
-    levels = specification_choices.choices(four)
-    with pytest.raises(AnalysisError, match=r"levels\['unit'\]` must be one of"):
-        specification_curve(four, rng=rng(), levels=levels | {"unit": ("modle",)})
-    with pytest.raises(AnalysisError, match="`levels` must name every choice"):
-        specification_curve(four, rng=rng(), levels={"unit": ("model",)})

@@ -37,13 +37,13 @@ def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
 
     ``runs`` have study, levels, seed, and at the last checkpoint the excess and perhaps the loss.
     """
-    found: dict[str, list[dict[str, object]]] = {}
+    result: dict[str, list[dict[str, object]]] = {}
     for place, run in enumerate(runs):
         key = {"study_run_id": f"run{place}"}
         shape = {"n_layers": 3, "d_model": 64, "n_heads": 4, "n_parameters": 1}
         levels = run["levels"]
         assert isinstance(levels, dict)
-        found.setdefault("study_run", []).append(
+        result.setdefault("study_run", []).append(
             {
                 **key, **shape, "study": run["study"], "block": run.get("block", "all"),
                 "cell": "/".join(levels.values()), "seed": run["seed"],
@@ -58,7 +58,7 @@ def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
             }
         )  # fmt: skip
         for factor, level in levels.items():
-            found.setdefault("study_level", []).append({**key, "factor": factor, "level": level})
+            result.setdefault("study_level", []).append({**key, "factor": factor, "level": level})
         for step, loss, growth in (
             (0, 5.5, 0.0),
             (5, 2.0, run["excess"]),
@@ -72,23 +72,23 @@ def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
             }  # fmt: skip
             for tokens in ("all", "without_first"):
                 of = {**key, "step": step, "tokens": tokens}
-                found.setdefault("study_response", []).append(
+                result.setdefault("study_response", []).append(
                     {**of, **gains, "loss": loss, "later_log_gain": float(str(growth)) + 0.5,
                      "last_log_gain": float(str(growth))}
                 )  # fmt: skip
-                found.setdefault("study_profile", []).append(
+                result.setdefault("study_profile", []).append(
                     {**of, "layer": 1, "log_gain": 0.2, "log_gain_sd": 0.1, "log_gain_centred": 0.2,
                      "share_negative": 0.0, "ratio": 1.0, "cosine": 0.0}
                 )  # fmt: skip
-        found.setdefault("study_plan", []).append(
+        result.setdefault("study_plan", []).append(
             {
                 **key, "study": run["study"], "block": run.get("block", "all"), "seed": run["seed"],
                 "cell": "/".join(levels.values()), "n_layers": 3, "d_model": 64, "n_steps": 10,
                 "planned_s": 60.0,
             }
         )  # fmt: skip
-    found["study_plan"].append({**found["study_plan"][-1], "study_run_id": "to come"})
-    for name, rows in found.items():
+    result["study_plan"].append({**result["study_plan"][-1], "study_run_id": "to come"})
+    for name, rows in result.items():
         write_table(name, pd.DataFrame(rows), directory / name / "simulated.parquet")
     return open_store(directory)
 

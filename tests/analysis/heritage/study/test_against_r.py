@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.study import labs, screening, shares, slope
-from analysis.inference.effects.multiplicity import adjust
+from analysis.heritage.study import labs, registered, screening, shares, slope
 from analysis.store import open_store
+from collect.training.study.design import read_design
 
 R = Path(__file__).parents[3] / "r"
 DATA = Path(__file__).parents[4] / "data"
@@ -59,10 +59,10 @@ def test_shares_and_their_joint_intervals_agree_with_r(
     shapes = sorted(fleet["geometry"].unique())
     values, _ = shares.cell_table(fleet, response, "recipe", "geometry", shapes)
     contrasts = shares.all_contrasts("geometry", len(shapes))
-    found = shares.variance_shares(
+    result = shares.variance_shares(
         values, "recipe", contrasts, n_resamples=2, rng=np.random.default_rng(0)
     )
-    ours = found[found["method"] == "F inversion, joint"].set_index("term")
+    ours = result[result["method"] == "F inversion, joint"].set_index("term")
     theirs = answers.loc["share", response].loc[ours.index]
     assert ours["estimate"].to_numpy() == pytest.approx(theirs["estimate"], rel=1e-9)
     for end in ("conf_low", "conf_high"):
@@ -127,19 +127,21 @@ def test_effects_of_ingredients_and_their_sum_agree_with_r(screened: pd.DataFram
     factors = list(screened.columns[4:])
     low = pd.Series(-1, index=factors)
     runs = screened[screened["study"] == "ingredients"]
-    found = screening.main_effects(runs, "excess", low)
-    effects = adjust(found, family="method").set_index(["method", "term"])
-    assert len(effects) == 2 * len(factors) == 32
-    for column in ("estimate", "std_error", "df", "p_value", "p_adjusted"):
+    effects = screening.main_effects(runs, "excess", low)
+    assert len(effects) == len(factors) == 16
+    for column in ("estimate", "std_error", "df", "p_value"):
         assert effects[column].to_numpy() == pytest.approx(
-            theirs.loc[effects.index, column], rel=1e-9
+            theirs.loc["seeds", column][effects["term"]], rel=1e-9
         )
     others = screened[screened["study"] == "ingredients_check"]
-    terms = screening.largest_terms(found, 5)
-    told = screening.foretold(runs, others, "excess", low, terms).iloc[0]
+    terms = screening.largest_terms(effects, 5)
+    row = screening.foretold(runs, others, "excess", low, terms).iloc[0]
     for name, value in theirs.loc["sum", "estimate"].items():
-        assert told[str(name)] == pytest.approx(value, rel=1e-9)
-    row = screening.additivity(runs, "excess", low).iloc[0]
-    for name, value in theirs.loc["company", "estimate"].items():
         assert row[str(name)] == pytest.approx(value, rel=1e-9)
-    assert (theirs.loc["company", "df"] == row["df_numerator"]).all()
+
+
+def test_the_low_levels_are_the_first_ones_of_the_design() -> None:
+    design = read_design(DATA / "study" / "ingredients.toml")
+    assert {name: next(iter(levels)) for name, levels in design.factors.items()} == (
+        registered.LOW.to_dict()
+    )

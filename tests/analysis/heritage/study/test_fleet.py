@@ -1,4 +1,4 @@
-"""The fleet: its band of chance, its shapes, its shares, and growth beside the loss."""
+"""The fleet: its band of chance, its sizes and its shares."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.heritage.study import fleet, horizons, registered
-from analysis.heritage.study.pages import use
+from analysis.heritage.study import fleet, registered
 from analysis.store import Store
-from analysis.tidy.errors import DesignError
-from tests.analysis.heritage.study.simulated import RECIPES, VALUES
+from tests.analysis.heritage.study.simulated import VALUES
 
 
 def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_complete() -> None:
@@ -34,38 +32,17 @@ def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_comple
 def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(
     simulated_fleet: Store,
 ) -> None:
-    found = fleet.response_shares(simulated_fleet, rng=np.random.default_rng(1))
-    assert set(found["response"]) == {"excess", "last_log_gain"}
+    result = fleet.response_shares(simulated_fleet, rng=np.random.default_rng(1))
+    assert set(result["response"]) == {"excess", "last_log_gain"}
     expected = registered.fleet_shares(
         simulated_fleet, "equal steps", "excess", np.random.default_rng(1)
     )
-    first = found[found["response"] == "excess"]
+    first = result[result["response"] == "excess"]
     assert first["estimate"].tolist() == expected["estimate"].tolist()
     order = fleet.recipe_runs(simulated_fleet)["recipe"].drop_duplicates()
     assert list(order) == sorted(VALUES, key=lambda name: VALUES[name])
 
 
 def test_the_fleet_is_as_large_as_its_runs(simulated_fleet: Store) -> None:
-    assert fleet.sizes(simulated_fleet) == fleet.Sizes(1, 1, 10 * 8 * 192, 10)
-
-
-def test_growth_is_ranked_against_the_loss_of_recipes_of_one_shape(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    runs = pd.DataFrame(
-        [
-            {"recipe": name, "geometry": shape, "loss": 2 - 0.1 * place + shift, "excess": place,
-             "last_log_gain": -place, "penultimate_log_gain": place**2}
-            for place, name in enumerate(RECIPES)
-            for shape, shift in (("l3d64", 0.01), ("l3d64", -0.01), ("l12d64", 9.0 * (place % 2)))
-        ]
-    )  # fmt: skip
-    monkeypatch.setattr(use, "recipe_runs", lambda _store: runs)
-    found = use.loss_and_growth(horizons.Store).set_index("term")  # type: ignore[arg-type]
-    assert found["estimate"].to_dict() == {
-        "excess": -1.0, "last_log_gain": 1.0, "penultimate_log_gain": -1.0
-    }  # fmt: skip
-    assert (found["n_obs"] == 8).all()
-    monkeypatch.setattr(use, "recipe_runs", lambda _store: runs[runs["recipe"] < "g"])
-    with pytest.raises(DesignError, match="Ranks must be those of 5 recipes or more; 1 are"):
-        use.loss_and_growth(horizons.Store)  # type: ignore[arg-type]
+    expected = {"smallest": 1, "largest": 1, "n_steps": 10, "n_bytes": 10 * 8 * 192}
+    assert fleet.sizes(simulated_fleet).to_dict() == expected

@@ -1,27 +1,11 @@
-"""Where along the training a run is read, and which length of training is enough."""
+"""Which length of training is enough."""
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.study import horizons, ladder
-
-
-def test_a_run_is_read_where_its_loss_crosses_the_goal() -> None:
-    run = pd.DataFrame(
-        {"loss": [5.0, 3.0, 2.0, 1.0]} | {r: [0, 1, 2, 4] for r in horizons.RESPONSES}
-    )
-    found = horizons.at_loss(run, 1.5)
-    assert (found["excess"], found["loss"], found["reached"]) == (3.0, 1.5, True)
-    never = horizons.at_loss(run, 0.5)
-    assert np.isnan(never["excess"])
-    assert not never["reached"]
-    assert horizons.at_loss(run, 6.0)["excess"] == 0
-    assert horizons.at_last(run, 0.5)["reached"] is False
+from analysis.heritage.study import ladder
 
 
 def test_the_ladder_asks_for_learning_and_for_forgetting() -> None:
@@ -32,24 +16,11 @@ def test_the_ladder_asks_for_learning_and_for_forgetting() -> None:
             rows.append({"length": length, "of_recipe": "opt", **plain})
         half = {"sigma": "half", "excess": 0.05 + moved, "seed": 0, "reached": reached}
         rows.append({"length": length, "of_recipe": "opt", **half})
-    found = ladder.lengths(pd.DataFrame(rows).iloc[::-1])
-    assert found["term"].tolist() == ["steps_400", "steps_1200"]
-    assert found["holds"].tolist() == [False, True]
-    assert found["sd"].tolist() == pytest.approx([0.1 / 2**0.5] * 2)
-    assert found["estimate"].tolist() == pytest.approx([1.0, 0.05])
+    result = ladder.lengths(pd.DataFrame(rows).iloc[::-1])
+    assert result["term"].tolist() == ["steps_400", "steps_1200"]
+    assert result["holds"].tolist() == [False, True]
+    assert result["sd"].tolist() == pytest.approx([0.1 / 2**0.5] * 2)
+    assert result["estimate"].tolist() == pytest.approx([1.0, 0.05])
     unmoved = ladder.lengths(pd.DataFrame(rows).query("sigma == 'as said'"))
     assert unmoved["estimate"].isna().all()
     assert not unmoved["holds"].any()
-
-
-def test_a_length_at_which_no_run_arrives_does_not_hold() -> None:
-    runs = pd.DataFrame(
-        [
-            {"length": "steps_9", "of_recipe": recipe, "sigma": sigma, "seed": seed,
-             "reached": False, "excess": np.nan}
-            for recipe in "ab" for sigma in ("as said", "half") for seed in (0, 1)
-        ]
-    )  # fmt: skip
-    (row,) = ladder.lengths(runs).to_dict("records")
-    assert (row["share"], row["holds"]) == (0.0, False)
-    assert math.isnan(row["statistic"])

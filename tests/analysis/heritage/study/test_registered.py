@@ -33,17 +33,6 @@ def test_recipes_that_differ_within_a_lab_give_the_verdict_recipe_not_lab(
     assert answers["mechanism identified"] == "cannot be told"
 
 
-def test_a_statement_says_how_many_of_its_runs_are_there(stands: pd.DataFrame) -> None:
-    at_steps = stands[stands["condition"] == "equal steps"].set_index("claim_id")
-    n_runs = len(RECIPES) * 4 * 2
-    assert at_steps.loc["S1", ["n_obs", "n_planned"]].tolist() == [n_runs, n_runs + 1]
-    assert at_steps.loc["S12", "n_planned"] == n_runs + 1
-    assert at_steps.loc["S8", "n_obs"] == 0
-    assert pd.isna(at_steps.loc["S8", "n_planned"])
-    assert pd.isna(at_steps.loc["S13", "n_planned"])
-    assert set(standing.BASES) == {found.claim_id for found in registered.PREDICTIONS}
-
-
 def test_the_responses_of_a_run_follow_from_its_log_gains(simulated_fleet: Store) -> None:
     rows = simulated_fleet.query("FROM study_growth WHERE step = 0")
     # Three blocks grow by 0.5 after the first; equal writes would too, and by 0.3 of 0.7 centred.
@@ -53,25 +42,16 @@ def test_the_responses_of_a_run_follow_from_its_log_gains(simulated_fleet: Store
     assert rows["penultimate_log_gain"].unique() == pytest.approx([0.2])
     [row] = simulated_fleet.query("FROM study_progress").to_dict("records")
     n_runs = len(RECIPES) * 4 * 2
-    told = {"n_planned": n_runs + 1, "n_complete": n_runs, "n_beat_trigram": n_runs}
-    assert {**row, **told, "left_s": 60.0, "cpu_s": float(n_runs)} == row
-
-
-def test_a_run_that_never_learns_enough_does_not_count_at_equal_loss(tmp_path: Path) -> None:
-    runs = packages(np.random.default_rng(13))[:4]
-    store = filled(tmp_path, [{**runs[0], "ends_at": 1.9}, *runs[1:]])
-    counted = standing._counted(store)
-    assert counted[["n_steps", "n_loss", "n_planned"]].sum().tolist() == [4, 3, 5]
-    basis = standing.BASES["S1"]
-    assert [standing._sums(counted, basis, horizon) for horizon in HORIZONS] == [(4, 5), (3, 5)]
+    answer = {"n_planned": n_runs + 1, "n_complete": n_runs, "n_beat_trigram": n_runs}
+    assert {**row, **answer, "left_s": 60.0, "cpu_s": float(n_runs)} == row
 
 
 def test_at_equal_loss_the_recipes_are_counted_that_reach_it_whole(tmp_path: Path) -> None:
     """One run short of the goal leaves its recipe out of the shares, and all its other runs."""
     runs = packages(np.random.default_rng(17))
     store = filled(tmp_path, [{**runs[0], "ends_at": 1.9}, *runs[1:]])
-    found = standing.statements(store, rng=np.random.default_rng(0))
-    rows = found.set_index(["claim_id", "condition"])
+    result = standing.statements(store, rng=np.random.default_rng(0))
+    rows = result.set_index(["claim_id", "condition"])
     assert rows.loc[("S1", "equal steps"), "n_groups"] == len(RECIPES)
     for claim_id in ("S1", "S2", "S3", "S11"):
         assert rows.loc[(claim_id, "equal loss"), "n_groups"] == len(RECIPES) - 1
@@ -79,11 +59,6 @@ def test_at_equal_loss_the_recipes_are_counted_that_reach_it_whole(tmp_path: Pat
     assert (
         rows.loc[("S5", "equal steps"), "p_value"] >= rows.loc[("S5", "equal steps"), "smallest_p"]
     )
-
-
-def test_no_difference_between_recipes_is_not_called_one(tmp_path: Path) -> None:
-    store = filled(tmp_path, packages(np.random.default_rng(11), dict.fromkeys(RECIPES, 0.5)))
-    assert judged(store, "S1", "S5", "S6") == [False, False, False]
 
 
 def judged(store: Store, *names: str, horizon: str = "equal steps") -> list[bool]:
@@ -109,6 +84,6 @@ def test_birth_and_upbringing_are_told_apart(tmp_path: Path) -> None:
     ]
     store = filled(tmp_path, runs)
     assert [judged(store, "S9", horizon=horizon) for horizon in HORIZONS] == [[True], [True]]
-    told = registered.outcomes(store, rng=rng).set_index(["claim_id", "condition"])["note"]
-    assert told["S9", HORIZONS[0]] == ""
-    assert told["S9", HORIZONS[1]].startswith("The numbers at equal steps again")
+    answer = registered.outcomes(store, rng=rng).set_index(["claim_id", "condition"])["note"]
+    assert answer["S9", HORIZONS[0]] == ""
+    assert answer["S9", HORIZONS[1]].startswith("The numbers at equal steps again")

@@ -18,35 +18,6 @@ def drawn_table(rng: np.random.Generator, *, n_rows: int = 8, n_seeds: int = 2) 
     return np.asarray(cells[:, :, None] + rng.normal(0, 0.4, (n_rows, 4, n_seeds)))
 
 
-def test_sums_of_squares_are_those_of_nested_regressions() -> None:
-    values = drawn_table(np.random.default_rng(1))
-    y = values.ravel()
-    row, column, _ = (index.ravel() for index in np.indices(values.shape))
-    ones, rows, columns = np.ones((len(y), 1)), np.eye(8)[row], np.eye(4)[column]
-    both = (rows[:, :, None] * columns[:, None, :]).reshape(len(y), -1)
-
-    def residual(*designs: np.ndarray) -> float:
-        design = np.column_stack(designs)
-        return float(((y - design @ np.linalg.lstsq(design, y, rcond=None)[0]) ** 2).sum())
-
-    expected = {
-        "recipe": residual(ones) - residual(rows),
-        "geometry": residual(rows) - residual(rows, columns),
-        "recipe:geometry": residual(rows, columns) - residual(both),
-        "seed": residual(both),
-    }
-    found = shares.sources(values, "recipe", shares.GEOMETRY)
-    assert {s.name: s.sum_of_squares for s in found} == pytest.approx(expected)
-    assert [s.df for s in found] == [7, 3, 21, 32]
-    fine = shares.sources(values, "recipe", shares.SCALE_AND_SHAPE)
-    parts = {s.name: s.sum_of_squares for s in fine}
-    assert sum(parts[name] for name in shares.SCALE_AND_SHAPE) == pytest.approx(
-        expected["geometry"]
-    )
-    large, small = values[:, 3].mean(), values[:, 0].mean()
-    assert parts["scale"] == pytest.approx(8 * 2 * (large - small) ** 2 / 2)
-
-
 def test_joint_intervals_hold_the_true_shares_and_estimates_are_near_them() -> None:
     rng = np.random.default_rng(2)
     cells = drawn_table(rng, n_seeds=1)[:, :, 0]
@@ -56,20 +27,20 @@ def test_joint_intervals_hold_the_true_shares_and_estimates_are_near_them() -> N
     covered, estimates = [], []
     for _ in range(150):
         values = cells[:, :, None] + rng.normal(0, 0.3, (*cells.shape, 2))
-        found = shares.sources(values, "recipe", shares.GEOMETRY)
-        ends = np.array(shares.joint_intervals(found, values.size, 0.95))
+        result = shares.sources(values, "recipe", shares.GEOMETRY)
+        ends = np.array(shares.joint_intervals(result, values.size, 0.95))
         covered.append(bool(((ends[:, 0] <= truth) & (truth <= ends[:, 1])).all()))
-        estimates.append(shares.estimated_shares(found, values.size))
+        estimates.append(shares.estimated_shares(result, values.size))
     assert np.mean(covered) > 0.93
     assert np.mean(estimates, axis=0) == pytest.approx(truth, abs=0.015)
 
 
 def test_shares_sum_to_one_and_f_is_the_usual_one() -> None:
     values = drawn_table(np.random.default_rng(3))
-    found = shares.variance_shares(
+    result = shares.variance_shares(
         values, "recipe", shares.SCALE_AND_SHAPE, n_resamples=200, rng=np.random.default_rng(0)
     )
-    for _, rows in found.groupby("method"):
+    for _, rows in result.groupby("method"):
         assert rows["estimate"].sum() == pytest.approx(1)
         assert (rows["conf_low"] <= rows["conf_high"]).all()
     one_way = shares.sources(values[:, :1], "recipe", {})
@@ -88,19 +59,8 @@ def test_a_row_with_a_run_missing_is_left_out_whole() -> None:
         ]
     )
     runs.loc[0, "excess"] = np.nan
-    values, kept = shares.cell_table(runs, "excess", "recipe", "geometry", ["x", "y"])
-    assert kept == ["b", "c"]
+    values, remaining = shares.cell_table(runs, "excess", "recipe", "geometry", ["x", "y"])
+    assert remaining == ["b", "c"]
     assert values.shape == (2, 2, 2)
     with pytest.raises(DesignError, match="two complete recipe levels and two seeds"):
         shares.cell_table(runs.iloc[:6], "excess", "recipe", "geometry", ["x", "y"])
-
-
-def test_without_columns_the_test_of_rows_is_that_of_one_way() -> None:
-    values = np.random.default_rng(5).normal(size=(4, 1, 6)) + np.arange(4)[:, None, None] / 2
-    table = shares.variance_shares(
-        values, "recipe", {}, n_resamples=9, rng=np.random.default_rng(6)
-    )
-    row = table[table["method"] == "F inversion, joint"].set_index("term").loc["recipe"]
-    expected = stats.f_oneway(*values[:, 0])
-    assert row["statistic"] == pytest.approx(expected.statistic)
-    assert row["p_value"] == pytest.approx(expected.pvalue)

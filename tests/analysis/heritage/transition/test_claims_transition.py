@@ -8,14 +8,11 @@ import pytest
 
 from analysis import audit as claims
 from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.transition import claims_transition as transition
-from analysis.heritage.transition import claims_transition_error as transition_error
 from analysis.heritage.transition import l_star
 from analysis.heritage.transition import noise as l_star_noise
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED, HEADS
 from analysis.store import open_store
-from analysis.tidy.errors import DesignError
 
 ROOT = Path(__file__).parents[4]
 PUBLISHED = ROOT / "data/published"
@@ -30,12 +27,6 @@ def of_figure(layers):
         return points.assign(value=points["value"].where(~is_figure, given))
 
     return change
-
-
-def test_the_layers_read_off_are_means_of_five_whole_numbers(published_store):
-    layers = published_l_star.readings(published_store)[FIGURE]["estimate"].astype(float)
-    assert len(layers) == 6
-    np.testing.assert_allclose(layers * 5, (layers * 5).round())
 
 
 def test_the_layers_read_off_give_the_printed_error_over_depth(published_store):
@@ -63,21 +54,6 @@ def test_the_errors_on_the_fitted_models_are_those_counted_by_hand(published_sto
     assert np.isnan(errors.loc[(HEADS, "formula"), "error_over_layer"])
 
 
-def test_the_file_s_own_error_comes_again(published_store):
-    errors = published_l_star.errors(published_store).set_index(["condition", "prediction"])
-    row = errors.loc[(CHANGES, "formula")]
-    assert 100 * row["error_over_depth"] == pytest.approx(55.69027777777779, rel=1e-12)
-
-
-def test_an_error_relative_to_a_layer_0_is_missing_and_decides_nothing(published_store):
-    models = published_l_star.readings(published_store)[HEADS]
-    assert (models["estimate"] == 0).any()
-    missed = published_l_star.misses(models, "formula", "estimate")
-    assert published_l_star.mean_error(missed) == {"estimate": pytest.approx(np.nan, nan_ok=True)}
-    found = transition_error._quoted("part", "condition", models, over="estimate", quoted="4.8")
-    assert (found.holds, found.conf_low) == (None, pytest.approx(np.nan, nan_ok=True))
-
-
 def test_two_designs_cannot_determine_three_constants(facts, changed, check):
     part = "the data determine the three constants"
     assert check(open_store(facts), 37, FIGURE, part)["estimate"] == 2
@@ -102,17 +78,6 @@ def test_a_difference_that_could_be_chance_decides_nothing(published_store, chec
     assert worse["p_holm"] == pytest.approx(8 / 64)
     assert worse["holds"] is None
     assert "Alone it fails" in worse["note"]
-
-
-def test_layers_where_the_formula_puts_them_lie_nearer_to_it(
-    facts, published_store, changed, check
-):
-    models = published_l_star.readings(published_store)[FIGURE].set_index("model_id")
-    wobble = pd.Series(np.linspace(-0.2, 0.2, 6), models.index)
-    layers = (models["formula"] + wobble).to_dict()
-    assert check(changed(facts, "digitised_point", of_figure(layers)), 37, FIGURE, "nearer")[
-        "holds"
-    ]
 
 
 def test_the_error_within_one_heritage_turns_when_the_layers_do(
@@ -155,18 +120,6 @@ def test_half_the_depth_errs_by_25_percent_in_no_published_set(
     assert judge(store, 39) == "no data"
 
 
-def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(
-    facts, published_store, changed, check
-):
-    part = "the formula's error is the smaller"
-    row = check(published_store, 39, f"{FIGURE}, over L", part)
-    assert row["holds"] is None
-    assert row["conf_low"] < row["estimate"] < 0 < row["conf_high"]
-    depths = published_l_star.readings(published_store)[FIGURE].set_index("model_id")["n_layers"]
-    store = changed(facts, "digitised_point", of_figure((depths / 2).to_dict()))
-    assert not check(store, 39, f"{FIGURE}, over L", part)["holds"]
-
-
 def test_the_error_across_heritages_holds_in_the_figure_alone(published_store):
     rows = claims.checks(published_store, 40, CLAIMS).set_index("condition")
     assert rows["holds"].tolist() == [True, False, False, False, False, None]
@@ -187,38 +140,7 @@ def test_stated_layers_come_again_from_one_trace_only(published_store, facts, ch
     assert judge(changed(facts, "published_figure", shifted), 42) == "contradicted"
 
 
-def test_six_models_of_four_labs_are_counted(published_store, facts, changed, judge, check):
-    assert judge(published_store, 44) == "reproduced"
-    note = claims.checks(published_store, 44, CLAIMS)["note"].iloc[0]
-    assert note == ("4 of the models are those of script 20; 2, of 2 labs, are not.")
-
-    def fewer(points):
-        return points[points["model_id"] != "openai-community/gpt2"]
-
-    store = changed(facts, "digitised_point", fewer)
-    assert not check(store, 44, FIGURE, "labs")["holds"]
-    assert check(store, 44, CHANGES, "labs")["holds"]
-
-
 # Pure noise.
-
-
-def test_many_gradients_at_once_are_each_one_by_itself():
-    profiles = np.random.default_rng(3).normal(size=(200, 9))
-    one_by_one = [l_star.argmax_abs_gradient(profile) for profile in profiles]
-    assert l_star_noise.steepest_anywhere(profiles).tolist() == one_by_one
-
-
-def test_on_noise_the_gradient_prefers_the_ends_and_the_sign_change_the_start():
-    chances = l_star_noise.layers_by_chance(12, rng=np.random.default_rng(1))
-    by_layer = chances.pivot_table(index="layer", columns="method", values="probability")
-    ends = by_layer["argmax_abs_gradient"].iloc[[0, -1]]
-    # At an end the gradient is a difference of neighbours, inside half of one over two layers.
-    assert ends.sum() > 0.55
-    assert by_layer["argmax_interior_gradient"].iloc[[0, -1]].tolist() == [0, 0]
-    assert by_layer["first_sign_change"].idxmax() in (1, 2)
-    assert 0.9999 < by_layer["first_sign_change"].sum() < 1
-    assert by_layer["argmax_abs_gradient"].sum() == pytest.approx(1)
 
 
 def test_an_error_on_noise_is_the_mean_distance_to_a_mean_layer():
@@ -232,18 +154,6 @@ def test_an_error_on_noise_is_the_mean_distance_to_a_mean_layer():
     assert by_name["formula"] == pytest.approx((l_star.formula(24, 16) - 11.5) / 24, abs=0.01)
 
 
-def test_a_chance_is_never_zero():
-    draws = pd.DataFrame({"prediction": ["formula"] * 3, "error_over_depth": [0.1, 0.2, 0.3]})
-    share = l_star_noise.share_as_small
-    assert share(draws, prediction="formula", observed=0.05) == 1 / 4
-    assert share(draws, prediction="formula", observed=0.2) == 3 / 4
-
-
-def test_noise_of_two_layers_is_refused():
-    with pytest.raises(DesignError, match="at least 3 layers to turn; found 2"):
-        l_star_noise.layers_by_chance(2, rng=np.random.default_rng(1))
-
-
 # The raw files.
 
 
@@ -251,18 +161,6 @@ def test_noise_of_two_layers_is_refused():
 def with_raw(imported):
     """Return the published facts with the raw files."""
     return open_store(PUBLISHED, imported)
-
-
-def test_the_stored_sign_changes_are_distributed_as_on_noise(with_raw):
-    layers = with_raw.query(
-        "SELECT value FROM published_value WHERE metric = 'l_star_empirical' "
-        "AND statistic = 'value' AND file = $file",
-        file=published_l_star.SIGN_CHANGES,
-    )["value"]
-    assert len(layers) == 30
-    assert round(layers.mean(), 2) == 1.97
-    shares = [round(float((layers == layer).mean()), 2) for layer in range(1, 6)]
-    assert shares == [0.43, 0.30, 0.17, 0.07, 0.03]
 
 
 def test_raw_values_are_shown_and_change_no_verdict(with_raw, published_store, judge):
@@ -275,8 +173,3 @@ def test_raw_values_are_shown_and_change_no_verdict(with_raw, published_store, j
     assert claims.checks(with_raw, 40, CLAIMS)["estimate"].iloc[-1] == pytest.approx(0.157)
     note = claims.checks(with_raw, 38, CLAIMS)["note"].iloc[-1]
     assert "with four-bit weights, gives 4.8 %." in note
-
-
-def test_every_claim_of_the_two_modules_is_registered():
-    for claim in (*transition.CLAIMS, *transition_error.CLAIMS):
-        assert CLAIMS[claim.claim_id] is claim

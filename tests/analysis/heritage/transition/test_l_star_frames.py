@@ -1,8 +1,7 @@
-"""L* as frames: every estimator on every profile, prompts resampled, other suites asked."""
+"""L* as frames: every estimator on every profile, other suites asked."""
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -22,7 +21,6 @@ def profiles(**named):
 
 
 STEP_AT_1 = [0.0, 0.0, 4.0, 4.0, 4.0]
-STEP_AT_3 = [0.0, 0.0, 0.0, 0.0, 9.0]
 
 
 def test_every_profile_meets_every_estimator():
@@ -52,52 +50,6 @@ def test_a_profile_with_a_layer_missing_or_twice_is_refused():
         l_star_frames.estimates(profiles(a=STEP_AT_1, b=STEP_AT_1), value="trace", by=["layer"])
     with pytest.raises(ColumnError, match="'depth'"):
         l_star_frames.estimates(rows, value="depth", by=["prompt_id"])
-
-
-def bootstrap(rows, n_resamples=999, seed=1):
-    rng = np.random.default_rng(seed)
-    return l_star_frames.prompt_bootstrap(rows, value="trace", rng=rng, n_resamples=n_resamples)
-
-
-def test_prompts_that_agree_leave_no_doubt():
-    row = bootstrap(profiles(a=STEP_AT_1, b=STEP_AT_1, c=STEP_AT_1)).iloc[0]
-    assert row[["estimate", "conf_low", "conf_high", "std_error"]].tolist() == [1, 1, 1, 0]
-    assert row[["n_obs", "n_resamples", "n_failed"]].tolist() == [3, 999, 0]
-
-
-def test_prompts_that_disagree_widen_the_interval():
-    # Two prompts turn at block 3, more steeply; a resample without them turns at block 1.
-    rows = profiles(a=STEP_AT_1, b=STEP_AT_1, c=STEP_AT_3, d=STEP_AT_3)
-    row = bootstrap(rows).iloc[0]
-    assert row[["estimate", "conf_low", "conf_high"]].tolist() == [3, 1, 3]
-
-
-def test_the_distribution_over_resamples_is_that_of_the_prompts_drawn():
-    rows = profiles(a=STEP_AT_1, b=STEP_AT_3)
-    rng = np.random.default_rng(2)
-    shares = l_star_frames.prompt_distribution(rows, value="trace", rng=rng, n_resamples=4000)
-    # Twice a (1/4) gives block 1 or 2, which tie: the first. Any b turns at block 3.
-    assert shares["layer"].tolist() == [0, 1, 2, 3, 4]
-    assert shares["probability"].tolist() == pytest.approx([0, 0.25, 0, 0.75, 0], abs=0.03)
-    assert shares["probability"].sum() == 1
-
-
-def test_a_prompt_with_a_gap_takes_the_estimate_with_it():
-    row = bootstrap(profiles(a=STEP_AT_1, b=[0.0, 0.0, None, 4.0, 4.0])).iloc[0]
-    assert row[["estimate", "conf_low", "conf_high", "std_error"]].isna().all()
-    assert row["note"] == "1 of 5 values are missing."
-
-
-@pytest.mark.parametrize(
-    ("rows", "found"),
-    [
-        (profiles(a=STEP_AT_1), r"found 1 prompts with depths \[5\]"),
-        (profiles(a=STEP_AT_1, b=[1.0, 2.0, 4.0]), r"found 2 prompts with depths \[3, 5\]"),
-    ],
-)
-def test_too_few_or_unlike_prompts_are_refused(rows, found):
-    with pytest.raises(DesignError, match=found):
-        bootstrap(rows)
 
 
 def test_a_constant_share_is_learnt_from_the_other_suites_only():

@@ -2,14 +2,10 @@
 
 import math
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from analysis.heritage.transition import l_star, turning
-from analysis.store import open_store
-from analysis.tidy.errors import AnalysisError, DesignError
-from collect.record.writer import write_table
+from analysis.heritage.transition import turning
+from analysis.tidy.errors import AnalysisError
 
 
 def test_every_method_names_a_layer_or_says_why_not(tiny_store):
@@ -32,70 +28,10 @@ def test_every_method_names_a_layer_or_says_why_not(tiny_store):
     assert set(rows["source"]) == {"measured"}
 
 
-def test_a_profile_without_a_gain_has_no_a_priori_layer(published_store):
-    rows = turning.layers(published_store, "trace_first_head")
-    a_priori = rows[rows["method"] == "a_priori"]
-    assert a_priori["estimate"].isna().all()
-    assert set(a_priori["note"]) == {"No gain in the same file."}
-
-
-def test_a_model_without_one_number_of_heads_has_no_layer_of_the_formula(facts, changed):
-    store = changed(facts, "model", lambda rows: rows.assign(n_heads="", n_kv_heads="", d_head=""))
-    rows = turning.layers(store, "trace_first_head")
-    formula = rows[rows["method"] == "formula"]
-    assert formula["estimate"].isna().all()
-    assert set(formula["note"]) == {"Blocks have no heads, or not all the same number."}
-
-
-def test_every_profile_that_the_store_holds_can_be_asked(published_store):
-    for metric in turning.metrics(published_store):
-        rows = turning.layers(published_store, metric)
-        in_range = rows["estimate"].dropna().between(0, 100)
-        assert in_range.all(), metric
-
-
-def test_a_published_profile_without_block_0_keeps_its_layer_numbers(published_store):
-    file = "4model_validation_results.json"
-    profile = turning.profiles(published_store, "gain_block_whole_matrix")
-    one = profile[(profile["file"] == file) & (profile["model_id"] == "EleutherAI/pythia-6.9b")]
-    assert one["layer"].min() == 1
-    rows = turning.layers(published_store, "gain_block_whole_matrix")
-    found = rows[(rows["file"] == file) & (rows["model_id"] == "EleutherAI/pythia-6.9b")]
-    largest = found.set_index("method")["estimate"]["argmax_gap"]
-    assert largest == one.loc[one["value"].idxmax(), "layer"]
-
-
-def test_runs_in_chat_do_not_enter(add_run):
-    store = open_store(add_run("chat", rendering="chat"))
-    assert set(turning.profiles(store, "trace_folded")["file"]) == {"run-prompts"}
-
-
 def test_an_unknown_profile_is_refused_with_a_guess(tiny_store):
     with pytest.raises(AnalysisError, match="'trace_fold' is not") as refusal:
         turning.profiles(tiny_store, "trace_fold")
     assert refusal.value.hint == "Did you mean 'trace_folded'?"
-
-
-def longer(directory, name):
-    """Make prompt S:01 as long as S:00, so that it has a trace."""
-    path = directory / name / "test--tiny@S.parquet"
-    rows = pd.read_parquet(path)
-    two = rows[rows["prompt_id"] == "S:00"]
-    write_table(name, pd.concat([two, two.assign(prompt_id="S:01")]), path)
-
-
-def test_the_primary_layer_comes_with_an_interval_over_prompts(tiny_copy):
-    for name in ("attention", "attention_mean"):
-        longer(tiny_copy, name)
-    rng = np.random.default_rng(1)
-    row = turning.primary(open_store(tiny_copy), rng=rng).iloc[0]
-    assert row[["model_id", "prompt_set", "n_layers"]].tolist() == ["test/tiny", "S", 3]
-    assert row[["estimate", "conf_low", "conf_high", "n_obs"]].tolist() == [1, 1, 1, 2]
-
-
-def test_one_prompt_with_a_trace_gives_no_interval(tiny_store):
-    with pytest.raises(DesignError, match="found 1 prompts"):
-        turning.primary(tiny_store, rng=np.random.default_rng(1))
 
 
 def test_the_estimators_disagree_on_the_published_traces(published_store):
@@ -108,12 +44,6 @@ def test_the_estimators_disagree_on_the_published_traces(published_store):
     }
     assert set(turning.disagreement(published_store, "nobody/nothing").values()) == {"–"}
     assert turning.sign_changes(published_store) == {"published": "2.0", "by_chance": "2.2"}
-
-
-def test_the_primary_profile_is_the_normalised_trace(tiny_store):
-    rows = turning.layers(tiny_store)
-    assert len(rows) == len(l_star.ESTIMATORS) + 3
-    assert turning.profiles(tiny_store, turning.PROFILE)["value"].tolist() == [200, 800, 1800]
 
 
 def test_each_prediction_is_compared_with_each_estimate(tiny_store):

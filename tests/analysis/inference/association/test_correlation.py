@@ -133,57 +133,6 @@ def test_spearman_p_of_eleven_tied_rows_is_exact() -> None:
     assert row["p_value"] == pytest.approx(share, abs=4 * np.sqrt(share / 300_000))
 
 
-def test_kendall_of_four_counted_points_is_a_third() -> None:
-    # Of the six pairs two are discordant: (4 - 2) / 6. Of the 24 orders 18 have |S| >= 2: 24 less
-    # the six of S = 0.
-    row = correlation.correlate(
-        points([1, 2, 3, 4], [2, 1, 4, 3]), x="x", y="y", method="kendall"
-    ).iloc[0]
-    assert row["estimate"] == pytest.approx(1 / 3, abs=1e-15)
-    assert row["p_value"] == pytest.approx(18 / 24, abs=1e-15)
-
-
-def test_exact_kendall_p_with_ties_agrees_with_enumeration_by_scipy() -> None:
-    rows = points([1, 1, 2, 3, 3, 4], [2, 1, 1, 5, 4, 4])
-    enumerated = stats.permutation_test(
-        (rows["x"].to_numpy(),),
-        lambda x: round(abs(stats.kendalltau(x, rows["y"]).statistic), 12),
-        permutation_type="pairings",
-        alternative="greater",
-        n_resamples=factorial(6),
-    )
-    row = correlation.correlate(rows, x="x", y="y", method="kendall").iloc[0]
-    assert row["p_value"] == pytest.approx(enumerated.pvalue, abs=1e-15)
-    assert np.isnan(row["statistic"])
-
-
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 999), n=st.integers(10, 80), n_values=st.sampled_from([2, 5, 1000]))
-def test_the_kendall_of_scipy_has_the_same_p(seed: int, n: int, n_values: int) -> None:
-    rng = np.random.default_rng(seed)
-    x, y = rng.integers(0, n_values, n), rng.integers(0, n_values, n)
-    x[:2] = y[:2] = (0, 1)
-    row = correlation.correlate(
-        pd.DataFrame({"x": x, "y": x + y}, dtype=float), x="x", y="y", method="kendall"
-    ).iloc[0]
-    exact = "exact" if np.isnan(row["statistic"]) else "asymptotic"
-    other = stats.kendalltau(x, x + y, method=exact)
-    assert row["estimate"] == pytest.approx(other.statistic, rel=1e-12)
-    assert row["p_value"] == pytest.approx(other.pvalue, rel=1e-9)
-
-
-def test_the_interval_of_kendall_covers_tau() -> None:
-    # Bivariate normal: tau = 2 / pi arcsin(rho). 400 draws: 95 % less three standard errors.
-    rng = np.random.default_rng(1)
-    tau, hits = 2 / np.pi * np.arcsin(0.6), 0
-    for _ in range(400):
-        x = rng.normal(size=25)
-        frame = pd.DataFrame({"x": x, "y": 0.6 * x + 0.8 * rng.normal(size=25)})
-        row = correlation.correlate(frame, x="x", y="y", method="kendall").iloc[0]
-        hits += row["conf_low"] <= tau <= row["conf_high"]
-    assert 0.917 <= hits / 400 <= 0.983
-
-
 def test_pingouin_and_this_module_agree_on_the_pearson_p_value() -> None:
     from pingouin import corr
 
@@ -269,7 +218,7 @@ def test_a_covariate_that_repeats_another_is_refused() -> None:
 
 
 def test_unknown_options_are_answered_with_those_allowed() -> None:
-    with pytest.raises(AnalysisError, match=r"'pearson', 'spearman', 'kendall'; found 'spear'"):
+    with pytest.raises(AnalysisError, match=r"'pearson', 'spearman'; found 'spear'"):
         correlation.correlate(models, x="density", y="gain", method="spear")
     with pytest.raises(AnalysisError, match="between 0 and 1; found 95"):
         correlation.correlate(models, x="density", y="gain", conf_level=95)

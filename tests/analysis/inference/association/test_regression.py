@@ -30,8 +30,6 @@ COMPARED = ["estimate", "std_error", "statistic", "df", "p_value", "conf_low", "
 
 models = pd.read_csv(R / "models.csv")
 answers = pd.read_csv(R / "regression.csv", keep_default_na=False)
-glances = pd.read_csv(R / "regression_glance.csv")
-diagnostics = pd.read_csv(R / "regression_augment.csv")
 FITS = list(answers.groupby(["name", "kind", "cluster"], sort=False).groups)
 
 #: Fixed effects of labs with few suites: clubSandwich reports a variance that no comparison
@@ -42,7 +40,7 @@ SINGLE_CLUSTER = "One cluster alone determines this term"
 def fitted(name: str, kind: str, cluster: str) -> regression.Regression:
     if kind == "classical":
         return regression.fit(models, FORMULAS[name])
-    return regression.fit(models, FORMULAS[name], cluster=cluster, covariance=kind)
+    return regression.fit(models, FORMULAS[name], cluster=cluster)
 
 
 @pytest.mark.parametrize(("name", "kind", "cluster"), FITS)
@@ -59,21 +57,6 @@ def test_coefficients_and_standard_errors_agree_with_r(name: str, kind: str, clu
     )
     assert tidy.loc[~testable, "std_error"].isna().all()
     assert testable.any()
-
-
-@pytest.mark.parametrize("name", FORMULAS)
-def test_the_one_row_summary_agrees_with_r(name: str) -> None:
-    glance = fitted(name, "classical", "none").glance().iloc[0]
-    answer = glances.set_index("name").loc[name]
-    for column, value in answer.items():
-        assert glance[column] == pytest.approx(value, rel=AGREEMENT, abs=1e-13, nan_ok=True)
-
-
-def test_fitted_values_leverage_and_influence_agree_with_r() -> None:
-    augmented = fitted("trait", "classical", "none").augment()
-    assert list(augmented.columns) == [*models.columns, *diagnostics.columns]
-    for column in diagnostics.columns:
-        np.testing.assert_allclose(augmented[column], diagnostics[column], rtol=1e-9, atol=1e-13)
 
 
 def test_a_line_through_three_counted_points() -> None:
@@ -109,25 +92,20 @@ def test_unused_categories_are_no_terms() -> None:
     assert len(terms) == 7
 
 
-def test_few_clusters_are_noted_and_the_f_test_is_withheld() -> None:
+def test_few_clusters_are_noted() -> None:
     fit = regression.fit(models, FORMULAS["trait"], cluster="lab")
     notes = fit.tidy().set_index("term")["note"]
     assert notes["Intercept"] == "Only 7 clusters: read the degrees of freedom."
     assert notes["density"].endswith("Fewer than 4 degrees of freedom: the p-value is unreliable.")
-    assert fit.glance()["p_value"].isna().all()
-    assert fit.glance()["n_groups"].iloc[0] == 7
-    weaker = regression.fit(models, FORMULAS["trait"], cluster="lab", covariance="CR1")
-    assert "prefer CR2" in weaker.tidy()["note"].iloc[0]
+    assert (fit.tidy()["n_groups"] == 7).all()
     assert regression.fit(models, FORMULAS["trait"], cluster="suite").note == ""
 
 
 def test_a_lab_effect_cannot_be_tested_with_labs_as_clusters() -> None:
-    for covariance in regression.COVARIANCES:
-        fit = regression.fit(models, FORMULAS["labs"], cluster="lab", covariance=covariance)
-        tidy = fit.tidy().set_index("term")
-        assert SINGLE_CLUSTER in tidy.loc["lab[T.Basque]", "note"]
-        assert np.isnan(tidy.loc["lab[T.Basque]", "p_value"])
-        assert tidy.loc["density", "p_value"] > 0
+    tidy = regression.fit(models, FORMULAS["labs"], cluster="lab").tidy().set_index("term")
+    assert SINGLE_CLUSTER in tidy.loc["lab[T.Basque]", "note"]
+    assert np.isnan(tidy.loc["lab[T.Basque]", "p_value"])
+    assert tidy.loc["density", "p_value"] > 0
 
 
 def test_a_perfect_fit_is_noted() -> None:
@@ -166,13 +144,12 @@ def test_cr2_keeps_its_size_with_seven_labs_where_the_row_test_does_not() -> Non
     rng = np.random.default_rng(20261120)
     labs = models["lab"].astype("category").cat.codes.to_numpy()
     n_simulations = 250
-    rejected = {"rows": 0, "CR1": 0, "CR2": 0}
+    rejected = {"rows": 0, "CR2": 0}
     for _ in range(n_simulations):
         gain = rng.normal(size=7)[labs] + rng.normal(scale=0.5, size=len(models))
         rows = models.assign(gain=gain)
         fits = {
             "rows": regression.fit(rows, "gain ~ heritage"),
-            "CR1": regression.fit(rows, "gain ~ heritage", cluster="lab", covariance="CR1"),
             "CR2": regression.fit(rows, "gain ~ heritage", cluster="lab"),
         }
         for name, fit in fits.items():
@@ -180,7 +157,6 @@ def test_cr2_keeps_its_size_with_seven_labs_where_the_row_test_does_not() -> Non
     size = {name: count / n_simulations for name, count in rejected.items()}
     # Two Monte-Carlo standard errors at a nominal 0.1 are 0.038.
     assert size["CR2"] == pytest.approx(0.1, abs=0.038)
-    assert size["CR1"] > size["CR2"]
     assert size["rows"] > 0.25
 
 
@@ -253,8 +229,3 @@ def test_designs_without_information_are_refused() -> None:
         regression.fit(models.head(0), "gain ~ density")
     with pytest.raises(DesignError, match="response must vary"):
         regression.fit(models.assign(gain=1.0), "gain ~ density")
-
-
-def test_augment_does_not_overwrite_a_column() -> None:
-    with pytest.raises(ColumnError, match=r"it has \['leverage'\]"):
-        regression.fit(models.assign(leverage=0), "gain ~ density").augment()

@@ -213,15 +213,6 @@ def test_what_noise_would_explain_is_subtracted_before_comparing() -> None:
     assert shares.dominance(known)["estimate"].tolist() == [0.0, 0.0]
 
 
-def test_bounds_are_the_least_and_the_most_that_a_block_adds() -> None:
-    # Alone .3 and .5, together .6: the first adds .3 or .1, the second .5 or .3.
-    found = shares.bounds(subsets_with([0.0, 0.3, 0.5, 0.6])).set_index("block")
-    assert tuple(found.loc["a", ["bound_low", "bound_high"]]) == pytest.approx((0.1, 0.3))
-    assert tuple(found.loc["b", ["bound_low", "bound_high"]]) == pytest.approx((0.3, 0.5))
-    assert tuple(found.loc["a", ["first", "second"]]) == ("b", "nothing")
-    assert tuple(found.loc["b", ["conf_low", "conf_high"]]) == pytest.approx((0.3, 0.5))
-
-
 def test_some_blocks_of_many_are_the_blocks_alone(subsets: Subsets) -> None:
     chosen = ["scale", "lab", "geometry"]
     alone = subsets_of(blocks={name: BLOCKS[name] for name in chosen})

@@ -133,7 +133,7 @@ def test_kenward_roger_in_a_balanced_one_way_layout_is_exact() -> None:
     groups = np.repeat(list("abcdef"), 4)
     y = np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
     model = mixed.fit("y ~ 1 + (1 | g)", pd.DataFrame({"y": y, "g": groups}))
-    adjusted = kenward_roger(model.cross, model.found, model.inference.products)
+    adjusted = kenward_roger(model.cross, model.solution, model.inference.products)
     assert adjusted.df(np.ones(1)) == pytest.approx(5)
     means = y.reshape(6, 4).mean(axis=1)
     assert adjusted.adjusted[0, 0] == pytest.approx(means.var(ddof=1) / 6)
@@ -180,7 +180,7 @@ def test_many_levels_give_the_same_fit_gathered_or_not() -> None:
     )
     assert isinstance(weighted.cross.levels, SeparateLevels)
     np.testing.assert_allclose(gathered.coefficients, weighted.coefficients, rtol=1e-6)
-    np.testing.assert_allclose(gathered.found.theta, weighted.found.theta, rtol=1e-6)
+    np.testing.assert_allclose(gathered.solution.theta, weighted.solution.theta, rtol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
@@ -189,8 +189,8 @@ def test_the_unit_of_a_slope_does_not_matter(scale: float) -> None:
     plain = mixed.fit(FORMULA, rows)
     scaled = mixed.fit(FORMULA, rows.assign(x=rows["x"] * scale))
     # The restricted likelihood has log|X'H^-1 X|, which a change of units moves.
-    criterion = scaled.found.criterion - 2 * np.log(scale)
-    assert criterion == pytest.approx(plain.found.criterion, abs=1e-6)
+    criterion = scaled.solution.criterion - 2 * np.log(scale)
+    assert criterion == pytest.approx(plain.solution.criterion, abs=1e-6)
     np.testing.assert_allclose(scaled.coefficients[1] * scale, plain.coefficients[1], rtol=1e-6)
     assert scaled.tidy()["df"].tolist() == pytest.approx(
         plain.tidy()["df"].tolist(), rel=1e-4, nan_ok=True
@@ -203,11 +203,11 @@ def test_it_does_not_matter_which_factor_is_eliminated(first: str) -> None:
     model = mixed.fit(FORMULA, rows)
     blocks = sorted(model.design.blocks, key=lambda block: block.group != first)
     cross = assemble(model.statistics, replace(model.design, blocks=tuple(blocks)))
-    theta = model.found.theta
+    theta = model.solution.theta
     ordered = theta if first == "g" else np.concatenate([theta[3:], theta[:3]])
     found = profile(cross, ordered)
     products = information(cross, found)
-    assert found.criterion == pytest.approx(model.found.criterion, abs=1e-10)
+    assert found.criterion == pytest.approx(model.solution.criterion, abs=1e-10)
     adjusted = kenward_roger(cross, found, products)
     expected = model.inference.kenward_roger
     np.testing.assert_allclose(adjusted.adjusted, expected.adjusted, rtol=1e-9)
@@ -221,7 +221,7 @@ def test_it_does_not_matter_which_factor_is_eliminated(first: str) -> None:
 def test_kenward_roger_is_that_written_out_over_rows() -> None:
     rows = small(9, 90)
     model = mixed.fit(FORMULA, rows)
-    design, relative = written_out(rows, model.found.theta)
+    design, relative = written_out(rows, model.solution.theta)
     same_g = (rows["g"].to_numpy()[:, None] == rows["g"].to_numpy()).astype(float)
     same_h = (rows["h"].to_numpy()[:, None] == rows["h"].to_numpy()).astype(float)
     x = rows["x"].to_numpy()
@@ -232,7 +232,7 @@ def test_kenward_roger_is_that_written_out_over_rows() -> None:
         same_h,
         np.eye(len(rows)),
     ]
-    inverse = np.linalg.inv(model.found.variance * relative)
+    inverse = np.linalg.inv(model.solution.variance * relative)
     phi = np.linalg.inv(design.T @ inverse @ design)
     firsts = [-design.T @ inverse @ part @ inverse @ design for part in parts]
     size = len(parts)

@@ -45,7 +45,7 @@ def test_no_start_leads_lower(place: int) -> None:
     model = fitted(place)
     rng = np.random.default_rng(place)
     least = least_of_many_starts(model.cross, model.reml, rng, n_starts=6)
-    assert model.found.criterion <= least + WORSE
+    assert model.solution.criterion <= least + WORSE
     assert model.optimum.converged
 
 

@@ -92,9 +92,8 @@ def test_known_groups_are_predicted_as_by_hendersons_equations(model: mixed.Mixe
     np.testing.assert_allclose(predicted["estimate"], mean, atol=1e-8)
     np.testing.assert_allclose(predicted["std_error"] ** 2, variance, rtol=1e-6)
     augmented = model.augment()
-    assert augmented is not None
     np.testing.assert_allclose(predicted["estimate"], augmented["fitted"], atol=1e-10)
-    sigma = np.sqrt(model.found.variance)
+    sigma = np.sqrt(model.solution.variance)
     reach = stats.t.isf(0.025, predicted["predicted_df"]) * np.sqrt(variance + sigma**2)
     np.testing.assert_allclose(predicted["predicted_high"], mean + reach, rtol=1e-6)
 
@@ -117,7 +116,6 @@ def test_a_level_that_is_new_has_its_whole_variance(model: mixed.MixedModel) -> 
 def test_predictions_have_the_offset() -> None:
     known = mixed.fit("gain ~ depth + offset(known) + (1 | model)", rows)
     augmented = known.augment()
-    assert augmented is not None
     for groups, column in (("new", "fitted_fixed"), ("known", "fitted")):
         predicted = known.predict(rows, groups=groups)["estimate"]
         np.testing.assert_allclose(predicted, augmented[column], atol=1e-10)
@@ -134,9 +132,6 @@ def test_a_singular_fit_predicts_known_groups() -> None:
 def test_confint_gives_the_intervals_by_name() -> None:
     model = mixed.fit("Yield ~ 1 + (1 | Batch)", pd.read_csv(R / "mixed_data_dyestuff.csv"))
     pd.testing.assert_frame_equal(model.confint(), mixed.profile_intervals(model))
-    wald = model.confint("wald", conf_level=0.9)
-    tidy = model.tidy(["fixed"], df="wald", conf_level=0.9)
-    assert wald["conf_low"].tolist() == tidy["conf_low"].tolist()
     drawn = model.confint("bootstrap", rng=np.random.default_rng(1), n_resamples=39)
     direct = mixed.parametric_bootstrap(model, rng=np.random.default_rng(1), n_resamples=39)
     pd.testing.assert_frame_equal(drawn, direct)
@@ -145,7 +140,7 @@ def test_confint_gives_the_intervals_by_name() -> None:
             model.confint("bootstrap", rng=seed)
         with pytest.raises(AnalysisError, match=f"`rng` must be given.* found {seed}"):
             model.simulate(rng=seed)
-    with pytest.raises(AnalysisError, match="`method` must be one of 'profile', 'wald'"):
+    with pytest.raises(AnalysisError, match="`method` must be one of 'profile'"):
         model.confint("boot")
 
 
@@ -167,10 +162,8 @@ def test_update_fits_anew_with_something_changed(model: mixed.MixedModel) -> Non
     smaller = model.update(". ~ . - rho - (1 | lab)")
     direct = mixed.fit("gain ~ depth + kind + (1 + depth | model) + (1 | prompt)", rows)
     assert smaller.terms == direct.terms
-    assert smaller.found.criterion == pytest.approx(direct.found.criterion, abs=1e-8)
+    assert smaller.solution.criterion == pytest.approx(direct.solution.criterion, abs=1e-8)
     assert not model.update(reml=False).reml
-    assert model.update(rows=rows[:300]).statistics.n_obs == 300
-    assert model.update(weights="precision").weights == "precision"
     alone = mixed.fit_statistics(FORMULA, model.statistics)
     with pytest.raises(DesignError, match="must have its rows to be updated"):
         alone.update(". ~ . - rho")
@@ -198,7 +191,6 @@ def test_simulated_responses_have_the_means_and_variances_of_the_fit() -> None:
     same = model.simulate(2000, rng=np.random.default_rng(1))
     assert np.array_equal(drawn, same)
     augmented = model.augment()
-    assert augmented is not None
     deviation = drawn.std(axis=1)
     error = (drawn.mean(axis=1) - augmented["fitted_fixed"]) / deviation * np.sqrt(2000)
     assert np.abs(error).max() < 4.5
@@ -226,7 +218,6 @@ def test_a_mean_that_no_coefficient_enters_is_zero_without_error() -> None:
 def test_a_model_without_fixed_effects_is_predicted_and_drawn_from() -> None:
     model = mixed.fit("gain ~ 0 + (1 | model)", rows)
     augmented = model.augment()
-    assert augmented is not None
     known = model.predict(rows[:5], groups="known")
     np.testing.assert_allclose(known["estimate"], augmented["fitted"][:5])
     drawn = mixed.parametric_bootstrap(model, rng=np.random.default_rng(1), n_resamples=39)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ import pytest
 
 from analysis import mixed
 from analysis.mixed.frames import adjustment
-from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from analysis.tidy.errors import AnalysisError, DesignError
 
 R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_face_means.csv")
@@ -160,21 +159,6 @@ def test_differences_need_two_means_and_factors_are_named_once(
         fits["crossed_two"].trends("depth", pairs=True)
     with pytest.raises(DesignError, match="Every factor must be named once"):
         fits["crossed_two"].means(["kind", "kind"])
-
-
-@pytest.mark.parametrize(
-    ("weights", "sentence"),
-    [
-        ({"depth": np.nan}, "A weight must be a finite number; contrast 'a' gives 'depth' nan"),
-        ({"depth": "1"}, "A weight must be a finite number; contrast 'a' gives 'depth' '1'"),
-        ({"depth": 0.0}, "A contrast must weigh some coefficient; 'a' weighs none"),
-    ],
-)
-def test_weights_of_a_contrast_are_numbers(
-    fits: dict[str, mixed.MixedModel], weights: dict[str, Any], sentence: str
-) -> None:
-    with pytest.raises(ColumnError, match=sentence):
-        fits["crossed_two"].contrast({"a": weights})
 
 
 def test_a_column_that_enters_by_steps_alone_has_no_trend() -> None:

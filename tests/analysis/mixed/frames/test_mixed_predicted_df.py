@@ -63,7 +63,7 @@ def test_an_observation_of_three_groups_of_thirty_is_within_two_deviations() -> 
     known = model.predict(data.head(1), groups="known").iloc[0]
     # Rows less groups are 87; the fixed part has 2, of which t is 4.303.
     assert known["predicted_df"] == pytest.approx(87, abs=3)
-    half = (known["predicted_high"] - known["estimate"]) / np.sqrt(model.found.variance)
+    half = (known["predicted_high"] - known["estimate"]) / np.sqrt(model.solution.variance)
     assert half == pytest.approx(2.02, abs=0.02)
 
 
@@ -154,7 +154,7 @@ def test_degrees_of_freedom_are_those_of_whole_matrices(weights: str | None) -> 
     assert not model.optimum.singular
     covariances = {each.block.group: each.covariance for each in model.inference.modes}
     slopes = covariances["model"]
-    phi = np.array([covariances["prompt"][0, 0], *slopes[0], slopes[1, 1], model.found.variance])
+    phi = np.array([covariances["prompt"][0, 0], *slopes[0], slopes[1, 1], model.solution.variance])
     whole = Whole(data, np.ones(len(data)) if weights is None else data[weights].to_numpy())
     at = data.iloc[::60].reset_index(drop=True)
     at = pd.concat([at, at.head(1).assign(model="never"), at.head(1).assign(prompt="never")])

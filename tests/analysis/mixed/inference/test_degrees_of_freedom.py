@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from analysis import mixed
 from analysis.mixed.inference import satterthwaite
 from analysis.mixed.inference.kenward_roger import KenwardRoger
 from analysis.mixed.inference.satterthwaite import Satterthwaite
+
+R = Path(__file__).parents[3] / "r"
 
 
 @pytest.mark.parametrize("n_contrasts", [1, 2])
@@ -95,3 +98,17 @@ def test_satterthwaite_of_groups_that_deviate_far_more_than_residuals() -> None:
     fitted = mixed.fit("y ~ trait + (1 | g)", rows).tidy("fixed", df="satterthwaite")
     # 12 groups less two coefficients; the curvature is known to a few per cent here.
     assert fitted["df"].tolist() == pytest.approx([10, 10], rel=0.1)
+
+
+def test_kenward_roger_allows_for_weights_which_pbkrtest_does_not() -> None:
+    # A weighted model is an unweighted one of rows times the root of their weight. pbkrtest gives
+    # that one our numbers; of the weighted one it takes residuals as of weight one.
+    rows = pd.read_csv(R / "mixed_data_crossed.csv")
+    formula = "gain ~ rho + depth + (1 | lab) + (1 + depth | model) + (1 | prompt)"
+    ours = mixed.fit(formula, rows, weights="precision").tidy(["fixed"]).set_index("term")
+    answers = pd.read_csv(R / "mixed_weighted.csv").set_index(["name", "term"])
+    columns = ["estimate", "std_error", "df", "p_value"]
+    np.testing.assert_allclose(ours[columns], answers.loc["rows times roots", columns], rtol=2e-6)
+    ignoring = answers.loc["weights"]
+    np.testing.assert_allclose(ours["estimate"], ignoring["estimate"], rtol=1e-6)
+    assert (ignoring["df"] > 1.2 * ours["df"]).all()

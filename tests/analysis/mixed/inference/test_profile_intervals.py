@@ -111,7 +111,7 @@ def test_at_the_ends_of_a_profile_interval_the_deviance_has_risen_by_the_quantil
     low = profile_intervals(model).set_index("term").loc["depth", "conf_low"]
     held = rows.assign(gain=rows["gain"] - low * rows["depth"])
     null = mixed.fit("gain ~ 1 + (1 | model)", held, reml=False)
-    rise = null.found.criterion - model.found.criterion
+    rise = null.solution.criterion - model.solution.criterion
     assert rise == pytest.approx(stats.chi2.isf(0.05, 1), abs=1e-5)
 
 

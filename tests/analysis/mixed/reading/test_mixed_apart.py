@@ -96,8 +96,8 @@ def test_two_directories_collected_apart_give_the_fit_of_one_store(
     whole = mixed.fit_statistics(FORMULA, joint)
     parts = [mixed.read_statistics(path) for path in files]
     apart = mixed.fit_statistics(FORMULA, mixed.merge_statistics(parts))
-    assert apart.found.criterion == pytest.approx(whole.found.criterion, rel=1e-12)
-    same = at_theta(apart, whole.found.theta)
+    assert apart.solution.criterion == pytest.approx(whole.solution.criterion, rel=1e-12)
+    same = at_theta(apart, whole.solution.theta)
     np.testing.assert_allclose(same.coefficients, whole.coefficients, rtol=1e-12)
     np.testing.assert_allclose(apart.coefficients, whole.coefficients, rtol=1e-9)
     for df in ("kenward-roger", "satterthwaite"):
@@ -130,7 +130,7 @@ def test_sums_of_another_formula_are_refused(files: list[Path], tmp_path: Path) 
         mixed.fit_statistics(FORMULA.replace("family + ", ""), mixed.read_statistics(other))
     with pytest.raises(DesignError, match=r"must hold the product 'depth'; they do not"):
         mixed.fit_statistics("log_gain ~ depth + (1 | model_id)", mixed.read_statistics(other))
-    with pytest.raises(DesignError, match=r"of the response 'gain'; they are of \['log_gain'\]"):
+    with pytest.raises(DesignError, match=r"of the response 'gain'; they are of 'log_gain'"):
         mixed.fit_statistics("gain ~ layer + (1 | model_id)", mixed.read_statistics(other))
     with pytest.raises(DesignError, match="Statistics to merge must be given; found none"):
         mixed.merge_statistics([])
@@ -181,7 +181,6 @@ def test_files_of_a_registered_file_system_give_the_local_bits(remote_rows: Path
     local = mixed.fit(REMOTE, str(remote_rows / "*.parquet"))
     assert same_bits(remote, local)
     augmented, expected = remote.augment(), local.augment()
-    assert augmented is not None
     pd.testing.assert_frame_equal(augmented, expected)
 
 

@@ -158,7 +158,7 @@ def test_the_reference_level_is_stated_and_can_be_chosen() -> None:
     assert first.design.references == ("kind = base",)
     assert chosen.design.references == ("kind = code",)
     assert chosen.terms == ("Intercept", "kind[T.base]", "kind[T.chat]")
-    assert chosen.found.criterion == pytest.approx(first.found.criterion, abs=1e-10)
+    assert chosen.solution.criterion == pytest.approx(first.solution.criterion, abs=1e-10)
     tidy = chosen.tidy(["fixed"])
     assert tidy["note"].str.contains("Reference level: kind = code").all()
 

@@ -22,8 +22,6 @@ FORMULA = "gain ~ depth + kind + (1 | model)"
 HOLDERS: dict[str, Callable[[], Any]] = {
     "arrays": lambda: {name: rows[name].to_numpy() for name in rows},
     "lists": lambda: {name: rows[name].tolist() for name in rows},
-    "mappings": lambda: rows.to_dict("records"),
-    "a structured array": lambda: rows.to_records(index=False),
     "an Arrow table": lambda: pa.Table.from_pandas(rows),
     "an Arrow batch": lambda: pa.Table.from_pandas(rows).combine_chunks().to_batches()[0],
     "an Arrow stream": lambda: pa.Table.from_pandas(rows).to_reader(),
@@ -36,24 +34,10 @@ def test_rows_may_be_arrays_lists_and_arrow_tables(name: str) -> None:
     pd.testing.assert_frame_equal(held.tidy(df="wald"), plain.tidy(df="wald"))
 
 
-@pytest.mark.parametrize("kind", ["array", "list", "series", "arrow"])
-def test_weights_may_be_numbers(kind: str) -> None:
-    plain = mixed.fit(FORMULA, rows, weights="precision")
-    numbers: Any = rows["precision"]
-    numbers = {"array": numbers.to_numpy(), "list": numbers.tolist()}.get(kind, numbers)
-    data = pa.Table.from_pandas(rows) if kind == "arrow" else rows
-    found = mixed.fit(FORMULA, data, weights=numbers)
-    pd.testing.assert_frame_equal(found.tidy(df="wald"), plain.tidy(df="wald"))
-    assert "weights" not in rows.columns
-
-
-BAD_ROWS: dict[str, tuple[Any, str]] = {
-    "nothing": (None, "Rows must have named columns; found NoneType."),
-    "an array without names": (np.zeros((3, 2)), "Rows must have named columns; found ndarray."),
-    "columns of unlike length": (
-        {"gain": [1.0], "depth": [1.0, 2.0], "kind": ["a"], "model": ["a"]},
-        "Every column must have as many values;",
-    ),
+BAD_ROWS: dict[str, Any] = {
+    "nothing": None,
+    "an array without names": np.zeros((3, 2)),
+    "columns of unlike length": {"gain": [1.0], "depth": [1.0, 2.0], "model": ["a"]},
 }
 
 
@@ -80,19 +64,8 @@ def test_a_value_that_cannot_be_computed_is_refused_and_an_interruption_stays_on
 
 @pytest.mark.parametrize("name", BAD_ROWS)
 def test_rows_without_columns_are_refused(name: str) -> None:
-    held, sentence = BAD_ROWS[name]
-    with pytest.raises(ColumnError) as refusal:
-        mixed.fit(FORMULA, held)
-    assert refusal.value.problem.startswith(sentence)
-
-
-def test_weights_that_do_not_match_the_rows_are_refused() -> None:
-    with pytest.raises(ColumnError, match=r"one number for each of the 371 rows; found shape \(2,"):
-        mixed.fit(FORMULA, rows, weights=[1.0, 2.0])
-    with pytest.raises(ColumnError, match=r"found shape .* of <U1"):
-        mixed.fit(FORMULA, rows, weights=["a"] * len(rows))
-    with pytest.raises(ColumnError, match="Weights must be an expression over columns when"):
-        mixed.fit(FORMULA, duckdb.from_df(rows), weights=np.ones(len(rows)))
+    with pytest.raises(ColumnError, match="Rows must be columns of one length"):
+        mixed.fit(FORMULA, BAD_ROWS[name])
 
 
 @pytest.mark.parametrize(
@@ -129,7 +102,6 @@ def test_a_default_that_cannot_be_had_is_replaced_and_noted() -> None:
     assert fixed["note"].str.startswith(note).all()
     assert not tidy.loc[tidy["effect"] == "ran_pars", "note"].str.contains("stands in").any()
     assert model.anova()["note"].str.startswith(note).all()
-    assert model.contrast({"a": {"a": 1.0}})["note"].str.startswith(note).all()
     with pytest.raises(DesignError, match="must know how uncertain each variance is"):
         model.tidy(df="KR")
 
@@ -213,7 +185,6 @@ def test_rows_with_missing_values_are_dropped_when_asked_and_counted() -> None:
     assert note in " ".join(found.summary().split())
     assert ("rows dropped" in set(found.warnings()["guard"])) is True
     augmented = found.augment()
-    assert augmented is not None
     assert augmented.index.equals(holes.index.delete([0, 5, 7, 9]))
     plain = mixed.fit(FORMULA, rows, missing="drop")
     assert "rows dropped" not in set(plain.warnings()["guard"])
@@ -235,7 +206,6 @@ def test_columns_that_differ_in_case_alone_are_told_apart_or_refused_truly() -> 
     model = mixed.fit(FORMULA, both)
     pd.testing.assert_frame_equal(model.tidy(df="wald"), plain.tidy(df="wald"))
     augmented = model.augment()
-    assert augmented is not None
     pd.testing.assert_frame_equal(augmented[list(both)], both, check_dtype=False)
     for held in (both, pa.Table.from_pandas(both)):
         with pytest.raises(
@@ -256,7 +226,6 @@ def test_augmented_rows_keep_the_labels_of_their_frame() -> None:
     model = mixed.fit(FORMULA, shuffled, missing="drop")
     for fitted in (model, model.update(". ~ . - kind")):
         augmented = fitted.augment()
-        assert augmented is not None
         assert augmented.index.equals(shuffled.index.drop("row 9"))
         assert augmented["gain"].equals(shuffled["gain"].drop("row 9"))
         assert "1 of 371 rows were dropped" in fitted.glance()["note"].item()
@@ -264,19 +233,7 @@ def test_augmented_rows_keep_the_labels_of_their_frame() -> None:
         np.testing.assert_allclose(back["fitted"] + back["residual"], shuffled["gain"], atol=1e-12)
         assert back["residual"].isna().sum() == 1
     asked = mixed.fit(FORMULA, duckdb.from_df(shuffled), missing="drop").augment()
-    assert asked is not None
     assert asked.index.equals(pd.RangeIndex(370))
-
-
-def test_columns_may_have_brooms_names() -> None:
-    model = mixed.fit(FORMULA, rows)
-    broom = model.tidy(broom=True)
-    assert {"std.error", "p.value", "conf.low", "conf.high", "statistic", "df"} <= set(broom)
-    assert broom["std.error"].equals(model.tidy()["std_error"])
-    assert {"nobs", "logLik", "AIC", "BIC", "REMLcrit", "df.residual"} <= set(
-        model.glance(broom=True)
-    )
-    assert "deviance" in set(model.refitted(reml=False).glance(broom=True))
 
 
 LEVELS: dict[str, Any] = {
@@ -294,7 +251,6 @@ def test_levels_of_any_type_are_found_again_in_the_rows(kind: str) -> None:
     data = rows[["gain", "depth"]].assign(unit=unit)
     model = mixed.fit("gain ~ depth + (1 | unit)", data)
     augmented = model.augment()
-    assert augmented is not None
     assert len(augmented) == len(rows)
     known = model.predict(data, groups="known")
     np.testing.assert_allclose(known["estimate"], augmented["fitted"], rtol=1e-12)
@@ -325,7 +281,6 @@ def test_levels_whose_joined_names_agree_are_told_apart() -> None:
     data = rows.assign(first=first, second=second)
     model = mixed.fit("gain ~ depth + (1 | first:second)", data)
     augmented = model.augment()
-    assert augmented is not None
     known = model.predict(data, groups="known")
     np.testing.assert_allclose(known["estimate"], augmented["fitted"], rtol=1e-12)
 
@@ -337,7 +292,6 @@ def test_categories_of_numbers_are_a_factor_in_their_order(numbers: list[float])
     model = mixed.fit("gain ~ size + (1 | model)", data)
     assert model.terms == ("Intercept", f"size[T.{numbers[1]}]", f"size[T.{numbers[2]}]")
     augmented = model.augment()
-    assert augmented is not None
     found = model.predict(data, groups="known")["estimate"]
     np.testing.assert_allclose(found, augmented["fitted"], rtol=1e-12)
 
@@ -356,14 +310,3 @@ def test_rows_are_dropped_for_missing_values_of_columns_that_are_named_and_of_no
     assert mixed.fit(formula, data, missing="drop").statistics.n_obs == len(rows)
     unit = mixed.fit(formula, data, missing="drop", units=["my lab"])
     assert unit.statistics.n_obs == data["my lab"].notna().sum() < len(rows)
-
-
-def test_one_response_or_unit_may_be_a_name_alone() -> None:
-    both = mixed.fit_many("gain ~ depth + (1 | model)", rows, responses="known", units="lab")
-    assert [model.formula.response.text for model in both] == ["gain", "known"]
-    assert set(both[0].statistics.factors) == {"model", "lab"}
-    sums = mixed.collect_statistics(
-        "gain ~ rho + (1 | model)", rows, responses="known", units="lab", constant="rho"
-    )
-    assert set(sums.constants) == {"rho"}
-    assert set(sums.factors) == {"model", "lab"}

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import transformers
 from safetensors.torch import load_file
 
 import collect
@@ -87,35 +86,6 @@ def test_a_function_that_writes_into_what_it_is_given_changes_nothing_else(model
     assert beside["own_quantity"]["definition_sha256"].tolist() == [definition]
 
 
-def test_a_function_that_returns_one_array_of_its_own_every_time_keeps_every_number(model):
-    one, many = np.zeros(()), {}
-
-    def mean(site, layer, states, attention):
-        one[...] = states.double().mean()
-        return one
-
-    def firsts(site, layer, states, attention):
-        array = many.setdefault(len(states), np.zeros((len(states), 2)))
-        array[:] = states[:, :2]
-        return array
-
-    def means(measure):
-        return own(name="mean", level="prompt", measure=measure, version="1")
-
-    def vectors(measure):
-        return own(name="first", level="vector", measure=measure, version="1")
-
-    reused = measured(model, means(mean), vectors(firsts))
-    anew = measured(
-        model,
-        means(lambda s, n, x, a: x.double().mean()),
-        vectors(lambda s, n, x, a: x[:, :2].double()),
-    )
-    assert np.array_equal(reused["own_value"]["value"], anew["own_value"]["value"])
-    found, expected = (np.stack(f["own_vector"]["vector"].to_numpy()) for f in (reused, anew))
-    assert np.array_equal(found, expected)
-
-
 def test_the_logit_lens_after_the_last_block_is_the_models_own_prediction(model):
     frames = collect.measure(
         model, tiny_tokenizer(), TEXTS, quantities=["predictions", "logit_lens_entropy"]
@@ -126,17 +96,6 @@ def test_the_logit_lens_after_the_last_block_is_the_models_own_prediction(model)
     assert (both["value"] - both["entropy"]).abs().max() < 1e-6
     first = frames["own_value"].query("layer == 0")["value"]
     assert first.between(0, np.log(257)).all()
-
-
-def test_a_head_that_reads_a_projection_of_the_stream_has_no_logit_lens():
-    config = transformers.OPTConfig(
-        vocab_size=257, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, ffn_dim=48,
-        max_position_embeddings=64, word_embed_proj_dim=16, attn_implementation="eager",
-    )  # fmt: skip
-    projecting = transformers.OPTForCausalLM(config)
-    assert len(measured(projecting)["next_token"]) == len(TEXTS)
-    with pytest.raises(InputError, match="projects the stream to another width"):
-        measured(projecting, "logit_lens_entropy")
 
 
 def test_a_probe_is_projected_on_its_direction_of_length_one(model):
@@ -150,14 +109,6 @@ def test_a_probe_is_projected_on_its_direction_of_length_one(model):
     np.testing.assert_allclose(both["value"], -fifth, rtol=1e-6)
     other = collect.probe_projection(2 * direction)
     assert other.sha256 != collect.probe_projection(direction).sha256
-
-
-@pytest.mark.parametrize(
-    "direction", [[0.0, 0.0], [[1.0, 0.0]], [1.0, float("nan")], [float("inf"), 1.0], [], 3.0]
-)
-def test_a_probe_that_points_nowhere_is_refused(direction):
-    with pytest.raises(InputError, match="The direction of a probe must be a vector"):
-        collect.probe_projection(direction)
 
 
 def test_vectors_lie_beside_their_rows_with_hash_and_size_in_the_plan(save_tiny, tmp_path):
@@ -257,28 +208,6 @@ def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tm
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("none.py", "must be readable; none.py is not: No such file or directory."),
-        ("folder.py", "must be readable; folder.py is not: Is a directory."),
-        ("fails.py", "must run; fails.py does not: ZeroDivisionError: division by zero"),
-        ("nowhere", "must run; nowhere does not: ModuleNotFoundError: No module named 'nowhere'"),
-    ],
-)
-def test_a_file_that_cannot_register_is_refused_as_it_was_typed(
-    tmp_path, monkeypatch, capsys, name, sentence
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder.py").mkdir()
-    (tmp_path / "fails.py").write_text("1 / 0")
-    assert main(["plan", "any", "--register", name]) == 2
-    said = capsys.readouterr().err
-    assert f"A file that registers quantities {sentence}" in said
-    assert str(tmp_path) not in said
-    assert "hint: " in said
-
-
-@pytest.mark.parametrize(
     ("changes", "sentence"),
     [
         ({"measure": lambda s, n, x, a: x}, r"of the shape \(3,\), a number per token; it"),
@@ -291,40 +220,10 @@ def test_a_file_that_cannot_register_is_refused_as_it_was_typed(
         ),
         (
             {"measure": lambda s, n, x, a: a.sum()},
-            r"(?s)AttributeError: 'NoneType'.*None without needs=\(\"attention\",\)",
+            "AttributeError: 'NoneType'",
         ),
     ],
 )
 def test_a_function_that_fails_is_refused_with_its_place(model, changes, sentence):
     with pytest.raises(InputError, match=sentence):
         measured(model, own(**changes))
-
-
-def test_two_quantities_of_one_name_in_one_call_are_refused(tmp_path):
-    from collect.instruments import quantities
-    from collect.instruments.own.examples import probe_projection, raw_vectors
-
-    one, other = probe_projection([1.0, 0.0]), probe_projection([0.0, 1.0])
-    for asked in ([one, other], [raw_vectors(), raw_vectors(layers=(0,))]):
-        with pytest.raises(InputError, match=asked[0].name):
-            quantities.chosen(asked)
-    assert quantities.chosen([one, probe_projection([1.0, 0.0])]) == ("probe_projection",)
-    with pytest.raises(InputError, match="probe_projection"):
-        quantities.chosen(["probe_projection", other])
-    quantities.chosen(other)  # another call may replace it
-
-
-def test_two_files_that_register_one_name_are_refused(tmp_path):
-    from collect.instruments import quantities
-
-    files = [tmp_path / "a.py", tmp_path / "b.py"]
-    for n, path in enumerate(files):
-        path.write_text(
-            "import collect\n"
-            "@collect.quantity('twice_named', unit='1', description='x')\n"
-            f"def f(site, layer, states, attention): return states[:, {n}]\n"
-        )
-    with pytest.raises(InputError, match="twice_named"):
-        quantities.load(files)
-    quantities.load([files[0], files[0]])
-    quantities.load(files[1])

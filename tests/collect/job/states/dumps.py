@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from safetensors.torch import save_file
 
@@ -61,17 +59,8 @@ def stored(kind: str, states: torch.Tensor, tokens: list[int], path: Path) -> Pa
     path = path / f"prompt.{kind}"
     if kind == "safetensors":
         save_file({"hidden_states": states, "token_ids": torch.tensor(tokens)}, path)
-    elif kind == "npz":
-        np.savez(path, hidden_states=states.numpy(), token_ids=np.array(tokens))
     else:
-        layer, position = np.indices(states.shape[:2]).reshape(2, -1)
-        columns = {
-            "layer": layer,
-            "position": position,
-            "hidden_states": list(states.reshape(-1, WIDTH).numpy()),
-            "token_id": np.array(tokens)[position],
-        }
-        pq.write_table(pa.table(columns), path)
+        np.savez(path, hidden_states=states.numpy(), token_ids=np.array(tokens))
     return path
 
 

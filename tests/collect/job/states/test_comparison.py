@@ -9,11 +9,9 @@ import torch
 import transformers
 
 from collect.commands.cli import main
-from collect.job.states import comparison
 from tests.collect.job.states.dumps import (
     N_LAYERS,
     PROMPTS,
-    WIDTH,
     arguments,
     as_vllm,
     entered_and_left,
@@ -73,71 +71,6 @@ def test_every_site_is_compared(
     assert capsys.readouterr().out.count(f"{site} of layer") == 2 * len(states)
     path = stored("npz", states.flip(1), PROMPTS[0], tmp_path)
     assert main(arguments(path, model, *asked)) == 1
-
-
-def test_another_site_of_the_same_layer_is_named(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = stored("npz", _at("block_mid", model, PROMPTS[0]), PROMPTS[0], tmp_path)
-    asked = ["--site", "block_output", "--against", str(model)]
-    assert main(arguments(path, model, *asked)) == 1
-    assert "block_output of layer 0 of the file equals block_mid" in capsys.readouterr().out
-    assert not comparison.is_agreement([])
-    assert comparison.verdict([]) == "nothing was compared."
-
-
-def _of_kind(kind: str, directory: Path) -> Path:
-    """Save a model of another kind that is as wide and as deep, or is not."""
-    torch.manual_seed(1)
-    shape = {"vocab_size": 257, "hidden_size": WIDTH, "num_hidden_layers": N_LAYERS}
-    shape |= {"num_attention_heads": 4, "intermediate_size": 48}
-    changed = {"narrow": {"hidden_size": 16}, "deep": {"num_hidden_layers": N_LAYERS + 1}}
-    changed |= {"few tokens": {"vocab_size": 60}}
-    if kind == "without a last norm":
-        config = transformers.OPTConfig(
-            **shape, ffn_dim=48, word_embed_proj_dim=WIDTH, _remove_final_layer_norm=True
-        )
-    elif kind == "in parallel":
-        config = transformers.GPTNeoXConfig(**shape)
-    else:
-        config = transformers.LlamaConfig(**{**shape, **changed.get(kind, {})})
-    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(directory)
-    return directory
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        ("in parallel", "block_mid", "block_mid of layer 0, block_mid of layer 1, block_mid"),
-        ("without a last norm", "final_norm", "final_norm of layer 2"),
-        ("narrow", "block_output", "16 in 3"),
-        ("deep", "block_output", "32 in 4"),
-        ("few tokens", "block_output", "numbered 100"),
-    ],
-)
-def test_a_model_that_cannot_be_compared_is_refused(
-    case: tuple[str, str, str],
-    model: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    kind, site, named = case
-    states = torch.ones(1 if site == "final_norm" else N_LAYERS, 5, WIDTH)
-    path, out = stored("npz", states, PROMPTS[0], tmp_path), tmp_path / "out"
-    asked = ["--site", site, "--against", str(_of_kind(kind, tmp_path / "other"))]
-    assert main(arguments(path, model, *asked, "--out", str(out))) == 2
-    assert named in capsys.readouterr().err
-    assert not out.exists()
-
-
-def test_another_model_of_the_same_shape_is_not_the_one(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    states = entered_and_left(model, PROMPTS[0])[1:].contiguous()
-    path = stored("npz", states, PROMPTS[0], tmp_path)
-    asked = ["--site", "block_output", "--against", str(_of_kind("llama", tmp_path / "other"))]
-    assert main(arguments(path, model, *asked)) == 1
-    assert "not the model's" in capsys.readouterr().out
 
 
 def test_a_last_state_after_the_final_norm_is_named(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ import pytest
 
 from analysis.store import open_store
 from collect.commands.cli import main
-from collect.job.states import importing
 from tests.collect.job.states.dumps import (
     PROMPTS,
     arguments,
@@ -104,18 +102,7 @@ def test_an_output_of_states_is_sound_and_opens_beside_our_own(both: tuple[Path,
         assert list(models) == ["local/tiny"]
 
 
-def test_files_that_are_there_already_are_not_measured_again(
-    both: tuple[Path, Path], model: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = [str(path) for path in sorted(both[1].parent.glob("*.safetensors"))]
-    arguments = ["states", *files, "--model", str(model), "--engine", "vllm"]
-    before = sorted(path.stat().st_mtime_ns for path in both[1].rglob("*.parquet"))
-    assert main([*arguments, "--out", str(both[1])]) == 0
-    assert "complete" in capsys.readouterr().err
-    assert before == sorted(path.stat().st_mtime_ns for path in both[1].rglob("*.parquet"))
-
-
-@pytest.mark.parametrize("kind", ["safetensors", "npz", "parquet"])
+@pytest.mark.parametrize("kind", ["safetensors", "npz"])
 def test_each_kind_of_file_equals_the_model(
     kind: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,25 +156,3 @@ def test_some_layers_alone_are_measured_and_the_others_recorded(
     gaps = rows_of(out, "not_measured").groupby("measured_table")["quantity"].agg(set)
     assert "site block_output of layers 0" in gaps["residual_norm"]
     assert "part block of layers 0, 1" in gaps["residual_update"]
-
-
-def test_prompts_are_encoded_and_files_hashed_once(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    states = entered_and_left(model, PROMPTS[0])[1:].contiguous()
-    path, calls = stored("npz", states, PROMPTS[0], tmp_path), []
-
-    def counted(name: str) -> None:
-        plain = getattr(importing, name)
-
-        def call(*args: Any, **how: Any) -> Any:
-            calls.append(name)
-            return plain(*args, **how)
-
-        monkeypatch.setattr(importing, name, call)
-
-    counted("file_sha256")
-    counted("tasks")
-    asked = ["--site", "block_output", "--against", str(model), "--out", str(tmp_path / "out")]
-    assert main(arguments(path, model, *asked, "--quiet")) == 0
-    assert sorted(calls) == ["file_sha256", "tasks"]

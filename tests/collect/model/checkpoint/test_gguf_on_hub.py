@@ -47,7 +47,7 @@ def test_a_file_that_is_not_there_is_refused_with_those_that_are(repository):
 def test_a_file_is_judged_by_its_header_alone(repository, local_hub, prompt_file, monkeypatch):
     monkeypatch.setattr(on_hub, "_FIRST", 512)
     job = resolve([f"acme/tiny-GGUF/{NAME}"], [prompt_file], None, quiet=True)
-    checkpoint = job.models[0].checkpoint
+    checkpoint = job.subjects[0].checkpoint
     assert checkpoint.weight_files == ()
     assert checkpoint.download_bytes == (repository / NAME).stat().st_size
     assert (checkpoint.model_id, checkpoint.revision) == (

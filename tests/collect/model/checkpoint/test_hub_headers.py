@@ -139,7 +139,7 @@ def test_a_bad_model_after_a_good_one_costs_no_download(
     directories = [offer(name) for name in names]
     damage(directories[-1])
     job = resolve([f"acme/{name}" for name in names], [prompt_file], None)
-    assert [model.name for model in job.models] == ["acme/first"]
+    assert [model.name for model in job.subjects] == ["acme/first"]
     (refusal,) = job.refusals
     assert re.search(sentence, refusal.sentence)
     assert ("pickle" in refusal.hint) == (damage is pickles_only)

@@ -85,30 +85,6 @@ def test_a_branch_that_holds_other_weights_by_now_is_refused_and_may_be_named(
     assert list(faults(out)) == []
 
 
-def test_a_renamed_repository_is_one_model(local_hub, offer, tmp_path, capsys, monkeypatch):
-    directory, out = offer("tiny"), tmp_path / "out"
-    how = {"quantities": ["weights"]}
-    run(["acme/tiny"], [], out, **how)
-    local_hub.repositories["new/name"] = local_hub.repositories["acme/tiny"]
-    local_hub.repositories["acme/tiny"] = Repository(directory, moved_to="new/name")
-    (planned,) = plan(["acme/tiny"], [], out, **how)
-    assert (planned.unit, planned.state) == ("acme--tiny", "complete")
-    capsys.readouterr()
-    run(["acme/tiny"], [], out, **how)
-    said = capsys.readouterr().err
-    assert "acme/tiny: the hub calls it new/name now; measured as acme/tiny" in said
-    assert "acme/tiny, weights: already complete, skipped" in said
-    for name in ("acme/tiny", "new/name"):
-        run([name], [], tmp_path / "later", **how)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    capsys.readouterr()
-    run(["acme/tiny"], [], tmp_path / "later", **how)
-    said = capsys.readouterr().err
-    assert "acme/tiny: the output has this commit as new/name; measured as new/name" in said
-    assert "new/name, weights: already complete, skipped" in said
-    assert open_store(tmp_path / "later").query("FROM run")["model_id"].tolist() == ["new/name"]
-
-
 def test_a_pattern_is_resolved_without_the_hub_by_what_the_cache_knows(
     offer, save_tiny, monkeypatch
 ):

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 
-from collect.errors import OutputError
 from collect.record.atomic.files import write_atomically
-from collect.record.tensors import write_tensors
 
 ROOT = Path(__file__).parents[4]
 KILLED = """
@@ -77,18 +72,6 @@ def test_files_of_living_processes_and_of_other_machines_are_left_alone(tmp_path
         (tmp_path / name).write_text("half", encoding="utf-8")
     write_atomically(tmp_path / "a.csv", text)
     assert names(tmp_path) == {*kept, "a.csv"}
-
-
-def test_tensors_that_have_no_room_are_told_in_a_sentence(tmp_path: Path) -> None:
-    weights = {"weight": torch.zeros(1_000)}
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
-    try:
-        with pytest.raises(OutputError, match=r"must be writable; .*File too large"):
-            write_atomically(tmp_path / "network", partial(write_tensors, weights))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert names(tmp_path) == set()
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])

@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 
 import duckdb
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from collect.record.publication import codebook
 from collect.schema import assemble, comment, connect, tables, unit_apart, views_sql
-from collect.schema.views import inherited_comments
 
 
 def test_the_committed_codebook_is_current():
@@ -57,57 +53,6 @@ def test_no_column_of_a_view_lacks_its_meaning_or_its_unit():
     assert [name for name, text in columns if not all(unit_apart(text))] == []
 
 
-def test_a_view_says_of_a_column_that_it_takes_what_its_source_says():
-    connection = connect(comments=False)
-    connection.execute(
-        "CREATE VIEW v AS SELECT metric AS m, unit FROM metric; CREATE VIEW w AS FROM v"
-    )
-    stated = {"metric.unit": "Unit [-]", "v.m": "Its name [-]", "w": "One row per metric."}
-    assert inherited_comments(connection, stated) == {
-        "v.unit": "Unit [-]",
-        "w.m": "Its name [-]",
-        "w.unit": "Unit [-]",
-    }
-
-
-def test_the_diagram_joins_tables_by_their_keys():
-    lines = [line.strip() for line in codebook.diagram().splitlines()]
-    assert lines[0] == "erDiagram"
-    assert "run ||--o{ residual_norm : run_id" in lines
-    assert "model |o--o{ published_value : model_id" in lines
-    assert not [line for line in lines if line.startswith("run ||--o{ run ")]
-
-
-def test_every_shipped_row_has_the_row_that_a_line_of_the_diagram_leads_from():
-    lines = re.findall(r"(\w+) \S+--o\{ (\w+) : (\w+)", codebook.diagram())
-    compared = 0
-    for parent, table, name in lines:
-        paths = [codebook.PATH.parent / "published" / f"{one}.csv" for one in (parent, table)]
-        if all(path.is_file() for path in paths):
-            above, below = (pd.read_csv(path, dtype=str)[name] for path in paths)
-            assert set(below.dropna()) <= set(above), f"{table}.{name}"
-            compared += 1
-    assert compared > 10
-
-
-def test_a_key_that_repeats_in_the_shipped_files_is_said_to():
-    repeating = []
-    for table in tables().values():
-        paths = sorted((codebook.PATH.parent / "sample" / table.name).glob("*.parquet"))
-        parts = [pq.read_table(path, columns=list(table.key), partitioning=None) for path in paths]
-        if parts and pa.concat_tables(parts).to_pandas().duplicated().any():
-            repeating.append(table)
-    assert [table.name for table in repeating] == ["model"]
-    assert [table.name for table in repeating if "In the files" not in table.meaning] == []
-
-
-def test_a_bar_in_a_comment_does_not_break_the_table():
-    rows = [line for line in codebook.codebook().splitlines() if line.startswith("| `gain`")]
-    assert rows
-    for row in rows:
-        assert row.count("|") - row.count("\\|") == 5
-
-
 @pytest.fixture
 def measurements(gpt2_output):
     connection = connect()
@@ -125,12 +70,3 @@ def test_every_worked_query_runs_and_finds_something(measurements):
         except duckdb.Error as error:
             pytest.fail(f"{error}\n{query}")
         assert found, query
-
-
-def test_an_outdated_file_is_noticed(tmp_path):
-    path = tmp_path / "README.md"
-    assert not codebook.is_current(path)
-    codebook.write_codebook(path)
-    assert codebook.is_current(path)
-    path.write_text(path.read_text(encoding="utf-8") + "more\n", encoding="utf-8")
-    assert not codebook.is_current(path)

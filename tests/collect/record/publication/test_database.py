@@ -8,10 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from analysis.commands.checkout import default_sources
-from collect.errors import InputError, OutputError
+from collect.errors import OutputError
 from collect.job.run import run
-from collect.record.publication.database import default_directories, write_database
+from collect.record.publication.database import write_database
 from collect.schema import ContractError, tables
 from tests.collect.commands.test_refusals import no_file_beyond
 
@@ -64,14 +63,6 @@ def test_every_column_keeps_its_comment(measured, database):
             assert found[f"{table.name}.{column.name}"] == expected
 
 
-def test_only_units_with_a_run_file_count(measured, database):
-    (measured / "run" / "local--gpt2@own.parquet").unlink()
-    n_rows = write_database([measured], database)
-    assert n_rows["residual_norm"] == n_rows["next_token"] == 0
-    # 3 layers x 4 heads x (Q, K, V and OV, plain and folded, and O).
-    assert n_rows["weight_norm"] == 3 * 4 * 9
-
-
 def test_the_same_unit_in_two_directories_counts_once(measured, database, tmp_path):
     shutil.copytree(measured, tmp_path / "copy")
     once = write_database([measured], database)
@@ -90,49 +81,6 @@ def test_directories_that_disagree_are_refused_and_the_old_file_stays(
     assert str(other) in refusal.value.problem
     assert database.read_bytes() == before
     assert [path.name for path in database.parent.iterdir()] == ["all.duckdb"]
-
-
-def test_conflicting_rows_are_refused_naming_key_and_files(measured, database, tmp_path):
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "prompt.csv").write_text(
-        "prompt_set,prompt_id,category,complexity,text\nown,own:00,,,Another text\n"
-    )
-    with pytest.raises(ContractError, match='key "own:00"') as refusal:
-        write_database([measured, other], database)
-    assert "prompt.csv" in refusal.value.hint
-    assert not database.exists()
-
-
-def test_a_missing_directory_is_refused(database):
-    with pytest.raises(InputError, match="/no/such/place is none"):
-        write_database([Path("/no/such/place")], database)
-
-
-def test_a_place_that_cannot_be_written_is_refused(measured, tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OutputError, match="must be writable"):
-        write_database([measured], tmp_path / "file" / "all.duckdb")
-    (tmp_path / "directory").mkdir()
-    with pytest.raises(OutputError, match="must be writable"):
-        write_database([measured], tmp_path / "directory")
-
-
-def test_the_default_directories_are_those_that_hold_tables(measured, tmp_path):
-    data = tmp_path / "data"
-    (data / "sample").mkdir(parents=True)
-    with pytest.raises(InputError, match="There must be tables under"):
-        default_directories(data)
-    shutil.copytree(measured, data / "measurements")
-    assert default_directories(data) == [data / "measurements"]
-
-
-def test_what_the_commands_read_unless_told_otherwise_is_in_the_database(database):
-    directories = default_directories(PUBLISHED.parent)
-    assert {*map(Path.resolve, default_sources())} <= {*map(Path.resolve, directories)}
-    n_rows = write_database([PUBLISHED.with_name("fleet")], database)
-    ((n_runs,),) = query(database, "SELECT count(DISTINCT study_run_id) FROM study_run")
-    assert n_rows["study_run"] == n_runs > 0
 
 
 def test_a_file_that_cannot_grow_is_refused_and_nothing_is_left(tmp_path, database):

@@ -1,4 +1,4 @@
-"""A study carried out: its runs are complete or absent, resumed, merged, by any engine."""
+"""A study carried out: its runs are complete or absent, resumed, merged."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from collect.commands.cli import main
 from collect.errors import InputError, OutputError
 from collect.training.study import training
 from collect.training.study.again import AT_THE_END, AT_THE_START, check, compared, spread_of_seeds
@@ -153,16 +149,13 @@ def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed() -
     alone = spread_of_seeds(known, trained.assign(cell=list("abcde")))
     run = compared("p", "a seed 0", known, moved(0.0, 0.01), alone)
     assert not run.is_close
-    assert "no cell has two seeds" in str(run)
     assert compared("p", "a seed 0", known, moved(0.0, 1e-4), alone).is_close
     fewer = known[known["step"] == 0]
     run = compared("p", "a seed 0", known, fewer, spread)
     assert not run.is_close
-    assert "its checkpoints are others" in str(run)
     assert not compared("p", "a seed 0", known, moved(0.0, np.nan), spread).is_close
     run = compared("p", "a seed 0", known, moved(0.0, 0.01), 0.0 * spread)
     assert not run.is_close
-    assert "inf standard deviations between seeds" in str(run)
     assert compared("p", "a seed 0", known, known, 0.0 * spread).of_chance == 0.0
 
 
@@ -182,8 +175,6 @@ def test_a_study_trains_what_is_missing_and_nothing_else(
     done: Path, tmp_path: Path, trained: list[str]
 ) -> None:
     design, out = done / "design.toml", tmp_path / "out"
-    assert carry_out(design, tmp_path / "none", minutes=0, quiet=True) == 8
-    trained.clear()
     shutil.copytree(done / "out", out)
     assert carry_out(design, out, quiet=True) == 0
     assert trained == []
@@ -215,35 +206,6 @@ def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path: Path, done:
 
 def _contents(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.glob("*.parquet")}
-
-
-def test_a_study_with_no_place_for_its_rows_trains_nothing(
-    tmp_path: Path, design: Path, capsys: pytest.CaptureFixture[str], trained: list[str]
-) -> None:
-    command = ["study", str(design), "--quiet", "--out"]
-    assert main([*command, str(tmp_path / "text.txt")]) == 5
-    assert "must be writable" in capsys.readouterr().err
-    for minutes in ("nan", "-1"):
-        assert main([*command, str(tmp_path / "out"), "--minutes", minutes]) == 2
-        assert "--minutes must be at least 0; found " in capsys.readouterr().err
-    assert main([*command, str(tmp_path / "out"), "--processes", "0"]) == 2
-    assert "--processes must be at least 1; found 0" in capsys.readouterr().err
-    assert trained == []
-
-
-def test_a_study_whose_disk_is_full_begins_no_further_run(
-    tmp_path: Path, design: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[str] = []
-
-    def fills(_design: object, run: Run, *_: object, **__: object) -> None:
-        begun.append(run.run_id)
-        raise OutputError("The disk must have room; it is full.", "Free the space.")
-
-    monkeypatch.setattr(training, "perform", fills)
-    with pytest.raises(OutputError, match="it is full"):
-        carry_out(design, tmp_path / "out", quiet=True)
-    assert len(begun) == 1
 
 
 @pytest.fixture
@@ -293,59 +255,6 @@ def test_a_run_that_has_no_room_leaves_no_file(
 def test_a_run_that_diverges_is_absent_and_the_others_go_on(tmp_path: Path) -> None:
     content = TINY.replace("two = {}", "two = { optimiser = { learning_rate = 1e30 } }")
     path, out = written(tmp_path, content.replace("[0, 1]", "[0]")), tmp_path / "out"
-    with pytest.raises(InputError, match="Every run of tiny must train; 2 did not, the first"):
+    with pytest.raises(InputError, match="2 runs of tiny failed"):
         carry_out(path, out, quiet=True)
     assert len(rows(out, "study_run")) == 2
-
-
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return what sets up a cluster of three processors that runs its tasks in this process."""
-    ray = pytest.importorskip("ray", reason="the extra [fleet] is not installed")
-
-    def joined(dies: str) -> None:
-        def remote(design: Any, run: Run, out: Path, keeps: bool) -> SimpleNamespace:
-            told: Future[None] = Future()
-            if run.cell.name == dies:
-                told.set_exception(ray.exceptions.WorkerCrashedError())
-            else:
-                told.set_result(training.perform(design, run, out, keeps_network=keeps))
-            return SimpleNamespace(future=lambda: told)
-
-        monkeypatch.setattr(ray, "is_initialized", lambda: True)
-        monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 3.0})
-        monkeypatch.setattr(
-            ray, "remote", lambda **_: lambda _function: SimpleNamespace(remote=remote)
-        )
-
-    return joined
-
-
-def test_a_worker_of_a_cluster_that_dies_stops_no_other(
-    design: Path,
-    tmp_path: Path,
-    cluster: Callable[..., None],
-    trained: list[str],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    cluster(dies="bloom/two")
-    command = ["study", str(design), "--out", str(tmp_path / "out"), "--engine", "ray", "--quiet"]
-    assert main(command) == 2
-    said = capsys.readouterr().err
-    assert "Every run of tiny must train; 2 did not, the first: The worker that trains" in said
-    assert "bloom/two must come to its end; it did not: WorkerCrashedError" in said
-    assert len(trained) == 6
-
-
-def test_an_output_must_be_given(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["study", str(design)]) == 2
-    assert "must be told where its rows go" in capsys.readouterr().err
-
-
-def test_an_empty_output_has_nothing_to_merge_or_check(tmp_path: Path, design: Path) -> None:
-    with pytest.raises(InputError, match="must hold a complete run"):
-        merge(design, tmp_path, tmp_path / "into")
-    with pytest.raises(InputError, match="must hold the rows of at least 1 of"):
-        check(design, tmp_path, 1)
-    with pytest.raises(InputError, match="must hold merged rows"):
-        restore(design, tmp_path, tmp_path / "again")

@@ -10,7 +10,7 @@ import torch
 from collect.training.architecture import initialised_network
 from collect.training.study.ngram import cross_entropy
 from collect.training.study.responses import equal_writes, measured, profile_rows, response_row
-from tests.collect.training.trained import TEXT, micro
+from tests.collect.training.trained import micro
 
 
 def test_the_lengths_are_those_of_the_hidden_states() -> None:
@@ -69,9 +69,3 @@ def test_an_ngram_counted_by_hand() -> None:
     assert cross_entropy(b"abab", [b"ab"], 2) == pytest.approx(-math.log(bigram))
     assert cross_entropy(b"abab", [b"b"], 1) == pytest.approx(-math.log(unigram["b"]))
     assert cross_entropy(b"abab", [b"z"], 1) == pytest.approx(-math.log(2 / 256 / 6))
-
-
-def test_a_probability_of_every_byte_sums_to_one() -> None:
-    training = TEXT[:3000]
-    losses = [cross_entropy(training, [b"th" + bytes([byte])], 3) for byte in range(256)]
-    assert sum(math.exp(-loss) for loss in losses) == pytest.approx(1)

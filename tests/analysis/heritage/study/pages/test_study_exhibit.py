@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.study import fleet, labs
-from analysis.heritage.study import status as standing
+from analysis.heritage.study import fleet
 from analysis.heritage.study.pages import charts, tables, words
 from analysis.store import Store
 from tests.analysis.drawn import borrowed
@@ -45,29 +44,15 @@ def shares(store: Store) -> pd.DataFrame:
         (1, 0, 0.5, "1.00 [0.50, 1.00]; against 0.00"),
     ],
 )
-def test_a_count_that_was_found_has_no_decimals(found, needed, ends, said) -> None:
+def test_a_count_that_was_found_has_no_decimals(result, needed, ends, text) -> None:
     row = {
         "verdict": "held",
-        "estimate": found,
+        "estimate": result,
         "null_value": needed,
         "conf_low": ends,
     }
     row["conf_high"] = 1.0
-    assert tables.found_words(row).replace("\xa0", " ") == said
-
-
-def test_a_share_is_written_with_its_joint_interval(shares: pd.DataFrame) -> None:
-    recipe = shares.query("response == 'excess' and term == 'recipe' and method == @fleet.JOINT")
-    written = words.shares(shares)
-    assert list(written) == ["recipe", "geometry", "recipe:geometry", "seed"]
-    assert written["recipe"].startswith(f"{100 * recipe['estimate'].item():.0f}\u00a0% [")
-
-
-def test_the_labs_of_the_fleet_are_compared_by_their_recipes_means(runs: pd.DataFrame) -> None:
-    documented = runs[runs["status"] == "documented"]
-    means = documented.groupby(["recipe", "lab"])["excess"].mean().reset_index()
-    expected = labs.lab_share(means, "excess", twins=labs.TWINS)
-    pd.testing.assert_frame_equal(fleet.lab_shares(runs)[0], expected)
+    assert tables.number_words(row).replace("\xa0", " ") == text
 
 
 def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
@@ -75,44 +60,14 @@ def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
 ) -> None:
     documented = runs[runs["status"] == "documented"]
     drawn = charts.chart_exhibit(runs, fleet.band_of_chance(documented), shares).to_dict()
-    above, beneath = drawn["vconcat"]
-    marks = [layer for layer in above["layer"] if layer["mark"]["type"] == "point"]
+    marks = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "point"]
     of_marks = [drawn["datasets"][layer["data"]["name"]] for layer in marks]
     assert [len(rows) for rows in of_marks] == [64, 2]
     assert [layer["mark"]["filled"] for layer in marks] == [True, False]
     order = marks[0]["encoding"]["y"]["sort"]
     assert order[0] == "GPT-Neo"
     assert order.count("like LLaMA") == 1
-    said = {row["said"] for rows in drawn["datasets"].values() for row in rows if "said" in row}
-    assert {"equal writes", "seed alone", "EleutherAI", "a range"} <= said
+    labels = {row.get("label") for rows in drawn["datasets"].values() for row in rows}
+    assert {"equal writes", "seed alone", "EleutherAI", "a range"} <= labels
     assert words.shares(shares)["recipe"] in drawn["usermeta"]["finding"]
-    assert "hollow for ranges" in drawn["description"]
-    assert "colour and name for the lab, size for the depth" in drawn["description"]
-    right = charts.chart_exhibit(runs, fleet.Band(0.5, 0.4, 0.6, 0.05, 9), shares).to_dict()
-    texts = [
-        layer["mark"] for layer in right["vconcat"][0]["layer"] if layer["mark"]["type"] == "text"
-    ]
-    assert [mark["align"] for mark in texts] == ["right", "left", "left"]
-    bars = drawn["datasets"][beneath["layer"][0]["data"]["name"]]
-    named = {
-        drawn["datasets"][layer["data"]["name"]][0].get("source")
-        for layer in beneath["layer"]
-        if layer["mark"]["type"] == "text"
-    }
-    assert {row["source"] for row in bars} <= named
     assert not borrowed(drawn)
-    ends = pd.DataFrame(bars).groupby("response")["end"].max()
-    assert ends.tolist() == pytest.approx([100.0, 100.0])
-
-
-def test_the_table_has_a_row_per_statement(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        standing.registered,
-        "PREDICTIONS",
-        [p for p in standing.registered.PREDICTIONS if p.claim_id in ("S4", "S7")],
-    )
-    found = standing.statements(store, rng=np.random.default_rng(0))
-    rows = tables.outcome_rows(found).set_index("no")
-    assert rows.loc["S4", ["steps", "loss", "runs"]].tolist() == ["held", "held", "64 of 64"]
-    assert rows.loc["S7", "runs"] == "not begun"
-    assert "must hold runs" in rows.loc["S7", "found"]

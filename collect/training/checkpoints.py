@@ -34,13 +34,6 @@ def keeper(recipe: Recipe, text: bytes, hashes: dict[str, str], directory: Path)
 
     Each is a checkpoint of its own, ``step100`` for instance, that bears the name of the model,
     the steps taken and the tokens trained on by then.
-
-    Parameters
-    ----------
-    recipe, text, hashes
-        What is trained; see `collect.training.sidecar.fingerprint`.
-    directory
-        The checkpoint that the training will end in.
     """
     schedule = recipe.schedule
 
@@ -58,7 +51,7 @@ def keeper(recipe: Recipe, text: bytes, hashes: dict[str, str], directory: Path)
     return keep
 
 
-def are_kept(recipe: Recipe, directory: Path) -> bool:
+def are_there(recipe: Recipe, directory: Path) -> bool:
     """Return whether a checkpoint holds all that its recipe names, unchanged.
 
     A training that ended at its goal before the last of them has kept those up to its end.
