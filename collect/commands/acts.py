@@ -9,6 +9,7 @@ from typing import Any
 
 from collect.commands.printing import as_json, show
 from collect.errors import InputError, OutputError
+from collect.model.named import refuse_nameless
 from collect.process import shipped
 from collect.process.parser import as_typed
 from collect.process.starting import libraries_imported
@@ -21,8 +22,15 @@ def _sets(options: argparse.Namespace) -> list[str]:
     return [] if options.prompts == ["none"] else options.prompts
 
 
+def _refuse_only_nameless(models: list[str]) -> None:
+    """Refuse a model that is none, where no other is to be measured beside it."""
+    if len(models) == 1 and not models[0].startswith("@"):
+        refuse_nameless(models[0])
+
+
 def plan(options: argparse.Namespace) -> int:
     """Say what a run would do: rows, bytes, memory, time."""
+    _refuse_only_nameless(options.models)
     with libraries_imported():
         from collect.job.planning import plan, wording
 
@@ -36,6 +44,7 @@ def plan(options: argparse.Namespace) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Measure models, on prompt sets and by their weights."""
+    _refuse_only_nameless(options.models)
     with libraries_imported():
         if options.engine == "ray":
             from collect.job.fleet import run
@@ -54,6 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 def look(options: argparse.Namespace) -> int:
     """Show one screen on a model."""
+    refuse_nameless(options.model)
     with libraries_imported():
         from collect.library.look import look
 
@@ -63,6 +73,7 @@ def look(options: argparse.Namespace) -> int:
 
 def verify(options: argparse.Namespace) -> int:
     """Print what is checked of a model before every number; refuse one that fails."""
+    refuse_nameless(options.model)
     with libraries_imported():
         from collect.library.verification import verify
 
@@ -84,6 +95,7 @@ def states(options: argparse.Namespace) -> int:
         )
     how = declared(options.engine, options.site, options.layers)
     heads = [head(path, how) for path in options.files]
+    refuse_nameless(options.model)
     with libraries_imported():
         from collect.job.states import comparison, importing
 
@@ -247,6 +259,7 @@ def study(options: argparse.Namespace) -> int:
 
 def gauge(options: argparse.Namespace) -> int:
     """Change a model's weights and not its logits."""
+    refuse_nameless(options.model)
     with libraries_imported():
         from collect.gauge.command import gauge
 

@@ -22,7 +22,6 @@ from collect.job.task import Task, check_chosen, pending, tasks
 from collect.library import in_memory
 from collect.library.custom import warn_of_custom_parts
 from collect.library.lendable import tokenizer_of
-from collect.library.wording import told_of_settings, told_to_programs
 from collect.prompts.sets import PromptSet, given
 from collect.prompts.tokens import needs_tokenizer
 from collect.record.commit import check_writable, remove_leftovers
@@ -65,7 +64,6 @@ class _State:
         return "-".join([f"step{self.step}", *([self.revision] if self.revision else [])])
 
 
-@told_to_programs
 def measure(
     model: Any,
     tokenizer: Any,
@@ -152,7 +150,6 @@ def measure(
     return {table: _joined(table, frames) for table, frames in parts.items() if _any(frames)}
 
 
-@told_to_programs
 def measure_step(
     model: Any,
     tokenizer: Any,
@@ -219,7 +216,6 @@ def measure_step(
     return done
 
 
-@told_of_settings
 def run(
     models: str | Path | Sequence[str | Path],
     prompts: str | Path | Sequence[str | Path],

@@ -1,21 +1,15 @@
 """Every writing command, killed, doubled, starved of memory: nothing is lost or half-written.
 
-    python -m tests.faults --kills 50 --pairs 10 --starved 9 --swaps 2 --full 5 \\
-        --interrupts 10 --rights 4 --seed 1
+    python -m tests.faults --kills 50 --pairs 10 --starved 9 --full 5 --interrupts 10 --seed 1
 
 Half of the kills come at an event of a file, half at a random time. What a killed command leaves
 is, file by file, as before or as after (a unit may be absent); the same command then ends as if
 nothing had been, and nothing is left beside its output. Two commands at once end both, in success
-or in a sentence, with the output of one. Files from tomorrow (a clock set back) change nothing; an
-output that is swapped for a link elsewhere while the command runs ends it in success or in a
-sentence, and no file there changes. With little memory, few processes or few open files a
-command ends in success or in a sentence; where a native library ends the process instead it is
-counted, and its files are held to the same. On a disk that fills at once, or anywhere until its
-output is complete, a command ends in success or in a sentence with a documented exit code, and no
-glob finds a file of a unit that has no run file; where no disk can be mounted, files may have so
-many bytes at most instead. A command that is asked to end (SIGINT, SIGTERM) ends with exit code
-130 and leaves nothing beside its output. Where its user may not write it ends in success, or in a
-sentence and with everything as it was. The exit code is 1 if any of this fails.
+or in a sentence, with the output of one. With little memory, few open files or files that may have
+few bytes a command ends in success or in a sentence; where a native library ends the process
+instead it is counted, and its files are held to the same. A command that is asked to end (SIGINT,
+SIGTERM) ends with exit code 130 and leaves nothing beside its output. The exit code is 1 if any of
+this fails.
 """
 
 from __future__ import annotations
@@ -33,7 +27,6 @@ import numpy as np
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from tests.faults import rights
 from tests.faults.commands import COMMANDS, prepare
 from tests.faults.processes import ended, started
 from tests.faults.trials import Trials
@@ -71,10 +64,8 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=50, help="of each command (50)")
     parser.add_argument("--pairs", type=int, default=10, help="of each command at once (10)")
     parser.add_argument("--starved", type=int, default=9, help="limits of each command (9)")
-    parser.add_argument("--swaps", type=int, default=2, help="clocks and links of each (2)")
     parser.add_argument("--full", type=int, default=5, help="full disks of each command (5)")
     parser.add_argument("--interrupts", type=int, default=10, help="of each command (10)")
-    parser.add_argument("--rights", type=int, default=4, help="places closed to each (4)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments (1)")
     parser.add_argument("--only", nargs="+", choices=list(COMMANDS), help="these commands alone")
     return parser.parse_args(arguments)
@@ -104,19 +95,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 trials.kill(rng, at_event=place_of_kill % 2 == 0)
             for _ in range(asked_for.pairs):
                 trials.pair(rng)
-            for _ in range(asked_for.swaps):
-                trials.set_clock_back()
-                trials.swap(rng)
             limits = [(resource.RLIMIT_AS, n << 20, f"{n} MiB more") for n in MEMORY]
             limits += [(resource.RLIMIT_NOFILE, n, f"{n} open files") for n in FILES]
             for limit in limits[: asked_for.starved]:
                 trials.starve(*limit)
-            if asked_for.full:
-                trials.fill((0.0, *sorted(rng.uniform(0, 1, asked_for.full - 1))))
+            for share in rng.uniform(0, 1, asked_for.full):
+                limit = int(share * (1 << 16))
+                trials.starve(resource.RLIMIT_FSIZE, limit, f"files of {limit} bytes")
             for place_of_interrupt in range(asked_for.interrupts):
                 trials.interrupt(rng, at_event=place_of_interrupt % 2 == 0)
-            for number_of_closed in range(asked_for.rights):
-                trials.close(rng, rights.CLOSED[number_of_closed % len(rights.CLOSED)])
             counts = ", ".join(f"{n} {what}" for what, n in sorted(trials.found.items()))
             whole = trials.whole
             print(f"{name} ({whole.n_events} events, {whole.seconds:.1f} s): {counts}", flush=True)

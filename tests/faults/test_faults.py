@@ -30,13 +30,9 @@ FEW = [
     "1",
     "--starved",
     "1",
-    "--swaps",
-    "1",
     "--full",
     "1",
     "--interrupts",
-    "1",
-    "--rights",
     "1",
 ]
 
@@ -50,6 +46,6 @@ def test_verdicts_and_kept_results_are_complete_or_as_before() -> None:
 
 @pytest.mark.slow
 def test_a_checkpoint_is_complete_or_absent() -> None:
-    few = ("--kills", "1", *FEW, "--starved", "0", "--swaps", "0")
+    few = ("--kills", "1", *FEW, "--starved", "0")
     done = disturbed(*few, "--only", "collect train")
     assert done.returncode == 0, done.stdout + done.stderr

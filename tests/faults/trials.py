@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import shutil
 import signal
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from collect.schema import MEASURED
-from tests.faults import disk, rights
 from tests.faults.commands import BEFORE, COMMANDS, Writing
 from tests.faults.processes import (
     ENDINGS,
@@ -157,43 +153,6 @@ class Trials:
         self._look(folder, words)
         self._again(folder, words)
 
-    def fill(self, shares: Sequence[float]) -> None:
-        """Run the command on a disk that has these shares of the room that it takes."""
-        folder = self.room / "folder"
-        shutil.rmtree(folder, ignore_errors=True)
-        if not disk.may_mount(folder):
-            for share in shares:
-                limit = int(share * (1 << 16))
-                self.starve(resource.RLIMIT_FSIZE, limit, f"files of {limit} bytes")
-            return
-        with disk.mounted(folder):
-            taken = self._taken(folder)
-        for share in shares:
-            with disk.mounted(folder):
-                self._fill(folder, int(share * taken), f"disk with {share:.0%} of the room")
-
-    def _taken(self, folder: Path) -> int:
-        """Return how many bytes a whole run adds to a disk, or rewrites where it adds none."""
-        before = disk.used(self._filled(folder))
-        written = sum(path.stat().st_size for path in (folder / self.writing.out).rglob("*"))
-        ended(started(lambda: self.writing.act(folder), self.said))
-        added = disk.used(folder) - before
-        return added if added > 0 else written
-
-    def _fill(self, folder: Path, n_bytes: int, words: str) -> None:
-        self._filled(folder)
-        with disk.full_but_for(folder, n_bytes):
-            code = ended(started(lambda: self.writing.act(folder), self.said))
-            orphans = _orphans(folder / self.writing.out)
-        said = self.said.read_text(errors="replace")
-        self.found[f"{words}: {code}"] += 1
-        if code not in DOCUMENTED or "Traceback" in said:
-            self.faults.append(f"{words}: exit code {code}: {said[-1500:]}")
-        if orphans:
-            self.faults.append(f"{words}: a glob finds {orphans[:5]}, which belong to no unit")
-        self._look(folder, words)
-        self._again(folder, words)
-
     def interrupt(self, rng: np.random.Generator, *, at_event: bool) -> None:
         """Ask the command once to end, from the keyboard or otherwise."""
         folder, event = self._folder(), int(rng.integers(1, self.whole.n_events + 1))
@@ -220,67 +179,6 @@ class Trials:
             self.faults.append(f"{moment}: left {left[:5]}")
         self._look(folder, moment, may_vanish=self.writing.may_vanish)
         self._again(folder, moment)
-
-    def close(self, rng: np.random.Generator, kind: str) -> None:
-        """Run the command as a user who may not write somewhere."""
-        folder = self._folder()
-        places = rights.places(folder, folder / self.writing.out, kind, rng)
-        words = f"closed: {kind}" + (f" ({places[0].name})" if len(places) == 1 else "")
-        with rights.taken(places):
-            code = ended(started(rights.bound(lambda: self.writing.act(folder)), self.said))
-        said = self.said.read_text(errors="replace")
-        self.found[f"closed: {kind}: {code}"] += 1
-        if code not in DOCUMENTED or "Traceback" in said:
-            self.faults.append(f"{words}: exit code {code}: {said[-1500:]}")
-        if left := _orphans(folder / self.writing.out):
-            self.faults.append(f"{words}: a glob finds {left[:5]}, which belong to no unit")
-        if code and self._contents(folder) != self.whole.before:
-            self.faults.append(f"{words}: refused, and yet something changed: {said[-1500:]}")
-        self._look(folder, words)
-        self._again(folder, words)
-
-    def set_clock_back(self) -> None:
-        """Run the command twice where every file is from tomorrow."""
-        folder, tomorrow = self._folder(), time.time() + 86_400
-        for _ in range(2):
-            for path in folder.rglob("*"):
-                os.utime(path, (tomorrow, tomorrow))
-            self._again(folder, "clock set back")
-        self.found["clock set back"] += 1
-
-    def swap(self, rng: np.random.Generator) -> None:
-        """Run the command while its output is a directory and a link elsewhere by turns."""
-        folder, elsewhere = self._folder(), self.room / "elsewhere"
-        shutil.rmtree(elsewhere, ignore_errors=True)
-        elsewhere.mkdir()
-        (elsewhere / "precious").write_text("precious")
-        out, aside = folder / self.writing.out, folder / "aside"
-        out.mkdir(exist_ok=True)
-        child = started(lambda: self.writing.act(folder), self.said)
-        status = 0
-        while not (answer := os.waitpid(child, os.WNOHANG))[0]:
-            if out.is_symlink():
-                out.unlink()
-                aside.rename(out)
-            elif not aside.exists():
-                out.rename(aside)
-                with suppress(FileExistsError):  # the command may have made it anew
-                    out.symlink_to(elsewhere)
-            time.sleep(float(rng.uniform(0, self.whole.seconds / 20)))
-        status = os.waitstatus_to_exitcode(answer[1])
-        if aside.exists():
-            if out.is_symlink():
-                out.unlink()
-            shutil.copytree(out, aside, dirs_exist_ok=True) if out.exists() else None
-            shutil.rmtree(out, ignore_errors=True)
-            aside.rename(out)
-        self.found[f"output swapped for a link: {status}"] += 1
-        said = self.said.read_text(errors="replace")
-        if status not in DOCUMENTED or "Traceback" in said:
-            self.faults.append(f"output swapped: exit code {status}: {said[-1500:]}")
-        if (elsewhere / "precious").read_text() != "precious":
-            self.faults.append("output swapped: a file elsewhere was changed")
-        self._again(folder, "output swapped")
 
     def _look(self, folder: Path, moment: str, *, may_vanish: bool = False) -> None:
         """Hold what lies there to what lay there before and what lies there after."""

@@ -37,7 +37,6 @@ from collect.record.commit import check_writable, commit, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.units import UNSEEN, run_file
 from collect.schema.marks import file_sha256
-from collect.schema.paths import as_path
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -116,10 +115,7 @@ def opened(heads: Sequence[Head], how: Declared, model: str, *, prompts: str | N
         Prompt set whose prompts the files are of, in its order; None to take the token ids that
         the files hold.
     """
-    is_configuration = as_path(model).name == "config.json" and as_path(model).is_file()
-    checkpoint = locate(
-        str(as_path(model).parent) if is_configuration else model, needs_weights=False
-    )
+    checkpoint = locate(model, needs_weights=False)
     skeleton = load_skeleton(checkpoint)
     width = int(skeleton.config.hidden_size)
     for head in heads:

@@ -11,7 +11,6 @@ from typing import Any
 
 from collect.adapters import Adapter
 from collect.errors import InputError
-from collect.model.checkpoint import hub
 from collect.model.checkpoint.gguf import header as gguf_header
 from collect.model.checkpoint.safetensors import header
 from collect.model.labels import Labels
@@ -106,7 +105,6 @@ class Checkpoint:
                     "another.",
                     f"Remove {path.resolve()} and run the same command: it is fetched again.",
                 )
-            hub.refuse_corrupted(path, content)
             contents.append((path.name, content))
         return hash_of(contents) if self.gguf is None else contents[0][1]
 

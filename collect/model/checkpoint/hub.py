@@ -6,39 +6,26 @@ judged before its weights are fetched.
 
 from __future__ import annotations
 
-import atexit
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from functools import partial
-from hashlib import sha1
 from importlib import import_module
 from pathlib import Path
-from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 from collect.errors import InputError, OutputError, UnreachableError
 from collect.model.checkpoint.memory import as_text
-from collect.model.checkpoint.weight_files import ADAPTER, adapter_alone
-from collect.model.hub_causes import check_client, no_revision, translated, unreachable
-from collect.schema.marks import file_sha256
-
-_T = TypeVar("_T")
+from collect.model.hub_causes import no_revision, translated, unreachable
 
 #: Files that say what a model is and how its tokenizer works.
 _SMALL = ("*.json", "*.txt", "*.model", "*.jinja")
 
-_COMMIT, _SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 #: How long the hub may take to begin an answer [s].
 TIMEOUT_S = 5.0
-
-#: How long the names of branches and tags may take altogether [s].
-TIMEOUT_OF_NAMES_S = 60.0
 
 #: Longest name, and largest size, of a file that says what a model is [bytes].
 _LONGEST_NAME, _LARGEST_SMALL = 200, 200_000_000
@@ -137,59 +124,19 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     try:
         listed = listing(model, revision)
     except UnreachableError:
-        _folder(model)
         cached = _cached(model, "config.json", revision)
         if not isinstance(cached, str):
             raise
         snapshot = Path(cached).parent
-        for path in snapshot.iterdir():
-            if _is_small(path.name) and path.stat().st_size <= _LARGEST_SMALL:
-                refuse_corrupted(path)
         return _of_cache(model, snapshot), snapshot
-    if "config.json" not in listed.sizes and ADAPTER in listed.sizes:
-        raise adapter_alone("checkpoint", f"{model} on the hub")
     if "config.json" not in listed.sizes:
         raise NoConfigurationError(listed)
     # Asked for by its branch, one file notes in the cache which commit the branch stands at.
     snapshot = _fetched(listed, "config.json", revision or "main").parent
     for name, size in listed.sizes.items():
         if size <= _LARGEST_SMALL and _is_small(name):
-            refuse_corrupted(_fetched(listed, name, listed.commit))
+            _fetched(listed, name, listed.commit)
     return listed, snapshot.parent / listed.commit
-
-
-def refuse_corrupted(path: Path, sha256: str | None = None) -> None:
-    """Refuse a file of the cache that has not the content whose hash it is kept by.
-
-    The hub states the sha256 of large files and git's hash of others; the cache keeps each file
-    by it, so that it can be compared without a connection too.
-
-    Parameters
-    ----------
-    path
-        A file of a snapshot, or one that lies elsewhere, of which nothing is stated.
-    sha256
-        Hash of its content where it is known.
-
-    Raises
-    ------
-    InputError
-        If its content has another hash.
-    """
-    blob = path.resolve()
-    stated = blob.name if blob.parent.name == "blobs" else ""
-    hashes = {stated}
-    if _SHA256.fullmatch(stated):
-        hashes = {sha256 or file_sha256(blob)}
-    elif _COMMIT.fullmatch(stated):
-        content = blob.read_bytes()
-        git = b"blob %d\0" % len(content)
-        hashes = {sha1(of, usedforsecurity=False).hexdigest() for of in (content, git + content)}
-    if stated not in hashes:
-        raise InputError(
-            f"The file {path} is corrupted: its hash is not the one that the hub states.",
-            f"Remove {blob} and run the same command: it is fetched again.",
-        )
 
 
 def _is_small(name: str) -> bool:
@@ -221,8 +168,7 @@ def references(model: str) -> list[str]:
     try:
         with translated(model, None):
             _check_asked(model)
-            ask = partial(HfApi(endpoint=constants.ENDPOINT).list_repo_refs, model)
-            answer = _interruptible(ask, timeout_s=TIMEOUT_OF_NAMES_S)
+            answer = HfApi(endpoint=constants.ENDPOINT).list_repo_refs(model)
     except UnreachableError:
         folder = _folder(model) / "refs"
         cached = [str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()]
@@ -287,23 +233,18 @@ def silence(*, quiet: bool) -> None:
 
 
 def _folder(model: str) -> Path:
-    """Return where the cache keeps a repository, if it lets us look there."""
+    """Return where the cache keeps a repository."""
     from huggingface_hub import constants
 
-    folder = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}")
-    with translated(model, None):
-        if folder.exists():
-            next(folder.iterdir(), None)
-    return folder
+    return Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}")
 
 
 def _check_asked(model: str) -> None:
-    """Raise unless the hub may be asked, and the client can ask it."""
+    """Raise unless the hub may be asked."""
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
         raise unreachable(model, "it is not asked while HF_HUB_OFFLINE is set")
-    check_client()
 
 
 def _listed(model: str, revision: str | None) -> Repository:
@@ -347,52 +288,12 @@ def _fetched(repository: Repository, name: str, revision: str) -> Path:
 
     with translated(repository.model, revision):
         return Path(
-            _interruptible(
-                partial(
-                    hf_hub_download,
-                    repository.model,
-                    name,
-                    revision=revision,
-                    cache_dir=constants.HF_HUB_CACHE,
-                    endpoint=constants.ENDPOINT,
-                    etag_timeout=TIMEOUT_S,
-                )
+            hf_hub_download(
+                repository.model,
+                name,
+                revision=revision,
+                cache_dir=constants.HF_HUB_CACHE,
+                endpoint=constants.ENDPOINT,
+                etag_timeout=TIMEOUT_S,
             )
         )
-
-
-def _interruptible(act: Callable[[], _T], timeout_s: float | None = None) -> _T:
-    """Return what a function returns, and leave it at once when the keyboard interrupts.
-
-    It runs in a thread that ends with the process: a client written in another language looks
-    at no signal until its file has ended. Files that have arrived stay.
-    """
-    outcome: Future[_T] = Future()
-
-    def work() -> None:
-        try:
-            outcome.set_result(act())
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    atexit.unregister(_remove_unfinished)
-    atexit.register(_remove_unfinished)
-    Thread(target=work, daemon=True).start()
-    return outcome.result(timeout_s)
-
-
-def _remove_unfinished() -> None:
-    """Remove the files that a transfer of this process leaves half-way when the process ends.
-
-    Nothing resumes them: each has a name of its own. Where the system does not list the files
-    that a process has open they stay.
-    """
-    from huggingface_hub import constants
-
-    cache = Path(constants.HF_HUB_CACHE).resolve()
-    with suppress(OSError):
-        for handle in Path("/proc/self/fd").iterdir():
-            with suppress(OSError):
-                path = handle.readlink()
-                if path.suffix == ".incomplete" and path.is_relative_to(cache):
-                    path.unlink()

@@ -24,9 +24,9 @@ from collect.model.checkpoint.weight_files import (
 )
 from collect.model.hub_causes import UnknownModelError
 from collect.model.labels import SIDECAR, Labels, known_labels, known_suite, labels_of
+from collect.model.named import neither, refuse_nameless
 from collect.schema.paths import as_path
 
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _MODEL_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
 _CONVERSION = (
     "A pickle can run code and is never opened. A conversion may wait as a pull request on the "
@@ -48,8 +48,8 @@ def locate(
     Parameters
     ----------
     model
-        Directory with ``config.json`` and safetensors files, or with one GGUF file; a GGUF file;
-        or a hub identifier.
+        Directory with ``config.json`` and safetensors files, or that ``config.json`` itself; a
+        directory with one GGUF file; a GGUF file; or a hub identifier.
     revision
         Branch, tag or commit of the hub repository, or name of a checkpoint in the directory.
     labels
@@ -71,9 +71,12 @@ def locate(
         If the hub's cache cannot be written.
     """
     path = as_path(model)
-    file = files.of(path, revision) if model else None
+    is_configuration = path.name == "config.json" and path.is_file()
+    file = files.of(path, revision) if model and not is_configuration else None
     if file is not None:
         return _of_gguf(file, labels or Labels())
+    if is_configuration:
+        path = path.parent
     if model and path.is_dir():
         if revision is None:
             revisions.refuse_series(path)
@@ -88,34 +91,23 @@ def locate(
             needs_weights=needs_weights,
             revision_name=revision,
         )
-    of_hub = None if path.exists() else on_hub.file_in(model)
-    is_file_name = "/" not in model and path.suffix.lower() == ".gguf"
-    if path.exists() or is_file_name or not _HUB_ID.fullmatch(of_hub[0] if of_hub else model):
-        raise _neither(model)
+    refuse_nameless(model)
+    if path.exists():
+        raise neither(model)
+    of_hub = on_hub.file_in(model)
     try:
         if of_hub is not None:
             return _gguf_of_hub(*of_hub, revision, labels or Labels(), needs_weights=needs_weights)
         return _of_hub(model, revision, labels or Labels(), needs_weights=needs_weights)
     except UnknownModelError as error:
         if _is_beside(path):
-            raise _neither(model) from error
+            raise neither(model) from error
         raise
 
 
 def _is_beside(path: Path) -> bool:
     """Return whether a path that leads nowhere begins with a directory that is there."""
     return len(path.parts) > 1 and path.parent.is_dir()
-
-
-def _neither(model: str) -> InputError:
-    path = as_path(model)
-    is_missing = not path.exists() and (path.is_absolute() or path.suffix.lower() == ".gguf")
-    return InputError(
-        "A model must be a checkpoint directory, a GGUF file or a hub identifier; "
-        + (f"there is nothing at {model!r}." if is_missing else f"{model!r} is neither."),
-        "Give the directory that holds config.json, a GGUF file, or an identifier such as "
-        "EleutherAI/pythia-70m.",
-    )
 
 
 def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: bool) -> Checkpoint:

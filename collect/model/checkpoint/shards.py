@@ -28,14 +28,6 @@ from collect.model.checkpoint.leftovers import refuse_beyond, unexpected
 from collect.model.checkpoint.safetensors.files import SafetensorsFiles
 from collect.model.checkpoint.safetensors.header import FLOATS
 
-#: Parts of a tensor's name that a wrapper around a model leaves, and how to save without it.
-_WRAPPERS = {
-    "module": "model.module.save_pretrained (of DistributedDataParallel, DataParallel, DeepSpeed)",
-    "_orig_mod": "model._orig_mod.save_pretrained (of torch.compile)",
-    "_fsdp_wrapped_module": "accelerator.unwrap_model(model).save_pretrained (of FSDP)",
-    "_checkpoint_wrapped_module": "without the wrapper of activation checkpointing",
-}
-
 _SAVED_BADLY = (
     "Copy or download the checkpoint again; in a narrow format it may have overflowed when it was "
     "saved."
@@ -238,8 +230,7 @@ class Shards:
             if name in blueprint.required and self.stored_name(name) is None
         ]
         if missing:
-            stored = self._files.entries or blueprint.shapes.keys() & self._origins
-            raise _missing(self.directory, missing, stored)
+            raise _missing(self.directory, missing)
 
     def _refuse_contradictions(self, *, is_plain: bool) -> None:
         """Refuse quantised tensors of plain files, and shapes that config.json contradicts."""
@@ -341,19 +332,12 @@ def unconverted(directory: Path, name: str, cause: str) -> InputError:
     )
 
 
-def _missing(directory: Path, names: Sequence[str], stored: Iterable[str] = ()) -> InputError:
-    wrapped = ((key, part) for key in stored for part in key.split("."))
-    key, part = next((pair for pair in wrapped if pair[1] in _WRAPPERS), ("", ""))
-    if part:
-        return InputError(
-            f"The weights of {directory} were saved from within a wrapper: the name {key} has "
-            f"{part!r} in it, and no weight of the model has.",
-            f"Save the model itself, {_WRAPPERS[part]}, or take the prefix {part + '.'!r} off.",
-        )
+def _missing(directory: Path, names: Sequence[str]) -> InputError:
     return InputError(
         f"The checkpoint {directory} must hold every weight that its config.json describes; "
         f"it lacks {len(names)}, for example {names[0]}.",
-        "Copy or download it again, or check config.json.",
+        "Copy or download it again, check config.json, or save the model itself, not what wraps it "
+        "(DistributedDataParallel, torch.compile, FSDP).",
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -27,26 +26,6 @@ _NAMED_BY_CONFIG = "transformers_weights"
 ADAPTER = "adapter_config.json"
 
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
-
-#: What else weights are saved as: names that show it, what it is, and how it is converted.
-_FORMATS = (
-    (
-        ("*.distcp", "pytorch_model_fsdp_*"),
-        "shards of FSDP",
-        "Merge them by `accelerate merge-weights SHARDS OUT` into safetensors.",
-    ),
-    (
-        ("zero_to_fp32.py", "global_step*", "*zero_pp_rank_*", "mp_rank_*"),
-        "shards of DeepSpeed",
-        "Merge them by `python zero_to_fp32.py . OUT --safe_serialization`, beside config.json.",
-    ),
-    (
-        ("*.h5", "*.msgpack", "*.ckpt.index"),
-        "weights of TensorFlow or Flax",
-        "Give a checkpoint that was saved in safetensors, or convert it by an older transformers.",
-    ),
-)
-
 
 _COPY_AGAIN = "Correct the file, or copy or download it again."
 
@@ -131,8 +110,6 @@ def weight_files(
         raise _incomplete(where, chosen, missing, len(files.names))
     if missing:
         pickles = sorted(name for name in beside if PurePosixPath(name).suffix in _PICKLES)
-        if not pickles:
-            refuse_other_format(where, beside)
         raise InputError(
             f"A checkpoint must keep its weights in safetensors files; {where} lacks "
             f"{', '.join(missing)} and holds {', '.join(pickles) or 'no other weights'}.",
@@ -140,40 +117,6 @@ def weight_files(
             "opened. Otherwise copy the whole directory again.",
         )
     return files
-
-
-def refuse_other_format(where: str, beside: Collection[str]) -> None:
-    """Refuse weights in another format than safetensors, by the names that show it.
-
-    Parameters
-    ----------
-    where
-        Directory or repository.
-    beside
-        Names of what lies in it: files and directories.
-
-    Raises
-    ------
-    InputError
-        If there are such names.
-    """
-    for patterns, what, hint in _FORMATS:
-        shown = sorted(n for n in beside if any(fnmatch(n, pattern) for pattern in patterns))
-        if shown:
-            raise InputError(f"{where} holds {what} ({shown[0]}), no safetensors file.", hint)
-
-
-def adapter_alone(what: str, where: str) -> InputError:
-    """Return the error that there is an adapter and no model that it adapts.
-
-    >>> adapter_alone("checkpoint directory", "mine").problem.partition("; ")[2]
-    'mine holds adapter_config.json, an adapter without its model.'
-    """
-    return InputError(
-        f"A {what} must hold config.json; {where} holds {ADAPTER}, an adapter without its model.",
-        "Merge it into its model with merge_and_unload and save the result, or measure the model "
-        "object by collect.measure.",
-    )
 
 
 def _incomplete(where: str, index: str, missing: list[str], n: int) -> IncompleteError:
@@ -233,13 +176,11 @@ def config_of(directory: Path) -> dict[str, Any]:
         If the model is code of the repository's own.
     """
     path = directory / "config.json"
-    if not path.is_file() and (directory / ADAPTER).is_file():
-        raise adapter_alone("checkpoint directory", str(directory))
     if not path.is_file():
-        refuse_other_format(str(directory), {beside.name for beside in directory.iterdir()})
         raise InputError(
             f"A checkpoint directory must hold config.json; {directory} does not.",
-            "Give the directory that save_pretrained wrote.",
+            "Give the directory that save_pretrained wrote. Merge an adapter into its model with "
+            "merge_and_unload first, and shards of a training into safetensors.",
         )
     config = json_object(path)
     if "model_type" not in config:

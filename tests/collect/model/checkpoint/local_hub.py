@@ -13,9 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from socket import SO_LINGER, SOL_SOCKET
-from struct import pack
-from threading import Event, Thread
+from threading import Thread
 from urllib.parse import quote, unquote, urlsplit
 
 #: The file of weights of a small model.
@@ -61,29 +59,20 @@ class LocalHub:
         By identifier.
     log
         Method and path of every request, with its range and whether it brought a token.
-    answers
-        Status of every answer and bytes of content that went out, in the order of the log.
     fault
         Called with method and path; returns a status, or a whole answer, to give instead, or
-        None. ``break``
-        ends a file half-way, ``reset`` cuts the connection there, ``stall`` goes silent there
-        until `go_on`, ``silence`` says nothing at all until then, ``html`` answers a page,
-        ``no ranges`` sends whole files alone.
+        None; ``no ranges`` sends whole files alone.
     listed_sha256, listed_size
         By name of a file: what listings say of it instead of what is so.
-    go_on
-        Set it to end what has gone silent.
     """
 
     address: str = ""
     elsewhere: str = ""
     repositories: dict[str, Repository] = field(default_factory=dict)
     log: list[tuple[str, str, str | None, bool]] = field(default_factory=list)
-    answers: list[tuple[int, int]] = field(default_factory=list)
     fault: Callable[[str, str], int | str | Answer | None] = lambda _method, _path: None
     listed_sha256: dict[str, str] = field(default_factory=dict)
     listed_size: dict[str, int] = field(default_factory=dict)
-    go_on: Event = field(default_factory=Event)
 
     def asked(self, ending: str) -> list[str]:
         """Return the methods of the requests whose path ends so."""
@@ -124,19 +113,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         path = unquote(urlsplit(self.path).path)
         token = self.headers.get("Authorization")
-        self.place = len(self.hub.log)
         self.hub.log.append((self.command, path, self.headers.get("Range"), token is not None))
-        self.hub.answers.append((0, 0))
         fault = self.hub.fault(self.command, path)
-        if fault == "silence":
-            self.hub.go_on.wait()
-            self.close_connection = True
-        elif isinstance(fault, int):
+        if isinstance(fault, int):
             self._send(fault, b"", {"Retry-After": "1"})
         elif isinstance(fault, tuple):
             self._send(*fault)
-        elif fault == "html":
-            self._send(200, b"<html>Please log in</html>", {"Content-Type": "text/html"})
         elif path.startswith("/cdn/"):
             self._send_range(Path(path.removeprefix("/cdn")), fault)
         elif moved := self._moved(path):
@@ -219,27 +201,14 @@ class _Handler(BaseHTTPRequestHandler):
         if asked:
             about["Content-Range"] = f"bytes {start}-{end}/{len(content)}"
         rest = content[start : end + 1]
-        is_whole = fault not in ("break", "reset", "stall")
-        self._send(206 if asked else 200, rest, about, n_sent=None if is_whole else len(rest) // 2)
-        if fault == "stall":
-            self.hub.go_on.wait()
-        if fault == "reset":
-            # No time to send what is left: the other side sees the connection reset.
-            self.connection.setsockopt(SOL_SOCKET, SO_LINGER, pack("ii", 1, 0))
-            self.connection.close()
+        self._send(206 if asked else 200, rest, about)
 
-    def _send(
-        self, status: int, content: bytes, headers: dict[str, str], *, n_sent: int | None = None
-    ) -> None:
+    def _send(self, status: int, content: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
         for name, value in {"Content-Length": str(len(content)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
-        sent = b"" if self.command == "HEAD" else content[:n_sent]
-        self.hub.answers[self.place] = status, len(sent)
-        self.wfile.write(sent)
-        if n_sent is not None:
-            self.close_connection = True
+        self.wfile.write(b"" if self.command == "HEAD" else content)
 
 
 def _sha256(path: Path) -> str:
@@ -265,7 +234,6 @@ def served() -> Iterator[LocalHub]:
     try:
         yield hub
     finally:
-        hub.go_on.set()
         server.shutdown()
         server.server_close()
         thread.join()

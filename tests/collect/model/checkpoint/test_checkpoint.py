@@ -8,13 +8,12 @@ import shutil
 import tomllib
 from pathlib import Path
 
-import huggingface_hub
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
-from collect.errors import InputError, UnreachableError, UnsupportedModelError
+from collect.errors import InputError, UnsupportedModelError
 from collect.instruments.weights import spectra
 from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.load import load_model, load_skeleton
@@ -210,13 +209,6 @@ def test_an_adapter_beside_the_weights_is_refused(save_tiny):
         locate(str(directory))
 
 
-def test_an_adapter_without_its_model_is_told_from_other_directories(tmp_path):
-    (tmp_path / "adapter_config.json").write_text("{}")
-    with pytest.raises(InputError, match="an adapter without its model") as refusal:
-        locate(str(tmp_path))
-    assert "merge_and_unload" in refusal.value.hint
-
-
 def pickle_only(directory: Path) -> None:
     (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
 
@@ -285,11 +277,6 @@ def test_a_directory_whose_name_cannot_name_a_model_is_refused(save_tiny):
         locate(str(save_tiny("gpt2", at="a@b")))
 
 
-def test_a_revision_of_a_directory_is_refused(save_tiny):
-    with pytest.raises(InputError, match="A revision of a directory must be a checkpoint in it"):
-        locate(str(save_tiny("gpt2")), revision="main")
-
-
 @pytest.mark.parametrize(
     ("instruct", "base"),
     [
@@ -313,40 +300,3 @@ def test_twins_are_of_one_lab_and_known_suites_and_never_of_themselves():
         labels = known_labels(instruct), known_labels(base)
         assert labels[0].suite is not None, instruct
         assert labels[0].lab == labels[1].lab is not None, instruct
-
-
-def test_a_model_outside_the_cache_is_refused_when_the_hub_must_not_be_asked(monkeypatch, tmp_path):
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(UnreachableError, match="not asked while HF_HUB_OFFLINE is set"):
-        locate("someone/something")
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("pytorch_model_fsdp_0/__0_0.distcp", "FSDP"),
-        ("global_step10/mp_rank_00_model_states.pt", "DeepSpeed"),
-        ("zero_to_fp32.py", "DeepSpeed"),
-    ],
-)
-@pytest.mark.parametrize("has_config", [True, False])
-def test_weights_in_another_format_are_named(save_tiny, name, said, has_config):
-    directory = save_tiny("llama")
-    (directory / "model.safetensors").unlink()
-    if not has_config:
-        (directory / "config.json").unlink()
-    (directory / name).parent.mkdir(exist_ok=True)
-    (directory / name).write_bytes(b"x")
-    with pytest.raises(InputError, match=said):
-        locate(str(directory))
-
-
-@pytest.mark.parametrize("prefix", ["module.", "_orig_mod.", "_fsdp_wrapped_module."])
-def test_the_prefix_of_a_wrapper_is_named(save_tiny, prefix):
-    directory = save_tiny("llama")
-    path = directory / "model.safetensors"
-    save_file({prefix + n: t for n, t in load_file(path).items()}, path, metadata={"format": "pt"})
-    with pytest.raises(InputError) as refused:
-        load_model(locate(str(directory)))
-    assert repr(prefix.removesuffix(".")) in refused.value.problem

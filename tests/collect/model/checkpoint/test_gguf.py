@@ -214,3 +214,13 @@ def test_a_model_read_by_transformers_is_measured_in_memory(llama_file, tmp_path
         check_dtype=False,
         check_exact=True,
     )
+
+
+def test_a_configuration_is_named_though_gguf_files_lie_beside_it(save_tiny):
+    directory = save_tiny("llama")
+    (directory / "model.safetensors").unlink()
+    for name in ("a.gguf", "b.gguf"):
+        (directory / name).write_bytes(b"GGUF")
+    found = locate(str(directory / "config.json"), needs_weights=False)
+    assert found.gguf is None
+    assert found.config["model_type"] == "llama"

@@ -93,7 +93,6 @@ def test_a_header_is_asked_for_once_and_without_a_token_elsewhere(local_hub, off
     [
         ("no ranges", InputError, "a smaller model would be measured"),
         (503, UnreachableError, "503"),
-        ("reset", UnreachableError, "acme/tiny"),
     ],
 )
 def test_a_header_comes_without_ranges_too_and_one_that_is_kept_back_is_told_in_a_sentence(

@@ -1,0 +1,40 @@
+"""What a model may be named by, looked at before torch is imported."""
+
+from __future__ import annotations
+
+import re
+
+from collect.errors import InputError
+from collect.schema.paths import as_path
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+
+
+def refuse_nameless(model: str) -> None:
+    """Refuse what is no path that is there and can be no identifier of the hub either.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    path = as_path(model)
+    if model and path.exists():
+        return
+    repository, _, file = model.rpartition("/")
+    is_of_hub = file.endswith(".gguf") and "/" in repository
+    is_file_name = "/" not in model and path.suffix.lower() == ".gguf"
+    if is_file_name or not _HUB_ID.fullmatch(repository if is_of_hub else model):
+        raise neither(model)
+
+
+def neither(model: str) -> InputError:
+    """Return the error that a model is neither on this machine nor of the hub."""
+    path = as_path(model)
+    is_missing = not path.exists() and (path.is_absolute() or path.suffix.lower() == ".gguf")
+    return InputError(
+        "A model must be a checkpoint directory, a GGUF file or a hub identifier; "
+        + (f"there is nothing at {model!r}." if is_missing else f"{model!r} is neither."),
+        "Give the directory that holds config.json, a GGUF file, or an identifier such as "
+        "EleutherAI/pythia-70m.",
+    )
