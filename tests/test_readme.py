@@ -9,6 +9,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from analysis.commands import cli
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MEASURING = (ROOT / "quarto/guides/_measure.qmd").read_text(encoding="utf-8")
@@ -57,9 +59,9 @@ def test_the_shares_of_the_study_are_those_of_the_file():
 
 
 @pytest.mark.parametrize(("query", "answer"), ANSWERED, ids=["signs"])
-def test_a_worked_query_answers_what_the_readme_shows(shipped_store, query, answer):
-    rows = shipped_store.query(query.strip().rstrip(";"))
-    shown = [" ".join(line.split()) for line in rows.to_string(index=False).splitlines()]
+def test_a_worked_query_answers_what_the_readme_shows(capsys, query, answer):
+    assert cli.main(["sql", query]) == 0
+    shown = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert [" ".join(line.split()) for line in answer.strip().splitlines()] == shown
 
 

@@ -76,7 +76,7 @@ def home() -> Path:
 
 
 def default_sources() -> list[Path]:
-    """Return the directories every command reads unless told otherwise.
+    """Return the directories that the claims are judged by unless others are named.
 
     Raises
     ------
@@ -91,3 +91,12 @@ def default_sources() -> list[Path]:
         )
     named = ("data/published", "data/sample", "data/fleet")
     return [root / name for name in named if (root / name).is_dir()]
+
+
+def shipped_sources() -> list[Path]:
+    """Return every directory of tables that the project ships: what SQL reads by default.
+
+    The public models in it are no evidence for a claim: the claims were written down before them.
+    """
+    public = shipped.project() / "data" / "public"
+    return [*default_sources(), *([public] if public.is_dir() else [])]

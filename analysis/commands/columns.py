@@ -33,7 +33,7 @@ def columns(options: argparse.Namespace) -> int:
         return 0
     name = options.table.lower()
     if name not in relations() and (options.paper or options.data):
-        connection = opened(options).connection
+        connection = opened(options, everything=True).connection
     meanings = connection.execute(f"{_RELATIONS} WHERE name = $1", [name]).fetchall()
     if not meanings:
         near = nearest(name, relations(), cutoff=0.4)

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from analysis.store import Store
 
 
-def opened(options: argparse.Namespace) -> Store:
+def opened(options: argparse.Namespace, *, everything: bool = False) -> Store:
     """Return the store of what was named, and say on standard error what of it is left out."""
     from analysis.store import open_store
 
-    store = open_store(*named(options), verify=options.verify)
+    store = open_store(*named(options, everything=everything), verify=options.verify)
     if options.verify:
         print(f"note: {store.comparison.words}", file=sys.stderr)
     for unit in store.incomplete:
@@ -25,13 +25,13 @@ def opened(options: argparse.Namespace) -> Store:
     return store
 
 
-def named(options: argparse.Namespace) -> list[Path | str]:
-    """Return what to open: what was named, else what the project ships."""
+def named(options: argparse.Namespace, *, everything: bool = False) -> list[Path | str]:
+    """Return what to open: what was named, else what judges the claims, or all that is shipped."""
     if options.paper:
         return [options.paper, *(options.data or [])]
-    from analysis.commands.checkout import default_sources
+    from analysis.commands.checkout import default_sources, shipped_sources
 
-    return [*(options.data or default_sources())]
+    return [*(options.data or (shipped_sources() if everything else default_sources()))]
 
 
 def claims_of(options: argparse.Namespace) -> Mapping[int, Claim]:

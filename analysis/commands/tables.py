@@ -115,8 +115,10 @@ def sql(options: argparse.Namespace) -> int:
     query = statement(options.query)
     if query is None:
         are_shipped = not options.data and not options.paper
-        return open_shell(named(options), are_shipped=are_shipped, command=options.program)
-    store = opened(options)
+        return open_shell(
+            named(options, everything=True), are_shipped=are_shipped, command=options.program
+        )
+    store = opened(options, everything=True)
     columns = store.columns(query)
     form: Form = "csv" if options.csv else "json" if options.json else "table"
     n_nan: Counter[str] = Counter()

@@ -27,7 +27,7 @@ STORAGE_VERSION = "v1.2.0"
 #: How a file that cannot grow shows: while rows are written, at a commit, and ever after.
 _UNWRITABLE = (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException)
 
-_DEFAULTS = ("published", "sample", "fleet", "measurements", "imported")
+_DEFAULTS = ("published", "sample", "fleet", "public", "measurements", "imported")
 
 
 def default_directories(data: Path | None = None) -> list[Path]:
