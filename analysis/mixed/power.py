@@ -58,13 +58,13 @@ def mixed_power(
     components
         Deviations instead of the fitted ones; only for a model with one random intercept.
     n_simulations, alpha
-        As in `analysis.inference.power.simulated_power`.
+        Responses to draw, and the level of the tests.
     df
         ``kenward-roger``, ``satterthwaite`` or ``wald``.
 
     Returns
     -------
-    As `analysis.inference.power.simulated_power`.
+    As `analysis.inference.power.permutation_power`.
 
     Raises
     ------
