@@ -200,9 +200,7 @@ def minimum_detectable(curve: pd.DataFrame, *, power: float = 0.8) -> pd.DataFra
                 else f"No effect up to {at.max():g} reaches a power of {power:g}.",
             }
         )
-    result = pd.DataFrame(rows)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows)
 
 
 def require_effects(effects: Mapping[str, Sequence[float]], alpha: float) -> None:
@@ -263,11 +261,11 @@ def curve_frame(
     columns = ["conf_low", "conf_high", "n_resamples", "smallest_p"]
     result = pd.DataFrame(rows)
     result = result.reindex(columns=[*result.columns, *(c for c in columns if c not in result)])
-    result = result.assign(
-        alpha=alpha, conf_level=MONTE_CARLO, n_obs=n_obs, n_groups=n_groups, method=method
+    return glossary.table(
+        result.assign(
+            alpha=alpha, conf_level=MONTE_CARLO, n_obs=n_obs, n_groups=n_groups, method=method
+        )
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _crossing(at: Floats, powers: Floats, wanted: float) -> float:

@@ -127,9 +127,7 @@ class BinomialModel:
         }
         asked = effects_asked(effects)
         parts = pd.concat([frames[effect]() for effect in asked], ignore_index=True)
-        result = parts.assign(n_obs=self.statistics.n_obs)
-        glossary.checked(result.columns)
-        return result
+        return glossary.table(parts.assign(n_obs=self.statistics.n_obs))
 
     def glance(self) -> pd.DataFrame:
         """Return one row with the columns of `MixedModel.glance`.
@@ -139,7 +137,7 @@ class BinomialModel:
         """
         solution, shares, n_obs = self.solution, variance_shares(self), self.statistics.n_obs
         notes = dict.fromkeys(self.warnings()["note"])
-        result = pd.DataFrame(
+        return glossary.table(
             {
                 "n_obs": [n_obs],
                 "n_groups": [min(len(block.levels) for block in self.design.blocks)],
@@ -159,8 +157,6 @@ class BinomialModel:
                 "note": [" ".join([*notes, *several_groups(self.design.blocks)])],
             }
         )
-        glossary.checked(result.columns)
-        return result
 
     def ranef(self) -> pd.DataFrame:
         """Return one row per conditional mode: `group`, `level`, `term`, `estimate`."""

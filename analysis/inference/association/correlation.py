@@ -334,6 +334,4 @@ def _result(*, interval: tuple[float, float], **columns: object) -> pd.DataFrame
         "method",
         "note",
     ]
-    result = pd.DataFrame([row], columns=order)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table([row], columns=order)

@@ -116,7 +116,7 @@ def permutation_test(
     )
     values = _evaluate(frame, statistic, assignments, label=label, codes=codes, units=units)
     deviations = _deviations(values, alternative)
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "term": [name if name.isidentifier() else "statistic"],
             "estimate": [values[0]],
@@ -136,8 +136,6 @@ def permutation_test(
             "note": [""],
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _require_computable(statistic: Statistic, frame: pd.DataFrame) -> None:

@@ -78,9 +78,7 @@ def warnings(model: Fitted, df: str) -> pd.DataFrame:
 
 def frame_of(rows: list[GuardRow]) -> pd.DataFrame:
     """Return warnings as rows of a frame."""
-    result = pd.DataFrame(rows, columns=["guard", "term", "group", "note"])
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows, columns=["guard", "term", "group", "note"])
 
 
 def of_terms(model: Designed, df: str, remedy: str = REMEDY) -> list[GuardRow]:

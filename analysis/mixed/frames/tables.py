@@ -50,9 +50,7 @@ def tidy(model: Fitted, effects: tuple[str, ...], df: str, conf_level: float) ->
             parts.append(_variance_parameters(model))
         else:
             parts.append(_conditional_modes(model, conf_level))
-    result = pd.concat(parts, ignore_index=True).assign(n_obs=model.statistics.n_obs)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(pd.concat(parts, ignore_index=True).assign(n_obs=model.statistics.n_obs))
 
 
 def glance(model: Fitted) -> pd.DataFrame:
@@ -61,7 +59,7 @@ def glance(model: Fitted) -> pd.DataFrame:
     solution, optimum = model.solution, model.optimum
     n_parameters = len(model.terms) + len(solution.theta) + 1
     notes = list(dict.fromkeys(guards.warnings(model, model.default_df)["note"]))
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "n_obs": [model.statistics.n_obs],
             "n_groups": [min(len(block.levels) for block in model.design.blocks)],
@@ -81,8 +79,6 @@ def glance(model: Fitted) -> pd.DataFrame:
             "note": [" ".join([*notes, *several_groups(model.design.blocks)])],
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def several_groups(blocks: Sequence[Block]) -> list[str]:
@@ -98,15 +94,13 @@ def several_groups(blocks: Sequence[Block]) -> list[str]:
 def groups(model: Fitted) -> pd.DataFrame:
     """Return one row per grouping factor."""
     blocks = model.design.blocks
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "group": [block.group for block in blocks],
             "n_groups": [len(block.levels) for block in blocks],
             "n_obs": model.statistics.n_obs,
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _estimator(model: Fitted) -> str:

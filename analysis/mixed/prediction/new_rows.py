@@ -64,13 +64,13 @@ def predictions(
     whole = reasons == ""
     predicted = of_whole(rows[whole])
     placed = predicted.reindex(np.where(whole, np.cumsum(whole) - 1, -1)).set_axis(rows.index)
-    result = placed.drop(columns="note").assign(
-        conf_level=conf_level,
-        method=f"{WORDS[groups]}; {reference}",
-        note=np.where(whole, placed["note"], reasons),
+    return glossary.table(
+        placed.drop(columns="note").assign(
+            conf_level=conf_level,
+            method=f"{WORDS[groups]}; {reference}",
+            note=np.where(whole, placed["note"], reasons),
+        )
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def given_points(model: Contrasted, rows: pd.DataFrame) -> Statistics:

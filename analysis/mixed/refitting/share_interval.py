@@ -135,16 +135,14 @@ def share_intervals(
         estimate = float(estimated[list(held)].sum())
         ends = _ends(Shares(cross, held), estimate, least + rise)
         rows.append((PLUS.join(entry), estimate, *ends))
-    result = pd.DataFrame(
-        rows, columns=["group", "variance_share", "conf_low", "conf_high"]
-    ).assign(
+    return glossary.table(
+        rows,
+        columns=["group", "variance_share", "conf_low", "conf_high"],
         conf_level=conf_level,
         n_obs=cross.n_obs,
         method="Profile of the restricted likelihood",
         note="",
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _ends(shares: Shares, estimate: float, reached: float) -> tuple[float, float]:
