@@ -56,14 +56,16 @@ def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
     rows = []
     for term, contrasts in _lmertest_rows(model, hypotheses).items():
         test = model.inference.joint(contrasts, df)
-        rows.append({
-            "term": term,
-            "statistic": test.statistic,
-            "df": float(test.df),
-            "df_residual": test.df_residual,
-            "p_value": test.p_value,
-            "note": _at_zero(model, term) if kind == "III" else "",
-        })
+        rows.append(
+            {
+                "term": term,
+                "statistic": test.statistic,
+                "df": float(test.df),
+                "df_residual": test.df_residual,
+                "p_value": test.p_value,
+                "note": _at_zero(model, term) if kind == "III" else "",
+            }
+        )
     columns = ["term", "statistic", "df", "df_residual", "p_value", "note"]
     name = "Wald chi-squared over its df" if df == "wald" else f"{NAMES[df][:-2]} F"
     return glossary.table(
@@ -220,11 +222,13 @@ def _parts(model: Fitted, name: str) -> set[str]:
 def _at_zero(model: Fitted, name: str) -> str:
     """Return a note when a term is tested where a number that it interacts with is zero."""
     parts = _parts(model, name)
-    numbers = sorted({
-        code
-        for other in model.design.term_columns
-        if parts < _parts(model, other)
-        for code in _parts(model, other) - parts
-        if not is_factor(code, model.statistics)
-    })
+    numbers = sorted(
+        {
+            code
+            for other in model.design.term_columns
+            if parts < _parts(model, other)
+            for code in _parts(model, other) - parts
+            if not is_factor(code, model.statistics)
+        }
+    )
     return f"Tested where {' and '.join(numbers)} is zero." if numbers else ""
