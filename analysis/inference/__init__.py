@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from analysis.inference.effects import multiplicity as multiplicity
     from analysis.inference.effects import noncentral as noncentral
     from analysis.inference.partition import collinearity as collinearity
-    from analysis.inference.partition import cross_validation as cross_validation
     from analysis.inference.partition import explained as explained
     from analysis.inference.partition import matched as matched
     from analysis.inference.partition import restricted as restricted
@@ -38,7 +37,7 @@ ROOMS = {
     "resampling": "bootstrap freedman_lane permutation",
     "association": "correlation regression sandwich",
     "effects": "equivalence multiplicity noncentral",
-    "partition": "collinearity cross_validation explained matched restricted shares subsets",
+    "partition": "collinearity explained matched restricted shares subsets",
     "posterior": "hierarchy",
 }
 METHODS = {name: f"{room}.{name}" for room, names in ROOMS.items() for name in names.split()}
@@ -49,7 +48,6 @@ __all__ = [
     "collinearity",
     "contingency",
     "correlation",
-    "cross_validation",
     "equivalence",
     "explained",
     "fisher",

@@ -17,10 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
-from analysis.inference.association import regression
-from analysis.inference.association.sandwich import cr2
 from analysis.inference.counts import fisher
 from analysis.inference.resampling import permutation as exchange
 from analysis.tidy import glossary
@@ -69,78 +66,6 @@ class Components:
             )
 
 
-def simulated_power(
-    models: pd.DataFrame,
-    *,
-    formula: str,
-    cluster: str,
-    components: Components,
-    effects: Mapping[str, Sequence[float]],
-    rng: np.random.Generator,
-    n_simulations: int = 2000,
-    alpha: float = 0.05,
-) -> pd.DataFrame:
-    """Return the power of the t test with CR2 standard errors, for several terms at once.
-
-    The test is that of `analysis.inference.association.regression.fit` with a cluster.
-
-    Parameters
-    ----------
-    models
-        One row per model.
-    formula
-        The regression; its response is not used.
-    cluster
-        Column naming the units that share a deviation, such as suites.
-    components
-        What the responses are drawn with.
-    effects
-        Term of the formula to the true values to try [units of the response per unit].
-    rng
-        Source of the draws.
-    n_simulations
-        Responses to draw.
-    alpha
-        Level of the test.
-
-    Returns
-    -------
-    One row per term and effect: `term`, `true_value`, `power` (the size of the test where the
-    effect is 0), its Monte-Carlo interval, `alpha`, `df`, `n_resamples`, `n_obs`, `n_groups`,
-    `method`.
-
-    Raises
-    ------
-    AnalysisError
-        If there is no finite effect to try, or the level is not between 0 and 1.
-    ColumnError, DesignError
-        As `analysis.inference.association.regression.fit`, and if a term is not in the formula.
-    """
-    require_effects(effects, alpha)
-    design, terms = _design(models, formula, effects)
-    clusters = group_codes(models, cluster)
-    noise = _noise(clusters, components, n_simulations, rng)
-    projection = np.linalg.pinv(design)
-    deviations = noise @ projection.T
-    residuals = noise - deviations @ design.T
-    drawn = [cr2(design, each, clusters) for each in residuals]
-    std_errors = np.sqrt([np.diag(each.covariance) for each in drawn])
-    df = drawn[0].df
-    rows = []
-    for term, values in effects.items():
-        place = terms.index(term)
-        critical = stats.t.isf(alpha / 2, df[place])
-        for value in values:
-            statistic = np.abs(deviations[:, place] + value) / std_errors[:, place]
-            rows.append(
-                {"term": term, "true_value": float(value), "df": df[place]}
-                | rejection_rate(statistic >= critical)
-            )
-    return curve_frame(
-        rows, alpha, len(models), int(clusters.max()) + 1, f"Least squares, CR2 t by {cluster}"
-    )
-
-
 def permutation_power(
     models: pd.DataFrame,
     *,
@@ -159,21 +84,35 @@ def permutation_power(
 
     Parameters
     ----------
-    models, cluster, components, rng, n_simulations, alpha
-        As in `simulated_power`.
+    models
+        One row per model.
     label
         Column with two levels, constant within a unit; the second in order gets the effect.
     unit
         Column naming what is exchanged: suites, or labs.
+    cluster
+        Column naming the units that share a deviation, such as suites.
+    components
+        What the responses are drawn with.
     effects
         True differences to try [units of the response].
+    rng
+        Source of the draws.
+    n_simulations
+        Responses to draw.
+    alpha
+        Level of the test.
 
     Returns
     -------
-    As `simulated_power`, with `smallest_p`: where it exceeds `alpha` the power is always 0.
+    One row per effect: `term`, `true_value`, `power` (the size of the test where the effect is 0),
+    its Monte-Carlo interval, `alpha`, `n_resamples`, `n_obs`, `n_groups`, `method`, and
+    `smallest_p`: where it exceeds `alpha` the power is always 0.
 
     Raises
     ------
+    AnalysisError
+        If there is no finite effect to try, or the level is not between 0 and 1.
     DesignError
         If the label has not two levels, varies within a unit, or has too many assignments.
     """
@@ -187,7 +126,7 @@ def permutation_power(
         raise DesignError(
             f"At most {exchange.MOST_ENUMERATED} assignments are enumerated; {len(groups)} levels "
             f"of {unit!r} have {exchange.n_assignments(of_unit)}.",
-            "Use simulated_power: with so many units its test is sound.",
+            "Use analysis.mixed.power.mixed_power: with so many units its test is sound.",
         )
     noise = _noise(group_codes(models, cluster), components, n_simulations, rng)
     means = np.array([noise[:, rows].mean(axis=1) for rows in groups])
@@ -261,9 +200,7 @@ def minimum_detectable(curve: pd.DataFrame, *, power: float = 0.8) -> pd.DataFra
                 else f"No effect up to {at.max():g} reaches a power of {power:g}.",
             }
         )
-    result = pd.DataFrame(rows)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows)
 
 
 def require_effects(effects: Mapping[str, Sequence[float]], alpha: float) -> None:
@@ -278,20 +215,6 @@ def require_effects(effects: Mapping[str, Sequence[float]], alpha: float) -> Non
         raise AnalysisError(
             f"`alpha` must lie between 0 and 1; found {alpha!r}.", "Five per cent is 0.05."
         )
-
-
-def _design(
-    models: pd.DataFrame, formula: str, effects: Mapping[str, Sequence[float]]
-) -> tuple[Floats, list[str]]:
-    fitted = regression.fit(models, formula)
-    unknown = [term for term in effects if term not in fitted.terms]
-    if unknown:
-        raise DesignError(
-            f"Every effect must be of a term of the formula; {unknown} are not among "
-            f"{list(fitted.terms)}.",
-            "Use the names that regression.fit(...).tidy() prints.",
-        )
-    return fitted.design, list(fitted.terms)
 
 
 def _noise(
@@ -338,11 +261,11 @@ def curve_frame(
     columns = ["conf_low", "conf_high", "n_resamples", "smallest_p"]
     result = pd.DataFrame(rows)
     result = result.reindex(columns=[*result.columns, *(c for c in columns if c not in result)])
-    result = result.assign(
-        alpha=alpha, conf_level=MONTE_CARLO, n_obs=n_obs, n_groups=n_groups, method=method
+    return glossary.table(
+        result.assign(
+            alpha=alpha, conf_level=MONTE_CARLO, n_obs=n_obs, n_groups=n_groups, method=method
+        )
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _crossing(at: Floats, powers: Floats, wanted: float) -> float:

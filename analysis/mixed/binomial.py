@@ -9,31 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.design import Design, build, matrix_of
-from analysis.mixed.algebra.laplace import Laplace, maximise
+from analysis.mixed.algebra.laplace import maximise
 from analysis.mixed.algebra.rank import require_independent, without_aliased
 from analysis.mixed.algebra.separation import (
     levels_with_both,
     separating_columns,
 )
 from analysis.mixed.frames import guards
-from analysis.mixed.frames.tables import effects_asked, fixed_table, several_groups, spread_rows
+from analysis.mixed.frames.tables import (
+    effects_asked,
+    fixed_table,
+    glance_table,
+    modes_table,
+    spread_table,
+)
 from analysis.mixed.inference.fixed_effects import ContrastTests
 from analysis.mixed.inference.linear_predictor import fixed_part, variance
 from analysis.mixed.inference.r_squared import VarianceShares
 from analysis.mixed.prediction import logistic
+from analysis.mixed.prediction.logistic import Logistic, offset_of
 from analysis.mixed.reading.bases import with_bases
-from analysis.mixed.reading.definitions import count_definitions
-from analysis.mixed.reading.formula import MixedFormula
-from analysis.mixed.reading.source import Rows, Source, complete, open_source
+from analysis.mixed.reading.source import Rows, complete, open_source
 from analysis.mixed.reading.statistics import Statistics
-from analysis.mixed.reading.trials import count_trials, offset_name
+from analysis.mixed.reading.trials import count_trials
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_conf_level, require_option
@@ -51,7 +55,7 @@ ENOUGH_OUTCOMES = 10
 
 
 @dataclass(frozen=True)
-class BinomialModel:
+class BinomialModel(Logistic):
     """A fitted mixed model of a binary response.
 
     Attributes
@@ -62,12 +66,12 @@ class BinomialModel:
         Cells; their products are trials and successes.
     design
         Columns of the fixed and the random design over the cells.
-    solution
-        The maximum of the approximate likelihood.
-    source
-        The rows.
     contrasts
         Contrasts of factors, as stated.
+    source
+        The rows.
+    solution
+        The maximum of the approximate likelihood.
 
     Examples
     --------
@@ -77,33 +81,6 @@ class BinomialModel:
     >>> mixed.fit_binomial("is_large ~ value + (1 | firm)", rows).glance()["n_obs"].item()
     220
     """
-
-    formula: MixedFormula
-    statistics: Statistics
-    design: Design
-    solution: Laplace
-    source: Source
-    contrasts: Mapping[str, Any]
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """Names of the fixed effects."""
-        return tuple(column.name for column in self.design.fixed)
-
-    @property
-    def coefficients(self) -> Floats:
-        """Fixed effects [log odds], shape (p,)."""
-        return self.solution.coefficients
-
-    @property
-    def offset(self) -> Floats | None:
-        """What is added to the log odds of every cell, None for nothing."""
-        return _offset(self.formula, self.statistics)
-
-    @cached_property
-    def definitions(self) -> dict[str, int]:
-        """How many definitions every column of definitions outside the model holds."""
-        return count_definitions(self.source, self.statistics.factors)
 
     def tidy(
         self, effects: str | Sequence[str] = ("fixed", "ran_pars"), *, conf_level: float = 0.95
@@ -127,9 +104,7 @@ class BinomialModel:
         }
         asked = effects_asked(effects)
         parts = pd.concat([frames[effect]() for effect in asked], ignore_index=True)
-        result = parts.assign(n_obs=self.statistics.n_obs)
-        glossary.checked(result.columns)
-        return result
+        return glossary.table(parts.assign(n_obs=self.statistics.n_obs))
 
     def glance(self) -> pd.DataFrame:
         """Return one row with the columns of `MixedModel.glance`.
@@ -137,30 +112,19 @@ class BinomialModel:
         `sigma` is one by definition; `gradient` is missing, as `glmm` tells only whether it
         converged.
         """
-        solution, shares, n_obs = self.solution, variance_shares(self), self.statistics.n_obs
-        notes = dict.fromkeys(self.warnings()["note"])
-        result = pd.DataFrame(
-            {
-                "n_obs": [n_obs],
-                "n_groups": [min(len(block.levels) for block in self.design.blocks)],
-                "sigma": [1.0],
-                "criterion": [-2 * solution.log_likelihood],
-                "log_likelihood": [solution.log_likelihood],
-                "aic": [-2 * solution.log_likelihood + 2 * solution.n_parameters],
-                "bic": [-2 * solution.log_likelihood + np.log(n_obs) * solution.n_parameters],
-                "df_residual": [float(n_obs - solution.n_parameters)],
-                "r_squared_marginal": [shares.marginal],
-                "r_squared_conditional": [shares.conditional],
-                "icc": [shares.intraclass],
-                "gradient": [np.nan],
-                "converged": [solution.converged],
-                "singular": [solution.singular],
-                "method": [METHOD],
-                "note": [" ".join([*notes, *several_groups(self.design.blocks)])],
-            }
+        solution = self.solution
+        return glance_table(
+            self,
+            variance_shares(self),
+            criterion=-2 * solution.log_likelihood,
+            n_parameters=solution.n_parameters,
+            sigma=1.0,
+            gradient=np.nan,
+            converged=solution.converged,
+            singular=solution.singular,
+            method=METHOD,
+            notes=self.warnings()["note"],
         )
-        glossary.checked(result.columns)
-        return result
 
     def ranef(self) -> pd.DataFrame:
         """Return one row per conditional mode: `group`, `level`, `term`, `estimate`."""
@@ -281,8 +245,8 @@ def fit_binomial(
     if aliased == "drop":
         design = without_aliased(_fixed_squares(design, statistics), design)
     _require_maximum(design, statistics)
-    solution = maximise(design, statistics, _offset(parsed, statistics))
-    return BinomialModel(parsed, statistics, design, solution, source, dict(contrasts or {}))
+    solution = maximise(design, statistics, offset_of(parsed, statistics))
+    return BinomialModel(parsed, statistics, design, dict(contrasts or {}), source, solution)
 
 
 def variance_shares(model: BinomialModel) -> VarianceShares:
@@ -300,10 +264,6 @@ def variance_shares(model: BinomialModel) -> VarianceShares:
         random += float((squares * covariance).sum())
     part = fixed_part(model.design.fixed, model.coefficients, statistics)
     return VarianceShares(variance(part, statistics), random, LOGISTIC_VARIANCE)
-
-
-def _offset(formula: MixedFormula, statistics: Statistics) -> Floats | None:
-    return None if formula.offset is None else statistics.constants[offset_name(formula.offset)]
 
 
 def _fixed_squares(design: Design, statistics: Statistics) -> Floats:
@@ -368,27 +328,13 @@ def _fixed(model: BinomialModel, conf_level: float) -> pd.DataFrame:
 
 
 def _variance_parameters(model: BinomialModel) -> pd.DataFrame:
-    rows = []
-    for block, covariance in zip(model.design.blocks, model.solution.covariances, strict=True):
-        rows += spread_rows(block, covariance)
-    parameters = pd.DataFrame(rows, columns=["group", "term", "estimate", "n_groups"])
+    blocks = zip(model.design.blocks, model.solution.covariances, strict=True)
     note = " ".join(row[-1] for row in _of_search(model))
-    return parameters.assign(effect="ran_pars", level="", method=METHOD, note=note)
+    return spread_table(blocks).assign(method=METHOD, note=note)
 
 
 def _modes(model: BinomialModel) -> pd.DataFrame:
-    parts = [
-        pd.DataFrame(
-            {
-                "group": block.group,
-                "level": np.repeat(block.levels, block.width),
-                "term": [column.name for column in block.columns] * len(block.levels),
-                "estimate": modes.ravel(),
-                "n_groups": len(block.levels),
-            }
-        )
-        for block, modes in zip(model.design.blocks, model.solution.modes, strict=True)
-    ]
-    frame = pd.concat(parts, ignore_index=True)
+    blocks = zip(model.design.blocks, model.solution.modes, strict=True)
+    frame = pd.concat([modes_table(block, estimate=modes) for block, modes in blocks])
     note = "Without standard errors."
     return frame.assign(effect="ran_vals", method=f"{METHOD}; conditional modes", note=note)

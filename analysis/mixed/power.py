@@ -58,13 +58,13 @@ def mixed_power(
     components
         Deviations instead of the fitted ones; only for a model with one random intercept.
     n_simulations, alpha
-        As in `analysis.inference.power.simulated_power`.
+        Responses to draw, and the level of the tests.
     df
         ``kenward-roger``, ``satterthwaite`` or ``wald``.
 
     Returns
     -------
-    As `analysis.inference.power.simulated_power`.
+    As `analysis.inference.power.permutation_power`.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def variance_components(
     fitted = mixed.fit(f"{formula} + (1 | {group})", models)
     estimated = fitted.tidy(["ran_pars"])
     profiled = mixed.profile_intervals(fitted, conf_level=conf_level, reml=True)
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "term": ["between", "within"],
             "estimate": estimated["estimate"].to_numpy(),
@@ -164,8 +164,6 @@ def variance_components(
             "note": f"Standard deviation, intercepts of {group}.",
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def units_needed(
@@ -235,9 +233,7 @@ def units_needed(
                     "alpha": alpha,
                 }
             )
-    result = pd.DataFrame(rows).assign(method="t test of the means of units, noncentral t")
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows, method="t test of the means of units, noncentral t")
 
 
 def two_group_power(standardised: float, n_units: int, alpha: float) -> float:

@@ -80,14 +80,12 @@ class StatsmodelsModel:
         )
         rows = pd.DataFrame(self._deviations(), columns=["group", "term", "estimate"])
         frame = pd.concat([fixed, rows.assign(effect="ran_pars")], ignore_index=True)
-        frame = frame.assign(method=self._method, n_obs=n_obs)
-        glossary.checked(frame.columns)
-        return frame
+        return glossary.table(frame.assign(method=self._method, n_obs=n_obs))
 
     def glance(self) -> pd.DataFrame:
         """Return one row about the whole fit; `converged` is statsmodels' own judgement."""
         result = self.result
-        frame = pd.DataFrame(
+        return glossary.table(
             {
                 "n_obs": [int(result.nobs)],
                 "sigma": [float(np.sqrt(result.scale))],
@@ -97,8 +95,6 @@ class StatsmodelsModel:
                 "method": [self._method],
             }
         )
-        glossary.checked(frame.columns)
-        return frame
 
     @property
     def _method(self) -> str:

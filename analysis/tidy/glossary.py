@@ -8,8 +8,12 @@ gives a frame broom's own spelling.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from analysis.tidy.errors import ColumnError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GLOSSARY: dict[str, str] = {
     "term": "What the row estimates: a coefficient, a statistic, a difference",
@@ -214,6 +218,18 @@ GLOSSARY: dict[str, str] = {
     "part": "Part of the depth of a network: a quarter of its blocks",
     "note": "What a reader must know before using the row",
 }
+
+
+def table(data: Any, columns: list[str] | None = None, **constants: Any) -> pd.DataFrame:
+    """Return data as a frame of results, with columns of one value each; see `checked`.
+
+    ``data`` is anything that a frame is made of; ``columns`` are its names where it has none.
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame(data, columns=columns).assign(**constants)
+    checked(frame.columns)
+    return frame
 
 
 def checked(columns: Iterable[str], *, also: Iterable[str] = ()) -> None:

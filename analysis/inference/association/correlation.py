@@ -1,7 +1,7 @@
 """Correlation: Pearson, Spearman, partial, and what a printed r and n imply.
 
 Rows are taken as independent. When they are not (models of one suite), resample the
-suites instead: `analysis.inference.resampling.bootstrap.cluster_bootstrap`.
+suites instead: `analysis.inference.resampling.bootstrap`.
 
 >>> import numpy as np, pandas as pd
 >>> from analysis.inference import correlation
@@ -334,6 +334,4 @@ def _result(*, interval: tuple[float, float], **columns: object) -> pd.DataFrame
         "method",
         "note",
     ]
-    result = pd.DataFrame([row], columns=order)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table([row], columns=order)

@@ -89,9 +89,7 @@ class Regression:
         A term that one cluster alone determines has no standard error, and says so in `note`.
         """
         require_conf_level(conf_level)
-        result = _coefficients(self, conf_level)
-        glossary.checked(result.columns)
-        return result
+        return glossary.table(_coefficients(self, conf_level))
 
 
 def fit(frame: pd.DataFrame, formula: str, *, cluster: str | None = None) -> Regression:

@@ -116,7 +116,7 @@ def fisher_exact(
     counts = two_by_two(frame, row, column)
     table = _conditional(counts.to_numpy())
     low, high = _odds_ratio_interval(table, alternative, conf_level)
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "term": ["odds ratio"],
             "contrast": [odds_contrast(counts)],
@@ -133,8 +133,6 @@ def fisher_exact(
             "note": [_note(table)],
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def one_sided_p(
@@ -183,7 +181,7 @@ def proportion(successes: int, n: int, *, conf_level: float = 0.95) -> pd.DataFr
     failures = n - successes
     low = float(stats.beta.ppf(alpha, successes, failures + 1)) if successes else 0.0
     high = float(stats.beta.isf(alpha, successes + 1, failures)) if failures else 1.0
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "term": ["proportion"],
             "estimate": [successes / n],
@@ -195,8 +193,6 @@ def proportion(successes: int, n: int, *, conf_level: float = 0.95) -> pd.DataFr
             "note": [""],
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _conditional(cells: Integers) -> ConditionalTable:

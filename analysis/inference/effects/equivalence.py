@@ -88,8 +88,7 @@ def estimates(terms: pd.DataFrame, *, low: float, high: float, alpha: float = 0.
     for name in ("n_obs", "n_groups"):
         if name in terms.columns:
             result[name] = terms[name].to_numpy()
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(result)
 
 
 def _degrees_of_freedom(frame: pd.DataFrame) -> Floats:

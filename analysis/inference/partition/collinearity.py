@@ -72,9 +72,7 @@ def inflation(frame: pd.DataFrame, *, blocks: Blocks) -> pd.DataFrame:
                 "n_obs": len(frame),
             }
         )
-    result = pd.DataFrame(rows).assign(method="Generalised variance inflation factor")
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows, method="Generalised variance inflation factor")
 
 
 def within_variation(frame: pd.DataFrame, *, group: str, columns: Sequence[str]) -> pd.DataFrame:
@@ -123,9 +121,7 @@ def within_variation(frame: pd.DataFrame, *, group: str, columns: Sequence[str])
                     "within_share": float(((inside - inside.mean()) ** 2).sum()) / total,
                 }
             )
-    result = pd.DataFrame(rows).assign(method="Sum of squares within the group over the total")
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows, method="Sum of squares within the group over the total")
 
 
 def _canonical_correlations(first: Floats, second: Floats) -> Floats:

@@ -144,9 +144,7 @@ def match_contrasts(
         }
         for number, values, side in _sides(matched, response, label, first)
     ]
-    result = pd.DataFrame(rows).assign(method="Difference of means within the match")
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows, method="Difference of means within the match")
 
 
 def match_tests(
@@ -186,9 +184,7 @@ def match_tests(
         _between_units(sided, response, unit),
         _sign_test(match_contrasts(matched, response=response, label=label, first=first)),
     ]
-    result = pd.DataFrame(rows).assign(n_obs=len(used), alternative="two-sided")
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows, n_obs=len(used), alternative="two-sided")
 
 
 def _links(models: pd.DataFrame, tolerance: Mapping[str, float]) -> NDArray[np.bool_]:

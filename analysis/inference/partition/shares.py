@@ -246,6 +246,4 @@ def _checked(rows: Iterable[dict[str, object]], method: str) -> pd.DataFrame:
     result = pd.DataFrame(rows)
     if result.empty:
         raise DesignError("A comparison needs at least two blocks.", "Name another block.")
-    result = result.assign(method=method)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(result.assign(method=method))

@@ -122,7 +122,7 @@ def freedman_lane(
     gained = float(((large.T @ residuals) ** 2).sum())
     statistic = values[0] / (1 - values[0]) * left / added if values[0] < 1 else float("inf")
     sampled = n_orders is None
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "term": [_added_terms(reduced, full)],
             "estimate": [min(1.0, gained / total)],
@@ -144,8 +144,6 @@ def freedman_lane(
             "note": [_note(groups)],
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _nested_bases(

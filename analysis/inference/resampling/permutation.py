@@ -13,24 +13,26 @@ whatever the number of rows; `smallest_p` says what it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import factorial, prod
 
 import numpy as np
 import pandas as pd
 
-from analysis.inference.resampling.bootstrap import Statistic, name_of, observed
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 from analysis.tidy.frame import (
     Floats,
     Integers,
     generator,
     group_codes,
     level_codes,
+    require_columns,
     require_count,
     require_option,
 )
+
+Statistic = Callable[[pd.DataFrame], float]
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 
@@ -103,7 +105,8 @@ def permutation_test(
             f"Label {label!r} must have at least two levels; found {len(levels)}.",
             "There is nothing to exchange.",
         )
-    observed(statistic, frame)
+    _require_computable(statistic, frame)
+    name = str(getattr(statistic, "__name__", "statistic"))
     possible = n_assignments(unit_levels)
     enumerated = possible <= MOST_ENUMERATED
     assignments = (
@@ -113,9 +116,9 @@ def permutation_test(
     )
     values = _evaluate(frame, statistic, assignments, label=label, codes=codes, units=units)
     deviations = _deviations(values, alternative)
-    result = pd.DataFrame(
+    return glossary.table(
         {
-            "term": [name_of(statistic)],
+            "term": [name if name.isidentifier() else "statistic"],
             "estimate": [values[0]],
             "null_value": [values.mean()],
             "p_value": [_share_reaching(deviations, deviations[0])],
@@ -133,8 +136,41 @@ def permutation_test(
             "note": [""],
         }
     )
-    glossary.checked(result.columns)
-    return result
+
+
+def _require_computable(statistic: Statistic, frame: pd.DataFrame) -> None:
+    """Raise ColumnError unless a statistic is one number, and of columns without missing values.
+
+    Most would pass over a missing value without a word.
+    """
+    try:
+        value = float(statistic(frame))
+    except AnalysisError:
+        raise
+    except Exception as error:  # a statistic is code, and may raise what it likes
+        if isinstance(error, KeyError) and isinstance(error.args[0], str):
+            require_columns(frame, error.args)
+        raise ColumnError(
+            f"The statistic fails on the data: {type(error).__name__}: {error}.",
+            "Check the columns that it reads, and that it returns one number.",
+        ) from error
+    for name in frame.columns[frame.isna().any()]:
+        if _without(statistic, frame, name) != value:
+            missing = int(frame[name].isna().sum())
+            raise ColumnError(
+                f"Column {name!r}, which the statistic reads, has missing values in {missing} of "
+                f"{len(frame)} rows.",
+                f"Drop them first: frame.dropna(subset=[{name!r}]).",
+            )
+
+
+def _without(statistic: Statistic, frame: pd.DataFrame, name: str) -> float:
+    """Return the statistic without a column, NaN where it cannot be computed or is not finite."""
+    try:
+        value = float(statistic(frame.drop(columns=name)))
+    except (ValueError, KeyError, ZeroDivisionError):
+        return float("nan")
+    return value if np.isfinite(value) else float("nan")
 
 
 def n_assignments(unit_levels: Integers) -> int:

@@ -68,11 +68,9 @@ def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
         )
     columns = ["term", "statistic", "df", "df_residual", "p_value", "note"]
     name = "Wald chi-squared over its df" if df == "wald" else f"{NAMES[df][:-2]} F"
-    result = pd.DataFrame(rows, columns=columns).assign(
-        n_obs=model.statistics.n_obs, method=f"{name}; {WORDS[kind]}"
+    return glossary.table(
+        rows, columns=columns, n_obs=model.statistics.n_obs, method=f"{name}; {WORDS[kind]}"
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _lmertest_rows(model: Fitted, hypotheses: Mapping[str, Floats]) -> dict[str, Floats]:

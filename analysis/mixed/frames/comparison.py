@@ -65,11 +65,9 @@ def compare(models: Sequence[Fitted]) -> pd.DataFrame:
     refit = not (same_fixed and len({model.reml for model in models}) == 1)
     fitted = [model.refitted(reml=False) if refit else model for model in models]
     rows = [_row(fitted[0], None), *(_row(b, a) for a, b in itertools.pairwise(fitted))]
-    result = pd.DataFrame(rows).assign(
-        method="Likelihood ratio, " + ("REML" if fitted[0].reml else "maximum likelihood")
+    return glossary.table(
+        rows, method="Likelihood ratio, " + ("REML" if fitted[0].reml else "maximum likelihood")
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def drop_terms(model: Fitted) -> pd.DataFrame:
@@ -108,13 +106,11 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
         if df:
             test["p_value"] = chi_squared_p_value(statistic, df)
         rows.append(row | {"term": name} | test)
-    result = (
+    return glossary.table(
         pd.DataFrame(rows)
         .drop(columns="p_value_boundary")
         .assign(method="Likelihood ratio without the term, maximum likelihood")
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def n_parameters(model: Fitted) -> int:

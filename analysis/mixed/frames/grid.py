@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
 from analysis.mixed.algebra.design import design_columns, is_factor, matrix_of
 from analysis.mixed.algebra.rank import estimable
-from analysis.mixed.frames.guards import Designed
+from analysis.mixed.algebra.specification import Specification
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.expression import Expression, quoted, translate
 from analysis.mixed.reading.formula import terms
@@ -29,14 +28,6 @@ STEP = 1e-3
 
 #: Share of its parts below which that quotient is zero.
 ROUNDING = 1e-14
-
-
-class Contrasted(Designed, Protocol):
-    """What the design at a point is made from."""
-
-    @property
-    def contrasts(self) -> Mapping[str, Any]:
-        """Contrasts of factors, as stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +72,7 @@ def points_at(factors: dict[str, Factor], numbers: dict[str, Floats], size: int)
     )
 
 
-def fixed_design(model: Contrasted, points: Statistics) -> Floats:
+def fixed_design(model: Specification, points: Statistics) -> Floats:
     """Return the fixed design at the points, shape (points, p)."""
     columns, _ = design_columns(model.formula.fixed, points, model.contrasts)
     design = matrix_of(columns) if columns else np.zeros((len(points.counts), 0))
@@ -184,7 +175,7 @@ def _require_of_fixed_part(what: str, kind: str, name: str, known: list[str]) ->
         raise DesignError(f"{what} a {kind} of the fixed part; {lack}.", hint)
 
 
-def codes_of(model: Contrasted, *sides: str) -> list[str]:
+def codes_of(model: Specification, *sides: str) -> list[str]:
     """Return the factors and numbers of the fixed part, and of other right sides, sorted."""
     codes = {
         factor.code

@@ -7,19 +7,19 @@ false-positive rates behind these guards; `tests/benchmarks/mixed_size.py` does 
 from __future__ import annotations
 
 import itertools
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
-from analysis.mixed.algebra.design import Block, Column, Design, is_factor
+from analysis.mixed.algebra.design import Block, Column, is_factor
 from analysis.mixed.algebra.optimise import NEAR_ZERO, natural_scale
 from analysis.mixed.algebra.rank import SPANNED
+from analysis.mixed.algebra.specification import Specification
 from analysis.mixed.inference.fitted import Fitted
-from analysis.mixed.reading.formula import MixedFormula, terms
+from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import factor_column
 from analysis.mixed.reading.source import Source
-from analysis.mixed.reading.statistics import Factor, Statistics
+from analysis.mixed.reading.statistics import Factor
 from analysis.tidy import glossary
 from analysis.tidy.frame import Integers
 
@@ -41,26 +41,6 @@ REMEDY = "read Kenward-Roger's or Satterthwaite's t."
 GuardRow = tuple[str, str, str, str]
 
 
-class Designed(Protocol):
-    """What the guards of a design read of a model."""
-
-    @property
-    def formula(self) -> MixedFormula:
-        """The model in its parts."""
-
-    @property
-    def statistics(self) -> Statistics:
-        """The cells it was fitted from."""
-
-    @property
-    def design(self) -> Design:
-        """Columns over the cells."""
-
-    @property
-    def definitions(self) -> dict[str, int]:
-        """How many definitions every column of definitions outside the model holds."""
-
-
 def warnings(model: Fitted, df: str) -> pd.DataFrame:
     """Return one row per guard that speaks: `guard`, `term`, `group`, `note`."""
     return frame_of(
@@ -78,12 +58,10 @@ def warnings(model: Fitted, df: str) -> pd.DataFrame:
 
 def frame_of(rows: list[GuardRow]) -> pd.DataFrame:
     """Return warnings as rows of a frame."""
-    result = pd.DataFrame(rows, columns=["guard", "term", "group", "note"])
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows, columns=["guard", "term", "group", "note"])
 
 
-def of_terms(model: Designed, df: str, remedy: str = REMEDY) -> list[GuardRow]:
+def of_terms(model: Specification, df: str, remedy: str = REMEDY) -> list[GuardRow]:
     """Return what the design says against the tests of single terms."""
     uncovered = _without_intercept(model)
     rows: list[GuardRow] = []
@@ -94,7 +72,7 @@ def of_terms(model: Designed, df: str, remedy: str = REMEDY) -> list[GuardRow]:
     return rows
 
 
-def unit_of(model: Designed, column: Column) -> Block | None:
+def unit_of(model: Specification, column: Column) -> Block | None:
     """Return the group with fewest levels within which a column is constant, if any.
 
     Its levels are the independent units that the column's estimate compares.
@@ -105,7 +83,7 @@ def unit_of(model: Designed, column: Column) -> Block | None:
     return None
 
 
-def carrier_of(model: Designed, column: Column) -> Block | None:
+def carrier_of(model: Specification, column: Column) -> Block | None:
     """Return the group whose levels a column's estimate averages over.
 
     The group within which it is constant, else the one with fewest levels among which its
@@ -127,13 +105,13 @@ def is_constant_within(column: Column, codes: Integers, n_levels: int) -> bool:
     return bool((high <= low).all())
 
 
-def is_in_fixed(model: Designed, name: str) -> bool:
+def is_in_fixed(model: Specification, name: str) -> bool:
     """Tell whether a column is a factor of the fixed part."""
     codes = [factor.code for term in terms(model.formula.fixed) for factor in term.factors]
     return any(is_factor(code, model.statistics) and factor_column(code) == name for code in codes)
 
 
-def _of_term(model: Designed, column: Column, df: str, remedy: str) -> list[GuardRow]:
+def _of_term(model: Specification, column: Column, df: str, remedy: str) -> list[GuardRow]:
     """Return what is against a term's test."""
     rows = []
     unit, carrier = unit_of(model, column), carrier_of(model, column)
@@ -164,7 +142,7 @@ def _confounded(column: Column, unit: Block) -> GuardRow:
     return ("confounded with a group", column.name, unit.group, note)
 
 
-def _without_intercept(model: Designed) -> dict[str, Factor]:
+def _without_intercept(model: Specification) -> dict[str, Factor]:
     """Return the factors that are neither in the fixed part nor have a random intercept.
 
     Levels of one row each are no groups: the residual is their deviation.
@@ -216,7 +194,7 @@ def _parts(name: str) -> set[str]:
     return set(name.replace("[T.", "[").split(":"))
 
 
-def of_groups(model: Designed) -> list[GuardRow]:
+def of_groups(model: Specification) -> list[GuardRow]:
     """Return a warning for every group with too few levels, and for two that the rows make one."""
     few = [
         (
@@ -232,7 +210,7 @@ def of_groups(model: Designed) -> list[GuardRow]:
     return [*few, *_alike(model)]
 
 
-def _alike(model: Designed) -> list[GuardRow]:
+def _alike(model: Specification) -> list[GuardRow]:
     """Return a warning for every two groups whose variances are of the same effects."""
     rows = []
     for block, other in itertools.combinations(model.design.blocks, 2):
@@ -253,7 +231,7 @@ def of_rows(source: Source | None) -> list[GuardRow]:
     return [("rows dropped", "", "", note)] if note else []
 
 
-def of_columns(model: Designed) -> list[GuardRow]:
+def of_columns(model: Specification) -> list[GuardRow]:
     """Return a warning that names the columns left out of the fit, if any are."""
     if not (names := model.design.left_out.names):
         return []
@@ -298,7 +276,7 @@ def _not_converged(model: Fitted) -> list[GuardRow]:
     return [("not converged", "", "", note)]
 
 
-def of_response(model: Designed) -> list[GuardRow]:
+def of_response(model: Specification) -> list[GuardRow]:
     """Return a warning for every column of definitions that mixes several in one response."""
     return [
         (

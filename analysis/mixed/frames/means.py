@@ -116,7 +116,7 @@ def _asked(
         tests, adjust, conf_level, n_means if pairs else None, covariance
     )
     notes = [*_interacting(model, factors), grid.note, note]
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "contrast": labels,
             "estimate": tests.estimates,
@@ -133,8 +133,6 @@ def _asked(
             "note": " ".join(note for note in notes if note),
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _together(

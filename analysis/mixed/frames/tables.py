@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.design import Block
-from analysis.mixed.algebra.estimates import Modes
+from analysis.mixed.algebra.specification import Specification
 from analysis.mixed.frames import guards
 from analysis.mixed.inference.distributions import normal_quantile
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
-from analysis.mixed.inference.r_squared import variance_shares
+from analysis.mixed.inference.r_squared import VarianceShares, variance_shares
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.frame import Floats, require_conf_level, require_option
@@ -50,63 +50,79 @@ def tidy(model: Fitted, effects: tuple[str, ...], df: str, conf_level: float) ->
             parts.append(_variance_parameters(model))
         else:
             parts.append(_conditional_modes(model, conf_level))
-    result = pd.concat(parts, ignore_index=True).assign(n_obs=model.statistics.n_obs)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(pd.concat(parts, ignore_index=True).assign(n_obs=model.statistics.n_obs))
 
 
 def glance(model: Fitted) -> pd.DataFrame:
     """Return one row about the whole model."""
-    shares = variance_shares(model)
     solution, optimum = model.solution, model.optimum
-    n_parameters = len(model.terms) + len(solution.theta) + 1
-    notes = list(dict.fromkeys(guards.warnings(model, model.default_df)["note"]))
-    result = pd.DataFrame(
+    return glance_table(
+        model,
+        variance_shares(model),
+        criterion=solution.criterion,
+        n_parameters=len(model.terms) + len(solution.theta) + 1,
+        sigma=np.sqrt(solution.variance),
+        gradient=float(np.abs(optimum.gradient).max()),
+        converged=optimum.converged,
+        singular=optimum.singular,
+        method=_estimator(model),
+        notes=guards.warnings(model, model.default_df)["note"],
+    )
+
+
+def glance_table(
+    model: Specification,
+    shares: VarianceShares,
+    *,
+    criterion: float,
+    n_parameters: int,
+    sigma: float,
+    gradient: float,
+    converged: bool,
+    singular: bool,
+    method: str,
+    notes: Iterable[str],
+) -> pd.DataFrame:
+    """Return the row about a whole fit, linear or not.
+
+    `n_groups` is the fewest levels of any grouping factor; where there are several the note counts
+    the levels of each.
+    """
+    n_obs, blocks = model.statistics.n_obs, model.design.blocks
+    counted = "; ".join(f"{each.group}, {len(each.levels)}" for each in blocks)
+    several = [f"Groups: {counted}."] if len(blocks) > 1 else []
+    return glossary.table(
         {
-            "n_obs": [model.statistics.n_obs],
-            "n_groups": [min(len(block.levels) for block in model.design.blocks)],
-            "sigma": [np.sqrt(solution.variance)],
-            "criterion": [solution.criterion],
-            "log_likelihood": [-solution.criterion / 2],
-            "aic": [solution.criterion + 2 * n_parameters],
-            "bic": [solution.criterion + np.log(model.statistics.n_obs) * n_parameters],
-            "df_residual": [float(model.statistics.n_obs - n_parameters)],
+            "n_obs": [n_obs],
+            "n_groups": [min(len(block.levels) for block in blocks)],
+            "sigma": [sigma],
+            "criterion": [criterion],
+            "log_likelihood": [-criterion / 2],
+            "aic": [criterion + 2 * n_parameters],
+            "bic": [criterion + np.log(n_obs) * n_parameters],
+            "df_residual": [float(n_obs - n_parameters)],
             "r_squared_marginal": [shares.marginal],
             "r_squared_conditional": [shares.conditional],
             "icc": [shares.intraclass],
-            "gradient": [float(np.abs(optimum.gradient).max())],
-            "converged": [optimum.converged],
-            "singular": [optimum.singular],
-            "method": [_estimator(model)],
-            "note": [" ".join([*notes, *several_groups(model.design.blocks)])],
+            "gradient": [gradient],
+            "converged": [converged],
+            "singular": [singular],
+            "method": [method],
+            "note": [" ".join([*dict.fromkeys(notes), *several])],
         }
     )
-    glossary.checked(result.columns)
-    return result
-
-
-def several_groups(blocks: Sequence[Block]) -> list[str]:
-    """Return the sentence that counts the levels of each grouping factor, if there are several.
-
-    `n_groups` of the whole model is the fewest of them.
-    """
-    if len(blocks) < 2:
-        return []
-    return [f"Groups: {'; '.join(f'{each.group}, {len(each.levels)}' for each in blocks)}."]
 
 
 def groups(model: Fitted) -> pd.DataFrame:
     """Return one row per grouping factor."""
     blocks = model.design.blocks
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "group": [block.group for block in blocks],
             "n_groups": [len(block.levels) for block in blocks],
             "n_obs": model.statistics.n_obs,
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _estimator(model: Fitted) -> str:
@@ -121,7 +137,7 @@ def _fixed(model: Fitted, df: str, conf_level: float) -> pd.DataFrame:
 
 
 def fixed_table(
-    model: guards.Designed,
+    model: Specification,
     tests: ContrastTests,
     warned: pd.DataFrame,
     method: str,
@@ -132,7 +148,6 @@ def fixed_table(
     ``warned`` has one row per warning: `term`, `note`.
     """
     low, high = tests.interval(conf_level)
-    terms = [column.name for column in model.design.fixed]
     references = [f"Reference level: {each}." for each in model.design.references]
     carriers = [guards.carrier_of(model, column) for column in model.design.fixed]
     return pd.DataFrame(
@@ -140,7 +155,7 @@ def fixed_table(
             "effect": "fixed",
             "group": "",
             "level": "",
-            "term": terms,
+            "term": model.terms,
             "estimate": tests.estimates,
             "std_error": tests.std_errors,
             "statistic": tests.statistics,
@@ -155,7 +170,7 @@ def fixed_table(
             "method": method,
             "note": [
                 " ".join([*references, *_term_notes(warned, term), *df_note(each)])
-                for term, each in zip(terms, tests.df, strict=True)
+                for term, each in zip(model.terms, tests.df, strict=True)
             ],
         }
     )
@@ -191,26 +206,33 @@ def spread_rows(block: Block, covariance: Floats) -> list[tuple[str, str, float,
     return rows
 
 
+def spread_table(
+    blocks: Iterable[tuple[Block, Floats]], *others: tuple[str, str, float, int]
+) -> pd.DataFrame:
+    """Return the rows of the deviations and correlations of groups, and of others."""
+    rows = [row for block, covariance in blocks for row in spread_rows(block, covariance)]
+    columns = ["group", "term", "estimate", "n_groups"]
+    return pd.DataFrame([*rows, *others], columns=columns).assign(effect="ran_pars", level="")
+
+
 def _variance_parameters(model: Fitted) -> pd.DataFrame:
-    rows = []
-    for modes in model.inference.modes:
-        rows += spread_rows(modes.block, modes.covariance)
     sigma = float(np.sqrt(model.solution.variance))
-    rows.append(("Residual", "sd__Observation", sigma, model.statistics.n_obs))
-    parameters = pd.DataFrame(rows, columns=["group", "term", "estimate", "n_groups"])
-    return parameters.assign(
-        effect="ran_pars", level="", method=_estimator(model), note=_singular_note(model)
-    )
-
-
-def _singular_note(model: Fitted) -> str:
-    return "The fit is singular: a variance is zero or a correlation is one." * int(
-        model.optimum.singular
+    blocks = ((modes.block, modes.covariance) for modes in model.inference.modes)
+    residual = ("Residual", "sd__Observation", sigma, model.statistics.n_obs)
+    note = "The fit is singular: a variance is zero or a correlation is one."
+    return spread_table(blocks, residual).assign(
+        method=_estimator(model), note=note * int(model.optimum.singular)
     )
 
 
 def _conditional_modes(model: Fitted, conf_level: float) -> pd.DataFrame:
-    parts = [_modes_frame(modes, conf_level) for modes in model.inference.modes]
+    quantile, parts = normal_quantile((1 + conf_level) / 2), []
+    for modes in model.inference.modes:
+        reach = quantile * modes.std_errors
+        ends = {"conf_low": modes.effects - reach, "conf_high": modes.effects + reach}
+        parts.append(
+            modes_table(modes.block, estimate=modes.effects, std_error=modes.std_errors, **ends)
+        )
     return pd.concat(parts, ignore_index=True).assign(
         effect="ran_vals",
         conf_level=conf_level,
@@ -219,18 +241,14 @@ def _conditional_modes(model: Fitted, conf_level: float) -> pd.DataFrame:
     )
 
 
-def _modes_frame(modes: Modes, conf_level: float) -> pd.DataFrame:
-    width, levels = modes.block.width, modes.block.levels
-    reach = normal_quantile((1 + conf_level) / 2) * modes.std_errors
+def modes_table(block: Block, **numbers: Floats) -> pd.DataFrame:
+    """Return one row per level and effect of a group, with numbers of shape (levels, effects)."""
     return pd.DataFrame(
         {
-            "group": modes.block.group,
-            "level": np.repeat(levels, width),
-            "term": [column.name for column in modes.block.columns] * len(levels),
-            "estimate": modes.effects.ravel(),
-            "std_error": modes.std_errors.ravel(),
-            "conf_low": (modes.effects - reach).ravel(),
-            "conf_high": (modes.effects + reach).ravel(),
-            "n_groups": len(levels),
+            "group": block.group,
+            "level": np.repeat(block.levels, block.width),
+            "term": [column.name for column in block.columns] * len(block.levels),
+            **{name: values.ravel() for name, values in numbers.items()},
+            "n_groups": len(block.levels),
         }
     )

@@ -25,8 +25,8 @@ from analysis.mixed.algebra.rank import (
     without_aliased,
 )
 from analysis.mixed.algebra.size import require_memory
+from analysis.mixed.algebra.specification import Specification
 from analysis.mixed.inference.fixed_effects import METHODS, NAMES, Inference, method_named
-from analysis.mixed.reading.definitions import count_definitions
 from analysis.mixed.reading.formula import MixedFormula
 from analysis.mixed.reading.source import Source
 from analysis.mixed.reading.statistics import Statistics
@@ -35,38 +35,25 @@ from analysis.tidy.frame import Floats
 
 
 @dataclass(frozen=True, repr=False)
-class Fitted:
+class Fitted(Specification):
     """A fitted linear mixed model as plain data.
+
+    Attributes are those of `Specification`, and
 
     Attributes
     ----------
-    formula
-        The model in its parts.
-    statistics
-        The cells it was fitted from.
-    design
-        Columns of the fixed and the random design over the cells.
     optimum
         Where the deviance is least, and how it was found.
     inference
         Estimates and tests of the fixed effects.
-    contrasts
-        Contrasts of factors, as stated.
-    source
-        The rows, None when only their statistics are known.
     weights
         Expression of the weights, None without or when only statistics are known.
     aliased
         What becomes of a fixed column that is a combination of others: ``refuse`` or ``drop``.
     """
 
-    formula: MixedFormula
-    statistics: Statistics
-    design: Design
     optimum: Optimum
     inference: Inference
-    contrasts: Mapping[str, Any]
-    source: Source | None = None
     weights: str | None = None
     aliased: str = "refuse"
 
@@ -95,15 +82,8 @@ class Fitted:
         require_estimable(cross, design, statistics.response)
         optimum, inference = _optimum(statistics, cross, reml, start)
         return cls(
-            formula, statistics, design, optimum, inference, contrasts, source, weights, aliased
+            formula, statistics, design, contrasts, source, optimum, inference, weights, aliased
         )
-
-    @cached_property
-    def definitions(self) -> dict[str, int]:
-        """How many definitions every column of definitions outside the model holds."""
-        if self.source is None:
-            return {}
-        return count_definitions(self.source, self.statistics.factors)
 
     @property
     def cross(self) -> CrossProducts:
@@ -119,11 +99,6 @@ class Fitted:
     def reml(self) -> bool:
         """Whether the fit is by restricted maximum likelihood."""
         return self.inference.reml
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """Names of the fixed effects."""
-        return tuple(column.name for column in self.design.fixed)
 
     @property
     def coefficients(self) -> Floats:

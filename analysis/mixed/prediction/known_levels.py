@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.design import Block, design_columns, matrix_of
-from analysis.mixed.frames.grid import Contrasted
+from analysis.mixed.algebra.specification import Specification
 from analysis.mixed.reading.statistics import Statistics, level_places
 from analysis.tidy.frame import Floats, Integers
 
@@ -43,7 +43,7 @@ class KnownEffects:
 
 
 def known_effects(
-    model: Contrasted,
+    model: Specification,
     groups: Iterable[tuple[Block, Floats, Floats]],
     points: Statistics,
     rows: pd.DataFrame | None,
@@ -78,7 +78,7 @@ def known_effects(
     return known
 
 
-def effects_at(model: Contrasted, block: Block, points: Statistics) -> Floats:
+def effects_at(model: Specification, block: Block, points: Statistics) -> Floats:
     """Return the columns of a group's effects at every point, shape (n, k)."""
     return matrix_of(
         column
@@ -88,7 +88,7 @@ def effects_at(model: Contrasted, block: Block, points: Statistics) -> Floats:
     )
 
 
-def _levels_at(model: Contrasted, block: Block, rows: pd.DataFrame) -> Integers:
+def _levels_at(model: Specification, block: Block, rows: pd.DataFrame) -> Integers:
     """Return the level of every row in a group, -1 where it was not fitted."""
     names = block.group.split(":")
     factors = [model.statistics.factors[name] for name in names]

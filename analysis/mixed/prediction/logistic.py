@@ -7,26 +7,29 @@ errors are those of the table (Booth and Hobert 1998, JASA 93, 262).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
 from analysis.mixed.algebra.design import matrix_of
-from analysis.mixed.frames.grid import Contrasted, fixed_design
+from analysis.mixed.algebra.laplace import Laplace
+from analysis.mixed.algebra.specification import Specification
+from analysis.mixed.frames.grid import fixed_design
 from analysis.mixed.inference.distributions import normal_quantile
 from analysis.mixed.inference.fixed_effects import NAMES
 from analysis.mixed.prediction.known_levels import known_effects, quadratic
 from analysis.mixed.prediction.new_rows import given_points, predictions, values_at
+from analysis.mixed.reading.formula import MixedFormula
 from analysis.mixed.reading.source import open_source
 from analysis.mixed.reading.statistics import Statistics
+from analysis.mixed.reading.trials import offset_name
 from analysis.tidy.frame import Floats, Integers, require_option
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
-
-    from analysis.mixed.algebra.laplace import Laplace
 
 #: The scales of a prediction, and how its method names them.
 KINDS = {"response": "probability", "link": "log odds"}
@@ -38,16 +41,30 @@ ENDS = ("estimate", "conf_low", "conf_high")
 BATCH = 2000
 
 
-class Logistic(Contrasted, Protocol):
-    """What a prediction reads of a mixed model of a binary response."""
+@dataclass(frozen=True)
+class Logistic(Specification):
+    """A fitted mixed model of a binary response as plain data.
+
+    Attributes are those of `Specification`, and `solution`, the maximum of the approximate
+    likelihood.
+    """
+
+    solution: Laplace
 
     @property
-    def solution(self) -> Laplace:
-        """The maximum of the approximate likelihood."""
+    def coefficients(self) -> Floats:
+        """Fixed effects [log odds], shape (p,)."""
+        return self.solution.coefficients
 
     @property
     def offset(self) -> Floats | None:
         """What is added to the log odds of every cell, None for nothing."""
+        return offset_of(self.formula, self.statistics)
+
+
+def offset_of(formula: MixedFormula, statistics: Statistics) -> Floats | None:
+    """Return the offset of every cell, None for a formula without one."""
+    return None if formula.offset is None else statistics.constants[offset_name(formula.offset)]
 
 
 def predict(
@@ -73,7 +90,7 @@ def predict(
 def _log_odds(model: Logistic, rows: pd.DataFrame, conf_level: float, groups: str) -> pd.DataFrame:
     points = given_points(model, rows)
     design = fixed_design(model, points)
-    estimates = design @ model.solution.coefficients
+    estimates = design @ model.coefficients
     variances, notes = quadratic(design, model.solution.covariance), [""] * len(rows)
     if groups == "known":
         added, variances, notes = _conditional(model, design, points, rows)
@@ -161,7 +178,7 @@ def _spherical(model: Logistic, effects: list[Floats], levels: list[Integers]) -
 
 def _outcome_variances(model: Logistic, fixed: Floats) -> Floats:
     """Return the variance of every cell's successes at the maximum."""
-    log_odds = fixed @ model.solution.coefficients
+    log_odds = fixed @ model.coefficients
     for block, values in zip(model.design.blocks, model.solution.modes, strict=True):
         log_odds += np.einsum("nk,nk->n", matrix_of(block.columns), values[block.codes])
     if model.offset is not None:

@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.mixed.algebra.design import is_factor
-from analysis.mixed.frames.grid import Contrasted, codes_of, points_at
+from analysis.mixed.algebra.specification import Specification
+from analysis.mixed.frames.grid import codes_of, points_at
 from analysis.mixed.reading.expression import Expression, shown, translate
 from analysis.mixed.reading.plan import factor_column
 from analysis.mixed.reading.source import Source, open_source
@@ -30,7 +31,7 @@ WORDS = {"new": "Fixed effects", "known": "Fixed effects and conditional modes"}
 
 
 def predictions(
-    model: Contrasted,
+    model: Specification,
     rows: pd.DataFrame,
     of_whole: Callable[[pd.DataFrame], pd.DataFrame],
     *,
@@ -64,16 +65,16 @@ def predictions(
     whole = reasons == ""
     predicted = of_whole(rows[whole])
     placed = predicted.reindex(np.where(whole, np.cumsum(whole) - 1, -1)).set_axis(rows.index)
-    result = placed.drop(columns="note").assign(
-        conf_level=conf_level,
-        method=f"{WORDS[groups]}; {reference}",
-        note=np.where(whole, placed["note"], reasons),
+    return glossary.table(
+        placed.drop(columns="note").assign(
+            conf_level=conf_level,
+            method=f"{WORDS[groups]}; {reference}",
+            note=np.where(whole, placed["note"], reasons),
+        )
     )
-    glossary.checked(result.columns)
-    return result
 
 
-def given_points(model: Contrasted, rows: pd.DataFrame) -> Statistics:
+def given_points(model: Specification, rows: pd.DataFrame) -> Statistics:
     """Return a point per new row."""
     source = open_source(rows)
     known = model.statistics.factors
@@ -90,7 +91,7 @@ def given_points(model: Contrasted, rows: pd.DataFrame) -> Statistics:
     return points_at(factors, numbers, len(rows))
 
 
-def lacking(model: Contrasted, rows: pd.DataFrame) -> NDArray[np.object_]:
+def lacking(model: Specification, rows: pd.DataFrame) -> NDArray[np.object_]:
     """Return why each new row cannot be predicted, empty where it can, shape (rows,)."""
     source = open_source(rows)
     reasons = np.full(len(rows), "", dtype=object)

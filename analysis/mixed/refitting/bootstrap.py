@@ -76,17 +76,17 @@ def parametric_bootstrap(
     replicates = np.array([_refitted(model, source.draw(rng)) for _ in range(n_resamples)])
     low, high = np.nanquantile(replicates, [alpha, 1 - alpha], axis=0, method="weibull")
     estimates = tables.tidy(model, ("fixed", "ran_pars"), "wald", 0.95)
-    result = estimates[["effect", "group", "term", "estimate", "n_obs"]].assign(
-        std_error=np.nanstd(replicates, axis=0, ddof=1),
-        conf_low=low,
-        conf_high=high,
-        conf_level=conf_level,
-        n_resamples=n_resamples,
-        method="Parametric bootstrap, percentile",
-        note="",
+    return glossary.table(
+        estimates[["effect", "group", "term", "estimate", "n_obs"]].assign(
+            std_error=np.nanstd(replicates, axis=0, ddof=1),
+            conf_low=low,
+            conf_high=high,
+            conf_level=conf_level,
+            n_resamples=n_resamples,
+            method="Parametric bootstrap, percentile",
+            note="",
+        )
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _refitted(model: Fitted, cross: CrossProducts) -> Floats:

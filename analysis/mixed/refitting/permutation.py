@@ -105,7 +105,7 @@ def permutation_test(
     sizes = np.abs(statistics)
     reached = sizes >= sizes[0] - TIE * (1 + sizes[0])
     most = sizes >= sizes.max() - TIE * (1 + sizes.max())
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "term": [term],
             "estimate": [model.coefficients[place]],
@@ -122,8 +122,6 @@ def permutation_test(
             "note": [""],
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _require_unit(statistics: Statistics, unit: str) -> None:

@@ -76,16 +76,14 @@ def profile_intervals(
     rows = [_fixed_row(fitted, place, rise) for place in fixed]
     rows += [_variance_row(fitted, place, rise) for place in range(len(fitted.solution.theta))]
     rows.append(_sigma_row(fitted, rise))
-    result = pd.DataFrame(
-        rows, columns=["effect", "group", "term", "estimate", "conf_low", "conf_high"]
-    ).assign(
+    return glossary.table(
+        rows,
+        columns=["effect", "group", "term", "estimate", "conf_low", "conf_high"],
         conf_level=conf_level,
         n_obs=fitted.statistics.n_obs,
         method="Profile of the restricted likelihood" if reml else "Profile likelihood",
         note="",
     )
-    glossary.checked(result.columns)
-    return result
 
 
 Row = tuple[str, str, str, float, float, float]

@@ -46,13 +46,10 @@ class Shares:
         The cross-products, every block an intercept.
     held
         Places of the groups whose joint share is held.
-    residual_scale
-        Mean over rows of one over the weight.
     """
 
     cross: CrossProducts
     held: tuple[int, ...]
-    residual_scale: float
 
     def deviance(self, share: float) -> float:
         """Return the least deviance with the groups' joint share at a value."""
@@ -76,7 +73,7 @@ class Shares:
         parts[list(self.held)] = share * within
         left = _sticks(np.asarray(fractions)[len(self.held) - 1 :]) * (1 - share)
         parts[beside] = left[:-1]
-        residual = max(float(left[-1]), LEAST_RESIDUAL) / self.residual_scale
+        residual = max(float(left[-1]), LEAST_RESIDUAL)
         return profile(self.cross, np.sqrt(parts / residual), reml=True).criterion
 
 
@@ -85,7 +82,6 @@ def share_intervals(
     groups: Sequence[Sequence[str]],
     *,
     conf_level: float = 0.95,
-    residual_scale: float = 1.0,
 ) -> pd.DataFrame:
     """Return the share of variance of groups, alone or together, with profile intervals.
 
@@ -98,8 +94,6 @@ def share_intervals(
         Each entry names the groups whose shares are added: ``[["lab"], ["lab", "suite"]]``.
     conf_level
         Nominal coverage.
-    residual_scale
-        Mean over rows of one over the weight: what the residual variance is multiplied by.
 
     Returns
     -------
@@ -125,7 +119,7 @@ def share_intervals(
     require_conf_level(conf_level)
     cross = model.cross
     theta = model.solution.theta if model.reml else optimise(cross, reml=True).theta
-    relative = np.append(theta**2, residual_scale)
+    relative = np.append(theta**2, 1.0)
     estimated = relative / relative.sum()
     names = [block.group for block in model.design.blocks]
     rise = chi_squared_quantile(conf_level, 1)
@@ -139,18 +133,16 @@ def share_intervals(
             )
         held = tuple(names.index(intercept_block(model, group).group) for group in entry)
         estimate = float(estimated[list(held)].sum())
-        ends = _ends(Shares(cross, held, residual_scale), estimate, least + rise)
+        ends = _ends(Shares(cross, held), estimate, least + rise)
         rows.append((PLUS.join(entry), estimate, *ends))
-    result = pd.DataFrame(
-        rows, columns=["group", "variance_share", "conf_low", "conf_high"]
-    ).assign(
+    return glossary.table(
+        rows,
+        columns=["group", "variance_share", "conf_low", "conf_high"],
         conf_level=conf_level,
         n_obs=cross.n_obs,
         method="Profile of the restricted likelihood",
         note="",
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _ends(shares: Shares, estimate: float, reached: float) -> tuple[float, float]:

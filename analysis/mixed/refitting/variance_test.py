@@ -90,7 +90,7 @@ def variance_test(
     drawn = null_ratios(eigenvalues(alone), alone.n_obs - alone.n_fixed, rng, n_resamples)
     others = [block.group for block in model.design.blocks if block is not tested]
     kind = f"approximate beside {', '.join(others)}" if others else "exact"
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "group": [group],
             "statistic": [statistic],
@@ -103,8 +103,6 @@ def variance_test(
             "note": ["The variance is estimated as zero." if statistic == 0 else ""],
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def intercept_block(model: Fitted, group: str) -> Block:

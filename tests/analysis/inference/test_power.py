@@ -10,7 +10,6 @@ import pytest
 
 from analysis import mixed
 from analysis.inference import power
-from analysis.inference.association import regression
 from analysis.inference.power import Components
 from analysis.inference.resampling import permutation
 from analysis.mixed import power as power_mixed
@@ -22,20 +21,6 @@ R = Path(__file__).parents[2] / "r"
 models = pd.read_csv(R / "models.csv")
 answers = pd.read_csv(R / "power.csv")
 KNOWN = Components(between=0.3, within=0.2)
-FORMULA = "gain ~ heritage + log_parameters"
-
-
-def simulated(n: int = 400, **options: object) -> pd.DataFrame:
-    return power.simulated_power(
-        models,
-        formula=FORMULA,
-        cluster="suite",
-        components=KNOWN,
-        effects={"heritage": [0.0, 0.4, 0.8], "log_parameters": [0.0, 0.5]},
-        rng=np.random.default_rng(1),
-        n_simulations=n,
-        **options,
-    )
 
 
 def test_power_of_two_groups_agrees_with_power_t_test() -> None:
@@ -78,35 +63,6 @@ def test_the_design_asked_for_reaches_its_power_in_simulation() -> None:
 
     rejected = (statistic >= stats.t.isf(0.025, 2 * n - 2)).mean()
     assert rejected == pytest.approx(row["power"], abs=4 * (0.16 / 4000) ** 0.5)
-
-
-def test_the_simulated_test_is_that_of_regression() -> None:
-    # One response drawn as the simulation draws it, tested by regression itself.
-    found = simulated(n=60).set_index(["term", "true_value"])["power"]
-    rng = np.random.default_rng(1)
-    clusters = pd.factorize(models["suite"], sort=True)[0]
-    shared = rng.standard_normal((60, clusters.max() + 1))[:, clusters]
-    noise = 0.3 * shared + 0.2 * rng.standard_normal((60, 24))
-    rejected = []
-    for each in noise:
-        rows = models.assign(gain=each + 0.4 * models["heritage"])
-        tested = regression.fit(rows, FORMULA, cluster="suite").tidy().set_index("term")
-        rejected.append(tested.loc["heritage", "p_value"] <= 0.05)
-    assert found["heritage", 0.4] == pytest.approx(np.mean(rejected))
-
-
-def test_power_rises_with_the_effect_and_has_an_interval() -> None:
-    found = simulated()
-    rising = found[found["term"] == "heritage"]["power"]
-    assert rising.is_monotonic_increasing
-    assert (found["conf_low"] <= found["power"]).all()
-    assert (found["power"] <= found["conf_high"]).all()
-    size = found.loc[found["true_value"] == 0, "power"]
-    assert (size < 0.12).all()
-
-
-def test_the_same_seed_gives_the_same_curve() -> None:
-    pd.testing.assert_frame_equal(simulated(50), simulated(50))
 
 
 def test_permutation_power_is_that_of_the_permutation_test() -> None:
@@ -237,15 +193,6 @@ def test_components_are_the_deviations_of_the_mixed_model() -> None:
 
 
 def test_an_unknown_term_is_refused() -> None:
-    with pytest.raises(DesignError, match=r"\['depth'\] are not among \['Intercept'"):
-        power.simulated_power(
-            models,
-            formula=FORMULA,
-            cluster="suite",
-            components=KNOWN,
-            effects={"depth": [1.0]},
-            rng=np.random.default_rng(1),
-        )
     model = mixed.fit("gain ~ heritage + (1 | lab)", models)
     with pytest.raises(DesignError, match=r"must be in the model; \['depth'\] are not"):
         power_mixed.mixed_power(model, effects={"depth": [0.0]}, rng=np.random.default_rng(1))

@@ -13,15 +13,12 @@ from analysis import mixed
 from analysis.heritage.transition import frames as l_star_frames
 from analysis.inference.association import correlation, regression
 from analysis.inference.counts import fisher
-from analysis.inference.partition import cross_validation
-from analysis.inference.resampling import bootstrap, permutation
+from analysis.inference.resampling import permutation
 from analysis.tidy import broom, glossary
 from analysis.tidy.errors import ColumnError
 
 METHODS = (
-    bootstrap,
     correlation,
-    cross_validation,
     fisher,
     l_star_frames,
     permutation,
@@ -32,7 +29,6 @@ METHODS = (
 ESTIMATE = {"conf_low", "conf_high", "conf_level", "method", "n_obs", "note"}
 
 models = pd.read_csv(Path(__file__).parents[2] / "r" / "models.csv")
-blocks = {"lab": ["lab"], "scale": ["log_parameters"]}
 profiles = pd.DataFrame(
     {
         "group": np.repeat(["a", "b"], 5),
@@ -42,26 +38,16 @@ profiles = pd.DataFrame(
 )
 
 
-def rng() -> np.random.Generator:
-    return np.random.default_rng(1)
-
-
 def mean_gain(rows: pd.DataFrame) -> float:
     return float(rows["gain"].mean())
 
 
 CALLS: dict[str, Callable[[], pd.DataFrame]] = {
-    "bootstrap.cluster_bootstrap": lambda: bootstrap.cluster_bootstrap(
-        models, mean_gain, cluster="lab", rng=rng(), n_resamples=99
-    ),
     "correlation.correlate": lambda: correlation.correlate(models, x="density", y="gain"),
     "correlation.partial": lambda: correlation.partial(
         models, x="density", y="gain", covariates=["layers"]
     ),
     "correlation.from_summary": lambda: correlation.from_summary(-0.81, 8),
-    "cross_validation.leave_one_group_out": lambda: cross_validation.leave_one_group_out(
-        models, response="gain", blocks=blocks, group="suite"
-    ),
     "fisher.fisher_exact": lambda: fisher.fisher_exact(pd.DataFrame([[7, 1], [2, 8]])),
     "fisher.proportion": lambda: fisher.proportion(7, 10),
     "frames.estimates": lambda: l_star_frames.estimates(profiles, value="residual", by=["group"]),

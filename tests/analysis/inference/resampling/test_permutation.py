@@ -202,6 +202,8 @@ def test_a_column_that_the_statistic_reads_is_present_and_complete() -> None:
         permutation.permutation_test(rows, difference, label="g", unit=None)
     with pytest.raises(ColumnError, match="'z'"):
         permutation.permutation_test(rows, lambda frame: frame["z"].mean(), label="g", unit=None)
+    with pytest.raises(ColumnError, match="TypeError"):
+        permutation.permutation_test(rows, lambda frame: frame["g"].mean(), label="g", unit=None)
     unread = rows.rename(columns={"y": "gap"}).assign(y=range(6))
     assert (
         permutation.permutation_test(unread, difference, label="g", unit=None)["p_value"].iloc[0]
