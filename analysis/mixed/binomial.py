@@ -16,10 +16,11 @@ import pandas as pd
 
 from analysis.mixed.algebra.design import Design, build, matrix_of
 from analysis.mixed.algebra.laplace import maximise
-from analysis.mixed.algebra.rank import require_independent, without_aliased
-from analysis.mixed.algebra.separation import (
+from analysis.mixed.algebra.rank import (
     levels_with_both,
+    require_independent,
     separating_columns,
+    without_aliased,
 )
 from analysis.mixed.frames import guards
 from analysis.mixed.frames.tables import (
@@ -30,8 +31,7 @@ from analysis.mixed.frames.tables import (
     spread_table,
 )
 from analysis.mixed.inference.fixed_effects import ContrastTests
-from analysis.mixed.inference.linear_predictor import fixed_part, variance
-from analysis.mixed.inference.r_squared import VarianceShares
+from analysis.mixed.inference.r_squared import VarianceShares, fixed_part, variance
 from analysis.mixed.prediction import logistic
 from analysis.mixed.prediction.logistic import Logistic, offset_of
 from analysis.mixed.reading.bases import with_bases

@@ -23,21 +23,10 @@ from analysis.mixed.algebra.covariance_terms import (
     without_smallest,
 )
 from analysis.mixed.algebra.crossproducts import CrossProducts
+from analysis.mixed.algebra.descent import Floor, descend, descend_to_floor
 from analysis.mixed.algebra.deviance import covariance_gradients, profile
-from analysis.mixed.algebra.newton import Floor, descend_to_floor, hessian_by_differences
-from analysis.mixed.algebra.quasi_newton import descend
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
-
-__all__ = [
-    "NEAR_ZERO",
-    "Optimum",
-    "hessian_by_differences",
-    "is_diagonal",
-    "natural_scale",
-    "optimise",
-    "quick",
-]
 
 #: A principal axis of a relative covariance shorter than this, in units of the columns, is tried
 #: at zero; a diagonal element of a factor below it makes a fit singular.
@@ -153,17 +142,11 @@ def quick(
     start: Floats,
     *,
     reml: bool = True,
-    free: NDArray[np.bool_] | None = None,
 ) -> Floats:
-    """Return the theta with least deviance to about six digits, for refits by the thousand.
-
-    Elements that are not `free` stay at zero.
-    """
+    """Return the theta with least deviance to about six digits, for refits by the thousand."""
     search = Search(cross, reml)
-    moving = np.ones(len(start), dtype=np.bool_) if free is None else free
-    at = np.where(moving, search.inside(start), 0.0)
-    result: Floats = search.descend(at, tolerance=1e-10, free=moving) / search.scale
-    return result
+    at = descend(search.value, search.inside(start), tolerance=1e-10)
+    return np.asarray(at / search.scale, dtype=np.float64)
 
 
 def sign_patterns(width: int) -> list[Floats]:
@@ -213,7 +196,6 @@ class Search:
         self.scale = natural_scale(cross)
         self.diagonal = is_diagonal(cross)
         self.terms = covariance_terms(cross.blocks)
-        self.unbounded = np.full(len(self.scale), -np.inf)
         self.n_evaluations = 0
 
     def value(self, at: Floats) -> tuple[float, Floats]:
@@ -224,9 +206,6 @@ class Search:
         except (np.linalg.LinAlgError, DesignError):
             return np.inf, np.zeros(len(at))
         return solution.criterion, solution.gradient / self.scale
-
-    def slopes(self, at: Floats) -> list[Floats]:
-        return self.value_and_slopes(at)[1]
 
     def value_and_slopes(self, at: Floats) -> tuple[float, list[Floats]]:
         """Return the deviance and its derivative by the covariance of every term."""
@@ -245,14 +224,9 @@ class Search:
         at = theta * self.scale
         return np.where(self.diagonal, np.maximum(at, OFF_BOUNDARY), at)
 
-    def descend(
-        self, at: Floats, tolerance: float = 1e-11, free: NDArray[np.bool_] | None = None
-    ) -> Floats:
-        return descend(self.value, at, self.unbounded, free=free, tolerance=tolerance)
-
     def settle(self, at: Floats) -> Settled:
         """Return where a start leads to, with the conditions checked in the covariances."""
-        at = self.descend(at)
+        at = descend(self.value, at)
         for _ in range(MOST_ROUNDS):
             floor = self.floor(at)
             released, owed = self.released(floor)
@@ -263,7 +237,7 @@ class Search:
                 released = self.escaped(floor)
             if released is None:
                 break
-            at = self.descend(released)
+            at = descend(self.value, released)
         return settled
 
     def is_singular(self, at: Floats, least: float = NEAR_ZERO) -> bool:
@@ -278,7 +252,7 @@ class Search:
         """
         first = best.floor.at
         for signs in combined([sign_patterns(term.width) for term in self.terms]):
-            at = self.descend(self.filled(first, signs))
+            at = descend(self.value, self.filled(first, signs))
             if self.value(at)[0] < best.floor.value - WORTHWHILE:
                 best = min(best, self.settle(at), key=lambda end: end.floor.value)
         return best
@@ -332,7 +306,8 @@ class Search:
         A direction v in which the deviance falls, v'Gv < 0, is added to the covariance as s vv'.
         """
         owed = 0.0
-        for term, slope in zip(self.terms, self.slopes(floor.at), strict=True):
+        slopes = self.value_and_slopes(floor.at)[1]
+        for term, slope in zip(self.terms, slopes, strict=True):
             values, vectors = np.linalg.eigh(slope)
             for steepness, direction in zip(values, vectors.T, strict=True):
                 if steepness >= 0:

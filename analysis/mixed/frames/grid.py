@@ -10,8 +10,7 @@ import numpy as np
 
 from analysis.mixed.algebra.design import design_columns, is_factor, matrix_of
 from analysis.mixed.algebra.rank import estimable
-from analysis.mixed.algebra.specification import Specification
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Fitted, Specification
 from analysis.mixed.reading.expression import Expression, quoted, translate
 from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import column_name, factor_column

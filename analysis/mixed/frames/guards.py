@@ -14,8 +14,7 @@ import pandas as pd
 from analysis.mixed.algebra.design import Block, Column, is_factor
 from analysis.mixed.algebra.optimise import NEAR_ZERO, natural_scale
 from analysis.mixed.algebra.rank import SPANNED
-from analysis.mixed.algebra.specification import Specification
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Fitted, Specification
 from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import factor_column
 from analysis.mixed.reading.source import Source

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.design import Block
-from analysis.mixed.algebra.specification import Specification
 from analysis.mixed.frames import guards
 from analysis.mixed.inference.distributions import normal_quantile
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Fitted, Specification
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
 from analysis.mixed.inference.r_squared import VarianceShares, variance_shares
 from analysis.tidy import glossary

@@ -9,8 +9,13 @@ import numpy as np
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile
-from analysis.mixed.algebra.estimates import Estimates, Modes, conditional_modes
-from analysis.mixed.algebra.information import Information, information
+from analysis.mixed.algebra.estimates import (
+    Estimates,
+    Information,
+    Modes,
+    conditional_modes,
+    information,
+)
 from analysis.mixed.inference.distributions import f_p_value, t_p_value, t_quantile
 from analysis.mixed.inference.kenward_roger import KenwardRoger, kenward_roger
 from analysis.mixed.inference.satterthwaite import Satterthwaite, satterthwaite

@@ -20,7 +20,7 @@ import numpy as np
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile, relative_factors
-from analysis.mixed.algebra.information import Information
+from analysis.mixed.algebra.estimates import Information
 from analysis.mixed.algebra.optimise import natural_scale
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats

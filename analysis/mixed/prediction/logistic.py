@@ -16,12 +16,17 @@ from scipy.special import expit
 
 from analysis.mixed.algebra.design import matrix_of
 from analysis.mixed.algebra.laplace import Laplace
-from analysis.mixed.algebra.specification import Specification
 from analysis.mixed.frames.grid import fixed_design
 from analysis.mixed.inference.distributions import normal_quantile
+from analysis.mixed.inference.fitted import Specification
 from analysis.mixed.inference.fixed_effects import NAMES
-from analysis.mixed.prediction.known_levels import known_effects, quadratic
-from analysis.mixed.prediction.new_rows import given_points, predictions, values_at
+from analysis.mixed.prediction.new_rows import (
+    given_points,
+    known_effects,
+    predictions,
+    quadratic,
+    values_at,
+)
 from analysis.mixed.reading.formula import MixedFormula
 from analysis.mixed.reading.source import open_source
 from analysis.mixed.reading.statistics import Statistics

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from analysis import mixed
 from analysis.mixed.algebra import laplace
-from analysis.mixed.algebra.rank import SPANNED
-from analysis.mixed.algebra.separation import separating_columns
+from analysis.mixed.algebra.rank import SPANNED, separating_columns
 from analysis.mixed.binomial import BinomialModel
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, MissingExtraError
 from tests.analysis.mixed.glmer import (

@@ -15,8 +15,7 @@ from scipy.stats import multivariate_normal
 from analysis import mixed
 from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
 from analysis.mixed.algebra.deviance import profile
-from analysis.mixed.algebra.estimates import conditional_modes, estimates
-from analysis.mixed.algebra.information import information
+from analysis.mixed.algebra.estimates import conditional_modes, estimates, information
 from analysis.mixed.algebra.levels import LevelClasses, SeparateLevels, gather
 from analysis.mixed.inference.kenward_roger import kenward_roger
 from analysis.mixed.inference.satterthwaite import satterthwaite

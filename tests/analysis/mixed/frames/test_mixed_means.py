@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from analysis import mixed
-from analysis.mixed.frames import adjustment
+from analysis.mixed.frames import means as adjustment
 from analysis.tidy.errors import AnalysisError, DesignError
 
 R = Path(__file__).parents[3] / "r"

@@ -21,8 +21,7 @@ import pytest
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from analysis import mixed
-from analysis.mixed.reading.merge import shift_to
-from analysis.mixed.reading.statistics import Statistics
+from analysis.mixed.reading.statistics import Statistics, shift_to
 from analysis.store import open_store
 from analysis.tidy.errors import DesignError, StoreError
 from tests.analysis.mixed.at_theta import at_theta

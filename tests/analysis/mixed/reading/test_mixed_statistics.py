@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import mixed
-from analysis.mixed.reading.merge import (
+from analysis.mixed.reading.statistics import (
+    Statistics,
     merge_statistics,
     read_statistics,
     shift_to,
     write_statistics,
 )
-from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import ColumnError, DesignError, StoreError
 
 rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
