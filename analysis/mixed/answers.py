@@ -11,13 +11,14 @@ import pandas as pd
 from analysis.mixed.frames import anova as terms_tested
 from analysis.mixed.frames import augment as rows_again
 from analysis.mixed.frames import guards, tables
-from analysis.mixed.frames import means as marginal
 from analysis.mixed.frames import summary as pages
+from analysis.mixed.frames.grid import derivatives, reference_grid
+from analysis.mixed.frames.means import marginal
 from analysis.mixed.frames.summary import Page
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import method_named
 from analysis.mixed.prediction import linear
-from analysis.tidy.frame import Floats, generator, require_flags, require_option
+from analysis.tidy.frame import Floats, generator, require_option
 
 
 @dataclass(frozen=True, repr=False)
@@ -192,13 +193,10 @@ class Answers(Fitted):
         DesignError
             If a factor is not in the fixed part, or Tukey's adjustment is asked without pairs.
         """
-        require_flags(pairs=pairs)
-        names = (factors,) if isinstance(factors, str) else tuple(factors)
-        method, note = self.df_method(df)
-        frame = marginal.means(
-            self, names, pairs=pairs, adjust=adjust, df=method, conf_level=conf_level
+        grid = reference_grid(self)
+        return marginal(
+            self, grid, factors, pairs=pairs, adjust=adjust, df=df, conf_level=conf_level
         )
-        return noted(frame, note)
 
     def trends(
         self,
@@ -232,13 +230,10 @@ class Answers(Fitted):
             If the column is no number of the fixed part, a factor is not in it, or the model was
             fitted from statistics alone.
         """
-        require_flags(pairs=pairs)
-        names = (factors,) if isinstance(factors, str) else tuple(factors)
-        method, note = self.df_method(df)
-        frame = marginal.trends(
-            self, number, names, pairs=pairs, adjust=adjust, df=method, conf_level=conf_level
+        grid = derivatives(self, number)
+        return marginal(
+            self, grid, factors, pairs=pairs, adjust=adjust, df=df, conf_level=conf_level
         )
-        return noted(frame, note)
 
     def predict(
         self,

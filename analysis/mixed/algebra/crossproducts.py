@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.mixed.algebra.design import Block, Column, Design, matrix_of
+from analysis.mixed.algebra.design import Block, Column, Design, block_rows, matrix_of
 from analysis.mixed.algebra.levels import Levels, gather
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.frame import Floats, Integers
@@ -94,15 +94,13 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     explained, shift = _response_variable(statistics, design)
     others = design.blocks[1:]
     dense = [*fixed, explained]
-    n_random = sum(len(block.levels) * block.width for block in others)
+    n_random = sum(block.size for block in others)
     size = n_random + len(dense)
     rest = np.zeros((size, size))
-    starts = np.cumsum([0, *(len(block.levels) * block.width for block in others)])
-    for place, block in enumerate(others):
-        rows = slice(int(starts[place]), int(starts[place + 1]))
-        for other_place in range(place, len(others)):
-            columns = slice(int(starts[other_place]), int(starts[other_place + 1]))
-            rest[rows, columns] = _between(statistics, block, others[other_place])
+    placed = list(zip(others, block_rows(others), strict=True))
+    for place, (block, rows) in enumerate(placed):
+        for other, columns in placed[place:]:
+            rest[rows, columns] = _between(statistics, block, other)
         rest[rows, n_random:] = _against(statistics, block, dense)
     rest[n_random:, n_random:] = _among(statistics, dense)
     rest = np.triu(rest) + np.triu(rest, 1).T

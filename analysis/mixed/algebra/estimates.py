@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
-from analysis.mixed.algebra.design import Block
+from analysis.mixed.algebra.design import Block, block_rows
 from analysis.mixed.algebra.deviance import Profile, relative_factors, scaled_rows
 from analysis.tidy.frame import Floats
 
@@ -107,14 +107,11 @@ def _first_modes(
 def _later_modes(
     cross: CrossProducts, solution: Profile, factors: list[Floats], later: Floats, spread: Floats
 ) -> list[Modes]:
-    result, start = [], 0
-    for block, factor in zip(cross.blocks[1:], factors[1:], strict=True):
+    blocks, result = cross.blocks[1:], []
+    for block, rows, factor in zip(blocks, block_rows(blocks), factors[1:], strict=True):
         shape = (len(block.levels), block.width)
-        end = start + shape[0] * shape[1]
-        values = later[start:end].reshape(shape)
-        within = spread[start:end].reshape(shape)
+        values, within = later[rows].reshape(shape), spread[rows].reshape(shape)
         result.append(_modes(block, values, within, factor, solution.variance))
-        start = end
     return result
 
 
@@ -167,9 +164,7 @@ class Information:
 
     def rows(self, place: int) -> slice:
         """Return the rows of Z2 that belong to a later block."""
-        sizes = [len(block.levels) * block.width for block in self.blocks[1:]]
-        start = sum(sizes[: place - 1])
-        return slice(start, start + sizes[place - 1])
+        return list(block_rows(self.blocks[1:]))[place - 1]
 
 
 def information(cross: CrossProducts, solution: Profile) -> Information:

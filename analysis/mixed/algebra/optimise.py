@@ -24,6 +24,7 @@ from analysis.mixed.algebra.covariance_terms import (
 )
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.descent import Floor, descend, descend_to_floor
+from analysis.mixed.algebra.design import block_rows
 from analysis.mixed.algebra.deviance import covariance_gradients, profile
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
@@ -98,21 +99,15 @@ def is_diagonal(cross: CrossProducts) -> NDArray[np.bool_]:
 
 def natural_scale(cross: CrossProducts) -> Floats:
     """Return the root mean square of the column that every element of theta multiplies."""
-    first = cross.blocks[0]
-    total = float(np.sqrt(cross.n_obs))
-    sizes = [np.sqrt(np.einsum("lkk->k", cross.diagonal)) / total]
-    squares, start = np.diag(cross.rest), 0
-    for block in cross.blocks[1:]:
-        end = start + len(block.levels) * block.width
-        sizes.append(np.sqrt(squares[start:end].reshape(-1, block.width).sum(axis=0)) / total)
-        start = end
-    return np.array(
-        [
-            sizes[place][row] or 1.0
-            for place, block in enumerate((first, *cross.blocks[1:]))
-            for row, _ in block.positions
-        ]
-    )
+    later, squares = cross.blocks[1:], np.diag(cross.rest)
+    sums = [np.einsum("lkk->k", cross.diagonal)]
+    sums += [
+        squares[rows].reshape(-1, block.width).sum(axis=0)
+        for block, rows in zip(later, block_rows(later), strict=True)
+    ]
+    sizes = [np.sqrt(each) / float(np.sqrt(cross.n_obs)) for each in sums]
+    blocks = zip(cross.blocks, sizes, strict=True)
+    return np.array([size[row] or 1.0 for block, size in blocks for row, _ in block.positions])
 
 
 def optimise(cross: CrossProducts, *, reml: bool = True, start: Floats | None = None) -> Optimum:

@@ -58,7 +58,7 @@ class FitSize:
 
 def fit_size(design: Design) -> FitSize:
     """Return the size of the fit of a design."""
-    sizes = [len(block.levels) * block.width for block in design.blocks]
+    sizes = [block.size for block in design.blocks]
     return FitSize(sizes[0], sum(sizes[1:]) + len(design.fixed) + 1)
 
 

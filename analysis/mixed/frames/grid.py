@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class Grid:
         The offset with its columns at their means.
     note
         What a reader must know of the numbers, empty for nothing.
+    what
+        What the design gives at a point.
     """
 
     points: Statistics
@@ -52,6 +54,7 @@ class Grid:
     design: Floats
     offset: float
     note: str
+    what: str = "mean"
 
 
 def points_at(factors: dict[str, Factor], numbers: dict[str, Floats], size: int) -> Statistics:
@@ -144,7 +147,7 @@ def derivatives(model: Fitted, number: str) -> Grid:
             f"The fixed part must have a slope at the mean of {number!r}; it has none there.",
             "A column that enters by comparisons alone moves the mean in steps: compare its sides.",
         )
-    return Grid(grid.points, grid.names, design, slope, grid.note)
+    return replace(grid, design=design, offset=slope, what=f"slope by {number}")
 
 
 def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[str]]:

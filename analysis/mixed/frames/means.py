@@ -16,7 +16,7 @@ import pandas as pd
 from scipy import special
 
 from analysis.mixed.algebra.design import is_factor
-from analysis.mixed.frames.grid import Grid, averaged, derivatives, reference_grid
+from analysis.mixed.frames.grid import Grid, averaged
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
 from analysis.mixed.reading.expression import shown
@@ -24,84 +24,33 @@ from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import factor_column
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_conf_level, require_option
+from analysis.tidy.frame import Floats, require_conf_level, require_flags, require_option
 
 
-def means(
-    model: Fitted,
-    factors: Sequence[str],
-    *,
-    pairs: bool,
-    adjust: str,
-    df: str,
-    conf_level: float,
-) -> pd.DataFrame:
-    """Return the estimated marginal mean of every combination of levels, or all differences.
-
-    Parameters
-    ----------
-    model
-        The fit.
-    factors
-        One or several factors of the fixed part.
-    pairs
-        Whether to return all pairwise differences instead.
-    adjust
-        ``none``, ``tukey`` (of pairs) or ``mvt``.
-    df, conf_level
-        Method of the degrees of freedom and coverage.
-
-    Returns
-    -------
-    `contrast`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, the interval, `n_obs`,
-    `method`, `note`; with an adjustment also `p_adjusted`, `n_tests`, `adjustment`, and intervals
-    that hold together.
-    """
-    grid = reference_grid(model)
-    return _asked(
-        model, grid, factors, "mean", pairs=pairs, adjust=adjust, df=df, conf_level=conf_level
-    )
-
-
-def trends(
-    model: Fitted,
-    number: str,
-    factors: Sequence[str],
-    *,
-    pairs: bool,
-    adjust: str,
-    df: str,
-    conf_level: float,
-) -> pd.DataFrame:
-    """Return the slope of the fixed part by a column of numbers, at every combination of levels.
-
-    The slope is the derivative with all columns of numbers at their means: a transform or a
-    square of the column is allowed for. Parameters and results are those of `means`.
-    """
-    grid = derivatives(model, number)
-    what = f"slope by {number}"
-    return _asked(
-        model, grid, factors, what, pairs=pairs, adjust=adjust, df=df, conf_level=conf_level
-    )
-
-
-def _asked(
+def marginal(
     model: Fitted,
     grid: Grid,
-    factors: Sequence[str],
-    what: str,
+    factors: str | Sequence[str],
     *,
     pairs: bool,
     adjust: str,
-    df: str,
+    df: str | None,
     conf_level: float,
 ) -> pd.DataFrame:
+    """Return the mean or the slope of a grid at every combination of levels, or all differences.
+
+    Parameters are those of `Answers.means`, with the grid.
+    """
+    require_flags(pairs=pairs)
     require_conf_level(conf_level)
     require_option("adjust", adjust, ADJUSTMENTS)
+    method, instead = model.df_method(df)
+    factors = (factors,) if isinstance(factors, str) else tuple(factors)
     rows, labels = averaged(grid, factors)
     if pairs and len(rows) < 2:
         raise DesignError(
-            f"Differences must be between at least two; there is one {what}, over all factors.",
+            f"Differences must be between at least two; there is one {grid.what}, over all "
+            "factors.",
             f"Name a factor: the fixed part has {list(grid.names)}.",
         )
     n_means, offset = len(rows), grid.offset
@@ -110,13 +59,13 @@ def _asked(
         rows = np.array([rows[i] - rows[j] for i, j in chosen])
         labels = [f"{labels[i]} - {labels[j]}" for i, j in chosen]
         offset = 0.0
-    plain = model.inference.tests(rows, df)
+    plain = model.inference.tests(rows, method)
     tests = ContrastTests(plain.estimates + offset, plain.std_errors, plain.df)
-    covariance = rows @ model.inference.covariance(df) @ rows.T
+    covariance = rows @ model.inference.covariance(method) @ rows.T
     low, high, added, note = _together(
         tests, adjust, conf_level, n_means if pairs else None, covariance
     )
-    notes = [*_interacting(model, factors), grid.note, note]
+    notes = [instead, *_interacting(model, factors), grid.note, note]
     return glossary.table(
         {
             "contrast": labels,
@@ -130,7 +79,7 @@ def _asked(
             "conf_high": high,
             "conf_level": conf_level,
             "n_obs": model.statistics.n_obs,
-            "method": f"Marginal {what}; {NAMES[df]}",
+            "method": f"Marginal {grid.what}; {NAMES[method]}",
             "note": " ".join(note for note in notes if note),
         }
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.mixed.algebra.design import Column
+from analysis.mixed.algebra.design import Column, block_rows
 from analysis.mixed.algebra.deviance import relative_factors
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.statistics import Statistics
@@ -68,15 +68,10 @@ def _random_variance(model: Fitted) -> float:
     cross = model.cross
     size = float(model.statistics.product(0, 0).sum())
     factors = relative_factors(cross.blocks, model.solution.theta)
-    squares = [cross.diagonal.sum(axis=0)]
-    start = 0
-    for block in cross.blocks[1:]:
-        end = start + len(block.levels) * block.width
-        within = cross.rest[start:end, start:end].reshape(
-            len(block.levels), block.width, len(block.levels), block.width
-        )
+    squares, later = [cross.diagonal.sum(axis=0)], cross.blocks[1:]
+    for block, rows in zip(later, block_rows(later), strict=True):
+        within = cross.rest[rows, rows].reshape((len(block.levels), block.width) * 2)
         squares.append(np.einsum("lilj->ij", within))
-        start = end
     total = sum(
         float(np.sum((factor @ factor.T) * square))
         for factor, square in zip(factors, squares, strict=True)

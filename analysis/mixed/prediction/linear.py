@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import solve_triangular
 
+from analysis.mixed.algebra.design import block_rows
 from analysis.mixed.algebra.deviance import relative_factors, scaled_rows
 from analysis.mixed.algebra.optimise import natural_scale
 from analysis.mixed.frames.grid import fixed_design
@@ -183,18 +184,14 @@ def _forms(
     through = np.einsum("nij,nj->ni", solution.eliminated.kernel[levels[0]], effects[0])
     across = -np.einsum("nir,ni->nr", cross.cross[levels[0]][:, :, :-1], through)
     across[:, cross.n_random :] += internal
-    start, later = 0, []
-    for block, columns, level in zip(blocks, effects[1:], levels[1:], strict=True):
-        places = start + level[:, None] * block.width + np.arange(block.width)
+    rows = list(block_rows(blocks))
+    for block, its, columns, level in zip(blocks, rows, effects[1:], levels[1:], strict=True):
+        places = its.start + level[:, None] * block.width + np.arange(block.width)
         across[np.arange(len(across))[:, None], places] += columns
-        start += len(block.levels) * block.width
     solved = solve_triangular(solution.root, scaled_rows(across.T, blocks, factors), lower=True)
     forms = np.einsum("ni,ni->n", effects[0], through) + (solved**2).sum(axis=0)
     spherical = solve_triangular(solution.root, solved, lower=True, trans=1)
     weights = scaled_rows(spherical, blocks, [factor.T for factor in factors]).T
-    left, start = across - weights @ solution.eliminated.reduced[:-1, :-1], 0
-    for block in blocks:
-        end = start + len(block.levels) * block.width
-        later.append(left[:, start:end].reshape(len(left), -1, block.width))
-        start = end
-    return forms, weights, later
+    left = across - weights @ solution.eliminated.reduced[:-1, :-1]
+    pairs = zip(blocks, rows, strict=True)
+    return forms, weights, [left[:, it].reshape(len(left), -1, b.width) for b, it in pairs]

@@ -19,6 +19,7 @@ from analysis.mixed.algebra import laplace
 from analysis.mixed.algebra.rank import SPANNED, separating_columns
 from analysis.mixed.binomial import BinomialModel
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, MissingExtraError
+from analysis.tidy.extra import extra
 from tests.analysis.mixed.glmer import (
     CASES,
     DEVIATION,
@@ -119,7 +120,7 @@ def test_rows_of_one_cell_count_together_as_they_do_alone() -> None:
     cells = mixed.fit_binomial("(gain > 1) ~ rho + (1 | model)", rows)
     assert len(cells.statistics.counts) == 12
     assert cells.statistics.counts.sum() == len(rows)
-    glmm = laplace._glmm()
+    glmm = extra("glmm")
     frame = rows.assign(high=(rows["gain"] > 1).astype(float))
     by_row = glmm.fit(frame, "high ~ rho + (1 | model)", family="binomial")
     assert cells.solution.log_likelihood == pytest.approx(by_row.loglik, abs=1e-9)
@@ -165,14 +166,14 @@ def test_aliased_columns_are_left_out_and_named() -> None:
 def test_a_search_that_failed_is_told(
     binomial_models: dict[str, BinomialModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = laplace._glmm()
+    known = extra("glmm")
 
     def unfinished(*arguments: object, **options: object) -> object:
         fit = known.fit(*arguments, **options)
         fit.diagnostics["notes"] = [{"kind": "pirls_exhausted", "final_eval": True}]
         return fit
 
-    monkeypatch.setattr(laplace, "_glmm", lambda: SimpleNamespace(fit=unfinished))
+    monkeypatch.setattr(laplace, "extra", lambda *_, **__: SimpleNamespace(fit=unfinished))
     model = mixed.fit_binomial("(gain > 1) ~ depth + (1 | model)", rows)
     assert not model.glance()["converged"].iloc[0]
     assert "not converged" in set(model.warnings()["guard"])
