@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
@@ -177,7 +177,7 @@ def fit(
         source = complete(source, [formula, weights or ""], beside)
     parsed = with_bases(formula, source)
     needed = plan(parsed, source, weights=weights, units=beside)
-    statistics = replace(collect(needed, source), bases=parsed.bases)
+    statistics = collect(needed, source)
     return MixedModel.solved(
         parsed,
         statistics,

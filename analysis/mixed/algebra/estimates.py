@@ -35,35 +35,11 @@ class Modes:
     covariance: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Estimates:
-    """What a fit estimates.
-
-    Attributes
-    ----------
-    coefficients
-        Fixed effects, shape (p,).
-    covariance
-        Their covariance at theta, shape (p, p).
-    variance
-        Residual variance.
-    """
-
-    coefficients: Floats
-    covariance: Floats
-    variance: float
-
-
-def estimates(cross: CrossProducts, solution: Profile) -> Estimates:
-    """Return the estimates at a profile's theta (Bates et al. 2015, equations 28 to 30)."""
+def fixed_covariance(cross: CrossProducts, solution: Profile) -> Floats:
+    """Return the covariance of the fixed effects at theta, (p, p) (Bates et al. 2015, 28 to 30)."""
     q = cross.n_random
     inner = cho_solve((solution.root[q:, q:], True), np.eye(cross.n_fixed))
-    covariance = solution.variance * cross.centring @ inner @ cross.centring.T
-    return Estimates(
-        coefficients=cross.centring @ solution.coefficients + cross.shift,
-        covariance=covariance,
-        variance=solution.variance,
-    )
+    return np.asarray(solution.variance * cross.centring @ inner @ cross.centring.T)
 
 
 def conditional_modes(cross: CrossProducts, solution: Profile) -> tuple[Modes, ...]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,17 +167,8 @@ def combined(patterns: Sequence[Sequence[Floats]]) -> list[tuple[Floats, ...]]:
     return [tuple(each[place % len(each)] for each in patterns) for place in range(most)]
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Where a search ended.
-
-    Attributes
-    ----------
-    floor
-        The point.
-    decrement
-        Expected fall of the deviance in one more step, those of lost rank included.
-    """
+class Settled(NamedTuple):
+    """Where a search ended: the point, and by how much one more step should lower the deviance."""
 
     floor: Floor
     decrement: float

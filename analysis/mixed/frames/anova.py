@@ -51,8 +51,11 @@ def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
     `term`, `statistic` (F; by Wald, chi-squared over its df), `df`, `df_residual`, `p_value`,
     `n_obs`, `method`, `note`.
     """
+    from patsy import Sum
+
     require_option("type", kind, TYPES)
-    hypotheses = _type_two(model, df) if kind == "II" else _type_three(model)
+    hypotheses = _type_two(model, df) if kind == "II" else _coefficients_in(model, Sum)
+    hypotheses.pop("Intercept", None)
     rows = []
     for term, contrasts in _lmertest_rows(model, hypotheses).items():
         test = model.inference.joint(contrasts, df)
@@ -121,14 +124,6 @@ def _squares(model: Fitted) -> Floats:
     places = slice(cross.n_random, cross.n_random + cross.n_fixed)
     into = np.linalg.inv(cross.centring)
     return np.asarray(into.T @ cross.rest[places, places] @ into)
-
-
-def _type_three(model: Fitted) -> dict[str, Floats]:
-    """Return by term the rows that turn the fit's coefficients into sum-to-zero contrasts'."""
-    from patsy import Sum
-
-    by_term = _coefficients_in(model, Sum)
-    return {term: rows for term, rows in by_term.items() if term != "Intercept"}
 
 
 def _coefficients_in(model: Fitted, contrast: Any) -> dict[str, Floats]:

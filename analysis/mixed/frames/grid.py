@@ -104,7 +104,8 @@ def reference_grid(model: Fitted) -> Grid:
             factor_column(code) for code in codes_of(model) if is_factor(code, model.statistics)
         )
     )
-    points, note = _at(model, names, _values(model, {}))
+    numbers, note = _values(model, {})
+    points = _at(model, names, numbers)
     offset = model.formula.offset
     if offset is None:
         return Grid(points, names, fixed_design(model, points), 0.0, note)
@@ -136,8 +137,7 @@ def derivatives(model: Fitted, number: str) -> Grid:
     slope = 0.0
     for place, weight in STENCIL.items():
         moved = {number: place * step}
-        points, _ = _at(model, grid.names, _values(model, moved))
-        moved_design = fixed_design(model, points)
+        moved_design = fixed_design(model, _at(model, grid.names, _values(model, moved)[0]))
         design += weight / step * moved_design
         size += abs(weight / step) * np.abs(moved_design)
         if model.formula.offset is not None:
@@ -188,20 +188,17 @@ def codes_of(model: Specification, *sides: str) -> list[str]:
     return sorted(codes)
 
 
-def _at(
-    model: Fitted, names: Sequence[str], numbers: tuple[dict[str, float], str]
-) -> tuple[Statistics, str]:
-    known = model.statistics.factors
-    order = [name for name in known if name in names]
-    codes = np.array(
-        list(itertools.product(*(range(len(known[name].levels)) for name in order))), dtype=np.intp
-    )
+def _at(model: Specification, names: Sequence[str], numbers: Mapping[str, float]) -> Statistics:
+    """Return every combination of the levels of some factors, numbers at values."""
+    known = {n: f for n, f in model.statistics.factors.items() if n in names}
+    levels = itertools.product(*(range(len(factor.levels)) for factor in known.values()))
+    codes = np.array(list(levels), dtype=np.intp)
     factors = {
-        name: Factor(known[name].levels, codes[:, place]) for place, name in enumerate(order)
+        name: Factor(factor.levels, codes[:, place])
+        for place, (name, factor) in enumerate(known.items())
     }
-    size = len(codes)
-    values = {name: np.full(size, value) for name, value in numbers[0].items()}
-    return points_at(factors, values, size), numbers[1]
+    values = {name: np.full(len(codes), value) for name, value in numbers.items()}
+    return points_at(factors, values, len(codes))
 
 
 def _values(model: Fitted, moved: Mapping[str, float]) -> tuple[dict[str, float], str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -92,19 +91,11 @@ def _together(
     if adjust == "none":
         alone = "p-values are not adjusted for their number." if len(tests.estimates) > 1 else ""
         return *tests.interval(conf_level), {}, alone
-    correlation = _correlation(covariance)
-    family = adjusted(tests, adjust, conf_level, n_means=n_means, correlation=correlation)
-    added = {
-        "p_adjusted": family.p_values,
-        "n_tests": len(tests.estimates),
-        "adjustment": adjust,
-    }
-    return family.low, family.high, added, "Intervals hold together."
-
-
-def _correlation(covariance: Floats) -> Floats:
     scale = np.sqrt(np.diag(covariance))
-    return np.asarray(covariance / np.outer(scale, scale), dtype=np.float64)
+    correlation = np.asarray(covariance / np.outer(scale, scale), dtype=np.float64)
+    p_values, half = adjusted(tests, adjust, conf_level, n_means=n_means, correlation=correlation)
+    added = {"p_adjusted": p_values, "n_tests": len(p_values), "adjustment": adjust}
+    return tests.estimates - half, tests.estimates + half, added, "Intervals hold together."
 
 
 def _interacting(model: Fitted, factors: Sequence[str]) -> list[str]:
@@ -135,23 +126,6 @@ CELLS = 2**11
 NULL = 1e-10
 
 
-@dataclass(frozen=True, slots=True)
-class Adjusted:
-    """Several tests as a family.
-
-    Attributes
-    ----------
-    p_values
-        Adjusted p-values.
-    low, high
-        Ends of intervals that hold together at the level.
-    """
-
-    p_values: Floats
-    low: Floats
-    high: Floats
-
-
 def adjusted(
     tests: ContrastTests,
     method: str,
@@ -159,8 +133,8 @@ def adjusted(
     *,
     n_means: int | None,
     correlation: Floats,
-) -> Adjusted:
-    """Return the tests of a family, adjusted for their number.
+) -> tuple[Floats, Floats]:
+    """Return p-values of a family, adjusted for their number, and half widths of its intervals.
 
     Parameters
     ----------
@@ -180,8 +154,7 @@ def adjusted(
     tail = _tukey(n_means) if method == "tukey" else _largest_t(correlation)
     p_values = np.array([tail(t, each) for t, each in zip(size, df, strict=True)])
     reach = _critical(tail, df, conf_level)
-    half = reach * tests.std_errors
-    return Adjusted(p_values, tests.estimates - half, tests.estimates + half)
+    return p_values, reach * tests.std_errors
 
 
 Tail = Callable[[float, float], float]

@@ -15,8 +15,7 @@ import numpy as np
 
 from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
 from analysis.mixed.algebra.design import Design, build
-from analysis.mixed.algebra.deviance import Profile, profile
-from analysis.mixed.algebra.estimates import estimates
+from analysis.mixed.algebra.deviance import Profile
 from analysis.mixed.algebra.optimise import Optimum, optimise
 from analysis.mixed.algebra.rank import (
     only,
@@ -146,7 +145,7 @@ class Fitted(Specification):
     @property
     def coefficients(self) -> Floats:
         """Fixed effects, shape (p,)."""
-        return self.inference.estimated.coefficients
+        return self.inference.coefficients
 
     @property
     def default_df(self) -> str:
@@ -210,7 +209,7 @@ def _optimum(
         optimum = optimise(cross, reml=reml, start=start)
         if not optimum.converged and cross.n_obs > cross.n_columns:
             require_residual(statistics, cross)
-        return optimum, inference_at(cross, optimum.theta, reml=reml)
+        return optimum, Inference.at(cross, optimum.theta, reml=reml)
     except (DesignError, np.linalg.LinAlgError) as error:
         require_residual(statistics, cross)
         if isinstance(error, DesignError):
@@ -220,12 +219,6 @@ def _optimum(
             f"the fit is singular ({error}).",
             "Use fewer random effects, or predictors of like size.",
         ) from error
-
-
-def inference_at(cross: CrossProducts, theta: Floats, *, reml: bool) -> Inference:
-    """Return the estimates at a theta, and what their tests need."""
-    solution = profile(cross, np.asarray(theta, dtype=np.float64), reml=reml)
-    return Inference(cross, solution, estimates(cross, solution), reml)
 
 
 def _require_collected(formula: MixedFormula, statistics: Statistics) -> None:

@@ -295,24 +295,22 @@ def read_statistics(path: Path | str) -> Statistics:
             f"{about.get('version')}.",
             "Collect them again, or read them with the release that wrote them.",
         )
-    by_kind: dict[str, dict[str, pa.ChunkedArray]] = {"factor": {}, "constant": {}, "sum": {}}
-    for column in table.column_names:
-        kind, _, name = column.partition(" ")
-        if kind in by_kind:
-            by_kind[kind][name] = table.column(column)
-    pairs = {}
-    for place, name in enumerate(by_kind["sum"]):
-        i, j = name.split()
-        pairs[int(i), int(j)] = place
+
+    def columns(kind: str) -> dict[str, pa.ChunkedArray]:
+        names = (name for name in table.column_names if name.startswith(f"{kind} "))
+        return {name.partition(" ")[2]: table.column(name) for name in names}
+
+    sums = columns("sum")
+    pairs = [name.split() for name in sums]
     return Statistics(
-        factors={name: _read_factor(column) for name, column in by_kind["factor"].items()},
-        constants={name: column.to_numpy() for name, column in by_kind["constant"].items()},
+        factors={name: _read_factor(column) for name, column in columns("factor").items()},
+        constants={name: column.to_numpy() for name, column in columns("constant").items()},
         basis=tuple(tuple(names) for names in about["basis"]),
         response=about["responses"][0],
         offset=about["offset"],
         shift=np.array([float.fromhex(value) for value in about["shift"]]),
-        pairs=pairs,
-        sums=np.array([column.to_numpy() for column in by_kind["sum"].values()]),
+        pairs={(int(i), int(j)): place for place, (i, j) in enumerate(pairs)},
+        sums=np.array([column.to_numpy() for column in sums.values()]),
         counts=table.column("count").to_numpy(),
         log_weights=table.column("log weight").to_numpy(),
         weighted=about["weighted"],

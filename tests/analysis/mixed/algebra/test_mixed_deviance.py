@@ -15,8 +15,9 @@ from scipy.stats import multivariate_normal
 from analysis import mixed
 from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
 from analysis.mixed.algebra.deviance import profile
-from analysis.mixed.algebra.estimates import conditional_modes, estimates, information
+from analysis.mixed.algebra.estimates import conditional_modes, information
 from analysis.mixed.algebra.levels import gather, separate
+from analysis.mixed.inference.fixed_effects import Inference
 from analysis.mixed.inference.kenward_roger import kenward_roger
 from analysis.mixed.inference.satterthwaite import satterthwaite
 
@@ -104,11 +105,11 @@ def test_modes_and_products_are_those_written_out_over_rows(
     rows, at = small(seed), np.array(theta)
     cross = crossed_of(seed)
     found = profile(cross, at)
-    estimated, products = estimates(cross, found), information(cross, found)
+    estimated, products = Inference(cross, found, True), information(cross, found)
     design, relative = written_out(rows, at)
     inverse = np.linalg.inv(relative)
     np.testing.assert_allclose(
-        estimated.covariance,
+        estimated.plain_covariance,
         found.variance * np.linalg.inv(design.T @ inverse @ design),
         rtol=1e-8,
         atol=1e-12,
