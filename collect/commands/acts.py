@@ -18,8 +18,14 @@ from collect.schema.paths import text_at
 
 
 def _sets(options: argparse.Namespace) -> list[str]:
-    """Return the prompt sets that are named; the word none alone names no set."""
-    return [] if options.prompts == ["none"] else options.prompts
+    """Return the prompt sets that are named, all there; the word none alone names no set."""
+    named: list[str] = [] if options.prompts == ["none"] else options.prompts
+    if named:
+        from collect.prompts.sets import find
+
+        for name in named:
+            find(name)
+    return named
 
 
 def _refuse_only_nameless(models: list[str]) -> None:
@@ -31,10 +37,11 @@ def _refuse_only_nameless(models: list[str]) -> None:
 def plan(options: argparse.Namespace) -> int:
     """Say what a run would do: rows, bytes, memory, time."""
     _refuse_only_nameless(options.models)
+    sets = _sets(options)
     with libraries_imported():
         from collect.job.planning import plan, wording
 
-    units, refusal = plan.drawn(options.models, _sets(options), options.out, **_how(options))
+    units, refusal = plan.drawn(options.models, sets, options.out, **_how(options))
     shown = as_json([asdict(unit) for unit in units]) if options.json else wording.as_text(units)
     show(shown)
     if refusal is not None:
@@ -45,19 +52,14 @@ def plan(options: argparse.Namespace) -> int:
 def run(options: argparse.Namespace) -> int:
     """Measure models, on prompt sets and by their weights."""
     _refuse_only_nameless(options.models)
+    sets = _sets(options)
     with libraries_imported():
         if options.engine == "ray":
             from collect.job.fleet import run
         else:
             from collect.job.run import run
 
-    run(
-        options.models,
-        _sets(options),
-        options.out,
-        quiet=options.quiet,
-        **_how(options),
-    )
+    run(options.models, sets, options.out, quiet=options.quiet, **_how(options))
     return 0
 
 
@@ -260,6 +262,7 @@ def study(options: argparse.Namespace) -> int:
 def gauge(options: argparse.Namespace) -> int:
     """Change a model's weights and not its logits."""
     refuse_nameless(options.model)
+    sets = _sets(options)
     with libraries_imported():
         from collect.gauge.command import gauge
 
@@ -270,7 +273,7 @@ def gauge(options: argparse.Namespace) -> int:
         seed=options.seed,
         extreme_of=options.extreme,
         lowers=options.lower,
-        prompt_sets=options.prompts,
+        prompt_sets=sets,
         too_long=options.too_long,
         revision=options.revision,
         overwrite=options.overwrite,

@@ -76,7 +76,7 @@ def load(name_or_path: str | Path) -> PromptSet:
     InputError
         If there is no such set or file, or the file is empty, not UTF-8 or ill-formed.
     """
-    path = _find(str(name_or_path))
+    path = find(str(name_or_path))
     if readable(path):
         loaded = prompt_set(set_name(path), (entry(r, place) for place, r in records(path)))
     else:
@@ -176,7 +176,14 @@ def prompt_set(name: str, entries: Iterable[Entry]) -> PromptSet:
     )
 
 
-def _find(name_or_path: str) -> Path:
+def find(name_or_path: str) -> Path:
+    """Return the file or data set of prompts that a shipped name or a path stands for.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it cannot be a set by its name.
+    """
     shipped = DIRECTORY / f"{name_or_path}.txt"
     path = shipped if name_or_path in names() else as_path(name_or_path)
     if not path.exists():

@@ -23,11 +23,17 @@ import pandas as pd
 from collect.errors import OutputError
 from collect.record.atomic import locks, placement
 from collect.record.atomic.files import write_atomically
-from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
+from collect.record.inventory import (
+    Inventory,
+    refuse_mixtures,
+    refuse_other_shape,
+    repeated_by,
+)
 from collect.record.tensors import write_tensors
 from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_table
 from collect.schema import MEASURED, UNFINISHED
+from collect.schema.assembly import GEOMETRY
 from collect.schema.marks import file_sha256, run_sha256
 
 if TYPE_CHECKING:
@@ -70,6 +76,10 @@ def commit(
         rows = _write_rows(frames, staged, provenance, file_of_vectors=min(beside, default=None))
         with locks.held(out, locks.OF_MARKS, wait=True):
             refuse_mixtures([unit], inventory, gone)
+            if "model" in frames:
+                (described,) = frames["model"].astype(object).to_dict("records")
+                shape = {n: None if pd.isna(described[n]) else described[n] for n in GEOMETRY}
+                refuse_other_shape(unit, shape, inventory, gone)
             if repeated_by(unit, inventory) is not None:
                 return 0
             n_prompts = _write_prompts(unit, frames, out, provenance)

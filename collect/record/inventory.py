@@ -5,14 +5,16 @@ A run may be measured in several units, each with quantities of its own. No torc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from collect.errors import InputError
 from collect.record.units import (
     Mark,
     Unit,
+    differences,
     is_intact,
     quantities_of,
     read_mark,
@@ -21,6 +23,7 @@ from collect.record.units import (
     run_id,
     variant_of,
 )
+from collect.schema.files import read_rows
 from collect.schema.headers import is_pack
 
 
@@ -227,6 +230,31 @@ def refuse_mixtures(
                     f"measured otherwise than {unit.title}: {contradictions}.",
                     "Choose another --out, or measure that unit again in the same command.",
                 )
+
+
+def refuse_other_shape(
+    unit: Unit, shape: Mapping[str, Any], inventory: Inventory, gone: Collection[Path] = ()
+) -> None:
+    """Refuse a unit of another shape than those of the same model, which no store could open.
+
+    Two revisions of one model may differ in their weights, and not in the shape that ``shape``
+    gives by column of table ``model``.
+    """
+    replaced = {run_file(inventory.out, unit), *unit.replaces, *gone}
+    for entry in inventory.entries():
+        path = inventory.out / "model" / entry.path.name
+        is_same = entry.mark.determinants.get("model_id") == unit.determinants["model_id"]
+        if not is_same or entry.path in replaced or not path.is_file():
+            continue
+        (stored,) = read_rows(path, "model").select([*shape]).to_pylist()
+        others = differences(stored, shape)
+        if others:
+            raise InputError(
+                f"The revisions of a model must have one shape; {path} describes another: "
+                f"{others}.",
+                "Give this model another name, or choose another --out.",
+            )
+        return
 
 
 def repeated_by(unit: Unit, inventory: Inventory) -> Entry | None:

@@ -139,7 +139,7 @@ class Unit:
     def otherwise(self, mark: Mark) -> str:
         """Return how the same unit was measured otherwise, empty when in nothing."""
         known, new = mark.determinants, {**self.identity, **self.labels}
-        return _joined(_differences({**known, **mark.labels}, new), self._redefined(known))
+        return _joined(differences({**known, **mark.labels}, new), self._redefined(known))
 
     def contradictions(self, other: Mapping[str, Any]) -> str:
         """Return how another unit's determinants contradict these, empty when in nothing."""
@@ -150,7 +150,7 @@ class Unit:
             shared += _OF_REVISION
         if new["prompt_set"] is not None and other["prompt_set"] == new["prompt_set"]:
             shared += ["prompt_set_sha256"]
-        otherwise = _differences({n: other.get(n) for n in shared}, {n: new[n] for n in shared})
+        otherwise = differences({n: other.get(n) for n in shared}, {n: new[n] for n in shared})
         return _joined(otherwise, self._redefined(other) if is_same_model else "")
 
     def _redefined(self, other: Mapping[str, Any]) -> str:
@@ -335,7 +335,7 @@ def stored_prompts_sha256(path: Path) -> str | None:
         return None
 
 
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """Return in which entries of the new one two mappings differ, in words; empty when in none."""
     names = [name for name in new if old.get(name) != new[name]]
     return "; ".join(

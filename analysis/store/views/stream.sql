@@ -116,7 +116,7 @@ SELECT a.run_id,
        arg_max(a.top_share, a.times_median)      AS top_share
   FROM massive_activation AS a
  GROUP BY a.run_id, a.model_id, a.prompt_id, a.position;
-COMMENT ON VIEW outlier_token IS 'One row per run, prompt and token that is massive after at least one block: where it begins and ends to be, and how far it stands out; see massive_activation. One such token, mostly the first, can decide the sign of gain_whole_matrix; gain_without_first leaves the first out.';
+COMMENT ON VIEW outlier_token IS 'One row per run, prompt and token that is massive after at least one block: where it begins and ends to be, and how far it stands out; see massive_activation. One such token, mostly the first, can decide the sign of gain_whole_matrix; gain_without_first leaves the first out. Its text is not recorded: the model''s tokenizer gives it from prompt.text, and run.tokens_sha256 tells whether the tokens are those that were measured.';
 COMMENT ON COLUMN outlier_token.first_layer IS 'First block after which the token is massive [1]';
 COMMENT ON COLUMN outlier_token.last_layer IS 'Last block after which the token is massive; the blocks between need not all be [1]';
 COMMENT ON COLUMN outlier_token.n_layers_massive IS 'Blocks after which the token is massive [count]';

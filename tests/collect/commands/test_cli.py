@@ -87,6 +87,31 @@ def test_wrong_input_exits_2_with_a_sentence_and_no_output(
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("missing", "arguments"),
+    [
+        ("/no/such/place", ["run", "/no/such/place", "--out", "OUT"]),
+        *(
+            ("nowhere.txt", [verb, "GOOD", "--prompts", "nowhere.txt", "--out", "OUT"])
+            for verb in ("plan", "run", "gauge")
+        ),
+    ],
+)
+def test_what_is_not_there_is_refused_before_torch_is_imported(save_tiny, out, missing, arguments):
+    named = {"GOOD": str(save_tiny("gpt2")), "OUT": str(out)}
+    given = [named.get(argument, argument) for argument in arguments]
+    code = (
+        "import sys; from collect.commands.cli import main; "
+        f"code = main({given!r}); sys.exit(100 if 'torch' in sys.modules else code)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert missing in ended.stderr
+    assert not out.exists()
+
+
 def test_a_hub_that_cannot_be_reached_exits_4_without_a_traceback(
     tmp_path, out, monkeypatch, capsys
 ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import pytest
@@ -112,6 +113,19 @@ def _norms(out):
         "  FROM residual_norm JOIN run_revision USING (run_id) GROUP BY ALL ORDER BY ALL"
     )
     return dict(zip(found["training_step"], found["norm"], strict=True))
+
+
+def test_a_step_of_another_shape_is_refused_and_what_is_there_stays(tmp_path):
+    model, how = tiny_model("gpt2"), {"model_id": "own/model"}
+    collect.measure_step(model, tiny_tokenizer(), PROMPTS, tmp_path, step=0, **how)
+    shorter = copy.deepcopy(model)
+    shorter.transformer.h = shorter.transformer.h[:-1]
+    n_layers = shorter.config.n_layer
+    shorter.config.n_layer = n_layers - 1
+    with pytest.raises(InputError, match=f"n_layers is {n_layers} there and {n_layers - 1} here"):
+        collect.measure_step(shorter, tiny_tokenizer(), PROMPTS, tmp_path, step=1, **how)
+    assert list(faults(tmp_path)) == []
+    assert open_store(tmp_path).query("SELECT training_step FROM run_revision").iloc[0, 0] == 0
 
 
 class Saving(transformers.TrainerCallback):
