@@ -20,6 +20,7 @@ from analysis.mixed.algebra.rank import SPANNED, separating_columns
 from analysis.mixed.binomial import BinomialModel
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, MissingExtraError
 from analysis.tidy.extra import extra
+from tests.analysis.mixed.at_theta import plain
 from tests.analysis.mixed.glmer import (
     CASES,
     DEVIATION,
@@ -35,13 +36,6 @@ from tests.analysis.mixed.glmer import (
 def answer(table: str, name: str) -> pd.DataFrame:
     answers = pd.read_csv(R / f"mixed_binomial_{table}.csv", keep_default_na=False)
     return answers[answers["name"] == name].reset_index(drop=True)
-
-
-def plain(name: str) -> str:
-    """Return a name that is the same in R's and patsy's spelling."""
-    for junk in ("(", ")", "[T.", "[", "]", " "):
-        name = name.replace(junk, "")
-    return ":".join(sorted(name.split(":")))
 
 
 @pytest.mark.parametrize("name", CASES)
