@@ -37,8 +37,7 @@ BATCH = 100_000
 def augment(model: Fitted) -> pd.DataFrame:
     """Return the rows in their order with `fitted`, `fitted_fixed` and `residual` added.
 
-    Rows of a frame keep its index: the columns added go back to the frame by label, whichever
-    rows were left out. Rows that had none are counted from zero.
+    Rows that had no index are counted from zero.
     """
     source = _with_rows(model)
     columns = list(source.types)

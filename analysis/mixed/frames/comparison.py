@@ -71,14 +71,9 @@ def compare(models: Sequence[Fitted]) -> pd.DataFrame:
 
 
 def drop_terms(model: Fitted) -> pd.DataFrame:
-    """Return the likelihood ratio of dropping each fixed term that no other term contains.
+    """Return the likelihood ratio of dropping each fixed term; see `Answers.drop1`.
 
     All columns of a basis such as ``poly(x, 2)`` are dropped together.
-
-    Returns
-    -------
-    One row for the whole model, `term` empty, and one per term: `log_likelihood`, `aic`, `bic`,
-    `statistic`, `df`, `p_value`, by maximum likelihood.
     """
     whole = model.refitted(reml=False) if model.reml else model
     fixed_terms = terms(model.formula.fixed)

@@ -57,23 +57,6 @@ class Grid:
     what: str = "mean"
 
 
-def points_at(factors: dict[str, Factor], numbers: dict[str, Floats], size: int) -> Statistics:
-    """Return a point per cell: factors at levels, every number constant."""
-    return Statistics(
-        factors=factors,
-        constants=numbers,
-        basis=((),),
-        response="",
-        offset="",
-        shift=np.zeros(2),
-        pairs={(0, 0): 0},
-        sums=np.ones((1, size)),
-        counts=np.ones(size),
-        log_weights=np.zeros(size),
-        weighted=False,
-    )
-
-
 def fixed_design(model: Specification, points: Statistics) -> Floats:
     """Return the fixed design at the points, shape (points, p)."""
     columns, _ = design_columns(model.formula.fixed, points, model.contrasts)
@@ -198,7 +181,7 @@ def _at(model: Specification, names: Sequence[str], numbers: Mapping[str, float]
         for place, (name, factor) in enumerate(known.items())
     }
     values = {name: np.full(len(codes), value) for name, value in numbers.items()}
-    return points_at(factors, values, len(codes))
+    return Statistics.counted(factors, values, np.ones(len(codes)))
 
 
 def _values(model: Fitted, moved: Mapping[str, float]) -> tuple[dict[str, float], str]:

@@ -28,12 +28,8 @@ def predict(
 ) -> pd.DataFrame:
     """Return one row per new row: the mean there, and an interval for one observation.
 
-    `conf_low` and `conf_high` hold the mean; `predicted_low` and `predicted_high` an
-    observation. In new groups its variance is that of the mean, of all random effects and of the
-    residual; in known ones, of the error of their effects and of the residual. Unless `df` is
-    ``wald``, its degrees of freedom are Satterthwaite's of that sum, and so are those of the mean
-    in known groups. A row that lacks a predictor has missing numbers and a `note` that names it,
-    as R's predict has.
+    See `Answers.predict`. In new groups an observation has the variance of the mean, of all random
+    effects and of the residual; in known ones, of the error of their effects and of the residual.
     """
     return predictions(
         model,

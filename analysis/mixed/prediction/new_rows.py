@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.mixed.algebra.design import Block, design_columns, is_factor, matrix_of
-from analysis.mixed.frames.grid import codes_of, points_at
+from analysis.mixed.frames.grid import codes_of
 from analysis.mixed.inference.fitted import Specification
 from analysis.mixed.reading.expression import Expression, shown, translate
 from analysis.mixed.reading.plan import factor_column
@@ -89,7 +89,7 @@ def given_points(model: Specification, rows: pd.DataFrame) -> Statistics:
             )
         else:
             numbers[code] = values_at(translate(code), source)
-    return points_at(factors, numbers, len(rows))
+    return Statistics.counted(factors, numbers, np.ones(len(rows)))
 
 
 def lacking(model: Specification, rows: pd.DataFrame) -> NDArray[np.object_]:

@@ -130,6 +130,31 @@ class Statistics:
     weighted: bool
     bases: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def counted(
+        cls,
+        factors: dict[str, Factor],
+        constants: dict[str, Floats],
+        counts: Floats,
+        *others: Floats,
+        response: str = "",
+        offset: str = "",
+    ) -> Statistics:
+        """Return cells in which every number is constant: their counts, and counts of others."""
+        return cls(
+            factors=factors,
+            constants=constants,
+            basis=((),),
+            response=response,
+            offset=offset,
+            shift=np.zeros(2),
+            pairs={(0, place): place for place in range(1 + len(others))},
+            sums=np.array([counts, *others]),
+            counts=counts,
+            log_weights=np.zeros(len(counts)),
+            weighted=False,
+        )
+
     @property
     def n_obs(self) -> int:
         """Rows that entered."""
