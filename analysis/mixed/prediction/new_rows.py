@@ -12,10 +12,16 @@ from numpy.typing import NDArray
 from analysis.mixed.algebra.design import Block, design_columns, is_factor, matrix_of
 from analysis.mixed.frames.grid import codes_of
 from analysis.mixed.inference.fitted import Specification
-from analysis.mixed.reading.expression import Expression, shown, translate
+from analysis.mixed.reading.expression import (
+    Expression,
+    level_label,
+    level_places,
+    shown,
+    translate,
+)
 from analysis.mixed.reading.plan import factor_column
 from analysis.mixed.reading.source import Source, open_source
-from analysis.mixed.reading.statistics import Factor, Statistics, level_label, level_places
+from analysis.mixed.reading.statistics import Factor, Statistics
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError
 from analysis.tidy.frame import (

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.mixed.reading.bases import with_bases
-from analysis.mixed.reading.expression import Expression, quoted
+from analysis.mixed.reading.expression import Expression, level_label, quoted
 from analysis.mixed.reading.plan import Plan, plan
 from analysis.mixed.reading.source import (
     DECIDE,
@@ -24,7 +24,7 @@ from analysis.mixed.reading.source import (
     Source,
     open_source,
 )
-from analysis.mixed.reading.statistics import Factor, Statistics, level_label
+from analysis.mixed.reading.statistics import Factor, Statistics
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import LARGEST, Floats
 

@@ -15,8 +15,7 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 
-from analysis.mixed.reading.expression import quoted
-from analysis.mixed.reading.statistics import level_label
+from analysis.mixed.reading.expression import level_label, quoted
 from analysis.tidy.errors import ColumnError, QueryError, StoreError
 from analysis.tidy.frame import nearest
 
