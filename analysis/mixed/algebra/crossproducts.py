@@ -108,9 +108,10 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     shape = (len(first.levels), first.width, -1)
     with_others = [_between(statistics, first, block) for block in others]
     with_dense = _against(statistics, first, dense)
+    own = [_unshifted(column, statistics) for column in first.columns]
     return CrossProducts(
         blocks=design.blocks,
-        diagonal=_within(statistics, first),
+        diagonal=_against(statistics, first, own).reshape(-1, first.width, first.width),
         cross=np.concatenate([*with_others, with_dense], axis=1).reshape(shape),
         rest=rest,
         n_obs=statistics.n_obs,
@@ -203,7 +204,7 @@ def _among(statistics: Statistics, variables: list[_Variable]) -> Floats:
 
 
 def _against(statistics: Statistics, block: Block, variables: list[_Variable]) -> Floats:
-    """Return Z'[X | y] of a block, shape (L * k, p + 1)."""
+    """Return Z'V of a block and m columns V, such as [X | y], shape (L * k, m)."""
     levels, width = len(block.levels), block.width
     result = np.zeros((levels, width, len(variables)))
     for i, column in enumerate(block.columns):
@@ -227,15 +228,3 @@ def _between(statistics: Statistics, block: Block, other: Block) -> Floats:
             summed = np.bincount(pair, products, shape[0] * shape[1])
             result[:, i, :, j] = summed.reshape(shape)
     return result.reshape(shape[0] * block.width, shape[1] * other.width)
-
-
-def _within(statistics: Statistics, block: Block) -> Floats:
-    """Return Z'Z of a block per level, shape (L, k, k)."""
-    levels, width = len(block.levels), block.width
-    result = np.zeros((levels, width, width))
-    variables = [_unshifted(column, statistics) for column in block.columns]
-    for i in range(width):
-        for j in range(width):
-            products = _products(statistics, variables[i], variables[j])
-            result[:, i, j] = np.bincount(block.codes, products, levels)
-    return result
