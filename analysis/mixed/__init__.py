@@ -3,7 +3,7 @@
 One GROUP BY sums the products of the predictors and the response in every cell of the factors
 (`formula`, `plan`, `collect`); the design is a map over cells (`design`, `crossproducts`); the
 likelihood and its optimum (`deviance`, `optimise`), the estimates and their tests (`estimates`,
-`information`, `satterthwaite`, `kenward_roger`) and all resampling never look at a row again.
+`satterthwaite`, `kenward_roger`) and all resampling never look at a row again.
 """
 
 from importlib import import_module
@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.mixed.model import MixedModel, fit, fit_statistics
 from analysis.mixed.reading.collect import collect_statistics
+from analysis.mixed.reading.statistics import (
+    merge_statistics,
+    read_statistics,
+    write_statistics,
+)
 
 if TYPE_CHECKING:
     from analysis.mixed.binomial import BinomialModel, fit_binomial
     from analysis.mixed.frames.comparison import compare
-    from analysis.mixed.reading.merge import merge_statistics, read_statistics, write_statistics
-    from analysis.mixed.refitting.bootstrap import (
-        parametric_bootstrap,
-    )
+    from analysis.mixed.refitting.bootstrap import parametric_bootstrap
     from analysis.mixed.refitting.permutation import permutation_test
     from analysis.mixed.refitting.profile_interval import profile_intervals
     from analysis.mixed.refitting.share_interval import share_intervals
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 _LATER = {
     "binomial": ("BinomialModel", "fit_binomial"),
     "frames.comparison": ("compare",),
-    "reading.merge": ("merge_statistics", "read_statistics", "write_statistics"),
     "refitting.bootstrap": ("parametric_bootstrap",),
     "refitting.permutation": ("permutation_test",),
     "refitting.profile_interval": ("profile_intervals",),

@@ -16,31 +16,30 @@ import pandas as pd
 
 from analysis.mixed.algebra.design import Design, build, matrix_of
 from analysis.mixed.algebra.laplace import maximise
-from analysis.mixed.algebra.rank import require_independent, without_aliased
-from analysis.mixed.algebra.separation import (
+from analysis.mixed.algebra.rank import (
     levels_with_both,
+    require_independent,
     separating_columns,
+    without_aliased,
 )
 from analysis.mixed.frames import guards
 from analysis.mixed.frames.tables import (
-    effects_asked,
     fixed_table,
     glance_table,
     modes_table,
     spread_table,
+    tidy_table,
 )
 from analysis.mixed.inference.fixed_effects import ContrastTests
-from analysis.mixed.inference.linear_predictor import fixed_part, variance
-from analysis.mixed.inference.r_squared import VarianceShares
+from analysis.mixed.inference.r_squared import VarianceShares, fixed_part, variance
 from analysis.mixed.prediction import logistic
 from analysis.mixed.prediction.logistic import Logistic, offset_of
 from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.source import Rows, complete, open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.mixed.reading.trials import count_trials
-from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_conf_level, require_option
+from analysis.tidy.frame import Floats, require_option
 
 METHOD = "Logistic mixed model, Laplace approximation"
 
@@ -96,15 +95,12 @@ class BinomialModel(Logistic):
         conf_level
             Nominal coverage of the intervals.
         """
-        require_conf_level(conf_level)
         frames = {
             "fixed": lambda: _fixed(self, conf_level),
             "ran_pars": lambda: _variance_parameters(self),
             "ran_vals": lambda: _modes(self),
         }
-        asked = effects_asked(effects)
-        parts = pd.concat([frames[effect]() for effect in asked], ignore_index=True)
-        return glossary.table(parts.assign(n_obs=self.statistics.n_obs))
+        return tidy_table(self, effects, conf_level, frames)
 
     def glance(self) -> pd.DataFrame:
         """Return one row with the columns of `MixedModel.glance`.

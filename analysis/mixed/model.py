@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
 
-from analysis.mixed.generics import Generics
+from analysis.mixed.answers import Answers
 from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.collect import collect, several
 from analysis.mixed.reading.formula import updated
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class MixedModel(Generics):
-    """A fitted linear mixed model: `Generics` with the means to fit it anew.
+class MixedModel(Answers):
+    """A fitted linear mixed model: `Answers` with the means to fit it anew.
 
     Attributes are those of `Fitted`.
 
@@ -177,7 +177,7 @@ def fit(
         source = complete(source, [formula, weights or ""], beside)
     parsed = with_bases(formula, source)
     needed = plan(parsed, source, weights=weights, units=beside)
-    statistics = replace(collect(needed, source), bases=parsed.bases)
+    statistics = collect(needed, source)
     return MixedModel.solved(
         parsed,
         statistics,

@@ -16,7 +16,6 @@ from analysis import mixed
 from analysis.inference.power import Components, curve_frame, rejection_rate, require_effects
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile, profile
-from analysis.mixed.algebra.estimates import estimates
 from analysis.mixed.algebra.optimise import quick
 from analysis.mixed.algebra.simulate import simulator
 from analysis.mixed.inference.distributions import t_quantile
@@ -100,8 +99,8 @@ def mixed_power(
 
 def _tests(model: MixedModel, cross: CrossProducts, start: Floats, df: str) -> ContrastTests:
     """Return the tests of all fixed effects, fitted to other cross-products."""
-    solution = profile(cross, quick(cross, start, reml=model.reml), reml=model.reml)
-    inference = Inference(cross, solution, estimates(cross, solution), model.reml)
+    theta = quick(cross, start, reml=model.reml)
+    inference = Inference.at(cross, theta, reml=model.reml)
     return inference.tests(np.eye(len(model.terms)), df)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,18 +22,11 @@ from analysis.tidy.errors import DesignError
 _ALL = "all rows"
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(NamedTuple):
     """What `MixedLM.from_formula` is given for a formula.
 
-    Attributes
-    ----------
-    group
-        Factors whose combinations are its groups; empty for one group of all rows.
-    correlated
-        Its `re_formula`, None for none.
-    components
-        Its `vc_formula`: by grouping factor and term, what varies without correlation.
+    The factors whose combinations are its groups, none for one group of all rows; its `re_formula`;
+    and its `vc_formula`: by grouping factor and term, what varies without correlation.
     """
 
     group: tuple[str, ...]
@@ -80,7 +73,7 @@ class StatsmodelsModel:
         )
         rows = pd.DataFrame(self._deviations(), columns=["group", "term", "estimate"])
         frame = pd.concat([fixed, rows.assign(effect="ran_pars")], ignore_index=True)
-        return glossary.table(frame.assign(method=self._method, n_obs=n_obs))
+        return glossary.table(frame, method=self._method, n_obs=n_obs)
 
     def glance(self) -> pd.DataFrame:
         """Return one row about the whole fit; `converged` is statsmodels' own judgement."""

@@ -1,4 +1,4 @@
-"""Packages of the extras that make pages, imported when they are needed."""
+"""Packages of the extras, imported when they are needed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from analysis.tidy.errors import MissingExtraError
 
 
-def extra(module: str, of: str = "report") -> Any:
-    """Return a module of an extra.
+def extra(module: str, of: str = "report", what: str = "Making pages") -> Any:
+    """Return a module of an extra, for what is to be done with it.
 
     Raises
     ------
@@ -20,6 +20,6 @@ def extra(module: str, of: str = "report") -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"Making pages needs the package '{error.name}'; it is not installed.",
+            f"{what} needs the package '{error.name}'; it is not installed.",
             f'Run: pip install "thermoscope[{of}]"',
         ) from error

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.mixed.algebra.design import Block, Column, Design, matrix_of
+from analysis.mixed.algebra.design import Block, Column, Design, block_rows, matrix_of
 from analysis.mixed.algebra.levels import Levels, gather
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.frame import Floats, Integers
@@ -94,15 +94,13 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     explained, shift = _response_variable(statistics, design)
     others = design.blocks[1:]
     dense = [*fixed, explained]
-    n_random = sum(len(block.levels) * block.width for block in others)
+    n_random = sum(block.size for block in others)
     size = n_random + len(dense)
     rest = np.zeros((size, size))
-    starts = np.cumsum([0, *(len(block.levels) * block.width for block in others)])
-    for place, block in enumerate(others):
-        rows = slice(int(starts[place]), int(starts[place + 1]))
-        for other_place in range(place, len(others)):
-            columns = slice(int(starts[other_place]), int(starts[other_place + 1]))
-            rest[rows, columns] = _between(statistics, block, others[other_place])
+    placed = list(zip(others, block_rows(others), strict=True))
+    for place, (block, rows) in enumerate(placed):
+        for other, columns in placed[place:]:
+            rest[rows, columns] = _between(statistics, block, other)
         rest[rows, n_random:] = _against(statistics, block, dense)
     rest[n_random:, n_random:] = _among(statistics, dense)
     rest = np.triu(rest) + np.triu(rest, 1).T
@@ -110,9 +108,10 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     shape = (len(first.levels), first.width, -1)
     with_others = [_between(statistics, first, block) for block in others]
     with_dense = _against(statistics, first, dense)
+    own = [_unshifted(column, statistics) for column in first.columns]
     return CrossProducts(
         blocks=design.blocks,
-        diagonal=_within(statistics, first),
+        diagonal=_against(statistics, first, own).reshape(-1, first.width, first.width),
         cross=np.concatenate([*with_others, with_dense], axis=1).reshape(shape),
         rest=rest,
         n_obs=statistics.n_obs,
@@ -205,7 +204,7 @@ def _among(statistics: Statistics, variables: list[_Variable]) -> Floats:
 
 
 def _against(statistics: Statistics, block: Block, variables: list[_Variable]) -> Floats:
-    """Return Z'[X | y] of a block, shape (L * k, p + 1)."""
+    """Return Z'V of a block and m columns V, such as [X | y], shape (L * k, m)."""
     levels, width = len(block.levels), block.width
     result = np.zeros((levels, width, len(variables)))
     for i, column in enumerate(block.columns):
@@ -229,15 +228,3 @@ def _between(statistics: Statistics, block: Block, other: Block) -> Floats:
             summed = np.bincount(pair, products, shape[0] * shape[1])
             result[:, i, :, j] = summed.reshape(shape)
     return result.reshape(shape[0] * block.width, shape[1] * other.width)
-
-
-def _within(statistics: Statistics, block: Block) -> Floats:
-    """Return Z'Z of a block per level, shape (L, k, k)."""
-    levels, width = len(block.levels), block.width
-    result = np.zeros((levels, width, width))
-    variables = [_unshifted(column, statistics) for column in block.columns]
-    for i in range(width):
-        for j in range(width):
-            products = _products(statistics, variables[i], variables[j])
-            result[:, i, j] = np.bincount(block.codes, products, levels)
-    return result

@@ -7,7 +7,7 @@ the columns themselves are never written out over rows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -81,6 +81,19 @@ class Block:
     def width(self) -> int:
         """Random effects per level."""
         return len(self.columns)
+
+    @property
+    def size(self) -> int:
+        """Random effects of all levels."""
+        return len(self.levels) * self.width
+
+
+def block_rows(blocks: Iterable[Block]) -> Iterator[slice]:
+    """Yield the rows of every block among the random effects of all."""
+    start = 0
+    for block in blocks:
+        yield slice(start, start + block.size)
+        start += block.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,10 +231,10 @@ def _require_groups(block: Block, n_obs: int) -> None:
             f"Group {block.group!r} must have at least two levels; found {list(block.levels)}.",
             "Drop its random term, or widen the filter.",
         )
-    if len(block.levels) * block.width >= n_obs:
+    if block.size >= n_obs:
         raise DesignError(
             f"Group {block.group!r} must have fewer effects than there are rows; it has "
-            f"{len(block.levels) * block.width} for {n_obs} rows.",
+            f"{block.size} for {n_obs} rows.",
             "They cannot be told from the residual: drop the term.",
         )
 

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
-from analysis.mixed.algebra.design import Block
+from analysis.mixed.algebra.design import Block, block_rows
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, Integers
 
@@ -165,16 +165,12 @@ def covariance_gradients(
     gradients = [_first_covariance_gradient(cross, solution.eliminated, through)]
     reduced = solution.eliminated.reduced
     spread = reduced @ through
-    start = 0
-    for block in later:
-        end = start + len(block.levels) * block.width
+    for block, places in zip(later, block_rows(later), strict=True):
         by_level = (len(block.levels), block.width, -1)
-        rows, spread_rows = reduced[start:end].reshape(by_level), spread[start:end]
-        one = np.arange(len(block.levels))
-        within = rows[:, :, start:end].reshape(*by_level[:2], *by_level[:2])[one, :, one, :]
-        lost = spread_rows.reshape(by_level) @ rows.transpose(0, 2, 1)
+        rows, one = reduced[places].reshape(by_level), np.arange(len(block.levels))
+        within = rows[:, :, places].reshape(*by_level[:2], *by_level[:2])[one, :, one, :]
+        lost = spread[places].reshape(by_level) @ rows.transpose(0, 2, 1)
         gradients.append((within - lost).sum(axis=0))
-        start = end
     return [(each + each.T) / 2 for each in gradients]
 
 
@@ -193,15 +189,12 @@ def relative_factors(blocks: tuple[Block, ...], theta: Floats) -> list[Floats]:
 def scaled_rows(matrix: Floats, blocks: tuple[Block, ...], factors: list[Floats]) -> Floats:
     """Return Lambda2' times a matrix whose first rows are the random effects of the blocks."""
     result = matrix.copy()
-    start = 0
-    for block, factor in zip(blocks, factors, strict=True):
-        end = start + len(block.levels) * block.width
+    for block, rows, factor in zip(blocks, block_rows(blocks), factors, strict=True):
         if block.width == 1:
-            result[start:end] *= factor[0, 0]
+            result[rows] *= factor[0, 0]
         else:
-            by_level = matrix[start:end].reshape(len(block.levels), block.width, -1)
-            result[start:end] = (factor.T @ by_level).reshape(end - start, -1)
-        start = end
+            by_level = matrix[rows].reshape(len(block.levels), block.width, -1)
+            result[rows] = (factor.T @ by_level).reshape(block.size, -1)
     return result
 
 
@@ -278,13 +271,10 @@ def _gradient(
     half = _unscaled_rows(sensitivity, later, factors[1:])
     through = _unscaled_rows(half.T, later, factors[1:])
     parts = [_first_gradient(cross, eliminated, through)[_places(cross.blocks[0])]]
-    start = 0
-    for block in later:
-        end = start + len(block.levels) * block.width
-        rows = eliminated.reduced[start:end].reshape(-1, block.width, len(half))
-        columns = half[:, start:end].T.reshape(-1, block.width, len(half))
+    for block, places in zip(later, block_rows(later), strict=True):
+        rows = eliminated.reduced[places].reshape(-1, block.width, len(half))
+        columns = half[:, places].T.reshape(-1, block.width, len(half))
         parts.append(2 * np.einsum("lrs,lcs->rc", rows, columns)[_places(block)])
-        start = end
     return np.concatenate(parts)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
-from analysis.mixed.algebra.design import Block
+from analysis.mixed.algebra.design import Block, block_rows
 from analysis.mixed.algebra.deviance import Profile, relative_factors, scaled_rows
 from analysis.tidy.frame import Floats
 
@@ -35,35 +35,11 @@ class Modes:
     covariance: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Estimates:
-    """What a fit estimates.
-
-    Attributes
-    ----------
-    coefficients
-        Fixed effects, shape (p,).
-    covariance
-        Their covariance at theta, shape (p, p).
-    variance
-        Residual variance.
-    """
-
-    coefficients: Floats
-    covariance: Floats
-    variance: float
-
-
-def estimates(cross: CrossProducts, solution: Profile) -> Estimates:
-    """Return the estimates at a profile's theta (Bates et al. 2015, equations 28 to 30)."""
+def fixed_covariance(cross: CrossProducts, solution: Profile) -> Floats:
+    """Return the covariance of the fixed effects at theta, (p, p) (Bates et al. 2015, 28 to 30)."""
     q = cross.n_random
     inner = cho_solve((solution.root[q:, q:], True), np.eye(cross.n_fixed))
-    covariance = solution.variance * cross.centring @ inner @ cross.centring.T
-    return Estimates(
-        coefficients=cross.centring @ solution.coefficients + cross.shift,
-        covariance=covariance,
-        variance=solution.variance,
-    )
+    return np.asarray(solution.variance * cross.centring @ inner @ cross.centring.T)
 
 
 def conditional_modes(cross: CrossProducts, solution: Profile) -> tuple[Modes, ...]:
@@ -107,16 +83,84 @@ def _first_modes(
 def _later_modes(
     cross: CrossProducts, solution: Profile, factors: list[Floats], later: Floats, spread: Floats
 ) -> list[Modes]:
-    result, start = [], 0
-    for block, factor in zip(cross.blocks[1:], factors[1:], strict=True):
+    blocks, result = cross.blocks[1:], []
+    for block, rows, factor in zip(blocks, block_rows(blocks), factors[1:], strict=True):
         shape = (len(block.levels), block.width)
-        end = start + shape[0] * shape[1]
-        values = later[start:end].reshape(shape)
-        within = spread[start:end].reshape(shape)
+        values, within = later[rows].reshape(shape), spread[rows].reshape(shape)
         result.append(_modes(block, values, within, factor, solution.variance))
-        start = end
     return result
 
 
 def _modes(block: Block, values: Floats, spread: Floats, factor: Floats, variance: float) -> Modes:
     return Modes(block, values, np.sqrt(variance * spread), variance * factor @ factor.T)
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """Products with H^-1 at a theta, in the internal design.
+
+    Attributes
+    ----------
+    blocks
+        Random effects, Z1 first.
+    within
+        Z1'H1^-1 Z1 per level, shape (L, k, k).
+    outward
+        Z1'H1^-1 Z2 per level, shape (L, k, q).
+    kernel
+        K, shape (q, q).
+    first_later
+        Z1'H^-1 Z2 per level, shape (L, k, q).
+    later
+        Z2'H^-1 Z2, shape (q, q).
+    first_fixed
+        Z1'H^-1 X per level, shape (L, k, p).
+    later_fixed
+        Z2'H^-1 X, shape (q, p).
+    fixed
+        X'H^-1 X, shape (p, p).
+    """
+
+    blocks: tuple[Block, ...]
+    within: Floats
+    outward: Floats
+    kernel: Floats
+    first_later: Floats
+    later: Floats
+    first_fixed: Floats
+    later_fixed: Floats
+    fixed: Floats
+
+    def fixed_products(self, place: int) -> Floats:
+        """Return Z'H^-1 X of a block per level, shape (L, k, p)."""
+        if place == 0:
+            return self.first_fixed
+        block = self.blocks[place]
+        return self.later_fixed[self.rows(place)].reshape(len(block.levels), block.width, -1)
+
+    def rows(self, place: int) -> slice:
+        """Return the rows of Z2 that belong to a later block."""
+        return list(block_rows(self.blocks[1:]))[place - 1]
+
+
+def information(cross: CrossProducts, solution: Profile) -> Information:
+    """Return the products with H^-1 at a profile's theta."""
+    q, p = cross.n_random, cross.n_fixed
+    diagonal, first_kernel = cross.diagonal, solution.eliminated.kernel
+    remaining = np.eye(diagonal.shape[-1]) - diagonal @ first_kernel
+    outward = remaining @ cross.cross[:, :, : q + p]
+    reduced, kernel = solution.eliminated.reduced, later_kernel(cross, solution)
+    among, across = reduced[:q, :q], reduced[:q, q : q + p]
+    to_later, to_fixed = outward[:, :, :q], outward[:, :, q:]
+    root = solution.root[q:, q:]
+    return Information(
+        blocks=cross.blocks,
+        within=remaining @ diagonal,
+        outward=to_later,
+        kernel=kernel,
+        first_later=to_later - to_later @ (kernel @ among),
+        later=among - among @ kernel @ among,
+        first_fixed=to_fixed - to_later @ (kernel @ across),
+        later_fixed=across - among @ (kernel @ across),
+        fixed=root @ root.T,
+    )

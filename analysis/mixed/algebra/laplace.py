@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from scipy.special import gammaln
 
 from analysis.mixed.algebra.design import Block, Column, Design
 from analysis.mixed.reading.statistics import Statistics
-from analysis.tidy.errors import DesignError, MissingExtraError
+from analysis.tidy.errors import DesignError
+from analysis.tidy.extra import extra
 from analysis.tidy.frame import Floats
 
 
@@ -67,7 +67,7 @@ def maximise(design: Design, statistics: Statistics, offset: Floats | None) -> L
     offset
         What is added to the log odds of every cell, None for nothing.
     """
-    glmm = _glmm()
+    glmm = extra("glmm", of="glmm", what="A mixed model of a binary response")
     trials, successes = statistics.product(0, 0), statistics.product(0, 1)
     columns, formula = _columns(design, successes / trials)
     try:
@@ -80,16 +80,6 @@ def maximise(design: Design, statistics: Statistics, offset: Floats | None) -> L
             "Use fewer random effects.",
         ) from error
     return _result(fit, design, trials, successes)
-
-
-def _glmm() -> Any:
-    try:
-        return import_module("glmm")
-    except ImportError as error:
-        raise MissingExtraError(
-            "A mixed model of a binary response needs the package 'glmm'; it is not installed.",
-            'Run: pip install "thermoscope[glmm]"',
-        ) from error
 
 
 def _columns(design: Design, share: Floats) -> tuple[dict[str, Any], str]:
@@ -144,7 +134,8 @@ def _result(fit: Any, design: Design, trials: Floats, successes: Floats) -> Lapl
     named = [f"g{place}" for place in range(len(design.blocks))]
     widths = [block.width for block in design.blocks]
     arrangements = gammaln(trials + 1) - gammaln(successes + 1) - gammaln(trials - successes + 1)
-    inner = any(note["kind"] == "pirls_exhausted" and note["final_eval"] for note in _notes(fit))
+    notes = fit.diagnostics["notes"]
+    inner = any(note["kind"] == "pirls_exhausted" and note["final_eval"] for note in notes)
     return Laplace(
         coefficients=fit.beta[order],
         covariance=fit.vcov[np.ix_(order, order)],
@@ -158,11 +149,6 @@ def _result(fit: Any, design: Design, trials: Floats, successes: Floats) -> Lapl
         converged=bool(fit.converged) and not inner,
         singular=bool(fit.singular),
     )
-
-
-def _notes(fit: Any) -> list[dict[str, Any]]:
-    notes: list[dict[str, Any]] = fit.diagnostics["notes"]
-    return notes
 
 
 def _unpacked(elements: list[float], width: int) -> Floats:

@@ -9,9 +9,7 @@ are formed once, and an evaluation is one product of a vector and a sparse matri
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -34,8 +32,9 @@ MOST_PRODUCTS = 50_000_000
 BATCH = 1_000_000
 
 
-class Levels(Protocol):
-    """V classes of the L levels.
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """V classes of the L levels; every level is its own where their outer products are not formed.
 
     Attributes
     ----------
@@ -45,111 +44,44 @@ class Levels(Protocol):
         Levels of every class, shape (V,).
     codes
         Class of every level, shape (L,).
-    """
-
-    @property
-    def diagonal(self) -> Floats:
-        """Z1'Z1 of every class."""
-
-    @property
-    def sizes(self) -> Floats:
-        """Levels of every class."""
-
-    @property
-    def codes(self) -> Integers:
-        """Class of every level."""
-
-    def weighted(self, kernel: Floats) -> Floats:
-        """Return the sum over levels of C' B C, with B of their class, shape (r, r)."""
-
-    def inner(self, through: Floats) -> Floats:
-        """Return the sum over each class's levels of C P C', shape (V, k, k)."""
-
-    def between(self, left: Floats, through: Floats, right: Floats) -> Floats:
-        """Return the sum over levels of A C P C' B, with A and B of their class, (k, k)."""
-
-
-@dataclass(frozen=True, slots=True)
-class SeparateLevels:
-    """Every level a class of its own.
-
-    Attributes
-    ----------
-    diagonal
-        Z1'Z1 per level, shape (L, k, k).
     cross
         C = Z1'[Z2 | X | y] per level, shape (L, k, r).
-    """
-
-    diagonal: Floats
-    cross: Floats
-
-    @property
-    def sizes(self) -> Floats:
-        """One level each."""
-        return np.ones(len(self.diagonal))
-
-    @property
-    def codes(self) -> Integers:
-        """Class of every level: its own."""
-        return np.arange(len(self.diagonal))
-
-    def weighted(self, kernel: Floats) -> Floats:
-        """Return the sum over levels of C' B C."""
-        flat = self.cross.reshape(-1, self.cross.shape[-1])
-        result: Floats = flat.T @ (kernel @ self.cross).reshape(flat.shape)
-        return result
-
-    def inner(self, through: Floats) -> Floats:
-        """Return C P C' of every level."""
-        flat = self.cross.reshape(-1, self.cross.shape[-1])
-        half = (flat @ through).reshape(self.cross.shape)
-        result: Floats = half @ self.cross.transpose(0, 2, 1)
-        return result
-
-    def between(self, left: Floats, through: Floats, right: Floats) -> Floats:
-        """Return the sum over levels of A C P C' B."""
-        return _summed(left, self.inner(through), right)
-
-
-@dataclass(frozen=True, slots=True)
-class LevelClasses:
-    """Levels gathered by their Z1'Z1, or each by itself where few outer products are not zero.
-
-    Attributes
-    ----------
-    diagonal, sizes, codes
-        As in `Levels`.
     outer
-        Sum over a class's levels of the outer products of the rows of C, shape (V k k, r r).
+        Sum over a class's levels of the outer products of the rows of C, shape (V k k, r r); None
+        where every level is its own class and its C is used itself.
     """
 
     diagonal: Floats
     sizes: Floats
     codes: Integers
-    outer: Floats | sparse.csr_array
+    cross: Floats
+    outer: Floats | sparse.csr_array | None
 
     def weighted(self, kernel: Floats) -> Floats:
-        """Return the sum over levels of C' B C."""
-        products: Floats = kernel.reshape(-1) @ self.outer
-        side = math.isqrt(len(products))
-        result: Floats = products.reshape((side, side))
-        return result
+        """Return the sum over levels of C' B C, with B of their class, shape (r, r)."""
+        size = self.cross.shape[-1]
+        if self.outer is None:
+            flat = self.cross.reshape(-1, size)
+            return np.asarray(flat.T @ (kernel @ self.cross).reshape(flat.shape))
+        return np.asarray(kernel.reshape(-1) @ self.outer).reshape((size, size))
 
     def inner(self, through: Floats) -> Floats:
-        """Return the sum of C P C' over every class."""
-        products: Floats = self.outer @ through.reshape(-1)
-        return products.reshape(self.diagonal.shape)
+        """Return the sum over each class's levels of C P C', shape (V, k, k)."""
+        if self.outer is None:
+            flat = self.cross.reshape(-1, self.cross.shape[-1])
+            half = (flat @ through).reshape(self.cross.shape)
+            return np.asarray(half @ self.cross.transpose(0, 2, 1))
+        return np.asarray(self.outer @ through.reshape(-1)).reshape(self.diagonal.shape)
 
     def between(self, left: Floats, through: Floats, right: Floats) -> Floats:
-        """Return the sum over levels of A C P C' B."""
-        return _summed(left, self.inner(through), right)
+        """Return the sum over levels of A C P C' B, with A and B of their class, (k, k)."""
+        return np.asarray((left @ self.inner(through) @ right).sum(axis=0))
 
 
-def _summed(left: Floats, inner: Floats, right: Floats) -> Floats:
-    """Return the sum over classes of A M B, from matrices of every class, (k, k)."""
-    result: Floats = (left @ inner @ right).sum(axis=0)
-    return result
+def separate(diagonal: Floats, cross: Floats, outer: sparse.csr_array | None = None) -> Levels:
+    """Return every level as a class of its own."""
+    n_levels = len(diagonal)
+    return Levels(diagonal, np.ones(n_levels), np.arange(n_levels), cross, outer)
 
 
 def gather(diagonal: Floats, cross: Floats) -> Levels:
@@ -158,15 +90,14 @@ def gather(diagonal: Floats, cross: Floats) -> Levels:
     if cross.size >= LEAST_SPARSE and np.count_nonzero(cross) <= MOST_OCCURRING * cross.size:
         occurring = np.count_nonzero(cross, axis=(1, 2))
         if (occurring**2).sum() <= MOST_PRODUCTS:
-            products = sparse_products(cross, occurring)
-            return LevelClasses(diagonal, np.ones(n_levels), np.arange(n_levels), products)
+            return separate(diagonal, cross, sparse_products(cross, occurring))
     if n_levels <= LEVELS_PER_CLASS * width * size:
-        return SeparateLevels(diagonal, cross)
+        return separate(diagonal, cross)
     flat = diagonal.reshape(n_levels, -1)
     distinct, codes = np.unique(flat, axis=0, return_inverse=True)
     codes = codes.reshape(-1)
     if n_levels < LEVELS_PER_CLASS * width * len(distinct):
-        return SeparateLevels(diagonal, cross)
+        return separate(diagonal, cross)
     outer = np.empty((len(distinct), width, width, size, size))
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes))
@@ -175,10 +106,11 @@ def gather(diagonal: Floats, cross: Floats) -> Levels:
         for i in range(width):
             for j in range(width):
                 outer[place, i, j] = rows[:, i].T @ rows[:, j]
-    return LevelClasses(
+    return Levels(
         distinct.reshape(-1, width, width),
         np.bincount(codes).astype(np.float64),
         codes,
+        cross,
         outer.reshape(-1, size * size),
     )
 

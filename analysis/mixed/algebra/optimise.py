@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +24,11 @@ from analysis.mixed.algebra.covariance_terms import (
     without_smallest,
 )
 from analysis.mixed.algebra.crossproducts import CrossProducts
+from analysis.mixed.algebra.descent import Floor, descend, descend_to_floor
+from analysis.mixed.algebra.design import block_rows
 from analysis.mixed.algebra.deviance import covariance_gradients, profile
-from analysis.mixed.algebra.newton import Floor, descend_to_floor, hessian_by_differences
-from analysis.mixed.algebra.quasi_newton import descend
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
-
-__all__ = [
-    "NEAR_ZERO",
-    "Optimum",
-    "hessian_by_differences",
-    "is_diagonal",
-    "natural_scale",
-    "optimise",
-    "quick",
-]
 
 #: A principal axis of a relative covariance shorter than this, in units of the columns, is tried
 #: at zero; a diagonal element of a factor below it makes a fit singular.
@@ -109,21 +100,15 @@ def is_diagonal(cross: CrossProducts) -> NDArray[np.bool_]:
 
 def natural_scale(cross: CrossProducts) -> Floats:
     """Return the root mean square of the column that every element of theta multiplies."""
-    first = cross.blocks[0]
-    total = float(np.sqrt(cross.n_obs))
-    sizes = [np.sqrt(np.einsum("lkk->k", cross.diagonal)) / total]
-    squares, start = np.diag(cross.rest), 0
-    for block in cross.blocks[1:]:
-        end = start + len(block.levels) * block.width
-        sizes.append(np.sqrt(squares[start:end].reshape(-1, block.width).sum(axis=0)) / total)
-        start = end
-    return np.array(
-        [
-            sizes[place][row] or 1.0
-            for place, block in enumerate((first, *cross.blocks[1:]))
-            for row, _ in block.positions
-        ]
-    )
+    later, squares = cross.blocks[1:], np.diag(cross.rest)
+    sums = [np.einsum("lkk->k", cross.diagonal)]
+    sums += [
+        squares[rows].reshape(-1, block.width).sum(axis=0)
+        for block, rows in zip(later, block_rows(later), strict=True)
+    ]
+    sizes = [np.sqrt(each) / float(np.sqrt(cross.n_obs)) for each in sums]
+    blocks = zip(cross.blocks, sizes, strict=True)
+    return np.array([size[row] or 1.0 for block, size in blocks for row, _ in block.positions])
 
 
 def optimise(cross: CrossProducts, *, reml: bool = True, start: Floats | None = None) -> Optimum:
@@ -153,17 +138,11 @@ def quick(
     start: Floats,
     *,
     reml: bool = True,
-    free: NDArray[np.bool_] | None = None,
 ) -> Floats:
-    """Return the theta with least deviance to about six digits, for refits by the thousand.
-
-    Elements that are not `free` stay at zero.
-    """
+    """Return the theta with least deviance to about six digits, for refits by the thousand."""
     search = Search(cross, reml)
-    moving = np.ones(len(start), dtype=np.bool_) if free is None else free
-    at = np.where(moving, search.inside(start), 0.0)
-    result: Floats = search.descend(at, tolerance=1e-10, free=moving) / search.scale
-    return result
+    at = descend(search.value, search.inside(start), tolerance=1e-10)
+    return np.asarray(at / search.scale, dtype=np.float64)
 
 
 def sign_patterns(width: int) -> list[Floats]:
@@ -188,17 +167,8 @@ def combined(patterns: Sequence[Sequence[Floats]]) -> list[tuple[Floats, ...]]:
     return [tuple(each[place % len(each)] for each in patterns) for place in range(most)]
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Where a search ended.
-
-    Attributes
-    ----------
-    floor
-        The point.
-    decrement
-        Expected fall of the deviance in one more step, those of lost rank included.
-    """
+class Settled(NamedTuple):
+    """Where a search ended: the point, and by how much one more step should lower the deviance."""
 
     floor: Floor
     decrement: float
@@ -213,7 +183,6 @@ class Search:
         self.scale = natural_scale(cross)
         self.diagonal = is_diagonal(cross)
         self.terms = covariance_terms(cross.blocks)
-        self.unbounded = np.full(len(self.scale), -np.inf)
         self.n_evaluations = 0
 
     def value(self, at: Floats) -> tuple[float, Floats]:
@@ -224,9 +193,6 @@ class Search:
         except (np.linalg.LinAlgError, DesignError):
             return np.inf, np.zeros(len(at))
         return solution.criterion, solution.gradient / self.scale
-
-    def slopes(self, at: Floats) -> list[Floats]:
-        return self.value_and_slopes(at)[1]
 
     def value_and_slopes(self, at: Floats) -> tuple[float, list[Floats]]:
         """Return the deviance and its derivative by the covariance of every term."""
@@ -245,14 +211,9 @@ class Search:
         at = theta * self.scale
         return np.where(self.diagonal, np.maximum(at, OFF_BOUNDARY), at)
 
-    def descend(
-        self, at: Floats, tolerance: float = 1e-11, free: NDArray[np.bool_] | None = None
-    ) -> Floats:
-        return descend(self.value, at, self.unbounded, free=free, tolerance=tolerance)
-
     def settle(self, at: Floats) -> Settled:
         """Return where a start leads to, with the conditions checked in the covariances."""
-        at = self.descend(at)
+        at = descend(self.value, at)
         for _ in range(MOST_ROUNDS):
             floor = self.floor(at)
             released, owed = self.released(floor)
@@ -263,7 +224,7 @@ class Search:
                 released = self.escaped(floor)
             if released is None:
                 break
-            at = self.descend(released)
+            at = descend(self.value, released)
         return settled
 
     def is_singular(self, at: Floats, least: float = NEAR_ZERO) -> bool:
@@ -278,7 +239,7 @@ class Search:
         """
         first = best.floor.at
         for signs in combined([sign_patterns(term.width) for term in self.terms]):
-            at = self.descend(self.filled(first, signs))
+            at = descend(self.value, self.filled(first, signs))
             if self.value(at)[0] < best.floor.value - WORTHWHILE:
                 best = min(best, self.settle(at), key=lambda end: end.floor.value)
         return best
@@ -332,7 +293,8 @@ class Search:
         A direction v in which the deviance falls, v'Gv < 0, is added to the covariance as s vv'.
         """
         owed = 0.0
-        for term, slope in zip(self.terms, self.slopes(floor.at), strict=True):
+        slopes = self.value_and_slopes(floor.at)[1]
+        for term, slope in zip(self.terms, slopes, strict=True):
             values, vectors = np.linalg.eigh(slope)
             for steepness, direction in zip(values, vectors.T, strict=True):
                 if steepness >= 0:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile, relative_factors, scaled_rows
@@ -99,7 +100,6 @@ def simulator(cross: CrossProducts, solution: Profile) -> Simulator:
     units = _units(np.sqrt(np.einsum("lkk->k", first)))
     values, vectors = np.linalg.eigh(first / np.outer(units, units))
     spanned = values > NULL * values.max()
-    roots = np.where(spanned, np.sqrt(np.where(spanned, values, 1.0)), 0.0)
     inverse = np.where(spanned, 1 / np.where(spanned, values, 1.0), 0.0)
     columns = cross.cross[:, :, :-1]
     half = vectors * inverse[:, None, :]
@@ -109,15 +109,21 @@ def simulator(cross: CrossProducts, solution: Profile) -> Simulator:
     scale = np.outer(rest_units, rest_units)
     rest_values, rest_vectors = np.linalg.eigh(remaining / scale)
     rest_spanned = rest_values > REST_NULL * np.diag(rest / scale).max(initial=0.0)
-    rest_roots = np.where(rest_spanned, np.sqrt(np.where(rest_spanned, rest_values, 1.0)), 0.0)
     return Simulator(
         cross=cross,
         solution=solution,
-        first_root=units[:, None] * vectors * roots[:, None, :],
+        first_root=units[:, None] * vectors * _roots(values, spanned)[:, None, :],
         regression=regression,
-        rest_root=rest_units[:, None] * rest_vectors * rest_roots,
+        rest_root=rest_units[:, None]
+        * rest_vectors
+        * np.sqrt(np.where(rest_spanned, rest_values, 0.0)),
         n_free=cross.n_obs - int(spanned.sum()) - int(rest_spanned.sum()),
     )
+
+
+def _roots(values: Floats, spanned: NDArray[np.bool_]) -> Floats:
+    """Return the square roots of eigenvalues, zero where nothing is spanned."""
+    return np.sqrt(np.where(spanned, values, 0.0))
 
 
 def _units(sizes: Floats) -> Floats:

@@ -7,7 +7,7 @@ Cholesky factor. Memory grows with the square of their number and time with its 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from analysis.mixed.algebra.design import Design
 from analysis.tidy.errors import DesignError
@@ -24,16 +24,10 @@ EVALUATIONS, PER_CUBE, PER_SECOND = 45, 2, 5e9
 LONG = 60
 
 
-@dataclass(frozen=True, slots=True)
-class FitSize:
-    """The size of a fit.
+class FitSize(NamedTuple):
+    """The size of a fit: random effects of the factor that is eliminated, and all other columns.
 
-    Attributes
-    ----------
-    n_eliminated
-        Random effects of the factor that is eliminated.
-    n_dense
-        Columns that share a dense factor: the other random effects, fixed effects and response.
+    These, the other random effects, fixed effects and response, share a dense factor.
     """
 
     n_eliminated: int
@@ -58,7 +52,7 @@ class FitSize:
 
 def fit_size(design: Design) -> FitSize:
     """Return the size of the fit of a design."""
-    sizes = [len(block.levels) * block.width for block in design.blocks]
+    sizes = [block.size for block in design.blocks]
     return FitSize(sizes[0], sum(sizes[1:]) + len(design.fixed) + 1)
 
 

@@ -35,24 +35,15 @@ WORDS = {
 
 
 def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
-    """Return one row per fixed term: F test by type II or III.
+    """Return one row per fixed term: F test by type II or III; see `Answers.anova`.
 
-    Parameters
-    ----------
-    model
-        The fit.
-    kind
-        ``II`` or ``III``.
-    df
-        Method of the denominator degrees of freedom.
-
-    Returns
-    -------
-    `term`, `statistic` (F; by Wald, chi-squared over its df), `df`, `df_residual`, `p_value`,
-    `n_obs`, `method`, `note`.
+    By Wald the statistic is chi-squared over its df.
     """
+    from patsy import Sum
+
     require_option("type", kind, TYPES)
-    hypotheses = _type_two(model, df) if kind == "II" else _type_three(model)
+    hypotheses = _type_two(model, df) if kind == "II" else _coefficients_in(model, Sum)
+    hypotheses.pop("Intercept", None)
     rows = []
     for term, contrasts in _lmertest_rows(model, hypotheses).items():
         test = model.inference.joint(contrasts, df)
@@ -123,14 +114,6 @@ def _squares(model: Fitted) -> Floats:
     return np.asarray(into.T @ cross.rest[places, places] @ into)
 
 
-def _type_three(model: Fitted) -> dict[str, Floats]:
-    """Return by term the rows that turn the fit's coefficients into sum-to-zero contrasts'."""
-    from patsy import Sum
-
-    by_term = _coefficients_in(model, Sum)
-    return {term: rows for term, rows in by_term.items() if term != "Intercept"}
-
-
 def _coefficients_in(model: Fitted, contrast: Any) -> dict[str, Floats]:
     """Return by term the rows that turn the fit's coefficients into those of a contrast."""
     stated: Mapping[str, Any] = dict.fromkeys(model.statistics.factors, contrast)
@@ -189,7 +172,7 @@ def _type_two(model: Fitted, df: str) -> dict[str, Floats]:
     Independent by the covariance of the estimates: a test of the term with its relatives left out,
     at the variances of the fit.
     """
-    covariance = model.inference.covariance(df)
+    covariance, parts = model.inference.covariance(df), _parts(model)
     contrasts = {}
     for term, places in model.design.term_columns.items():
         if term == "Intercept":
@@ -197,7 +180,7 @@ def _type_two(model: Fitted, df: str) -> dict[str, Floats]:
         relatives = [
             place
             for other, theirs in model.design.term_columns.items()
-            if other != term and _parts(model, term) < _parts(model, other)
+            if other != term and parts[term] < parts[other]
             for place in theirs
         ]
         rows = np.zeros((len(places), len(model.terms)))
@@ -211,24 +194,19 @@ def _type_two(model: Fitted, df: str) -> dict[str, Floats]:
     return contrasts
 
 
-def _parts(model: Fitted, name: str) -> set[str]:
-    """Return the factors and numbers that a term multiplies."""
-    for term in terms(model.formula.fixed):
-        if term_name(term) == name:
-            return set(term_parts(term))
-    return set()
+def _parts(model: Fitted) -> dict[str, frozenset[str]]:
+    """Return the factors and numbers that each fixed term multiplies, by its name."""
+    return {term_name(term): term_parts(term) for term in terms(model.formula.fixed)}
 
 
 def _at_zero(model: Fitted, name: str) -> str:
     """Return a note when a term is tested where a number that it interacts with is zero."""
-    parts = _parts(model, name)
-    numbers = sorted(
-        {
-            code
-            for other in model.design.term_columns
-            if parts < _parts(model, other)
-            for code in _parts(model, other) - parts
-            if not is_factor(code, model.statistics)
-        }
-    )
-    return f"Tested where {' and '.join(numbers)} is zero." if numbers else ""
+    parts = _parts(model)
+    others = (parts[other] for other in model.design.term_columns if parts[name] < parts[other])
+    numbers = {
+        code
+        for other in others
+        for code in other - parts[name]
+        if not is_factor(code, model.statistics)
+    }
+    return f"Tested where {' and '.join(sorted(numbers))} is zero." if numbers else ""

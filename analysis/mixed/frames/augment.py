@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from analysis.mixed.algebra.deviance import relative_factors
 from analysis.mixed.inference.fitted import Fitted
-from analysis.mixed.inference.linear_predictor import fixed_part, random_part
+from analysis.mixed.inference.r_squared import fixed_part, random_part
 from analysis.mixed.reading.expression import quoted, translate
 from analysis.mixed.reading.plan import plan
 from analysis.mixed.reading.source import LABEL_TYPES, NUMBER_TYPES, Source
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError, DesignError
+from analysis.tidy.frame import Floats, generator, require_count
 
 #: What is said of every row, from columns that are joined to it.
 SAID = {
@@ -35,20 +37,19 @@ BATCH = 100_000
 def augment(model: Fitted) -> pd.DataFrame:
     """Return the rows in their order with `fitted`, `fitted_fixed` and `residual` added.
 
-    Rows of a frame keep its index: the columns added go back to the frame by label, whichever
-    rows were left out. Rows that had none are counted from zero.
+    Rows that had no index are counted from zero.
     """
-    rows = FittedRows(model)
-    frame: pd.DataFrame = rows.select([*rows.columns, *ADDED]).df()
-    glossary.checked(frame.columns, also=rows.columns)
-    source = rows.source
+    source = _with_rows(model)
+    columns = list(source.types)
+    frame = fitted_rows(model, [*columns, *ADDED])
+    glossary.checked(frame.columns, also=columns)
     if source.names:
         frame = frame.set_axis([*source.names, *ADDED], axis="columns")
     return frame if source.index is None else frame.set_axis(source.index)
 
 
-class FittedRows:
-    """The rows of a model with what the model says of each, as a view that streams.
+def fitted_rows(model: Fitted, columns: Sequence[str]) -> pd.DataFrame:
+    """Return columns of the rows, and of what the model says of each, in the order of the rows.
 
     A fitted value is a map of the row's basis numbers that is the same in all of its cell:
     the cells' maps are joined to the rows. Fitted values contain the offset.
@@ -57,6 +58,9 @@ class FittedRows:
     ----------
     model
         The fit.
+    columns
+        Beside the rows' own there are `fitted`, `fitted_fixed`, `residual`, `cell_` (its cell),
+        `basis0_`, ... (its basis numbers), `weight_` and `row_place_`, counted from one.
 
     Raises
     ------
@@ -66,39 +70,38 @@ class FittedRows:
         If a column of the rows is called like one that is joined to them, or like one of `ADDED`:
         a query would read the rows' own.
     """
-
-    def __init__(self, model: Fitted) -> None:
-        if model.source is None:
-            raise DesignError(
-                "Fitted values of rows need the rows; this model was fitted from statistics.",
-                "Fit it with the rows at hand.",
-            )
-        self.source = model.source
-        self.columns = list(model.source.types)
-        cells = _cell_maps(model)
-        numbers, sums = _of_row(model, model.source), _of_cell_and_row(model)
-        _require_free([*numbers, *cells.column_names, *sums, *SAID], model.source)
-        self._connection = duckdb.connect()
-        reader = model.source.relation.to_arrow_reader(BATCH)
-        self._connection.from_arrow(reader).create_view("observations")
-        self._connection.register("cells", cells)
-        self._joined = f"""
-            SELECT *, {_named(SAID)}
-              FROM (SELECT o.*, cell_, {_named(sums)}
-                      FROM (SELECT *, {_named(numbers)} FROM observations) AS o
-                      JOIN cells ON {_matched(model, model.source)})
+    source, cells = _with_rows(model), _cell_maps(model)
+    numbers, sums = _of_row(model, source), _of_cell_and_row(model)
+    _require_free([*numbers, *cells.column_names, *sums, *SAID], source)
+    connection = duckdb.connect()
+    reader = source.relation.to_arrow_reader(BATCH)
+    connection.from_arrow(reader).create_view("observations")
+    connection.register("cells", cells)
+    matched = " AND ".join(
+        f"{_label_sql(name, source)} = level{place}"
+        for place, name in enumerate(model.statistics.factors)
+    )
+    frame: pd.DataFrame = connection.sql(
+        f"""
+        SELECT {", ".join(map(quoted, columns))}
+          FROM (SELECT *, {_named(SAID)}
+                  FROM (SELECT o.*, cell_, {_named(sums)}
+                          FROM (SELECT *, {_named(numbers)} FROM observations) AS o
+                          JOIN cells ON {matched}))
+         ORDER BY row_place_
         """
+    ).df()
+    return frame
 
-    def select(self, columns: Sequence[str], where: str = "true") -> duckdb.DuckDBPyRelation:
-        """Return columns of the fitted rows in the order of the rows.
 
-        Beside the rows' own there are `fitted`, `fitted_fixed`, `residual`, `cell_` (its cell),
-        `basis0_`, ... (its basis numbers), `weight_` and `row_place_`, counted from one.
-        """
-        chosen = ", ".join(quoted(name) for name in columns)
-        return self._connection.sql(
-            f"SELECT {chosen} FROM ({self._joined}) WHERE {where} ORDER BY row_place_"
+def _with_rows(model: Fitted) -> Source:
+    """Return the rows of a model, which one from statistics alone does not have."""
+    if model.source is None:
+        raise DesignError(
+            "Fitted values of rows need the rows; this model was fitted from statistics.",
+            "Fit it with the rows at hand.",
         )
+    return model.source
 
 
 def _require_free(names: Sequence[str], source: Source) -> None:
@@ -156,14 +159,6 @@ def _named(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
 
 
-def _matched(model: Fitted, source: Source) -> str:
-    """Return the condition that a row is of a cell."""
-    return " AND ".join(
-        f"{_label_sql(name, source)} = level{place}"
-        for place, name in enumerate(model.statistics.factors)
-    )
-
-
 def _label_sql(name: str, source: Source) -> str:
     """Return the level of a row as text, as `level_label` writes it."""
     kind = source.types[name]
@@ -176,3 +171,31 @@ def _label_sql(name: str, source: Source) -> str:
             "Make it text before the fit.",
         )
     return f"CAST(o.{quoted(name)} AS VARCHAR)"
+
+
+def simulated_rows(model: Fitted, n_simulations: int, rng: np.random.Generator) -> Floats:
+    """Return responses drawn under a fit, random effects and errors anew, shape (rows, draws)."""
+    require_count("n_simulations", n_simulations)
+    basis = [f"basis{place}_" for place in range(len(model.statistics.basis))]
+    chosen = fitted_rows(model, ["cell_", "fitted_fixed", "weight_", *basis])
+    numbers, cells = chosen[basis].to_numpy().T, chosen["cell_"].to_numpy()
+    sigma = np.sqrt(model.solution.variance / chosen["weight_"].to_numpy())
+    drawn = np.empty((len(chosen), n_simulations))
+    for place in range(n_simulations):
+        effects = (numbers * _drawn_effects(model, rng)[:, cells]).sum(axis=0)
+        drawn[:, place] = effects + sigma * rng.standard_normal(len(chosen))
+    result: Floats = chosen["fitted_fixed"].to_numpy()[:, None] + drawn
+    return result
+
+
+def _drawn_effects(model: Fitted, rng: np.random.Generator) -> Floats:
+    """Return the random part with effects drawn anew, shape (basis, cells)."""
+    rng = generator(rng, "effects are drawn")
+    result = np.zeros((len(model.statistics.basis), len(model.statistics.counts)))
+    sigma = np.sqrt(model.solution.variance)
+    factors = relative_factors(model.design.blocks, model.solution.theta)
+    for block, factor in zip(model.design.blocks, factors, strict=True):
+        effects = sigma * rng.standard_normal((len(block.levels), block.width)) @ factor.T
+        for place, column in enumerate(block.columns):
+            result[column.basis] += effects[block.codes, place] * column.coefficient
+    return result

@@ -71,14 +71,9 @@ def compare(models: Sequence[Fitted]) -> pd.DataFrame:
 
 
 def drop_terms(model: Fitted) -> pd.DataFrame:
-    """Return the likelihood ratio of dropping each fixed term that no other term contains.
+    """Return the likelihood ratio of dropping each fixed term; see `Answers.drop1`.
 
     All columns of a basis such as ``poly(x, 2)`` are dropped together.
-
-    Returns
-    -------
-    One row for the whole model, `term` empty, and one per term: `log_likelihood`, `aic`, `bic`,
-    `statistic`, `df`, `p_value`, by maximum likelihood.
     """
     whole = model.refitted(reml=False) if model.reml else model
     fixed_terms = terms(model.formula.fixed)
@@ -99,13 +94,7 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
         intercept = "1" if any(not parts[each] for each in fixed_terms) else "0"
         formula = replace(model.formula, fixed=" + ".join([intercept, *others]))
         smaller = replace(whole, formula=formula).refitted(reml=False)
-        row = _row(smaller, None)
-        df = n_parameters(whole) - n_parameters(smaller)
-        statistic = max(0.0, smaller.solution.criterion - whole.solution.criterion)
-        test = {"statistic": statistic, "df": float(df)}
-        if df:
-            test["p_value"] = chi_squared_p_value(statistic, df)
-        rows.append(row | {"term": name} | test)
+        rows.append(_row(smaller, None) | {"term": name} | _test(smaller, whole))
     return glossary.table(
         pd.DataFrame(rows)
         .drop(columns="p_value_boundary")
@@ -223,15 +212,24 @@ def _row(model: Fitted, before: Fitted | None) -> dict[str, object]:
     }
     if before is None:
         return row
-    df = n_parameters(model) - n_parameters(before)
-    statistic = max(0.0, before.solution.criterion - model.solution.criterion)
-    row |= {"statistic": statistic, "df": float(df), "p_value": chi_squared_p_value(statistic, df)}
+    row |= (test := _test(before, model))
     n_variances = _n_variances(model) - _n_variances(before)
     if model.terms == before.terms and n_variances == 1:
-        row["p_value_boundary"] = boundary_p_value(statistic, df)
+        row["p_value_boundary"] = boundary_p_value(test["statistic"], int(test["df"]))
     elif model.terms == before.terms and n_variances > 1:
         row["note"] = f"{n_variances} new variances: the p-value is too large (boundary)."
     return row
+
+
+def _test(smaller: Fitted, larger: Fitted) -> dict[str, float]:
+    """Return the likelihood ratio of two models, chi-squared whatever they add."""
+    df = n_parameters(larger) - n_parameters(smaller)
+    statistic = max(0.0, smaller.solution.criterion - larger.solution.criterion)
+    return {
+        "statistic": statistic,
+        "df": float(df),
+        "p_value": chi_squared_p_value(statistic, df) if df else np.nan,
+    }
 
 
 def _n_variances(model: Fitted) -> int:

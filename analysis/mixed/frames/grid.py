@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analysis.mixed.algebra.design import design_columns, is_factor, matrix_of
 from analysis.mixed.algebra.rank import estimable
-from analysis.mixed.algebra.specification import Specification
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Fitted, Specification
 from analysis.mixed.reading.expression import Expression, quoted, translate
 from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import column_name, factor_column
@@ -46,6 +45,8 @@ class Grid:
         The offset with its columns at their means.
     note
         What a reader must know of the numbers, empty for nothing.
+    what
+        What the design gives at a point.
     """
 
     points: Statistics
@@ -53,23 +54,7 @@ class Grid:
     design: Floats
     offset: float
     note: str
-
-
-def points_at(factors: dict[str, Factor], numbers: dict[str, Floats], size: int) -> Statistics:
-    """Return a point per cell: factors at levels, every number constant."""
-    return Statistics(
-        factors=factors,
-        constants=numbers,
-        basis=((),),
-        response="",
-        offset="",
-        shift=np.zeros(2),
-        pairs={(0, 0): 0},
-        sums=np.ones((1, size)),
-        counts=np.ones(size),
-        log_weights=np.zeros(size),
-        weighted=False,
-    )
+    what: str = "mean"
 
 
 def fixed_design(model: Specification, points: Statistics) -> Floats:
@@ -102,7 +87,8 @@ def reference_grid(model: Fitted) -> Grid:
             factor_column(code) for code in codes_of(model) if is_factor(code, model.statistics)
         )
     )
-    points, note = _at(model, names, _values(model, {}))
+    numbers, note = _values(model, {})
+    points = _at(model, names, numbers)
     offset = model.formula.offset
     if offset is None:
         return Grid(points, names, fixed_design(model, points), 0.0, note)
@@ -134,8 +120,7 @@ def derivatives(model: Fitted, number: str) -> Grid:
     slope = 0.0
     for place, weight in STENCIL.items():
         moved = {number: place * step}
-        points, _ = _at(model, grid.names, _values(model, moved))
-        moved_design = fixed_design(model, points)
+        moved_design = fixed_design(model, _at(model, grid.names, _values(model, moved)[0]))
         design += weight / step * moved_design
         size += abs(weight / step) * np.abs(moved_design)
         if model.formula.offset is not None:
@@ -145,7 +130,7 @@ def derivatives(model: Fitted, number: str) -> Grid:
             f"The fixed part must have a slope at the mean of {number!r}; it has none there.",
             "A column that enters by comparisons alone moves the mean in steps: compare its sides.",
         )
-    return Grid(grid.points, grid.names, design, slope, grid.note)
+    return replace(grid, design=design, offset=slope, what=f"slope by {number}")
 
 
 def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[str]]:
@@ -186,20 +171,17 @@ def codes_of(model: Specification, *sides: str) -> list[str]:
     return sorted(codes)
 
 
-def _at(
-    model: Fitted, names: Sequence[str], numbers: tuple[dict[str, float], str]
-) -> tuple[Statistics, str]:
-    known = model.statistics.factors
-    order = [name for name in known if name in names]
-    codes = np.array(
-        list(itertools.product(*(range(len(known[name].levels)) for name in order))), dtype=np.intp
-    )
+def _at(model: Specification, names: Sequence[str], numbers: Mapping[str, float]) -> Statistics:
+    """Return every combination of the levels of some factors, numbers at values."""
+    known = {n: f for n, f in model.statistics.factors.items() if n in names}
+    levels = itertools.product(*(range(len(factor.levels)) for factor in known.values()))
+    codes = np.array(list(levels), dtype=np.intp)
     factors = {
-        name: Factor(known[name].levels, codes[:, place]) for place, name in enumerate(order)
+        name: Factor(factor.levels, codes[:, place])
+        for place, (name, factor) in enumerate(known.items())
     }
-    size = len(codes)
-    values = {name: np.full(size, value) for name, value in numbers[0].items()}
-    return points_at(factors, values, size), numbers[1]
+    values = {name: np.full(len(codes), value) for name, value in numbers.items()}
+    return Statistics.counted(factors, values, np.ones(len(codes)))
 
 
 def _values(model: Fitted, moved: Mapping[str, float]) -> tuple[dict[str, float], str]:

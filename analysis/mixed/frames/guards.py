@@ -14,8 +14,7 @@ import pandas as pd
 from analysis.mixed.algebra.design import Block, Column, is_factor
 from analysis.mixed.algebra.optimise import NEAR_ZERO, natural_scale
 from analysis.mixed.algebra.rank import SPANNED
-from analysis.mixed.algebra.specification import Specification
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Fitted, Specification
 from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import factor_column
 from analysis.mixed.reading.source import Source
@@ -89,9 +88,13 @@ def carrier_of(model: Specification, column: Column) -> Block | None:
     The group within which it is constant, else the one with fewest levels among which its
     slope varies; None when rows carry it.
     """
-    sloped = [block for block in model.design.blocks if _has_slope(block, column)]
-    sloped.sort(key=lambda block: len(block.levels))
-    return unit_of(model, column) or next(iter(sloped), None)
+    name = _parts(column.name)
+    sloped = [
+        block
+        for block in model.design.blocks
+        if name in [_parts(each.name) for each in block.columns]
+    ]
+    return unit_of(model, column) or min(sloped, key=lambda it: len(it.levels), default=None)
 
 
 def is_constant_within(column: Column, codes: Integers, n_levels: int) -> bool:
@@ -116,7 +119,12 @@ def _of_term(model: Specification, column: Column, df: str, remedy: str) -> list
     rows = []
     unit, carrier = unit_of(model, column), carrier_of(model, column)
     if unit is not None:
-        rows.append(_confounded(column, unit))
+        note = (
+            f"{column.name} is constant within {unit.group}: its estimate compares "
+            f"{len(unit.levels)} levels and supposes that they are exchangeable but for the "
+            "predictors."
+        )
+        rows.append(("confounded with a group", column.name, unit.group, note))
     if df == "wald" and carrier is not None and len(carrier.levels) < ENOUGH_FOR_Z:
         note = (
             f"A z test of a term carried by {len(carrier.levels)} levels of {carrier.group} "
@@ -131,15 +139,6 @@ def _of_term(model: Specification, column: Column, df: str, remedy: str) -> list
         )
         rows.append(("no random slope", column.name, group, note))
     return rows
-
-
-def _confounded(column: Column, unit: Block) -> GuardRow:
-    note = (
-        f"{column.name} is constant within {unit.group}: its estimate compares "
-        f"{len(unit.levels)} levels and supposes that they are exchangeable but for the "
-        "predictors."
-    )
-    return ("confounded with a group", column.name, unit.group, note)
 
 
 def _without_intercept(model: Specification) -> dict[str, Factor]:
@@ -182,11 +181,6 @@ def _has_intercept(block: Block) -> bool:
     """Tell whether a group has an intercept, alone or as the sum of a factor's dummies."""
     plain = [column.coefficient for column in block.columns if column.basis == 0]
     return bool(plain) and bool(np.all(np.sum(plain, axis=0) == 1))
-
-
-def _has_slope(block: Block, column: Column) -> bool:
-    """Tell whether a group has a random slope of a column."""
-    return _parts(column.name) in [_parts(each.name) for each in block.columns]
 
 
 def _parts(name: str) -> set[str]:
@@ -248,7 +242,8 @@ def _boundary(model: Fitted) -> list[GuardRow]:
     for value, (block, row, column) in zip(at, places, strict=True):
         if row == column and value < NEAR_ZERO:
             name = block.columns[row].name
-            what = "is zero" if row == 0 or _alone(block, row) else "is zero or tied to the others"
+            tied = any(r == row and c < row for r, c in block.positions)
+            what = "is zero or tied to the others" if tied else "is zero"
             note = f"The variance of {name} among {block.group} {what}: the fit is singular."
             rows.append(("variance at the boundary", "", block.group, note))
     largest = int(np.argmax(at))
@@ -260,10 +255,6 @@ def _boundary(model: Fitted) -> list[GuardRow]:
         )
         rows.append(("variance at the boundary", "", group, note))
     return rows
-
-
-def _alone(block: Block, row: int) -> bool:
-    return not any(r == row and c < row for r, c in block.positions)
 
 
 def _not_converged(model: Fitted) -> list[GuardRow]:

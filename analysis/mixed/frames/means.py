@@ -8,14 +8,14 @@ the offset is at theirs.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from analysis.mixed.algebra.design import is_factor
-from analysis.mixed.frames.adjustment import ADJUSTMENTS, adjusted
-from analysis.mixed.frames.grid import Grid, averaged, derivatives, reference_grid
+from analysis.mixed.frames.grid import Grid, averaged
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
 from analysis.mixed.reading.expression import shown
@@ -23,84 +23,33 @@ from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import factor_column
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_conf_level, require_option
+from analysis.tidy.frame import Floats, require_conf_level, require_flags, require_option
 
 
-def means(
-    model: Fitted,
-    factors: Sequence[str],
-    *,
-    pairs: bool,
-    adjust: str,
-    df: str,
-    conf_level: float,
-) -> pd.DataFrame:
-    """Return the estimated marginal mean of every combination of levels, or all differences.
-
-    Parameters
-    ----------
-    model
-        The fit.
-    factors
-        One or several factors of the fixed part.
-    pairs
-        Whether to return all pairwise differences instead.
-    adjust
-        ``none``, ``tukey`` (of pairs) or ``mvt``.
-    df, conf_level
-        Method of the degrees of freedom and coverage.
-
-    Returns
-    -------
-    `contrast`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, the interval, `n_obs`,
-    `method`, `note`; with an adjustment also `p_adjusted`, `n_tests`, `adjustment`, and intervals
-    that hold together.
-    """
-    grid = reference_grid(model)
-    return _asked(
-        model, grid, factors, "mean", pairs=pairs, adjust=adjust, df=df, conf_level=conf_level
-    )
-
-
-def trends(
-    model: Fitted,
-    number: str,
-    factors: Sequence[str],
-    *,
-    pairs: bool,
-    adjust: str,
-    df: str,
-    conf_level: float,
-) -> pd.DataFrame:
-    """Return the slope of the fixed part by a column of numbers, at every combination of levels.
-
-    The slope is the derivative with all columns of numbers at their means: a transform or a
-    square of the column is allowed for. Parameters and results are those of `means`.
-    """
-    grid = derivatives(model, number)
-    what = f"slope by {number}"
-    return _asked(
-        model, grid, factors, what, pairs=pairs, adjust=adjust, df=df, conf_level=conf_level
-    )
-
-
-def _asked(
+def marginal(
     model: Fitted,
     grid: Grid,
-    factors: Sequence[str],
-    what: str,
+    factors: str | Sequence[str],
     *,
     pairs: bool,
     adjust: str,
-    df: str,
+    df: str | None,
     conf_level: float,
 ) -> pd.DataFrame:
+    """Return the mean or the slope of a grid at every combination of levels, or all differences.
+
+    Parameters are those of `Answers.means`, with the grid.
+    """
+    require_flags(pairs=pairs)
     require_conf_level(conf_level)
     require_option("adjust", adjust, ADJUSTMENTS)
+    method, instead = model.df_method(df)
+    factors = (factors,) if isinstance(factors, str) else tuple(factors)
     rows, labels = averaged(grid, factors)
     if pairs and len(rows) < 2:
         raise DesignError(
-            f"Differences must be between at least two; there is one {what}, over all factors.",
+            f"Differences must be between at least two; there is one {grid.what}, over all "
+            "factors.",
             f"Name a factor: the fixed part has {list(grid.names)}.",
         )
     n_means, offset = len(rows), grid.offset
@@ -109,13 +58,13 @@ def _asked(
         rows = np.array([rows[i] - rows[j] for i, j in chosen])
         labels = [f"{labels[i]} - {labels[j]}" for i, j in chosen]
         offset = 0.0
-    plain = model.inference.tests(rows, df)
+    plain = model.inference.tests(rows, method)
     tests = ContrastTests(plain.estimates + offset, plain.std_errors, plain.df)
-    covariance = rows @ model.inference.covariance(df) @ rows.T
+    covariance = rows @ model.inference.covariance(method) @ rows.T
     low, high, added, note = _together(
         tests, adjust, conf_level, n_means if pairs else None, covariance
     )
-    notes = [*_interacting(model, factors), grid.note, note]
+    notes = [instead, *_interacting(model, factors), grid.note, note]
     return glossary.table(
         {
             "contrast": labels,
@@ -129,7 +78,7 @@ def _asked(
             "conf_high": high,
             "conf_level": conf_level,
             "n_obs": model.statistics.n_obs,
-            "method": f"Marginal {what}; {NAMES[df]}",
+            "method": f"Marginal {grid.what}; {NAMES[method]}",
             "note": " ".join(note for note in notes if note),
         }
     )
@@ -142,19 +91,11 @@ def _together(
     if adjust == "none":
         alone = "p-values are not adjusted for their number." if len(tests.estimates) > 1 else ""
         return *tests.interval(conf_level), {}, alone
-    correlation = _correlation(covariance)
-    family = adjusted(tests, adjust, conf_level, n_means=n_means, correlation=correlation)
-    added = {
-        "p_adjusted": family.p_values,
-        "n_tests": len(tests.estimates),
-        "adjustment": adjust,
-    }
-    return family.low, family.high, added, "Intervals hold together."
-
-
-def _correlation(covariance: Floats) -> Floats:
     scale = np.sqrt(np.diag(covariance))
-    return np.asarray(covariance / np.outer(scale, scale), dtype=np.float64)
+    correlation = np.asarray(covariance / np.outer(scale, scale), dtype=np.float64)
+    p_values, half = adjusted(tests, adjust, conf_level, n_means=n_means, correlation=correlation)
+    added = {"p_adjusted": p_values, "n_tests": len(p_values), "adjustment": adjust}
+    return tests.estimates - half, tests.estimates + half, added, "Intervals hold together."
 
 
 def _interacting(model: Fitted, factors: Sequence[str]) -> list[str]:
@@ -171,3 +112,114 @@ def _interacting(model: Fitted, factors: Sequence[str]) -> list[str]:
         f"{' and '.join(factors)} interacts with {' and '.join(averaged_over)}: no one number "
         "holds for all of their values."
     ]
+
+
+ADJUSTMENTS = ("none", "tukey", "mvt")
+
+#: Directions over which the multivariate t is averaged; its tail along each is exact.
+DIRECTIONS = 2**15
+
+#: Cells of size in which directions stand for each other by their mean.
+CELLS = 2**11
+
+#: Eigenvalues of a correlation matrix below this are zero.
+NULL = 1e-10
+
+
+def adjusted(
+    tests: ContrastTests,
+    method: str,
+    conf_level: float,
+    *,
+    n_means: int | None,
+    correlation: Floats,
+) -> tuple[Floats, Floats]:
+    """Return p-values of a family, adjusted for their number, and half widths of its intervals.
+
+    Parameters
+    ----------
+    tests
+        The tests, each on its own.
+    method
+        ``tukey`` or ``mvt``.
+    conf_level
+        Coverage of all intervals together.
+    n_means
+        Means of which the contrasts are all pairs, None when they are something else.
+    correlation
+        Of the contrasts, shape (m, m).
+    """
+    require_option("adjust", method, ADJUSTMENTS)
+    size, df = np.abs(tests.statistics), tests.df
+    tail = _tukey(n_means) if method == "tukey" else _largest_t(correlation)
+    p_values = np.array([tail(t, each) for t, each in zip(size, df, strict=True)])
+    reach = _critical(tail, df, conf_level)
+    return p_values, reach * tests.std_errors
+
+
+Tail = Callable[[float, float], float]
+
+
+def _tukey(n_means: int | None) -> Tail:
+    """Return the chance that the largest of all pairs' |t| reaches a value."""
+    if n_means is None:
+        raise DesignError(
+            "Tukey's adjustment must be of all pairs of means; these are not.",
+            "Ask for pairs=True, or for adjust='mvt'.",
+        )
+    from scipy.stats import studentized_range
+
+    def tail(t: float, df: float) -> float:
+        return float(studentized_range.sf(t * np.sqrt(2), n_means, df))
+
+    return tail
+
+
+def _largest_t(correlation: Floats) -> Tail:
+    """Return the chance that the largest |t| of correlated contrasts reaches a value.
+
+    A normal vector is a direction times an independent length: along a direction the largest
+    contrast is a multiple of the length, whose tail over an independent chi is F's. The average
+    over quasi-random directions, always the same, leaves about five digits. The tail hardly bends
+    within a cell of sizes, so the mean of those in it stands for all.
+    """
+    from scipy.stats import qmc
+
+    values, vectors = np.linalg.eigh(correlation)
+    usable = values > NULL * values.max()
+    root = vectors[:, usable] * np.sqrt(values[usable])
+    rank = root.shape[1]
+    uniform = qmc.Sobol(rank, rng=np.random.default_rng(0)).random(DIRECTIONS)
+    normal = special.ndtri(np.clip(uniform, 1e-12, 1 - 1e-12))
+    directions = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    sizes = np.abs(directions @ root.T).max(axis=1)
+    cell = (sizes * CELLS).astype(int)
+    count, total = np.bincount(cell), np.bincount(cell, sizes)
+    weights, largest = count[count > 0] / DIRECTIONS, total[count > 0] / count[count > 0]
+
+    def tail(t: float, df: float) -> float:
+        squares = (t / largest) ** 2
+        if np.isinf(df):
+            return float(weights @ special.chdtrc(rank, squares))
+        return float(weights @ special.fdtrc(rank, df, squares / rank))
+
+    return tail
+
+
+def _critical(tail: Tail, df: Floats, conf_level: float) -> Floats:
+    """Return the value that the largest |t| exceeds with the chance left, for every df."""
+    from scipy.optimize import brentq
+
+    def excess(t: float, df: float) -> float:
+        return tail(t, df) - (1 - conf_level)
+
+    # The fewer df, the larger the value: that of more df lies beneath it, or as high but for
+    # rounding, and mostly close.
+    distinct, place = np.unique(-np.round(df, 6), return_inverse=True)
+    values: list[float] = []
+    for each_df in -distinct:
+        low, high = (0.99 * values[-1], 1.02 * values[-1]) if values else (1e-6, 4.0)
+        while excess(high, each_df) > 0:
+            low, high = high, 2 * high
+        values.append(brentq(excess, low, high, (each_df,), xtol=1e-8))
+    return np.array(values)[place]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from analysis.mixed.algebra.design import Block
-from analysis.mixed.algebra.specification import Specification
 from analysis.mixed.frames import guards
-from analysis.mixed.inference.distributions import normal_quantile
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Fitted, Specification
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
 from analysis.mixed.inference.r_squared import VarianceShares, variance_shares
 from analysis.tidy import glossary
@@ -27,6 +26,16 @@ RELIABLE_DF = 4
 ROUNDING = 1e-9
 
 
+def tidy(model: Fitted, effects: tuple[str, ...], df: str, conf_level: float) -> pd.DataFrame:
+    """Return one row per fixed effect, variance parameter or conditional mode."""
+    frames = {
+        "fixed": lambda: _fixed(model, df, conf_level),
+        "ran_pars": lambda: _variance_parameters(model),
+        "ran_vals": lambda: _conditional_modes(model, conf_level),
+    }
+    return tidy_table(model, effects, conf_level, frames)
+
+
 def effects_asked(effects: str | Sequence[str]) -> tuple[str, ...]:
     """Return the kinds of effects asked for, one by its name or several."""
     asked = (effects,) if isinstance(effects, str) else tuple(effects)
@@ -39,18 +48,16 @@ def effects_asked(effects: str | Sequence[str]) -> tuple[str, ...]:
     return asked
 
 
-def tidy(model: Fitted, effects: tuple[str, ...], df: str, conf_level: float) -> pd.DataFrame:
-    """Return one row per fixed effect, variance parameter or conditional mode."""
+def tidy_table(
+    model: Specification,
+    effects: str | Sequence[str],
+    conf_level: float,
+    frames: Mapping[str, Callable[[], pd.DataFrame]],
+) -> pd.DataFrame:
+    """Return the frames of the effects asked for, one below the other."""
     require_conf_level(conf_level)
-    parts = []
-    for effect in effects:
-        if effect == "fixed":
-            parts.append(_fixed(model, df, conf_level))
-        elif effect == "ran_pars":
-            parts.append(_variance_parameters(model))
-        else:
-            parts.append(_conditional_modes(model, conf_level))
-    return glossary.table(pd.concat(parts, ignore_index=True).assign(n_obs=model.statistics.n_obs))
+    parts = pd.concat([frames[each]() for each in effects_asked(effects)], ignore_index=True)
+    return glossary.table(parts, n_obs=model.statistics.n_obs)
 
 
 def glance(model: Fitted) -> pd.DataFrame:
@@ -226,7 +233,7 @@ def _variance_parameters(model: Fitted) -> pd.DataFrame:
 
 
 def _conditional_modes(model: Fitted, conf_level: float) -> pd.DataFrame:
-    quantile, parts = normal_quantile((1 + conf_level) / 2), []
+    quantile, parts = float(special.ndtri((1 + conf_level) / 2)), []
     for modes in model.inference.modes:
         reach = quantile * modes.std_errors
         ends = {"conf_low": modes.effects - reach, "conf_high": modes.effects + reach}

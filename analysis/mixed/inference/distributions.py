@@ -27,11 +27,6 @@ def t_quantile(probability: float, df: Floats) -> Floats:
     return np.asarray(np.where(np.isnan(df), np.nan, quantile), dtype=np.float64)
 
 
-def normal_quantile(probability: float) -> float:
-    """Return the quantile of the standard normal."""
-    return float(special.ndtri(probability))
-
-
 def chi_squared_p_value(statistic: float, df: float) -> float:
     """Return the upper tail of chi-squared."""
     return float(special.chdtrc(df, statistic))

@@ -15,8 +15,7 @@ import numpy as np
 
 from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
 from analysis.mixed.algebra.design import Design, build
-from analysis.mixed.algebra.deviance import Profile, profile
-from analysis.mixed.algebra.estimates import estimates
+from analysis.mixed.algebra.deviance import Profile
 from analysis.mixed.algebra.optimise import Optimum, optimise
 from analysis.mixed.algebra.rank import (
     only,
@@ -25,13 +24,56 @@ from analysis.mixed.algebra.rank import (
     without_aliased,
 )
 from analysis.mixed.algebra.size import require_memory
-from analysis.mixed.algebra.specification import Specification
 from analysis.mixed.inference.fixed_effects import METHODS, NAMES, Inference, method_named
+from analysis.mixed.reading.expression import quoted
 from analysis.mixed.reading.formula import MixedFormula
 from analysis.mixed.reading.source import Source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
+
+#: Names of columns that say how a response was defined.
+DEFINITIONS = ("definition", "gain_definition", "metric")
+
+
+@dataclass(frozen=True, repr=False)
+class Specification:
+    """What a model, linear or not, is fitted to.
+
+    Attributes
+    ----------
+    formula
+        The model in its parts.
+    statistics
+        The cells it is fitted from; of a binary response their products are trials and successes.
+    design
+        Columns of the fixed and the random design over the cells.
+    contrasts
+        Contrasts of factors, as stated.
+    source
+        The rows, None when only their statistics are known.
+    """
+
+    formula: MixedFormula
+    statistics: Statistics
+    design: Design
+    contrasts: Mapping[str, Any]
+    source: Source | None
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the fixed effects."""
+        return tuple(column.name for column in self.design.fixed)
+
+    @cached_property
+    def definitions(self) -> dict[str, int]:
+        """How many definitions every column of definitions outside the model holds."""
+        counts = {}
+        for name in DEFINITIONS:
+            if self.source and name in self.source.types and name not in self.statistics.factors:
+                sql = f"SELECT count(DISTINCT {quoted(name)}) AS n FROM observations"
+                counts[name] = int(self.source.query(sql).column("n")[0].as_py())
+        return counts
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,7 +145,7 @@ class Fitted(Specification):
     @property
     def coefficients(self) -> Floats:
         """Fixed effects, shape (p,)."""
-        return self.inference.estimated.coefficients
+        return self.inference.coefficients
 
     @property
     def default_df(self) -> str:
@@ -167,7 +209,7 @@ def _optimum(
         optimum = optimise(cross, reml=reml, start=start)
         if not optimum.converged and cross.n_obs > cross.n_columns:
             require_residual(statistics, cross)
-        return optimum, inference_at(cross, optimum.theta, reml=reml)
+        return optimum, Inference.at(cross, optimum.theta, reml=reml)
     except (DesignError, np.linalg.LinAlgError) as error:
         require_residual(statistics, cross)
         if isinstance(error, DesignError):
@@ -177,12 +219,6 @@ def _optimum(
             f"the fit is singular ({error}).",
             "Use fewer random effects, or predictors of like size.",
         ) from error
-
-
-def inference_at(cross: CrossProducts, theta: Floats, *, reml: bool) -> Inference:
-    """Return the estimates at a theta, and what their tests need."""
-    solution = profile(cross, np.asarray(theta, dtype=np.float64), reml=reml)
-    return Inference(cross, solution, estimates(cross, solution), reml)
 
 
 def _require_collected(formula: MixedFormula, statistics: Statistics) -> None:

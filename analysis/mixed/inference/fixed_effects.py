@@ -8,9 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
-from analysis.mixed.algebra.deviance import Profile
-from analysis.mixed.algebra.estimates import Estimates, Modes, conditional_modes
-from analysis.mixed.algebra.information import Information, information
+from analysis.mixed.algebra.deviance import Profile, profile
+from analysis.mixed.algebra.estimates import (
+    Information,
+    Modes,
+    conditional_modes,
+    fixed_covariance,
+    information,
+)
 from analysis.mixed.inference.distributions import f_p_value, t_p_value, t_quantile
 from analysis.mixed.inference.kenward_roger import KenwardRoger, kenward_roger
 from analysis.mixed.inference.satterthwaite import Satterthwaite, satterthwaite
@@ -113,16 +118,30 @@ class Inference:
         The cross-products.
     solution
         The solution at theta.
-    estimated
-        The estimates.
     reml
         Whether the fit is by restricted maximum likelihood.
     """
 
     cross: CrossProducts
     solution: Profile
-    estimated: Estimates
     reml: bool
+
+    @classmethod
+    def at(cls, cross: CrossProducts, theta: Floats, *, reml: bool) -> Inference:
+        """Return the estimates at a theta, and what their tests need."""
+        solution = profile(cross, np.asarray(theta, dtype=np.float64), reml=reml)
+        return cls(cross, solution, reml)
+
+    @property
+    def coefficients(self) -> Floats:
+        """Fixed effects, shape (p,)."""
+        cross = self.cross
+        return np.asarray(cross.centring @ self.solution.coefficients + cross.shift)
+
+    @cached_property
+    def plain_covariance(self) -> Floats:
+        """Covariance of the fixed effects at theta, shape (p, p)."""
+        return fixed_covariance(self.cross, self.solution)
 
     @cached_property
     def modes(self) -> tuple[Modes, ...]:
@@ -151,7 +170,7 @@ class Inference:
 
     def covariance(self, method: str) -> Floats:
         """Return the covariance of the fixed effects that a method uses, shape (p, p)."""
-        return self.kenward_roger.adjusted if _is_kr(method) else self.estimated.covariance
+        return self.kenward_roger.adjusted if _is_kr(method) else self.plain_covariance
 
     def tests(self, contrasts: Floats, method: str) -> ContrastTests:
         """Return the tests of contrasts, shape (m, p), each on its own."""
@@ -170,7 +189,7 @@ class Inference:
             known = self.kenward_roger if _is_kr(method) else self.satterthwaite
             df = np.array([known.df(contrast) for contrast in contrasts])
             _require_df(df, method)
-        return ContrastTests(contrasts @ self.estimated.coefficients, np.sqrt(variances), df)
+        return ContrastTests(contrasts @ self.coefficients, np.sqrt(variances), df)
 
     def joint(self, contrasts: Floats, method: str) -> JointTest:
         """Return the F test that contrasts, shape (m, p), are all zero."""
@@ -179,7 +198,7 @@ class Inference:
         usable = values > 1e-12 * values.max()
         rotated = vectors[:, usable].T @ contrasts
         q = int(usable.sum())
-        along = rotated @ self.estimated.coefficients
+        along = rotated @ self.coefficients
         statistic = float((along**2 / values[usable]).sum()) / q
         if _is_kr(method):
             df, scale = self.kenward_roger.joint(rotated)

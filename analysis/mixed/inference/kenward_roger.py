@@ -20,7 +20,7 @@ import numpy as np
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile, relative_factors
-from analysis.mixed.algebra.information import Information
+from analysis.mixed.algebra.estimates import Information
 from analysis.mixed.algebra.optimise import natural_scale
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
@@ -104,7 +104,9 @@ class _Orders:
 
 def kenward_roger(cross: CrossProducts, solution: Profile, products: Information) -> KenwardRoger:
     """Return the adjusted covariance of the fixed effects, from a REML fit."""
-    orders = _with_residual(cross, products, _relative_covariances(products, solution.theta))
+    psi = [factor @ factor.T for factor in relative_factors(products.blocks, solution.theta)]
+    parameters = np.array([psi[place][row, column] for place, row, column in _parameters(products)])
+    orders = _with_residual(cross, products, parameters)
     inner = np.linalg.inv(products.fixed)
     slopes = -inner @ orders.firsts @ inner
     expected = (
@@ -153,13 +155,6 @@ def _parameters(products: Information) -> list[tuple[int, int, int]]:
         for place, block in enumerate(products.blocks)
         for row, column in block.positions
     ]
-
-
-def _relative_covariances(products: Information, theta: Floats) -> Floats:
-    covariances = [factor @ factor.T for factor in relative_factors(products.blocks, theta)]
-    return np.array(
-        [covariances[place][row, column] for place, row, column in _parameters(products)]
-    )
 
 
 def _sides(row: int, column: int) -> list[tuple[int, int]]:

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.mixed.algebra.design import Column, block_rows
 from analysis.mixed.algebra.deviance import relative_factors
 from analysis.mixed.inference.fitted import Fitted
-from analysis.mixed.inference.linear_predictor import fixed_part, variance
+from analysis.mixed.reading.statistics import Statistics
+from analysis.tidy.frame import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +68,45 @@ def _random_variance(model: Fitted) -> float:
     cross = model.cross
     size = float(model.statistics.product(0, 0).sum())
     factors = relative_factors(cross.blocks, model.solution.theta)
-    squares = [cross.diagonal.sum(axis=0)]
-    start = 0
-    for block in cross.blocks[1:]:
-        end = start + len(block.levels) * block.width
-        within = cross.rest[start:end, start:end].reshape(
-            len(block.levels), block.width, len(block.levels), block.width
-        )
+    squares, later = [cross.diagonal.sum(axis=0)], cross.blocks[1:]
+    for block, rows in zip(later, block_rows(later), strict=True):
+        within = cross.rest[rows, rows].reshape((len(block.levels), block.width) * 2)
         squares.append(np.einsum("lilj->ij", within))
-        start = end
     total = sum(
         float(np.sum((factor @ factor.T) * square))
         for factor, square in zip(factors, squares, strict=True)
     )
     return model.solution.variance * total / size
+
+
+def fixed_part(columns: tuple[Column, ...], coefficients: Floats, statistics: Statistics) -> Floats:
+    """Return the fixed part: a row times this, by basis and cell, shape (basis, cells)."""
+    result = np.zeros((len(statistics.basis), len(statistics.counts)))
+    for column, coefficient in zip(columns, coefficients, strict=True):
+        result[column.basis] += coefficient * column.coefficient
+    return result
+
+
+def random_part(model: Fitted) -> Floats:
+    """Return the conditional modes' part, shape (basis, cells)."""
+    result = np.zeros((len(model.statistics.basis), len(model.statistics.counts)))
+    for modes in model.inference.modes:
+        for place, column in enumerate(modes.block.columns):
+            effects = modes.effects[modes.block.codes, place]
+            result[column.basis] += effects * column.coefficient
+    return result
+
+
+def variance(part: Floats, statistics: Statistics) -> float:
+    """Return the sample variance over rows (weighted, where rows have weights) of a part."""
+    about_shift = part.copy()
+    about_shift[0] += statistics.shift[: len(part)] @ part
+    size = float(statistics.product(0, 0).sum())
+    mean = sum(float(about_shift[i] @ statistics.product(0, i)) for i in range(len(part))) / size
+    about_shift[0] -= mean
+    squares = sum(
+        float((about_shift[i] * about_shift[j]) @ statistics.product(i, j))
+        for i in range(len(part))
+        for j in range(len(part))
+    )
+    return squares / size * statistics.n_obs / (statistics.n_obs - 1)

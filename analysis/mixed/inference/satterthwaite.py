@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
+from analysis.mixed.algebra.descent import hessian_by_differences
 from analysis.mixed.algebra.deviance import Profile, profile, relative_factors
-from analysis.mixed.algebra.information import Information
-from analysis.mixed.algebra.optimise import hessian_by_differences, natural_scale
+from analysis.mixed.algebra.estimates import Information
+from analysis.mixed.algebra.optimise import natural_scale
 from analysis.tidy.frame import Floats
 
 #: Curvatures of the deviance below this show no variance parameter (lmerTest's tolerance).

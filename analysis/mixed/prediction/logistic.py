@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 from analysis.mixed.algebra.design import matrix_of
 from analysis.mixed.algebra.laplace import Laplace
-from analysis.mixed.algebra.specification import Specification
 from analysis.mixed.frames.grid import fixed_design
-from analysis.mixed.inference.distributions import normal_quantile
+from analysis.mixed.inference.fitted import Specification
 from analysis.mixed.inference.fixed_effects import NAMES
-from analysis.mixed.prediction.known_levels import known_effects, quadratic
-from analysis.mixed.prediction.new_rows import given_points, predictions, values_at
+from analysis.mixed.prediction.new_rows import (
+    given_points,
+    known_effects,
+    predictions,
+    quadratic,
+    values_at,
+)
 from analysis.mixed.reading.formula import MixedFormula
 from analysis.mixed.reading.source import open_source
 from analysis.mixed.reading.statistics import Statistics
@@ -98,7 +102,7 @@ def _log_odds(model: Logistic, rows: pd.DataFrame, conf_level: float, groups: st
     if model.formula.offset is not None:
         estimates = estimates + values_at(model.formula.offset, open_source(rows))
     errors = np.sqrt(variances)
-    reach = normal_quantile((1 + conf_level) / 2) * errors
+    reach = float(ndtri((1 + conf_level) / 2)) * errors
     return pd.DataFrame(
         {
             "estimate": estimates,

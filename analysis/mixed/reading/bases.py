@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,18 +57,13 @@ def with_bases(
     return replace(parse(left + tilde + right), text=text, bases=bases)
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call in a formula: what of which expression, and whole-numbered arguments by name."""
+class _Call(NamedTuple):
+    """A call in a formula: what of which expression, its whole number, its name in tables."""
 
     function: str
     of: str
-    numbers: dict[str, int]
-
-    @property
-    def name(self) -> str:
-        """The call as tables name it."""
-        return f"{self.function}({', '.join([self.of, *map(str, self.numbers.values())])})"
+    number: int
+    name: str
 
 
 def _written(call: str, read: _Call, source: Source | None) -> str:
@@ -98,32 +94,26 @@ def _written(call: str, read: _Call, source: Source | None) -> str:
 
 
 def _read(call: str, function: str) -> _Call:
-    known = {"scale": (), "poly": ("degree",), "bs": ("df",), "ns": ("df",)}[function]
     try:
         tree = ast.parse(call.replace("^", "**").strip(), mode="eval").body
     except SyntaxError as error:
         raise ColumnError(
             f"The formula part {call!r} must be readable; {error.msg}.", "Such as poly(depth, 2)."
         ) from error
-    given: list[tuple[str, ast.expr]] = []
-    if isinstance(tree, ast.Call):
-        given = list(zip(known, tree.args[1:], strict=False))
-        given += [(each.arg or "", each.value) for each in tree.keywords]
-    numbers = {
-        name: value.value
-        for name, value in given
-        if name in known and isinstance(value, ast.Constant) and isinstance(value.value, int)
-    }
+    argument = {"scale": None, "poly": "degree"}.get(function, "df")
     least = CUBIC if function == "bs" else 1
-    complete = isinstance(tree, ast.Call) and len(tree.args) + len(tree.keywords) == 1 + len(known)
-    if not complete or len(numbers) != len(known) or any(v < least for v in numbers.values()):
-        usage = {"scale": "scale(x)", "poly": "poly(x, degree)"}.get(function, f"{function}(x, df)")
-        raise ColumnError(
-            f"{call!r} must read {usage} with a whole number of at least {least}; it does not.",
-            "Other arguments of R's are not known; give them by columns of your own.",
-        )
-    assert isinstance(tree, ast.Call)
-    return _Call(function, ast.unparse(tree.args[0]), numbers)
+    if isinstance(tree, ast.Call) and tree.args:
+        given = [*tree.args[1:], *(each.value for each in tree.keywords if each.arg == argument)]
+        if len(given) == len(tree.args) + len(tree.keywords) - 1 == (argument is not None):
+            of, numbers = ast.unparse(tree.args[0]), [getattr(each, "value", 0) for each in given]
+            if all(isinstance(number, int) and number >= least for number in numbers):
+                name = f"{function}({', '.join([of, *map(str, numbers)])})"
+                return _Call(function, of, sum(numbers), name)
+    usage = f"{function}({', '.join(['x', argument] if argument else ['x'])})"
+    raise ColumnError(
+        f"{call!r} must read {usage} with a whole number of at least {least}; it does not.",
+        "Other arguments of R's are not known; give them by columns of your own.",
+    )
 
 
 def _scale(_: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
@@ -135,17 +125,16 @@ def _scale(_: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
 
 def _poly(read: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
     """Return orthogonal polynomials over the rows, each of length one (Stieltjes)."""
-    degree = read.numbers["degree"]
     table = source.query(f"SELECT {x} AS v, count(*) AS n FROM observations GROUP BY v ORDER BY v")
     values, counts = (table.column(k).to_numpy().astype(np.float64) for k in range(2))
-    _require_distinct(len(values), degree + 1, call)
+    _require_distinct(len(values), read.number + 1, call)
     middle = float(values @ counts / counts.sum())
     from numpy.polynomial import polynomial
 
     about = values - middle
     polynomials = [np.array([1.0])]
     lengths = [float(counts.sum())]
-    for k in range(degree):
+    for k in range(read.number):
         last = polynomial.polyval(about, polynomials[-1])
         alpha = float(counts @ (about * last**2)) / lengths[-1]
         following = polynomial.polysub(
@@ -163,7 +152,7 @@ def _poly(read: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
 
 
 def _bs(read: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
-    knots = _knots(source, x, read.numbers["df"] - CUBIC, call)
+    knots = _knots(source, x, read.number - CUBIC, call)
     splines = np.eye(len(knots) - CUBIC - 1)[1:]
     return [_pieces(knots, weights) for weights in splines]
 
@@ -172,7 +161,7 @@ def _ns(read: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
     """Return cubic splines that are straight beyond the range, R's by Householder's rotation."""
     from scipy.interpolate import BSpline
 
-    knots = _knots(source, x, read.numbers["df"] - 1, call)
+    knots = _knots(source, x, read.number - 1, call)
     identity = np.eye(len(knots) - CUBIC - 1)
     bends = BSpline(knots, identity, CUBIC).derivative(2)([knots[0], knots[-1]])[:, 1:]
     rotation = np.linalg.qr(bends.T, mode="complete")[0][:, 2:]

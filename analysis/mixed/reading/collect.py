@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.mixed.reading.bases import with_bases
-from analysis.mixed.reading.expression import Expression, quoted
+from analysis.mixed.reading.expression import Expression, level_label, quoted
 from analysis.mixed.reading.plan import Plan, plan
 from analysis.mixed.reading.source import (
     DECIDE,
@@ -24,7 +24,7 @@ from analysis.mixed.reading.source import (
     Source,
     open_source,
 )
-from analysis.mixed.reading.statistics import Factor, Statistics, level_label
+from analysis.mixed.reading.statistics import Factor, Statistics
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import LARGEST, Floats
 
@@ -280,6 +280,7 @@ def _statistics(needed: Plan, cells: pa.Table, look: _Look, constant: list[str])
         counts=counts,
         log_weights=cells.column("logs").to_numpy() if weighted else np.zeros(len(counts)),
         weighted=weighted,
+        bases=needed.bases,
     )
 
 
@@ -341,8 +342,7 @@ def collect_statistics(
     parsed = with_bases(formula, source, bases_of.bases if bases_of else None)
     needed = plan(parsed, source, weights=weights, units=several(units))
     stated = None if constant is None else several(constant)
-    statistics = collect(needed, source, constant=stated)
-    return replace(statistics, bases=parsed.bases)
+    return collect(needed, source, constant=stated)
 
 
 def several(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from analysis.mixed.reading.expression import level_places
 from analysis.mixed.reading.formula import is_factor_call
-from analysis.mixed.reading.statistics import Factor, level_places
+from analysis.mixed.reading.statistics import Factor
 from analysis.tidy.errors import ColumnError
 
 

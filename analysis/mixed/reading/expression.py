@@ -8,10 +8,14 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
 
 from analysis.tidy.errors import ColumnError
+from analysis.tidy.frame import Integers
 
 #: Functions of a formula and their names in SQL; ``np.log(x)`` reads like ``log(x)``.
 FUNCTIONS = {
@@ -66,6 +70,39 @@ class Expression:
 def quoted(name: str) -> str:
     """Return a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def level_label(value: object) -> str:
+    """Return a level as DuckDB writes it, so that it can be joined on."""
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(value + 0.0)  # the two zeros are one level
+    if isinstance(value, datetime) and value.microsecond and value.tzinfo is None:
+        return str(value).rstrip("0")
+    return str(value)
+
+
+def level_places(values: Iterable[object], levels: Sequence[str]) -> Integers:
+    """Return the place of every value among levels, -1 for none; 1.0 is the level 1.
+
+    A missing value elsewhere in a column makes its whole numbers floats.
+    """
+    position = {level: place for place, level in enumerate(levels)}
+    return np.array(
+        [
+            position.get(level_label(each), position.get(_as_other_number(each), -1))
+            for each in values
+        ],
+        dtype=np.intp,
+    )
+
+
+def _as_other_number(value: object) -> str:
+    """Return a whole number as its other type is written, floats as integers."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(float(value)) if isinstance(value, int | np.integer) else ""
 
 
 def translate(text: str) -> Expression:

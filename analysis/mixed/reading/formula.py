@@ -223,12 +223,10 @@ def closing(right: str, opening: int, text: str) -> int:
 
 
 def _has_bar(content: str) -> bool:
-    depth = 0
-    for character in content:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == "|" and depth == 0:
-            return True
-    return False
+    """Tell whether a bar stands outside all brackets."""
+    while (outside := re.sub(r"\([^()]*\)", "", content)) != content:
+        content = outside
+    return "|" in content
 
 
 def _random_terms(content: str, text: str) -> list[RandomTerm]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from analysis.mixed.reading.expression import Expression, translate
 from analysis.mixed.reading.formula import MixedFormula, is_factor_call, terms
@@ -30,6 +31,8 @@ class Plan:
         Text of the offset, empty without one.
     weights
         Precision of every row, None when all count the same.
+    bases
+        Calls of ``scale``, ``poly``, ``bs`` and ``ns``, written out with their constants.
     """
 
     factors: tuple[str, ...]
@@ -37,7 +40,8 @@ class Plan:
     products: tuple[tuple[str, ...], ...]
     response: Expression
     offset: str
-    weights: Expression | None = field(default=None)
+    weights: Expression | None
+    bases: Mapping[str, str]
 
 
 def plan(
@@ -75,6 +79,7 @@ def plan(
         response=_less_offset(formula.response, formula.offset),
         offset=formula.offset_text,
         weights=precision,
+        bases=formula.bases,
     )
     source.require(factors)
     source.require_numbers(name for each in (*numbers.values(), *others) for name in each.columns)

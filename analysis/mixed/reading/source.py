@@ -15,8 +15,7 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 
-from analysis.mixed.reading.expression import quoted
-from analysis.mixed.reading.statistics import level_label
+from analysis.mixed.reading.expression import level_label, quoted
 from analysis.tidy.errors import ColumnError, QueryError, StoreError
 from analysis.tidy.frame import nearest
 
@@ -72,10 +71,8 @@ class Source:
             if answer is not None:
                 return answer.to_arrow_table()  # the engine computes it here
         except duckdb.Error as error:
-            _raise_interruption(error)
-            sentence = " ".join(str(error).partition("\n\nLINE")[0].split())
             raise QueryError(
-                f"DuckDB must be able to compute the formula; it says: {sentence}",
+                f"DuckDB must be able to compute the formula; it says: {_sentence(error)}",
                 "Look at the rows the formula reads.",
             ) from error
         raise QueryError("A query on the rows must select something; it did not.")
@@ -225,10 +222,8 @@ def _own_relation(rows: Rows, table: pa.Table | pd.DataFrame | None) -> duckdb.D
                 return connection.from_arrow(table)
             return connection.from_df(table)
         except duckdb.Error as error:
-            _raise_interruption(error)
             raise ColumnError(
-                "A frame must have columns of numbers or labels; DuckDB says: "
-                f"{' '.join(str(error).split())}",
+                f"A frame must have columns of numbers or labels; DuckDB says: {_sentence(error)}",
                 "Drop or convert the columns that are neither.",
             ) from error
     connection = duckdb.connect()
@@ -238,16 +233,15 @@ def _own_relation(rows: Rows, table: pa.Table | pd.DataFrame | None) -> duckdb.D
     try:
         return connection.read_parquet(str(rows))
     except duckdb.Error as error:
-        _raise_interruption(error)
-        sentence = " ".join(str(error).partition("\n\nLINE")[0].split())
         raise StoreError(
-            f"{str(rows)!r} must name Parquet files; DuckDB says: {sentence}",
+            f"{str(rows)!r} must name Parquet files; DuckDB says: {_sentence(error)}",
             "Name one file, or a glob such as data/*/attention/*.parquet.",
         ) from error
 
 
-def _raise_interruption(error: BaseException) -> None:
-    """Raise KeyboardInterrupt where the engine wraps a request to end."""
+def _sentence(error: duckdb.Error) -> str:
+    """Return what DuckDB says; raise KeyboardInterrupt where it wraps a request to end."""
     from collect.schema import raise_interruption  # loaded where a query fails, not for a fit
 
     raise_interruption(error)
+    return " ".join(str(error).partition("\n\nLINE")[0].split())

@@ -8,12 +8,15 @@ rows only through X'X, Z'X, Z'Z, X'y, Z'y and y'y).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
+from analysis.tidy.errors import DesignError, StoreError
 from analysis.tidy.frame import Floats, Integers
 
 
@@ -31,39 +34,6 @@ class Factor:
 
     levels: tuple[str, ...]
     codes: Integers
-
-
-def level_label(value: object) -> str:
-    """Return a level as DuckDB writes it, so that it can be joined on."""
-    if isinstance(value, bool | np.bool_):
-        return str(value).lower()
-    if isinstance(value, float):
-        return str(value + 0.0)  # the two zeros are one level
-    if isinstance(value, datetime) and value.microsecond and value.tzinfo is None:
-        return str(value).rstrip("0")
-    return str(value)
-
-
-def level_places(values: Iterable[object], levels: Sequence[str]) -> Integers:
-    """Return the place of every value among levels, -1 for none; 1.0 is the level 1.
-
-    A missing value elsewhere in a column makes its whole numbers floats.
-    """
-    position = {level: place for place, level in enumerate(levels)}
-    return np.array(
-        [
-            position.get(level_label(each), position.get(_as_other_number(each), -1))
-            for each in values
-        ],
-        dtype=np.intp,
-    )
-
-
-def _as_other_number(value: object) -> str:
-    """Return a whole number as its other type is written, floats as integers."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(float(value)) if isinstance(value, int | np.integer) else ""
 
 
 def interaction(factors: list[Factor]) -> Factor:
@@ -126,6 +96,31 @@ class Statistics:
     weighted: bool
     bases: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def counted(
+        cls,
+        factors: dict[str, Factor],
+        constants: dict[str, Floats],
+        counts: Floats,
+        *others: Floats,
+        response: str = "",
+        offset: str = "",
+    ) -> Statistics:
+        """Return cells in which every number is constant: their counts, and counts of others."""
+        return cls(
+            factors=factors,
+            constants=constants,
+            basis=((),),
+            response=response,
+            offset=offset,
+            shift=np.zeros(2),
+            pairs={(0, place): place for place in range(1 + len(others))},
+            sums=np.array([counts, *others]),
+            counts=counts,
+            log_weights=np.zeros(len(counts)),
+            weighted=False,
+        )
+
     @property
     def n_obs(self) -> int:
         """Rows that entered."""
@@ -135,3 +130,242 @@ class Statistics:
         """Return the sum over every cell of the product of two variables, shape (n,)."""
         values: Floats = self.sums[self.pairs[min(first, second), max(first, second)]]
         return values
+
+
+#: Version of the files that `write_statistics` writes; another meaning of a column is another.
+VERSION = 2
+
+
+def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
+    """Return the statistics of all rows together.
+
+    Levels are united by label; cells that occur in several parts are added.
+
+    Raises
+    ------
+    DesignError
+        If there are none, or they do not hold the same factors, predictors and response.
+
+    Examples
+    --------
+    >>> from statsmodels.datasets import grunfeld
+    >>> from analysis import mixed
+    >>> rows = grunfeld.load_pandas().data
+    >>> formula = "invest ~ value + (1 | firm)"
+    >>> parts = [mixed.collect_statistics(formula, it) for it in (rows[:90], rows[90:])]
+    >>> fitted = mixed.fit_statistics(formula, mixed.merge_statistics(parts))
+    >>> fitted.glance()["criterion"].round(3).item()
+    2596.401
+    """
+    if not parts:
+        raise DesignError(
+            "Statistics to merge must be given; found none.", "Name the files that hold them."
+        )
+    first = parts[0]
+    for part in parts[1:]:
+        _require_alike(first, part)
+    shifted = [shift_to(part, first.shift) for part in parts]
+    levels = {name: _united([part.factors[name] for part in parts]) for name in first.factors}
+    codes = {
+        name: np.concatenate([_recoded(part.factors[name], levels[name]) for part in parts])
+        for name in first.factors
+    }
+    keys = np.column_stack([codes[name] for name in first.factors])
+    _, where, cell = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    cell = cell.reshape(-1)
+
+    def added(values: list[Floats]) -> Floats:
+        return np.bincount(cell, np.concatenate(values), len(where)).astype(np.float64)
+
+    constants = {
+        name: np.concatenate([part.constants[name] for part in parts]) for name in first.constants
+    }
+    _require_constant(constants, cell, where)
+    return replace(
+        first,
+        factors={name: Factor(levels[name], codes[name][where]) for name in first.factors},
+        constants={name: values[where] for name, values in constants.items()},
+        sums=np.array(
+            [added([part.sums[place] for part in shifted]) for place in range(len(first.sums))]
+        ),
+        counts=added([part.counts for part in parts]),
+        log_weights=added([part.log_weights for part in parts]),
+    )
+
+
+def shift_to(statistics: Statistics, shift: Floats) -> Statistics:
+    """Return the same statistics about other shifts.
+
+    With d the difference of the shifts, the sum of (x + d)(y + e) is that of xy + d y + e x
+    + d e.
+    """
+    move = statistics.shift - shift
+    sums = np.empty_like(statistics.sums)
+    for (i, j), place in statistics.pairs.items():
+        sums[place] = (
+            statistics.product(i, j)
+            + move[j] * statistics.product(0, i)
+            + move[i] * statistics.product(0, j)
+            + move[i] * move[j] * statistics.product(0, 0)
+        )
+    return replace(statistics, sums=sums, shift=shift)
+
+
+def write_statistics(statistics: Statistics, path: Path | str) -> None:
+    """Write statistics to a Parquet file: one row per cell, no row of the data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from pyarrow import parquet
+    >>> from statsmodels.datasets import grunfeld
+    >>> from analysis import mixed
+    >>> rows = grunfeld.load_pandas().data
+    >>> path = Path(tempfile.mkdtemp()) / "sums.parquet"
+    >>> mixed.write_statistics(mixed.collect_statistics("invest ~ value + (1 | firm)", rows), path)
+    >>> parquet.read_metadata(path).num_rows
+    11
+    """
+    from pyarrow import parquet
+
+    columns: dict[str, object] = {}
+    for name, factor in statistics.factors.items():
+        labels = pa.DictionaryArray.from_arrays(factor.codes.astype("int32"), list(factor.levels))
+        columns[f"factor {name}"] = labels
+    columns |= {f"constant {name}": values for name, values in statistics.constants.items()}
+    columns |= {f"sum {i} {j}": statistics.sums[k] for (i, j), k in statistics.pairs.items()}
+    columns |= {"count": statistics.counts, "log weight": statistics.log_weights}
+    about = {
+        "version": VERSION,
+        "basis": statistics.basis,
+        "responses": [statistics.response],
+        "offset": statistics.offset,
+        "shift": [value.hex() for value in statistics.shift.tolist()],
+        "weighted": statistics.weighted,
+        "bases": dict(statistics.bases),
+    }
+    table = pa.table(columns).replace_schema_metadata({"statistics": json.dumps(about)})
+    parquet.write_table(table, path)
+
+
+def read_statistics(path: Path | str) -> Statistics:
+    """Return the statistics that `write_statistics` wrote.
+
+    Raises
+    ------
+    StoreError
+        If the file holds anything else, or another version of it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from statsmodels.datasets import grunfeld
+    >>> from analysis import mixed
+    >>> rows = grunfeld.load_pandas().data
+    >>> path = Path(tempfile.mkdtemp()) / "sums.parquet"
+    >>> mixed.write_statistics(mixed.collect_statistics("invest ~ value + (1 | firm)", rows), path)
+    >>> fitted = mixed.fit_statistics("invest ~ value + (1 | firm)", mixed.read_statistics(path))
+    >>> fitted.glance()["criterion"].round(3).item()
+    2596.401
+    """
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(path)
+        about = json.loads(table.schema.metadata[b"statistics"])
+    except (OSError, pa.ArrowInvalid, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{str(path)!r} must hold statistics of a mixed model; it does not.",
+            "Write them with mixed.write_statistics.",
+        ) from error
+    if about.get("version") != VERSION:
+        raise StoreError(
+            f"{str(path)!r} must hold statistics of version {VERSION}; it holds version "
+            f"{about.get('version')}.",
+            "Collect them again, or read them with the release that wrote them.",
+        )
+
+    def columns(kind: str) -> dict[str, pa.ChunkedArray]:
+        names = (name for name in table.column_names if name.startswith(f"{kind} "))
+        return {name.partition(" ")[2]: table.column(name) for name in names}
+
+    sums = columns("sum")
+    pairs = [name.split() for name in sums]
+    return Statistics(
+        factors={name: _read_factor(column) for name, column in columns("factor").items()},
+        constants={name: column.to_numpy() for name, column in columns("constant").items()},
+        basis=tuple(tuple(names) for names in about["basis"]),
+        response=about["responses"][0],
+        offset=about["offset"],
+        shift=np.array([float.fromhex(value) for value in about["shift"]]),
+        pairs={(int(i), int(j)): place for place, (i, j) in enumerate(pairs)},
+        sums=np.array([column.to_numpy() for column in sums.values()]),
+        counts=table.column("count").to_numpy(),
+        log_weights=table.column("log weight").to_numpy(),
+        weighted=about["weighted"],
+        bases=about.get("bases", {}),
+    )
+
+
+def _read_factor(column: pa.ChunkedArray) -> Factor:
+    encoded = column.unify_dictionaries().combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0)
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+    return Factor(tuple(encoded.dictionary.to_pylist()), codes)
+
+
+def _require_alike(first: Statistics, other: Statistics) -> None:
+    differing = [call for call, of in first.bases.items() if other.bases.get(call, of) != of]
+    if differing:
+        raise DesignError(
+            f"Statistics to merge must hold the same constants of {', '.join(differing)}; each "
+            "part computed its own.",
+            "Collect the others with collect_statistics(..., bases_of=the first).",
+        )
+    for what, ours, theirs in (
+        ("factors", list(first.factors), list(other.factors)),
+        ("response", first.response, other.response),
+        ("offset", first.offset, other.offset),
+        ("products of predictors", first.basis, other.basis),
+        ("constant predictors", sorted(first.constants), sorted(other.constants)),
+        ("weights", first.weighted, other.weighted),
+    ):
+        if ours != theirs:
+            raise DesignError(
+                f"Statistics to merge must hold the same {what}; found {ours} and {theirs}.",
+                "Collect both with the same formula, and state `constant` alike.",
+            )
+
+
+def _require_constant(constants: dict[str, Floats], cell: Integers, where: Integers) -> None:
+    for name, values in constants.items():
+        if not np.array_equal(values, values[where][cell]):
+            raise DesignError(
+                f"{name!r} must have one value in every cell; the parts disagree.",
+                "Collect all with constant=().",
+            )
+
+
+def _united(factors: list[Factor]) -> tuple[str, ...]:
+    """Return all levels: in the first part's order when it has them all, else sorted."""
+    levels = {level for factor in factors for level in factor.levels}
+    if levels == set(factors[0].levels):
+        return factors[0].levels
+    return tuple(sorted(levels, key=_order))
+
+
+def _order(level: str) -> tuple[float, str]:
+    """Return a key that sorts numbers by value and text by letters."""
+    try:
+        return float(level), ""
+    except ValueError:
+        return np.inf, level
+
+
+def _recoded(factor: Factor, levels: tuple[str, ...]) -> Integers:
+    position = {level: code for code, level in enumerate(levels)}
+    codes = np.array([position[level] for level in factor.levels], dtype=np.intp)
+    return np.asarray(codes[factor.codes], dtype=np.intp)

@@ -19,9 +19,6 @@ from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import LARGEST, Floats
 
-#: The pairs of variables that are counted: trials, successes.
-COUNTED = {(0, 0): 0, (0, 1): 1}
-
 
 def count_trials(formula: MixedFormula, source: Source) -> Statistics:
     """Return the cells of a binary response; their products are trials and successes.
@@ -46,18 +43,14 @@ def count_trials(formula: MixedFormula, source: Source) -> Statistics:
         name: _finite(cells.column(f"number{place}"), name, trials)
         for place, name in enumerate(numbers)
     }
-    return Statistics(
-        factors={name: factor_of(column) for name, column in keys.items()},
-        constants=constants,
-        basis=((),),
+    factors = {name: factor_of(column) for name, column in keys.items()}
+    return Statistics.counted(
+        factors,
+        constants,
+        trials,
+        successes,
         response=formula.response.text,
         offset=formula.offset_text,
-        shift=np.zeros(2),
-        pairs=COUNTED,
-        sums=np.array([trials, successes]),
-        counts=trials,
-        log_weights=np.zeros(len(trials)),
-        weighted=False,
     )
 
 

@@ -9,11 +9,10 @@ import pandas as pd
 
 from analysis.mixed.algebra.crossproducts import assemble
 from analysis.mixed.algebra.design import is_factor
-from analysis.mixed.algebra.deviance import profile
-from analysis.mixed.algebra.estimates import estimates
 from analysis.mixed.algebra.optimise import quick
 from analysis.mixed.algebra.rank import require_estimable
 from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fixed_effects import Inference
 from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import term_name, terms
 from analysis.mixed.reading.plan import factor_column
@@ -206,5 +205,5 @@ def _statistic(model: Fitted, predictor: str, unit: str, assigned: Integers, pla
             "Drop the predictors that follow the one exchanged.",
         ) from error
     theta = quick(cross, model.solution.theta, reml=model.reml)
-    estimated = estimates(cross, profile(cross, theta, reml=model.reml))
-    return float(estimated.coefficients[place] / np.sqrt(estimated.covariance[place, place]))
+    fitted = Inference.at(cross, theta, reml=model.reml)
+    return float(fitted.coefficients[place] / np.sqrt(fitted.plain_covariance[place, place]))

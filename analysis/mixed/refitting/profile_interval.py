@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.crossproducts import CrossProducts, with_fixed
-from analysis.mixed.algebra.design import Block
 from analysis.mixed.algebra.deviance import profile, relative_factors
 from analysis.mixed.algebra.optimise import natural_scale, optimise
 from analysis.mixed.inference.distributions import chi_squared_quantile
@@ -74,7 +73,10 @@ def profile_intervals(
     rise = chi_squared_quantile(conf_level, 1)
     fixed = range(0 if reml else len(fitted.terms))
     rows = [_fixed_row(fitted, place, rise) for place in fixed]
-    rows += [_variance_row(fitted, place, rise) for place in range(len(fitted.solution.theta))]
+    first = 0
+    for which, block in enumerate(fitted.design.blocks):
+        rows += [_variance_row(fitted, which, first, each, rise) for each in block.positions]
+        first += len(block.positions)
     rows.append(_sigma_row(fitted, rise))
     return glossary.table(
         rows,
@@ -93,7 +95,7 @@ def _fixed_row(model: Fitted, place: int, rise: float) -> Row:
     """Return the interval of a fixed effect: y less the effect held, regressed on the others."""
     cross = model.cross
     estimate = float(model.coefficients[place])
-    std_error = float(np.sqrt(model.inference.estimated.covariance[place, place]))
+    std_error = float(np.sqrt(model.inference.plain_covariance[place, place]))
     turned = _in_formulas_design(cross)
     others = np.array([k for k in range(cross.n_fixed) if k != place], dtype=np.intp)
     q = cross.n_random
@@ -131,13 +133,14 @@ def _less_column(cross: CrossProducts, column: int, value: float) -> CrossProduc
     return replace(cross, cross=cross.cross @ turn, rest=turn.T @ cross.rest @ turn)
 
 
-def _variance_row(model: Fitted, place: int, rise: float) -> Row:
-    """Return the interval of the deviation or the correlation that an element of theta names."""
-    which, start = _block_of(model, place)
-    block = model.design.blocks[which]
-    row, column = block.positions[place - start]
+def _variance_row(
+    model: Fitted, which: int, start: int, position: tuple[int, int], rise: float
+) -> Row:
+    """Return the interval of a deviation or a correlation of a block, whose theta has a start."""
+    block, (row, column) = model.design.blocks[which], position
     if row == column:
-        forward = held(model) if _leads(block, row) else brought_forward(model, which, (row,))
+        leads = term_of(block, row).start == row
+        forward = held(model) if leads else brought_forward(model, which, (row,))
         leading = start + block.positions.index((term_of(block, row).start,) * 2)
         factor = relative_factors(model.design.blocks, model.solution.theta)[which]
         estimate = forward.sigma * float(np.linalg.norm(factor[row]))
@@ -150,20 +153,6 @@ def _variance_row(model: Fitted, place: int, rise: float) -> Row:
     ends = _correlation_ends(model, forward, below, estimate, rise)
     term = f"cor__{block.columns[column].name}.{block.columns[row].name}"
     return "ran_pars", block.group, term, estimate, *ends
-
-
-def _block_of(model: Fitted, place: int) -> tuple[int, int]:
-    """Return the block of an element of theta, and the place of the block's first element."""
-    start = 0
-    for which, block in enumerate(model.design.blocks):
-        if place < start + len(block.positions):
-            return which, start
-        start += len(block.positions)
-    raise IndexError(place)
-
-
-def _leads(block: Block, row: int) -> bool:
-    return term_of(block, row).start == row
 
 
 def _deviation_ends(

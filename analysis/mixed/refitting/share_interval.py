@@ -10,7 +10,6 @@ quantile of chi-squared on one degree of freedom. An end at 0 or 1 is where it n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -34,47 +33,6 @@ STARTS = (0.02, 0.5, 0.98)
 
 #: Between groups, how they are joined in the name of a sum.
 PLUS = " + "
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """The restricted deviance as a function of the shares of some groups together.
-
-    Attributes
-    ----------
-    cross
-        The cross-products, every block an intercept.
-    held
-        Places of the groups whose joint share is held.
-    """
-
-    cross: CrossProducts
-    held: tuple[int, ...]
-
-    def deviance(self, share: float) -> float:
-        """Return the least deviance with the groups' joint share at a value."""
-        within, beside = len(self.held) - 1, len(self.cross.blocks) - len(self.held)
-
-        def objective(fractions: Floats) -> float:
-            return self.at(share, fractions)
-
-        if within + beside == 0:
-            return self.at(share, np.empty(0))
-        return min(
-            _descended(objective, start) for start in product(STARTS, repeat=within + beside)
-        )
-
-    def at(self, share: float, fractions: Sequence[float] | Floats) -> float:
-        """Return the deviance where a share and what is left divide by fractions (sticks)."""
-        places = range(len(self.cross.blocks))
-        beside = [place for place in places if place not in self.held]
-        parts = np.empty(len(self.cross.blocks))
-        within = _sticks(np.asarray(fractions)[: len(self.held) - 1])
-        parts[list(self.held)] = share * within
-        left = _sticks(np.asarray(fractions)[len(self.held) - 1 :]) * (1 - share)
-        parts[beside] = left[:-1]
-        residual = max(float(left[-1]), LEAST_RESIDUAL)
-        return profile(self.cross, np.sqrt(parts / residual), reml=True).criterion
 
 
 def share_intervals(
@@ -133,7 +91,7 @@ def share_intervals(
             )
         held = tuple(names.index(intercept_block(model, group).group) for group in entry)
         estimate = float(estimated[list(held)].sum())
-        ends = _ends(Shares(cross, held), estimate, least + rise)
+        ends = _ends(cross, held, estimate, least + rise)
         rows.append((PLUS.join(entry), estimate, *ends))
     return glossary.table(
         rows,
@@ -145,12 +103,14 @@ def share_intervals(
     )
 
 
-def _ends(shares: Shares, estimate: float, reached: float) -> tuple[float, float]:
-    """Return the shares below and above the estimate where the deviance reaches a value."""
+def _ends(
+    cross: CrossProducts, held: tuple[int, ...], estimate: float, reached: float
+) -> tuple[float, float]:
+    """Return the joint shares below and above the estimate where the deviance reaches a value."""
     from scipy.optimize import brentq
 
     def excess(share: float) -> float:
-        return shares.deviance(share) - reached
+        return _least_deviance(cross, held, share) - reached
 
     def end(bound: float) -> float:
         if abs(estimate - bound) < LEAST_RESIDUAL or excess(bound) <= 0:
@@ -158,6 +118,26 @@ def _ends(shares: Shares, estimate: float, reached: float) -> tuple[float, float
         return float(brentq(excess, bound, estimate, xtol=1e-9))
 
     return end(0.0), end(1 - LEAST_RESIDUAL)
+
+
+def _least_deviance(cross: CrossProducts, held: tuple[int, ...], share: float) -> float:
+    """Return the least restricted deviance with the joint share of some groups at a value."""
+    within = len(held) - 1
+    beside = [place for place in range(len(cross.blocks)) if place not in held]
+
+    def deviance(fractions: Floats) -> float:
+        """Return it where the share and what is left divide by fractions (sticks)."""
+        parts = np.empty(len(cross.blocks))
+        parts[list(held)] = share * _sticks(fractions[:within])
+        left = _sticks(fractions[within:]) * (1 - share)
+        parts[beside] = left[:-1]
+        residual = max(float(left[-1]), LEAST_RESIDUAL)
+        return profile(cross, np.sqrt(parts / residual), reml=True).criterion
+
+    if within + len(beside) == 0:
+        return deviance(np.empty(0))
+    starts = product(STARTS, repeat=within + len(beside))
+    return min(_descended(deviance, start) for start in starts)
 
 
 def _sticks(fractions: Floats) -> Floats:

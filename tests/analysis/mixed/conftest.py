@@ -10,7 +10,7 @@ import pytest
 
 from analysis import mixed
 from analysis.mixed.binomial import BinomialModel
-from tests.analysis.mixed.at_theta import at_theta
+from tests.analysis.mixed.at_theta import at_theta, plain
 from tests.analysis.mixed.glmer import CASES
 
 R = Path(__file__).parents[2] / "r"
@@ -93,13 +93,6 @@ class AgainstR:
             for place in block.positions
         ]
         return at_theta(model, np.array([by_label[plain_label(label)] for label in labels]))
-
-
-def plain(name: str) -> str:
-    """Return a name that is the same in R's and patsy's spelling."""
-    for junk in ("(", ")", "[T.", "[", "]", " "):
-        name = name.replace(junk, "")
-    return ":".join(sorted(name.replace("**", "^").split(":")))
 
 
 def plain_label(label: str) -> tuple[str, ...]:

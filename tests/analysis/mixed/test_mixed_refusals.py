@@ -14,192 +14,58 @@ from analysis.mixed.algebra.rank import SPANNED
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, StoreError
 
 rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+sizes = rows["lab"].map({"alpha": 1.0, "beta": 2.0}).fillna(3.5)
+infinite = rows["rho"].where(rows["model"] != "m12", np.inf)
+huge = rows["depth"] * 1e200
 
-REFUSED: dict[str, tuple[str, pd.DataFrame, type[AnalysisError], str]] = {
-    "unknown column": (
-        "gain ~ depht + (1 | model)",
-        rows,
-        ColumnError,
-        "The rows must have a column 'depht'; the nearest is 'depth'.",
-    ),
-    "unknown group": (
-        "gain ~ depth + (1 | modle)",
-        rows,
-        ColumnError,
-        "The rows must have a column 'modle'; the nearest is 'model'.",
-    ),
-    "text response": (
-        "kind ~ depth + (1 | model)",
-        rows,
-        ColumnError,
-        "Column 'kind' must hold numbers; it holds varchar.",
-    ),
-    "text in arithmetic": (
-        "gain ~ log(kind) + (1 | model)",
-        rows,
-        ColumnError,
-        "Column 'kind' must hold numbers; it holds varchar.",
-    ),
-    "constant predictor": (
-        "gain ~ depth + (1 | model)",
-        rows.assign(depth=1.5),
-        DesignError,
-        "Every predictor must vary; ['depth'] do not.",
-    ),
-    "constant response": (
-        "gain ~ depth + (1 | model)",
-        rows.assign(gain=2.0),
-        DesignError,
-        "The response 'gain' must vary beyond the fixed effects; they fit it exactly.",
-    ),
-    "repeated predictor": (
-        "gain ~ depth + I(2 * depth) + (1 | model)",
-        rows,
-        DesignError,
-        f"Every term must add something; ['I(2 * depth)'] are {SPANNED}.",
-    ),
-    "predictor that the lab determines": (
-        "gain ~ lab + size + (1 | model)",
-        rows.assign(size=rows["lab"].map({"alpha": 1.0, "beta": 2.0}).fillna(3.5)),
-        DesignError,
-        f"Every term must add something; ['size'] are {SPANNED}.",
-    ),
-    "factor with one level": (
-        "gain ~ kind + (1 | model)",
-        rows.assign(kind="base"),
-        DesignError,
-        "Factor 'kind' must have at least two levels; found ['base'].",
-    ),
-    "group with one level": (
-        "gain ~ depth + (1 | lab)",
-        rows.assign(lab="alpha"),
-        DesignError,
-        "Group 'lab' must have at least two levels; found ['alpha'].",
-    ),
-    "a random effect twice": (
-        "gain ~ depth + (1 | model) + (depth | model)",
-        rows,
-        DesignError,
-        "Every random effect must occur once; Intercept among model occurs in several terms, "
-        "whose variances cannot be told apart.",
-    ),
-    "group of single rows": (
+PLAIN = "gain ~ depth + (1 | model)"
+OTHERS = rows.index > 0
+
+#: A formula, what is changed in the rows, the error, and what its sentence names.
+REFUSED: list[tuple[str, dict[str, object], type[AnalysisError], str]] = [
+    ("gain ~ depht + (1 | model)", {}, ColumnError, "'depht'.*'depth'"),
+    ("gain ~ depth + (1 | modle)", {}, ColumnError, "'modle'.*'model'"),
+    ("kind ~ depth + (1 | model)", {}, ColumnError, "'kind' must hold numbers.*varchar"),
+    ("gain ~ log(kind) + (1 | model)", {}, ColumnError, "'kind' must hold numbers.*varchar"),
+    (PLAIN, {"depth": 1.5}, DesignError, r"\['depth'\]"),
+    (PLAIN, {"gain": 2.0}, DesignError, "'gain' must vary"),
+    ("gain ~ depth + I(2 * depth) + (1 | model)", {}, DesignError, r"\['I\(2 \* depth\)'\]"),
+    ("gain ~ lab + size + (1 | model)", {"size": sizes}, DesignError, rf"\['size'\] are {SPANNED}"),
+    ("gain ~ kind + (1 | model)", {"kind": "base"}, DesignError, r"'kind'.*two levels.*\['base'\]"),
+    ("gain ~ depth + (1 | lab)", {"lab": "alpha"}, DesignError, r"'lab'.*two levels.*\['alpha'\]"),
+    ("gain ~ depth + (1 | model) + (depth | model)", {}, DesignError, "Intercept among model"),
+    (
         "gain ~ depth + (1 | row)",
-        rows.assign(row=[f"r{place}" for place in range(len(rows))]),
+        {"row": rows.index.astype(str)},
         DesignError,
-        f"Group 'row' must have fewer effects than there are rows; it has {len(rows)} for "
-        f"{len(rows)} rows.",
+        "'row'.* 371 for 371",
     ),
-    "infinite value": (
-        "gain ~ depth + (1 | model)",
-        rows.assign(depth=[np.inf, *rows["depth"][1:]]),
-        ColumnError,
-        f"'depth' must be a finite number in every row; rows where it is not: 1 of {len(rows)}.",
-    ),
-    "missing response": (
-        "gain ~ depth + (1 | model)",
-        rows.assign(gain=[np.nan, np.nan, *rows["gain"][2:]]),
-        ColumnError,
-        f"'gain' must be a finite number in every row; rows where it is not: 2 of {len(rows)}.",
-    ),
-    "missing level": (
-        "gain ~ depth + (1 | model)",
-        rows.assign(model=[None, *rows["model"][1:]]),
-        ColumnError,
-        f"Column 'model' must name a level in every row; rows without: 1 of {len(rows)}.",
-    ),
-    "logarithm of zero": (
+    (PLAIN, {"depth": rows["depth"].where(OTHERS, np.inf)}, ColumnError, "'depth'.*: 1 of 371"),
+    (PLAIN, {"gain": rows["gain"].where(rows.index > 1)}, ColumnError, "'gain'.*: 2 of 371"),
+    (PLAIN, {"model": rows["model"].where(OTHERS)}, ColumnError, "'model' .*level.*: 1 of 371"),
+    (
         "gain ~ log(depth) + (1 | model)",
-        rows.assign(depth=[0.0, *rows["depth"][1:]]),
+        {"depth": rows["depth"].where(OTHERS, 0)},
         ColumnError,
-        f"'log(depth)' must be a finite number in every row; rows where it is not: 1 of "
-        f"{len(rows)}.",
+        "log",
     ),
-    "infinite in a constant predictor": (
-        "gain ~ rho + (1 | model)",
-        rows.assign(rho=rows["rho"].where(rows["model"] != "m12", np.inf)),
-        ColumnError,
-        f"'rho' must be a finite number in every row; rows where it is not: "
-        f"{(rows['model'] == 'm12').sum()} of {len(rows)}.",
-    ),
-    "empty selection": (
-        "gain ~ depth + (1 | model)",
-        rows[rows["lab"] == "nobody"],
-        DesignError,
-        "A mixed model needs rows; the selection is empty.",
-    ),
-    "no tilde": (
-        "gain + depth + (1 | model)",
-        rows,
-        ColumnError,
-        "A formula must read 'response ~ terms + (1 | group)'; found 'gain + depth + (1 | model)'.",
-    ),
-    "missing operator": (
-        "gain ~ depth rho + (1 | model)",
-        rows,
-        ColumnError,
-        "The formula part 'depth rho' must be readable; 'depth rho' is not one term.",
-    ),
-    "dangling operator": (
-        "gain ~ depth * + (1 | model)",
-        rows,
-        ColumnError,
-        "The formula part 'depth *' must be readable; expected a noun, but instead the expression "
-        "ended.",
-    ),
-    "a column in backticks": (
-        "gain ~ `the depth` + (1 | model)",
-        rows,
-        ColumnError,
-        "A column that is not a word must be written Q('its name'), not in backticks; found "
-        "'`the depth`'.",
-    ),
-    "a group in backticks": (
-        "gain ~ depth + (1 | `the model`)",
-        rows,
-        ColumnError,
-        "A column that is not a word must be written Q('its name'), not in backticks; found "
-        "'`the model`'.",
-    ),
-    "open bracket": (
-        "gain ~ depth + (1 | model",
-        rows,
-        ColumnError,
-        "The formula 'gain ~ depth + (1 | model' must be readable; a bracket is not closed.",
-    ),
-    "bar without brackets": (
-        "gain ~ depth + 1 | model",
-        rows,
-        ColumnError,
-        "A random term must stand in brackets; 'gain ~ depth + 1 | model' has a bar outside them.",
-    ),
-    "no random term": (
-        "gain ~ depth",
-        rows,
-        DesignError,
-        "A mixed model must have a random term; 'gain ~ depth' has none.",
-    ),
-    "unknown function": (
-        "gain ~ cube(depth) + (1 | model)",
-        rows,
-        ColumnError,
-        "The expression 'cube(depth)' must use known functions; 'cube' is not one.",
-    ),
-    "polynomial of huge numbers": (
-        "gain ~ poly(depth, 2) + (1 | model)",
-        rows.assign(depth=rows["depth"] * 1e200),
-        ColumnError,
-        "'poly(depth, 2)' must be of finite numbers whose powers are finite; its constants are "
-        "not.",
-    ),
-    "unknown contrast": (
-        "gain ~ C(kind, Wrong) + (1 | model)",
-        rows,
-        ColumnError,
-        "The contrast in 'C(kind, Wrong)' must be one of Treatment, Sum, Helmert, Poly, Diff; "
-        "name 'Wrong' is not defined.",
-    ),
-}
+    ("gain ~ rho + (1 | model)", {"rho": infinite}, ColumnError, "'rho'.*not: 52 of 371"),
+    ("gain + depth + (1 | model)", {}, ColumnError, r"'response ~ terms \+ \(1 \| group\)'"),
+    ("gain ~ depth rho + (1 | model)", {}, ColumnError, "'depth rho' is not one term"),
+    ("gain ~ depth * + (1 | model)", {}, ColumnError, r"'depth \*' must be readable"),
+    ("gain ~ `the depth` + (1 | model)", {}, ColumnError, "backticks.*`the depth`"),
+    ("gain ~ depth + (1 | `the model`)", {}, ColumnError, "backticks.*`the model`"),
+    ("gain ~ depth + (1 | model", {}, ColumnError, "a bracket is not closed"),
+    ("gain ~ depth + 1 | model", {}, ColumnError, "a bar outside"),
+    ("gain ~ depth", {}, DesignError, "must have a random term"),
+    ("gain ~ cube(depth) + (1 | model)", {}, ColumnError, "'cube' is not one"),
+    ("gain ~ poly(depth, 2) + (1 | model)", {"depth": huge}, ColumnError, r"'poly\(depth, 2\)'"),
+    ("gain ~ C(kind, Wrong) + (1 | model)", {}, ColumnError, "Treatment, Sum, Helmert.*'Wrong'"),
+    ("gain ~ depth + (1 | model) ~ prompt", {}, ColumnError, "A formula must read"),
+    ("gain ~ depth + (0 | model)", {}, DesignError, "vary among the levels of 'model'"),
+    ("1 ~ depth + (1 | model)", {}, ColumnError, "must read a column; '1' reads none"),
+    (PLAIN, {"depth": huge}, ColumnError, "'depth' must be at most 1e"),
+]
 
 near = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_near.csv")
 
@@ -224,13 +90,19 @@ def test_the_difference_of_columns_that_hardly_differ_has_lme4s_estimate() -> No
     np.testing.assert_allclose(ours[columns].to_numpy(dtype=float), at, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_bad_input_is_refused_in_one_sentence(name: str) -> None:
-    formula, frame, kind, sentence = REFUSED[name]
-    with pytest.raises(kind) as refusal:
-        mixed.fit(formula, frame)
-    assert refusal.value.problem == sentence
+@pytest.mark.parametrize(("formula", "changed", "kind", "named"), REFUSED)
+def test_bad_input_is_refused_in_one_sentence(
+    formula: str, changed: dict[str, object], kind: type[AnalysisError], named: str
+) -> None:
+    with pytest.raises(kind, match=named) as refusal:
+        mixed.fit(formula, rows.assign(**changed))
+    assert "\n" not in refusal.value.problem
     assert refusal.value.hint
+
+
+def test_no_rows_are_refused() -> None:
+    with pytest.raises(DesignError, match="the selection is empty"):
+        mixed.fit(PLAIN, rows[:0])
 
 
 def test_a_weight_must_be_positive() -> None:
@@ -250,18 +122,6 @@ def test_an_unknown_method_names_the_known_ones() -> None:
         model.tidy(df="z")
 
 
-def test_a_fit_that_leaves_no_residual_has_no_kenward_roger_test() -> None:
-    # With seed 24 the standard errors came out a hundred times too small, with 3 not at all.
-    for seed in (3, 24):
-        rng = np.random.default_rng(seed)
-        eight = pd.DataFrame({name: rng.normal(size=8) for name in "yabc"})
-        eight = eight.assign(lab=list("aabbccdd"), suite=list("abcdabcd"))
-        model = mixed.fit("y ~ a + b + c + (1 | lab) + (1 | suite)", eight)
-        with pytest.raises(DesignError, match="must know how uncertain each variance is"):
-            model.tidy(["fixed"], df="kenward-roger")
-        assert "The residual variance is nothing" in " ".join(model.warnings()["note"])
-
-
 def test_sums_are_fitted_with_the_offset_they_were_collected_with() -> None:
     known = "gain ~ depth + offset(known) + (1 | model)"
     collected = mixed.collect_statistics(known, rows)
@@ -270,27 +130,9 @@ def test_sums_are_fitted_with_the_offset_they_were_collected_with() -> None:
         mixed.fit_statistics("gain ~ depth + (1 | model)", collected)
 
 
-@pytest.mark.parametrize(
-    ("formula", "refusal"),
-    [
-        ("gain ~ depth + (1 | model) ~ prompt", "A formula must read"),
-        ("gain ~ depth + (0 | model)", "Something must vary among the levels of 'model'"),
-        ("1 ~ depth + (1 | model)", "must read a column; '1' reads none"),
-    ],
-)
-def test_formulas_without_a_meaning_are_refused(formula: str, refusal: str) -> None:
-    with pytest.raises(AnalysisError, match=refusal):
-        mixed.fit(formula, rows)
-
-
 def test_a_contrast_of_no_factor_is_refused() -> None:
     with pytest.raises(ColumnError, match="Contrasts must be of factors of the formula"):
         mixed.fit("gain ~ depth + (1 | model)", rows, contrasts={"depth": "a"})
-
-
-def test_numbers_whose_squares_overflow_are_refused() -> None:
-    with pytest.raises(ColumnError, match="'depth' must be at most 1e"):
-        mixed.fit("gain ~ depth + (1 | model)", rows.assign(depth=rows["depth"] * 1e200))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from analysis.heritage.suites import blocks
 from analysis.heritage.suites import suites_by_block as suites
 from analysis.mixed.algebra.deviance import profile
-from analysis.mixed.inference.fitted import inference_at
+from analysis.mixed.inference.fixed_effects import Inference
 
 R = Path(__file__).parents[3] / "r"
 
@@ -51,9 +51,9 @@ def test_the_fit_is_lme4s_at_lme4s_theta(model):
     assert at.criterion == pytest.approx(theirs["criterion"].iloc[0], rel=1e-10)
     assert np.sqrt(at.variance) == pytest.approx(theirs["sigma"].iloc[0], rel=1e-9)
     named = theirs.assign(term=theirs["term"].map(_ours)).set_index("term")
-    ours = inference_at(model.cross, theta, reml=True).estimated
+    ours = Inference.at(model.cross, theta, reml=True)
     for term, estimate, variance in zip(
-        model.terms, ours.coefficients, np.diag(ours.covariance), strict=True
+        model.terms, ours.coefficients, np.diag(ours.plain_covariance), strict=True
     ):
         assert estimate == pytest.approx(named.loc[term, "estimate"], rel=1e-7, abs=1e-10)
         assert np.sqrt(variance) == pytest.approx(named.loc[term, "std_error"], rel=1e-7)

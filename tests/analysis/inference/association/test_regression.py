@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from analysis.inference.association import regression
 from analysis.tidy.errors import ColumnError, DesignError
@@ -160,30 +159,15 @@ def test_cr2_keeps_its_size_with_seven_labs_where_the_row_test_does_not() -> Non
     assert size["rows"] > 0.25
 
 
-def test_a_bare_normal_reference_would_be_too_narrow() -> None:
-    row = regression.fit(models, FORMULAS["trait"], cluster="lab").tidy().iloc[1]
-    normal = row["estimate"] - stats.norm.ppf(0.975) * row["std_error"]
-    assert row["conf_low"] < normal
-
-
 def test_aliased_terms_are_named() -> None:
-    with pytest.raises(DesignError) as refusal:
+    with pytest.raises(DesignError, match=r"\['heritage'\] are linear combinations"):
         regression.fit(models, "gain ~ lab + heritage + density")
-    assert str(refusal.value) == (
-        "Every term must add something; ['heritage'] are linear combinations of the terms before "
-        "them.\nhint: Drop them, or the terms they repeat: a lab's own traits cannot be told "
-        "from the lab."
-    )
-
-
-def test_a_misspelt_column_is_answered_with_the_nearest_one() -> None:
-    with pytest.raises(ColumnError, match="'densty'; the nearest is 'density'"):
-        regression.fit(models, "gain ~ np.log(densty)")
 
 
 @pytest.mark.parametrize(
     ("formula", "message"),
     [
+        ("gain ~ np.log(densty)", "'densty'; the nearest is 'density'"),
         ("gain", "must read 'response ~ terms'; found 'gain'"),
         ("gain ~ (density", r"part '\(density' must be readable"),
         ("gain ~ density +", "must be readable and finite"),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.inference.counts import fisher
+from analysis.inference.counts import contingency, fisher
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
 R = Path(__file__).parents[3] / "r"
@@ -154,24 +154,26 @@ def test_no_success_of_eight_has_the_upper_end_that_makes_eight_failures_one_in_
     assert (1 - row["conf_high"]) ** 8 == pytest.approx(0.025, rel=1e-12)
 
 
-def test_a_table_that_is_not_two_by_two_is_refused() -> None:
+def test_what_is_no_table_of_counts_and_an_unknown_alternative_are_refused() -> None:
     units = pd.DataFrame({"lab": list("abc"), "sign": [0, 1, 1]})
-    with pytest.raises(DesignError, match="needs a 2x2 table; found 3x2"):
-        fisher.fisher_exact(units, row="lab", column="sign")
+    for frame, named, error, message in (
+        (units, {"row": "lab", "column": "sign"}, DesignError, "2x2 table; found 3x2"),
+        (pd.DataFrame([[1, 2]]), {}, DesignError, "2x2 table; found 1x2"),
+        (table(0, 0, 3, 4), {}, DesignError, "Every row and column"),
+        (table(1, 2, 3, 4) / 10, {}, ColumnError, "whole numbers"),
+        (table(1, 2, 3, 4), {"row": "lab"}, ColumnError, "Both `row` and `column`"),
+        (table(1, 2, 3, 4), {"alternative": "two.sided"}, AnalysisError, "'two-sided'"),
+    ):
+        with pytest.raises(error, match=message):
+            fisher.fisher_exact(frame, **named)
 
 
-def test_an_empty_margin_and_shares_are_refused() -> None:
-    with pytest.raises(DesignError, match="Every row and column"):
-        fisher.fisher_exact(table(0, 0, 3, 4))
-    with pytest.raises(ColumnError, match="whole numbers"):
-        fisher.fisher_exact(table(1, 2, 3, 4) / 10)
-
-
-def test_half_a_naming_and_an_unknown_alternative_are_refused() -> None:
-    with pytest.raises(ColumnError, match="Both `row` and `column`"):
-        fisher.fisher_exact(table(1, 2, 3, 4), row="lab")
-    with pytest.raises(AnalysisError, match="Did you mean 'two-sided'"):
-        fisher.fisher_exact(table(1, 2, 3, 4), alternative="two.sided")
+def test_units_are_counted_with_levels_in_order() -> None:
+    units = pd.DataFrame({"lab": ["b", "a", "b", "b"], "dampens": [True, False, False, True]})
+    counts = contingency.two_by_two(units, "lab", "dampens")
+    assert counts.to_numpy().tolist() == [[1, 0], [1, 2]]
+    assert list(counts.index) == ["a", "b"]
+    assert contingency.odds_contrast(counts) == "odds of False over True: a / b"
 
 
 def test_an_impossible_proportion_is_refused() -> None:

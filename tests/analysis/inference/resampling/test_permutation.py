@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -209,3 +210,47 @@ def test_a_column_that_the_statistic_reads_is_present_and_complete() -> None:
         permutation.permutation_test(unread, difference, label="g", unit=None)["p_value"].iloc[0]
         == 0.1
     )
+
+
+#: Two models by six prompts, three of which are long; the response is the number of the cell.
+prompts = pd.DataFrame(
+    {
+        "model_id": np.repeat(["m01", "m02"], 6),
+        "prompt_id": np.tile([f"S:{number:02d}" for number in range(6)], 2),
+        "kind": np.tile(["long", "long", "long", "short", "short", "short"], 2),
+        "gain": np.arange(12.0),
+    }
+)
+
+
+def kind_difference(rows: pd.DataFrame) -> float:
+    means = rows.groupby("kind")["gain"].mean()
+    return float(means["short"] - means["long"])
+
+
+@pytest.mark.parametrize("unit", ["lab", "suite", "model_id"])
+def test_labels_can_be_exchanged_between_labs_suites_or_models(unit: str) -> None:
+    row = permutation.permutation_test(
+        models,
+        mean_difference("gain"),
+        label="heritage",
+        unit=unit,
+        rng=np.random.default_rng(1),
+        n_permutations=99,
+    ).iloc[0]
+    units = models.drop_duplicates(unit)
+    ways = comb(len(units), int(units["heritage"].sum()))
+    assert row["n_groups"] == len(units)
+    assert row["n_permutations"] == (ways if ways <= permutation.MOST_ENUMERATED else 99)
+    least = 1 / ways if ways <= permutation.MOST_ENUMERATED else 1 / 100
+    assert row["p_value"] >= row["smallest_p"] >= least
+
+
+def test_labels_can_be_exchanged_between_prompts() -> None:
+    row = permutation.permutation_test(
+        prompts, kind_difference, label="kind", unit="prompt_id"
+    ).iloc[0]
+    # The three last of six prompts stand against the three first: the most extreme of 20, twice.
+    assert row["estimate"] == 3
+    assert row["n_permutations"] == 20
+    assert row["p_value"] == row["smallest_p"] == 2 / 20

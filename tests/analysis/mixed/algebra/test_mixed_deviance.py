@@ -15,9 +15,9 @@ from scipy.stats import multivariate_normal
 from analysis import mixed
 from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
 from analysis.mixed.algebra.deviance import profile
-from analysis.mixed.algebra.estimates import conditional_modes, estimates
-from analysis.mixed.algebra.information import information
-from analysis.mixed.algebra.levels import LevelClasses, SeparateLevels, gather
+from analysis.mixed.algebra.estimates import conditional_modes, information
+from analysis.mixed.algebra.levels import gather, separate
+from analysis.mixed.inference.fixed_effects import Inference
 from analysis.mixed.inference.kenward_roger import kenward_roger
 from analysis.mixed.inference.satterthwaite import satterthwaite
 
@@ -105,11 +105,11 @@ def test_modes_and_products_are_those_written_out_over_rows(
     rows, at = small(seed), np.array(theta)
     cross = crossed_of(seed)
     found = profile(cross, at)
-    estimated, products = estimates(cross, found), information(cross, found)
+    estimated, products = Inference(cross, found, True), information(cross, found)
     design, relative = written_out(rows, at)
     inverse = np.linalg.inv(relative)
     np.testing.assert_allclose(
-        estimated.covariance,
+        estimated.plain_covariance,
         found.variance * np.linalg.inv(design.T @ inverse @ design),
         rtol=1e-8,
         atol=1e-12,
@@ -153,17 +153,17 @@ def test_classes_of_equal_levels_sum_to_the_levels() -> None:
     rng = np.random.default_rng(1)
     sizes = rng.integers(1, 4, 200).astype(float)
     cross = rng.normal(size=(200, 1, 5))
-    separate = SeparateLevels(sizes[:, None, None], cross)
+    apart = separate(sizes[:, None, None], cross)
     classes = gather(sizes[:, None, None], cross)
-    assert isinstance(classes, LevelClasses)
+    assert classes.outer is not None
     assert classes.sizes.sum() == 200
     kernel = 1 / (1 + classes.diagonal)
     np.testing.assert_allclose(
-        classes.weighted(kernel), separate.weighted(kernel[classes.codes]), atol=1e-10
+        classes.weighted(kernel), apart.weighted(kernel[classes.codes]), atol=1e-10
     )
     through = cross[0].T @ cross[0]
     by_class = np.zeros(len(classes.sizes))
-    np.add.at(by_class, classes.codes, separate.inner(through)[:, 0, 0])
+    np.add.at(by_class, classes.codes, apart.inner(through)[:, 0, 0])
     np.testing.assert_allclose(classes.inner(through)[:, 0, 0], by_class, atol=1e-10)
 
 
@@ -174,11 +174,11 @@ def test_many_levels_give_the_same_fit_gathered_or_not() -> None:
     y = rng.normal(size=400)[unit] + rng.normal(size=6)[block] + rng.normal(size=2000)
     rows = pd.DataFrame({"y": y, "unit": unit, "block": block, "x": rng.normal(size=2000)})
     gathered = mixed.fit("y ~ x + (1 | unit) + (1 | block)", rows)
-    assert isinstance(gathered.cross.levels, LevelClasses)
+    assert gathered.cross.levels.outer is not None
     weighted = mixed.fit(
         "y ~ x + (1 | unit) + (1 | block)", rows.assign(w=1 + 1e-9 * rng.random(2000)), weights="w"
     )
-    assert isinstance(weighted.cross.levels, SeparateLevels)
+    assert weighted.cross.levels.outer is None
     np.testing.assert_allclose(gathered.coefficients, weighted.coefficients, rtol=1e-6)
     np.testing.assert_allclose(gathered.solution.theta, weighted.solution.theta, rtol=1e-6)
 

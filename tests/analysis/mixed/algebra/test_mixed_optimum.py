@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from analysis import mixed
 from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, without_smallest
+from analysis.mixed.algebra.descent import descend_to_floor
 from analysis.mixed.algebra.deviance import covariance_gradients, profile, relative_factors
-from analysis.mixed.algebra.newton import descend_to_floor
 from analysis.mixed.algebra.optimise import (
     CONVERGED,
     MOST_COMBINED,
@@ -55,7 +55,7 @@ def test_at_the_optimum_first_order_conditions_hold_in_the_covariances(place: in
     model = fitted(place)
     search = Search(model.cross, model.reml)
     at = model.optimum.theta * search.scale
-    for term, slope in zip(search.terms, search.slopes(at), strict=True):
+    for term, slope in zip(search.terms, search.value_and_slopes(at)[1], strict=True):
         covariance = term.factor(at) @ term.factor(at).T
         assert np.abs(slope @ covariance).max() < 1e-4
         assert np.linalg.eigvalsh(slope).min() > -1e-4

@@ -1,22 +1,25 @@
 """Marginal means, trends and their adjustments are those of R's emmeans and mvtnorm.
 
-`tests/r/mixed_face.R` wrote the answers with emmeans 1.8.4 and mvtnorm 1.1-3.
+`tests/r/mixed_face.R` wrote the answers with emmeans 1.8.4 and mvtnorm 1.1-3, and
+`tests/r/mixed_emmeans.R` those at lme4's theta.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import mixed
-from analysis.mixed.frames import adjustment
+from analysis.mixed.frames import means
 from analysis.tidy.errors import AnalysisError, DesignError
 
 R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_face_means.csv")
+at_theta_of_r = pd.read_csv(R / "mixed_emmeans.csv")
 cake = pd.read_csv(R / "mixed_data_cake.csv")
 crossed = pd.read_csv(R / "mixed_data_crossed.csv")
 
@@ -97,8 +100,8 @@ def test_the_multivariate_t_is_genz_and_bretzs() -> None:
 
 @pytest.mark.parametrize("df", [[0.02, 5.0], [5.0, 5.000002, 5.000004], [0.4, 16.0, np.inf]])
 def test_a_joint_critical_value_leaves_its_chance_at_any_df(df: list[float]) -> None:
-    tail = adjustment._largest_t(np.full((3, 3), 0.5) + np.diag([0.5] * 3))
-    found = adjustment._critical(tail, np.array(df), 0.95)
+    tail = means._largest_t(np.full((3, 3), 0.5) + np.diag([0.5] * 3))
+    found = means._critical(tail, np.array(df), 0.95)
     assert [tail(t, own) for t, own in zip(found, df, strict=True)] == pytest.approx(
         [0.05] * len(df), abs=1e-6
     )
@@ -172,9 +175,25 @@ def test_cells_of_directions_stand_for_all_of_them(
     monkeypatch: pytest.MonkeyPatch, df: float
 ) -> None:
     correlation = np.corrcoef(np.random.default_rng(1).normal(size=(8, 11)))
-    tail = adjustment._largest_t(correlation)
-    monkeypatch.setattr(adjustment, "CELLS", 2**26)
-    finely = adjustment._largest_t(correlation)
+    tail = means._largest_t(correlation)
+    monkeypatch.setattr(means, "CELLS", 2**26)
+    finely = means._largest_t(correlation)
     for t in (0.5, 2.5, 4.0, 8.0):
         assert tail(t, df) == pytest.approx(finely(t, df), rel=1e-5, abs=1e-14)
     assert tail(2.5, df) != finely(2.5, df)
+
+
+#: The fixed effects agree to 1e-8 at the same theta; the means are sums of them.
+MEANS = 1e-8
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("name", at_theta_of_r["name"].unique())
+def test_marginal_means_agree_with_emmeans(against_r: Any, name: str, pairs: bool) -> None:
+    model = against_r.at_r(name, "REML")
+    factor = "kind" if name.startswith("crossed") else "recipe"
+    ours = model.means(factor, pairs=pairs).set_index("contrast")
+    theirs = at_theta_of_r[(at_theta_of_r["name"] == name) & (at_theta_of_r["pair"] == pairs)]
+    ours = ours.loc[theirs["contrast"]]
+    for column in ("estimate", "std_error", "df"):
+        np.testing.assert_allclose(ours[column], theirs[column], rtol=MEANS, atol=1e-12)

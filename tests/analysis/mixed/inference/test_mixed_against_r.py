@@ -14,6 +14,7 @@ import pytest
 
 from analysis import mixed
 from analysis.mixed.frames.comparison import compare
+from tests.analysis.mixed.at_theta import plain
 
 #: lme4 solves with sparse Cholesky factors of unshifted columns; ours are shifted.
 FIXED = 1e-8
@@ -35,12 +36,6 @@ RIDGE = ("flat_singular", "ML")
 def test_every_model_was_answered_by_both_estimators(against_r: Any) -> None:
     answered = set(zip(against_r.glances["name"], against_r.glances["estimator"], strict=True))
     assert answered == {(name, how) for name in against_r.formulas for how in ("REML", "ML")}
-
-
-def plain(name: str) -> str:
-    for junk in ("(", ")", "[T.", "[", "]", " "):
-        name = name.replace(junk, "")
-    return ":".join(sorted(name.replace("**", "^").split(":")))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

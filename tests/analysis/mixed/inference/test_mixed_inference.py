@@ -181,3 +181,11 @@ def test_a_permutation_p_value_is_the_share_of_assignments_that_reach_the_observ
 def _size(model: MixedModel) -> float:
     tidy = model.tidy(["fixed"], df="wald").set_index("term")
     return abs(float(tidy.loc["heritage[T.open]", "statistic"]))
+
+
+def test_an_assignment_without_an_estimate_is_refused() -> None:
+    # Another predictor of labs is matched by some assignment; a raw LinAlgError came out.
+    other = rows.assign(second=rows["lab"].isin(["beta", "gamma"]).astype(float))
+    model = mixed.fit("gain ~ heritage + second + (1 | model)", other, units=["lab"])
+    with pytest.raises(DesignError, match=r"estimable whichever lab has .*'second'.* combination"):
+        permutation_test(model, "heritage[T.open]", "heritage", "lab")

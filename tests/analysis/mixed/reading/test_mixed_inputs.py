@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 from analysis import mixed
-from analysis.mixed.inference.kenward_roger import KenwardRoger
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, QueryError
 
 rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
@@ -84,15 +83,18 @@ def test_a_method_may_be_named_as_in_r(name: str, method: str) -> None:
     assert set(model.warnings(df=name).columns) == {"guard", "term", "group", "note"}
 
 
-def nearly_saturated() -> mixed.MixedModel:
-    rng = np.random.default_rng(3)
+def nearly_saturated(seed: int) -> mixed.MixedModel:
+    rng = np.random.default_rng(seed)
     eight = pd.DataFrame({name: rng.normal(size=8) for name in "yabc"})
     eight = eight.assign(lab=list("aabbccdd"), suite=list("abcdabcd"))
     return mixed.fit("y ~ a + b + c + (1 | lab) + (1 | suite)", eight)
 
 
-def test_a_default_that_cannot_be_had_is_replaced_and_noted() -> None:
-    model = nearly_saturated()
+@pytest.mark.parametrize("seed", [3, 24])
+def test_a_default_that_cannot_be_had_is_replaced_and_noted(seed: int) -> None:
+    # With seed 24 the standard errors came out a hundred times too small, with 3 not at all.
+    model = nearly_saturated(seed)
+    assert "The residual variance is nothing" in " ".join(model.warnings()["note"])
     tidy = model.tidy()
     fixed = tidy[tidy["effect"] == "fixed"]
     assert set(fixed["method"]) == {
@@ -157,16 +159,6 @@ def test_an_offset_alone_has_an_answer_or_a_refusal() -> None:
             except AnalysisError:
                 continue
             assert np.isfinite(tidy["std_error"]).all()
-
-
-@pytest.mark.parametrize(("moment", "df"), [(0.5, 4.0), (1.0, 2.0), (0.25, 8.0), (0.0, np.inf)])
-def test_kenward_rogers_df_are_two_over_the_moment_of_one_contrast(
-    moment: float, df: float
-) -> None:
-    # Five balanced groups have four degrees of freedom: a term of the formula is zero there.
-    one = np.ones((1, 1))
-    known = KenwardRoger(one, one, np.ones((1, 1, 1)), np.full((1, 1), moment))
-    assert known.df(np.ones(1)) == pytest.approx(df)
 
 
 def test_rows_with_missing_values_are_dropped_when_asked_and_counted() -> None:

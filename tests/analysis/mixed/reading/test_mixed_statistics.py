@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import mixed
-from analysis.mixed.reading.merge import (
+from analysis.mixed.reading.statistics import (
+    Statistics,
     merge_statistics,
     read_statistics,
     shift_to,
     write_statistics,
 )
-from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import ColumnError, DesignError, StoreError
 
 rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
@@ -137,25 +137,6 @@ def test_statistics_of_two_halves_add_up_to_those_of_the_whole(share: float, see
     np.testing.assert_allclose(ours.sums, theirs.sums, rtol=0, atol=1e-12)
 
 
-def test_split_and_merged_stores_give_the_same_fit(tmp_path: Path) -> None:
-    whole = mixed.fit(FORMULA, rows)
-    paths = []
-    for lab, half in rows.groupby(rows["lab"] < "c"):
-        path = tmp_path / f"{lab}.parquet"
-        part = mixed.collect_statistics(FORMULA, half, constant=["rho"])
-        write_statistics(part, path)
-        paths.append(path)
-    merged = mixed.fit_statistics(
-        FORMULA, merge_statistics([read_statistics(path) for path in paths])
-    )
-    assert merged.terms == whole.terms
-    assert merged.solution.criterion == pytest.approx(whole.solution.criterion, rel=1e-12)
-    np.testing.assert_allclose(merged.coefficients, whole.coefficients, rtol=1e-10)
-    np.testing.assert_allclose(
-        merged.tidy(["fixed"])["std_error"], whole.tidy(["fixed"])["std_error"], rtol=1e-10
-    )
-
-
 def test_what_is_written_is_read_back_bit_for_bit(tmp_path: Path) -> None:
     found = mixed.collect_statistics(FORMULA, rows, weights="precision")
     write_statistics(found, tmp_path / "cells.parquet")
@@ -171,13 +152,6 @@ def test_what_is_written_is_read_back_bit_for_bit(tmp_path: Path) -> None:
     for name, factor in found.factors.items():
         assert again.factors[name].levels == factor.levels
         assert again.factors[name].codes.tolist() == factor.codes.tolist()
-
-
-def test_statistics_of_different_formulas_do_not_merge() -> None:
-    one = mixed.collect_statistics("gain ~ depth + (1 | model)", rows)
-    other = mixed.collect_statistics("gain ~ depth + (1 | prompt)", rows)
-    with pytest.raises(DesignError, match="must hold the same factors"):
-        merge_statistics([one, other])
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
-"""Newton's method for the last digits of a minimum, and what one more step would gain.
+"""Minimise a smooth function: BFGS down to the valley, Newton's steps for the last digits.
 
-Steps are by the absolute eigenvalues of the Hessian (Dauphin et al. 2014, "Identifying and
-attacking the saddle point problem", section 4): along a direction of negative curvature the step
-goes down, where a plain Newton step would climb to the saddle.
+BFGS is algorithm 6.1 of Nocedal and Wright (2006), Numerical Optimization, for a handful of
+parameters. (Importing scipy.optimize for it costs more than a fit.) Newton's steps are by the
+absolute eigenvalues of the Hessian (Dauphin et al. 2014, "Identifying and attacking the saddle
+point problem", section 4): along a direction of negative curvature the step goes down, where a
+plain Newton step would climb to the saddle.
 """
 
 from __future__ import annotations
@@ -14,20 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import norm
 
-from analysis.mixed.algebra.quasi_newton import Differentiable
 from analysis.tidy.frame import Floats
+
+#: A value and its gradient.
+Differentiable = Callable[[Floats], tuple[float, Floats]]
+
+#: Share of the fall that the slope promises which a step must attain (Armijo).
+SUFFICIENT = 1e-4
+
+#: Steps of BFGS at most, and shortenings of one.
+MOST_DESCENTS, MOST_SHORTENINGS = 500, 40
 
 #: A gradient by a parameter of unit size below this is zero.
 NEGLIGIBLE = 1e-9
 
-#: A step that leaves more of the gradient than this share asks for a new Hessian.
+#: A step of Newton's that leaves more of the gradient than this share asks for a new Hessian.
 STEADY = 0.1
 
-#: Steps at most.
-MOST_STEPS = 20
-
-#: Shortenings of one step at most.
-MOST_SHORTENINGS = 4
+#: Newton's steps at most, and shortenings of one.
+MOST_STEPS, MOST_QUARTERINGS = 20, 4
 
 #: Longest step, per unit of the point's length (at least one).
 LONGEST = 0.5
@@ -37,6 +44,76 @@ FLAT = 1e-7
 
 #: Step of the differences that make the Hessian of an analytic gradient.
 DIFFERENCE = 1e-4
+
+
+def descend(
+    function: Differentiable, start: Floats, *, tolerance: float = 1e-11, flat: float = 1e-6
+) -> Floats:
+    """Return a point where the function falls no more.
+
+    Parameters
+    ----------
+    function
+        Value and gradient.
+    start
+        Where to start.
+    tolerance
+        Fall of one step, relative to the value, below which to stop.
+    flat
+        Largest derivative by a parameter below which to stop.
+    """
+    at, (value, gradient) = start, function(start)
+    inverse: Floats | None = None
+    for _ in range(MOST_DESCENTS):
+        if np.abs(gradient).max() < flat:
+            break
+        if inverse is None:
+            direction = -gradient / max(float(np.linalg.norm(gradient)), 1.0)
+        else:
+            direction = -inverse @ gradient
+        following = _fallen(function, at, value, gradient, direction)
+        if following is None and inverse is None:
+            break
+        if following is None:
+            inverse = None
+            continue
+        inverse = _updated(inverse, following[0] - at, following[2] - gradient)
+        before, (at, value, gradient) = value, following
+        if before - value <= tolerance * max(abs(before), 1.0):
+            break
+    return at
+
+
+def _fallen(
+    function: Differentiable, at: Floats, value: float, gradient: Floats, direction: Floats
+) -> tuple[Floats, float, Floats] | None:
+    """Return the first point along a direction that falls enough, with value and gradient."""
+    length = 1.0
+    for _ in range(MOST_SHORTENINGS):
+        tried = at + length * direction
+        promised = float(gradient @ (tried - at))
+        if promised >= 0:
+            return None
+        reached, slope = function(tried)
+        if reached <= value + SUFFICIENT * promised:
+            return tried, reached, slope
+        curved = reached - value - promised
+        shorter = -promised / (2 * curved) if np.isfinite(curved) and curved > 0 else 0.1
+        length *= min(max(shorter, 0.1), 0.5)
+    return None
+
+
+def _updated(inverse: Floats | None, step: Floats, change: Floats) -> Floats | None:
+    """Return the inverse Hessian after a step (Nocedal and Wright, equations 6.17 and 6.20)."""
+    curvature = float(step @ change)
+    if curvature <= 1e-10 * float(np.linalg.norm(step) * np.linalg.norm(change)):
+        return inverse
+    identity = np.eye(len(step))
+    if inverse is None:
+        inverse = identity * curvature / float(change @ change)
+    turn = identity - np.outer(step, change) / curvature
+    result: Floats = turn @ inverse @ turn.T + np.outer(step, step) / curvature
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +172,7 @@ def descend_to_floor(function: Differentiable, start: Floats, free: NDArray[np.b
     One Hessian serves while the gradient keeps falling tenfold, then it is made anew. There is
     one at the end even if no step was needed: it tells whether the point is a minimum.
     """
-    here = _evaluated(function, start, free)
+    here = Floor(start, *function(start), None, free)
     fresh = False
     for _ in range(MOST_STEPS):
         before = here.steepest
@@ -117,18 +194,6 @@ def descend_to_floor(function: Differentiable, start: Floats, free: NDArray[np.b
     return here
 
 
-def _evaluated(function: Differentiable, at: Floats, free: NDArray[np.bool_]) -> Floor:
-    value, gradient = function(at)
-    return Floor(at, value, gradient, None, free)
-
-
-def newton_step(hessian: Floats, gradient: Floats) -> Floats:
-    """Return the step down by absolute curvatures."""
-    values, vectors = np.linalg.eigh(hessian)
-    result: Floats = -vectors @ (vectors.T @ gradient / _curvatures(values))
-    return result
-
-
 def free_hessian(function: Differentiable, at: Floats, free: NDArray[np.bool_]) -> Floats:
     """Return the Hessian by the free parameters, from central differences of the gradient."""
     columns = []
@@ -137,9 +202,7 @@ def free_hessian(function: Differentiable, at: Floats, free: NDArray[np.bool_]) 
         step[place] = DIFFERENCE * max(1.0, abs(at[place]))
         near = function(at + step)[1] - function(at - step)[1]
         columns.append(near[free] / (2 * step[place]))
-    hessian = np.column_stack(columns)
-    symmetric: Floats = (hessian + hessian.T) / 2
-    return symmetric
+    return _symmetric(columns)
 
 
 def hessian_by_differences(gradient_at: Callable[[Floats], Floats], at: Floats) -> Floats:
@@ -151,9 +214,12 @@ def hessian_by_differences(gradient_at: Callable[[Floats], Floats], at: Floats) 
         near = gradient_at(at + step) - gradient_at(at - step)
         far = gradient_at(at + 2 * step) - gradient_at(at - 2 * step)
         columns.append((8 * near - far) / (12 * step[place]))
+    return _symmetric(columns)
+
+
+def _symmetric(columns: list[Floats]) -> Floats:
     hessian = np.column_stack(columns)
-    symmetric: Floats = (hessian + hessian.T) / 2
-    return symmetric
+    return np.asarray((hessian + hessian.T) / 2, dtype=np.float64)
 
 
 def _curvatures(values: Floats) -> Floats:
@@ -167,14 +233,15 @@ def _stepped(function: Differentiable, here: Floor) -> Floor | None:
     """Return the point one step on, None if no step is better."""
     if here.hessian is None:
         return None
+    values, vectors = np.linalg.eigh(here.hessian)
     step = np.zeros_like(here.at)
-    step[here.free] = newton_step(here.hessian, here.gradient[here.free])
+    step[here.free] = -vectors @ (vectors.T @ here.gradient[here.free] / _curvatures(values))
     longest = LONGEST * max(1.0, float(np.linalg.norm(here.at)))
     # The norm of scipy does not overflow where numpy's squares a large step.
     step *= min(1.0, longest / float(norm(step)))
     noise = 1e-12 * (1 + abs(here.value))
-    for _ in range(MOST_SHORTENINGS):
-        tried = replace(_evaluated(function, here.at + step, here.free), hessian=here.hessian)
+    for _ in range(MOST_QUARTERINGS):
+        tried = Floor(here.at + step, *function(here.at + step), here.hessian, here.free)
         flatter = tried.steepest < here.steepest
         if tried.value < here.value - noise or (tried.value <= here.value + noise and flatter):
             return tried
