@@ -32,11 +32,12 @@ from collect.prompts.tokens import Encoded, encode
 from collect.record.atomic.directory import complete_or_absent
 from collect.record.provenance import versions
 from collect.schema.counting import as_count
+from collect.schema.quantities import BUILT_IN
 from collect.training.architecture import save_network
 
-#: Memory at the peak over that of a run in float32, both without the interpreter: the weights are
-#: held once, in float64. Measured on networks of 134 and 135 million parameters, as 1.9 and 1.9.
-_TIMES_A_RUN = 2
+#: Memory that a row of what is measured takes until its quantities are read off [bytes]: as
+#: measured on networks of 134 and 135 million parameters with 60 and 251 thousand rows.
+_ROW_BYTES = 3_500
 
 #: Files of a checkpoint that hold weights or speak of them, which a changed one writes anew.
 _REPLACED = ("config.json", "recipe.toml", SIDECAR, certificate.FILE)
@@ -93,11 +94,13 @@ def plan(
     prompts = _readable(sets, checkpoint, skeleton, too_long)
     shape, lengths = estimate.shape_of(skeleton), [len(prompt) for prompt in prompts]
     of_run = estimate.peak_bytes(shape, lengths, dtype="float32", batch_size=8, streamed=False)
+    n_rows = sum(estimate.n_rows(shape, lengths, tuple(BUILT_IN)).values())
     table = shape.n_vocabulary * shape.d_model * bool(skeleton.model.config.tie_word_embeddings)
     return Plan(
         checkpoint,
         prompts,
-        peak_bytes=_TIMES_A_RUN * of_run - estimate.INTERPRETER_BYTES + 8 * table,
+        # A run's, with numbers of twice the width.
+        peak_bytes=2 * of_run - estimate.INTERPRETER_BYTES + 8 * table + _ROW_BYTES * n_rows,
         logit_bytes=(4 + 8) * sum(lengths) * shape.n_vocabulary,
         n_bytes=4 * (shape.n_parameters + table),
     )
