@@ -20,7 +20,7 @@ from analysis.mixed.algebra.rank import SPANNED, separating_columns
 from analysis.mixed.binomial import BinomialModel
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, MissingExtraError
 from analysis.tidy.extra import extra
-from tests.analysis.mixed.at_theta import plain
+from tests.analysis.mixed.at_theta import parameter, plain
 from tests.analysis.mixed.glmer import (
     CASES,
     DEVIATION,
@@ -58,15 +58,7 @@ def test_variance_parameters_agree_with_glmer(
 ) -> None:
     ours = binomial_models[name].tidy(["ran_pars"])
     for row in answer("pars", name).itertuples():
-        kind = "cor" if row.term2 else "sd"
-        effects = {plain(str(each)) for each in (row.term1, row.term2) if each}
-        found = [
-            each.estimate
-            for each in ours.itertuples()
-            if plain(each.group) == plain(row.group)
-            and each.term.startswith(kind)
-            and {plain(part) for part in each.term.partition("__")[2].split(".")} == effects
-        ]
+        found = parameter(ours, row)
         # glmer leaves a variance that is zero at 1e-5 or so.
         assert found == pytest.approx([row.sdcor], rel=DEVIATION, abs=1e-4)
 
