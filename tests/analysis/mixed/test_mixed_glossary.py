@@ -1,4 +1,4 @@
-"""Every frame that the mixed models give has columns of the glossary, and is called here."""
+"""Every frame that mixed models give has columns of the glossary; a fit imports what it needs."""
 
 from __future__ import annotations
 

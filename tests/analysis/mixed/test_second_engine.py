@@ -1,4 +1,4 @@
-"""statsmodels as a second engine, against lme4's answers in tests/r."""
+"""statsmodels as a second engine, against lme4's answers, and the tables of the guide."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The optimum is the best of many starts, and is called so only where conditions hold."""
+"""The optimum is the best of many starts, called so where conditions hold; descents find bottoms."""
 
 from __future__ import annotations
 
