@@ -1,4 +1,4 @@
-"""The optimum is the best of many starts, called so where conditions hold; descents find bottoms."""
+"""The optimum is the best of many starts; descents find the bottoms of functions that are known."""
 
 from __future__ import annotations
 
