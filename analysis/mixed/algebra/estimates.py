@@ -1,4 +1,9 @@
-"""Fixed effects, conditional modes and variance components at a theta."""
+"""Conditional modes at a theta, and products with the inverse covariance H^-1 = V^-1 sigma^2.
+
+No matrix is over rows. With Z1 eliminated (H1 = Z1 Lambda1 Lambda1' Z1' + I) and
+K = Lambda2 A2^-1 Lambda2', the Woodbury identity gives H^-1 = H1^-1 - H1^-1 Z2 K Z2' H1^-1.
+Satterthwaite's and Kenward and Roger's degrees of freedom need Z'H^-1 Z and Z'H^-1 X only.
+"""
 
 from __future__ import annotations
 

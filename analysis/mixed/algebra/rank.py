@@ -1,6 +1,11 @@
 """Refuse fixed designs and responses that have no unique estimate, and say why.
 
 Columns that are linear combinations of those before them can be left out, as lme4 does.
+
+Albert and Anderson (1984), Biometrika 71, 1: a logistic likelihood has a maximum unless some
+combination of the predictors is never negative where the outcome is 1 and never positive where
+it is 0. Konis (2007), Computational algorithms for detecting separated observations, chapter 4,
+finds one by a linear programme.
 """
 
 from __future__ import annotations
@@ -32,6 +37,9 @@ PERFECT = 1e-14
 
 #: The same of all effects, whose elimination loses more digits.
 EXACT = 1e-12
+
+#: A weight of a separating combination below this is zero.
+NEGLIGIBLE = 1e-7
 
 
 def require_estimable(cross: CrossProducts, design: Design, response: str) -> None:
@@ -206,10 +214,6 @@ def estimable(design: Floats, left_out: LeftOut) -> NDArray[np.bool_]:
     across = np.abs(design @ left_out.null)
     size = np.abs(design) @ np.abs(left_out.null)
     return np.asarray((across <= NEARLY_ZERO * size).all(axis=1), dtype=np.bool_)
-
-
-#: A weight of a separating combination below this is zero.
-NEGLIGIBLE = 1e-7
 
 
 def separating_columns(design: Floats, trials: Floats, successes: Floats) -> list[int]:

@@ -1,4 +1,4 @@
-"""Fitted values and residuals of every row, by a second pass."""
+"""Fitted values and residuals of every row, by a second pass, and responses drawn anew."""
 
 from __future__ import annotations
 

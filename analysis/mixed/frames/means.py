@@ -3,6 +3,11 @@
 As R's emmeans (Searle, Speed and Milliken 1980, American Statistician 34, 216): every combination
 of the other factors' levels counts the same, columns of numbers are at their means over rows, and
 the offset is at theirs.
+
+Adjustments keep the chance of any false rejection among the contrasts at the level asked for.
+Tukey's is for all pairs of means (Kramer's, where their variances differ); the multivariate t is
+for any contrasts and uses their correlations (Hothorn, Bretz and Westfall 2008, Biometrical
+Journal 50, 346).
 """
 
 from __future__ import annotations
@@ -24,6 +29,17 @@ from analysis.mixed.reading.plan import factor_column
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_conf_level, require_flags, require_option
+
+ADJUSTMENTS = ("none", "tukey", "mvt")
+
+#: Directions over which the multivariate t is averaged; its tail along each is exact.
+DIRECTIONS = 2**15
+
+#: Cells of size in which directions stand for each other by their mean.
+CELLS = 2**11
+
+#: Eigenvalues of a correlation matrix below this are zero.
+NULL = 1e-10
 
 
 def marginal(
@@ -112,18 +128,6 @@ def _interacting(model: Fitted, factors: Sequence[str]) -> list[str]:
         f"{' and '.join(factors)} interacts with {' and '.join(averaged_over)}: no one number "
         "holds for all of their values."
     ]
-
-
-ADJUSTMENTS = ("none", "tukey", "mvt")
-
-#: Directions over which the multivariate t is averaged; its tail along each is exact.
-DIRECTIONS = 2**15
-
-#: Cells of size in which directions stand for each other by their mean.
-CELLS = 2**11
-
-#: Eigenvalues of a correlation matrix below this are zero.
-NULL = 1e-10
 
 
 def adjusted(

@@ -1,4 +1,4 @@
-"""Shares of variance of a mixed model.
+"""The fixed and the random part of fitted values, by basis and cell, and shares of variance.
 
 Nakagawa and Schielzeth (2013), Methods in Ecology and Evolution 4, 133; with random slopes,
 Johnson (2014), ibid. 5, 944: the variance of a random term is the mean of z' Sigma z over rows.

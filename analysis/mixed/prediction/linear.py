@@ -1,4 +1,11 @@
-"""Predictions of a linear mixed model for new rows, with intervals."""
+"""Predictions of a linear mixed model for new rows, with intervals.
+
+The error of x'b^ + z'u^ has as variance sigma^2 times the quadratic form of (x, z) in the inverse
+of Henderson's mixed-model equations (Henderson 1975, Biometrics 31, 423), theta held. The predictor
+c'y has the smallest variance among the unbiased, so that c can be held in the gradient for
+Satterthwaite's df: with e = z - Z'c, the derivative is sigma^2 e' dS e, S the relative covariance
+of the random effects. A level that was not fitted adds z'Sz.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +28,9 @@ from analysis.mixed.prediction.new_rows import (
 )
 from analysis.mixed.reading.source import open_source
 from analysis.tidy.frame import Floats, Integers
+
+#: Rows whose columns are written out at a time.
+BATCH = 2000
 
 
 def predict(
@@ -109,10 +119,6 @@ def _means(model: Fitted, design: Floats, df: str) -> ContrastTests:
     estimates[entered], std_errors[entered] = tests.estimates, tests.std_errors
     reference[entered] = tests.df
     return ContrastTests(estimates, std_errors, reference)
-
-
-#: Rows whose columns are written out at a time.
-BATCH = 2000
 
 
 def error_variances(model: Fitted, design: Floats, known: KnownEffects) -> tuple[Floats, Floats]:

@@ -1,4 +1,7 @@
-"""New rows as points at which a fitted model is asked, and what a row lacks to be one."""
+"""New rows as points at which a fitted model is asked, and what a row lacks to be one.
+
+Where their levels were fitted, their random effects are by the modes of those levels.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@ A cell is a combination of factor levels that occurs. Within a cell the design o
 mixed model is a linear map of a few numbers per row, so that sums of their products over the
 rows of every cell determine the likelihood (Bates et al. 2015, equations 16 to 23, read the
 rows only through X'X, Z'X, Z'Z, X'y, Z'y and y'y).
+
+The statistics of two sets of rows are the sums of their statistics: laboratories that may not
+exchange rows can exchange these (Luo et al. 2022, Nature Communications 13, 1678).
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ import pyarrow as pa
 
 from analysis.tidy.errors import DesignError, StoreError
 from analysis.tidy.frame import Floats, Integers
+
+#: Version of the files that `write_statistics` writes; another meaning of a column is another.
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +136,6 @@ class Statistics:
         """Return the sum over every cell of the product of two variables, shape (n,)."""
         values: Floats = self.sums[self.pairs[min(first, second), max(first, second)]]
         return values
-
-
-#: Version of the files that `write_statistics` writes; another meaning of a column is another.
-VERSION = 2
 
 
 def merge_statistics(parts: Sequence[Statistics]) -> Statistics:

@@ -49,22 +49,6 @@ def test_more_models_per_unit_cannot_replace_units() -> None:
     assert found["units_needed"].iloc[-1] == alone["units_needed"].iloc[0] == 17
 
 
-def test_the_design_asked_for_reaches_its_power_in_simulation() -> None:
-    known = Components(0.2, 0.3)
-    row = power_mixed.units_needed(known, effects=[0.3], models_per_unit=[3]).iloc[0]
-    n = int(row["units_needed"])
-    rng = np.random.default_rng(2)
-    units = 0.2 * rng.standard_normal((4000, 2, n))
-    means = units + (0.3 * rng.standard_normal((4000, 2, n, 3))).mean(axis=3)
-    means[:, 1] += 0.3
-    spread = np.sqrt(means.var(axis=2, ddof=1).sum(axis=1) / n)
-    statistic = np.abs(means[:, 1].mean(axis=1) - means[:, 0].mean(axis=1)) / spread
-    from scipy import stats
-
-    rejected = (statistic >= stats.t.isf(0.025, 2 * n - 2)).mean()
-    assert rejected == pytest.approx(row["power"], abs=4 * (0.16 / 4000) ** 0.5)
-
-
 def test_permutation_power_is_that_of_the_permutation_test() -> None:
     rows = models.assign(suite=models["lab"])
     found = power.permutation_power(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+import pandas as pd
 
 from analysis.mixed.inference.fixed_effects import Inference
 from analysis.mixed.model import MixedModel
@@ -19,3 +22,17 @@ def plain(name: str) -> str:
     for junk in ("(", ")", "[T.", "[", "]", " "):
         name = name.replace(junk, "")
     return ":".join(sorted(name.replace("**", "^").split(":")))
+
+
+def parameter(ours: pd.DataFrame, row: Any) -> list[float]:
+    """Return our estimates of a variance parameter that R names by group and one or two terms."""
+    # A term of one group split by || is called model.1 by lme4.
+    group = plain(str(row.group).split(".")[0])
+    effects = {plain(str(each)) for each in (row.term1, row.term2) if each} or {"Observation"}
+    return [
+        each.estimate
+        for each in ours.itertuples()
+        if plain(each.group) == group
+        and each.term.startswith("cor" if row.term2 else "sd")
+        and {plain(part) for part in each.term.partition("__")[2].split(".")} == effects
+    ]

@@ -57,15 +57,6 @@ def test_adjusting_never_lowers_a_p_and_holm_is_the_stricter(p_values: list[floa
     assert (holm <= 1).all()
 
 
-def test_holm_keeps_the_chance_of_one_false_rejection_in_a_family_of_ten() -> None:
-    # 4,000 families of null tests, seed 8: standard error 0.0034.
-    p_values = np.random.default_rng(8).random((4000, 10))
-    rows = pd.DataFrame({"claim": np.repeat(np.arange(4000), 10), "p_value": p_values.ravel()})
-    adjusted = multiplicity.adjust(rows, family="claim")
-    rejected = (adjusted["p_adjusted"] <= 0.05).groupby(adjusted["claim"]).any().mean()
-    assert abs(rejected - (1 - (1 - 0.005) ** 10)) < 3 * 0.0034
-
-
 def test_what_is_no_p_value_or_family_is_refused() -> None:
     with pytest.raises(AnalysisError, match=r"'p_value' holds 1\.2"):
         multiplicity.adjust(tests.assign(p_value=1.2), family="family")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,49 +52,15 @@ def test_the_summary_holds_the_numbers_of_the_frames(model: mixed.MixedModel) ->
     assert f"{pars['model', 'cor__Intercept.depth']:.2f}" in page
 
 
-def henderson(model: mixed.MixedModel, at: pd.DataFrame) -> tuple[Any, Any]:
-    """Return predictions of known levels and their variances from the whole equations."""
-
-    def columns(frame: pd.DataFrame) -> Any:
-        ones = np.ones(len(frame))
-        fixed = [ones, frame["kind"] == "chat", frame["kind"] == "code", frame["rho"]]
-        parts = [np.column_stack([*fixed, frame["depth"]]).astype(float)]
-        for group, slopes in (
-            ("lab", [ones]),
-            ("prompt", [ones]),
-            ("model", [ones, frame["depth"]]),
-        ):
-            for level in sorted(rows[group].unique()):
-                inside = (frame[group] == level).to_numpy(dtype=float)
-                parts += [np.asarray(inside * slope)[:, None] for slope in slopes]
-        return np.hstack(parts)
-
-    pars = model.tidy(["ran_pars"]).set_index(["group", "term"])["estimate"]
-    sd, slope = pars["model", "sd__Intercept"], pars["model", "sd__depth"]
-    cross = sd * slope * pars["model", "cor__Intercept.depth"]
-    sigma = np.array([[sd**2, cross], [cross, slope**2]])
-    blocks = [np.zeros((5, 5)), np.eye(5) / pars["lab", "sd__Intercept"] ** 2]
-    blocks.append(np.eye(15) / pars["prompt", "sd__Intercept"] ** 2)
-    blocks += [np.linalg.inv(sigma)] * 12
-    from scipy.linalg import block_diag
-
-    design, residual = columns(rows), pars["Residual", "sd__Observation"] ** 2
-    left = design.T @ design / residual + block_diag(*blocks)
-    solved = np.linalg.solve(left, design.T @ rows["gain"] / residual)
-    new = columns(at)
-    return new @ solved, np.einsum("ni,ij,nj->n", new, np.linalg.inv(left), new)
-
-
-def test_known_groups_are_predicted_as_by_hendersons_equations(model: mixed.MixedModel) -> None:
-    predicted = model.predict(rows, groups="known")
-    mean, variance = henderson(model, rows)
-    np.testing.assert_allclose(predicted["estimate"], mean, atol=1e-8)
-    np.testing.assert_allclose(predicted["std_error"] ** 2, variance, rtol=1e-6)
-    augmented = model.augment()
+def test_known_groups_are_predicted_where_their_rows_are_fitted(model: mixed.MixedModel) -> None:
+    # The errors are those of whole matrices in `test_mixed_predicted_df`.
+    predicted, augmented = model.predict(rows, groups="known"), model.augment()
     np.testing.assert_allclose(predicted["estimate"], augmented["fitted"], atol=1e-10)
-    sigma = np.sqrt(model.solution.variance)
-    reach = stats.t.isf(0.025, predicted["predicted_df"]) * np.sqrt(variance + sigma**2)
-    np.testing.assert_allclose(predicted["predicted_high"], mean + reach, rtol=1e-6)
+    variance = predicted["std_error"] ** 2 + model.solution.variance
+    reach = stats.t.isf(0.025, predicted["predicted_df"]) * np.sqrt(variance)
+    np.testing.assert_allclose(
+        predicted["predicted_high"], predicted["estimate"] + reach, rtol=1e-6
+    )
 
 
 def test_a_level_that_is_new_has_its_whole_variance(model: mixed.MixedModel) -> None:

@@ -1,6 +1,7 @@
 """Terms of several columns are tested together, and aliased columns left out, as in R.
 
-`tests/r/mixed_terms.R` wrote the answers with lme4 1.1-31 and car 3.1.
+`tests/r/mixed_terms.R` wrote the answers with lme4 1.1-31 and car 3.1, and `tests/r/mixed_basis.R`
+those of scale, poly, bs and ns, which predict other rows with the same constants.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 
 from analysis import mixed
-from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
 R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_terms.csv")
@@ -131,3 +132,69 @@ def test_what_aliased_columns_leave_open_is_refused() -> None:
 def test_an_unknown_word_for_aliased_columns_is_refused() -> None:
     with pytest.raises(AnalysisError, match="aliased"):
         mixed.fit(LINE, rows, aliased="keep")
+
+
+basis_answers = pd.read_csv(R / "mixed_basis.csv")
+
+BASES = {
+    "scale": "gain ~ scale(depth) + kind + (1 | model)",
+    "poly": "gain ~ poly(depth, 3) * kind + (1 | model)",
+    "bs": "gain ~ bs(depth, df=5) + (1 | model)",
+    "ns": "gain ~ ns(depth, df=4) + (1 | model)",
+    "ns_log": "gain ~ ns(log(rho), 2) + (1 | model)",
+    "slope": "gain ~ scale(depth) + (1 + scale(depth) | model)",
+}
+
+NEW = pd.DataFrame({"depth": [-0.2, 0.31, 0.5, 1.3], "rho": [0.1, 0.2, 0.3, 0.6], "kind": "chat"})
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_fits_and_predictions_of_bases_are_rs(name: str) -> None:
+    model = mixed.fit(BASES[name], rows)
+    known = basis_answers[basis_answers["name"] == name]
+    assert model.solution.criterion == pytest.approx(known["criterion"].iloc[0], abs=1e-6)
+    new = known[known["term"].str.startswith("new")]["estimate"]
+    ours = model.predict(NEW, df="wald")["estimate"]
+    np.testing.assert_allclose(ours, new, rtol=1e-5, atol=1e-6)
+    coefficients = known[~known["term"].str.startswith("new")]["estimate"]
+    if name != "poly":  # patsy orders interactions by factors first
+        np.testing.assert_allclose(sorted(model.coefficients), sorted(coefficients), rtol=1e-4)
+
+
+def test_columns_are_named_as_written() -> None:
+    model = mixed.fit("gain ~ poly(depth, 2) + scale(rho) + (1 + scale(depth) | model)", rows)
+    assert model.terms == ("Intercept", "poly(depth, 2)1", "poly(depth, 2)2", "scale(rho)")
+    assert "sd__scale(depth)" in set(model.tidy()["term"])
+    whole = ["poly(depth, 2)", "scale(rho)"]
+    assert list(model.anova()["term"]) == whole
+    assert "poly(depth, 2) + scale(rho)" in model.summary()
+    assert set(model.drop1()["term"]) == {"", *whole}
+    augmented = model.augment()
+    predicted = model.predict(rows, groups="known", df="wald")["estimate"]
+    np.testing.assert_allclose(predicted, augmented["fitted"], atol=1e-10)
+
+
+CALLS_REFUSED = {
+    "gain ~ poly(depth) + (1 | model)": r"must read poly\(x, degree\)",
+    "gain ~ poly(depth, 2.5) + (1 | model)": "with a whole number of at least 1",
+    "gain ~ bs(depth, 2) + (1 | model)": r"must read bs\(x, df\) with a whole number of at least 3",
+    "gain ~ scale(kind) + (1 | model)": "'kind' must hold numbers",
+    "gain ~ ns(depth, 4, 2) + (1 | model)": r"must read ns\(x, df\)",
+    "gain ~ poly(step, 4) + (1 | model)": "needs 5 distinct values",
+    "gain ~ scale(one) + (1 | model)": "must be of numbers that vary",
+}
+
+
+@pytest.mark.parametrize("formula", CALLS_REFUSED)
+def test_calls_without_a_meaning_are_refused(formula: str) -> None:
+    data = rows.assign(step=np.arange(len(rows)) % 3, one=1.0)
+    with pytest.raises(ColumnError, match=CALLS_REFUSED[formula]):
+        mixed.fit(formula, data)
+
+
+def test_fixed_factors_nest_as_in_r() -> None:
+    nested = mixed.fit("gain ~ kind/depth + (1 | model)", rows)
+    crossed = mixed.fit("gain ~ kind*depth + (1 | model)", rows)
+    assert nested.terms[3:] == ("kind[base]:depth", "kind[chat]:depth", "kind[code]:depth")
+    slopes = crossed.trends("depth", "kind", df="wald")["estimate"]
+    np.testing.assert_allclose(nested.coefficients[3:], slopes, atol=1e-6)

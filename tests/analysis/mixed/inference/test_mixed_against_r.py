@@ -14,7 +14,7 @@ import pytest
 
 from analysis import mixed
 from analysis.mixed.frames.comparison import compare
-from tests.analysis.mixed.at_theta import plain
+from tests.analysis.mixed.at_theta import parameter, plain
 
 #: lme4 solves with sparse Cholesky factors of unshifted columns; ours are shifted.
 FIXED = 1e-8
@@ -109,18 +109,8 @@ def test_variance_parameters_agree(against_r: Any, name: str, estimator: str) ->
     answer = against_r.answer("pars", name, estimator)
     ours = against_r.at_r(name, estimator).tidy(["ran_pars"])
     for row in answer.itertuples():
-        # A term of one group split by || is called model.1 by lme4.
-        group = plain(str(row.group).split(".")[0])
-        kind = "cor" if row.term2 else "sd"
-        effects = {plain(str(each)) for each in (row.term1, row.term2) if each} or {"Observation"}
-        found = [
-            each.estimate
-            for each in ours.itertuples()
-            if plain(each.group) == group
-            and each.term.startswith(kind)
-            and {plain(part) for part in each.term.partition("__")[2].split(".")} == effects
-        ]
         # A deviation of zero has no correlation, and a deviation is the root of a difference.
+        found = parameter(ours, row)
         assert found == pytest.approx([row.sdcor], rel=1e-7, abs=1e-9, nan_ok=True)
 
 
