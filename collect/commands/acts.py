@@ -264,8 +264,16 @@ def gauge(options: argparse.Namespace) -> int:
     refuse_nameless(options.model)
     sets = _sets(options)
     with libraries_imported():
-        from collect.gauge.command import gauge
+        from collect.gauge.command import gauge, plan
 
+    what: dict[str, Any] = {
+        "prompt_sets": sets,
+        "too_long": options.too_long,
+        "revision": options.revision,
+    }
+    if options.plan:
+        show(plan(options.model, **what).as_text())
+        return 0
     checkpoint = gauge(
         options.model,
         options.out,
@@ -273,10 +281,8 @@ def gauge(options: argparse.Namespace) -> int:
         seed=options.seed,
         extreme_of=options.extreme,
         lowers=options.lower,
-        prompt_sets=sets,
-        too_long=options.too_long,
-        revision=options.revision,
         overwrite=options.overwrite,
+        **what,
     )
     show(checkpoint)
     return 0

@@ -97,5 +97,8 @@ def gauge(parser: argparse.ArgumentParser) -> None:
         help="of prompts longer than the context: refuse (default), skip, truncate, or extend, "
         "which reads them whole where positions are computed (rotary, ALiBi)",
     )
+    parser.add_argument(
+        "--plan", action="store_true", help="say what memory and disk it would take, and end"
+    )
     parser.add_argument("--revision", help="branch, tag or commit on the hub")
     parser.add_argument("--overwrite", action="store_true", help="replace what is there already")

@@ -19,24 +19,26 @@ from collect.prompts.tokens import Encoded
 FILE = "gauge.json"
 
 
-def quantities(before: Decoder, after: Decoder, prompts: Sequence[Encoded]) -> list[dict[str, Any]]:
-    """Return how the quantities of two networks in float64 differ on prompts.
+Values = Mapping[str, NDArray[np.float64]]
+
+
+def values_of(network: Decoder, prompts: Sequence[Encoded]) -> Values:
+    """Return the values on prompts of every quantity that a network in float64 has."""
+    return values(measured({"network": network}, prompts))["network"]
+
+
+def quantities(before: Values, after: Values) -> list[dict[str, Any]]:
+    """Return how the quantities of a network differ before and after a change.
 
     Returns
     -------
     One entry per quantity of `quantity.QUERIES` that the network has, with its mean before and
     after, and the largest change of a single value over the largest value.
     """
-    by_network = values(measured({"before": before, "after": after}, prompts))
-    return [
-        _entry(name, of_before, by_network["after"])
-        for name, of_before in by_network["before"].items()
-    ]
+    return [_entry(name, of_before, after) for name, of_before in before.items()]
 
 
-def _entry(
-    name: str, before: NDArray[np.float64], later: Mapping[str, NDArray[np.float64]]
-) -> dict[str, Any]:
+def _entry(name: str, before: NDArray[np.float64], later: Values) -> dict[str, Any]:
     after = later[name]
     return {
         "quantity": name,

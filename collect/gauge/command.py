@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import numpy as np
 
 from collect.errors import ConformanceError, InputError
 from collect.gauge import certificate, extreme, group
-from collect.gauge.logits import TOLERANCES, Difference, difference, logits
-from collect.gauge.precision import widened
-from collect.job.subject import n_bytes
+from collect.gauge.logits import TOLERANCES, Difference, Reference
+from collect.gauge.precision import widen
+from collect.job.planning import estimate
 from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
@@ -30,23 +32,78 @@ from collect.prompts.tokens import Encoded, encode
 from collect.record.atomic.directory import complete_or_absent
 from collect.record.provenance import versions
 from collect.schema.counting import as_count
+from collect.schema.quantities import BUILT_IN
 from collect.training.architecture import save_network
 
-#: Memory at the peak, over the size of the weights in float32: the network in float32, before and
-#: after in float64, and the logits of both; measured on networks of 135 and 268 million
-#: parameters, as 6.8 and 7.9.
-_COPIES = 8
+#: Memory that a row of what is measured takes until its quantities are read off [bytes]: as
+#: measured on networks of 134 and 135 million parameters with 60 and 251 thousand rows.
+_ROW_BYTES = 3_500
 
 #: Files of a checkpoint that hold weights or speak of them, which a changed one writes anew.
 _REPLACED = ("config.json", "recipe.toml", SIDECAR, certificate.FILE)
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A changed network in float64, and what was done to it."""
+class Plan:
+    """What a change takes.
 
-    network: Decoder
-    done: dict[str, Any]
+    Attributes
+    ----------
+    checkpoint, prompts
+        What is changed, and the prompts on which it is compared.
+    peak_bytes, logit_bytes, n_bytes
+        Memory at the peak, disk for logits among temporary files, and disk for the new checkpoint
+        [bytes]; estimates.
+    """
+
+    checkpoint: Checkpoint
+    prompts: tuple[Encoded, ...]
+    peak_bytes: int
+    logit_bytes: int
+    n_bytes: int
+
+    def as_text(self) -> str:
+        """Return the plan for people."""
+        name, place = self.checkpoint.model_id, gettempdir()
+        return "\n".join(
+            (
+                f"{name}: {memory.as_text(self.peak_bytes)} of memory at the peak",
+                f"{memory.as_text(self.n_bytes)} on disk for the new checkpoint",
+                f"{memory.as_text(self.logit_bytes)} in {place} for logits, until it ends",
+            )
+        )
+
+
+def plan(
+    model: str,
+    *,
+    prompt_sets: Sequence[str] = ("A_grand_unified",),
+    too_long: str = "refuse",
+    revision: str | None = None,
+) -> Plan:
+    """Return what `gauge` with the same arguments would take; no weight is read."""
+    sets = load_all(prompt_sets)
+    checkpoint = locate(model, revision=revision)
+    if checkpoint.gguf is not None:
+        raise InputError(
+            f"gauge writes a checkpoint beside its tokenizer's files; {model} is a GGUF file.",
+            "Give a checkpoint directory with safetensors files.",
+        )
+    refuse_own_code(checkpoint.own_code)
+    skeleton = load_skeleton(checkpoint)
+    prompts = _readable(sets, checkpoint, skeleton, too_long)
+    shape, lengths = estimate.shape_of(skeleton), [len(prompt) for prompt in prompts]
+    of_run = estimate.peak_bytes(shape, lengths, dtype="float32", batch_size=8, streamed=False)
+    n_rows = sum(estimate.n_rows(shape, lengths, tuple(BUILT_IN)).values())
+    table = shape.n_vocabulary * shape.d_model * bool(skeleton.model.config.tie_word_embeddings)
+    return Plan(
+        checkpoint,
+        prompts,
+        # A run's, with numbers of twice the width.
+        peak_bytes=2 * of_run - estimate.INTERPRETER_BYTES + 8 * table + _ROW_BYTES * n_rows,
+        logit_bytes=(4 + 8) * sum(lengths) * shape.n_vocabulary,
+        n_bytes=4 * (shape.n_parameters + table),
+    )
 
 
 def gauge(
@@ -111,69 +168,58 @@ def gauge(
             "Leave one of the two out.",
         )
     _refuse_occupied(out, overwrite=overwrite)
-    sets = load_all(prompt_sets)
-    checkpoint = locate(model, revision=revision)
-    if checkpoint.gguf is not None:
-        raise InputError(
-            f"gauge writes a checkpoint beside its tokenizer's files; {model} is a GGUF file.",
-            "Give a checkpoint directory with safetensors files.",
-        )
-    refuse_own_code(checkpoint.own_code)
-    _refuse_too_large(checkpoint)
-    decoder = load_model(checkpoint)
-    prompts = _readable(sets, checkpoint, decoder, too_long)
-    wide = widened(decoder)
-    if extreme_of is None:
-        changed = _transformed(wide, transformations, seed)
-    else:
-        changed = _moved(wide, extreme_of, prompts, lowers=lowers)
-    in_wide = difference(logits(wide, prompts), logits(changed.network, prompts))
-    _refuse_moved(in_wide, "float64", changed)
-    quantities = certificate.quantities(wide, changed.network, prompts)
-    short = replace(changed.network, model=changed.network.model.float())
-    in_short = difference(logits(decoder, prompts), logits(short, prompts))
-    _refuse_moved(in_short, "float32", changed)
+    planned = plan(model, prompt_sets=prompt_sets, too_long=too_long, revision=revision)
+    _refuse_too_large(planned)
+    checkpoint, prompts = planned.checkpoint, planned.prompts
+    network = load_model(checkpoint)
+    names = _asked_for(network, transformations, extreme_of)
+    with TemporaryDirectory(prefix="thermoscope-") as place:
+        short = Reference(network, prompts, Path(place) / "float32")
+        widen(network)
+        wide = Reference(network, prompts, Path(place) / "float64")
+        before = certificate.values_of(network, prompts)
+        if extreme_of is None:
+            done = _transform(network, names, seed)
+        else:
+            del network  # one at a time is held
+            load, direction = partial(load_model, checkpoint), -1 if lowers else 1
+            shift = extreme.furthest(load, extreme_of, short, direction=direction)
+            network = extreme.moved(load, extreme_of, shift)
+            done = {"extreme": extreme_of, "direction": "lower" if lowers else "raise"}
+        in_wide = wide.difference(network)
+        _refuse_moved(in_wide, "float64", names)
+        after = certificate.values_of(network, prompts)
+        network.model.float()
+        in_short = short.difference(network)
+        _refuse_moved(in_short, "float32", names)
+    if extreme_of is not None:
+        reached = {"shift": shift, "value": float(after[extreme_of].mean())}
+        done["reached"] = reached | {"float64": asdict(in_wide), "float32": asdict(in_short)}
     content = {
+        "model_id": checkpoint.model_id,
+        "weights_sha256": checkpoint.weights_sha256(),
+        **done,
+        "n_prompts": len(prompts),
+        "tolerance": TOLERANCES["float32"],
         "logits_float64": certificate.as_json(in_wide),
         "logits_float32": certificate.as_json(in_short),
-        "quantities": quantities,
+        "quantities": certificate.quantities(before, after),
+        **versions(),
     }
-    _write(checkpoint, short, _content(checkpoint, changed, len(prompts), content), out)
+    _write(checkpoint, network, content, out)
     return out
 
 
-def _refuse_too_large(checkpoint: Checkpoint) -> None:
-    """Refuse a model whose copies the memory cannot hold, before any weight is read.
-
-    Raises
-    ------
-    InputError
-        If it is too large.
-    """
-    needed = _COPIES * n_bytes(load_skeleton(checkpoint), "float32")
+def _refuse_too_large(planned: Plan) -> None:
+    """Refuse a model that the memory cannot hold, before any weight is read."""
     available = memory.available("cpu")
-    if needed > available:
+    if planned.peak_bytes > available:
         raise InputError(
-            f"gauge holds a model several times, in float64 too, which takes about "
-            f"{memory.as_text(needed)} for {checkpoint.model_id}; {memory.as_text(available)} are "
-            "available.",
-            "Give a smaller model, or a machine with more memory.",
+            f"gauge holds a model in float64, which takes about "
+            f"{memory.as_text(planned.peak_bytes)} for {planned.checkpoint.model_id}; "
+            f"{memory.as_text(available)} are available.",
+            "Give a smaller model, fewer prompts, or a machine with more memory.",
         )
-
-
-def _content(
-    checkpoint: Checkpoint, changed: Changed, n_prompts: int, content: dict[str, Any]
-) -> dict[str, Any]:
-    """Return what the certificate says: of which model, what was done, and how far it moved."""
-    return {
-        "model_id": checkpoint.model_id,
-        "weights_sha256": checkpoint.weights_sha256(),
-        **changed.done,
-        "n_prompts": n_prompts,
-        "tolerance": TOLERANCES["float32"],
-        **content,
-        **versions(),
-    }
 
 
 def _readable(
@@ -195,40 +241,35 @@ def _readable(
     return fitted(prompts, n_context, embedding.weight.shape[0], policy=too_long).prompts
 
 
-def _transformed(wide: Decoder, names: Sequence[str], seed: int) -> Changed:
-    chosen = group.chosen(wide, names)
-    reasons = group.refusals(wide)
-    copy = widened(wide)
-    was_tied = copy.model.config.tie_word_embeddings
-    group.transform(copy, chosen, np.random.default_rng(seed))
-    done = {
-        "transformations": list(chosen),
+def _asked_for(network: Decoder, names: Sequence[str], extreme_of: str | None) -> tuple[str, ...]:
+    """Return the transformations asked for, once the network is known to be free under them."""
+    if extreme_of is not None:
+        extreme.check(network, extreme_of)
+        return ()
+    return group.chosen(network, names)
+
+
+def _transform(network: Decoder, names: Sequence[str], seed: int) -> dict[str, Any]:
+    """Transform a network in place; return what was done, for the certificate."""
+    reasons = group.refusals(network)
+    was_tied = network.model.config.tie_word_embeddings
+    group.transform(network, names, np.random.default_rng(seed))
+    return {
+        "transformations": list(names),
         "seed": seed,
-        "is_head_parted": bool(was_tied and not copy.model.config.tie_word_embeddings),
+        "is_head_parted": bool(was_tied and not network.model.config.tie_word_embeddings),
         "refused": {name: reason for name, reason in reasons.items() if reason is not None},
     }
-    return Changed(copy, done)
 
 
-def _moved(wide: Decoder, quantity: str, prompts: Sequence[Encoded], *, lowers: bool) -> Changed:
-    reached, network = extreme.reach(wide, quantity, prompts, direction=-1 if lowers else 1)
-    done = {
-        "extreme": quantity,
-        "direction": "lower" if lowers else "raise",
-        "reached": asdict(reached),
-    }
-    return Changed(network, done)
-
-
-def _refuse_moved(gap: Difference, number_format: str, changed: Changed) -> None:
+def _refuse_moved(gap: Difference, number_format: str, names: Sequence[str]) -> None:
     """Refuse logits that moved by more than rounding in a number format."""
     tolerance = TOLERANCES[number_format]
     if gap.relative <= tolerance:
         return
-    names = ", ".join(changed.done.get("transformations", ()))
     hints = {
         "float64": "One of these changes is not free in this network; --transformations with one "
-        f"name at a time shows which: {names}."
+        f"name at a time shows which: {', '.join(names)}."
         if names
         else "The shift that --extreme adds is not free in this network: leave it out.",
         "float32": "The change is exact and float32 rounds it away: give another --seed, or fewer "

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
 
 from collect.errors import InputError, unknown_name
 from collect.gauge.group import part_head
-from collect.gauge.logits import TOLERANCES, Difference, difference, logits
-from collect.gauge.measured import measured
-from collect.gauge.quantity import values
+from collect.gauge.logits import TOLERANCES, Reference
+from collect.gauge.precision import widen
 from collect.gauge.transformations import mean_shift
 from collect.gauge.transformations.wiring import wiring
 from collect.model.checkpoint.decoder import Decoder
-from collect.prompts.tokens import Encoded
 
 #: By quantity: the shift before block 0 and after each of L blocks that raises it, for s = 1.
 _RAISED: dict[str, Callable[[int], list[float]]] = {
@@ -34,26 +32,6 @@ _RAISED: dict[str, Callable[[int], list[float]]] = {
 }
 
 _LARGEST_SHIFT = 2.0**24
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """One end of what a quantity reaches.
-
-    Attributes
-    ----------
-    shift
-        Multiple of ones added to the stream where it is shifted most [activation units].
-    value
-        Mean of the quantity over prompts.
-    float64, float32
-        How far the logits then differ from the original's.
-    """
-
-    shift: float
-    value: float
-    float64: Difference
-    float32: Difference
 
 
 def shifts(quantity: str, n_layers: int, shift: float) -> list[float]:
@@ -92,52 +70,60 @@ def check(decoder: Decoder, quantity: str) -> None:
 
 
 @torch.no_grad()
-def shifted(decoder: Decoder, profile: Sequence[float]) -> Decoder:
-    """Return a copy of a network whose stream is shifted by multiples of ones; see `shift_after`.
+def shift_stream(decoder: Decoder, profile: Sequence[float]) -> None:
+    """Shift the stream of a network in place by multiples of ones; see `shift_after`.
 
     The mean is taken out first, so that the shifts are all there is of it.
     """
-    copy = replace(decoder, model=deepcopy(decoder.model))
-    if wiring(copy).is_tied:
-        part_head(copy)
-    wires = wiring(copy)
+    if wiring(decoder).is_tied:
+        part_head(decoder)
+    wires = wiring(decoder)
     mean_shift.centre(wires)
     mean_shift.shift_after(wires, profile)
+
+
+def shifted(decoder: Decoder, profile: Sequence[float]) -> Decoder:
+    """Return a copy of a network whose stream is shifted; see `shift_stream`."""
+    copy = replace(decoder, model=deepcopy(decoder.model))
+    shift_stream(copy, profile)
     return copy
 
 
-def reach(
-    decoder: Decoder, quantity: str, prompts: Sequence[Encoded], *, direction: int
-) -> tuple[Reached, Decoder]:
-    """Return how far a quantity moves in one direction, and the network in float64 that gets there.
+def moved(load: Callable[[], Decoder], quantity: str, shift: float) -> Decoder:
+    """Return the network that is loaded, in float64, with a quantity moved by a shift."""
+    network = load()
+    widen(network)
+    shift_stream(network, shifts(quantity, len(network.blocks), shift))
+    return network
+
+
+def furthest(
+    load: Callable[[], Decoder], quantity: str, reference: Reference, *, direction: int
+) -> float:
+    """Return the largest shift, 1 doubled as often, at which float32 keeps the logits.
 
     Parameters
     ----------
-    decoder
-        In float64.
+    load
+        Returns the network in float32, each time anew: one at a time is held.
     quantity
-        One that `shifts` knows.
-    prompts
-        On which it is measured and logits are compared.
+        One that `shifts` knows, and `check` has found free.
+    reference
+        The logits in float32.
     direction
         1 to raise, -1 to lower.
+
+    Returns
+    -------
+    The multiple of ones added to the stream where it is shifted most [activation units].
     """
-    check(decoder, quantity)
-    true, true_short = logits(decoder, prompts), logits(_short(decoder), prompts)
-    best, shift = None, 1.0
+    best, shift = 1.0, 1.0
     while shift <= _LARGEST_SHIFT:
-        moved = shifted(decoder, shifts(quantity, len(decoder.blocks), direction * shift))
-        short = difference(true_short, logits(_short(moved), prompts))
-        if best is not None and short.relative > TOLERANCES["float32"]:
+        network = moved(load, quantity, direction * shift)
+        network.model.float()
+        gap = reference.difference(network)
+        del network
+        if shift > best and gap.relative > TOLERANCES["float32"]:
             break
-        best, shift = (shift, moved, short), 2 * shift
-    if best is None:
-        raise AssertionError("the smallest shift is always tried")
-    furthest, moved, short = best
-    value = float(values(measured({"moved": moved}, prompts))["moved"][quantity].mean())
-    wide = difference(true, logits(moved, prompts))
-    return Reached(direction * furthest, value, wide, short), moved
-
-
-def _short(decoder: Decoder) -> Decoder:
-    return replace(decoder, model=deepcopy(decoder.model).float())
+        best, shift = shift, 2 * shift
+    return direction * best

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -14,6 +16,7 @@ from collect.gauge.precision import Float64
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.forward.passes import inputs, last_states
 from collect.prompts.tokens import Encoded, buckets
+from collect.record.atomic.files import write_atomically
 
 #: Largest difference of logits over the largest logit that passes for unchanged, by number format.
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
@@ -33,25 +36,60 @@ class Difference:
 
 
 @torch.no_grad()
-def logits(decoder: Decoder, prompts: Sequence[Encoded]) -> list[Tensor]:
-    """Return the logits after every token, (n_tokens, n_vocabulary), prompt by prompt.
+def streamed(decoder: Decoder, prompts: Sequence[Encoded]) -> Iterator[tuple[Encoded, Tensor]]:
+    """Yield the logits after every token, (n_tokens, n_vocabulary), of one prompt after another.
 
     A network in float64 is run in float64 throughout, another in its own format.
     """
     is_wide = next(decoder.model.parameters()).dtype == torch.float64
-    by_prompt: dict[Encoded, Tensor] = {}
-    with Float64() if is_wide else nullcontext():
-        for batch in buckets(prompts, 8, rotation_limits(decoder.config)):
+    for batch in buckets(prompts, 8, rotation_limits(decoder.config)):
+        with Float64() if is_wide else nullcontext():
             states = last_states(decoder.body(**inputs(decoder, batch), use_cache=False))
-            for of_prompt, prompt in zip(states, batch, strict=True):
-                by_prompt[prompt] = decoder.next_token_logits(of_prompt[: len(prompt)])
+        for of_prompt, prompt in zip(states, batch, strict=True):
+            with Float64() if is_wide else nullcontext():
+                of_tokens = decoder.next_token_logits(of_prompt[: len(prompt)])
+            yield prompt, of_tokens
+
+
+def logits(decoder: Decoder, prompts: Sequence[Encoded]) -> list[Tensor]:
+    """Return what `streamed` yields, in the order of the prompts."""
+    by_prompt = dict(streamed(decoder, prompts))
     return [by_prompt[prompt] for prompt in prompts]
 
 
-def difference(before: Sequence[Tensor], after: Sequence[Tensor]) -> Difference:
+def difference(before: Iterable[Tensor], after: Iterable[Tensor]) -> Difference:
     """Return how far the logits of the same prompts differ between two networks."""
-    pairs = list(zip(before, after, strict=True))
-    return Difference(
-        max(float((one.double() - other.double()).abs().max()) for one, other in pairs),
-        max(float(one.double().abs().max()) for one, _ in pairs),
-    )
+    return _largest(zip(before, after, strict=True))
+
+
+def _largest(pairs: Iterable[tuple[Tensor, Tensor]]) -> Difference:
+    sizes = [
+        (float((one.double() - other.double()).abs().max()), float(one.double().abs().max()))
+        for one, other in pairs
+    ]
+    return Difference(*map(max, zip(*sizes, strict=True)))
+
+
+class Reference:
+    """The logits of one network in files, for the network itself is about to be changed.
+
+    Parameters
+    ----------
+    decoder, prompts
+        As for `streamed`.
+    directory
+        A free place for a file per prompt, n_tokens x n_vocabulary numbers in the network's format.
+    """
+
+    def __init__(self, decoder: Decoder, prompts: Sequence[Encoded], directory: Path) -> None:
+        self._prompts = tuple(prompts)
+        self._files = {p: directory / f"{place}.pt" for place, p in enumerate(self._prompts)}
+        for prompt, of_tokens in streamed(decoder, self._prompts):
+            write_atomically(self._files[prompt], partial(torch.save, of_tokens.clone()))
+
+    def difference(self, decoder: Decoder) -> Difference:
+        """Return how far the logits of another network differ from these."""
+        return _largest(
+            (torch.load(self._files[prompt]), of_tokens)
+            for prompt, of_tokens in streamed(decoder, self._prompts)
+        )

@@ -52,16 +52,23 @@ def _widened(value: Any) -> Any:
     return torch.float64 if isinstance(value, torch.dtype) and value in _NARROW else value
 
 
-def widened(decoder: Decoder) -> Decoder:
-    """Return a copy of a model in float64, its buffers too, with experts run one by one.
+def widen(decoder: Decoder) -> None:
+    """Put a model into float64 in place, its buffers too, with experts run one by one.
 
     The grouped code of experts knows no float64, and GPT-2's scores that go up to float32 are
-    refused by its code in a longer format.
+    refused by its code in a longer format. Parameters are replaced one after the other, so that
+    the model is never held twice.
     """
-    model = deepcopy(decoder.model).double()
+    model = decoder.model.double()
     if hasattr(model.config, "_experts_implementation"):
         model.config._experts_implementation = "eager"
     for module in model.modules():
         if hasattr(module, "reorder_and_upcast_attn"):
             module.reorder_and_upcast_attn = False
-    return replace(decoder, model=model)
+
+
+def widened(decoder: Decoder) -> Decoder:
+    """Return a copy of a model in float64; see `widen`."""
+    copy = replace(decoder, model=deepcopy(decoder.model))
+    widen(copy)
+    return copy

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
     from collect.gauge.transformations.wiring import Wiring
 
+#: Rows that are turned together.
+_ROWS = 2**13
+
 #: Why what positions add cannot be written otherwise.
 FIXED = "positions come from a fixed table that the checkpoint does not hold"
 
@@ -76,7 +79,7 @@ def _keeping_ones(rng: np.random.Generator, like: Tensor, n: int) -> Tensor:
 def change_basis(wiring: Wiring, basis: Tensor) -> None:
     """Write the stream in another orthonormal basis, norms left as they are."""
     for table in wiring.tables:
-        table.copy_(table @ basis.T)
+        _turn(table, basis)
     for matrix in wiring.writers:
         matrix.entries.copy_(basis @ matrix.entries)
         if matrix.bias is not None:
@@ -84,7 +87,13 @@ def change_basis(wiring: Wiring, basis: Tensor) -> None:
     for matrix in wiring.readers:
         is_written = wiring.is_tied and matrix is wiring.head
         if not is_written:
-            matrix.entries.copy_(matrix.entries @ basis.T)
+            _turn(matrix.entries, basis)
+
+
+def _turn(rows: Tensor, basis: Tensor) -> None:
+    """Write rows (..., d) in another basis in place, a few at a time: a head has many."""
+    for some in rows.split(_ROWS):
+        some.copy_(some @ basis.T)
 
 
 def order_refusal(wiring: Wiring) -> str | None:

@@ -11,7 +11,7 @@ import transformers
 from collect.commands import making
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.gauge import command
+from collect.gauge import command, logits
 from collect.gauge.group import TRANSFORMATIONS
 from collect.model.checkpoint.load import load_model
 from collect.model.checkpoint.location import locate
@@ -78,13 +78,14 @@ def test_logits_that_moved_are_refused_and_nothing_is_written(
 ):
     before, after, prompts = changed("gpt2")
 
-    def moved(_decoder, _prompts):
+    def moved(_decoder, read):
         moved.calls += 1
-        first = 1 if network == "wide" else 3
-        return [torch.tensor([1.0, 1.25 if moved.calls > first else 1.0], dtype=torch.float64)]
+        first = 2 if network == "wide" else 3
+        for prompt in read:
+            yield prompt, torch.tensor([1.0, 1.25 if moved.calls > first else 1.0])
 
     moved.calls = 0
-    monkeypatch.setattr(command, "logits", moved)
+    monkeypatch.setattr(logits, "streamed", moved)
     assert main(["gauge", str(before), "--out", str(after), *prompts]) == 6
     assert f"0.25 of the largest logit in {number_format}" in capsys.readouterr().err
     assert not after.exists()
@@ -168,11 +169,22 @@ def test_the_help_lists_the_transformations_that_there_are():
 
 def test_a_model_that_memory_cannot_hold_is_refused(save_tiny, tmp_path, monkeypatch):
     directory = save_tiny("llama")
-    skeleton = command.load_skeleton(command.locate(str(directory)))
-    needed = command._COPIES * command.n_bytes(skeleton, "float32")
+    needed = command.plan(str(directory), too_long="skip").peak_bytes
     monkeypatch.setattr(command.memory, "available", lambda _device: needed - 1)
     with pytest.raises(InputError, match="float64"):
-        command.gauge(str(directory), tmp_path / "out")
+        command.gauge(str(directory), tmp_path / "out", too_long="skip")
     assert not (tmp_path / "out").exists()
     monkeypatch.setattr(command.memory, "available", lambda _device: needed)
     assert command.gauge(str(directory), tmp_path / "out", too_long="skip").is_dir()
+
+
+def test_a_plan_counts_weights_in_float64_logits_and_the_head_that_is_parted(
+    changed, load_tiny, capsys
+):
+    before, after, prompts = changed("gpt2")
+    assert main(["gauge", str(before), "--out", str(after), *prompts, "--plan"]) == 0
+    model = load_tiny("gpt2").model
+    n = sum(parameter.numel() for parameter in model.parameters())
+    n += model.get_input_embeddings().weight.numel()
+    assert f"{4 * n / 1000:.3g} kB on disk" in capsys.readouterr().out
+    assert not after.exists()
