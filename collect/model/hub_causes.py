@@ -9,6 +9,7 @@ from typing import Any
 from collect.errors import (
     CollectError,
     InputError,
+    MissingExtraError,
     OutputError,
     UnreachableError,
     first_line,
@@ -26,12 +27,18 @@ class UnknownModelError(InputError):
     """The hub knows no model of this name, or none for this account (exit code 2)."""
 
 
+class MissingClientError(UnreachableError):
+    """The hub's client lacks a package, as for a SOCKS proxy, and asks nothing (exit code 3)."""
+
+    exit_code = MissingExtraError.exit_code
+
+
 @contextmanager
 def translated(model: str, revision: str | None) -> Iterator[None]:
     """Translate the failures of the hub's client into errors with an exit code.
 
-    They are 2, input: an unknown model or revision; 4: the hub does not give the model; 5: the
-    cache cannot be used; 71: the machine lacks something.
+    They are 2, input: an unknown model or revision; 3: the client lacks a package; 4: the hub does
+    not give the model; 5: the cache cannot be used; 71: the machine lacks something.
 
     Parameters
     ----------
@@ -74,6 +81,12 @@ def _translation(model: str, revision: str | None, error: Exception) -> CollectE
     """Return the error that a failure of the client is."""
     from huggingface_hub import errors
 
+    if isinstance(error, ImportError):
+        return MissingClientError(
+            f"The hub was not asked for {model}, which is not in the cache: {first_line(error)}",
+            "Install that package (pip install socksio for a SOCKS proxy), or take the proxy out "
+            "of ALL_PROXY, HTTPS_PROXY and HTTP_PROXY.",
+        )
     message = f"{type(error).__name__}: {first_line(error)}".rstrip(". ")
     if isinstance(error, errors.RevisionNotFoundError):
         return no_revision(model, revision)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import shutil
+import sys
 
 import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
-from collect.errors import InputError, OutputError, UnreachableError
+from collect.errors import InputError, MissingExtraError, OutputError, UnreachableError
 from collect.model.checkpoint import hub
 from collect.model.checkpoint.location import locate
 from tests.collect.model.checkpoint.local_hub import WEIGHTS
@@ -60,6 +61,25 @@ def test_a_hub_that_is_not_there_is_told_in_a_sentence_unless_the_cache_has_the_
     assert locate("acme/tiny").revision == found.revision
     with pytest.raises(UnreachableError, match="not asked while HF_HUB_OFFLINE is set"):
         locate("acme/other")
+
+
+def test_a_package_that_the_client_lacks_is_named_unless_the_cache_has_the_model(
+    offer, monkeypatch
+):
+    offer("tiny")
+    locate("acme/tiny")
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    huggingface_hub.close_session()
+    try:
+        with pytest.raises(UnreachableError, match="socksio") as refusal:
+            locate("acme/other")
+        assert refusal.value.exit_code == MissingExtraError.exit_code
+        assert locate("acme/tiny").weight_files
+    finally:
+        huggingface_hub.close_session()
 
 
 def test_without_the_hub_a_plan_needs_no_weights_and_a_run_says_what_is_missing(offer, monkeypatch):
