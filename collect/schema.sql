@@ -37,7 +37,7 @@ CREATE TABLE model (
     quantisation        VARCHAR,
     PRIMARY KEY (model_id)
 );
-COMMENT ON TABLE model IS 'One row per model: who made it and how it is shaped. In the files every unit has a row of its model: take each model once before a join. Of several revisions that were measured, an opened store shows the one that primary_run prefers: the one without a training step, which is the model as released, else the one of the last step; see revision for all.';
+COMMENT ON TABLE model IS 'One row per model: who made it and how it is shaped. The lab of networks that this project trained is thermoscope. In the files every unit has a row of its model: take each model once before a join. Of several revisions that were measured, an opened store shows the one that primary_run prefers: the one without a training step, which is the model as released, else the one of the last step; see revision for all.';
 COMMENT ON COLUMN model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
 COMMENT ON COLUMN model.revision IS 'Commit of the hub repository, or name of one of several checkpoints in a local directory; NULL for a single local checkpoint and for published figures that name none [-]';
 COMMENT ON COLUMN model.lab IS 'Organisation that trained the model; NULL when the checkpoint does not say [-]';
@@ -359,7 +359,7 @@ COMMENT ON COLUMN weight_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN weight_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN weight_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN weight_norm.head IS 'Query head; heads that share a value matrix repeat it, see kv_head [1]';
-COMMENT ON COLUMN weight_norm.matrix IS 'Q, K, V, O (the head''s query, key, value and output projection) or OV (W_O W_V, what the head writes for what it reads) [-]';
+COMMENT ON COLUMN weight_norm.matrix IS 'Q, K, V, O (the head''s query, key, value and output projection; the paper writes W_V for V) or OV (W_O W_V, what the head writes for what it reads) [-]';
 COMMENT ON COLUMN weight_norm.is_folded IS 'True when the gain of the norm in front of attention is multiplied into Q, K, V or OV; then V times 10 and O over 10, or gain times 3 and V over 3, change nothing in OV; a norm on what attention returns (gemma2, gemma3_text, glm4, olmo2, olmo3, flex_olmo, exaone4) is not folded, so there OV is what enters that norm [-]';
 COMMENT ON COLUMN weight_norm.slicing IS 'correct, or contiguous: the last third of a fused matrix read as V, as the published notebooks do, which for interleaved layouts is no value matrix (caveat B2) [-]';
 COMMENT ON COLUMN weight_norm.kv_head IS 'Key and value head the query head reads; group by it to count a shared matrix once [1]';
@@ -380,7 +380,7 @@ COMMENT ON TABLE matrix_norm IS 'One row per model, layer AND matrix and slicing
 COMMENT ON COLUMN matrix_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN matrix_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN matrix_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
-COMMENT ON COLUMN matrix_norm.matrix IS 'Q, K, V or O [-]';
+COMMENT ON COLUMN matrix_norm.matrix IS 'Q, K, V or O; the paper writes W_V for V and W_O for O [-]';
 COMMENT ON COLUMN matrix_norm.slicing IS 'correct, or contiguous: the last third of a fused matrix read as V (caveat B2), which reproduces the published figures [-]';
 COMMENT ON COLUMN matrix_norm.sigma_max IS 'Largest singular value of the whole matrix; a convention of the parametrisation, as a head''s values may be written in any basis, see gauge_partner [weight units]';
 COMMENT ON COLUMN matrix_norm.frobenius IS 'Frobenius norm of the whole matrix; shared value matrices counted once [weight units]';
@@ -715,8 +715,8 @@ COMMENT ON COLUMN verdict_check.measure IS 'What the estimate is: r, share, rati
 COMMENT ON COLUMN verdict_check.estimate IS 'The quantity that the decision rests on; NULL where there is none [see measure]';
 COMMENT ON COLUMN verdict_check.conf_low IS 'Lower end of its 95 % interval; NULL where there is none [see measure]';
 COMMENT ON COLUMN verdict_check.conf_high IS 'Upper end of its 95 % interval [see measure]';
-COMMENT ON COLUMN verdict_check.p_value IS 'Its p; NULL where nothing is tested [1]';
-COMMENT ON COLUMN verdict_check.p_holm IS 'The same adjusted over the checks of the claim, by Holm [1]';
+COMMENT ON COLUMN verdict_check.p_value IS 'Probability of a deviation at least as large if there is nothing to find, before it is adjusted; NULL where nothing is tested [1]';
+COMMENT ON COLUMN verdict_check.p_holm IS 'p_value adjusted over the checks of the claim, by Holm: at .05 or more a difference counts as undecided, unless it is the stated reading and holds [1]';
 COMMENT ON COLUMN verdict_check.n_models IS 'Models that entered [1]';
 COMMENT ON COLUMN verdict_check.n_suites IS 'Training suites of these models [1]';
 COMMENT ON COLUMN verdict_check.method IS 'How the estimate was computed; NULL for a plain comparison [-]';
@@ -1193,8 +1193,8 @@ COMMENT ON COLUMN study_response.later_log_gain IS 'Sum of ln(gain) over the blo
 COMMENT ON COLUMN study_response.later_log_gain_centred IS 'The same for centred norms [1]';
 COMMENT ON COLUMN study_response.equal_writes IS 'What later_log_gain would be if each later block added an update as long as that of block 0 and orthogonal to the stream: ln(1 + (L - 1) |d|^2 / |x|^2) / 2, with x what leaves block 0 and d what it added [1]';
 COMMENT ON COLUMN study_response.equal_writes_centred IS 'The same for centred norms [1]';
-COMMENT ON COLUMN study_response.last_log_gain IS 'ln(gain) of the last block [1]';
-COMMENT ON COLUMN study_response.last_log_gain_centred IS 'The same for centred norms [1]';
+COMMENT ON COLUMN study_response.last_log_gain IS 'ln(gain) of the last block [nat]';
+COMMENT ON COLUMN study_response.last_log_gain_centred IS 'The same for centred norms [nat]';
 COMMENT ON COLUMN study_response.share_negative IS 'Share of the blocks after block 0 whose mean ln(gain) is negative [1]';
 COMMENT ON COLUMN study_response.share_negative_centred IS 'The same for centred norms [1]';
 

@@ -26,12 +26,13 @@ class Arguments(NamedTuple):
     """What `MixedLM.from_formula` is given for a formula.
 
     The factors whose combinations are its groups, none for one group of all rows; its `re_formula`;
-    and its `vc_formula`: by grouping factor and term, what varies without correlation.
+    and its `vc_formula`: by grouping factor and term, a space between, what varies without
+    correlation.
     """
 
     group: tuple[str, ...]
     correlated: str | None
-    components: dict[tuple[str, str], str]
+    components: dict[str, str]
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,12 +112,9 @@ class StatsmodelsModel:
                     )
                     for before in range(place)
                 ]
-        components = zip(result.model.exog_vc.names, result.vcomp, strict=False)
-        by_name = {_component(*key): key for key in self.arguments.components}
-        rows += [
-            (by_name[name][0], f"sd__{by_name[name][1]}", float(np.sqrt(variance)))
-            for name, variance in components
-        ]
+        for name, variance in zip(result.model.exog_vc.names, result.vcomp, strict=False):
+            group, _, term = name.partition(" ")
+            rows.append((group, f"sd__{term}", float(np.sqrt(variance))))
         return [*rows, ("Residual", "sd__Observation", float(np.sqrt(result.scale)))]
 
 
@@ -149,7 +147,7 @@ def fit(formula: str, rows: pd.DataFrame, *, reml: bool = True) -> StatsmodelsMo
         f"{parsed.response.text} ~ {parsed.fixed}",
         data,
         re_formula=given.correlated,
-        vc_formula={_component(*key): part for key, part in given.components.items()} or None,
+        vc_formula=given.components or None,
         groups=_ALL,
     )
     with warnings.catch_warnings():  # `converged` has it
@@ -187,15 +185,11 @@ def _is_single(term: RandomTerm) -> bool:
     return left == "1" or (left.startswith("0+") and "+" not in left[2:] and "*" not in left)
 
 
-def _part(term: RandomTerm) -> tuple[tuple[str, str], str]:
+def _part(term: RandomTerm) -> tuple[str, str]:
     left = term.left.replace(" ", "")
     levels = ":".join(f"C({name})" for name in term.group)
     name = "Intercept" if left == "1" else left[2:]
-    return (term.group_name, name), f"0 + {levels}" if left == "1" else f"0 + {levels}:{name}"
-
-
-def _component(group: str, name: str) -> str:
-    return f"{group} {name}"
+    return f"{term.group_name} {name}", f"0 + {levels}" if left == "1" else f"0 + {levels}:{name}"
 
 
 def _plain(name: str) -> str:

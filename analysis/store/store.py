@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 import duckdb
 
 from analysis.store import exact, units
+from analysis.store.attachment import attach
 from analysis.store.deferred import Deferred
 from analysis.store.hint import hint, problem
 from analysis.store.remote import Remote, RemotePath, is_address
-from analysis.store.statement import check_reads, plain
+from analysis.store.statement import check_reads
 from analysis.tidy.child import temporary_place
 from analysis.tidy.errors import QueryError, StoreError, UnreachableError
 from collect import schema
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
 Further = ParamSpec("Further")
 Result = TypeVar("Result")
-
-#: Name under which a database file is attached.
-_ATTACHED = "database_file"
 
 #: What the engine calls the place of the store's files.
 _PROTOCOL = "store"
@@ -272,7 +270,7 @@ def _opened(
     listed, comparison = _Listed(connection), schema.Comparison()
     deferred, n_rows = Deferred(connection, {}, listed.add), _MANY_ROWS
     if databases:
-        _attach(connection, databases[0], listed)
+        attach(connection, databases[0], listed.add(databases[0]))
     else:
         # The schema asks of a path no more than a remote one knows.
         sources = schema.assemble(
@@ -359,43 +357,3 @@ def _lock(connection: duckdb.DuckDBPyConnection, *, is_small: bool) -> None:
     connection.execute(f"SET allowed_directories = ['{_PROTOCOL}://']")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-
-
-def _attach(connection: duckdb.DuckDBPyConnection, path: Path, listed: _Listed) -> None:
-    """Show the contract's tables of a database file, and nothing else that lies in it.
-
-    Its views and macros are not looked at: the store makes its own.
-    """
-    hint = "Build one with: thermoscope collect database"
-    if path.with_name(f"{path.name}.wal").exists():
-        raise StoreError(
-            f"{path} must be complete by itself; changes to it lie in {path.name}.wal.",
-            "Open it once with the program that wrote it and close it, or build it again.",
-        )
-    connection.execute("SET autoload_known_extensions = false")
-    try:
-        name = schema.quoted(listed.add(path))
-        connection.execute(f"ATTACH {name} AS {_ATTACHED} (READ_ONLY)")
-        attached = schema.described(connection, _ATTACHED)
-    except duckdb.Error as error:
-        raise_interruption(error)
-        raise StoreError(f"{path} must be a DuckDB database; {plain(error)}", hint) from error
-    for name, table in schema.tables().items():
-        _check_table(path, table, attached.get(name))
-        schema.replace_by_view(connection, table, f'{_ATTACHED}.main."{name}"')
-    schema.check_networks(connection)
-
-
-def _check_table(path: Path, table: schema.Table, actual: schema.Table | None) -> None:
-    """Refuse a database that lacks a table, or has it with other columns, keys or checks."""
-    hint = "Build one with: thermoscope collect database"
-    if actual is None:
-        raise StoreError(
-            f"{path} must hold every table of collect/schema.sql; it lacks {table.name}.", hint
-        )
-    if actual.contract != table.contract:
-        raise StoreError(
-            f"Table {table.name} of {path} must be as collect/schema.sql says; its columns, key "
-            "or checks are others.",
-            hint,
-        )

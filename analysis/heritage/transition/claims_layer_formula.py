@@ -94,7 +94,7 @@ def _layer_error(part: str, condition: str, value: float, rows: pd.DataFrame, te
         rows,
         estimate=value,
         method="mean over models [%]",
-        note=f"Printed: {text} %.",
+        note=f"The paper prints {text} %.",
         measure="error",
         is_percent=True,
     )

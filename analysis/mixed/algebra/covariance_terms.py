@@ -52,8 +52,7 @@ class CovarianceTerm:
     def elements(self, factor: Floats) -> Floats:
         """Return the elements of theta of a lower triangular factor."""
         columns, rows = np.triu_indices(self.width)
-        result: Floats = factor[rows, columns]
-        return result
+        return np.asarray(factor[rows, columns])
 
     def with_factor(self, theta: Floats, factor: Floats) -> Floats:
         """Return theta with the canonical factor of A A' in this term, A of shape (k, any)."""
@@ -105,13 +104,11 @@ def _reflected(matrix: Floats, row: Floats, length: float) -> Floats:
     squared = float(mirror @ mirror)
     if squared == 0:
         return matrix
-    result: Floats = matrix - np.outer(matrix @ mirror, 2 * mirror / squared)
-    return result
+    return np.asarray(matrix - np.outer(matrix @ mirror, 2 * mirror / squared))
 
 
 def without_smallest(factor: Floats, least: float) -> Floats:
     """Return a factor of the covariance less the principal axes shorter than `least`."""
     axes, lengths, _ = np.linalg.svd(factor)
     remaining = lengths >= least
-    result: Floats = axes[:, remaining] * lengths[remaining]
-    return result
+    return np.asarray(axes[:, remaining] * lengths[remaining])

@@ -112,8 +112,7 @@ def _updated(inverse: Floats | None, step: Floats, change: Floats) -> Floats | N
     if inverse is None:
         inverse = identity * curvature / float(change @ change)
     turn = identity - np.outer(step, change) / curvature
-    result: Floats = turn @ inverse @ turn.T + np.outer(step, step) / curvature
-    return result
+    return np.asarray(turn @ inverse @ turn.T + np.outer(step, step) / curvature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +224,7 @@ def _symmetric(columns: list[Floats]) -> Floats:
 def _curvatures(values: Floats) -> Floats:
     """Return curvatures to divide by: absolute, and not less than their rounding error."""
     sizes = np.abs(values)
-    result: Floats = np.maximum(sizes, max(FLAT * sizes.max(), 1e-300))
-    return result
+    return np.asarray(np.maximum(sizes, max(FLAT * sizes.max(), 1e-300)))
 
 
 def _stepped(function: Differentiable, here: Floor) -> Floor | None:

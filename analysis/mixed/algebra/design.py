@@ -268,9 +268,9 @@ def design_columns(
     return columns, term_columns
 
 
-@dataclass(frozen=True, eq=True)
-class _Number:
-    """A predictor as patsy sees it; its values are not asked for."""
+@dataclass(frozen=True)
+class _Piece:
+    """A piece of a formula as patsy sees it, a number: its values are not asked for."""
 
     code: str
     origin: ClassVar[None] = None
@@ -281,25 +281,17 @@ class _Number:
     def memorize_passes_needed(self, state: object, environment: object) -> int:
         return 0
 
-    def eval(self, state: object, rows: object) -> Floats:
+    def eval(self, state: object, rows: object) -> Any:
         return np.ones(1)
 
 
-@dataclass(frozen=True, eq=True)
-class _Label:
+@dataclass(frozen=True)
+class _Label(_Piece):
     """A factor as patsy sees it: its levels in order."""
 
-    code: str
     column: str
     levels: tuple[str, ...]
     stated: Any
-    origin: ClassVar[None] = None
-
-    def name(self) -> str:
-        return self.code
-
-    def memorize_passes_needed(self, state: object, environment: object) -> int:
-        return 0
 
     def eval(self, state: object, rows: object) -> Any:
         from patsy.categorical import C
@@ -313,9 +305,9 @@ def is_factor(code: str, statistics: Statistics) -> bool:
     return is_factor_call(code) or column_name(code) in statistics.factors
 
 
-def _adapted(code: str, statistics: Statistics, stated: Mapping[str, Any]) -> _Number | _Label:
+def _adapted(code: str, statistics: Statistics, stated: Mapping[str, Any]) -> _Piece:
     if not is_factor(code, statistics):
-        return _Number(code)
+        return _Piece(code)
     name = factor_column(code)
     factor = statistics.factors[name]
     if len(factor.levels) < 2:
@@ -350,10 +342,10 @@ def _subterm_columns(subterm: Any, statistics: Statistics) -> list[Column]:
     choices = []
     numbers = []
     for factor in subterm.factors:
-        if isinstance(factor, _Number):
-            numbers.append(factor.code)
-        else:
+        if isinstance(factor, _Label):
             choices.append(_dummies(factor, subterm.contrast_matrices[factor], statistics))
+        else:
+            numbers.append(factor.code)
     varying = tuple(sorted(name for name in numbers if name not in statistics.constants))
     if varying not in statistics.basis:
         raise DesignError(

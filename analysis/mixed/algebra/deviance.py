@@ -298,8 +298,7 @@ def _first_gradient(cross: CrossProducts, eliminated: Elimination, through: Floa
     by_determinant = levels.sizes[:, None, None] * (levels.diagonal @ scaled)
     remaining = np.eye(len(eliminated.factor)) - levels.diagonal @ eliminated.kernel_by_class
     by_moments = levels.between(remaining, through, scaled)
-    result: Floats = 2 * (by_determinant.sum(axis=0) - by_moments)
-    return result
+    return np.asarray(2 * (by_determinant.sum(axis=0) - by_moments))
 
 
 def _first_covariance_gradient(
@@ -313,5 +312,4 @@ def _first_covariance_gradient(
     remaining = np.eye(len(eliminated.factor)) - levels.diagonal @ eliminated.kernel_by_class
     of_factor = levels.sizes[:, None, None] * (remaining @ levels.diagonal)
     lost = levels.between(remaining, through, remaining.transpose(0, 2, 1))
-    result: Floats = of_factor.sum(axis=0) - lost
-    return result
+    return np.asarray(of_factor.sum(axis=0) - lost)

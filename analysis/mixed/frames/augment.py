@@ -184,8 +184,7 @@ def simulated_rows(model: Fitted, n_simulations: int, rng: np.random.Generator) 
     for place in range(n_simulations):
         effects = (numbers * _drawn_effects(model, rng)[:, cells]).sum(axis=0)
         drawn[:, place] = effects + sigma * rng.standard_normal(len(chosen))
-    result: Floats = chosen["fitted_fixed"].to_numpy()[:, None] + drawn
-    return result
+    return np.asarray(chosen["fitted_fixed"].to_numpy()[:, None] + drawn)
 
 
 def _drawn_effects(model: Fitted, rng: np.random.Generator) -> Floats:

@@ -143,5 +143,4 @@ def _uncertainty(hessian: Floats, units: Floats) -> Floats:
     """
     values, vectors = np.linalg.eigh(hessian * np.outer(units, units))
     usable, inward = values > FLAT, vectors * units[:, None]
-    result: Floats = 2 * (inward[:, usable] / values[usable]) @ inward[:, usable].T
-    return result
+    return np.asarray(2 * (inward[:, usable] / values[usable]) @ inward[:, usable].T)

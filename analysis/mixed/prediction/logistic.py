@@ -188,5 +188,4 @@ def _outcome_variances(model: Logistic, fixed: Floats) -> Floats:
     if model.offset is not None:
         log_odds += model.offset
     share = expit(log_odds)
-    variances: Floats = model.statistics.product(0, 0) * share * expit(-log_odds)
-    return variances
+    return np.asarray(model.statistics.product(0, 0) * share * expit(-log_odds))

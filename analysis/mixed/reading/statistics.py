@@ -134,8 +134,7 @@ class Statistics:
 
     def product(self, first: int, second: int) -> Floats:
         """Return the sum over every cell of the product of two variables, shape (n,)."""
-        values: Floats = self.sums[self.pairs[min(first, second), max(first, second)]]
-        return values
+        return np.asarray(self.sums[self.pairs[min(first, second), max(first, second)]])
 
 
 def merge_statistics(parts: Sequence[Statistics]) -> Statistics:

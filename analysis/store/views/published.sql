@@ -187,7 +187,7 @@ SELECT model_id, lab, suite, family, base_model_id, norm_position, n_layers, n_h
   FROM ranked_gain
  WHERE source = 'published'
    AND place = 1;
-COMMENT ON VIEW published_gain IS 'One row per published model: its gain, by one rule. The gain of the penultimate block is taken, which is the one the paper plots; of a model without it that of the last block; else that of the whole matrix. Where several files have it, the one over the most prompts is taken, of equals the first by name. base_model_id is NULL but for fine-tuned models. Every other definition and file: published_gain_by_file.';
+COMMENT ON VIEW published_gain IS 'One row per published model: its gain, by one rule; not all have the same metric, so filter metric to compare one definition. The gain of the penultimate block is taken, which is the one the paper plots; of a model without it that of the last block; else that of the whole matrix. Where several files have it, the one over the most prompts is taken, of equals the first by name. base_model_id is NULL but for fine-tuned models. Every other definition and file: published_gain_by_file.';
 
 CREATE VIEW measured_gain AS
 SELECT model_id, lab, suite, family, base_model_id, norm_position, n_layers, n_heads, d_head, d_model, rho, log_parameters,
@@ -195,7 +195,7 @@ SELECT model_id, lab, suite, family, base_model_id, norm_position, n_layers, n_h
   FROM ranked_gain
  WHERE source = 'measured'
    AND place = 1;
-COMMENT ON VIEW measured_gain IS 'One row per model measured over prompts: its gain, by the rule of published_gain, from the run that primary_run prefers. Of a model measured on several prompt sets the one with the most prompts is taken. The gain is that of the raw stream, as published; primary_sign has the one that is a property of the function.';
+COMMENT ON VIEW measured_gain IS 'One row per model measured over prompts: its gain, by the rule of published_gain, from the run that primary_run prefers. Of a model measured on several prompt sets the one with the most prompts is taken. The gain is that of the raw stream, as published; primary_sign has the one that is a property of the function. The start token is put in or left out as the tokenizer does; of a run with another policy, see run.special_tokens, model_gain has the gains.';
 
 CREATE VIEW density AS
 SELECT model_id,

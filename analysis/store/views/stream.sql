@@ -29,7 +29,7 @@ SELECT run_id,
        median(norm)                                                AS token_median
   FROM stream
  GROUP BY run_id, model_id, prompt_id, layer;
-COMMENT ON VIEW stream_length IS 'One row per model, prompt and depth: the length of the stream under each way to reduce the tokens to one number. Layer -1 is the input of block 0.';
+COMMENT ON VIEW stream_length IS 'One row per model, prompt and depth: the length of the stream under each way to reduce the tokens to one number. Layer -1 is the input of block 0. A row for each token is in stream.';
 COMMENT ON COLUMN stream_length.last_token IS 'Norm at the last token [activation units]';
 COMMENT ON COLUMN stream_length.whole_matrix IS 'Frobenius norm over all tokens, position 0 included (caveat B4) [activation units]';
 COMMENT ON COLUMN stream_length.without_first IS 'Frobenius norm over all tokens but the one at position 0; NULL where none is left [activation units]';

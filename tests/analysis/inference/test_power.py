@@ -23,6 +23,19 @@ answers = pd.read_csv(R / "power.csv")
 KNOWN = Components(between=0.3, within=0.2)
 
 
+def by_exchange(rows: pd.DataFrame, label: str, effects: list[float], n: int) -> pd.DataFrame:
+    return power.permutation_power(
+        rows,
+        label=label,
+        unit="lab",
+        cluster="lab",
+        components=KNOWN,
+        effects=effects,
+        rng=np.random.default_rng(3),
+        n_simulations=n,
+    )
+
+
 def test_power_of_two_groups_agrees_with_power_t_test() -> None:
     found = [
         power_mixed.two_group_power(row.delta, row.n, row.alpha) for row in answers.itertuples()
@@ -51,16 +64,7 @@ def test_more_models_per_unit_cannot_replace_units() -> None:
 
 def test_permutation_power_is_that_of_the_permutation_test() -> None:
     rows = models.assign(suite=models["lab"])
-    found = power.permutation_power(
-        rows,
-        label="heritage",
-        unit="lab",
-        cluster="lab",
-        components=KNOWN,
-        effects=[0.0, 0.9],
-        rng=np.random.default_rng(3),
-        n_simulations=15,
-    )
+    found = by_exchange(rows, "heritage", [0.0, 0.9], 15)
     rng = np.random.default_rng(3)
     codes = pd.factorize(models["lab"], sort=True)[0]
     noise = 0.3 * rng.standard_normal((15, 7))[:, codes] + 0.2 * rng.standard_normal((15, 24))
@@ -87,16 +91,7 @@ def test_permutation_power_is_that_of_the_permutation_test() -> None:
 def test_one_lab_against_four_can_never_reject() -> None:
     rows = models[models["lab"].isin(["Ainu", "Basque", "Catalan", "Dakota", "Ewe"])]
     rows = rows.assign(ours=rows["lab"] == "Ainu")
-    found = power.permutation_power(
-        rows,
-        label="ours",
-        unit="lab",
-        cluster="lab",
-        components=KNOWN,
-        effects=[100.0],
-        rng=np.random.default_rng(1),
-        n_simulations=20,
-    )
+    found = by_exchange(rows, "ours", [100.0], 20)
     assert found["power"].tolist() == [0.0]
     assert found["smallest_p"].tolist() == [0.2]
     unreached = power.minimum_detectable(found)
@@ -184,15 +179,7 @@ def test_an_unknown_term_is_refused() -> None:
 
 def test_a_label_that_varies_within_a_unit_is_refused() -> None:
     with pytest.raises(DesignError, match="'heritage' must have two levels and be constant"):
-        power.permutation_power(
-            models.assign(lab="one" + models["suite"].str[1]),
-            label="heritage",
-            unit="lab",
-            cluster="lab",
-            components=KNOWN,
-            effects=[0.0],
-            rng=np.random.default_rng(1),
-        )
+        by_exchange(models.assign(lab="one" + models["suite"].str[1]), "heritage", [0.0], 9)
 
 
 def test_an_effect_of_zero_asks_for_no_design() -> None:

@@ -15,6 +15,10 @@ FIGURES = pd.read_csv(PUBLISHED / "published_figure.csv")
 MODELS = pd.read_csv(PUBLISHED / "model.csv")
 
 
+def _parquet(directory):
+    return pd.concat(map(pd.read_parquet, sorted(directory.glob("*.parquet"))), ignore_index=True)
+
+
 def ask(store, sql):
     return store.query(sql)
 
@@ -138,3 +142,36 @@ def test_a_model_that_was_measured_has_one_row(shipped_store):
     found = ask(shipped_store, "FROM measured_gain")
     assert found["model_id"].is_unique
     assert len(found) == 12
+
+
+def test_growth_by_recipe_where_every_recipe_has_every_shape():
+    found = ask(
+        open_store(PUBLISHED, ROOT / "data" / "fleet"),
+        "SELECT recipe, count(*) AS n, count(DISTINCT (shape, seed)) AS n_alike "
+        "FROM trained_network WHERE block = 'documented' GROUP BY recipe",
+    )
+    assert len(found) == 8
+    assert set(found["n"]) == set(found["n_alike"]) == {8}
+
+
+def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
+    public = ROOT / "data" / "public"
+    found = ask(
+        open_store(public),
+        "SELECT special_tokens, gain_mean FROM model_gain JOIN run USING (run_id, model_id, "
+        "prompt_set) WHERE model_id LIKE '%qwen%' AND metric = 'gain_whole_matrix' AND prompt_set "
+        "= 'A_grand_unified'",
+    ).set_index("special_tokens")["gain_mean"]
+    norms = _parquet(public / "residual_norm")
+    runs = _parquet(public / "run")
+    runs = runs[runs["prompt_set"] == "A_grand_unified"]
+    rows = norms[norms["site"] == "block_output"].merge(
+        runs[runs["model_id"].str.contains("qwen")][["run_id", "special_tokens"]], on="run_id"
+    )
+    rows["square"] = rows["norm"].astype(float) ** 2
+    keys = ["special_tokens", "prompt_id"]
+    lengths = np.sqrt(rows.pivot_table("square", keys, "layer", aggfunc="sum"))
+    gains = lengths.iloc[:, -1] / lengths.iloc[:, -2]
+    expected = gains.groupby("special_tokens").mean().to_dict()
+    assert found.to_dict() == pytest.approx(expected)
+    assert found["default"] < 1 < found["always"]

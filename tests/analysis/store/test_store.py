@@ -146,9 +146,10 @@ def test_a_directory_without_measurements_is_refused(tmp_path, source, message):
         open_store(tmp_path / source)
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path):
+@pytest.mark.parametrize("content", ["hello", ""])
+def test_a_file_that_is_no_database_is_refused(tmp_path, content):
     path = tmp_path / "not.duckdb"
-    path.write_text("hello")
+    path.write_text(content)
     with pytest.raises(StoreError, match="must be a DuckDB database"):
         open_store(path)
 
