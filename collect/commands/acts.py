@@ -20,12 +20,17 @@ from collect.schema.paths import text_at
 def _sets(options: argparse.Namespace) -> list[str]:
     """Return the prompt sets that are named, all there; the word none alone names no set."""
     named: list[str] = [] if options.prompts == ["none"] else options.prompts
+    _refuse_unknown_sets(named)
+    return named
+
+
+def _refuse_unknown_sets(named: list[str]) -> None:
+    """Refuse a prompt set that is not there, before what takes long is imported."""
     if named:
         from collect.prompts.sets import find
 
         for name in named:
             find(name)
-    return named
 
 
 def _refuse_only_nameless(models: list[str]) -> None:
@@ -95,6 +100,7 @@ def states(options: argparse.Namespace) -> int:
             "It must be said what becomes of the states; neither --out nor --against was given.",
             "Give --out DIR to measure them, or --against MODEL to compare them.",
         )
+    _refuse_unknown_sets([options.prompts] if options.prompts else [])
     how = declared(options.engine, options.site, options.layers)
     heads = [head(path, how) for path in options.files]
     refuse_nameless(options.model)

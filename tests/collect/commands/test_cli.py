@@ -95,6 +95,10 @@ def test_wrong_input_exits_2_with_a_sentence_and_no_output(
             ("nowhere.txt", [verb, "GOOD", "--prompts", "nowhere.txt", "--out", "OUT"])
             for verb in ("plan", "run", "gauge")
         ),
+        (
+            "nowhere.txt",
+            ["states", "a.npz", "--model", "GOOD", "--engine", "vllm", "--prompts", "nowhere.txt"],
+        ),
     ],
 )
 def test_what_is_not_there_is_refused_before_torch_is_imported(save_tiny, out, missing, arguments):

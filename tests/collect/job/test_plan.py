@@ -184,5 +184,7 @@ def test_every_logit_that_is_asked_for_is_counted():
     assert estimate.n_logits(SHAPE, lengths, ["predictions"]) == 30 * size
     lens = estimate.n_logits(SHAPE, lengths, ["logit_lens_entropy"])
     assert lens == 30 * SHAPE.n_layers * size
+    assert estimate.n_readings(SHAPE, [10, 65], ["stream", "predictions"]) == 1 + 2
+    assert estimate.n_readings(SHAPE, [10, 65], ["logit_lens_entropy"]) == 3 * SHAPE.n_layers
     more = estimate.flops(SHAPE, lengths, ["predictions"]) - estimate.flops(SHAPE, lengths)
     assert more == 2.0 * 30 * size * SHAPE.d_model
