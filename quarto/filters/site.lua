@@ -200,7 +200,19 @@ local function untouched(element)
   return element, false
 end
 
+-- Quarto's page has no font for formulas; the embedded page brings its own.
+local FORMULAS = "site/formula.css"
+
+local function with_formulas()
+  local sheet = quarto and FORMAT:match("html") and io.open(FORMULAS)
+  if sheet then
+    sheet:close()
+    quarto.doc.include_text("in-header", '<link rel="stylesheet" href="' .. FORMULAS .. '">')
+  end
+end
+
 return {
+  { Meta = with_formulas },
   { CodeBlock = read, Code = code },
   { Cite = cite },
   { traverse = "topdown", Header = untouched, Link = link, Span = all_to_cards, Image = image, Inlines = inlines },

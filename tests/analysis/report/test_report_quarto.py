@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.report.making.markup import INLINE_CODE
-from analysis.report.making.pandoc import pandoc
+from analysis.report.making.pandoc import pandoc, program
 from analysis.report.reading import places
 from analysis.report.reading.inline import inline_markdown, register_strings
 from analysis.report.reading.settings import project_options
@@ -127,6 +128,35 @@ def test_no_style_of_the_page_fetches_a_font() -> None:
     assert len(files) == 2
     for path in [*files, QUARTO / "style.css"]:
         assert not re.search(r"@import|url\(|https?:", path.read_text(encoding="utf-8")), path
+
+
+def test_formulas_have_in_quarto_s_page_the_font_and_the_rule_of_the_embedded_one() -> None:
+    sheet = QUARTO / "site" / "formula.css"
+    style = sheet.read_text(encoding="utf-8")
+    (font,) = re.findall(r'url\("([^"]+)"\)', style)
+    assert (sheet.parent / font).is_file()
+    (rule,) = re.findall(r"^math \{.*\}$", style, flags=re.MULTILINE)
+    assert (
+        rule in (ROOT / "analysis/report/making/page.css").read_text(encoding="utf-8").splitlines()
+    )
+    # The filter as Quarto would run it: a stand-in takes what goes into the head.
+    filter_ = QUARTO / "filters" / "site.lua"
+    stand_in = (
+        "quarto = { doc = { include_text = function(place, text)"
+        " io.stderr:write(place, ' ', text) end } }"
+    )
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write(f"{stand_in}\n{filter_.read_text(encoding='utf-8')}")
+        script.flush()
+        ended = subprocess.run(
+            [str(program()), "-t", "html", "-L", script.name],
+            input="---\ntitle: x\n---\n$x$\n",
+            cwd=QUARTO,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert ended.stderr == 'in-header <link rel="stylesheet" href="site/formula.css">'
 
 
 def test_blocks_of_code_and_the_switch_of_colours_follow_the_page() -> None:
