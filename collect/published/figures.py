@@ -142,14 +142,12 @@ def _figure(rows: pd.DataFrame) -> dict[str, object] | None:
 
 def _summary(rows: pd.DataFrame) -> dict[str, object]:
     numbers = rows["value"].tolist()
-    first = rows.iloc[0]
     return {
         "path": common_path(rows["path"].tolist()),
         "mean": math.fsum(numbers) / len(numbers),
         "sd": statistics.stdev(numbers) if len(numbers) > 1 else None,
         "n": len(numbers),
-        "unit": first["unit"],
-        "caveats": first["caveats"],
+        **rows.iloc[0][["unit", "caveats"]],
     }
 
 
@@ -161,14 +159,8 @@ def _stored(rows: pd.DataFrame) -> dict[str, object] | None:
     spreads = rows.loc[rows["statistic"] == "sd", "value"].tolist()
     mean = means.iloc[0]
     n = _n_summarised(mean)
-    return {
-        "path": mean["path"],
-        "mean": mean["value"],
-        "sd": spreads[0] * math.sqrt(n / (n - 1)) if spreads else None,
-        "n": n,
-        "unit": mean["unit"],
-        "caveats": mean["caveats"],
-    }
+    sd = spreads[0] * math.sqrt(n / (n - 1)) if spreads else None
+    return {"mean": mean["value"], "sd": sd, "n": n, **mean[["path", "unit", "caveats"]]}
 
 
 def _n_summarised(mean: pd.Series[Any]) -> int:

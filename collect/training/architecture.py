@@ -39,7 +39,7 @@ _ONE_CODE = frozenset({"bloom", "falcon", "gemma2", "gpt_neo", "gptj"})
 def configuration(recipe: Recipe) -> Any:
     """Return the transformers configuration of a recipe; no token is special."""
     family, switches = recipe.layout, recipe.architecture
-    settings = _SETTINGS.get(recipe.family, _llama)(recipe)
+    settings = {**_shape(recipe), **_SETTINGS.get(recipe.family, _llama)(recipe)}
     if recipe.initializer_range is not None:
         settings[family.sigma] = recipe.initializer_range
     if family.dropout is not None:
@@ -61,17 +61,29 @@ def _is_parallel(recipe: Recipe) -> bool:
     return recipe.layout.is_parallel[0] if asked is None else asked
 
 
-def _gpt2(recipe: Recipe) -> dict[str, Any]:
+def _shape(recipe: Recipe) -> dict[str, Any]:
     geometry = recipe.geometry
-    return {
-        "n_layer": geometry.n_layers,
-        "n_embd": geometry.d_model,
-        "n_head": geometry.n_heads,
-        "n_positions": geometry.context,
-        "n_inner": 4 * geometry.d_model,
-        "embd_pdrop": 0.0,
-        "attn_pdrop": 0.0,
-    }
+    sizes = (geometry.n_layers, geometry.d_model, geometry.n_heads, geometry.context)
+    return dict(zip(_NAMES.get(recipe.family, _USUAL_NAMES), sizes, strict=True))
+
+
+#: How configurations name the number of blocks, the width, the number of heads, and the context.
+_USUAL_NAMES = (
+    "num_hidden_layers",
+    "hidden_size",
+    "num_attention_heads",
+    "max_position_embeddings",
+)
+_NAMES = {
+    "gpt2": ("n_layer", "n_embd", "n_head", "n_positions"),
+    "gptj": ("n_layer", "n_embd", "n_head", "n_positions"),
+    "gpt_neo": ("num_layers", "hidden_size", "num_heads", "max_position_embeddings"),
+    "bloom": ("n_layer", "hidden_size", "n_head", "seq_length"),
+}
+
+
+def _gpt2(recipe: Recipe) -> dict[str, Any]:
+    return {"n_inner": 4 * recipe.geometry.d_model, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
 
 
 def _gptj(recipe: Recipe) -> dict[str, Any]:
@@ -79,32 +91,13 @@ def _gptj(recipe: Recipe) -> dict[str, Any]:
 
 
 def _gpt_neo(recipe: Recipe) -> dict[str, Any]:
-    geometry = recipe.geometry
-    pairs, odd = divmod(geometry.n_layers, 2)
+    pairs, odd = divmod(recipe.geometry.n_layers, 2)
     kinds = [[["global", "local"], pairs]] * (pairs > 0) + [[["global"], 1]] * odd
-    return {
-        "num_layers": geometry.n_layers,
-        "hidden_size": geometry.d_model,
-        "num_heads": geometry.n_heads,
-        "max_position_embeddings": geometry.context,
-        "intermediate_size": 4 * geometry.d_model,
-        "attention_types": kinds,
-    }
-
-
-def _sized(recipe: Recipe) -> dict[str, Any]:
-    """Return the shape under the names that most configurations use."""
-    geometry = recipe.geometry
-    return {
-        "num_hidden_layers": geometry.n_layers,
-        "hidden_size": geometry.d_model,
-        "num_attention_heads": geometry.n_heads,
-        "max_position_embeddings": geometry.context,
-    }
+    return {"intermediate_size": 4 * recipe.geometry.d_model, "attention_types": kinds}
 
 
 def _gpt_neox(recipe: Recipe) -> dict[str, Any]:
-    settings = {**_sized(recipe), "intermediate_size": 4 * recipe.geometry.d_model}
+    settings: dict[str, Any] = {"intermediate_size": 4 * recipe.geometry.d_model}
     if recipe.architecture.parallel is not None:
         settings["use_parallel_residual"] = recipe.architecture.parallel
     return settings
@@ -112,20 +105,9 @@ def _gpt_neox(recipe: Recipe) -> dict[str, Any]:
 
 def _opt(recipe: Recipe) -> dict[str, Any]:
     return {
-        **_sized(recipe),
         "ffn_dim": 4 * recipe.geometry.d_model,
         "word_embed_proj_dim": recipe.geometry.d_model,
         "do_layer_norm_before": recipe.architecture.norm_position != "post",
-    }
-
-
-def _bloom(recipe: Recipe) -> dict[str, Any]:
-    geometry = recipe.geometry
-    return {
-        "hidden_size": geometry.d_model,
-        "n_head": geometry.n_heads,
-        "n_layer": geometry.n_layers,
-        "seq_length": geometry.context,
     }
 
 
@@ -133,7 +115,6 @@ def _falcon(recipe: Recipe) -> dict[str, Any]:
     """Return Falcon 7B's form when parallel, Falcon RW's (ALiBi, biases) when in sequence."""
     is_parallel = _is_parallel(recipe)
     return {
-        **_sized(recipe),
         "ffn_hidden_size": 4 * recipe.geometry.d_model,
         "parallel_attn": is_parallel,
         "multi_query": is_parallel,
@@ -146,7 +127,6 @@ def _falcon(recipe: Recipe) -> dict[str, Any]:
 def _llama(recipe: Recipe) -> dict[str, Any]:
     geometry = recipe.geometry
     return {
-        **_sized(recipe),
         "num_key_value_heads": geometry.n_kv_heads or geometry.n_heads,
         "intermediate_size": _gated_width(geometry.d_model),
     }
@@ -182,7 +162,7 @@ _SETTINGS: dict[str, Callable[[Recipe], dict[str, Any]]] = {
     "gpt_neox": _gpt_neox,
     "gptj": _gptj,
     "opt": _opt,
-    "bloom": _bloom,
+    "bloom": lambda _recipe: {},
     "falcon": _falcon,
     "gemma": _wide_headed,
     "gemma2": _gemma2,

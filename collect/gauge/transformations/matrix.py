@@ -33,6 +33,12 @@ class Matrix:
         """The matrix as (..., out, in), a view of what is stored."""
         return self.weight.mT if self.is_transposed else self.weight
 
+    def turn(self, rows: Tensor, basis: Tensor) -> None:
+        """Write what some rows return in another basis, (n_rows, n_rows)."""
+        self.entries[rows] = basis @ self.entries[rows]
+        if self.bias is not None:
+            self.bias[rows] = basis @ self.bias[rows]
+
 
 @dataclass(frozen=True, slots=True)
 class Norm:
@@ -65,3 +71,11 @@ class Norm:
         """Let the norm multiply by other numbers."""
         if self.gain is not None:
             self.gain.copy_(multiplier - self.offset)
+
+    def scale(self, factor: Tensor | float) -> None:
+        """Let the norm return what it did times a factor, one or one a feature."""
+        multiplier = self.multiplier()
+        if multiplier is not None:
+            self.multiply(multiplier * factor)
+        if self.bias is not None:
+            self.bias.mul_(factor)

@@ -73,14 +73,9 @@ def fold(wiring: Wiring, _rng: np.random.Generator | None = None) -> None:
         norm.multiply(torch.ones_like(multiplier))
 
 
-def rescale(norm: Norm, scale: Tensor) -> None:
-    """Let a norm return s times what it did, and its readers take 1 / s."""
-    multiplier = norm.multiplier()
-    if multiplier is None:
-        return
-    norm.multiply(multiplier * scale)
-    if norm.bias is not None:
-        norm.bias.mul_(scale)
+def rescale(norm: Norm, scale: Tensor | float) -> None:
+    """Let a norm with a gain return s times what it did, and its readers take 1 / s."""
+    norm.scale(scale)
     for matrix in norm.readers:
         matrix.entries.div_(scale)
 

@@ -108,15 +108,8 @@ def change_basis(wiring: Wiring, block: Block, kv_head: int, basis: Tensor) -> N
     shared = wiring.heads.n_heads // wiring.heads.n_kv_heads
     dual = torch.linalg.inv(basis).T
     for head in range(kv_head * shared, (kv_head + 1) * shared):
-        _write(block, 0, block.rows[0][head], basis)
-    _write(block, 1, block.rows[1][kv_head], dual)
-
-
-def _write(block: Block, place: int, rows: Tensor, basis: Tensor) -> None:
-    matrix = block.projections[place]
-    matrix.entries[rows] = basis @ matrix.entries[rows]
-    if matrix.bias is not None:
-        matrix.bias[rows] = basis @ matrix.bias[rows]
+        block.projections[0].turn(block.rows[0][head], basis)
+    block.projections[1].turn(block.rows[1][kv_head], dual)
 
 
 def _rescale_norms(wiring: Wiring, block: Block, factor: float) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from collect.gauge.transformations.norm_fold import rescale
 from collect.gauge.transformations.stream_basis import FIXED
 from collect.gauge.transformations.transformation import Transformation
 
@@ -74,11 +75,11 @@ def scale(wiring: Wiring, factor: float) -> None:
     for matrix in wiring.writers:
         _multiply(matrix, factor)
     if wiring.entry_norm is not None:
-        _multiply_norm(wiring.entry_norm, factor)
+        wiring.entry_norm.scale(factor)
     for block in wiring.blocks:
         _scale_block(wiring, block, factor)
     if wiring.is_tied and wiring.final_norm is not None:
-        _multiply_norm(wiring.final_norm, 1 / factor)
+        wiring.final_norm.scale(1 / factor)
 
 
 def _scale_block(wiring: Wiring, block: Block, factor: float) -> None:
@@ -86,12 +87,10 @@ def _scale_block(wiring: Wiring, block: Block, factor: float) -> None:
     of_scores = factor if block.query_norms else 1.0
     of_stream = 1.0 if has_inner_norms else 1 / factor
     for norm in block.outer_norms:
-        _multiply_norm(norm, factor)
+        norm.scale(factor)
     if wiring.adapter.adds_to_norm:
         for norm in block.inner_norms:
-            _multiply_norm(norm, factor)
-            for matrix in norm.readers:
-                matrix.entries.div_(factor)
+            rescale(norm, factor)
     for place, times in enumerate((of_scores, of_scores, 1.0)):
         _multiply_rows(block, place, times * of_stream, times)
     if not has_inner_norms:
@@ -110,14 +109,6 @@ def _multiply(matrix: Matrix, factor: float) -> None:
     matrix.entries.mul_(factor)
     if matrix.bias is not None:
         matrix.bias.mul_(factor)
-
-
-def _multiply_norm(norm: Norm, factor: float) -> None:
-    multiplier = norm.multiplier()
-    if multiplier is not None:
-        norm.multiply(multiplier * factor)
-    if norm.bias is not None:
-        norm.bias.mul_(factor)
 
 
 def _scale_epsilon(wiring: Wiring, factor: float) -> None:

@@ -45,10 +45,7 @@ def apply(wiring: Wiring, rng: np.random.Generator) -> None:
 
 def change_basis(wiring: Wiring, block: Block, kv_head: int, basis: Tensor) -> None:
     """Write the values of a head in another basis."""
-    rows, matrix = block.rows[2][kv_head], block.projections[2]
-    matrix.entries[rows] = basis @ matrix.entries[rows]
-    if matrix.bias is not None:
-        matrix.bias[rows] = basis @ matrix.bias[rows]
+    block.projections[2].turn(block.rows[2][kv_head], basis)
     inverse = torch.linalg.inv(basis)
     for columns in _columns(wiring, kv_head):
         block.output.entries[:, columns] = block.output.entries[:, columns] @ inverse

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from collect.prompts.tokenizer import N_BYTES
 from collect.training.text import held_out_part, training_part
@@ -29,7 +30,8 @@ def cross_entropy(training: bytes, stretches: Sequence[bytes], order: int) -> fl
 
     Source: I. H. Witten and T. C. Bell, "The zero-frequency problem" (1991).
     """
-    grams = np.concatenate([_grams(stretch, order) for stretch in stretches])
+    letters = [np.frombuffer(stretch, dtype=np.uint8) for stretch in stretches]
+    grams = np.concatenate([sliding_window_view(of, order) for of in letters])
     probability = np.full(len(grams), 1 / N_BYTES)
     seen = np.frombuffer(training, dtype=np.uint8)
     for length in range(1, order + 1):
@@ -37,16 +39,10 @@ def cross_entropy(training: bytes, stretches: Sequence[bytes], order: int) -> fl
     return float(-np.log(probability).mean())
 
 
-def _grams(text: bytes, order: int) -> np.ndarray:
-    """Return the grams of a text, shape (gram, order)."""
-    letters = np.frombuffer(text, dtype=np.uint8)
-    return np.lib.stride_tricks.sliding_window_view(letters, order)
-
-
 def _smoothed(seen: np.ndarray, grams: np.ndarray, lower: np.ndarray) -> np.ndarray:
     """Return the probability of each gram's last byte, given that from the shorter context."""
     length = grams.shape[1]
-    kinds, counts = np.unique(_codes(_windows(seen, length)), return_counts=True)
+    kinds, counts = np.unique(_codes(sliding_window_view(seen, length)), return_counts=True)
     contexts, first = np.unique(kinds // N_BYTES, return_index=True)
     n_after = np.add.reduceat(counts, first)
     n_kinds = np.diff(np.append(first, len(kinds)))
@@ -57,10 +53,6 @@ def _smoothed(seen: np.ndarray, grams: np.ndarray, lower: np.ndarray) -> np.ndar
     known = total + different > 0
     divisor = np.where(known, total + different, 1)
     return np.where(known, (count + different * lower) / divisor, lower)
-
-
-def _windows(seen: np.ndarray, length: int) -> np.ndarray:
-    return np.lib.stride_tricks.sliding_window_view(seen, length)
 
 
 def _codes(grams: np.ndarray) -> np.ndarray:

@@ -92,12 +92,13 @@ def test_wrong_input_exits_2_with_a_sentence_and_no_output(
     [
         ("/no/such/place", ["run", "/no/such/place", "--out", "OUT"]),
         *(
-            ("nowhere.txt", [verb, "GOOD", "--prompts", "nowhere.txt", "--out", "OUT"])
-            for verb in ("plan", "run", "gauge")
-        ),
-        (
-            "nowhere.txt",
-            ["states", "a.npz", "--model", "GOOD", "--engine", "vllm", "--prompts", "nowhere.txt"],
+            ("nowhere.txt", [*given, "--prompts", "nowhere.txt", "--out", "OUT"])
+            for given in (
+                ["plan", "GOOD"],
+                ["run", "GOOD"],
+                ["gauge", "GOOD"],
+                ["states", "a.npz", "--model", "GOOD", "--engine", "vllm"],
+            )
         ),
     ],
 )
