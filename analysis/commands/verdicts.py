@@ -88,11 +88,11 @@ def _examined(
     functions may read anything; an installed copy keeps nothing.
     """
     from analysis import audit as claims
-    from analysis.report.kept import results_of
+    from analysis.report.cache import results_of
 
     if options.check or options.write or options.paper or not shipped.is_clone():
         return claims.examine(store, registry)
-    return results_of(store).keep(
+    return results_of(store).cached(
         "claims", lambda: claims.examine(store, registry), is_announced=False
     )
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis import audit as claims
 from analysis.audit import paper
-from analysis.report.kept import Results, results_of
+from analysis.report.cache import Results, results_of
 from analysis.store import Store, open_store
 
 
@@ -58,7 +58,7 @@ def opened(*sources: str, folder: str = "") -> Audit:
     made = (
         claims.examine(store, registry)
         if folder
-        else results.keep("checks", lambda: claims.examine(store, registry))
+        else results.cached("checks", lambda: claims.examine(store, registry))
     )
     judged = claims.evaluate(store, registry, made=made)
     return Audit(store, results, registry, made, judged)

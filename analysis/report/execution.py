@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from analysis.report.kept import LOCKS
+from analysis.report.cache import LOCKS
 from analysis.report.reading.inline import Inline
 from analysis.tidy.errors import ReportError
 from analysis.tidy.extra import extra

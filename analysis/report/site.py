@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from analysis.report import kept
+from analysis.report import cache
 from analysis.report.examination import refuse_faults
 from analysis.report.execution import in_workers
 from analysis.report.reading.places import chosen, pages
@@ -56,7 +56,7 @@ def render_site(
     engine: Engine = "auto",
     only: Sequence[str] = (),
     to: To = "html",
-    results: kept.Results | None = None,
+    results: cache.Results | None = None,
 ) -> list[Path]:
     """Render the pages of a Quarto project, each one self-contained file.
 
@@ -118,8 +118,10 @@ def render_site(
             f"The folder {destination} must be writable; {error.strerror}.",
             "Choose another --out, or free the space.",
         ) from error
-    use_kept = results is not None and is_whole and not command
-    contents = results.keep("pages", make, is_announced=False) if results and use_kept else make()
+    use_cache = results is not None and is_whole and not command
+    contents = (
+        results.cached("pages", make, is_announced=False) if results and use_cache else make()
+    )
     files = {f"{stem}{SUFFIXES[to]}": content for stem, content in contents.items()}
     return [
         replace_bytes(destination / name, content) for name, content in {**files, **further}.items()
@@ -196,9 +198,9 @@ def _examine(project: Path, destination: Path, contents: Mapping[str, bytes]) ->
 
 
 def results_of_report(
-    root: Path, parameters: Mapping[str, str], directory: Path = kept.DIRECTORY
-) -> kept.Results:
-    """Return the kept results that belong to all that the project's own report depends on.
+    root: Path, parameters: Mapping[str, str], directory: Path = cache.DIRECTORY
+) -> cache.Results:
+    """Return the cached results that belong to all that the project's own report depends on.
 
     That is everything under ``data``, ``examples`` and ``quarto``, what the parameters name, the
     code, the packages, and the commit with its mark for changed files, which the pages show.
@@ -213,4 +215,4 @@ def results_of_report(
         for words in asked
     )
     further = (sorted(parameters.items()), commit, bool(changes), os.environ.get("PYPANDOC_PANDOC"))
-    return kept.results_for([*folders, *named], map(repr, further), directory)
+    return cache.results_for([*folders, *named], map(repr, further), directory)

@@ -36,7 +36,7 @@ IMPORTED = (
     "analysis.audit.paper",
     "analysis.commands.cli",
     "analysis.report",
-    "analysis.report.kept",
+    "analysis.report.cache",
     "analysis.store",
 )
 IMPORTED_BY_COLLECT = (

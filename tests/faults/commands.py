@@ -159,10 +159,10 @@ def report(folder: Path) -> int:
 
 def kept_results(folder: Path) -> int:
     """Keep some of the report's results."""
-    from analysis.report.kept import Results
+    from analysis.report.cache import Results
 
     for name in ("one", "two", "three"):
-        Results(name.encode(), folder / "out").keep("result", lambda: list(range(50_000)))
+        Results(name.encode(), folder / "out").cached("result", lambda: list(range(50_000)))
     return 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from analysis.report import kept
+from analysis.report import cache
 from analysis.report.execution import Session, in_workers
 from analysis.report.reading.inline import Inline
 from analysis.tidy.errors import ReportError
@@ -88,8 +88,8 @@ def test_a_result_that_another_computes_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "locks").mkdir()
-    monkeypatch.setenv(kept.LOCKS, str(tmp_path / "locks"))
-    results, computed, second = kept.Results(b"key", tmp_path / "kept"), [], Event()
+    monkeypatch.setenv(cache.LOCKS, str(tmp_path / "locks"))
+    results, computed, second = cache.Results(b"key", tmp_path / "kept"), [], Event()
     both = Barrier(2, timeout=60)
 
     def compute() -> int:
@@ -99,7 +99,7 @@ def test_a_result_that_another_computes_is_waited_for(
 
     def ask(_: int) -> int:
         both.wait()
-        return results.keep("number", compute)
+        return results.cached("number", compute)
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(ask, range(2))) == [7, 7]

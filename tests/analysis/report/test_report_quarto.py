@@ -279,7 +279,7 @@ def test_every_page_keeps_to_what_both_renderers_read_alike(project: Path, path:
         if str(chunk.options.get("label", "")).startswith("fig-"):
             assert len(written[1]) > 40, chunk.name
         # What is computed says so, and would stand in the page.
-        assert ".keep(" not in chunk.code or not chunk.settled({})["include"], chunk.name
+        assert ".cached(" not in chunk.code or not chunk.settled({})["include"], chunk.name
     assert not any("{{<" in line.text for line in prose_lines)
     assert {"title", "short-title"} <= set(source.front_matter)
 

@@ -13,8 +13,8 @@ import pytest
 
 from analysis.heritage.pages.register import CLAIMS
 from analysis.report import site
+from analysis.report.cache import Results
 from analysis.report.examination import refuse_faults
-from analysis.report.kept import Results
 from analysis.report.making.pandoc import pandoc, program
 from analysis.report.reading import origin, places
 from analysis.report.reading.source import Line, Prose, read_source

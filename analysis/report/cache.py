@@ -1,6 +1,6 @@
-"""Results kept between two renderings: the same data, code and packages give the same numbers.
+"""Results cached between two renderings: the same data, code and packages give the same numbers.
 
-A result is kept under a hash of everything that it may depend on, so that a change of prose costs
+A result is cached under a hash of everything that it may depend on, so that a change of prose costs
 no computing and any other change costs all of it. What cannot be read back whole is computed.
 """
 
@@ -29,14 +29,14 @@ from analysis.store.remote import RemotePath
 Result = TypeVar("Result")
 DIRECTORY = shipped.results()
 CODE = ("analysis", "collect/schema", "collect/schema.sql")
-SUFFIX = ".kept"
+SUFFIX = ".cache"
 DIGEST_BYTES = 32
 
 #: Where several kernels that make one site lock what they compute, where they do.
 LOCKS = "THERMOSCOPE_LOCKS"
 
 #: Results of one name that are kept side by side, for data sets that are rendered in turn.
-N_KEPT = 4
+N_SIDE_BY_SIDE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class Results:
     key: bytes
     directory: Path = field(default=DIRECTORY)
 
-    def keep(
+    def cached(
         self, name: str, compute: Callable[[], Result], *, is_announced: bool = True
     ) -> Result:
-        """Return a result: the kept one, or else a computed one, which is kept.
+        """Return a result: the cached one, or else a computed one, which is cached.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ def _alone(name: str) -> Iterator[None]:
 
 
 def results_of(store: Store, directory: Path = DIRECTORY) -> Results:
-    """Return the kept results of a store; see `results_for`."""
+    """Return the cached results of a store; see `results_for`."""
     return results_for(store.sources, (), directory)
 
 
@@ -172,7 +172,7 @@ def _content(code: CodeType) -> tuple[Any, ...]:
 
 
 def read_whole(path: Path) -> Any:
-    """Return a kept result.
+    """Return a cached result.
 
     Raises
     ------
@@ -206,5 +206,7 @@ def forget_older(newest: Path, name: str) -> None:
         for it in newest.parent.glob(f"{name}-*{SUFFIX}")
         if len(it.name) == length and it != newest
     ]
-    for path in sorted(others, key=lambda it: it.stat().st_mtime, reverse=True)[N_KEPT - 1 :]:
+    for path in sorted(others, key=lambda it: it.stat().st_mtime, reverse=True)[
+        N_SIDE_BY_SIDE - 1 :
+    ]:
         path.unlink(missing_ok=True)

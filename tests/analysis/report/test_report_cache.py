@@ -13,8 +13,8 @@ import pytest
 
 from analysis import audit as claims
 from analysis.commands import cli
-from analysis.report import kept
-from analysis.report.kept import results_of
+from analysis.report import cache
+from analysis.report.cache import results_of
 from analysis.store import open_store
 from collect.process import shipped
 
@@ -47,7 +47,7 @@ def store():
 
 def keep(store, directory, counter):
     results = results_of(store, directory)
-    return results.keep("frame", counter.frame)
+    return results.cached("frame", counter.frame)
 
 
 def test_a_result_is_computed_once_and_comes_back_equal(store, tmp_path):
@@ -73,16 +73,16 @@ def test_other_code_and_other_packages_are_computed_anew(store, tmp_path, monkey
     code.mkdir()
     (code / "a.py").write_text("x = 1\n")
     monkeypatch.setattr(shipped, "BESIDE", tmp_path)
-    monkeypatch.setattr(kept, "CODE", ("code",))
+    monkeypatch.setattr(cache, "CODE", ("code",))
     keep(store, directory, counter)
     (code / "a.py").write_text("x = 2\n")
     keep(store, directory, counter)
     assert counter.n == 3
-    monkeypatch.setattr(kept, "_packages", list)
+    monkeypatch.setattr(cache, "_packages", list)
     keep(store, directory, counter)
     assert counter.n == 4
     results = results_of(store, directory)
-    assert results.keep("frame", lambda: 5) == 5
+    assert results.cached("frame", lambda: 5) == 5
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_other_code_and_other_packages_are_computed_anew(store, tmp_path, monkey
 def test_a_damaged_result_is_computed_anew(store, tmp_path, damage):
     counter, directory = Counter(), tmp_path / "kept"
     keep(store, directory, counter)
-    (path,) = directory.glob("*.kept")
+    (path,) = directory.glob("*.cache")
     path.write_bytes(damage(path.read_bytes()))
     keep(store, directory, counter)
     keep(store, directory, counter)
@@ -105,17 +105,17 @@ def test_where_nothing_can_be_kept_it_is_computed(store, tmp_path):
         keep(store, tmp_path / "file" / "kept", counter)
     assert counter.n == 2
     results = results_of(store, tmp_path / "kept")
-    assert results.keep("function", lambda: len)([1]) == 1
-    assert results.keep("local", lambda: lambda: 7)() == 7
+    assert results.cached("function", lambda: len)([1]) == 1
+    assert results.cached("local", lambda: lambda: 7)() == 7
 
 
 def test_few_results_of_a_name_are_kept(store, tmp_path):
     results = results_of(store, tmp_path / "kept")
     computed = [lambda i=i: i for i in range(3)]
-    assert [results.keep("one", it) for it in computed] == [0, 1, 2]
+    assert [results.cached("one", it) for it in computed] == [0, 1, 2]
     for text in "abcdefg":
-        kept.Results(text.encode(), tmp_path / "kept").keep("one", lambda: 1)
-    assert len(list((tmp_path / "kept").glob("*.kept"))) == kept.N_KEPT
+        cache.Results(text.encode(), tmp_path / "kept").cached("one", lambda: 1)
+    assert len(list((tmp_path / "kept").glob("*.cache"))) == cache.N_SIDE_BY_SIDE
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -134,19 +134,19 @@ def test_a_claim_is_examined_once(form, monkeypatch, capsys):
 
 def test_a_result_kept_before_the_clock_was_set_back_does_not_oust_a_new_one(tmp_path):
     directory, tomorrow = tmp_path / "kept", time.time() + 86_400
-    for text in map(str, range(kept.N_KEPT)):
-        kept.Results(text.encode(), directory).keep("one", lambda: 1)
-    for path in directory.glob("*.kept"):
+    for text in map(str, range(cache.N_SIDE_BY_SIDE)):
+        cache.Results(text.encode(), directory).cached("one", lambda: 1)
+    for path in directory.glob("*.cache"):
         os.utime(path, (tomorrow, tomorrow))
-    newest = kept.Results(b"new", directory)
-    assert newest.keep("one", lambda: 2) == 2
-    assert len(list(directory.glob("*.kept"))) == kept.N_KEPT
+    newest = cache.Results(b"new", directory)
+    assert newest.cached("one", lambda: 2) == 2
+    assert len(list(directory.glob("*.cache"))) == cache.N_SIDE_BY_SIDE
     ((place, content),) = [
         (path, path.read_bytes())
-        for path in directory.glob("*.kept")
+        for path in directory.glob("*.cache")
         if path.stat().st_mtime < tomorrow
     ]
-    assert newest.keep("one", lambda: 2) == 2
+    assert newest.cached("one", lambda: 2) == 2
     assert place.read_bytes() == content
 
 
@@ -155,7 +155,7 @@ def test_a_name_of_the_report_stands_for_one_computation():
     asked = {}
     for path in sorted((ROOT / "quarto" / "sections").glob("*.qmd")):
         for name, compute in re.findall(
-            r"results\.keep\(\s*\"([^\"]+)\",\s*(.+?)\)\n", path.read_text(), re.DOTALL
+            r"results\.cached\(\s*\"([^\"]+)\",\s*(.+?)\)\n", path.read_text(), re.DOTALL
         ):
             asked.setdefault(name, set()).add(re.sub(r"\s+", "", compute).rstrip(")"))
     assert {"suites", "position", "study shares"} <= asked.keys()
