@@ -8,10 +8,10 @@ from pathlib import Path
 
 from collect.adapters.adapter import Adapter
 from collect.adapters.capability import HEADS, MAPS, PARTS
+from collect.adapters.nested import PLACES, text_type
 from collect.adapters.quantised import RELEASED
 from collect.adapters.refused import REFUSED
 from collect.adapters.register import ADAPTERS
-from collect.adapters.within import PLACES, text_type
 
 #: The table of all answers, as it is committed.
 PATH = Path(__file__).with_name("TYPES.md")

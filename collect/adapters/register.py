@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from collect.adapters import families, within
+from collect.adapters import families, nested
 from collect.adapters.adapter import Adapter
 from collect.adapters.refused import REFUSED
 from collect.errors import UnsupportedModelError, nearest
@@ -51,9 +51,9 @@ def adapter_for(model_type: str, text_type: str | None = None) -> Adapter:
         If the type is known to be of another kind, or no adapter describes it. Nothing is
         guessed.
     """
-    if model_type in within.PLACES:
-        of_text = adapter_for(within.text_type(model_type, text_type))
-        return within.placed(of_text, model_type)
+    if model_type in nested.PLACES:
+        of_text = adapter_for(nested.text_type(model_type, text_type))
+        return nested.placed(of_text, model_type)
     if model_type in REFUSED:
         refusal = REFUSED[model_type]
         raise UnsupportedModelError(
@@ -73,4 +73,4 @@ def adapter_for(model_type: str, text_type: str | None = None) -> Adapter:
 
 def nearest_types(model_type: str) -> list[str]:
     """Return the three supported types whose names are most like one."""
-    return nearest(model_type, sorted({*ADAPTERS, *within.PLACES}), 3, cutoff=0.0)
+    return nearest(model_type, sorted({*ADAPTERS, *nested.PLACES}), 3, cutoff=0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from collect.commands import keeping, making, measuring
+from collect.commands import measurement_options, model_options, store_options
 from collect.process.verbs import Verb
 
 VERBS = {
@@ -15,8 +15,8 @@ VERBS = {
         {
             "collect plan EleutherAI/pythia-70m --prompts B_pythia_sweep --out runs": "",
         },
-        measuring.plan,
-        "collect.commands.acts:plan",
+        measurement_options.plan,
+        "collect.commands.handlers:plan",
     ),
     "collect run": Verb(
         "measure models, on prompt sets and by their weights",
@@ -26,8 +26,8 @@ VERBS = {
             "collect run EleutherAI/pythia-70m --prompts B_pythia_sweep --out runs": "",
             "collect run checkpoints/mine --prompts A_grand_unified my_prompts.txt --out out": "",
         },
-        measuring.run,
-        "collect.commands.acts:run",
+        measurement_options.run,
+        "collect.commands.handlers:run",
     ),
     "collect look": Verb(
         "one screen on a model: does it speak, its outlier tokens, its sign by every definition",
@@ -37,8 +37,8 @@ VERBS = {
         {
             "collect look model.gguf": "",
         },
-        measuring.look,
-        "collect.commands.acts:look",
+        measurement_options.look,
+        "collect.commands.handlers:look",
     ),
     "collect verify": Verb(
         "print what is checked of a model before every number",
@@ -48,8 +48,8 @@ VERBS = {
         {
             "collect verify EleutherAI/pythia-70m": "",
         },
-        measuring.verify,
-        "collect.commands.acts:verify",
+        measurement_options.verify,
+        "collect.commands.handlers:verify",
     ),
     "collect states": Verb(
         "measure states that another engine wrote, or compare them with a model's",
@@ -60,8 +60,8 @@ VERBS = {
             "collect states r1.safetensors --model config.json --engine vllm --out out": "",
             "collect states r1.npz --model DIR --engine jax --site block_output --against DIR": "",
         },
-        measuring.states,
-        "collect.commands.acts:states",
+        measurement_options.states,
+        "collect.commands.handlers:states",
     ),
     "collect prompts": Verb(
         "list the prompt sets that come with the project, or the prompts of some",
@@ -70,8 +70,8 @@ VERBS = {
         {
             "collect prompts A_grand_unified": "",
         },
-        keeping.prompts,
-        "collect.commands.acts:prompts",
+        store_options.prompts,
+        "collect.commands.handlers:prompts",
     ),
     "collect status": Verb(
         "list the units of an output",
@@ -79,8 +79,8 @@ VERBS = {
         {
             "collect status out": "",
         },
-        keeping.status,
-        "collect.commands.acts:status",
+        store_options.status,
+        "collect.commands.handlers:status",
     ),
     "collect check": Verb(
         "check the files of an output",
@@ -89,8 +89,8 @@ VERBS = {
         {
             "collect check out": "",
         },
-        keeping.check,
-        "collect.commands.acts:check",
+        store_options.check,
+        "collect.commands.handlers:check",
     ),
     "collect compact": Verb(
         "copy an output into one sorted file per table",
@@ -99,8 +99,8 @@ VERBS = {
         {
             "collect compact out --out packed": "",
         },
-        keeping.compact,
-        "collect.commands.acts:compact",
+        store_options.compact,
+        "collect.commands.handlers:compact",
     ),
     "collect publish": Verb(
         "describe an output so that others find and use it",
@@ -110,8 +110,8 @@ VERBS = {
         {
             'collect publish out --license CC-BY-4.0 --creator "Your group"': "",
         },
-        keeping.publish,
-        "collect.commands.acts:publish",
+        store_options.publish,
+        "collect.commands.handlers:publish",
     ),
     "collect train": Verb(
         "train small models from recipes",
@@ -120,8 +120,8 @@ VERBS = {
         {
             "collect train data/sample/recipes/llama-l4-adamw.toml --out runs/models": "",
         },
-        making.train,
-        "collect.commands.acts:train",
+        model_options.train,
+        "collect.commands.handlers:train",
     ),
     "collect study": Verb(
         "carry out a controlled study: train and measure what a design crosses",
@@ -131,8 +131,8 @@ VERBS = {
         {
             "collect study data/study/packages.toml --plan": "",
         },
-        making.study,
-        "collect.commands.acts:study",
+        model_options.study,
+        "collect.commands.handlers:study",
     ),
     "collect gauge": Verb(
         "change a model's weights and not its logits",
@@ -141,8 +141,8 @@ VERBS = {
         {
             "collect gauge runs/models/gptneox-l4-adamw --out runs/gauge": "",
         },
-        making.gauge,
-        "collect.commands.acts:gauge",
+        model_options.gauge,
+        "collect.commands.handlers:gauge",
     ),
     "collect published": Verb(
         "import the paper's raw result files",
@@ -150,8 +150,8 @@ VERBS = {
         {
             "collect published --fetch --out data/imported": "",
         },
-        keeping.published,
-        "collect.commands.acts:published",
+        store_options.published,
+        "collect.commands.handlers:published",
     ),
     "collect database": Verb(
         "put measurements into one DuckDB file",
@@ -160,8 +160,8 @@ VERBS = {
         {
             "collect database data/published data/measurements --out data/measurements.duckdb": "",
         },
-        keeping.database,
-        "collect.commands.acts:database",
+        store_options.database,
+        "collect.commands.handlers:database",
     ),
     "collect codebook": Verb(
         "write data/README.md",
@@ -169,8 +169,8 @@ VERBS = {
         {
             "collect codebook --check": "",
         },
-        keeping.codebook,
-        "collect.commands.acts:codebook",
+        store_options.codebook,
+        "collect.commands.handlers:codebook",
     ),
     "collect models": Verb(
         "list the types of models, and what of each is measured",
@@ -179,8 +179,8 @@ VERBS = {
         {
             "collect models --json": "",
         },
-        keeping.models,
-        "collect.commands.acts:models",
+        store_options.models,
+        "collect.commands.handlers:models",
     ),
 }
 

@@ -13,7 +13,7 @@ import torch
 from collect.errors import ConformanceError
 from collect.instruments.weights import spectra
 from collect.job.settings import Settings
-from collect.model.checkpoint import blueprint, leftovers, memory
+from collect.model.checkpoint import blueprint, memory, unused_tensors
 from collect.model.checkpoint.checkpoint import Checkpoint, with_listed_tensors
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import DTYPES, load_model, load_skeleton, tokenizer_for, untie
@@ -119,7 +119,7 @@ class Subject:
         known = with_listed_tensors(self.checkpoint)
         if not (known.weight_files or known.listed_tensors):
             return {}
-        return leftovers.by_kind(Shards(known, blueprint.of_model(self.bare.model)).unused)
+        return unused_tensors.by_kind(Shards(known, blueprint.of_model(self.bare.model)).unused)
 
     def refuse_own_code(self) -> None:
         """Refuse a model whose repository brings code that would stand for the library's."""
@@ -177,12 +177,12 @@ class Subject:
     @property
     def unused(self) -> dict[str, int] | None:
         """The stored tensors that no parameter is made of: how many, by name without numbers."""
-        return leftovers.by_kind(self._shards.unused)
+        return unused_tensors.by_kind(self._shards.unused)
 
     @cached_property
     def uniform(self) -> dict[str, float]:
         """The stored matrices that hold one number throughout, and that number."""
-        return leftovers.uniform(self.checkpoint)
+        return unused_tensors.uniform(self.checkpoint)
 
     def weight_rows(self, on_layer: Callable[[], object]) -> dict[str, list[NamedTuple]]:
         """Return the norms of the weights; see `spectra.rows`."""
@@ -316,7 +316,7 @@ class Present(Subject):
     @property
     def uniform(self) -> dict[str, float]:
         """The matrices that hold one number throughout, and that number."""
-        return leftovers.uniform_of(self.decoder.model.named_parameters())
+        return unused_tensors.uniform_of(self.decoder.model.named_parameters())
 
     def weight_rows(self, on_layer: Callable[[], object]) -> dict[str, list[NamedTuple]]:
         """Return the norms of the weights; see `spectra.rows_of_model`."""

@@ -20,7 +20,7 @@ from torch import Tensor
 from collect.adapters.capability import PARTS
 from collect.job.settings import Settings
 from collect.job.subject import is_too_large
-from collect.model.checkpoint import blueprint, leftovers
+from collect.model.checkpoint import blueprint, unused_tensors
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
@@ -206,7 +206,7 @@ def _apart(skeleton: Decoder, by_block: Any, batches: list[Batch], loaded: _Outp
 
 
 def _of_files(checkpoint: Checkpoint, shards: Shards) -> tuple[Finding, Finding]:
-    unused = leftovers.by_kind(shards.unused)
+    unused = unused_tensors.by_kind(shards.unused)
     return refusal.tensors_used(unused), refusal.library_code(checkpoint.own_code)
 
 

@@ -16,7 +16,7 @@ from transformers.models.auto import modeling_auto
 
 from collect.adapters import Adapter, Heads
 from collect.adapters.configuration import of_text as text_configuration
-from collect.adapters.within import WHOLE
+from collect.adapters.nested import WHOLE
 
 #: Numbers that old checkpoints hold and every version of the library computes itself.
 _DERIVED = frozenset(

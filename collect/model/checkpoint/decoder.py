@@ -14,8 +14,8 @@ from torch.func import functional_call
 from collect.adapters import Adapter, AttentionCall, Heads, HeadWeights, cut, weight_names
 from collect.adapters.capability import HEAD, HEADS, MAPS, PARTS
 from collect.adapters.configuration import of_text as text_configuration
+from collect.adapters.nested import moved
 from collect.adapters.sites import Contribution, Sites
-from collect.adapters.within import moved
 from collect.errors import ConformanceError, UnsupportedModelError
 
 __all__ = ["Contribution", "Decoder", "HeadWeights", "Sites", "decoder"]

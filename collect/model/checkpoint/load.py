@@ -10,7 +10,7 @@ import transformers
 from transformers.models.auto import modeling_auto
 
 from collect.adapters.configuration import of_text as text_configuration
-from collect.adapters.within import WHOLE
+from collect.adapters.nested import WHOLE
 from collect.errors import InputError, first_line
 from collect.model.alignment import aligned
 from collect.model.checkpoint import blueprint, memory, placement

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from collect.adapters import adapter_for
-from collect.adapters.within import text_entry
+from collect.adapters.nested import text_entry
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.checkpoint import Checkpoint
@@ -23,8 +23,8 @@ from collect.model.checkpoint.weight_files import (
     weight_files,
 )
 from collect.model.hub_causes import UnknownModelError
+from collect.model.identifier import neither, refuse_nameless
 from collect.model.labels import SIDECAR, Labels, known_labels, known_suite, labels_of
-from collect.model.named import neither, refuse_nameless
 from collect.schema.paths import as_path
 
 _MODEL_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)

@@ -24,9 +24,9 @@ from collect.model.alignment import aligned
 from collect.model.checkpoint.blueprint import Blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.gguf.tensors import GgufFile
-from collect.model.checkpoint.leftovers import refuse_beyond, unexpected
 from collect.model.checkpoint.safetensors.files import SafetensorsFiles
 from collect.model.checkpoint.safetensors.header import FLOATS
+from collect.model.checkpoint.unused_tensors import refuse_beyond, unexpected
 
 _SAVED_BADLY = (
     "Copy or download the checkpoint again; in a narrow format it may have overflowed when it was "

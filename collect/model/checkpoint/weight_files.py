@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from collect.adapters import ADAPTERS, nearest_types, quantised
-from collect.adapters.within import PLACES, text_entry
+from collect.adapters.nested import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
 
 #: Name of a file that holds all weights, and of the list of files that hold them together.

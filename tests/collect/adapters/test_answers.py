@@ -8,8 +8,8 @@ import pytest
 from transformers.models.auto import modeling_auto
 
 from collect.adapters import ADAPTERS, answers
+from collect.adapters.nested import PLACES
 from collect.adapters.register import adapter_for
-from collect.adapters.within import PLACES
 from collect.commands.cli import main
 from collect.errors import UnsupportedModelError
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 import transformers
 
-from collect.commands import making
+from collect.commands import model_options
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.gauge import command, logits
@@ -164,7 +164,7 @@ def test_a_directory_of_something_else_is_left_alone(save_tiny, tmp_path, capsys
 
 
 def test_the_help_lists_the_transformations_that_there_are():
-    assert tuple(TRANSFORMATIONS) == making.TRANSFORMATIONS
+    assert tuple(TRANSFORMATIONS) == model_options.TRANSFORMATIONS
 
 
 def test_a_model_that_memory_cannot_hold_is_refused(save_tiny, tmp_path, monkeypatch):

@@ -163,7 +163,7 @@ def test_each_end_has_a_sentence_and_its_exit_code(
         raise error
 
     monkeypatch.setattr("analysis.commands.tables.stated", fail)
-    monkeypatch.setattr("collect.commands.acts.codebook", fail)
+    monkeypatch.setattr("collect.commands.handlers.codebook", fail)
     for typed in (["stated"], ["collect", "codebook"]):
         assert thermoscope.main(typed) == code
         printed = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Options of the verbs that list, check, import and put together what is kept."""
+"""Options of the verbs that list, check, import and put together stored measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each verb of collection does with its options."""
+"""The handler of each verb of collection: what it does with its options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from collect.commands.printing import as_json, show
 from collect.errors import InputError, OutputError
-from collect.model.named import refuse_nameless
+from collect.model.identifier import refuse_nameless
 from collect.process import shipped
 from collect.process.parser import as_typed
 from collect.process.starting import libraries_imported

@@ -10,7 +10,7 @@ import transformers
 from duckdb import read_parquet
 
 from collect.adapters import ADAPTERS, adapter_for
-from collect.adapters.within import ALIKE, PLACES
+from collect.adapters.nested import ALIKE, PLACES
 from collect.job.run import run
 from collect.model.conformance.refusal import examine
 from collect.model.forward.passes import whole
