@@ -17,8 +17,8 @@ START, END = "<!-- floors: python -m tests.architecture -->", "<!-- end of floor
 def floors(package: str) -> list[list[str]]:
     """Return the rooms of a package, floor by floor from the top, as its contract says."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    found = next(c for c in contracts["contracts"] if c.get("containers") == [package])
-    return [[room.strip() for room in layer.split("|")] for layer in found["layers"]]
+    result = next(c for c in contracts["contracts"] if c.get("containers") == [package])
+    return [[room.strip() for room in layer.split("|")] for layer in result["layers"]]
 
 
 def says(package: str, room: str) -> str:

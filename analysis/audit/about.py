@@ -70,14 +70,14 @@ def read(folder: Path | None) -> About:
         return About()
     path = folder / FILE
     try:
-        found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        result: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
         raise AnalysisError(f"{path} must be TOML; {error}.", "Correct it there.") from error
     names = [one.name for one in fields(About)]
-    wrong = [it for it, value in found.items() if it not in names or not isinstance(value, str)]
+    wrong = [it for it, value in result.items() if it not in names or not isinstance(value, str)]
     if wrong:
         raise AnalysisError(
             f"{path} may say {', '.join(names)}, each a text; {wrong[0]} is another.",
             "Correct it there.",
         )
-    return About(**found)
+    return About(**result)

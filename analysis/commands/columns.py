@@ -75,8 +75,8 @@ def _start(meanings: dict[str, str]) -> str:
         first = meanings[name].partition(". ")[0].rstrip(".")
         lines += _wrapped(f"{name:<16} {first}.", " " * 17)
     others = " ".join(name for name in relations() if name not in START)
-    said = "The others; thermoscope columns NAME says what the columns of one mean:"
-    return "\n".join([*lines, "", said, "", *_wrapped(others, "")])
+    printed = "The others; thermoscope columns NAME says what the columns of one mean:"
+    return "\n".join([*lines, "", printed, "", *_wrapped(others, "")])
 
 
 def _lines(rows: Iterable[tuple[str, ...]]) -> Iterable[str]:

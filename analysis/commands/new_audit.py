@@ -93,20 +93,20 @@ def answers(options: argparse.Namespace) -> About:
     AnalysisError
         If a name of units is not one word for one and one for several.
     """
-    found = {}
+    result = {}
     for name, meaning in ABOUT.items():
         given = getattr(options, f"about_{name}")
         if given is None and sys.stdin.isatty():
             print(f"{name}: {meaning}", file=sys.stderr)
             given = input("> ").strip()
-        found[name] = given or ""
-    unit, units = _pair("units", found["units"] or "student,students")
-    group, groups = _pair("groups", found["groups"] or "class,classes")
+        result[name] = given or ""
+    unit, units = _pair("units", result["units"] or "student,students")
+    group, groups = _pair("groups", result["groups"] or "class,classes")
     return About(
-        title=found["title"],
-        author=found["author"],
-        licence=found["licence"],
-        paper=found["about"],
+        title=result["title"],
+        author=result["author"],
+        licence=result["licence"],
+        paper=result["about"],
         unit=unit,
         units=units,
         group=group,

@@ -119,14 +119,14 @@ def _compare(judged: pd.DataFrame, committed: Path) -> int:
     return 1 if len(changes) else 0
 
 
-def _overview(judged: pd.DataFrame, said: about.About) -> str:
+def _overview(judged: pd.DataFrame, printed: about.About) -> str:
     from analysis import audit as claims
     from analysis.tidy import prose
 
     lines = []
     for row in judged.to_dict("records"):
         lines.append(f"{row['claim_id']:>3}  {coloured(row['verdict'], 21)} {row['statement']}")
-        counts = models_behind(row, said)
+        counts = models_behind(row, printed)
         lines.append(f"     {numbers(row)}; {counts}")
     counted = judged["verdict"].value_counts()
     total = ", ".join(f"{counted.get(name, 0)} {coloured(name)}" for name in claims.VERDICTS)

@@ -38,10 +38,10 @@ def rules(names: Iterable[str]) -> dict[str, tuple[frozenset[str], str]]:
         **schema.commented(schema.schema_sql())[1],
         **schema.commented(schema.views_sql())[1],
     }
-    found = {name: match for name in names if (match := RULE.search(comments.get(name, "")))}
+    result = {name: match for name in names if (match := RULE.search(comments.get(name, "")))}
     return {
         name: (frozenset(_NAMES.split(match[1])), f"{match[1]}; {match[2].removesuffix('.')}")
-        for name, match in found.items()
+        for name, match in result.items()
     }
 
 
@@ -186,9 +186,9 @@ def _within(tree: Any) -> Iterator[dict[str, Any]]:
 
 def _columns(tree: Any) -> set[str]:
     """Return the last name of each column that stands in a tree, and the columns of USING."""
-    found = {name for node in _within(tree) for name in node.get("using") or []}
+    result = {name for node in _within(tree) for name in node.get("using") or []}
     named = [node["column_names"] for node in _within(tree) if node.get("class") == "COLUMN_REF"]
-    return {name.lower() for name in [*found, *(path[-1] for path in named)]}
+    return {name.lower() for name in [*result, *(path[-1] for path in named)]}
 
 
 def _meant(group: Any, chosen: Sequence[Any]) -> Any:

@@ -136,14 +136,14 @@ def plain(error: duckdb.Error) -> str:
     return " ".join(message.split())
 
 
-def _listed(found: Sequence[str]) -> str:
+def _listed(result: Sequence[str]) -> str:
     """Return kinds of statement in words, and how many there are of several.
 
     >>> _listed(["SELECT", "SELECT", "DROP"]), _listed(["DROP"]), _listed([])
     ('3 (DROP, SELECT)', 'DROP', 'nothing')
     """
-    names = ", ".join(sorted({*found}))
-    return f"{len(found)} ({names})" if len(found) > 1 else names or "nothing"
+    names = ", ".join(sorted({*result}))
+    return f"{len(result)} ({names})" if len(result) > 1 else names or "nothing"
 
 
 def _refusal(actual: str, hint: str = _HINT) -> QueryError:
@@ -215,14 +215,14 @@ def parsed(sql: str, connection: duckdb.DuckDBPyConnection) -> Any:
     asked = [_read(sql)]
     try:
         text = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", asked).fetchall()[0][0]
-        found = json.loads(text)
+        result = json.loads(text)
     except (duckdb.Error, RecursionError, ValueError) as error:
         raise_interruption(error)
         reason = plain(error) if isinstance(error, duckdb.Error) else "it is nested too deeply"
         raise QueryError(f"A query must be one that can be checked; {reason}.") from error
-    if found["error"] or len(found["statements"]) != 1:
-        raise _refusal(f"one that cannot be checked ({found.get('error_message', 'no reason')})")
-    return found
+    if result["error"] or len(result["statements"]) != 1:
+        raise _refusal(f"one that cannot be checked ({result.get('error_message', 'no reason')})")
+    return result
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

@@ -60,18 +60,18 @@ def inherited_comments(
     stated
         Comments of tables, views and ``table.column``, by what they are on.
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for view, sql, columns in _views(connection):
         sources = _SOURCE.findall(sql)
         for column in columns:
-            said = [
+            printed = [
                 text
                 for source in sources
-                if (text := stated.get(at := f"{source}.{column}", found.get(at))) is not None
+                if (text := stated.get(at := f"{source}.{column}", result.get(at))) is not None
             ]
-            if f"{view}.{column}" not in stated and said:
-                found[f"{view}.{column}"] = said[0]
-    return found
+            if f"{view}.{column}" not in stated and printed:
+                result[f"{view}.{column}"] = printed[0]
+    return result
 
 
 #: What stands after FROM or JOIN, by its last name.

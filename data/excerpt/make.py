@@ -28,15 +28,15 @@ OF_RUN = {
 def excerpt() -> dict[tuple[str, str], pd.DataFrame]:
     """Return the rows that travel, by table and name of the file."""
     store = open_store(PUBLIC)
-    found = {("prompt", SET): store.query("FROM prompt WHERE prompt_set = $name", name=SET)}
+    result = {("prompt", SET): store.query("FROM prompt WHERE prompt_set = $name", name=SET)}
     runs = store.query("FROM run WHERE prompt_set = $name AND special_tokens = 'default'", name=SET)
     for run_id, model_id in zip(runs["run_id"], runs["model_id"], strict=True):
         stem = model_id.replace("/", "--")
-        found["model", stem] = store.query("FROM model WHERE model_id = $id", id=model_id)
+        result["model", stem] = store.query("FROM model WHERE model_id = $id", id=model_id)
         for table, condition in OF_RUN.items():
             rows = store.query(f"FROM {table} WHERE run_id = $id AND {condition}", id=run_id)
-            found[table, f"{stem}@{SET}"] = rows
-    return found
+            result[table, f"{stem}@{SET}"] = rows
+    return result
 
 
 def main() -> None:

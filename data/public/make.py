@@ -82,10 +82,10 @@ def _wheel(row: dict[str, str]) -> Path:
 
 def _check(path: Path, sha256: str) -> None:
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != sha256:
+        result = hashlib.file_digest(file, "sha256").hexdigest()
+    if result != sha256:
         path.unlink()
-        raise ValueError(f"{path.name} has the SHA-256 {found}, not {sha256}")
+        raise ValueError(f"{path.name} has the SHA-256 {result}, not {sha256}")
 
 
 def _measure(model: dict[str, str], out: Path) -> None:

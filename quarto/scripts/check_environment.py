@@ -37,14 +37,14 @@ def main() -> int:
 
 def _problem(python: str) -> str:
     try:
-        found = subprocess.run(
+        result = subprocess.run(
             [python, "-c", SEARCH, *NEEDED], capture_output=True, text=True, check=False, cwd=QUARTO
         )
     except OSError as error:
         return f"{python} cannot be run: {error.strerror}"
-    if found.returncode:
-        return f"{python} ended with code {found.returncode}"
-    missing = found.stdout.split()
+    if result.returncode:
+        return f"{python} ended with code {result.returncode}"
+    missing = result.stdout.split()
     return f"{python} lacks {', '.join(missing)}" if missing else ""
 
 

@@ -92,9 +92,9 @@ def check() -> Callable[..., pd.Series[Any]]:
     def chosen(store: Store, claim_id: int, condition: str, part: str = "") -> pd.Series[Any]:
         rows = claims.checks(store, claim_id, CLAIMS)
         is_part = rows["term"].str.contains(part, regex=False)
-        found = rows[rows["condition"].eq(condition) & is_part]
-        assert len(found) == 1
-        return found.iloc[0]
+        result = rows[rows["condition"].eq(condition) & is_part]
+        assert len(result) == 1
+        return result.iloc[0]
 
     return chosen
 

@@ -234,15 +234,15 @@ def nnsight(model: Any, batches: Batches) -> Action:
         for batch in batches:
             inputs = _padded(batch)
             with traced.trace(inputs, logits_to_keep=1):
-                found = package.save([])
+                result = package.save([])
                 for block in getattr(getattr(traced, body), blocks):
-                    found.append(_norms(block.input))
+                    result.append(_norms(block.input))
                     read = getattr(block, attention).output
-                    found.append(_norms(read[0]))
-                    found.append(_statistics(read[1]))
-                    found.append(_norms(block.mlp.output))
+                    result.append(_norms(read[0]))
+                    result.append(_statistics(read[1]))
+                    result.append(_norms(block.mlp.output))
                     output = block.output
-                    found.append(_norms(output[0] if isinstance(output, tuple) else output))
+                    result.append(_norms(output[0] if isinstance(output, tuple) else output))
 
     return measure
 

@@ -70,9 +70,9 @@ def main() -> None:
                 shutil.rmtree(here / "out", ignore_errors=True)
                 times.setdefault(name, []).append(spent(words, code))
     print("| command | CPU s | least | most |\n|---|--:|--:|--:|")
-    for name, found in times.items():
-        median = statistics.median(found)
-        print(f"| {name} | {median:.2f} | {min(found):.2f} | {max(found):.2f} |")
+    for name, result in times.items():
+        median = statistics.median(result)
+        print(f"| {name} | {median:.2f} | {min(result):.2f} | {max(result):.2f} |")
 
 
 def commands(

@@ -57,11 +57,11 @@ def _print_passes(n_bytes: int, figures: dict[str, dict[str, Any]]) -> None:
     )
     print(f"{'':<26}{'peak MiB':>10}{'more MiB':>10}{'CPU s':>8}  numbers")
     for way, title in WAYS.items():
-        found = figures[way]
-        more = (found["peak"] - base) / MEBIBYTE
+        result = figures[way]
+        more = (result["peak"] - base) / MEBIBYTE
         print(
-            f"{title:<26}{found['peak'] / MEBIBYTE:>10.0f}{more:>10.0f}{found['seconds']:>8.1f}"
-            f"  {found['digest'][:12]}"
+            f"{title:<26}{result['peak'] / MEBIBYTE:>10.0f}{more:>10.0f}{result['seconds']:>8.1f}"
+            f"  {result['digest'][:12]}"
         )
     for suffix in ("", " float32"):
         loaded, streamed = (figures[way + suffix] for way in ("loaded", "streamed"))
@@ -70,12 +70,12 @@ def _print_passes(n_bytes: int, figures: dict[str, dict[str, Any]]) -> None:
         print(f"streaming{suffix}: 1/{share:.1f} of the memory, {same} numbers")
 
 
-def _print_singular_values(found: dict[str, Any]) -> None:
+def _print_singular_values(result: dict[str, Any]) -> None:
     print("\nlargest singular value of each of 32 heads, 4096 x 128, times 32 layers")
-    print(f"{'products alone':<26}{found['products']:>8.2f} s")
-    print(f"{'sigma_max and Frobenius':<26}{found['norms']:>8.2f} s")
-    print(f"{'ratio':<26}{found['norms'] / found['products']:>8.2f}")
-    for kind, error in found["errors"].items():
+    print(f"{'products alone':<26}{result['products']:>8.2f} s")
+    print(f"{'sigma_max and Frobenius':<26}{result['norms']:>8.2f} s")
+    print(f"{'ratio':<26}{result['norms'] / result['products']:>8.2f}")
+    for kind, error in result["errors"].items():
         print(f"{'error, ' + kind:<26}{error:>8.0e}")
 
 

@@ -92,11 +92,11 @@ def print_commands(checkouts: Sequence[Path], rounds: int, grown: Path) -> None:
         f"\n| command | checkout | CPU s | least | most | of `{BARE}` |\n|---|---|--:|--:|--:|--:|"
     )
     print(f"| {BARE} | - | {statistics.median(bare):.2f} | {min(bare):.2f} | {max(bare):.2f} | 1 |")
-    for (name, code_name), found in times.items():
-        ratio = statistics.median(a / b for a, b in zip(found, bare, strict=True))
-        middle = statistics.median(found)
+    for (name, code_name), result in times.items():
+        ratio = statistics.median(a / b for a, b in zip(result, bare, strict=True))
+        middle = statistics.median(result)
         print(
-            f"| {name} | {code_name} | {middle:.2f} | {min(found):.2f} | {max(found):.2f} "
+            f"| {name} | {code_name} | {middle:.2f} | {min(result):.2f} | {max(result):.2f} "
             f"| {ratio:.2f} |"
         )
     for code in checkouts:
@@ -162,12 +162,12 @@ def tree_seconds(root: int) -> float:
         number = int(entry.parent.name)
         parents[number] = int(fields[1])
         used[number] = sum(int(ticks) for ticks in fields[11:15]) / TICK
-    tree, found = [root], 0.0
+    tree, result = [root], 0.0
     while tree:
         number = tree.pop()
-        found += used.get(number, 0.0)
+        result += used.get(number, 0.0)
         tree += [child for child, parent in parents.items() if parent == number]
-    return found
+    return result
 
 
 def empty(code: Path) -> None:

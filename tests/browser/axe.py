@@ -93,14 +93,16 @@ def main() -> int:
         for page in pages:
             for window in WINDOWS:
                 for dark in (False, True):
-                    found = examined(tab, page, source, window, dark=dark)
+                    result = examined(tab, page, source, window, dark=dark)
                     look = f"{page.stem}, {window}, {'dark' if dark else 'light'}"
-                    unsure = ", ".join(f"{name} {n}" for name, n in found["incomplete"])
-                    said = f"{len(found['violations'])} violations, {found['passes']} rules passed"
-                    print(f"{look}: {said}; undecided: {unsure or 'none'}", flush=True)
-                    total += len(found["faint"])
-                    print("".join(f"  letters too faint: {it}\n" for it in found["faint"]), end="")
-                    for it in found["violations"]:
+                    unsure = ", ".join(f"{name} {n}" for name, n in result["incomplete"])
+                    printed = (
+                        f"{len(result['violations'])} violations, {result['passes']} rules passed"
+                    )
+                    print(f"{look}: {printed}; undecided: {unsure or 'none'}", flush=True)
+                    total += len(result["faint"])
+                    print("".join(f"  letters too faint: {it}\n" for it in result["faint"]), end="")
+                    for it in result["violations"]:
                         total += 1
                         print(f"  {it['id']} ({it['count']}): {it['help']}")
                         print(*(f"    {node}" for node in it["nodes"][:N_SHOWN]), sep="\n")

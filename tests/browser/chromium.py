@@ -121,13 +121,13 @@ class Tab:
         RuntimeError
             If it throws.
         """
-        said = self.ask(
+        printed = self.ask(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
-        if "exceptionDetails" in said:
-            detail = said["exceptionDetails"]
+        if "exceptionDetails" in printed:
+            detail = printed["exceptionDetails"]
             raise RuntimeError(detail.get("exception", {}).get("description", detail["text"]))
-        return said["result"].get("value")
+        return printed["result"].get("value")
 
     def press(self, key: str, *, shift: bool = False) -> None:
         """Press and release a key, by its name or its letter."""
@@ -150,8 +150,8 @@ class Tab:
     def picture(self, path: Path, clip: dict[str, float] | None = None) -> None:
         """Write a picture of the window, or of a part of the page, as PNG."""
         part = {"clip": {"scale": 1, **clip}, "captureBeyondViewport": True} if clip else {}
-        said = self.ask("Page.captureScreenshot", format="png", **part)
-        path.write_bytes(base64.b64decode(said["data"]))
+        printed = self.ask("Page.captureScreenshot", format="png", **part)
+        path.write_bytes(base64.b64decode(printed["data"]))
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:

@@ -30,11 +30,11 @@ def to(tab: Tab, **wanted: str) -> dict[str, Any]:
     """Press Tab until what has the focus is what is wanted, and return it."""
     for _ in range(N_TABS):
         tab.press("Tab")
-        found = dict(tab.run(FOCUS))
-        if all(wanted[name] in found[name] for name in wanted):
-            assert found["seen"], found
-            assert found["ring"] != "none", found
-            return found
+        result = dict(tab.run(FOCUS))
+        if all(wanted[name] in result[name] for name in wanted):
+            assert result["seen"], result
+            assert result["ring"] != "none", result
+            return result
     raise AssertionError(f"{N_TABS} times Tab did not reach {wanted}.")
 
 

@@ -73,22 +73,24 @@ class Seen:
 def seen(tab: Tab, page: Path) -> Seen:
     """Return what a page holds, opened in both windows."""
     screens, ugly = {}, []
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for window, (width, height) in WINDOWS.items():
         tab.dress(width, height)
         tab.open(page.resolve().as_uri())
         small = tab.run(SMALL.replace("LEAST", str(LEAST)))
-        found = tab.run(COUNTED)
-        screens[window] = found["height"] / height
-        ugly += [f"{window}: {found['wide']} px wider than the window"] if found["wide"] > 0 else []
+        result = tab.run(COUNTED)
+        screens[window] = result["height"] / height
+        ugly += (
+            [f"{window}: {result['wide']} px wider than the window"] if result["wide"] > 0 else []
+        )
         ugly += [f"{window}: {it}" for it in small]
-        if page.stem == FRONT and window == "desktop" and found["height"] > height:
-            ugly.append(f"{window}: {found['height'] - height} px longer than one screen")
+        if page.stem == FRONT and window == "desktop" and result["height"] > height:
+            ugly.append(f"{window}: {result['height'] - height} px longer than one screen")
     return Seen(
-        found["words"],
-        found["all"],
-        found["figures"],
-        found["tables"],
+        result["words"],
+        result["all"],
+        result["figures"],
+        result["tables"],
         screens,
         page.stat().st_size,
         ugly,
@@ -107,16 +109,16 @@ def pictures(tab: Tab, page: Path, folder: Path) -> None:
                 tab.picture(folder / f"{page.stem}-{window}-{colours}-{number}.png", clip)
 
 
-def row(name: str, found: Seen) -> str:
+def row(name: str, result: Seen) -> str:
     """Return a page as a row of the table."""
     cells = [
         name,
-        f"{found.words:,}",
-        f"{found.all_words:,}",
-        str(found.figures),
-        str(found.tables),
-        *(f"{found.screens[window]:.1f}" for window in WINDOWS),
-        f"{found.weight / 1000:,.0f}",
+        f"{result.words:,}",
+        f"{result.all_words:,}",
+        str(result.figures),
+        str(result.tables),
+        *(f"{result.screens[window]:.1f}" for window in WINDOWS),
+        f"{result.weight / 1000:,.0f}",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -138,9 +140,9 @@ def main() -> None:
     with browser() as tab:
         tab.offline()
         for page in pages:
-            found = seen(tab, page)
-            print(row(page.stem, found), flush=True)
-            ugly += [f"{page.stem}, {it}" for it in found.ugly]
+            result = seen(tab, page)
+            print(row(page.stem, result), flush=True)
+            ugly += [f"{page.stem}, {it}" for it in result.ugly]
             if given.pictures:
                 given.pictures.mkdir(parents=True, exist_ok=True)
                 pictures(tab, page, given.pictures)

@@ -74,8 +74,10 @@ def test_a_drawing_says_its_finding_once_and_has_its_rows(tab: tuple[Tab, int]) 
     figure = "document.querySelector('#fig-a figure')"
     assert opened.run(f"{figure}.innerText.match(/It rises/g).length") == 1
     assert opened.run(f"{figure}.innerText.match(/Data .CSV./g).length") == 1
-    said = "[...document.querySelectorAll('#fig-a svg')].map((it) => it.getAttribute('aria-label'))"
-    assert opened.run(said) == ["It rises. A line."]
+    printed = (
+        "[...document.querySelectorAll('#fig-a svg')].map((it) => it.getAttribute('aria-label'))"
+    )
+    assert opened.run(printed) == ["It rises. A line."]
     assert opened.run("document.querySelectorAll('metadata').length") == 0
 
 
@@ -91,7 +93,7 @@ def test_every_menu_opens_within_the_window(tab: tuple[Tab, int]) -> None:
         "const box = menu.querySelector('ul').getBoundingClientRect(); menu.open = false; "
         "return [box.left, box.right]; })"
     )
-    found = opened.run(ends)
-    assert len(found) == 2
-    for left, right in found:
+    result = opened.run(ends)
+    assert len(result) == 2
+    for left, right in result:
         assert 0 <= left < right <= width

@@ -123,12 +123,12 @@ def write(
 
 def tensors(name: str, model: Any) -> dict[str, np.ndarray]:
     """Return the tensors that the file of a model holds, as floats."""
-    found = {}
+    result = {}
     for key, tensor in model.state_dict().items():
         if key == "lm_head.weight" and model.config.tie_word_embeddings:
             continue
-        found |= _stored(name, key, tensor.float().numpy())
-    return found
+        result |= _stored(name, key, tensor.float().numpy())
+    return result
 
 
 def _stored(name: str, key: str, numbers: np.ndarray) -> dict[str, np.ndarray]:

@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = False
     with tempfile.TemporaryDirectory(prefix="faults-") as place:
         room = Path(place)
-        given, said = room / "given", room / "said.txt"
+        given, printed = room / "given", room / "said.txt"
         chosen = asked_for.only or list(COMMANDS)
         _import_all(chosen)
 
@@ -85,8 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             prepare(given, chosen)
             return 0
 
-        if ended(started(prepared, said)):
-            print(said.read_text())
+        if ended(started(prepared, printed)):
+            print(printed.read_text())
             return 1
         for number, name in enumerate(chosen):
             rng = np.random.default_rng([asked_for.seed, number])

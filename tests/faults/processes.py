@@ -29,14 +29,14 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM)
 STRAY = re.compile(r"\.(tmp|old|wal|lock)$|^\.locks$")
 
 
-def started(act: Callable[[], int], said: Path) -> int:
+def started(act: Callable[[], int], printed: Path) -> int:
     """Start a process that does something, its words going to a file, and return its number."""
     child = os.fork()
     if child:
         return child
     code = 99
     try:
-        words = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        words = os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(words, 1)
         os.dup2(words, 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
@@ -62,9 +62,9 @@ def asked(function: Callable[[], Any], answer: Path) -> Any:
         answer.write_text(json.dumps(function()), encoding="utf-8")
         return 0
 
-    said = answer.with_suffix(".said")
-    if ended(started(act, said)):
-        raise RuntimeError(said.read_text(encoding="utf-8", errors="replace"))
+    printed = answer.with_suffix(".said")
+    if ended(started(act, printed)):
+        raise RuntimeError(printed.read_text(encoding="utf-8", errors="replace"))
     return json.loads(answer.read_text(encoding="utf-8"))
 
 

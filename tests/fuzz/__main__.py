@@ -66,19 +66,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.again:
         subject, _, place = options.again.partition(":")
-        found = one(options.seed, subject, int(place))
-        print(found.outcome, found.shown, found.said, sep="\n")
-        return int(found.failed)
+        result = one(options.seed, subject, int(place))
+        print(result.outcome, result.shown, result.said, sep="\n")
+        return int(result.failed)
     counts: Counter[tuple[str, str]] = Counter()
     chosen = options.only or list(SUBJECTS)
     shares = sum(SUBJECTS[name][1] for name in chosen)
     for name in chosen:
         for place in range(-(-options.n * SUBJECTS[name][1] // shares)):
-            found = one(options.seed, name, place)
-            counts[name, found.outcome] += 1
-            if found.failed:
+            result = one(options.seed, name, place)
+            counts[name, result.outcome] += 1
+            if result.failed:
                 again = f"python -m tests.fuzz --seed {options.seed} --again {name}:{place}"
-                print(f"{found.outcome}: {again}\n{found.shown[:SHOWN]}\n{found.said}", flush=True)
+                print(
+                    f"{result.outcome}: {again}\n{result.shown[:SHOWN]}\n{result.said}", flush=True
+                )
     print(table(counts))
     return int(any(outcome in OUTCOMES[2:] for _, outcome in counts))
 

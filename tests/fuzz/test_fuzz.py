@@ -18,8 +18,8 @@ FEW = dict.fromkeys(SUBJECTS, 12) | {"stores": 3, "papers": 4, "lines": 4, "form
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_wrong_input_is_answered_or_refused_in_a_sentence(subject: str) -> None:
-    found = [one(0, subject, place) for place in range(FEW[subject])]
-    assert [tried for tried in found if tried.failed] == []
+    result = [one(0, subject, place) for place in range(FEW[subject])]
+    assert [tried for tried in result if tried.failed] == []
 
 
 def test_the_same_seed_draws_the_same_input() -> None:

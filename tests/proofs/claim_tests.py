@@ -135,9 +135,9 @@ def rates(n_papers: int) -> pd.DataFrame:
 def main(n_papers: int) -> int:
     """Write the table and print it."""
     table = pd.read_csv(TABLE)
-    found = pd.concat([table[table["test"] == claim_choice.IN_FORCE], rates(n_papers)])
-    TABLE.write_text(to_csv(found), encoding="utf-8")
-    wide = found.pivot_table(
+    result = pd.concat([table[table["test"] == claim_choice.IN_FORCE], rates(n_papers)])
+    TABLE.write_text(to_csv(result), encoding="utf-8")
+    wide = result.pivot_table(
         index=["claim_id", "test"], columns="truth", values="share_yes", sort=False
     )
     print(wide.to_string())

@@ -99,10 +99,10 @@ def _compared(row: dict | None, other: dict) -> str:
 def of_metacheck(ps: pd.DataFrame) -> None:
     """Print how many of the p that metacheck must read are read, and of those it must not."""
     for kind, group in ps.groupby("kind", sort=False):
-        found = {text: reported_tests.find(text) for text in group["text"]}
-        read = {text: rows for text, rows in found.items() if len(rows)}
-        print(f"metacheck, {kind}: {len(found)} different texts, {len(read)} read as a p")
-        for text, rows in found.items():
+        result = {text: reported_tests.find(text) for text in group["text"]}
+        read = {text: rows for text, rows in result.items() if len(rows)}
+        print(f"metacheck, {kind}: {len(result)} different texts, {len(read)} read as a p")
+        for text, rows in result.items():
             if (text in read) != (kind == "expected"):
                 printed = f"read as {rows['p_printed'].iloc[0]}" if len(rows) else "not read"
                 print(f"  {printed}: {' '.join(text.split())}")

@@ -38,11 +38,11 @@ THROUGHPUT, PROMPTS, TOKENS = 1e11, 25, 12
 
 def listed(path: Path) -> pd.DataFrame:
     """Return one row per model of a list: name, lab, suite, shape and millions of parameters."""
-    found = [
+    result = [
         match.groups() for line in path.read_text().splitlines() if (match := LINE.match(line))
     ]
     names = ["model_id", "lab", "suite", "n_layers", "n_heads", "d_head", "millions"]
-    rows = pd.DataFrame(found, columns=names)
+    rows = pd.DataFrame(result, columns=names)
     numeric = rows[names[3:]].astype(float)
     return rows.assign(
         **numeric,
@@ -104,11 +104,11 @@ def cost(models: pd.DataFrame) -> tuple[float, float, float]:
 def main(n_processes: int) -> int:
     """Write the rates of all lists, and print what each would tell and take."""
     with ProcessPoolExecutor(n_processes) as pool:
-        found = pd.concat(pool.map(rates, LISTS), ignore_index=True)
+        result = pd.concat(pool.map(rates, LISTS), ignore_index=True)
     costs = [cost(listed(path)) for path in LISTS]
     shipped = pd.read_csv(TABLE)
-    others = shipped[~shipped["layout"].isin(found["layout"])]
-    TABLE.write_text(to_csv(pd.concat([others, found], ignore_index=True)), encoding="utf-8")
+    others = shipped[~shipped["layout"].isin(result["layout"])]
+    TABLE.write_text(to_csv(pd.concat([others, result], ignore_index=True)), encoding="utf-8")
     for path, (gigabytes, memory, minutes) in zip(LISTS, costs, strict=True):
         models = listed(path)
         print(
@@ -116,7 +116,7 @@ def main(n_processes: int) -> int:
             f"{models['lab'].nunique()} labs; {gigabytes:.0f} GB of weights, "
             f"{memory:.0f} GB of memory at most, {minutes:.0f} minutes"
         )
-    print(designs.rates(found).to_string())
+    print(designs.rates(result).to_string())
     return 0
 
 

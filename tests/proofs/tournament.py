@@ -76,9 +76,9 @@ def main(n_processes: int) -> int:
     """Write the table and print who wins."""
     with ProcessPoolExecutor(n_processes) as pool:
         parts = [*pool.map(rates, jobs()), *pool.map(settling.rates, settling.LISTS)]
-    found = pd.concat(parts, ignore_index=True)
-    TABLE.write_text(to_csv(found), encoding="utf-8")
-    print(choice.choice(found).to_string())
+    result = pd.concat(parts, ignore_index=True)
+    TABLE.write_text(to_csv(result), encoding="utf-8")
+    print(choice.choice(result).to_string())
     return 0
 
 

@@ -30,10 +30,10 @@ def test_the_interval_and_the_p_of_a_mean_are_those_of_t(null: float) -> None:
     values = pd.Series([0.3, 1.7, -0.4, 2.2, 0.9])
     expected = stats.ttest_1samp(values, null)
     ends = expected.confidence_interval(0.95)
-    found = checks.mean_of(values, null)
-    assert found["estimate"] == pytest.approx(0.94)
-    assert found["p_value"] == pytest.approx(expected.pvalue, rel=1e-12)
-    assert (found["conf_low"], found["conf_high"]) == pytest.approx((ends.low, ends.high))
+    result = checks.mean_of(values, null)
+    assert result["estimate"] == pytest.approx(0.94)
+    assert result["p_value"] == pytest.approx(expected.pvalue, rel=1e-12)
+    assert (result["conf_low"], result["conf_high"]) == pytest.approx((ends.low, ends.high))
 
 
 def test_one_value_has_no_interval_and_equal_ones_no_p() -> None:
@@ -67,10 +67,10 @@ def test_a_check_on_ours_decides_where_all_models_are_theirs(
     is_theirs: bool, holds: bool | None
 ) -> None:
     rows = ROWS.assign(is_theirs=[True, True, True, is_theirs])
-    found = checks.on_ours(checks.check("p", "c", True, rows, note="why."), rows)
-    assert (found.holds, found.decides) == (holds, is_theirs)
-    assert (checks.NOT_THEIRS in found.note) is not is_theirs
-    assert found.note.startswith("why.")
+    result = checks.on_ours(checks.check("p", "c", True, rows, note="why."), rows)
+    assert (result.holds, result.decides) == (holds, is_theirs)
+    assert (checks.NOT_THEIRS in result.note) is not is_theirs
+    assert result.note.startswith("why.")
 
 
 def test_labels_join_words_and_ids_and_survive_a_copy():

@@ -18,15 +18,15 @@ KINDS = {"function", "parametrisation", "training", "architecture", "record"}
 
 
 @pytest.fixture(scope="module")
-def found(shipped_store):
+def result(shipped_store):
     return claims.properties(shipped_store).set_index("claim_id")
 
 
-def test_every_claim_has_a_property_a_reason_and_a_remark(found):
-    assert set(found.index) == set(CLAIMS)
-    assert set(found["property"]) == KINDS
-    assert found["reason"].str.len().min() > 10
-    assert found["remark"].str.endswith((".",)).all()
+def test_every_claim_has_a_property_a_reason_and_a_remark(result):
+    assert set(result.index) == set(CLAIMS)
+    assert set(result["property"]) == KINDS
+    assert result["reason"].str.len().min() > 10
+    assert result["remark"].str.endswith((".",)).all()
 
 
 def test_quantities_and_places_are_known():
@@ -41,14 +41,14 @@ def test_quantities_and_places_are_known():
         assert bool(named) == (row.rests_on in ("network", "descent")), row.claim_id
 
 
-def test_the_norms_of_the_models_decide(found):
-    pair = found.loc[45]  # Pythia-6.9B and GPT-J-6B, both with LayerNorm
+def test_the_norms_of_the_models_decide(result):
+    pair = result.loc[45]  # Pythia-6.9B and GPT-J-6B, both with LayerNorm
     assert (pair["property"], pair["n_free"], pair["n_models"]) == ("parametrisation", 2, 2)
     assert pair["moved_by"] == "mean_shift"
     assert pair["partner"] == "gain_last_block_centred gain_penultimate_block_centred"
-    gemma = found.loc[48]  # RMSNorm: the raw gain is kept
+    gemma = result.loc[48]  # RMSNorm: the raw gain is kept
     assert (gemma["property"], gemma["n_free"], gemma["n_models"]) == ("function", 0, 1)
-    four = found.loc[18]  # Pythia-6.9B has LayerNorm; Mistral, Llama and Gemma have RMSNorm
+    four = result.loc[18]  # Pythia-6.9B has LayerNorm; Mistral, Llama and Gemma have RMSNorm
     assert (four["n_free"], four["n_models"]) == (1, 4)
 
 
@@ -138,12 +138,12 @@ def test_norms_behind_sub_layers_leave_the_mean_free_but_after_the_last_block(ma
             for name, _, metric in named
         ],
     )
-    found = store.query("FROM gain_freedom").set_index("model_id")["is_free"]
-    assert [bool(found[name]) for name, _, _ in named] == [is_free for *_, is_free in cases]
+    result = store.query("FROM gain_freedom").set_index("model_id")["is_free"]
+    assert [bool(result[name]) for name, _, _ in named] == [is_free for *_, is_free in cases]
 
 
-def test_a_remark_is_a_line_with_its_reason(found):
-    rows = found.to_dict("records")
+def test_a_remark_is_a_line_with_its_reason(result):
+    rows = result.to_dict("records")
     assert [row["remark"] for row in rows] == [f"{row['line']} {row['reason']}" for row in rows]
 
 
@@ -157,8 +157,8 @@ def test_the_property_follows_from_what_moves_the_quantity():
     assert connection.execute(was, [31]).fetchone() == ("parametrisation",)
 
 
-def test_a_remark_says_how_many_models_a_quantity_is_free_in(found):
-    assert "in all 23 models" in found.loc[7, "remark"]
+def test_a_remark_says_how_many_models_a_quantity_is_free_in(result):
+    assert "in all 23 models" in result.loc[7, "remark"]
 
 
 def test_a_paper_that_declares_nothing_has_empty_properties(made_store):

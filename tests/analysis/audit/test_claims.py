@@ -294,5 +294,5 @@ def test_what_a_cancelling_sum_leaves_is_no_difference() -> None:
         return pd.DataFrame({"claim_id": range(len(estimates)), "estimate": estimates})
 
     before, after = of(2e-16, 1.0, 0.0, 0.02), of(0.0, 1.0 + 1e-9, 1e-9, 0.022)
-    found = committed.differences(before, after, ["estimate"])
-    assert found["claim_id"].tolist() == [2, 3]
+    result = committed.differences(before, after, ["estimate"])
+    assert result["claim_id"].tolist() == [2, 3]

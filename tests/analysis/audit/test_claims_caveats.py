@@ -21,8 +21,8 @@ def test_a_check_has_the_caveats_of_all_rows_it_used_and_of_no_others():
             "caveats": ["B3,B16", "B1", ""],
         }
     )
-    found = evidence.check("part", "reading", True, rows)
-    assert found.caveats == ("B1", "B3", "B16")
+    result = evidence.check("part", "reading", True, rows)
+    assert result.caveats == ("B1", "B3", "B16")
     assert evidence.check("part", "reading", True, rows.iloc[2:]).caveats == ()
 
 

@@ -33,14 +33,14 @@ def rows(*tests):
 
 
 def test_p_values_are_adjusted_within_their_family_as_by_hand():
-    found = family.adjusted(rows(("a", 0.04), ("a", 0.01), ("b", 0.02), ("a", 0.03)))
-    by_claim = found.set_index("claim_id")
+    result = family.adjusted(rows(("a", 0.04), ("a", 0.01), ("b", 0.02), ("a", 0.03)))
+    by_claim = result.set_index("claim_id")
     # Holm: 3 * 0.01, 2 * 0.03, then 0.04 raised to 0.06. BH: 3 / 1 * 0.01, 3 / 2 * 0.03 and
     # 0.04 lowered to min(0.045, 0.04).
     assert by_claim["p_holm"].to_dict() == pytest.approx({1: 0.06, 2: 0.03, 3: 0.02, 4: 0.06})
     assert by_claim["p_bh"].to_dict() == pytest.approx({1: 0.04, 2: 0.03, 3: 0.02, 4: 0.04})
     assert by_claim["n_tests"].to_dict() == {1: 3, 2: 3, 3: 1, 4: 3}
-    assert found["claim_id"].tolist() == [2, 4, 1, 3]
+    assert result["claim_id"].tolist() == [2, 4, 1, 3]
 
 
 def test_a_test_that_two_claims_quote_counts_once():
@@ -51,9 +51,9 @@ def test_a_test_that_two_claims_quote_counts_once():
 
 
 def test_a_claim_without_p_does_not_count():
-    found = family.adjusted(rows(("a", float("nan")), ("a", 0.02)))
-    assert found["claim_id"].tolist() == [2]
-    assert found["p_holm"].tolist() == [0.02]
+    result = family.adjusted(rows(("a", float("nan")), ("a", 0.02)))
+    assert result["claim_id"].tolist() == [2]
+    assert result["p_holm"].tolist() == [0.02]
     assert family.adjusted(rows(("a", float("nan")))).empty
 
 
@@ -64,25 +64,25 @@ def test_each_claim_of_the_paper_has_one_family(judged):
 
 
 def test_fishers_test_of_two_claims_is_one_test_of_its_family(judged):
-    found = claims.adjusted(judged).set_index("claim_id")
+    result = claims.adjusted(judged).set_index("claim_id")
     # 286 / 8008 (claims 7 and 22), the t test of claim 23 and the posterior of claim 20.
-    assert found.loc[[7, 22], "n_tests"].tolist() == [3, 3]
-    assert found.loc[7, "p_holm"] == pytest.approx(3 * 286 / 8008)
+    assert result.loc[[7, 22], "n_tests"].tolist() == [3, 3]
+    assert result.loc[7, "p_holm"] == pytest.approx(3 * 286 / 8008)
 
 
 def test_the_table_says_which_way_a_small_p_points(judged):
-    found = claims.adjusted(judged).set_index("claim_id")
+    result = claims.adjusted(judged).set_index("claim_id")
     # It is improbable that heritage explains more, so the p of claim 20 is no evidence for it.
-    assert found.loc[20, "p_value"] < 0.1
-    assert found.loc[20, "estimate"] == found.loc[20, "p_value"]
-    assert found.loc[20, "verdict"] == "undecided"
+    assert result.loc[20, "p_value"] < 0.1
+    assert result.loc[20, "estimate"] == result.loc[20, "p_value"]
+    assert result.loc[20, "verdict"] == "undecided"
 
 
 def test_the_number_of_an_undecided_claim_is_that_of_its_stated_reading(judged, made):
-    found = claims.adjusted(judged).set_index("claim_id")
+    result = claims.adjusted(judged).set_index("claim_id")
     for number in (58, 60):
         stated = next(check for check in made[number] if check.decides and check.has_data)
-        assert found.loc[number, "p_value"] == stated.p_value
+        assert result.loc[number, "p_value"] == stated.p_value
 
 
 def test_a_repeated_reading_changes_no_verdict(made):

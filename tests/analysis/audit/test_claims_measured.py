@@ -58,18 +58,18 @@ def measured(store):
 
 
 def test_a_dampener_of_the_paper_that_was_measured_decides(twins):
-    found = measured(with_figures_of(twins, BASE))
-    assert found["term"].tolist() == [finetuning.DAMPENER]
-    assert found["holds"].tolist() == [True]
-    assert found["note"].tolist() == ["tiny-it 0.50 to 0.60."]
-    assert found["evidence"].tolist() == [evidence.OURS]
+    result = measured(with_figures_of(twins, BASE))
+    assert result["term"].tolist() == [finetuning.DAMPENER]
+    assert result["holds"].tolist() == [True]
+    assert result["note"].tolist() == ["tiny-it 0.50 to 0.60."]
+    assert result["evidence"].tolist() == [evidence.OURS]
 
 
 def test_a_pair_the_paper_does_not_have_is_shown_only(twins):
-    found = measured(with_figures_of(twins, OTHER))
-    assert found["estimate"].tolist() == [1.0]
-    assert found["holds"].tolist() == [None]
-    assert found["note"].item().endswith(evidence.NOT_THEIRS)
+    result = measured(with_figures_of(twins, OTHER))
+    assert result["estimate"].tolist() == [1.0]
+    assert result["holds"].tolist() == [None]
+    assert result["note"].item().endswith(evidence.NOT_THEIRS)
 
 
 def test_a_store_without_pairs_says_nothing_of_them(shipped_store):
@@ -89,8 +89,8 @@ def test_a_note_says_where_the_invariant_gain_lies_on_the_other_side():
         {"is_theirs": True, "gain_mean": [0.9, 1.2, 0.8], "gain_primary": [1.1, 1.2, None]}
     )
     check = evidence.Check("part", "condition", True, note="Seen.")
-    found = evidence.on_ours(check, rows)
-    assert found.note.startswith("Seen. In 1 of 2 the gain that is a property of the network")
+    result = evidence.on_ours(check, rows)
+    assert result.note.startswith("Seen. In 1 of 2 the gain that is a property of the network")
     assert evidence.on_ours(check, rows[1:]).note == "Seen."
 
 
@@ -118,14 +118,14 @@ def layer_normed(directory, centred_after_tuning):
 def test_under_layer_norm_the_invariant_gain_is_read_first_and_the_published_one_beside_it(twins):
     store = with_figures_of(layer_normed(twins, 1.5), BASE)
     rows = claims.checks(store, 49, CLAIMS)
-    found = rows[rows["condition"].str.startswith(finetuning.MEASURED)]
-    assert found["condition"].tolist() == [
+    result = rows[rows["condition"].str.startswith(finetuning.MEASURED)]
+    assert result["condition"].tolist() == [
         finetuning.MEASURED + evidence.INVARIANT,
         finetuning.MEASURED,
     ]
     # From 0.9 to 1.5 a dampener turns; by the published gains, 0.5 and 0.6, it stays one.
-    assert found["holds"].tolist() == [False, True]
-    assert found["note"].tolist()[0].startswith("tiny-it 0.90 to 1.51")
+    assert result["holds"].tolist() == [False, True]
+    assert result["note"].tolist()[0].startswith("tiny-it 0.90 to 1.51")
     (claim,) = (one for one in finetuning.CLAIMS if one.claim_id == 49)
     assert verdict(claim.examine(store), claim.kind) == "depends on the reading"
 
@@ -154,7 +154,7 @@ def test_every_claim_on_measured_gains_reads_their_invariant_partner(made):
 
 
 def test_measured_gains_have_the_moments_of_their_partners(shipped_store):
-    found = evidence.measured_gains(shipped_store, "gain_last_block").set_index("model_id")
+    result = evidence.measured_gains(shipped_store, "gain_last_block").set_index("model_id")
     gains = shipped_store.query(
         """
         SELECT g.model_id, exp(g.log_gain_primary) AS gain
@@ -162,5 +162,5 @@ def test_measured_gains_have_the_moments_of_their_partners(shipped_store):
          WHERE g.metric = 'gain_last_block'
         """
     ).groupby("model_id")["gain"]
-    assert found["gain_mean_primary"].to_dict() == pytest.approx(gains.mean().to_dict(), rel=1e-12)
-    assert found["gain_sd_primary"].to_dict() == pytest.approx(gains.std().to_dict(), rel=1e-9)
+    assert result["gain_mean_primary"].to_dict() == pytest.approx(gains.mean().to_dict(), rel=1e-12)
+    assert result["gain_sd_primary"].to_dict() == pytest.approx(gains.std().to_dict(), rel=1e-9)

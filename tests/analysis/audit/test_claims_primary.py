@@ -28,42 +28,42 @@ def test_the_error_in_the_file_of_layers_is_what_the_notebook_calls_mape(judged)
 
 
 def test_the_law_is_judged_first_on_the_family_it_is_stated_for(judged):
-    found = row(judged, 5)
+    result = row(judged, 5)
     # All but Pythia-70M, by the largest gain, of which the law speaks.
-    assert (found["estimate"], found["n_models"]) == (7 / 8, 8)
-    assert "One violation breaks a bound" in found["note"]
+    assert (result["estimate"], result["n_models"]) == (7 / 8, 8)
+    assert "One violation breaks a bound" in result["note"]
 
 
 def test_the_plotted_gain_of_one_pythia_model_is_surely_above_the_bound(check, shipped_store):
-    found = check(
+    result = check(
         shipped_store,
         5,
         "gain of the penultimate block, Pythia family",
         "no model exceeds 10^(1/L)",
     )
     # Only Pythia-1B: 1.2163 against 10^(1/16) = 1.1548.
-    assert found["estimate"] == 1 / 8
-    assert found["note"].startswith(
+    assert result["estimate"] == 1 / 8
+    assert result["note"].startswith(
         "Above the bound: EleutherAI/pythia-1b. For 1 of them the 95 % interval"
     )
 
 
 def test_whether_a_printed_value_comes_again_has_no_interval(judged):
     for claim_id in (25, 26, 42):
-        found = row(judged, claim_id)
-        assert found["estimate"] == 1
-        assert found["conf_low"] != found["conf_low"], claim_id
-        assert "Clopper-Pearson" not in found["method"]
+        result = row(judged, claim_id)
+        assert result["estimate"] == 1
+        assert result["conf_low"] != result["conf_low"], claim_id
+        assert "Clopper-Pearson" not in result["method"]
 
 
 def test_fishers_p_and_interval_are_told_apart(check, shipped_store):
-    found = check(
+    result = check(
         shipped_store, 7, "Fisher's exact test; the models of the hunt, penultimate block"
     )
     # 6 of 16 dampen, 4 of the 5 of the lab: (150 + 6) of 4368 tables, and as much on one side.
-    assert found["p_value"] == pytest.approx(0.0357, abs=5e-5)
-    assert found["conf_low"] < 1 < found["conf_high"]
-    assert found["note"].endswith("twice the one-sided p, is 0.071.")
+    assert result["p_value"] == pytest.approx(0.0357, abs=5e-5)
+    assert result["conf_low"] < 1 < result["conf_high"]
+    assert result["note"].endswith("twice the one-sided p, is 0.071.")
 
 
 def test_one_model_moves_fishers_p_over_the_usual_level(check, shipped_store):
@@ -94,8 +94,8 @@ def test_two_models_of_25_prompts_are_50_observations(judged):
 
 def test_a_method_that_takes_models_as_independent_says_so(judged):
     for claim_id in (4, 10, 13, 16, 21, 29, 58, 60, 61):
-        said = row(judged, claim_id)["method"]
-        assert "models as independent" in said or "models as if independent" in said, claim_id
+        printed = row(judged, claim_id)["method"]
+        assert "models as independent" in printed or "models as if independent" in printed, claim_id
 
 
 @pytest.mark.parametrize(("claim_id", "estimate", "n_models"), [(58, 0.1533, 22), (60, -0.2944, 8)])
@@ -116,14 +116,14 @@ def test_the_box_of_fig_6_is_judged_by_its_r_alone(shipped_store):
 
 
 def test_with_block_0_the_total_of_no_pythia_model_stays_within_ten(shipped_store, check):
-    found = check(shipped_store, 6, "the same product with block 0, Pythia family")
-    assert (found["estimate"], found["holds"]) == (0, False)
-    assert found["note"] == "The largest is EleutherAI/pythia-12b with a factor of 513.5."
+    result = check(shipped_store, 6, "the same product with block 0, Pythia family")
+    assert (result["estimate"], result["holds"]) == (0, False)
+    assert result["note"] == "The largest is EleutherAI/pythia-12b with a factor of 513.5."
 
 
 def test_the_paper_names_eight_labs_where_it_counts_seven(shipped_store, check):
-    found = check(shipped_store, 2, "the labs that section 3.3 names")
-    assert (found["estimate"], found["holds"]) == (8, False)
+    result = check(shipped_store, 2, "the labs that section 3.3 names")
+    assert (result["estimate"], result["holds"]) == (8, False)
 
 
 def test_the_ratio_separates_the_papers_labels_only_without_the_model_that_contradicts(

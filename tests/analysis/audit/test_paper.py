@@ -60,10 +60,10 @@ def test_the_command_line_judges_the_folder_alone(capsys, monkeypatch, tmp_path)
 
 def test_a_claim_as_json_holds_its_checks(capsys):
     code, out, _ = run(capsys, SECOND, "claim", 2, "--json")
-    found = json.loads(out)
-    assert (code, found["verdict"], len(found["checks"])) == (0, "contradicted", 1)
-    assert found["checks"][0]["estimate"] == found["estimate"]
-    assert found["checks"][0]["holds"] is False
+    result = json.loads(out)
+    assert (code, result["verdict"], len(result["checks"])) == (0, "contradicted", 1)
+    assert result["checks"][0]["estimate"] == result["estimate"]
+    assert result["checks"][0]["holds"] is False
 
 
 def test_the_verdicts_of_a_paper_are_committed_in_its_folder(capsys, folder):

@@ -61,9 +61,9 @@ def test_pages_that_have_no_place_are_refused_before_any_is_made(
     folder, out = tmp_path / "audit", tmp_path / place
     assert cli.main(["init", str(folder)]) == 0
     assert cli.main(["--paper", str(folder), "report", "--out", str(out)]) == 5
-    said = capsys.readouterr().err.splitlines()[-2:]
-    assert said[0].startswith(f"error: The folder {out} must be writable; ")
-    assert said[1].startswith("hint: ")
+    printed = capsys.readouterr().err.splitlines()[-2:]
+    assert printed[0].startswith(f"error: The folder {out} must be writable; ")
+    assert printed[1].startswith("hint: ")
     assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
 
 

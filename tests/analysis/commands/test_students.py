@@ -135,9 +135,9 @@ def test_one_word_for_units_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
 def test_at_a_terminal_it_asks_for_what_no_option_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = iter(["Mine", "", "", "pupil,pupils", ""])
+    printed = iter(["Mine", "", "", "pupil,pupils", ""])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("builtins.input", lambda _: next(said))
+    monkeypatch.setattr("builtins.input", lambda _: next(printed))
     assert cli.main(["init", str(tmp_path / "new"), "--licence", "CC0"]) == 0
     written = (tmp_path / "new" / "audit.toml").read_text(encoding="utf-8")
     assert 'title = "Mine"' in written

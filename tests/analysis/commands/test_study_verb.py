@@ -18,17 +18,17 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def found() -> pd.DataFrame:
+def result() -> pd.DataFrame:
     """Return where the statements stand in the committed rows, computed as the verb does."""
     store = open_store(ROOT / "data/fleet")
     return standing.statements(store, rng=np.random.default_rng(standing.SEED))
 
 
 @pytest.fixture(autouse=True)
-def _computed_once(monkeypatch: pytest.MonkeyPatch, found: pd.DataFrame) -> None:
+def _computed_once(monkeypatch: pytest.MonkeyPatch, result: pd.DataFrame) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(study, "opened", lambda _options: None)
-    monkeypatch.setattr(standing, "statements", lambda _store, rng: found.copy())
+    monkeypatch.setattr(standing, "statements", lambda _store, rng: result.copy())
 
 
 def test_the_committed_statements_are_those_of_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,18 +37,18 @@ def test_the_committed_statements_are_those_of_the_rows(capsys: pytest.CaptureFi
 
 
 def test_each_statement_is_printed_with_its_verdict(
-    capsys: pytest.CaptureFixture[str], found: pd.DataFrame
+    capsys: pytest.CaptureFixture[str], result: pd.DataFrame
 ) -> None:
     assert cli.main(["study"]) == 0
-    said = capsys.readouterr().out
-    for row in found.to_dict("records"):
-        assert row["statement"] in said
-        assert f"{row['condition']}: {row['verdict']}: " in said
+    printed = capsys.readouterr().out
+    for row in result.to_dict("records"):
+        assert row["statement"] in printed
+        assert f"{row['condition']}: {row['verdict']}: " in printed
     assert cli.main(["study", "--csv"]) == 0
     rows = pd.read_csv(io.StringIO(capsys.readouterr().out))
-    assert rows[["claim_id", "verdict"]].equals(found[["claim_id", "verdict"]])
+    assert rows[["claim_id", "verdict"]].equals(result[["claim_id", "verdict"]])
     assert cli.main(["study", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == len(found) == 26
+    assert len(json.loads(capsys.readouterr().out)) == len(result) == 26
 
 
 def test_a_changed_verdict_is_named_and_what_is_written_is_read_back(

@@ -37,16 +37,16 @@ def test_the_choices_are_those_that_counting_finds():
     values = np.random.default_rng(3).normal(1, 0.2, 9).tolist()
     drawn = [values[place] for place in (0, 3, 7, 8)]
     centre, length = f"{mean(drawn):.2f}", f"{stdev(drawn) / 2:.2f}"
-    found = error_bar.subsets(values, 4, centre, length)
+    result = error_bar.subsets(values, 4, centre, length)
     counted = [
         places
         for places in combinations(range(9), 4)
         if abs(mean(values[place] for place in places) - float(centre)) <= 0.005
         and abs(stdev(values[place] for place in places) / 2 - float(length)) <= 0.005
     ]
-    assert found["rows"].tolist() == counted
+    assert result["rows"].tolist() == counted
     assert (0, 3, 7, 8) in counted
-    assert (found["n_choices"] == 126).all()
+    assert (result["n_choices"] == 126).all()
 
 
 def test_matches_by_chance_are_the_neighbours_of_a_choice():
@@ -57,8 +57,8 @@ def test_matches_by_chance_are_the_neighbours_of_a_choice():
         sum(abs(a - c) <= 0.05 and abs(b - d) <= 0.05 for c, d in points) - 1 for a, b in points
     ]
     first = points[0]
-    found = error_bar.subsets(values, 3, f"{first[0]:.6f}", f"{first[1]:.6f}", accuracy=0.05)
-    assert found["expected_matches"].iloc[0] == pytest.approx(mean(neighbours))
+    result = error_bar.subsets(values, 3, f"{first[0]:.6f}", f"{first[1]:.6f}", accuracy=0.05)
+    assert result["expected_matches"].iloc[0] == pytest.approx(mean(neighbours))
 
 
 def test_no_choice_may_match():

@@ -22,9 +22,9 @@ DIGITS = 1e-11
 
 @pytest.fixture(scope="module")
 def judged():
-    found = [p_value.check(reported_tests.find(text)) for text in STATCHECK["quoted"]]
-    assert [len(rows) for rows in found] == [1] * len(STATCHECK)
-    return pd.concat(found, ignore_index=True)
+    result = [p_value.check(reported_tests.find(text)) for text in STATCHECK["quoted"]]
+    assert [len(rows) for rows in result] == [1] * len(STATCHECK)
+    return pd.concat(result, ignore_index=True)
 
 
 def one(text, **options):

@@ -24,18 +24,18 @@ VALUES = pd.DataFrame(
 
 
 def test_the_file_with_the_numbers_of_the_same_subjects_comes_first():
-    found = provenance.sources(FIGURE, VALUES).set_index("file")
-    assert found.index.tolist() == ["right", "swapped", "other"]
-    assert found["n_hits"].tolist() == [3, 1, 0]
-    assert found["consistent"].tolist() == [True, False, False]
-    assert (found["n_obs"] == 3).all()
+    result = provenance.sources(FIGURE, VALUES).set_index("file")
+    assert result.index.tolist() == ["right", "swapped", "other"]
+    assert result["n_hits"].tolist() == [3, 1, 0]
+    assert result["consistent"].tolist() == [True, False, False]
+    assert (result["n_obs"] == 3).all()
 
 
 def test_chance_exchanges_the_subjects_of_a_file():
-    found = provenance.sources(FIGURE, VALUES).set_index("file")["n_by_chance"]
+    result = provenance.sources(FIGURE, VALUES).set_index("file")["n_by_chance"]
     # Of its three values one fits each printed number, and all fit the one not printed.
-    assert found["swapped"] == pytest.approx(1 / 3 + 1 / 3 + 1)
-    assert found["other"] == 0
+    assert result["swapped"] == pytest.approx(1 / 3 + 1 / 3 + 1)
+    assert result["other"] == 0
 
 
 def test_a_subject_with_two_values_has_two_chances():

@@ -29,8 +29,8 @@ def test_a_table_with_an_empty_margin_has_p_of_one():
 
 
 def test_every_table_with_the_shares_is_found_and_no_other():
-    found = table_search.tables(["67 %", "33 %"], "< 0.1", n=18)
-    rows = found.pivot_table(index="table", columns="group", values=["n_hits", "n_obs"])
+    result = table_search.tables(["67 %", "33 %"], "< 0.1", n=18)
+    rows = result.pivot_table(index="table", columns="group", values=["n_hits", "n_obs"])
     tables = {tuple(int(value) for value in row) for row in rows.to_numpy()}
     counted = {
         (a, b, m, 18 - m)
@@ -43,8 +43,8 @@ def test_every_table_with_the_shares_is_found_and_no_other():
 
 
 def test_the_quoted_p_needs_few_of_the_possible_tables():
-    found = table_search.tables(["80 %", "0 %"], "< 0.001", n=23)
-    ours = found[found["group"] == 0].set_index("n_obs")
+    result = table_search.tables(["80 %", "0 %"], "< 0.001", n=23)
+    ours = result[result["group"] == 0].set_index("n_obs")
     assert ours["n_hits"].to_dict() == {5: 4, 10: 8, 15: 12, 20: 16}
     assert ours["consistent"].tolist() == [True, True, True, False]
     expected = stats.fisher_exact([[4, 1], [0, 18]]).pvalue
@@ -52,16 +52,16 @@ def test_the_quoted_p_needs_few_of_the_possible_tables():
 
 
 def test_with_given_sizes_the_hunt_cannot_give_the_quoted_p():
-    found = table_search.tables(["80 %", "0 %"], "< 0.001", sizes=[5, 11])
-    assert found["p_value"].tolist() == pytest.approx([5 / 1820] * 2)
-    assert not found["consistent"].any()
+    result = table_search.tables(["80 %", "0 %"], "< 0.001", sizes=[5, 11])
+    assert result["p_value"].tolist() == pytest.approx([5 / 1820] * 2)
+    assert not result["consistent"].any()
 
 
 def test_three_groups_are_searched_too():
-    found = table_search.tables(["100 %", "50 %", "0 %"], "< 0.05", n=8)
-    totals = found.groupby("table")["n_obs"].sum()
+    result = table_search.tables(["100 %", "50 %", "0 %"], "< 0.05", n=8)
+    totals = result.groupby("table")["n_obs"].sum()
     assert set(totals) == {8}
-    assert found.groupby("table")["group"].count().eq(3).all()
+    assert result.groupby("table")["group"].count().eq(3).all()
 
 
 def test_impossible_shares_leave_no_table():

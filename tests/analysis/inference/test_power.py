@@ -37,34 +37,34 @@ def by_exchange(rows: pd.DataFrame, label: str, effects: list[float], n: int) ->
 
 
 def test_power_of_two_groups_agrees_with_power_t_test() -> None:
-    found = [
+    result = [
         power_mixed.two_group_power(row.delta, row.n, row.alpha) for row in answers.itertuples()
     ]
     # R's noncentral t is accurate to about 1e-12 in absolute terms.
-    np.testing.assert_allclose(found, answers["power"], atol=1e-9)
+    np.testing.assert_allclose(result, answers["power"], atol=1e-9)
 
 
 def test_units_needed_agree_with_power_t_test() -> None:
     for (delta, alpha), rows in answers.groupby(["delta", "alpha"]):
         # Means of many models without deviation between: a unit's deviation is within / sqrt(n).
-        found = power_mixed.units_needed(
+        result = power_mixed.units_needed(
             Components(0.0, 2.0), effects=[delta], models_per_unit=[4], alpha=alpha
         )
-        assert found["units_needed"].tolist() == [rows["needed"].iloc[0]]
+        assert result["units_needed"].tolist() == [rows["needed"].iloc[0]]
 
 
 def test_more_models_per_unit_cannot_replace_units() -> None:
-    found = power_mixed.units_needed(
+    result = power_mixed.units_needed(
         Components(1.0, 1.0), effects=[1.0], models_per_unit=[1, 10, 10**6]
     )
     alone = power_mixed.units_needed(Components(1.0, 1e-9), effects=[1.0], models_per_unit=[1])
-    assert found["units_needed"].is_monotonic_decreasing
-    assert found["units_needed"].iloc[-1] == alone["units_needed"].iloc[0] == 17
+    assert result["units_needed"].is_monotonic_decreasing
+    assert result["units_needed"].iloc[-1] == alone["units_needed"].iloc[0] == 17
 
 
 def test_permutation_power_is_that_of_the_permutation_test() -> None:
     rows = models.assign(suite=models["lab"])
-    found = by_exchange(rows, "heritage", [0.0, 0.9], 15)
+    result = by_exchange(rows, "heritage", [0.0, 0.9], 15)
     rng = np.random.default_rng(3)
     codes = pd.factorize(models["lab"], sort=True)[0]
     noise = 0.3 * rng.standard_normal((15, 7))[:, codes] + 0.2 * rng.standard_normal((15, 24))
@@ -84,17 +84,17 @@ def test_permutation_power_is_that_of_the_permutation_test() -> None:
             unit="lab",
         )
         rejected.append(tested["p_value"].iloc[0] <= 0.05)
-    assert found["power"].iloc[1] == pytest.approx(np.mean(rejected))
-    assert found["smallest_p"].tolist() == [1 / 35, 1 / 35]
+    assert result["power"].iloc[1] == pytest.approx(np.mean(rejected))
+    assert result["smallest_p"].tolist() == [1 / 35, 1 / 35]
 
 
 def test_one_lab_against_four_can_never_reject() -> None:
     rows = models[models["lab"].isin(["Ainu", "Basque", "Catalan", "Dakota", "Ewe"])]
     rows = rows.assign(ours=rows["lab"] == "Ainu")
-    found = by_exchange(rows, "ours", [100.0], 20)
-    assert found["power"].tolist() == [0.0]
-    assert found["smallest_p"].tolist() == [0.2]
-    unreached = power.minimum_detectable(found)
+    result = by_exchange(rows, "ours", [100.0], 20)
+    assert result["power"].tolist() == [0.0]
+    assert result["smallest_p"].tolist() == [0.2]
+    unreached = power.minimum_detectable(result)
     assert np.isnan(unreached["estimate"].iloc[0])
     assert unreached["note"].iloc[0] == "No effect up to 100 reaches a power of 0.8."
 
@@ -120,17 +120,17 @@ def test_the_detectable_effect_is_read_off_the_curve() -> None:
 
 def test_mixed_power_has_its_size_and_rises() -> None:
     model = mixed.fit("gain ~ heritage + (1 | lab)", models)
-    found = power_mixed.mixed_power(
+    result = power_mixed.mixed_power(
         model,
         effects={"heritage": [0.0, 3.0]},
         rng=np.random.default_rng(1),
         components=KNOWN,
         n_simulations=60,
     )
-    assert found["power"].iloc[0] <= 0.15
-    assert found["power"].iloc[1] > 0.95
-    assert found["n_groups"].tolist() == [7, 7]
-    glossary.checked(found.columns)
+    assert result["power"].iloc[0] <= 0.15
+    assert result["power"].iloc[1] > 0.95
+    assert result["n_groups"].tolist() == [7, 7]
+    glossary.checked(result.columns)
 
 
 def test_an_effect_shifts_the_fit_as_if_it_had_been_in_the_response() -> None:
@@ -162,13 +162,13 @@ def test_mixed_power_draws_with_the_components_asked_for() -> None:
 
 
 def test_components_are_the_deviations_of_the_mixed_model() -> None:
-    found = power_mixed.variance_components(models, formula="gain ~ heritage", group="lab")
+    result = power_mixed.variance_components(models, formula="gain ~ heritage", group="lab")
     fitted = mixed.fit("gain ~ heritage + (1 | lab)", models)
     expected = fitted.tidy(["ran_pars"])["estimate"]
-    np.testing.assert_allclose(found["estimate"], expected)
-    assert found["term"].tolist() == ["between", "within"]
-    assert (found["conf_low"] <= found["estimate"]).all()
-    assert (found["estimate"] <= found["conf_high"]).all()
+    np.testing.assert_allclose(result["estimate"], expected)
+    assert result["term"].tolist() == ["between", "within"]
+    assert (result["conf_low"] <= result["estimate"]).all()
+    assert (result["estimate"] <= result["conf_high"]).all()
 
 
 def test_an_unknown_term_is_refused() -> None:

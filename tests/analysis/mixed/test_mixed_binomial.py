@@ -59,9 +59,9 @@ def test_variance_parameters_agree_with_glmer(
 ) -> None:
     ours = binomial_models[name].tidy(["ran_pars"])
     for row in answer("pars", name).itertuples():
-        found = parameter(ours, row)
+        result = parameter(ours, row)
         # glmer leaves a variance that is zero at 1e-5 or so.
-        assert found == pytest.approx([row.sdcor], rel=DEVIATION, abs=1e-4)
+        assert result == pytest.approx([row.sdcor], rel=DEVIATION, abs=1e-4)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -117,13 +117,13 @@ def test_rows_of_one_cell_count_together_as_they_do_alone() -> None:
 def test_a_truth_value_a_comparison_and_zeros_and_ones_are_the_same_response() -> None:
     formula = "~ depth + (1 | model)"
     high = rows["gain"] > 1
-    found = [
+    result = [
         mixed.fit_binomial(f"(gain > 1) {formula}", rows),
         mixed.fit_binomial(f"high {formula}", rows.assign(high=high)),
         mixed.fit_binomial(f"high {formula}", rows.assign(high=high.astype(int))),
     ]
-    for other in found[1:]:
-        np.testing.assert_array_equal(other.coefficients, found[0].coefficients)
+    for other in result[1:]:
+        np.testing.assert_array_equal(other.coefficients, result[0].coefficients)
 
 
 def test_contrasts_and_references_are_the_callers() -> None:
@@ -240,13 +240,13 @@ def test_two_numbers_separate_outcomes_when_a_line_does(seed: int, n: int) -> No
     points = rng.integers(-2, 3, (n, 1)).astype(float)
     outcome = rng.integers(0, 2, n).astype(float)
     design = np.column_stack([np.ones(n), points])
-    found = bool(separating_columns(design, np.ones(n), outcome))
+    result = bool(separating_columns(design, np.ones(n), outcome))
     ones, zeros = points[outcome == 1], points[outcome == 0]
     if not len(ones) or not len(zeros):
-        assert found
+        assert result
         return
     one_sided = ones.min() >= zeros.max() or zeros.min() >= ones.max()
-    assert found == (one_sided and bool(np.ptp(points)))
+    assert result == (one_sided and bool(np.ptp(points)))
 
 
 @pytest.fixture(scope="module")
@@ -254,12 +254,12 @@ def new_rows() -> dict[str, pd.DataFrame]:
     """Return the new rows of every case; the groups of the last were never fitted."""
     answers = pd.read_csv(R / "mixed_predict.csv")
     groups = {"herd", "model", "prompt", "lab"}
-    found = {}
+    result = {}
     for name, of_case in answers.groupby("name"):
         new = CASES[str(name)][0].iloc[of_case["row"]].reset_index(drop=True)
         new.loc[of_case["is_new"].to_numpy(), list(groups & set(new.columns))] = "never seen"
-        found[str(name)] = new
-    return found
+        result[str(name)] = new
+    return result
 
 
 @pytest.mark.parametrize("groups", ["new", "known"])
@@ -304,10 +304,10 @@ def test_a_row_that_lacks_a_predictor_has_no_probability(
     whole = rows.head(3).set_axis(["a", "b", "a"])
     holes = whole.assign(depth=[whole["depth"].iloc[0], np.nan, whole["depth"].iloc[2]])
     model = binomial_models["sign_slope"]
-    found, known = (model.predict(each, groups=groups) for each in (holes, whole))
-    assert found["note"].tolist() == ["", "No prediction: 'depth' is no finite number.", ""]
-    pd.testing.assert_frame_equal(found.iloc[[0, 2]], known.iloc[[0, 2]])
-    assert found[["estimate", "std_error", "conf_low"]].iloc[1].isna().all()
+    result, known = (model.predict(each, groups=groups) for each in (holes, whole))
+    assert result["note"].tolist() == ["", "No prediction: 'depth' is no finite number.", ""]
+    pd.testing.assert_frame_equal(result.iloc[[0, 2]], known.iloc[[0, 2]])
+    assert result[["estimate", "std_error", "conf_low"]].iloc[1].isna().all()
 
 
 def test_what_cannot_be_predicted_is_refused_as_by_a_linear_model(

@@ -129,13 +129,13 @@ def content(page: str) -> Content:
 def differences(one: str, other: str) -> list[str]:
     """Return what two pages say differently, a line each; nothing where they agree."""
     first, second = content(one), content(other)
-    said = []
+    printed = []
     for kind in ("headings", "captions", "tables", "links", "words"):
         left, right = ([str(it) for it in getattr(page, kind)] for page in (first, second))
         for line in difflib.unified_diff(left, right, lineterm="", n=0):
             if not line.startswith(("---", "+++", "@@")):
-                said.append(f"{kind}: {line}")
-    return said
+                printed.append(f"{kind}: {line}")
+    return printed
 
 
 def main() -> int:
@@ -145,10 +145,12 @@ def main() -> int:
     n_different = 0
     for name in names:
         missing = [folder for folder in folders if not (folder / name).is_file()]
-        said = [f"{name} must be in {folder}; it is not." for folder in missing]
-        said = said or differences(*((folder / name).read_text("utf-8") for folder in folders))
-        n_different += bool(said)
-        for line in said:
+        printed = [f"{name} must be in {folder}; it is not." for folder in missing]
+        printed = printed or differences(
+            *((folder / name).read_text("utf-8") for folder in folders)
+        )
+        n_different += bool(printed)
+        for line in printed:
             print(f"{name}: {line}")
     print(f"{n_different} of {len(names)} pages differ.")
     return int(n_different > 0)

@@ -21,15 +21,15 @@ THEIRS = (MARKUP / "quarto.html").read_text(encoding="utf-8")
 
 
 def test_two_markups_of_one_page_say_the_same():
-    found = content(OURS)
-    assert found.headings == ["1 One"]
-    assert found.captions == ["Figure 1: A line."]
-    assert found.tables == [[["a", "b"], ["1", ".5"]]]
+    result = content(OURS)
+    assert result.headings == ["1 One"]
+    assert result.captions == ["Figure 1: A line."]
+    assert result.tables == [[["a", "b"], ["1", ".5"]]]
     links = [("#fig-a", "Figure 1"), ("claims.html#claim-7", "claim 7")]
-    assert found.links == [*links, ("data:text/csv;base64,YQo=", "Data (CSV)")]
+    assert result.links == [*links, ("data:text/csv;base64,YQo=", "Data (CSV)")]
     before = ["See", "Figure", "1", "and", "claim", "7", "."]
     drawn = ["It", "rises.", "Data", "(CSV)"]
-    assert found.words == [*before, *drawn, "Named", "Inside."]
+    assert result.words == [*before, *drawn, "Named", "Inside."]
     assert differences(OURS, THEIRS) == []
 
 

@@ -49,8 +49,8 @@ CSS = base64.b64encode(b"@import url(https://fonts.test/css2); a { color: red }"
     ],
 )
 def test_a_fault_of_a_page_is_named(markup: str, fault: str) -> None:
-    found = PageFaults.of(markup)
-    assert fault in found or [it for it in found if it.startswith(fault)]
+    result = PageFaults.of(markup)
+    assert fault in result or [it for it in result if it.startswith(fault)]
 
 
 def test_what_a_whole_page_may_hold_is_no_fault() -> None:

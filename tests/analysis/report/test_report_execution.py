@@ -55,9 +55,9 @@ def test_a_worker_shows_in_order_what_a_chunk_showed_and_forgets_what_it_bound(
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setattr("analysis.report.execution.MOST_WORKERS", 1)
-    found = in_workers(looked_at, [Path("a.qmd"), Path("b.qmd")], tmp_path)
-    assert list(found) == [Path("a.qmd"), Path("b.qmd")]
-    for source, (outputs, values, stem) in found.items():
+    result = in_workers(looked_at, [Path("a.qmd"), Path("b.qmd")], tmp_path)
+    assert list(result) == [Path("a.qmd"), Path("b.qmd")]
+    for source, (outputs, values, stem) in result.items():
         assert stem == source.stem
         assert values == ["False", repr(str(tmp_path)), "'2'", repr(sys.executable)]
         assert [output["type"] for output in outputs] == [

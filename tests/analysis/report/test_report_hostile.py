@@ -166,8 +166,8 @@ def test_a_column_of_markdown_escapes_what_comes_from_data(rows: pd.DataFrame) -
 def test_only_vetted_columns_of_the_report_are_markdown() -> None:
     named: set[str] = set()
     for path in (ROOT / "quarto").rglob("*.qmd"):
-        found = re.findall(r"markup=(\[[^\]]*\]|[\w.]+)", path.read_text(encoding="utf-8"))
-        named |= set(found)
+        result = re.findall(r"markup=(\[[^\]]*\]|[\w.]+)", path.read_text(encoding="utf-8"))
+        named |= set(result)
     vetted = {"exhibits.MARKUP", "stated.MARKUP", "verdict_rule.MARKUP", '["meaning"]', '["law"]'}
     assert named == vetted
 

@@ -315,8 +315,8 @@ def test_images_are_embedded_as_drawings_and_the_paper_is_printed_as_it_is_read(
             directory=ROOT,
         )
     )
-    found = re.findall(r'\["", \[([^\]]*)\], \[\]\]', json.dumps(tree["blocks"]))
-    assert [it for it in found if it] == ['"inline-svg"']
+    result = re.findall(r'\["", \[([^\]]*)\], \[\]\]', json.dumps(tree["blocks"]))
+    assert [it for it in result if it] == ['"inline-svg"']
     printed, shown = options()["format"]["typst"], options()["format"]["html"]
     assert printed["number-sections"] == shown["number-sections"] is True
     assert (printed["echo"], printed["fig-format"]) == (False, "svg")

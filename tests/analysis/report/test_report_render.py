@@ -268,8 +268,8 @@ def test_quarto_renders_where_it_is_installed(
     monkeypatch.chdir(tmp_path)
     parameters = {"a": "1", "b": "x #y", "c": ""}
     page = render(source, tmp_path / "deep" / "page.html", parameters=parameters)
-    said = f'render {source} -P a:1 -P b:"x #y" -P c:"" {sys.executable}\n'
-    assert page.read_text(encoding="utf-8") == said
+    printed = f'render {source} -P a:1 -P b:"x #y" -P c:"" {sys.executable}\n'
+    assert page.read_text(encoding="utf-8") == printed
     assert render(source, tmp_path / "out" / "paper.html") == tmp_path / "out" / "paper.html"
 
 

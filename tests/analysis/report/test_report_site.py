@@ -95,13 +95,13 @@ def test_pages_refer_to_each_other_by_number_and_to_cards(
     assert '<a href="b.html#tbl-two" class="xref">1 in <em>The second</em></a>' in first
     assert '<a href="b.html#sec-two">what it says</a>' in first
     assert '<a href="#sec-one" class="xref">Section 1</a>' in first
-    for said in (
+    for printed in (
         'claims <a href="claims.html#claim-7" class="claim-link">7</a>, <a href="claims.html',
         '<p><a href="claims.html#claim-7" class="claim-link">7</a> to 9, (<a href="claims.html',
         '<code class="unbroken">--too-long skip</code> <code>no_hyphen</code>',
         '">22</a> and 9, and (claim <a href="claims.html#claim-7" class="claim-link">7</a>).',
     ):
-        assert said in " ".join(first.split())
+        assert printed in " ".join(first.split())
     assert "site-places" not in first
     moved = first.replace("Section 1.1 in", "Section 1.2 in")
     (out / "a.html").write_text(moved, encoding="utf-8")
@@ -228,14 +228,14 @@ def test_no_page_is_replaced_unless_all_are_whole(project: Path) -> None:
 
 
 def test_places_are_numbered_as_renderers_do(project: Path) -> None:
-    found = {place.identifier: place for place in places.places(project)}
-    assert {name: place.number for name, place in found.items()} == {
+    result = {place.identifier: place for place in places.places(project)}
+    assert {name: place.number for name, place in result.items()} == {
         "sec-one": "1",
         "sec-before": "1",
         "sec-two": "1.1",
         "tbl-two": "1",
     }
-    assert found["sec-two"].claims == (22,)
+    assert result["sec-two"].claims == (22,)
     assert places.used_in(project)[22] == "[Two](b.html#sec-two) (The second)"
     assert places.titles(project) == {"a": "First", "b": "The second"}
 

@@ -24,15 +24,18 @@ def ask(store, sql):
 
 
 def test_models_by_lab(shipped_store):
-    found = ask(shipped_store, "SELECT lab, count(*) AS n FROM published_gain GROUP BY lab")
+    result = ask(shipped_store, "SELECT lab, count(*) AS n FROM published_gain GROUP BY lab")
     gains = FIGURES[FIGURES["metric"].str.startswith("gain")]
     named = MODELS[MODELS["model_id"].isin(gains["model_id"])]
-    assert found.set_index("lab")["n"].to_dict() == named["lab"].value_counts().to_dict()
+    assert result.set_index("lab")["n"].to_dict() == named["lab"].value_counts().to_dict()
 
 
 def test_the_largest_gain_is_of_a_block_and_of_no_embedding(shipped_store):
-    found = ask(shipped_store, "FROM published_gain ORDER BY gain_mean DESC LIMIT 1").iloc[0]
-    assert (found["model_id"], found["metric"]) == ("swiss-ai/Apertus-8B-2509", "gain_whole_matrix")
+    result = ask(shipped_store, "FROM published_gain ORDER BY gain_mean DESC LIMIT 1").iloc[0]
+    assert (result["model_id"], result["metric"]) == (
+        "swiss-ai/Apertus-8B-2509",
+        "gain_whole_matrix",
+    )
 
 
 def test_what_bound_means(shipped_store):
@@ -43,19 +46,19 @@ def test_what_bound_means(shipped_store):
 
 
 def test_mean_gain_per_lab_counts_each_model_once(shipped_store):
-    found = ask(
+    result = ask(
         shipped_store,
         "SELECT lab, avg(gain_mean) AS gain, count(*) AS n FROM published_gain GROUP BY lab",
     ).set_index("lab")
     figures = FIGURES[FIGURES["metric"] == "gain_penultimate_block"].merge(MODELS, on="model_id")
     most = figures.sort_values("n").drop_duplicates("model_id", keep="last")
     expected = most[most["lab"] == "EleutherAI"]["mean"]
-    assert found.loc["EleutherAI", "n"] == len(expected) == 12
-    assert found.loc["EleutherAI", "gain"] == pytest.approx(expected.mean())
+    assert result.loc["EleutherAI", "n"] == len(expected) == 12
+    assert result.loc["EleutherAI", "gain"] == pytest.approx(expected.mean())
 
 
 def test_r_of_depth_and_gain_over_pythia(shipped_store):
-    found = ask(
+    result = ask(
         shipped_store,
         "SELECT corr(n_layers, gain_mean) AS r, count(*) AS n FROM published_gain "
         "WHERE suite = 'Pythia'",
@@ -64,13 +67,13 @@ def test_r_of_depth_and_gain_over_pythia(shipped_store):
         FIGURES["file"].str.startswith("pythia_family")
         & (FIGURES["metric"] == "gain_penultimate_block")
     ].merge(MODELS, on="model_id")
-    assert found["n"] == len(rows) == 8
-    assert found["r"] == pytest.approx(np.corrcoef(rows["n_layers"], rows["mean"])[0, 1])
-    assert found["r"] == pytest.approx(-0.878, abs=5e-4)
+    assert result["n"] == len(rows) == 8
+    assert result["r"] == pytest.approx(np.corrcoef(rows["n_layers"], rows["mean"])[0, 1])
+    assert result["r"] == pytest.approx(-0.878, abs=5e-4)
 
 
 def test_prompts_that_shrink_a_published_model(shipped_store):
-    found = ask(
+    result = ask(
         shipped_store,
         "SELECT prompt_id FROM raw_value WHERE model_id = 'EleutherAI/pythia-70m' "
         "AND prompt_id IS NOT NULL AND metric = 'gain_penultimate_block' AND value < 1",
@@ -78,11 +81,11 @@ def test_prompts_that_shrink_a_published_model(shipped_store):
     rows = pd.read_csv(PUBLISHED / "published_excerpt.csv")
     rows = rows[(rows["model_id"] == "EleutherAI/pythia-70m") & rows["prompt_id"].notna()]
     rows = rows[(rows["metric"] == "gain_penultimate_block") & (rows["value"] < 1)]
-    assert sorted(found["prompt_id"]) == sorted(rows["prompt_id"])
+    assert sorted(result["prompt_id"]) == sorted(rows["prompt_id"])
 
 
 def test_length_of_the_stream_by_layer_has_one_place_a_layer(shipped_store):
-    found = ask(
+    result = ask(
         shipped_store,
         "SELECT s.layer, avg(norm) AS length FROM stream s WHERE model_id = "
         "'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer",
@@ -92,24 +95,24 @@ def test_length_of_the_stream_by_layer_has_one_place_a_layer(shipped_store):
         "SELECT layer, avg(norm) AS length FROM residual_norm WHERE site = 'block_output' "
         "AND model_id = 'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer",
     )
-    assert found["layer"].tolist() == [-1, 0, 1, 2, 3]
-    assert found["length"].tolist()[1:] == pytest.approx(sites["length"].tolist())
+    assert result["layer"].tolist() == [-1, 0, 1, 2, 3]
+    assert result["length"].tolist()[1:] == pytest.approx(sites["length"].tolist())
 
 
 def test_attention_to_the_first_token(shipped_store):
-    found = ask(
+    result = ask(
         shipped_store,
         "SELECT model_id, avg(sink_share) AS share FROM attention_layer GROUP BY model_id",
     )
-    assert len(found) == 12
+    assert len(result) == 12
     column = "SELECT model_id, avg(first_column / mass) AS share FROM attention GROUP BY model_id"
     by_hand = shipped_store.query(column).set_index("model_id")["share"]
-    assert found.set_index("model_id")["share"].to_dict() == pytest.approx(by_hand.to_dict())
+    assert result.set_index("model_id")["share"].to_dict() == pytest.approx(by_hand.to_dict())
 
 
 def test_growth_by_recipe():
     studied = open_store(PUBLISHED, ROOT / "data" / "fleet")
-    found = ask(
+    result = ask(
         studied,
         "SELECT recipe, avg(growth) AS growth, count(*) AS n FROM trained_network GROUP BY recipe",
     ).set_index("recipe")
@@ -120,43 +123,43 @@ def test_growth_by_recipe():
         "WHERE study = 'packages' AND step = n_steps AND tokens = 'without_first' "
         'AND recipe LIKE \'%"name": "bloom-%\'',
     )
-    assert found.loc["bloom", "n"] == len(raw) == 11
-    assert found.loc["bloom", "growth"] == pytest.approx(raw["growth"].mean())
-    assert found.loc["bloom", "growth"] == pytest.approx(-1.70, abs=5e-3)
-    assert found["n"].sum() == 88
+    assert result.loc["bloom", "n"] == len(raw) == 11
+    assert result.loc["bloom", "growth"] == pytest.approx(raw["growth"].mean())
+    assert result.loc["bloom", "growth"] == pytest.approx(-1.70, abs=5e-3)
+    assert result["n"].sum() == 88
 
 
 def test_verdicts_with_p(shipped_store):
-    found = ask(
+    result = ask(
         shipped_store, "SELECT claim_id, verdict, check_id, p_value, is_central FROM verdict"
     ).set_index("claim_id")
     committed = pd.read_csv(ROOT / "reports" / "claims.csv").set_index("claim_id")
-    assert found["verdict"].tolist() == committed["verdict"].tolist()
-    assert found["p_value"].tolist() == pytest.approx(committed["p_value"].tolist(), nan_ok=True)
-    assert found["is_central"].sum() == 8
+    assert result["verdict"].tolist() == committed["verdict"].tolist()
+    assert result["p_value"].tolist() == pytest.approx(committed["p_value"].tolist(), nan_ok=True)
+    assert result["is_central"].sum() == 8
     missing = ask(shipped_store, "FROM verdict ANTI JOIN verdict_check USING (claim_id, check_id)")
     assert missing.empty
 
 
 def test_a_model_that_was_measured_has_one_row(shipped_store):
-    found = ask(shipped_store, "FROM measured_gain")
-    assert found["model_id"].is_unique
-    assert len(found) == 12
+    result = ask(shipped_store, "FROM measured_gain")
+    assert result["model_id"].is_unique
+    assert len(result) == 12
 
 
 def test_growth_by_recipe_where_every_recipe_has_every_shape():
-    found = ask(
+    result = ask(
         open_store(PUBLISHED, ROOT / "data" / "fleet"),
         "SELECT recipe, count(*) AS n, count(DISTINCT (shape, seed)) AS n_alike "
         "FROM trained_network WHERE block = 'documented' GROUP BY recipe",
     )
-    assert len(found) == 8
-    assert set(found["n"]) == set(found["n_alike"]) == {8}
+    assert len(result) == 8
+    assert set(result["n"]) == set(result["n_alike"]) == {8}
 
 
 def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
     public = ROOT / "data" / "public"
-    found = ask(
+    result = ask(
         open_store(public),
         "SELECT special_tokens, gain_mean FROM model_gain JOIN run USING (run_id, model_id, "
         "prompt_set) WHERE model_id LIKE '%qwen%' AND metric = 'gain_whole_matrix' AND prompt_set "
@@ -173,5 +176,5 @@ def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
     lengths = np.sqrt(rows.pivot_table("square", keys, "layer", aggfunc="sum"))
     gains = lengths.iloc[:, -1] / lengths.iloc[:, -2]
     expected = gains.groupby("special_tokens").mean().to_dict()
-    assert found.to_dict() == pytest.approx(expected)
-    assert found["default"] < 1 < found["always"]
+    assert result.to_dict() == pytest.approx(expected)
+    assert result["default"] < 1 < result["always"]

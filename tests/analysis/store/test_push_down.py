@@ -25,12 +25,12 @@ def scans(plan):
 @pytest.fixture(scope="module")
 def filtered(shipped_store):
     """The scans of each table and view with a model_id, when one model is asked for."""
-    found = {}
+    result = {}
     for (name,) in shipped_store.connection.sql(PLACES).fetchall():
         asked = f"EXPLAIN (FORMAT json) SELECT * FROM {name} WHERE model_id = 'a/b'"
         (plan,) = json.loads(shipped_store.query(asked)["explain_value"].item())
-        found[name] = list(scans(plan))
-    return found
+        result[name] = list(scans(plan))
+    return result
 
 
 def test_views_over_measurements_scan_files(filtered):

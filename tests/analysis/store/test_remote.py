@@ -101,10 +101,10 @@ def test_no_query_reaches_another_address_or_writes(opened, sql):
     store = opened
     with pytest.raises(QueryError):
         store.query(sql)
-    found = []
+    result = []
     with suppress(duckdb.Error):  # past the check the engine refuses, or finds no such file
-        found = store.connection.execute(sql).fetchall()
-    assert found == []
+        result = store.connection.execute(sql).fetchall()
+    assert result == []
     assert not fsspec.filesystem("memory").exists("/opened/x.csv")
 
 
@@ -168,9 +168,9 @@ def test_a_missing_package_is_named(monkeypatch, capsys):
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
     assert main(["--data", "https://example.org/x", "sql", "SELECT 1"]) == 3
-    said = capsys.readouterr().err
-    assert "requires aiohttp" in said
-    assert "thermoscope[remote]" in said
+    printed = capsys.readouterr().err
+    assert "requires aiohttp" in printed
+    assert "thermoscope[remote]" in printed
 
 
 def test_an_address_is_no_path():
@@ -200,10 +200,10 @@ class Handler(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         content, asked = path.read_bytes(), self.headers.get("Range")
-        found = re.fullmatch(r"bytes=(\d+)-(\d+)", asked or "")
-        if found and self.server.knows_ranges:
-            content = content[int(found[1]) : int(found[2]) + 1]
-        self.send_response(206 if found and self.server.knows_ranges else 200)
+        result = re.fullmatch(r"bytes=(\d+)-(\d+)", asked or "")
+        if result and self.server.knows_ranges:
+            content = content[int(result[1]) : int(result[2]) + 1]
+        self.send_response(206 if result and self.server.knows_ranges else 200)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)

@@ -187,8 +187,8 @@ def test_a_share_of_the_long_attack_changes_nothing(tiny_copy, stranger, monkeyp
 
 
 def test_the_statements_are_of_every_kind_that_duckdb_has():
-    found = sql_attack.kinds(3000, np.random.default_rng(2))
+    result = sql_attack.kinds(3000, np.random.default_rng(2))
     # Its parser gives none of these: COPY FROM DATABASE is a PRAGMA, ANALYZE a VACUUM, and so on.
     never_parsed = {"ANALYZE", "COPY_DATABASE", "CREATE_FUNC", "EXTENSION", "INVALID"}
     never_parsed |= {"LOGICAL_PLAN", "RELATION", "VARIABLE_SET"}
-    assert {*duckdb.StatementType.__members__, "OTHER"} - never_parsed <= set(found)
+    assert {*duckdb.StatementType.__members__, "OTHER"} - never_parsed <= set(result)

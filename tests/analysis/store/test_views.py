@@ -154,11 +154,11 @@ def test_a_model_of_one_definition_can_dampen_where_another_expands(tiny_store):
         "('gain_last_block', 'gain_body', 'gain_penultimate_block')"
     )
     assert set(signs["sign_strict"]) == {"expand", "neutral"}
-    said = tiny_store.query(
+    printed = tiny_store.query(
         "SELECT comment FROM duckdb_columns() WHERE (table_name, column_name) = "
         "('gain_by_model', 'sign_strict')"
     )["comment"].item()
-    assert [sign for sign in ("dampen", "neutral", "expand") if sign not in said] == []
+    assert [sign for sign in ("dampen", "neutral", "expand") if sign not in printed] == []
 
 
 def test_the_neutral_band_is_inclusive_and_symmetric(tiny_store):
@@ -182,11 +182,11 @@ def test_every_metric_of_a_gain_is_defined_where_the_comment_of_gain_definition_
     missing = shipped_store.query(
         "SELECT DISTINCT metric FROM prompt_gain ANTI JOIN gain_definition USING (metric)"
     )["metric"].tolist()
-    said = shipped_store.query(
+    printed = shipped_store.query(
         "SELECT comment FROM duckdb_views() WHERE view_name = 'gain_definition'"
     )["comment"].item()
     assert missing
-    assert [metric for metric in missing if metric not in said] == []
+    assert [metric for metric in missing if metric not in printed] == []
 
 
 def test_what_has_no_sign_is_not_called_neutral(tiny_store):

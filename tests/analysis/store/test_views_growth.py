@@ -64,7 +64,7 @@ def test_growth_of_a_model_is_the_mean_over_prompts_of_the_last_or_of_body_token
 
 
 def test_a_write_shrinks_a_token_exactly_below_the_curve(store: Store) -> None:
-    found = store.query(
+    result = store.query(
         """
         SELECT w.model_id, w.layer, w.share_shrinking,
                avg(CASE WHEN g.log_gain < 0 THEN 1 ELSE 0 END) AS share
@@ -75,8 +75,8 @@ def test_a_write_shrinks_a_token_exactly_below_the_curve(store: Store) -> None:
          GROUP BY ALL
         """
     )
-    assert len(found) > 50
-    assert found["share_shrinking"].to_numpy() == pytest.approx(found["share"].to_numpy())
+    assert len(result) > 50
+    assert result["share_shrinking"].to_numpy() == pytest.approx(result["share"].to_numpy())
 
 
 def test_writes_are_averaged_within_prompts_for_profiles_and_pooled_for_medians(

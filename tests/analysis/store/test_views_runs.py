@@ -181,9 +181,9 @@ def test_a_trace_from_weights_that_do_not_conform_says_so(add_run):
 def test_a_claim_is_judged_on_conforming_plain_runs_only(tiny_store, add_run):
     [_, expected] = trace.equation_4(tiny_store)
     add_run("chat", rendering="chat")
-    [_, found] = trace.equation_4(open_store(add_run("wrong", is_conforming=False)))
+    [_, result] = trace.equation_4(open_store(add_run("wrong", is_conforming=False)))
     assert expected.n_obs == 3
-    assert repr(found) == repr(expected)  # NaN included
+    assert repr(result) == repr(expected)  # NaN included
 
 
 def test_the_worst_deviation_of_each_property_is_named(add_run):
@@ -204,6 +204,6 @@ def test_properties_that_failed_are_counted_apart_from_those_not_checked(tiny_co
     rows = pd.read_parquet(path)
     is_met = rows["property"].map({"attention_rows": False, "finite": None}).astype("boolean")
     write_table("conformance", rows.assign(is_met=is_met), path)
-    found = open_store(tiny_copy).query("FROM conformance_summary ORDER BY property")
-    counts = found[["n_runs", "n_met", "n_failed", "n_unchecked"]].to_numpy().tolist()
+    result = open_store(tiny_copy).query("FROM conformance_summary ORDER BY property")
+    counts = result[["n_runs", "n_met", "n_failed", "n_unchecked"]].to_numpy().tolist()
     assert counts == [[1, 0, 1, 0], [1, 0, 0, 1]]

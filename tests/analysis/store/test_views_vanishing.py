@@ -37,9 +37,9 @@ def test_there_is_no_gain_over_blocks_of_which_one_has_none(
     rows = store.query(
         f"SELECT prompt_id, metric FROM {view} WHERE list_contains($over, metric)", over=list(OVER)
     )
-    found = rows.groupby("prompt_id")["metric"].apply(set)
-    assert found["S:01"] == set(OVER)
-    assert found.get("S:00", set()) == set(kept)
+    result = rows.groupby("prompt_id")["metric"].apply(set)
+    assert result["S:01"] == set(OVER)
+    assert result.get("S:00", set()) == set(kept)
 
 
 def test_growth_is_of_tokens_whose_stream_never_vanishes(tiny_copy: Path) -> None:
@@ -70,8 +70,8 @@ def test_a_prompt_without_a_legacy_value_is_not_counted(tiny_copy: Path) -> None
     rows = of_prompts.assign(layer=0, metric="legacy_graph_lambda_2", value=[0.5, math.nan])
     (tiny_copy / "legacy_value").mkdir(exist_ok=True)
     write_table("legacy_value", rows, tiny_copy / "legacy_value" / "test--tiny@S.parquet")
-    found = open_store(tiny_copy).query("FROM depth_profile WHERE metric LIKE 'legacy%'")
-    assert found[["value", "n_prompts"]].to_numpy().tolist() == [[0.5, 1]]
+    result = open_store(tiny_copy).query("FROM depth_profile WHERE metric LIKE 'legacy%'")
+    assert result[["value", "n_prompts"]].to_numpy().tolist() == [[0.5, 1]]
 
 
 def test_published_figures_of_two_prompt_sets_are_not_taken_for_one(

@@ -43,8 +43,10 @@ def test_the_readme_counts_the_types_as_the_code_does():
     readme = " ".join((answers.PATH.parents[2] / "README.md").read_text("utf-8").split())
     kinds = [entry.answer for entry in answers.answers()]
     n_measured = len(kinds) - kinds.count(answers.NOT)
-    said = f"Of the {len(kinds)} types of decoder that transformers knows {n_measured} are measured"
-    assert said in readme
+    printed = (
+        f"Of the {len(kinds)} types of decoder that transformers knows {n_measured} are measured"
+    )
+    assert printed in readme
 
 
 def test_a_type_that_a_new_release_brings_is_named(monkeypatch, capsys):

@@ -54,9 +54,9 @@ def rebuilt_error(
         heads = replace(heads, n_kv_heads=heads.n_heads)
     clip = placed.adapter.clip(placed.model.config)
     maps = of.maps[layer] if maps is None else maps
-    found = rebuilt_attention(weights, heads, of.states[layer], maps, clip)
-    true = of.projected[layer].view_as(found)
-    return float((found - true).abs().max() / true.abs().max())
+    result = rebuilt_attention(weights, heads, of.states[layer], maps, clip)
+    true = of.projected[layer].view_as(result)
+    return float((result - true).abs().max() / true.abs().max())
 
 
 @of_each_family
@@ -223,9 +223,9 @@ def test_positions_and_logits_are_those_the_model_gives_by_itself(name):
     ids = torch.tensor([LONG.token_ids])
     states = shown(name).streams["long"][-1]
     own = placed.model(ids, use_cache=False).logits[0]
-    found = placed.next_token_logits(states[0])
-    assert found.dtype == torch.float32
-    assert (found - own).abs().max() / own.abs().max() < 1e-5
+    result = placed.next_token_logits(states[0])
+    assert result.dtype == torch.float32
+    assert (result - own).abs().max() / own.abs().max() < 1e-5
 
 
 @torch.no_grad()
@@ -242,9 +242,9 @@ def test_it_conforms_to_its_adapter(name):
     placed = loaded_family(name)
     findings = examine(placed, partial(whole, placed))
     assert {finding.property for finding in findings if not finding.is_met} == set()
-    found = {finding.property: finding.deviation for finding in findings}
-    assert found["heads_rebuild_attention"] < 1e-5
-    assert found["batch_equals_single"] < 1e-4
+    result = {finding.property: finding.deviation for finding in findings}
+    assert result["heads_rebuild_attention"] < 1e-5
+    assert result["batch_equals_single"] < 1e-4
 
 
 @of_each_family

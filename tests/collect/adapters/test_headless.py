@@ -156,9 +156,9 @@ def test_what_the_head_would_give_is_named(prompt_file, tmp_path):
         ("model", "is_tied"),
         ("own_value", "logit_lens_entropy"),
     }
-    found = frame(out, "conformance").set_index("property")["is_met"]
-    assert set(found[found.isna()].index) == {"logits"}
-    assert found.dropna().all()
+    result = frame(out, "conformance").set_index("property")["is_met"]
+    assert set(result[result.isna()].index) == {"logits"}
+    assert result.dropna().all()
     assert frame(out, "model")["is_tied"].isna().all()
 
 

@@ -184,9 +184,9 @@ def test_the_text_within_conforms_loaded_and_block_by_block(model_type, tmp_path
     placed, loaded, streamed = loaded_and_streamed(tmp_path)
     assert are_equal(loaded, streamed)
     findings = examine(placed, partial(whole, placed))
-    assert not [found for found in findings if found.is_met is False]
-    left_open = [found for found in findings if found.is_met is None]
-    assert all(found.reason.startswith("not defined: ") for found in left_open)
+    assert not [result for result in findings if result.is_met is False]
+    left_open = [result for result in findings if result.is_met is None]
+    assert all(result.reason.startswith("not defined: ") for result in left_open)
     assert bool(left_open) == bool(placed.adapter.lacks)
 
 

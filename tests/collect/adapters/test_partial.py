@@ -55,7 +55,7 @@ def test_it_conforms_and_its_stream_is_measured(model_type):
     findings = {finding.property: finding for finding in examine(placed, partial(whole, placed))}
     assert list(findings) == list(TOLERANCES)
     is_open = set().union(*(OPEN[name] for name in placed.adapter.lacks))
-    assert {name for name, found in findings.items() if not found.is_met} == is_open
+    assert {name for name, result in findings.items() if not result.is_met} == is_open
     assert all(findings[name].reason.startswith("not defined: ") for name in is_open)
     assert all(findings[name].is_met is None for name in is_open)
     seen, own = measured(placed), own_states(placed)
@@ -132,19 +132,19 @@ def own_states(placed):
 
     The library's ``hidden_states`` begin after block 0 in some of these types.
     """
-    found = []
+    result = []
     block = placed.blocks[0]
     block.register_forward_pre_hook(
-        lambda _module, args, kwargs: found.append(args[0] if args else kwargs["hidden_states"]),
+        lambda _module, args, kwargs: result.append(args[0] if args else kwargs["hidden_states"]),
         with_kwargs=True,
     )
     block.register_forward_hook(
-        lambda _module, _args, output: found.append(
+        lambda _module, _args, output: result.append(
             output if isinstance(output, torch.Tensor) else output[0]
         )
     )
     placed.body(**inputs(placed, (LONG,)), use_cache=False)
-    return [states[0].double() for states in found]
+    return [states[0].double() for states in result]
 
 
 @pytest.fixture
@@ -180,9 +180,9 @@ def test_what_is_defined_is_measured_and_the_rest_named(
     foreseen = {(gap.table, gap.quantity, gap.reason) for gap in planned.not_measured}
     assert {*zip(*(rows[name] for name in rows.columns[2:]), strict=True)} == foreseen
     assert main(["plan", model, "--prompts", str(prompt_file), "--quantities", "all"]) == 0
-    said = capsys.readouterr().out.partition("not measured\n")[2]
-    assert f"  local--{model_type}: model " in said
-    assert "weight_norm every row, matrix_norm every row, " in said
+    printed = capsys.readouterr().out.partition("not measured\n")[2]
+    assert f"  local--{model_type}: model " in printed
+    assert "weight_norm every row, matrix_norm every row, " in printed
     gaps = rows.set_index("measured_table")["quantity"]
     assert tables == planned.n_rows
     assert {"weight_norm", "matrix_norm"} <= set(gaps.index[gaps == "every row"])

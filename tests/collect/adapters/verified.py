@@ -54,16 +54,16 @@ def rows() -> Iterator[str]:
                 yield f"| `{name}` | {error.problem} | | | | |"
 
 
-def _cells(found: Verification) -> Iterator[str]:
-    by_name = {it.property: it for it in found.findings}
+def _cells(result: Verification) -> Iterator[str]:
+    by_name = {it.property: it for it in result.findings}
     for name in COLUMNS:
         finding = by_name[name]
         failed = "" if finding.is_met is not False else f" ({finding.reason})"
-        is_undefined = name == "block_adds_up" and not found.has_parts
+        is_undefined = name == "block_adds_up" and not result.has_parts
         size = None if is_undefined else finding.deviation
         yield "–" if size is None else f"{size:.0e}{failed}" if size else f"0{failed}"
-    yield found.facts[STATES]
-    yield found.facts[HOOKED]
+    yield result.facts[STATES]
+    yield result.facts[HOOKED]
 
 
 if __name__ == "__main__":

@@ -37,11 +37,11 @@ def test_a_changed_checkpoint_loads_and_predicts_the_same(save_tiny, prompt_file
     after = tmp_path / "changed"
     arguments = ["gauge", str(before), "--out", str(after), "--prompts", str(prompt_file)]
     assert main([*arguments, "--seed", "3"]) == 0
-    found = certificate(after)
-    assert found["is_head_parted"]
-    assert found["logits_float64"]["relative"] < 1e-12
-    assert found["logits_float32"]["relative"] < 1e-4
-    quantities = {entry["quantity"]: entry for entry in found["quantities"]}
+    result = certificate(after)
+    assert result["is_head_parted"]
+    assert result["logits_float64"]["relative"] < 1e-12
+    assert result["logits_float32"]["relative"] < 1e-4
+    quantities = {entry["quantity"]: entry for entry in result["quantities"]}
     assert quantities["output_entropy"]["largest_change"] < 1e-10
     assert quantities["gain_block_centred"]["largest_change"] < 1e-10
     assert quantities["gain_last_block"]["largest_change"] > 1e-3
@@ -65,9 +65,9 @@ def test_the_last_gain_goes_as_far_as_float32_allows_both_ways(save_tiny, prompt
         after = tmp_path / f"extreme{len(way)}"
         arguments = ["gauge", str(before), "--out", str(after), "--prompts", str(prompt_file)]
         assert main([*arguments, "--extreme", "gain_last_block", *way]) == 0
-        found = certificate(after)
-        assert found["logits_float32"]["relative"] < found["tolerance"]
-        reached[found["direction"]] = found["reached"]["value"]
+        result = certificate(after)
+        assert result["logits_float32"]["relative"] < result["tolerance"]
+        reached[result["direction"]] = result["reached"]["value"]
     assert reached["raise"] > 20
     assert reached["lower"] < 1 / 20
 
@@ -109,9 +109,9 @@ def test_turns_are_refused_without_an_option_that_there_is_not(changed, tmp_path
     turns = tmp_path / "turns.jsonl"
     turns.write_text('[{"role": "user", "content": "a"}]\n')
     assert main(["gauge", str(before), "--out", str(after), "--prompts", str(turns)]) == 2
-    said = capsys.readouterr().err
-    assert "turns has turns" in said
-    assert "--chat-template" not in said
+    printed = capsys.readouterr().err
+    assert "turns has turns" in printed
+    assert "--chat-template" not in printed
 
 
 def test_prompts_beyond_the_context_may_be_left_out(changed):

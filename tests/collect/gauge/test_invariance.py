@@ -56,12 +56,12 @@ def changes(name: str) -> pd.DataFrame:
     for seed, member in enumerate(group.chosen(of, ())):
         networks[member] = replace(of, model=deepcopy(of.model))
         group.transform(networks[member], (member,), np.random.default_rng(seed))
-    found = values(measured(networks, (LONG, SHORT)))
+    result = values(measured(networks, (LONG, SHORT)))
     rows = [
-        (name, of.adapter.norm_kind, member, quantity, change(before, found[member][quantity]))
+        (name, of.adapter.norm_kind, member, quantity, change(before, result[member][quantity]))
         for member in networks
         if member != "before"
-        for quantity, before in found["before"].items()
+        for quantity, before in result["before"].items()
     ]
     columns = ["family", "norm_kind", "transformation", "quantity", "change"]
     return pd.DataFrame(rows, columns=columns)
@@ -76,9 +76,9 @@ def registered() -> pd.DataFrame:
     return connection.sql("FROM gauge_invariance").df()
 
 
-def faults(found: pd.DataFrame, table: pd.DataFrame) -> list[str]:
+def faults(result: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     """Return a sentence for every quantity that a table calls invariant and that moves."""
-    both = found.merge(table, on=["quantity", "transformation", "norm_kind"], validate="m:1")
+    both = result.merge(table, on=["quantity", "transformation", "norm_kind"], validate="m:1")
     wrong = both[both["is_invariant"] & (both["change"] > ROUNDING)]
     return [
         f"{row.quantity} moves by {row.change:.1e} under {row.transformation} ({row.family})"
@@ -100,8 +100,8 @@ def test_what_is_called_invariant_does_not_move(name):
 
 
 def test_what_is_called_moved_moves_in_some_layout():
-    found = pd.concat([changes(name) for name in LAYOUTS])
-    largest = found.groupby(["quantity", "transformation", "norm_kind"])["change"].max()
+    result = pd.concat([changes(name) for name in LAYOUTS])
+    largest = result.groupby(["quantity", "transformation", "norm_kind"])["change"].max()
     table = registered().set_index(["quantity", "transformation", "norm_kind"])["is_invariant"]
     both = pd.concat([largest, table], axis=1, join="inner")
     still = both[~both["is_invariant"] & (both["change"] < 1e-6)]
@@ -148,6 +148,6 @@ def test_a_wrong_invariant_is_caught(quantity: str, place: Mapping):
     assert row.sum() == 1
     assert not table.loc[row, "is_invariant"].any()
     table.loc[row, "is_invariant"] = True
-    (found,) = faults(changes(family), table)
-    assert found.startswith(f"{quantity} moves")
-    assert member in found
+    (result,) = faults(changes(family), table)
+    assert result.startswith(f"{quantity} moves")
+    assert member in result

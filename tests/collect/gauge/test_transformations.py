@@ -47,12 +47,12 @@ def free_one_by_one(of: Decoder, true: list[torch.Tensor]) -> tuple[str, ...]:
     """Return what a network is free under, each applied once: logits stay and weights move."""
     free = group.chosen(of, ())
     for place, member in enumerate(free):
-        found = transformed(of, (member,), seed=place)
-        assert difference(true, logits(found, PROMPTS)).relative < 1e-10, member
+        result = transformed(of, (member,), seed=place)
+        assert difference(true, logits(result, PROMPTS)).relative < 1e-10, member
         differ = any(
             before.shape != after.shape or not torch.equal(before, after)
             for before, after in zip(
-                of.model.state_dict().values(), found.model.state_dict().values(), strict=False
+                of.model.state_dict().values(), result.model.state_dict().values(), strict=False
             )
         )
         assert differ or member == "norm_fold", f"{member} changed nothing"
@@ -90,16 +90,16 @@ def test_logits_stay_under_five_random_elements(name):
     true = logits(of, PROMPTS)
     free = group.chosen(of, ())
     for seed in range(5):
-        found = transformed(of, free, seed)
-        assert difference(true, logits(found, PROMPTS)).relative < 1e-10
+        result = transformed(of, free, seed)
+        assert difference(true, logits(result, PROMPTS)).relative < 1e-10
 
 
 def test_behind_sub_layers_a_shift_puts_an_inner_gain_on_either_side_of_one():
     of = wide_family("opt_post_norm")
     shifted = {f"{seed}": transformed(of, ("mean_shift",), seed) for seed in range(6)}
     true = logits(of, PROMPTS)
-    for found in shifted.values():
-        assert difference(true, logits(found, PROMPTS)).relative < 1e-10
+    for result in shifted.values():
+        assert difference(true, logits(result, PROMPTS)).relative < 1e-10
     gains = [
         of_one["gain_penultimate_block"] for of_one in values(measured(shifted, PROMPTS)).values()
     ]
@@ -200,9 +200,9 @@ def test_a_tied_head_is_parted_only_for_what_it_would_see():
         ("value_basis", False),
         ("stream_order", False),
     ):
-        found = transformed(of, (member,), 0)
-        assert (found.head.weight is not found.embedding.weight) == is_parted
-        assert found.model.config.tie_word_embeddings != is_parted
+        result = transformed(of, (member,), 0)
+        assert (result.head.weight is not result.embedding.weight) == is_parted
+        assert result.model.config.tie_word_embeddings != is_parted
 
 
 def test_a_shift_that_a_later_bias_takes_back_leaves_the_logits():
@@ -219,13 +219,13 @@ def test_the_profile_of_shifts_is_what_was_asked_for():
     of = wide_family("gpt_neox")
     true = logits(of, PROMPTS)
     means = []
-    found = extreme.shifted(of, [1.0, 5.0, 2.0, 7.0])
+    result = extreme.shifted(of, [1.0, 5.0, 2.0, 7.0])
     hooks = [
         block.register_forward_hook(lambda _m, _a, out: means.append(out.mean(-1)))
-        for block in found.blocks
+        for block in result.blocks
     ]
-    assert difference(true[:1], logits(found, PROMPTS[:1])).largest < 1e-9
+    assert difference(true[:1], logits(result, PROMPTS[:1])).largest < 1e-9
     for hook in hooks:
         hook.remove()
     assert [float(mean.mean()) for mean in means] == pytest.approx([5.0, 2.0, 7.0])
-    assert norm_fold.refusal(wiring(found)) is None
+    assert norm_fold.refusal(wiring(result)) is None

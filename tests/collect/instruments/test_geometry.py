@@ -24,42 +24,42 @@ def drawn(seed: int, n: int, d: int) -> torch.Tensor:
 
 
 def test_equal_directions_are_aligned_uniform_at_zero_and_of_rank_one():
-    found = geometry(torch.tensor([[1.0, 1.0], [2.0, 2.0], [0.5, 0.5]]))
-    assert found.mean_cosine == pytest.approx(1)
-    assert found.mean_cosine_body == pytest.approx(1)
-    assert found.uniformity == pytest.approx(0, abs=1e-12)
-    assert found.effective_rank == pytest.approx(1, abs=1e-6)
+    result = geometry(torch.tensor([[1.0, 1.0], [2.0, 2.0], [0.5, 0.5]]))
+    assert result.mean_cosine == pytest.approx(1)
+    assert result.mean_cosine_body == pytest.approx(1)
+    assert result.uniformity == pytest.approx(0, abs=1e-12)
+    assert result.effective_rank == pytest.approx(1, abs=1e-6)
 
 
 def test_orthogonal_vectors_of_one_length_have_full_rank():
-    found = geometry(3 * torch.eye(4))
-    assert found.mean_cosine == pytest.approx(0, abs=1e-15)
-    assert found.uniformity == pytest.approx(-4)
-    assert found.effective_rank == pytest.approx(4)
+    result = geometry(3 * torch.eye(4))
+    assert result.mean_cosine == pytest.approx(0, abs=1e-15)
+    assert result.uniformity == pytest.approx(-4)
+    assert result.effective_rank == pytest.approx(4)
 
 
 def test_three_vectors_counted_by_hand():
-    found = geometry(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
-    assert found.mean_cosine == pytest.approx(2 * math.sqrt(0.5) / 3)
-    assert found.mean_cosine_body == pytest.approx(math.sqrt(0.5))
+    result = geometry(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    assert result.mean_cosine == pytest.approx(2 * math.sqrt(0.5) / 3)
+    assert result.mean_cosine_body == pytest.approx(math.sqrt(0.5))
     near, far = math.exp(-2 * (2 - math.sqrt(2))), math.exp(-4)
-    assert found.uniformity == pytest.approx(math.log((far + 2 * near) / 3))
+    assert result.uniformity == pytest.approx(math.log((far + 2 * near) / 3))
     large, small = math.sqrt(3), 1.0  # singular values
     shares = large / (large + small), small / (large + small)
-    assert found.effective_rank == pytest.approx(math.exp(-sum(s * math.log(s) for s in shares)))
+    assert result.effective_rank == pytest.approx(math.exp(-sum(s * math.log(s) for s in shares)))
 
 
 def test_a_single_vector_has_a_rank_and_nothing_to_be_compared_with():
-    found = geometry(torch.tensor([[3.0, 4.0]]))
-    assert found.effective_rank == pytest.approx(1)
-    assert (found.mean_cosine, found.mean_cosine_body, found.uniformity) == (None, None, None)
+    result = geometry(torch.tensor([[3.0, 4.0]]))
+    assert result.effective_rank == pytest.approx(1)
+    assert (result.mean_cosine, result.mean_cosine_body, result.uniformity) == (None, None, None)
 
 
 def test_a_zero_vector_has_no_direction_but_does_not_spoil_the_rank():
-    found = geometry(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    assert (found.mean_cosine, found.uniformity) == (None, None)
-    assert found.mean_cosine_body == pytest.approx(0, abs=1e-15)
-    assert found.effective_rank == pytest.approx(2)
+    result = geometry(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    assert (result.mean_cosine, result.uniformity) == (None, None)
+    assert result.mean_cosine_body == pytest.approx(0, abs=1e-15)
+    assert result.effective_rank == pytest.approx(2)
     assert geometry(torch.zeros(3, 2)).effective_rank is None
 
 
@@ -75,12 +75,12 @@ def test_geometry_equals_sums_over_pairs_and_singular_values_in_float64(seed, n,
     distances = [float(np.sum((units[i] - units[j]) ** 2)) for i, j in pairs]
     singular = np.linalg.svd(wide, compute_uv=False)
     shares = singular / singular.sum()
-    found = geometry(vectors)
-    assert found.mean_cosine == pytest.approx(np.mean(cosines), abs=1e-12)
-    assert found.mean_cosine_body == pytest.approx(np.mean(body), abs=1e-12)
-    assert found.uniformity == pytest.approx(np.log(np.mean(np.exp(-2 * np.array(distances)))))
+    result = geometry(vectors)
+    assert result.mean_cosine == pytest.approx(np.mean(cosines), abs=1e-12)
+    assert result.mean_cosine_body == pytest.approx(np.mean(body), abs=1e-12)
+    assert result.uniformity == pytest.approx(np.log(np.mean(np.exp(-2 * np.array(distances)))))
     rank = np.exp(-np.sum(shares * np.log(shares)))
-    assert found.effective_rank == pytest.approx(rank, rel=1e-6)
+    assert result.effective_rank == pytest.approx(rank, rel=1e-6)
 
 
 @given(seed=st.integers(0, 100))
@@ -89,6 +89,6 @@ def test_a_rotation_and_another_order_change_nothing_but_what_the_first_is(seed)
     vectors = drawn(seed, 6, 5).double()
     generator = torch.Generator().manual_seed(seed)
     rotation = torch.linalg.qr(torch.randn(5, 5, generator=generator, dtype=torch.float64)).Q
-    found, moved = geometry(vectors), geometry((vectors @ rotation).flip(0))
+    result, moved = geometry(vectors), geometry((vectors @ rotation).flip(0))
     for name in ("mean_cosine", "uniformity", "effective_rank"):
-        assert getattr(found, name) == pytest.approx(getattr(moved, name), rel=1e-9)
+        assert getattr(result, name) == pytest.approx(getattr(moved, name), rel=1e-9)

@@ -95,9 +95,9 @@ def test_sites_agree_with_the_models_own_hidden_states_but_for_the_last_block(na
     own = placed.body(
         **inputs(placed, (prompt,)), output_hidden_states=True, use_cache=False
     ).hidden_states
-    found = measured(loaded(placed), [(prompt,)], ["stream"])["residual_norm"]
+    result = measured(loaded(placed), [(prompt,)], ["stream"])["residual_norm"]
     norms = {
-        place: of_site["norm"].to_numpy() for place, of_site in found.groupby(["layer", "site"])
+        place: of_site["norm"].to_numpy() for place, of_site in result.groupby(["layer", "site"])
     }
     n_layers = len(placed.blocks)
     assert len(own) == n_layers + 1
@@ -196,9 +196,9 @@ def test_in_sequence_the_gain_of_each_half_follows_from_its_own_update(name):
         of_part = updates[updates["part"] == part]
         ratio, cosine = of_part["ratio"], of_part["cosine"]
         expected = np.log(1 + 2 * ratio * cosine + ratio**2) / 2
-        found = np.log(norms[after] / norms[before])
-        assert len(found.dropna()) == 9 * len(placed.blocks)
-        assert (found - expected).abs().max() < 1e-5
+        result = np.log(norms[after] / norms[before])
+        assert len(result.dropna()) == 9 * len(placed.blocks)
+        assert (result - expected).abs().max() < 1e-5
 
 
 @pytest.mark.parametrize(
@@ -236,12 +236,12 @@ def test_predictions_are_those_of_the_models_own_logits():
         ids = torch.tensor([prompt.token_ids])
         coming = torch.tensor([*prompt.token_ids[1:], -1])
         own = predictions(placed.model(ids).logits[0], lambda logits: logits, coming)
-        found = tables["token_prediction"].query("prompt_id == @prompt.prompt_id")
+        result = tables["token_prediction"].query("prompt_id == @prompt.prompt_id")
         last = tables["next_token"].query("prompt_id == @prompt.prompt_id")
         for name in ("entropy", "top_probability", "surprisal"):
             expected = getattr(own, name).numpy()
-            assert found[name].to_numpy() == pytest.approx(expected, abs=1e-5, nan_ok=True)
-        assert found["top_token_id"].tolist() == own.top_token_id.tolist()
+            assert result[name].to_numpy() == pytest.approx(expected, abs=1e-5, nan_ok=True)
+        assert result["top_token_id"].tolist() == own.top_token_id.tolist()
         assert last["entropy"].item() == pytest.approx(own.entropy[-1].item(), abs=1e-5)
         assert last["top_token"].item() == str(own.top_token_id[-1].item())
 
@@ -250,10 +250,10 @@ def test_predictions_are_those_of_the_models_own_logits():
 def test_attention_statistics_are_those_of_the_models_own_maps():
     placed, (prompt,) = family("llama"), drawn(13)
     own = placed.model(torch.tensor([prompt.token_ids]), output_attentions=True).attentions
-    found = measured(loaded(placed), [(prompt,)], ["attention"])["attention"]
+    result = measured(loaded(placed), [(prompt,)], ["attention"])["attention"]
     for layer, maps in enumerate(own):
         expected, _ = attention_statistics(maps, [13])
-        of_layer = found[found["layer"] == layer]
+        of_layer = result[result["layer"] == layer]
         for name in ("diagonal", "first_column", "distance", "entropy", "sum_squares"):
             numbers = getattr(expected, name)[0].numpy()
             assert of_layer[name].to_numpy() == pytest.approx(numbers, abs=1e-5)
@@ -280,10 +280,10 @@ def test_geometry_is_that_of_the_hidden_states():
     before = of_prompt.query("site == 'block_input'").iloc[0]
     assert before["embedding_correlation"] == pytest.approx(1)
     last = geometry(torch.stack([of_prompt[1][0, -1] for of_prompt in states]))
-    found = tables["prompt_geometry"].query("layer == 0 and site == 'block_output'").iloc[0]
-    assert found["n_prompts"] == 3
+    result = tables["prompt_geometry"].query("layer == 0 and site == 'block_output'").iloc[0]
+    assert result["n_prompts"] == 3
     for name in ("mean_cosine", "uniformity", "effective_rank"):
-        assert found[name] == pytest.approx(getattr(last, name), rel=1e-4)
+        assert result[name] == pytest.approx(getattr(last, name), rel=1e-4)
 
 
 def test_no_hook_is_left_on_the_model():

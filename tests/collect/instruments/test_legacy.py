@@ -69,8 +69,8 @@ def test_the_corner_trace_keeps_evenly_spaced_tokens_and_a_corner_of_w_v(n, kept
     value = torch.randn(40, 40, generator=torch.Generator().manual_seed(1))
     mass = sum(float(weights[i, j]) for i in kept for j in kept if i != j)
     squares = float(np.sum(value.double().numpy()[:32, :32] ** 2))
-    found = legacy.corner_trace(weights, value, 8, 32)
-    assert found == pytest.approx(mass * squares, rel=1e-12)
+    result = legacy.corner_trace(weights, value, 8, 32)
+    assert result == pytest.approx(mass * squares, rel=1e-12)
 
 
 def test_output_entropies_follow_the_notebooks_arithmetic():
@@ -78,7 +78,7 @@ def test_output_entropies_follow_the_notebooks_arithmetic():
     wide = logits.double().numpy()
     exact = np.exp(wide - wide.max(-1, keepdims=True))
     exact /= exact.sum(-1, keepdims=True)
-    found = legacy.of_logits(logits)
+    result = legacy.of_logits(logits)
     clipped = np.clip(exact, 1e-10, None)
     half = torch.softmax(logits.to(torch.float16), dim=-1).numpy().astype(np.float64)
     short = torch.softmax(logits.to(torch.bfloat16), dim=-1).double().numpy()
@@ -88,11 +88,11 @@ def test_output_entropies_follow_the_notebooks_arithmetic():
         "legacy_output_entropy_clipped": scipy.stats.entropy(clipped, axis=-1),
         "legacy_output_entropy_offset": -(exact * np.log(exact + 1e-10)).sum(-1),
     }
-    assert found.keys() == expected.keys()
+    assert result.keys() == expected.keys()
     for name, numbers in expected.items():
-        assert found[name].numpy() == pytest.approx(numbers, rel=1e-9)
+        assert result[name].numpy() == pytest.approx(numbers, rel=1e-9)
     true = scipy.stats.entropy(exact, axis=-1)
-    assert (found["legacy_output_entropy_bfloat16"].numpy() != true).all()
+    assert (result["legacy_output_entropy_bfloat16"].numpy() != true).all()
 
 
 def measured(name, prompts):
@@ -106,7 +106,7 @@ def measured(name, prompts):
 
 @torch.inference_mode()
 def test_the_corner_is_cut_from_the_contiguous_last_third_and_maps_are_those_of_head_0(few_tokens):
-    placed, found = measured("gpt_neox", few_tokens)
+    placed, result = measured("gpt_neox", few_tokens)
     fused = placed.attentions[1].query_key_value.weight
     width = fused.shape[1]
     corner = fused[2 * width :][:16, :16].double().square().sum()
@@ -117,22 +117,22 @@ def test_the_corner_is_cut_from_the_contiguous_last_third_and_maps_are_those_of_
     kept = np.linspace(0, ids.shape[1] - 1, 6, dtype=int).tolist()
     few = own[kept][:, kept]
     mass = float(few.sum() - few.trace())
-    assert found[1, "legacy_trace_corner_16"][0] == pytest.approx(mass * float(corner), rel=1e-5)
+    assert result[1, "legacy_trace_corner_16"][0] == pytest.approx(mass * float(corner), rel=1e-5)
     assert float(corner) != pytest.approx(float(right), rel=1e-3)
     of_head_0, of_mean = legacy.contraction_ratio(own), legacy.graph_lambda_2(maps.mean(0))
-    assert found[1, "legacy_contraction_ratio"][0] == pytest.approx(float(of_head_0), rel=1e-5)
-    assert found[1, "legacy_graph_lambda_2"][0] == pytest.approx(float(of_mean), rel=1e-5)
+    assert result[1, "legacy_contraction_ratio"][0] == pytest.approx(float(of_head_0), rel=1e-5)
+    assert result[1, "legacy_graph_lambda_2"][0] == pytest.approx(float(of_mean), rel=1e-5)
     assert float(of_head_0) != pytest.approx(float(legacy.contraction_ratio(maps[-1])), rel=1e-4)
 
 
 def test_every_variant_is_measured_defined_and_told_of(few_tokens):
-    placed, found = measured("gpt2", few_tokens)
+    placed, result = measured("gpt2", few_tokens)
     with (PUBLISHED / "metric.csv").open(encoding="utf-8") as handle:
         defined = {row["metric"]: row for row in csv.DictReader(handle)}
-    names = {metric for _, metric in found}
+    names = {metric for _, metric in result}
     assert names == {metric for metric in defined if metric.startswith("legacy_")}
-    assert {layer for layer, metric in found if "output" not in metric} == {0, 1, 2}
-    assert {layer for layer, metric in found if "output" in metric} == {len(placed.blocks) - 1}
+    assert {layer for layer, metric in result if "output" not in metric} == {0, 1, 2}
+    assert {layer for layer, metric in result if "output" in metric} == {len(placed.blocks) - 1}
     for name in names:
         assert f"`{name}`" in VARIANTS
         assert re.search(r"[Nn]otebook|[Ss]cript", defined[name]["definition"])

@@ -63,8 +63,8 @@ def test_what_is_known_of_a_vector_is_taken_and_changes_no_bit(dtype, n_vectors,
     for known in (grams(vectors[:1], n_tokens), products):
         assert torch.equal(grams(vectors, n_tokens, known), products)
         for row, vector in enumerate(vectors, start=1):
-            found, largest = grams_and_largest(vectors, n_tokens, row, known)
-            assert torch.equal(found, products)
+            result, largest = grams_and_largest(vectors, n_tokens, row, known)
+            assert torch.equal(result, products)
             sizes, features = largest_features(vector, n_tokens)
             assert torch.equal(largest[0], sizes)
             assert torch.equal(largest[1], features)
@@ -79,12 +79,12 @@ def test_the_products_of_a_difference_are_those_of_the_difference(seed, scale):
     generator = torch.Generator().manual_seed(seed)
     stream = torch.randn(1, 5, 50, generator=generator)
     after = stream + scale * torch.randn(1, 5, 50, generator=generator)
-    found = difference(grams([stream, after], [5]), 2, 1)
+    result = difference(grams([stream, after], [5]), 2, 1)
     change = after.double() - stream.double()
     expected = grams([stream, after, change], [5])
-    assert torch.allclose(found, expected, rtol=1e-6, atol=1e-13 * (1 + scale))
+    assert torch.allclose(result, expected, rtol=1e-6, atol=1e-13 * (1 + scale))
     # How a product is summed, and so its last bits, may depend on its place: (i, j) or (j, i).
-    assert torch.equal(found[:, -1], found[:, :, -1])
+    assert torch.equal(result[:, -1], result[:, :, -1])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
@@ -123,9 +123,9 @@ def test_the_log_gain_is_half_the_log_of_one_and_twice_rc_and_r_squared(seed, sc
 def test_a_correlation_is_one_for_a_shifted_multiple_and_undefined_without_spread():
     vectors = torch.tensor([[1.0, 2.0, 4.0], [1.0, 2.0, 4.0], [1.0, 2.0, 4.0], [0.1, 0.1, 0.1]])
     others = torch.tensor([[3.0, 5.0, 9.0], [-1.0, -2.0, -4.0], [2.0, 1.0, 2.0], [1.0, 2.0, 3.0]])
-    found = correlations(grams([vectors[None], others[None]], [4]), 1, 2).tolist()
+    result = correlations(grams([vectors[None], others[None]], [4]), 1, 2).tolist()
     expected = scipy.stats.pearsonr([1, 2, 4], [2, 1, 2]).statistic
-    assert found == pytest.approx([1, -1, expected, math.nan], nan_ok=True)
+    assert result == pytest.approx([1, -1, expected, math.nan], nan_ok=True)
 
 
 def test_attention_statistics_of_a_map_counted_by_hand():
@@ -153,19 +153,19 @@ def test_rows_of_padding_do_not_count():
 
 def naive_statistics(of_head: np.ndarray) -> dict[str, float]:
     """Count the statistics of one map entry by entry."""
-    found = dict.fromkeys(
+    result = dict.fromkeys(
         ("mass", "diagonal", "first_column", "above_diagonal", "distance", "entropy"), 0.0
     )
-    found["sum_squares"] = 0.0
+    result["sum_squares"] = 0.0
     for (i, j), weight in np.ndenumerate(of_head.astype(np.float64)):
-        found["mass"] += weight
-        found["diagonal"] += weight * (i == j)
-        found["first_column"] += weight * (j == 0)
-        found["above_diagonal"] += weight * (j > i)
-        found["distance"] += weight * abs(i - j)
-        found["entropy"] -= weight * math.log(weight) if weight > 0 else 0.0
-        found["sum_squares"] += weight**2
-    return found
+        result["mass"] += weight
+        result["diagonal"] += weight * (i == j)
+        result["first_column"] += weight * (j == 0)
+        result["above_diagonal"] += weight * (j > i)
+        result["distance"] += weight * abs(i - j)
+        result["entropy"] -= weight * math.log(weight) if weight > 0 else 0.0
+        result["sum_squares"] += weight**2
+    return result
 
 
 @given(n=st.integers(1, 7), seed=st.integers(0, 1000), spread=st.sampled_from([0.1, 1, 30]))
@@ -178,8 +178,8 @@ def test_attention_statistics_equal_those_counted_entry_by_entry(n, seed, spread
     statistics, _ = attention_statistics(maps, [n, n])
     for (prompt, head), _ in np.ndenumerate(np.empty((2, 3))):
         for name, expected in naive_statistics(maps[prompt, head].numpy()).items():
-            found = getattr(statistics, name)[prompt, head].item()
-            assert found == pytest.approx(expected, rel=1e-12, abs=1e-13)
+            result = getattr(statistics, name)[prompt, head].item()
+            assert result == pytest.approx(expected, rel=1e-12, abs=1e-13)
 
 
 @given(n=st.integers(1, 8), seed=st.integers(0, 1000))
@@ -202,7 +202,7 @@ def test_the_mean_map_has_the_statistics_of_the_average_over_heads(n, n_heads, s
     maps = torch.randn(1, n_heads, n, n, generator=generator).softmax(-1)
     mean = maps.double().numpy().mean(1)[0]
     expected = naive_statistics(mean)
-    found = attention_statistics(maps, [n])[1]
+    result = attention_statistics(maps, [n])[1]
     for name in ("mass", "diagonal", "first_column", "distance", "entropy", "sum_squares"):
-        assert getattr(found, name).item() == pytest.approx(expected[name], rel=1e-12, abs=1e-13)
-    assert found.n_small.item() == int((mean < 0.01).sum())
+        assert getattr(result, name).item() == pytest.approx(expected[name], rel=1e-12, abs=1e-13)
+    assert result.n_small.item() == int((mean < 0.01).sum())

@@ -126,14 +126,14 @@ def test_the_row_of_table_model_is_right(line):
     name, *expected = line.split()
     row = row_of(loaded_family(name))
     n_context = "None" if row["n_context"] is None else str(row["n_context"])
-    found = [
+    result = [
         *map(str, row[["n_kv_heads", "d_head", "d_ffn"]]),
         n_context,
         *row[["norm_kind", "norm_position", "positional_scheme"]],
         "parallel" if row["is_parallel"] else "sequential",
         "tied" if row["is_tied"] else "untied",
     ]
-    assert found == expected
+    assert result == expected
     n_vocabulary = 98 if name == "moshi" else 97  # its table has a token that it never predicts
     n_heads = 4 if name.startswith("modernbert") else 8
     assert (row["d_model"], row["n_heads"], row["n_vocabulary"]) == (64, n_heads, n_vocabulary)

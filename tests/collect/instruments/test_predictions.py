@@ -19,19 +19,19 @@ def of_logits(logits: torch.Tensor, coming: list[int]):
 
 
 def test_a_uniform_distribution_has_entropy_ln_n():
-    found = of_logits(torch.zeros(1, 50_000), [7])
-    assert found.entropy.item() == pytest.approx(math.log(50_000), rel=1e-14)
-    assert found.surprisal.item() == pytest.approx(math.log(50_000), rel=1e-14)
-    assert found.top_probability.item() == pytest.approx(1 / 50_000)
+    result = of_logits(torch.zeros(1, 50_000), [7])
+    assert result.entropy.item() == pytest.approx(math.log(50_000), rel=1e-14)
+    assert result.surprisal.item() == pytest.approx(math.log(50_000), rel=1e-14)
+    assert result.top_probability.item() == pytest.approx(1 / 50_000)
 
 
 def test_the_top_token_has_the_largest_logit_and_impossible_tokens_add_nothing():
-    found = of_logits(torch.tensor([[0.0, math.log(3), -math.inf, -1e30]]), [0])
-    assert found.top_token_id.tolist() == [1]
-    assert found.top_probability.tolist() == pytest.approx([0.75])
+    result = of_logits(torch.tensor([[0.0, math.log(3), -math.inf, -1e30]]), [0])
+    assert result.top_token_id.tolist() == [1]
+    assert result.top_probability.tolist() == pytest.approx([0.75])
     expected = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
-    assert found.entropy.tolist() == pytest.approx([expected])
-    assert found.surprisal.tolist() == pytest.approx([math.log(4)])
+    assert result.entropy.tolist() == pytest.approx([expected])
+    assert result.surprisal.tolist() == pytest.approx([math.log(4)])
 
 
 def test_more_tokens_than_are_held_at_a_time_equal_scipy_in_float64():
@@ -45,13 +45,13 @@ def test_more_tokens_than_are_held_at_a_time_equal_scipy_in_float64():
         held.append(len(few))
         return few @ head
 
-    found = predictions(states, logits, coming)
+    result = predictions(states, logits, coming)
     log_probabilities = scipy.special.log_softmax((states @ head).double().numpy(), axis=-1)
     assert held == [64, 64, 22]
-    assert found.entropy.numpy() == pytest.approx(
+    assert result.entropy.numpy() == pytest.approx(
         scipy.stats.entropy(np.exp(log_probabilities), axis=-1), rel=1e-10
     )
-    assert found.top_token_id.tolist() == log_probabilities.argmax(-1).tolist()
-    assert found.top_probability.numpy() == pytest.approx(np.exp(log_probabilities.max(-1)))
+    assert result.top_token_id.tolist() == log_probabilities.argmax(-1).tolist()
+    assert result.top_probability.numpy() == pytest.approx(np.exp(log_probabilities.max(-1)))
     at_coming = log_probabilities[np.arange(150), coming.numpy()]
-    assert found.surprisal.numpy() == pytest.approx(-at_coming, rel=1e-12)
+    assert result.surprisal.numpy() == pytest.approx(-at_coming, rel=1e-12)

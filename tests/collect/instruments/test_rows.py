@@ -31,8 +31,8 @@ class Tokens:
 def test_each_token_gets_its_row():
     norm = torch.tensor([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]], dtype=torch.float64)
     places = ((0, "block_input"), (1, "block_output"))
-    found = rows.residual_norms(BATCH, Norms(places, norm, norm / 2, norm / 100, norm.long()))
-    assert found.to_dict("list") == {
+    result = rows.residual_norms(BATCH, Norms(places, norm, norm / 2, norm / 100, norm.long()))
+    assert result.to_dict("list") == {
         "prompt_id": ["P:1", "P:1", "P:0"] * 2,
         "layer": [0, 0, 0, 1, 1, 1],
         "site": ["block_input"] * 3 + ["block_output"] * 3,
@@ -43,16 +43,16 @@ def test_each_token_gets_its_row():
         "top_feature": [1, 2, 3, 5, 6, 7],
         "is_special": [True, False, False] * 2,
     }
-    conforming("residual_norm", found.assign(**LABELS))
+    conforming("residual_norm", result.assign(**LABELS))
 
 
 def test_what_is_not_defined_becomes_null():
     numbers = torch.tensor([[1.0, 2.0, 3.0]], dtype=torch.float64)
     undefined = torch.full((1, 3), torch.nan, dtype=torch.float64)
     block = Updates(((2, "block"),), numbers, numbers, undefined, undefined, undefined)
-    found = rows.residual_updates(BATCH, block)
-    assert found["norm"].tolist() == [1, 2, 3]
-    written = conforming("residual_update", found.assign(**LABELS)).to_pydict()
+    result = rows.residual_updates(BATCH, block)
+    assert result["norm"].tolist() == [1, 2, 3]
+    written = conforming("residual_update", result.assign(**LABELS)).to_pydict()
     for name in ("ratio", "cosine", "input_norm"):
         assert written[name] == [None] * 3
 
@@ -76,8 +76,8 @@ def test_every_table_of_a_run_over_prompts_satisfies_the_contract(name):
     placed = decoder(model, ADAPTERS[model.config.model_type])
     recorder = Recorder([BATCH], ("stream", "attention", "geometry", "predictions", "legacy"))
     assert list(whole(placed, [BATCH], recorder)) == [0]
-    found = rows.frames(BATCH, recorder.observation(0)) | rows.across_prompts(recorder, Tokens())
-    assert len(found) == 9
+    result = rows.frames(BATCH, recorder.observation(0)) | rows.across_prompts(recorder, Tokens())
+    assert len(result) == 9
     n_layers, n_heads = len(placed.blocks), placed.heads.n_heads
     sites = 2 + n_layers * (1 if placed.adapter.is_parallel else 2)
     sites += placed.final_norm is not None
@@ -90,7 +90,7 @@ def test_every_table_of_a_run_over_prompts_satisfies_the_contract(name):
         "next_token": 2,
         "legacy_value": (6 * n_layers + 4) * 2,
     }
-    for table, of_table in found.items():
+    for table, of_table in result.items():
         labelled = of_table.assign(**LABELS)
         given = {column.name for column in schema.tables()[table].columns}
         assert set(labelled.columns) == given

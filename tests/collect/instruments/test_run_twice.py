@@ -34,18 +34,18 @@ def test_a_final_norm_that_also_stands_before_block_0_is_taken_after_the_last(tm
     ids.write_text("".join(f"{prompt}\n" for prompt in IDS))
     arguments = ["run", str(directory), "--prompts", str(ids), "--out", str(out)]
     assert main([*arguments, *how]) == 0
-    found = frame(out, "residual_norm").query("site == 'final_norm'")
+    result = frame(out, "residual_norm").query("site == 'final_norm'")
     expected = final_states(tiny_family("nanochat")).double().norm(dim=-1)
-    ordered = found.sort_values(["prompt_id", "position"])["norm"].tolist()
+    ordered = result.sort_values(["prompt_id", "position"])["norm"].tolist()
     assert torch.allclose(torch.tensor(ordered, dtype=torch.float64), expected, rtol=1e-5)
 
 
 def test_the_vectors_of_a_final_norm_that_runs_twice_are_one_a_token():
     model = tiny_family("nanochat")
     frames = collect.measure(model, None, IDS, quantities=raw_vectors(sites=("final_norm",)))
-    found = frames["own_vector"].sort_values(["prompt_id", "position"])
-    assert len(found) == len(LONG) + len(SHORT)
-    vectors = torch.tensor([list(vector) for vector in found["vector"]])
+    result = frames["own_vector"].sort_values(["prompt_id", "position"])
+    assert len(result) == len(LONG) + len(SHORT)
+    vectors = torch.tensor([list(vector) for vector in result["vector"]])
     assert torch.allclose(vectors, final_states(model), atol=1e-4)
 
 

@@ -60,11 +60,11 @@ class Waits(TorchDispatchMode):
 
 def measured(placed):
     recorder, own = Recorder(BATCHES, QUANTITIES), OwnRecorder(BATCHES, OWN)
-    found = [
+    result = [
         rows.frames(BATCHES[i], recorder.observation(i)) | {"own_value": own.rows(i)}
         for i in whole(placed, BATCHES, Together([recorder, own]))
     ]
-    together = {table: pd.concat([of[table] for of in found]) for table in found[0]}
+    together = {table: pd.concat([of[table] for of in result]) for table in result[0]}
     _, vectors = own.vectors()
     together["own_vector"] = pd.DataFrame(torch.cat([*vectors.values()]).double().numpy())
     return together | rows.across_prompts(recorder, Numbers())

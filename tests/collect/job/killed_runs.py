@@ -90,15 +90,15 @@ def count_down(event: int) -> None:
 
 def contents(out: Path) -> dict[str, str]:
     """Return the hash of every file, of run files the hash of their rows less the times."""
-    found = {}
+    result = {}
     for path in sorted(path for path in out.rglob("*") if path.is_file()):
         content = path.read_bytes()
         if path.parent.name == "run" and path.suffix == ".parquet":
             rows = pq.ParquetFile(path).read().drop_columns(list(TIMES))
-            said = {key: text for key, text in rows.schema.metadata.items() if key not in MARKS}
-            content = repr((rows.to_pylist(), sorted(said.items()))).encode()
-        found[str(path.relative_to(out))] = hashlib.sha256(content).hexdigest()
-    return found
+            printed = {key: text for key, text in rows.schema.metadata.items() if key not in MARKS}
+            content = repr((rows.to_pylist(), sorted(printed.items()))).encode()
+        result[str(path.relative_to(out))] = hashlib.sha256(content).hexdigest()
+    return result
 
 
 def state_of(out: Path) -> str:
@@ -110,9 +110,9 @@ def state_of(out: Path) -> str:
 
 def differences(out: Path, whole: dict[str, str]) -> list[str]:
     """Return the files in which an output differs from the undisturbed one."""
-    found = contents(out)
+    result = contents(out)
     return sorted(
-        name for name in found.keys() | whole.keys() if found.get(name) != whole.get(name)
+        name for name in result.keys() | whole.keys() if result.get(name) != whole.get(name)
     )
 
 

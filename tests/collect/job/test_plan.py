@@ -20,13 +20,13 @@ NAMES = ["gpt2", "gpt_neox", "gpt_neox_sequential", "llama", "llama_shared_value
 
 def written(out: Path, unit: str) -> dict[str, int]:
     """Return the rows a run wrote for a unit, by table; of the prompts too."""
-    found = {
+    result = {
         path.parent.name: pq.read_metadata(path).num_rows for path in out.glob(f"*/{unit}.parquet")
     }
     if "@" in unit:
         prompt_set = unit.partition("@")[2].removesuffix("+chat").partition(",")[0]
-        found["prompt"] = pq.read_metadata(out / "prompt" / f"{prompt_set}.parquet").num_rows
-    return {table: n for table, n in found.items() if table != "run"}
+        result["prompt"] = pq.read_metadata(out / "prompt" / f"{prompt_set}.parquet").num_rows
+    return {table: n for table, n in result.items() if table != "run"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -77,14 +77,14 @@ def test_a_plan_is_refused_as_the_run_would_be(save_tiny, prompt_file, tmp_path,
     assert main(["run", *own, "--lab", "one", "--suite", "tiny", "--quiet"]) == 0
     prompts = prompt_file.with_stem("others")
     prompts.write_text("The sea\n")
-    for other, said in (
+    for other, printed in (
         (["--year", "2020"], "lab is one there and None here"),
         (["--lab", "one", "--suite", "tiny", "--overwrite", "--dtype", "half"], "The dtype"),
         (["--lab", "one", "--suite", "tiny", "--year", "1"], "The year"),
     ):
         assert main(["plan", *own, *other]) == main(["run", *own, *other]) == 2
         refusals = capsys.readouterr().err.split("error: ")[1:]
-        assert said in refusals[0]
+        assert printed in refusals[0]
         assert refusals[0] == refusals[1]
     in_a_file = [*own[:-1], str(prompt_file)]
     assert main(["plan", *in_a_file]) == main(["run", *in_a_file]) == 5

@@ -38,8 +38,8 @@ def test_a_prompt_over_the_context_is_no_end_of_the_job(save_tiny, records, tmp_
         run([directory], [records], out, too_long=policy, **how)
         assert list(faults(out)) == []
         store = stores[policy] = open_store(out)
-        found = store.query("SELECT prompt_id, n_tokens FROM next_token")
-        read = dict(zip(found["prompt_id"], found["n_tokens"], strict=True))
+        result = store.query("SELECT prompt_id, n_tokens FROM next_token")
+        read = dict(zip(result["prompt_id"], result["n_tokens"], strict=True))
         assert read == (n_tokens or {"mine:short": 10, "mine:given": 3, "mine:long": 64})
         assert len(store.query("FROM residual_norm")) == planned.n_rows["residual_norm"]
         left = store.query("SELECT * FROM not_measured WHERE measured_table = 'prompt'")

@@ -71,14 +71,14 @@ def test_a_revision_with_the_weights_of_another_is_said_to_be_that(
     for step in ("step1", "step2"):
         shutil.copytree(save_tiny("gpt2"), series / step)
     run([str(series)], [prompt_file], out, quantities=["stream"], revision=["step*"])
-    said = capsys.readouterr().err
-    assert said.count(": loaded;") == said.count("local/series at step1: loaded;") == 1
+    printed = capsys.readouterr().err
+    assert printed.count(": loaded;") == printed.count("local/series at step1: loaded;") == 1
     twin = "local/series at step2, own: the same weights as local--series~step1@own, skipped"
-    assert twin in said
+    assert twin in printed
     run([str(series)], [prompt_file], out, quantities=["stream"], revision=["step*"])
-    said = capsys.readouterr().err
-    assert "at step1, own: already complete, skipped" in said
-    assert twin in said
+    printed = capsys.readouterr().err
+    assert "at step1, own: already complete, skipped" in printed
+    assert twin in printed
 
 
 def test_measuring_twice_gives_the_same_bytes(save_tiny, prompt_file, tmp_path):

@@ -50,6 +50,6 @@ def test_a_twelfth_of_a_training_gives_the_kept_loss_and_gain(tmp_path: Path) ->
     text = text.replace("steps = 300", "steps = 25").replace("warm_up = 40", "warm_up = 4")
     path = tmp_path / "llama-l4-adamw.toml"
     path.write_text(text, encoding="utf-8")
-    found = again(path, tmp_path)
-    assert found.distance(SHORT) < TOLERANCE
+    result = again(path, tmp_path)
+    assert result.distance(SHORT) < TOLERANCE
     assert SHORT.loss_before == shipped("llama-l4-adamw").loss_before

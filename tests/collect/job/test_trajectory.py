@@ -70,8 +70,8 @@ def test_every_checkpoint_is_measured_in_two_formats_and_a_quantity_later(
     assert list(faults(out)) == []
     run(*what, tmp_path / "whole", **how)
     undisturbed = contents(tmp_path / "whole")
-    found = contents(out)
-    assert {name: found[name] for name in undisturbed} == undisturbed
+    result = contents(out)
+    assert {name: result[name] for name in undisturbed} == undisturbed
 
     store = open_store(out)
     # A run for each step in each of two formats; the later quantity belongs to those runs.

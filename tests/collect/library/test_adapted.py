@@ -165,10 +165,10 @@ def test_modules_that_are_adapted_are_measured_as_they_compute(model, wrap):
     assert all(module is modules[name] for name, module in model.named_modules())
     assert dict(model.named_modules()).keys() == modules.keys()
     assert all(torch.equal(value, before[name]) for name, value in model.named_parameters())
-    expected, found = norms_seen(model), norms_kept(frames)
-    torch.testing.assert_close(found, expected[: len(found)], rtol=1e-6, atol=0)
+    expected, result = norms_seen(model), norms_kept(frames)
+    torch.testing.assert_close(result, expected[: len(result)], rtol=1e-6, atol=0)
     likeliest = frames["next_token"].set_index("prompt_id").loc["prompts:00", "top_probability"]
-    assert likeliest == pytest.approx(float(expected[len(found) :].max()), rel=1e-5)
+    assert likeliest == pytest.approx(float(expected[len(result) :].max()), rel=1e-5)
     assert frames["model"]["n_parameters"].tolist() == plain["model"]["n_parameters"].tolist()
     assert frames["run"]["run_id"].tolist() != plain["run"]["run_id"].tolist()
 
@@ -225,15 +225,15 @@ def test_compiled_blocks_are_measured_as_written_with_the_hooks_on_them(model):
     model.model.layers[0] = torch.compile(model.model.layers[0], backend=compiling)
     model.model.layers[1].mlp = mlp
     model.model.layers[2].compile(backend=compiling)
-    found = collect.measure(model, tiny_tokenizer(), TEXTS, quantities=ASKED)
+    result = collect.measure(model, tiny_tokenizer(), TEXTS, quantities=ASKED)
     assert not calls
     columns = ["layer", "site", "position", "norm"]
-    pd.testing.assert_frame_equal(found["residual_norm"][columns], plain["residual_norm"][columns])
-    assert found["run"]["run_id"].tolist() == plain["run"]["run_id"].tolist()
+    pd.testing.assert_frame_equal(result["residual_norm"][columns], plain["residual_norm"][columns])
+    assert result["run"]["run_id"].tolist() == plain["run"]["run_id"].tolist()
     mlp.register_forward_hook(lambda _m, _a, out: out + vector)
-    found = collect.measure(model, tiny_tokenizer(), TEXTS, quantities=ASKED)
+    result = collect.measure(model, tiny_tokenizer(), TEXTS, quantities=ASKED)
     pd.testing.assert_frame_equal(
-        found["residual_norm"][columns], steered["residual_norm"][columns]
+        result["residual_norm"][columns], steered["residual_norm"][columns]
     )
     assert model.model.layers[1].mlp is mlp
     assert not mlp._orig_mod._forward_hooks

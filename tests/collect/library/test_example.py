@@ -32,6 +32,6 @@ def test_the_script_prints_what_its_readme_shows(tmp_path, monkeypatch, capsys):
     printed = re.findall(r"logit_lens_entropy +(\d+) +(\d) +([\d.]+)", capsys.readouterr().out)
     assert [row[:2] for row in printed] == [row[:2] for row in SHOWN]
     assert len(SHOWN) == 9
-    for (step, layer, shown), (*_, found) in zip(SHOWN, printed, strict=True):
+    for (step, layer, shown), (*_, result) in zip(SHOWN, printed, strict=True):
         # Another processor rounds each of forty steps otherwise.
-        assert abs(float(shown) - float(found)) < (0.002 if step == "0" else 0.1), (step, layer)
+        assert abs(float(shown) - float(result)) < (0.002 if step == "0" else 0.1), (step, layer)

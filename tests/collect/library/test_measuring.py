@@ -27,9 +27,9 @@ IDENTITY = ["run_id", "model_id"]
 @pytest.fixture
 def model():
     """A model as one has it in a program: in training mode, its attention by another code."""
-    found = tiny_model("llama_shared_values")
-    found.set_attn_implementation("sdpa")
-    return found.train()
+    result = tiny_model("llama_shared_values")
+    result.set_attn_implementation("sdpa")
+    return result.train()
 
 
 @pytest.fixture
@@ -270,12 +270,12 @@ def test_steps_of_any_loop_become_a_trajectory(model, tokenizer, tmp_path):
 
 @pytest.mark.parametrize("number", [2.5, -1, "x", True, None, 2**63])
 def test_a_step_or_a_number_of_tokens_that_is_no_count_is_refused(model, tmp_path, number):
-    found = re.escape(f"must be a whole number of 0 or more, below 2^63; found {number!r}.")
+    result = re.escape(f"must be a whole number of 0 or more, below 2^63; found {number!r}.")
     how = {"model_id": "own/model", "prompts": TEXTS, "out": tmp_path / "out"}
-    with pytest.raises(InputError, match=f"The step of a training {found}"):
+    with pytest.raises(InputError, match=f"The step of a training {result}"):
         collect.measure_step(model, None, step=number, **how)
     if number is not None:  # not known
-        with pytest.raises(InputError, match=f"The tokens trained on {found}"):
+        with pytest.raises(InputError, match=f"The tokens trained on {result}"):
             collect.measure_step(model, None, step=np.int64(3), tokens=number, **how)
     assert not (tmp_path / "out").exists()
 
@@ -375,9 +375,9 @@ def test_a_run_of_nothing_or_of_another_type_is_refused_in_a_sentence(
 def test_the_numbers_are_the_same_whatever_the_program_computes_in(model, tokenizer, around):
     expected = collect.measure(model, tokenizer, TEXTS, quantities="stream")
     with around():
-        found = collect.measure(model, tokenizer, TEXTS, quantities="stream")
+        result = collect.measure(model, tokenizer, TEXTS, quantities="stream")
     for table in expected.keys() - {"run"}:
-        pd.testing.assert_frame_equal(found[table], expected[table])
+        pd.testing.assert_frame_equal(result[table], expected[table])
 
 
 @pytest.mark.parametrize(
@@ -414,8 +414,8 @@ def test_what_a_configuration_asks_to_be_returned_changes_no_number(tokenizer):
     asking.config.return_dict = False
     asking.config.output_hidden_states = asking.config.output_attentions = True
     expected = collect.measure(plain, tokenizer, TEXTS, quantities="all")
-    found = collect.measure(asking, tokenizer, TEXTS, quantities="all")
+    result = collect.measure(asking, tokenizer, TEXTS, quantities="all")
     for table in expected.keys() - {"run", "model"}:
         names = [name for name in expected[table] if name != "run_id"]
-        pd.testing.assert_frame_equal(found[table][names], expected[table][names])
+        pd.testing.assert_frame_equal(result[table][names], expected[table][names])
     assert not asking.config.return_dict

@@ -29,19 +29,19 @@ def model():
 
 def measured(model, quantities="all", **how):
     """Return what is measured of a model, but for what names the run and the model."""
-    found = collect.measure(model, tiny_tokenizer(), TEXTS, quantities=quantities, **how)
+    result = collect.measure(model, tiny_tokenizer(), TEXTS, quantities=quantities, **how)
     named = {"run_id", "model_id"}
     return {
         table: rows[[column for column in rows if column not in named]]
-        for table, rows in found.items()
+        for table, rows in result.items()
         if table not in ("run", "model", "conformance")
     }
 
 
-def assert_same(found, expected):
-    assert found.keys() == expected.keys()
+def assert_same(result, expected):
+    assert result.keys() == expected.keys()
     for table in expected:
-        pd.testing.assert_frame_equal(found[table], expected[table], obj=table)
+        pd.testing.assert_frame_equal(result[table], expected[table], obj=table)
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_what_another_thread_runs_changes_no_number(model):
         "sites": "block_mid",
         "version": "1",
     }
-    found = measured(
+    result = measured(
         model, ["all", collect.OwnQuantity("none", measure=elsewhere, **how)], batch_size=1
     )
-    assert_same({table: found[table] for table in expected}, expected)
+    assert_same({table: result[table] for table in expected}, expected)
 
 
 def _own():
@@ -118,19 +118,19 @@ def test_what_a_function_runs_of_the_model_changes_no_other_number(model, site):
 
     how = {"unit": "1", "description": "Norm behind the next block", "version": "1"}
     own = collect.OwnQuantity("ahead", measure=ahead, sites=site, **how)
-    found = measured(model, ["all", own], batch_size=1)
-    assert found.pop("own_value")["value"].gt(0).all()
-    found.pop("own_quantity")
-    assert_same(found, measured(model, batch_size=1))
+    result = measured(model, ["all", own], batch_size=1)
+    assert result.pop("own_value")["value"].gt(0).all()
+    result.pop("own_quantity")
+    assert_same(result, measured(model, batch_size=1))
 
 
 def norms(model):
     """Return the norms behind every block, by hooks of this test on the model as it is."""
-    found, handles = {}, []
+    result, handles = {}, []
     for layer, block in enumerate(model.model.layers):
         handles.append(
             block.register_forward_hook(
-                lambda _m, _a, output, layer=layer: found.update({layer: output})
+                lambda _m, _a, output, layer=layer: result.update({layer: output})
             )
         )
     by_prompt = []
@@ -138,15 +138,15 @@ def norms(model):
         with torch.no_grad():
             model.eval()(torch.tensor([tiny_tokenizer()(text)["input_ids"]]))
         by_prompt.append(
-            {layer: states[0].double().norm(dim=-1) for layer, states in found.items()}
+            {layer: states[0].double().norm(dim=-1) for layer, states in result.items()}
         )
     for handle in handles:
         handle.remove()
     return by_prompt
 
 
-def assert_norms(found, model):
-    rows = found["residual_norm"].query("site == 'block_output'")
+def assert_norms(result, model):
+    rows = result["residual_norm"].query("site == 'block_output'")
     for prompt, of_layers in enumerate(norms(model)):
         for layer, expected in of_layers.items():
             here = rows[(rows["prompt_id"] == f"prompts:{prompt:02}") & (rows["layer"] == layer)]
@@ -184,14 +184,14 @@ def test_weights_that_are_computed_from_others_are_measured_as_they_are_computed
             parameter.mul_(1.1)
     before = {name: (id(value), value.clone()) for name, value in model.named_parameters()}
     modules = [id(module) for module in model.modules()]
-    found = measured(model)
-    assert_norms(found, model)
+    result = measured(model)
+    assert_norms(result, model)
     projection = model.model.layers[1].self_attn.q_proj.weight.detach().double()
     of_query = "layer == 1 and matrix == 'Q' and not is_folded and slicing == 'correct'"
-    assert np.hypot.reduce(found["weight_norm"].query(of_query)["frobenius"]) == pytest.approx(
+    assert np.hypot.reduce(result["weight_norm"].query(of_query)["frobenius"]) == pytest.approx(
         float(projection.norm())
     )
-    assert not found["residual_norm"].equals(plain["residual_norm"])
+    assert not result["residual_norm"].equals(plain["residual_norm"])
     assert [id(module) for module in model.modules()] == modules
     assert [id(value) for value in model.parameters()] == [place for place, _ in before.values()]
     assert all(torch.equal(value, before[name][1]) for name, value in model.named_parameters())
@@ -272,8 +272,8 @@ def test_a_tokenizer_that_works_by_another_is_taken_itself():
 
 def test_the_tokenizer_within_a_processor_is_taken(model):
     processor = types.SimpleNamespace(tokenizer=tiny_tokenizer())
-    found = collect.measure(model, processor, TEXTS, quantities="stream")
-    assert len(found["next_token"]) == 3
+    result = collect.measure(model, processor, TEXTS, quantities="stream")
+    assert len(result["next_token"]) == 3
 
 
 @pytest.mark.filterwarnings("ignore:Not part of the model")
@@ -298,8 +298,8 @@ def test_a_check_that_fails_names_what_was_changed(model):
         measured(model)
     assert "changed in the model: a hook on model.layers.1.mlp." in refusal.value.hint
     assert "batch_size=1" in refusal.value.hint
-    found = measured(model, "stream", batch_size=1, allow_nonconforming=True)
-    assert_norms(found, model)
+    result = measured(model, "stream", batch_size=1, allow_nonconforming=True)
+    assert_norms(result, model)
 
 
 def test_a_model_is_measured_by_one_call_at_a_time(model):
@@ -311,20 +311,20 @@ def test_a_model_is_measured_by_one_call_at_a_time(model):
     with pytest.raises(InputError, match="another measurement of this one has not ended"):
         measured(model, own)
     model.train().set_attn_implementation("sdpa")
-    expected, said = measured(model, "stream"), []
+    expected, printed = measured(model, "stream"), []
 
     def run():
         try:
             assert_same(measured(model, "stream"), expected)
         except InputError as error:
-            said.append(error.problem)
+            printed.append(error.problem)
 
     threads = [threading.Thread(target=run) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all("one call at a time" in problem for problem in said)
+    assert all("one call at a time" in problem for problem in printed)
     assert model.training
     assert model.config._attn_implementation == "sdpa"
     assert not any(module._forward_hooks for module in model.modules())

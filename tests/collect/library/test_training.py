@@ -108,11 +108,11 @@ def test_what_fails_later_is_a_warning_unless_strict_and_at_first_a_refusal(tmp_
 
 def _norms(out):
     """Return the sum of all norms by step."""
-    found = open_store(out).query(
+    result = open_store(out).query(
         "SELECT training_step, sum(norm) AS norm"
         "  FROM residual_norm JOIN run_revision USING (run_id) GROUP BY ALL ORDER BY ALL"
     )
-    return dict(zip(found["training_step"], found["norm"], strict=True))
+    return dict(zip(result["training_step"], result["norm"], strict=True))
 
 
 def test_a_step_of_another_shape_is_refused_and_what_is_there_stays(tmp_path):
@@ -145,9 +145,9 @@ class Saving(transformers.TrainerCallback):
 def test_mixed_precision_is_followed_in_the_format_of_the_weights(tmp_path):
     following = collect.MeasurementCallback(tmp_path / "a", PROMPTS, every=2)
     trained(tmp_path / "mine", following, Saving(tmp_path / "b"), bf16=True)
-    found, expected = _norms(tmp_path / "a"), _norms(tmp_path / "b")
-    assert found.keys() == {0, 2, 4, 5}
-    assert all(found[step] == expected[step] for step in (2, 4, 5))
+    result, expected = _norms(tmp_path / "a"), _norms(tmp_path / "b")
+    assert result.keys() == {0, 2, 4, 5}
+    assert all(result[step] == expected[step] for step in (2, 4, 5))
 
 
 #: The worst weights are taken for the best, so that they are those of an early step.
@@ -170,13 +170,13 @@ def test_the_last_step_is_not_given_the_numbers_of_the_best(tmp_path, kind, step
     callbacks = [collect.MeasurementCallback(out, PROMPTS, every=3), Saving(tmp_path / "b")]
     if steps > 5:
         callbacks.append(transformers.EarlyStoppingCallback(1))
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as printed:
         warnings.simplefilter("always")
         trained(tmp_path / "mine", *callbacks, steps=steps, **how)
-    found, expected = _norms(out), _norms(tmp_path / "b")
-    assert found.keys() == followed
-    assert all(found[step] == expected[step] for step in followed - {0})
-    is_told = any("Step 8 was not measured" in str(warning.message) for warning in said)
+    result, expected = _norms(out), _norms(tmp_path / "b")
+    assert result.keys() == followed
+    assert all(result[step] == expected[step] for step in followed - {0})
+    is_told = any("Step 8 was not measured" in str(warning.message) for warning in printed)
     assert is_told == (kind == "epoch")
 
 
@@ -186,8 +186,8 @@ def test_a_callback_that_is_used_again_measures_the_first_step_again(tmp_path):
     for name in ("a", "b"):
         arguments = transformers.TrainingArguments(str(tmp_path / name), use_cpu=True)
         following.on_train_begin(arguments, transformers.TrainerState(), None, **how)
-    found = open_store(tmp_path / "out").query("SELECT model_id FROM run ORDER BY ALL")
-    assert found["model_id"].tolist() == ["local/a", "local/b"]
+    result = open_store(tmp_path / "out").query("SELECT model_id FROM run ORDER BY ALL")
+    assert result["model_id"].tolist() == ["local/a", "local/b"]
 
 
 @pytest.mark.parametrize("every", [0, 1.5, "x"])

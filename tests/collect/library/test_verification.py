@@ -11,21 +11,21 @@ from tests.collect import partial_families
 from tests.collect.conftest import FAMILIES
 
 
-def of(found, name):
+def of(result, name):
     """Return the finding of a property."""
-    return next(it for it in found.findings if it.property == name)
+    return next(it for it in result.findings if it.property == name)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_model_that_is_as_it_should_be_passes_every_check(family, save_tiny):
-    found = verification.verify(str(save_tiny(family)))
-    assert [it.property for it in found.findings] == [*verification.SAYS]
-    assert all(it.is_met for it in found.findings)
-    assert of(found, verification.STREAMED).deviation == 0.0
-    assert of(found, "block_adds_up").deviation <= 1e-6
-    found.raise_if_failed()
-    assert found.facts[verification.STATES] == "after the final norm"
-    assert found.facts[verification.HOOKED] == "what is added"
+    result = verification.verify(str(save_tiny(family)))
+    assert [it.property for it in result.findings] == [*verification.SAYS]
+    assert all(it.is_met for it in result.findings)
+    assert of(result, verification.STREAMED).deviation == 0.0
+    assert of(result, "block_adds_up").deviation <= 1e-6
+    result.raise_if_failed()
+    assert result.facts[verification.STATES] == "after the final norm"
+    assert result.facts[verification.HOOKED] == "what is added"
 
 
 def test_streamed_numbers_that_are_others_fail(save_tiny, monkeypatch):
@@ -37,12 +37,12 @@ def test_streamed_numbers_that_are_others_fail(save_tiny, monkeypatch):
             yield index
 
     monkeypatch.setattr(verification, "streamed", shifted)
-    found = verification.verify(str(save_tiny("llama")))
-    finding = of(found, verification.STREAMED)
+    result = verification.verify(str(save_tiny("llama")))
+    finding = of(result, verification.STREAMED)
     assert (finding.layer, finding.is_met) == (1, False)
-    assert "NO   streamed" in found.as_text()
+    assert "NO   streamed" in result.as_text()
     with pytest.raises(ConformanceError):
-        found.raise_if_failed()
+        result.raise_if_failed()
 
 
 def test_a_norm_and_a_multiplier_after_attention_are_seen(load_tiny, monkeypatch):
@@ -53,9 +53,9 @@ def test_a_norm_and_a_multiplier_after_attention_are_seen(load_tiny, monkeypatch
         Decoder, "sites", lambda _self, layer, own=Decoder.sites: _scaled(own(_self, layer))
     )
     assert plain == "what is added"
-    said = verification._of_attention(model, batches[0])
-    assert said.startswith("attention before a norm")
-    assert said.endswith("before the multiplier 0.5")
+    printed = verification._of_attention(model, batches[0])
+    assert printed.startswith("attention before a norm")
+    assert printed.endswith("before the multiplier 0.5")
 
 
 def _scaled(sites):
@@ -66,7 +66,7 @@ def _scaled(sites):
 
 def test_sums_of_a_layout_without_parts_are_called_what_they_are(tmp_path):
     partial_families.tiny_partial("mamba").save_pretrained(tmp_path / "mamba")
-    found = verification.verify(str(tmp_path / "mamba"))
-    assert not found.has_parts
-    assert "what enters a block = what left the one before" in found.as_text()
-    assert verification.SAYS["block_adds_up"] not in found.as_text()
+    result = verification.verify(str(tmp_path / "mamba"))
+    assert not result.has_parts
+    assert "what enters a block = what left the one before" in result.as_text()
+    assert verification.SAYS["block_adds_up"] not in result.as_text()

@@ -87,5 +87,5 @@ def test_the_engine_takes_no_more_than_the_process_may_have(monkeypatch):
     let_have(monkeypatch, 1 << 20)
     assert memory.engine_memory() == {"memory_limit": f"{32 << 20}B"}
     with connect() as connection:
-        found = "SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'"
-        assert connection.execute(found).fetchall() == [("32.0 MiB",)]
+        result = "SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'"
+        assert connection.execute(result).fetchall() == [("32.0 MiB",)]

@@ -75,8 +75,8 @@ def test_a_frame_as_pandas_reads_it_keeps_numbers_and_lists_and_no_missing_value
 @pytest.mark.parametrize("kind", ["jsonl", "json", "csv", "tsv", "parquet", "dataset"])
 def test_records_keep_identifier_category_and_metadata(tmp_path, kind):
     path = save_dataset(tmp_path / "mine", RECORDS) if kind == "dataset" else write(tmp_path, kind)
-    found = load(path)
-    rows = found.prompts
+    result = load(path)
+    rows = result.prompts
     assert rows["prompt_id"].tolist() == ["mine:sky", "mine:two"]
     assert rows["category"].tolist() == ["Factual", "Novel"]
     assert rows["complexity"].tolist() == [1, 4]
@@ -85,7 +85,7 @@ def test_records_keep_identifier_category_and_metadata(tmp_path, kind):
     assert json.loads(rows["metadata"][0]) == {"source": "web", "score": score}
     assert json.loads(rows["metadata"][1]) == {"source": "book"}
     stored = conforming("prompt", rows).to_pylist()
-    assert prompts_sha256(stored[::-1]) == found.sha256
+    assert prompts_sha256(stored[::-1]) == result.sha256
 
 
 def test_what_is_known_of_a_prompt_is_part_of_the_hash_of_its_set(tmp_path):
@@ -124,9 +124,9 @@ def test_a_split_of_a_data_set_bears_the_name_of_both(tmp_path):
     rows = [{"text": f"prompt {place}"} for place in range(4)]
     save_dataset(tmp_path / "qa" / "test", rows, n_files=2)
     (tmp_path / "qa" / "dataset_dict.json").write_text('{"splits": ["test"]}')
-    found = load(tmp_path / "qa" / "test")
-    assert found.name == "qa-test"
-    assert sorted(found.prompts["text"]) == [row["text"] for row in rows]
+    result = load(tmp_path / "qa" / "test")
+    assert result.name == "qa-test"
+    assert sorted(result.prompts["text"]) == [row["text"] for row in rows]
     with pytest.raises(InputError, match=r"must be one split; .*qa has test") as refusal:
         load(tmp_path / "qa")
     assert str(tmp_path / "qa" / "test") in refusal.value.hint

@@ -31,9 +31,9 @@ def tokenizer():
     of_bytes = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     of_bytes.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     of_bytes.decoder = decoders.ByteLevel()
-    found = PreTrainedTokenizerFast(tokenizer_object=of_bytes, bos_token="<s>")
-    found.chat_template = TEMPLATE
-    return found
+    result = PreTrainedTokenizerFast(tokenizer_object=of_bytes, bos_token="<s>")
+    result.chat_template = TEMPLATE
+    return result
 
 
 def test_a_prompt_is_told_apart_from_a_template_that_holds_the_same_word(tokenizer):
@@ -52,8 +52,8 @@ def test_every_turn_of_a_conversation_is_told_apart_from_the_template(tokenizer)
     ]
     answered, asked = in_template([turns, turns[:2]], tokenizer)
     assert answered.text == "<s>[system]user[end][user][end][user][end][assistant]model[end]"
-    said = [answered.text[start:end] for start, end in answered.spans]
-    assert said == ["user", "[end][user]", "model"]
+    printed = [answered.text[start:end] for start, end in answered.spans]
+    assert printed == ["user", "[end][user]", "model"]
     assert asked.text.endswith("[end][user][end][model]")
 
 

@@ -49,9 +49,9 @@ def test_a_prompt_that_the_model_cannot_read_is_refused(token_ids, sentence):
 
 def test_a_prompt_that_just_fits_passes():
     prompt = Encoded("x:00", (0, 1, 2, 256), (False,) * 4)
-    found = fitted([prompt], n_context=4, n_vocabulary=257)
-    assert found.prompts == (prompt,)
-    assert found.remarks == {}
+    result = fitted([prompt], n_context=4, n_vocabulary=257)
+    assert result.prompts == (prompt,)
+    assert result.remarks == {}
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def row(prompt, layer, seen, maps):
     """Return norms of the stream behind a block (-1: before the first), and of what it adds."""
     stream = seen["entered"] if layer < 0 else seen["left", layer]
     norms = stream.norm(dim=-1)
-    found = {
+    result = {
         "prompt": prompt,
         "layer": layer,
         "first": float(norms[0]),
@@ -71,11 +71,11 @@ def row(prompt, layer, seen, maps):
     if layer >= 0:
         attention = maps[layer][0].double()
         log = torch.where(attention > 0, attention.clamp_min(1e-300).log(), 0)
-        found["attention"] = float(seen["attention", layer][-1].norm())
-        found["ffn"] = float(seen["ffn", layer][-1].norm())
-        found["entropy"] = float(-(attention * log).sum())
-        found["sink"] = float(attention[..., 0].sum())
-    return found
+        result["attention"] = float(seen["attention", layer][-1].norm())
+        result["ffn"] = float(seen["ffn", layer][-1].norm())
+        result["entropy"] = float(-(attention * log).sum())
+        result["sink"] = float(attention[..., 0].sum())
+    return result
 
 
 def main(file, texts, out):

@@ -103,13 +103,13 @@ def against_hooks(directory, model, by_hooks):
         f"{depth}, position, norm",
         "site = 'block_output' OR (site = 'block_input' AND layer = 0)",
     ).sort_values([*KEYS, "position"])
-    found = norms.groupby(KEYS)["norm"].agg(
+    result = norms.groupby(KEYS)["norm"].agg(
         first="first", last="last", whole=lambda norm: (norm**2).sum() ** 0.5
     )
     updates = rows(directory, model, "residual_update", "layer, part, position, norm")
     of_parts = updates.sort_values("position").pivot_table("norm", KEYS, "part", aggfunc="last")
-    found = with_gains(found.join(of_parts[["attention", "ffn"]]))
-    deviation = (found / with_gains(by_hooks)[found.columns] - 1).abs()
+    result = with_gains(result.join(of_parts[["attention", "ffn"]]))
+    deviation = (result / with_gains(by_hooks)[result.columns] - 1).abs()
     heads = rows(directory, model, "attention", "layer, n_tokens, entropy, first_column AS sink")
     sums = heads.groupby(KEYS)[["n_tokens", "entropy", "sink"]].sum()
     for column in ("entropy", "sink"):

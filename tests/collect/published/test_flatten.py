@@ -16,8 +16,8 @@ from collect.published.flatten import leaves, read_document
 
 def test_a_document_becomes_its_leaves_with_paths() -> None:
     document = {"rows": [{"a b": 1.5}, {"a b": None}], "it's": [True, "x"], "empty": [], "none": {}}
-    found = {leaf.path: leaf.value for leaf in leaves(document)}
-    assert found == {
+    result = {leaf.path: leaf.value for leaf in leaves(document)}
+    assert result == {
         "$.rows[0]['a b']": 1.5,
         "$.rows[1]['a b']": None,
         "$['it\\'s'][0]": True,

@@ -61,11 +61,11 @@ def test_changed_missing_and_unknown_files_are_reported_and_the_rest_imported(
     (tmp_path / "own.json").write_text("{}")
     (tmp_path / "figure.png").write_bytes(b"")
     assert published.import_results(tmp_path, tmp_path / "out")["published_value"] == 2
-    said = capsys.readouterr().err.splitlines()
-    assert "own.json: not a published file, ignored" in said
-    assert f"{SUMMARY}: checksum differs from the pinned commit; imported as it is" in said
-    assert sum("published but not here" in line for line in said) == 25
-    assert len(said) == 27
+    printed = capsys.readouterr().err.splitlines()
+    assert "own.json: not a published file, ignored" in printed
+    assert f"{SUMMARY}: checksum differs from the pinned commit; imported as it is" in printed
+    assert sum("published but not here" in line for line in printed) == 25
+    assert len(printed) == 27
 
 
 def test_tables_that_cannot_grow_are_refused_and_none_is_left_half_written(

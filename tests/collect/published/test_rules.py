@@ -37,11 +37,11 @@ rules = [
 
 def classified(document: Any) -> dict[str, tuple[str, Any]]:
     rules = read_rule_book(BOOK).rules_of("a_1.json")
-    found = {}
+    result = {}
     for leaf in leaves(document):
         rule, captured = classify(leaf, rules)
-        found[leaf.path] = (rule.metric, captured)
-    return found
+        result[leaf.path] = (rule.metric, captured)
+    return result
 
 
 def test_patterns_match_wildcards_places_and_captures() -> None:

@@ -102,11 +102,11 @@ def test_of_two_that_contradict_each_other_one_is_refused(save_tiny, prompt_file
     one = str(save_tiny("gpt2", at="a/same"))
     other = str(save_tiny("gpt2", at="b/same", seed=1))
     answers = side_by_side(out, ([one], [str(prompt_file)]), ([other], ["E1_4model_and_mistral"]))
-    refusals = [s for _, said in answers for s in said if s.startswith("InputError")]
+    refusals = [s for _, printed in answers for s in printed if s.startswith("InputError")]
     assert len(refusals) == 1
     assert "weights_sha256 is" in refusals[0]
-    found = [fault for fault in faults(out) if "was interrupted" not in fault]
-    assert found == []
+    result = [fault for fault in faults(out) if "was interrupted" not in fault]
+    assert result == []
 
 
 @pytest.mark.slow

@@ -98,8 +98,8 @@ def test_a_directory_without_units_exits_2(tmp_path, verb, capsys):
 
 def one_fault(out: Path) -> str:
     """Return the one sentence that tells what is wrong."""
-    (found,) = list(faults(out))
-    return found
+    (result,) = list(faults(out))
+    return result
 
 
 def test_a_changed_number_is_found_by_its_hash(out):

@@ -58,8 +58,8 @@ def test_rows_wait_for_others_of_their_table_and_those_that_break_it_are_named(m
     assert [fault.problem[:12] for fault in trial.rest()] == ["Rows of four"]
     assert list(trial.rest()) == []
     monkeypatch.setattr(empty, "FILES_TOGETHER", 2)
-    found = [len([*trial.add("next_token", str(n), broken)]) for n in range(4)]
-    assert found == [0, 2, 0, 2]
+    result = [len([*trial.add("next_token", str(n), broken)]) for n in range(4)]
+    assert result == [0, 2, 0, 2]
 
 
 def test_rows_out_of_order_or_of_a_narrower_type_are_taken_where_they_are_distinct():

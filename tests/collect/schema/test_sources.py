@@ -183,8 +183,8 @@ def test_prompts_of_an_earlier_version_are_those_that_say_that_they_are_text(tmp
     assert "format" not in pq.read_schema(earlier / "prompt/A_grand_unified.parquet").names
     later = prompts_of(tmp_path / "later", format="text")
     for places in ((earlier, later), (later, earlier)):
-        found = open_store(*places).query("SELECT format, count(*) AS n FROM prompt GROUP BY ALL")
-        assert found.to_numpy().tolist() == [["text", 25]]
+        result = open_store(*places).query("SELECT format, count(*) AS n FROM prompt GROUP BY ALL")
+        assert result.to_numpy().tolist() == [["text", 25]]
     for entries in ({"format": "turns"}, {"format": "text", "text": "Another"}):
         other = prompts_of(tmp_path / "-".join(map(str, entries.values())), **entries)
         with pytest.raises(StoreError, match="duplicate key"):

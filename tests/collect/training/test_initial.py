@@ -22,7 +22,7 @@ def drawn(family: str, **more: object) -> dict[str, float]:
     squares: dict[str, list[torch.Tensor]] = {}
     for role, parameter in roles(initialised_network(recipe), recipe):
         squares.setdefault(role, []).append(parameter.detach().square().flatten())
-    return {role: torch.cat(found).mean().sqrt().item() for role, found in squares.items()}
+    return {role: torch.cat(result).mean().sqrt().item() for role, result in squares.items()}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -37,14 +37,14 @@ def test_every_matrix_plays_a_part_and_each_block_writes_twice(family: str) -> N
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_part_has_the_sigma_of_its_formula(family: str) -> None:
-    found = drawn(family, initial={"inner": 0.9, "embedding": 0.3, "residual": "depth"})
+    result = drawn(family, initial={"inner": 0.9, "embedding": 0.3, "residual": "depth"})
     formula = {
         "inner": 0.9 / 8,
         "embedding": 0.3 / 8,
         "attention_write": 0.9 / 8 / math.sqrt(8),
         "ffn_write": 0.9 / 8 / math.sqrt(8),
     }
-    assert found == pytest.approx(formula, rel=0.03)
+    assert result == pytest.approx(formula, rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -58,17 +58,17 @@ def test_every_part_has_the_sigma_of_its_formula(family: str) -> None:
     ],
 )
 def test_the_rule_of_residual_outputs(rule: str, attention: float, ffn: float) -> None:
-    found = drawn("gpt_neox", initial={"inner": 0.8, "residual": rule})
-    assert found["attention_write"] == pytest.approx(attention, rel=0.03)
-    assert found["ffn_write"] == pytest.approx(ffn, rel=0.03)
+    result = drawn("gpt_neox", initial={"inner": 0.8, "residual": rule})
+    assert result["attention_write"] == pytest.approx(attention, rel=0.03)
+    assert result["ffn_write"] == pytest.approx(ffn, rel=0.03)
     assert rule in RESIDUAL_RULES
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_rule_named_for_a_family_is_what_transformers_draws(family: str) -> None:
     by_itself = drawn(family, initializer_range=0.05)
-    said = micro(family, geometry=SHAPE, initial={"inner": 0.05 * 8, "embedding": 0.05 * 8})
-    assert by_itself == pytest.approx({role: spread(role, said) for role in by_itself}, rel=0.03)
+    printed = micro(family, geometry=SHAPE, initial={"inner": 0.05 * 8, "embedding": 0.05 * 8})
+    assert by_itself == pytest.approx({role: spread(role, printed) for role in by_itself}, rel=0.03)
 
 
 def test_without_initial_nothing_is_drawn_again() -> None:

@@ -132,9 +132,9 @@ def test_z_loss_is_the_mean_squared_normaliser() -> None:
     with torch.no_grad():
         logits = network(windows[:, :-1]).logits
         plain = next_token_loss(network, windows).item()
-        found = next_token_loss(network, windows, 0.25).item()
+        result = next_token_loss(network, windows, 0.25).item()
     normaliser = logits.double().exp().sum(-1).log().square().mean().item()
-    assert found - plain == pytest.approx(0.25 * normaliser, rel=1e-4)
+    assert result - plain == pytest.approx(0.25 * normaliser, rel=1e-4)
 
 
 def test_checkpoints_are_seen_and_change_nothing() -> None:

@@ -63,12 +63,12 @@ def posteriors(
 def of_new_levels(nodes: Quadrature, responses: Floats) -> dict[str, Integers]:
     """Return the answers of the posterior of new levels alone."""
     larger = {name: _larger(nodes, *sides) for name, sides in SIDES.items()}
-    found: dict[str, list[Floats]] = {name: [] for name in SIDES}
+    result: dict[str, list[Floats]] = {name: [] for name in SIDES}
     for some in np.array_split(responses, max(1, -(-len(responses) // TOGETHER))):
         weights = hierarchy.weights(nodes, some)
-        for name, parts in found.items():
+        for name, parts in result.items():
             parts.append(larger[name] @ weights)
-    return _decided(found)
+    return _decided(result)
 
 
 def _larger(nodes: Quadrature, first: tuple[str, ...], second: tuple[str, ...]) -> Floats:
@@ -90,9 +90,9 @@ def _over_rows(effects: Floats, places: list[int], form: Floats) -> Floats:
     return np.asarray(np.square(form @ effects[:, places]).sum(axis=1))
 
 
-def _decided(found: dict[str, list[Floats]]) -> dict[str, Integers]:
+def _decided(result: dict[str, list[Floats]]) -> dict[str, Integers]:
     answers = {}
-    for name, parts in found.items():
+    for name, parts in result.items():
         probability = np.concatenate(parts)
         answers[name] = (probability > 1 - criterion.LEVEL).astype(np.intp) - (
             probability < criterion.LEVEL

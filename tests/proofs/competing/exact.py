@@ -156,14 +156,14 @@ def _null(source: Reduced, at: float, rng: np.random.Generator) -> tuple[Floats,
 
 def _ratios(source: Reduced, squares: Floats, rest: Floats) -> Floats:
     """Return the ratio against a variance of zero, shape (papers,)."""
-    found = likelihoods(source, squares, rest, GRID)
-    return np.asarray(found.max(axis=1) - found[:, 0])
+    result = likelihoods(source, squares, rest, GRID)
+    return np.asarray(result.max(axis=1) - result[:, 0])
 
 
 def _signed(source: Reduced, squares: Floats, rest: Floats, tested: Floats = TESTED) -> Floats:
     """Return the ratio at every variance tested, negative where the peak lies below it."""
-    found = likelihoods(source, squares, rest, GRID)
+    result = likelihoods(source, squares, rest, GRID)
     here = likelihoods(source, squares, rest, tested)
-    rise = np.maximum(found.max(axis=1)[:, None] - here, 0.0)
-    peak = GRID[found.argmax(axis=1)]
+    rise = np.maximum(result.max(axis=1)[:, None] - here, 0.0)
+    peak = GRID[result.argmax(axis=1)]
     return np.asarray(np.where(peak[:, None] >= tested, rise, -rise).T)

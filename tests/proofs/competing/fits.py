@@ -166,15 +166,15 @@ def prediction(layout: Layout, responses: Floats) -> dict[str, Integers]:
 def _left_out(columns: Floats, codes: Integers) -> Floats:
     """Return the matrix from responses to errors of prediction; a level unseen has the mean."""
     n = len(columns)
-    found = np.eye(n)
+    result = np.eye(n)
     for one in np.unique(codes):
         held = codes == one
         seen = columns[~held]
         slopes = np.linalg.pinv(seen - seen.mean(axis=0), rcond=1e-9)
         weights = np.full((int(held.sum()), int((~held).sum())), 1 / (~held).sum())
         weights += (columns[held] - seen.mean(axis=0)) @ slopes
-        found[np.ix_(held, ~held)] -= weights
-    return found
+        result[np.ix_(held, ~held)] -= weights
+    return result
 
 
 def _full_rank(columns: Floats) -> Floats:

@@ -26,33 +26,33 @@ def lattice(layout: Layout) -> Lattice:
     return restricted.lattice(scaled, n_parts)
 
 
-def profile_likelihood(found: Lattice, responses: Floats) -> dict[str, Integers]:
+def profile_likelihood(result: Lattice, responses: Floats) -> dict[str, Integers]:
     """Return yes (1), no (-1) or neither (0) of each statement by the profile of the likelihood."""
     line = stats.chi2.isf(2 * criterion.LEVEL, 1)
     decided: dict[str, list[Integers]] = {name: [] for name in SIDES}
     for some in _chunks(responses):
-        criteria = found.criteria(some)
+        criteria = result.criteria(some)
         best = criteria.argmin(axis=1)
         least = criteria.min(axis=1)
         for name, answers in decided.items():
-            leads = found.leads(*SIDES[name])
+            leads = result.leads(*SIDES[name])
             rise = criteria[:, leads == 0].min(axis=1) - least
             answers.append(np.sign(leads[best]) * (rise > line))
     return {name: np.concatenate(answers) for name, answers in decided.items()}
 
 
-def ties(found: Lattice, rng: np.random.Generator) -> Drawn:
+def ties(result: Lattice, rng: np.random.Generator) -> Drawn:
     """Return papers drawn at the ties of every statement."""
-    n_draws = DRAWS if found.n_parts > PARTS_OF_MANY else DRAWS_OF_MANY
-    every = sorted({int(point) for sides in SIDES.values() for point in found.ties(*sides)})
-    return restricted.drawn_at(found, every, n_draws, rng)
+    n_draws = DRAWS if result.n_parts > PARTS_OF_MANY else DRAWS_OF_MANY
+    every = sorted({int(point) for sides in SIDES.values() for point in result.ties(*sides)})
+    return restricted.drawn_at(result, every, n_draws, rng)
 
 
-def parametric_bootstrap(found: Lattice, tied: Drawn, responses: Floats) -> dict[str, Integers]:
+def parametric_bootstrap(result: Lattice, tied: Drawn, responses: Floats) -> dict[str, Integers]:
     """Return the answers by the difference of shares, drawn at the likeliest tie of each paper."""
     answers = {}
     for name, sides in SIDES.items():
-        estimates, above, below = restricted.differences(found, tied, responses, *sides)
+        estimates, above, below = restricted.differences(result, tied, responses, *sides)
         is_above = (above <= criterion.LEVEL) & (estimates > 0)
         is_below = (below <= criterion.LEVEL) & (estimates < 0)
         answers[name] = is_above.astype(np.intp) - is_below

@@ -51,13 +51,13 @@ def rules(
         }
 
     def judged(responses: Floats, draws: np.random.Generator) -> dict[str, Answers]:
-        found = {name: rule(responses, draws) for name, rule in single.items() if name in chosen}
+        result = {name: rule(responses, draws) for name, rule in single.items() if name in chosen}
         if nodes is not None and "posterior of these levels" not in chosen:
-            found["posterior of new levels"] = beliefs.of_new_levels(nodes, responses)
+            result["posterior of new levels"] = beliefs.of_new_levels(nodes, responses)
         elif nodes is not None:
             new, here = beliefs.posteriors(nodes, responses)
-            found |= {"posterior of new levels": new, "posterior of these levels": here}
-        return {name: found[name] for name in criterion.RULES if name in found}
+            result |= {"posterior of new levels": new, "posterior of these levels": here}
+        return {name: result[name] for name in criterion.RULES if name in result}
 
     return judged
 
@@ -85,8 +85,8 @@ def rates(
     for world in worlds:
         rng = np.random.default_rng([seed, *f"{world}".encode()])
         for rule, answers in judge(papers(layout, world, n_papers, rng), rng).items():
-            for statement, found in answers.items():
-                yes, no = float((found > 0).mean()), float((found < 0).mean())
+            for statement, result in answers.items():
+                yes, no = float((result > 0).mean()), float((result < 0).mean())
                 rows.append(
                     {
                         "layout": layout.name,

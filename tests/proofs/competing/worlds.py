@@ -61,14 +61,14 @@ def papers(layout: Layout, world: World, n_papers: int, rng: np.random.Generator
     """Return simulated log gains in standard deviations, shape (papers, models)."""
     heavy = world.form == "heavy-tailed"
     left = np.sqrt(max(0.0, 1 - sum(world.shares.values())))
-    found = left * _draws(rng, (n_papers, len(layout)), heavy=heavy)
+    result = left * _draws(rng, (n_papers, len(layout)), heavy=heavy)
     for name, share in world.shares.items():
         effect = _effect(layout, name, n_papers, rng, heavy=heavy)
         effect = effect - effect.mean(axis=1, keepdims=True)
-        found += np.sqrt(share) * effect / effect.std(axis=1, keepdims=True)
+        result += np.sqrt(share) * effect / effect.std(axis=1, keepdims=True)
     if world.form == "outlier":
-        found[:, layout.aberrant] += criterion.AWAY * left
-    return found
+        result[:, layout.aberrant] += criterion.AWAY * left
+    return result
 
 
 def _effect(

@@ -75,8 +75,8 @@ def test_what_data_say_cannot_become_markup() -> None:
     )
     text = cards.card(row, [check], cards.Facts(meaning="plain"))
     assert 'data-law="a law"' in text
-    for said in ("\\*p\\*", "\\$r\\$", "\\<i\\>", "part \\<p\\>", "\\!\\[x\\]\\(y\\)"):
-        assert said in text
+    for printed in ("\\*p\\*", "\\$r\\$", "\\<i\\>", "part \\<p\\>", "\\!\\[x\\]\\(y\\)"):
+        assert printed in text
     assert "[no data]{.verdict .verdict-no-data}" in text
 
 
@@ -116,24 +116,25 @@ def shipped(shipped_store, judged, made) -> str:
 
 
 def test_every_card_says_on_what_its_claim_rests(shipped: str, judged) -> None:
-    said = re.findall(r"^\*Rests on\* \[[a-z ]+\]\(#rests-on-([a-z]+)\)", shipped, re.MULTILINE)
+    printed = re.findall(r"^\*Rests on\* \[[a-z ]+\]\(#rests-on-([a-z]+)\)", shipped, re.MULTILINE)
     counted = judged["property"].value_counts().to_dict()
-    assert pd.Series(said).value_counts().to_dict() == counted
+    assert pd.Series(printed).value_counts().to_dict() == counted
     assert sum(counted.values()) == len(CLAIMS)
 
 
 def test_what_cards_share_is_said_once_for_all_of_them(shipped: str, shipped_store) -> None:
     rests = claims.properties(shipped_store)
-    said = grounds.listing(rests)
+    printed = grounds.listing(rests)
     assert grounds.TELLING not in shipped
-    assert "gain_" not in said + re.sub(r"From [^.]+\.|`[^`]*`", "", shipped)
+    assert "gain_" not in printed + re.sub(r"From [^.]+\.|`[^`]*`", "", shipped)
     for name, rows in rests.groupby("property"):
         assert (
-            f"{{#rests-on-{name} .rests-on}} (claims [{wording.in_runs(rows['claim_id'])}" in said
+            f"{{#rests-on-{name} .rests-on}} (claims [{wording.in_runs(rows['claim_id'])}"
+            in printed
         )
     listed = [
         {int(it) for it in re.findall(r"\d+", _spelt(numbers))}
-        for numbers in re.findall(r"\[([\d, to]+)\]\{\.claims\}", said)
+        for numbers in re.findall(r"\[([\d, to]+)\]\{\.claims\}", printed)
     ]
     having = set(rests.loc[rests["property"] == "parametrisation", "claim_id"])
     assert set().union(*(it for it in listed if it <= having)) == having

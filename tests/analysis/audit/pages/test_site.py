@@ -82,9 +82,9 @@ def test_the_data_page_lists_every_relation_with_its_columns_and_rows() -> None:
     store = open_store(SECOND)
     rows = relations.examples(store)
     text = relations.listing(store, rows)
-    for name, found in rows.items():
+    for name, result in rows.items():
         assert f"## `{name}` {{#data-{name.replace('_', '-')} .unnumbered}}" in text
-        assert len(found) <= relations.N_EXAMPLES
+        assert len(result) <= relations.N_EXAMPLES
     assert "| `mean` |" in text
     assert "2\\.5" in text
     short = relations.listing(store, rows, filled=True)
@@ -93,9 +93,9 @@ def test_the_data_page_lists_every_relation_with_its_columns_and_rows() -> None:
 
 
 def test_an_answer_shows_its_query_and_its_rows() -> None:
-    said = relations.answer(open_store(SECOND), "SELECT 1.5 AS a, ['x', 'y'] AS b, NULL AS c")
-    assert said.startswith("```sql\nSELECT 1.5 AS a")
-    assert said.splitlines()[-1] == "| 1\\.5 | x, y | – |"
+    printed = relations.answer(open_store(SECOND), "SELECT 1.5 AS a, ['x', 'y'] AS b, NULL AS c")
+    assert printed.startswith("```sql\nSELECT 1.5 AS a")
+    assert printed.splitlines()[-1] == "| 1\\.5 | x, y | – |"
 
 
 def test_keys_join_tables() -> None:

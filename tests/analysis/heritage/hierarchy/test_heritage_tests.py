@@ -32,22 +32,22 @@ def models():
 
 
 def test_every_test_answers_and_counts_its_own_units(models):
-    found = heritage_tests.every_test(models)
-    assert len(found) == METHODS
-    assert found["estimate"].notna().all()
-    assert set(found.loc[found["unit"] == "model", "n_obs"]) == {18}
-    assert set(found.loc[found["unit"] == "suite", "n_obs"]) == {6}
-    assert found[["p_value", "bayes_factor", "conf_low"]].notna().any(axis=1).all()
+    result = heritage_tests.every_test(models)
+    assert len(result) == METHODS
+    assert result["estimate"].notna().all()
+    assert set(result.loc[result["unit"] == "model", "n_obs"]) == {18}
+    assert set(result.loc[result["unit"] == "suite", "n_obs"]) == {6}
+    assert result[["p_value", "bayes_factor", "conf_low"]].notna().any(axis=1).all()
 
 
 def test_fisher_and_the_exchange_of_suites_are_those_of_a_hand_count(models):
-    found = heritage_tests.every_test(models).set_index("method")
+    result = heritage_tests.every_test(models).set_index("method")
     ours = models["lab"] == "EleutherAI"
     below = models["log_gain"] < 0
     counts = [[(ours & below).sum(), (ours & ~below).sum()]]
     counts += [[(~ours & below).sum(), (~ours & ~below).sum()]]
-    assert found.loc["Fisher", "p_value"] == pytest.approx(stats.fisher_exact(counts).pvalue)
-    exchanged = found.loc["exchange of suites, difference of means"]
+    assert result.loc["Fisher", "p_value"] == pytest.approx(stats.fisher_exact(counts).pvalue)
+    exchanged = result.loc["exchange of suites, difference of means"]
     assert exchanged["smallest_p"] == pytest.approx(2 / 20)
     assert exchanged["estimate"] == pytest.approx(
         models.loc[ours, "log_gain"].mean() - models.loc[~ours, "log_gain"].mean()

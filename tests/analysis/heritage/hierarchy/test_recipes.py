@@ -28,17 +28,17 @@ def test_the_sum_of_rates_is_that_of_the_schedule(published_store, decay, steps)
     at = np.arange(steps) + 0.5
     fall = final + (peak - final) * (1 + np.cos(np.pi * (at - warmup) / (decay - warmup))) / 2
     rates = np.where(at < warmup, peak * at / warmup, np.where(at < decay, fall, final))
-    found = published_store.query(
+    result = published_store.query(
         f"SELECT rate_sum({peak}, {final}, {warmup}, {decay}, {steps}) AS total"
     )
-    assert found["total"].iloc[0] == pytest.approx(rates.sum(), rel=1e-4)
+    assert result["total"].iloc[0] == pytest.approx(rates.sum(), rel=1e-4)
 
 
 def test_decay_turns_are_missing_where_the_length_of_training_is(published_store):
-    found = recipes.recipes(published_store).set_index("model_id")["decay_turns"]
-    assert found["EleutherAI/pythia-70m"] == pytest.approx(0.1 * 1e-3 * 143000 * 0.55, rel=0.01)
-    assert np.isnan(found["bigscience/bloom-560m"])
-    assert found["EleutherAI/gpt-neo-2.7B"] == 0
+    result = recipes.recipes(published_store).set_index("model_id")["decay_turns"]
+    assert result["EleutherAI/pythia-70m"] == pytest.approx(0.1 * 1e-3 * 143000 * 0.55, rel=0.01)
+    assert np.isnan(result["bigscience/bloom-560m"])
+    assert result["EleutherAI/gpt-neo-2.7B"] == 0
 
 
 def test_pythia_is_two_recipes(published_store):
@@ -54,13 +54,13 @@ def test_pythia_is_two_recipes(published_store):
 
 
 def test_correlations_within_suites_are_those_of_deviations_from_the_suite(rows):
-    found = recipes.within_suites(rows).set_index(["term", "condition"])["estimate"]
+    result = recipes.within_suites(rows).set_index(["term", "condition"])["estimate"]
     several = rows[rows.groupby("suite")["suite"].transform("size") > 1]
     logs = ["log_rate", "log_depth", "log_width", "log_gain"]
     apart = several[logs] - several.groupby("suite")[logs].transform("mean")
-    for (one, other), estimate in found.items():
+    for (one, other), estimate in result.items():
         assert estimate == pytest.approx(apart[one].corr(apart[other]), abs=1e-12)
-    assert found["log_depth", "log_rate"] < -0.9
+    assert result["log_depth", "log_rate"] < -0.9
 
 
 def test_the_table_of_starts_parts_the_two_pythias(published_store):

@@ -38,9 +38,9 @@ def test_the_primary_gain_leaves_out_the_first_block(shipped):
     ].sort_values("layer")
     by_hand = np.exp(np.log(rows["value"].iloc[1:]).mean())
     primary = replica.gains_by_depth(shipped).query("panel == @replica.PRIMARY")
-    found = primary.set_index("model").loc["pythia-70m", "gain_mean"]
-    assert found == pytest.approx(by_hand, rel=1e-12)
-    assert found < np.exp(np.log(rows["value"]).mean())
+    result = primary.set_index("model").loc["pythia-70m", "gain_mean"]
+    assert result == pytest.approx(by_hand, rel=1e-12)
+    assert result < np.exp(np.log(rows["value"]).mean())
 
 
 def test_figure_2_has_the_standard_error_of_the_models(shipped):

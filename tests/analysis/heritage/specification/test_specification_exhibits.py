@@ -20,7 +20,7 @@ PUBLISHED = Path(__file__).parents[4] / "data/published"
 
 
 @pytest.fixture(scope="module")
-def found(published_store):
+def result(published_store):
     figures = specification_choices.figures(published_store)
     levels = specification_choices.CHOICES
     some = levels | {"gain": levels["gain"][:4], "figure": levels["figure"][:1]}
@@ -29,37 +29,37 @@ def found(published_store):
     )
 
 
-def test_the_curve_ascends_and_has_every_distinct_specification_once(found):
-    curve = specification_exhibits.curve(found)
-    assert len(curve) == len(distinct(found.specifications))
+def test_the_curve_ascends_and_has_every_distinct_specification_once(result):
+    curve = specification_exhibits.curve(result)
+    assert len(curve) == len(distinct(result.specifications))
     assert curve["standardised"].is_monotonic_increasing
     assert curve["rank"].tolist() == list(range(1, len(curve) + 1))
     assert curve["is_marked"].sum() == specification_exhibits.N_WHISKERS
-    band = specification_exhibits.null_band(found)
+    band = specification_exhibits.null_band(result)
     assert (band["rank"].min(), band["rank"].max()) == (1, len(curve))
 
 
-def test_the_marks_of_a_choice_share_out_each_bin(found):
-    marks = specification_exhibits.marks(found)
+def test_the_marks_of_a_choice_share_out_each_bin(result):
+    marks = specification_exhibits.marks(result)
     shares = marks.groupby(["choice", "bin"])["share"].sum()
     assert shares.to_numpy() == pytest.approx(1)
     assert marks["bin"].nunique() == specification_exhibits.N_BINS
     lifts = marks[marks["share"] > 0].groupby(["choice", "level"])
     assert lifts["lift"].sum().to_numpy() == pytest.approx(specification_exhibits.N_BINS)
-    assert marks["rank"].between(1, len(specification_exhibits.curve(found))).all()
+    assert marks["rank"].between(1, len(specification_exhibits.curve(result))).all()
 
 
-def test_the_words_are_the_counts_of_the_rows(found):
-    words_shown = specification_exhibits.words(found)
-    rows = found.specifications
+def test_the_words_are_the_counts_of_the_rows(result):
+    words_shown = specification_exhibits.words(result)
+    rows = result.specifications
     assert words_shown["rows"] == f"{len(rows):,}"
     assert words_shown["distinct"] == f"{len(distinct(rows)):,}"
     some = distinct(rows)
     by_exchange = (some["p_permutation"] < 0.05) & (some["estimate"] > 0)
     assert words_shown["exchanged"].startswith(f"{100 * by_exchange.mean():.0f}")
-    joint = found.joint.set_index(["groups", "term"]).loc[specification.ALL_WAYS]
+    joint = result.joint.set_index(["groups", "term"]).loc[specification.ALL_WAYS]
     significant = joint.loc["share significant as claimed", "estimate"]
-    level = specification_exhibits.level_rows(found, "figure").iloc[0]
+    level = specification_exhibits.level_rows(result, "figure").iloc[0]
     assert level["ordinary"].startswith(f"{100 * significant:.0f}")
     by_row = (some["estimate"] > 0) & (some["p_value"] < 0.05)
     assert significant == pytest.approx(by_row.mean())  # who has no p is not counted
@@ -69,24 +69,24 @@ def test_the_words_are_the_counts_of_the_rows(found):
     assert all(isinstance(text, str) for text in words_shown.values())
 
 
-def test_the_tables_have_one_row_per_level_and_statistic(found):
-    assert len(specification_exhibits.joint_rows(found)) == 4 * 3
-    levels = specification_exhibits.level_rows(found, "gain")
+def test_the_tables_have_one_row_per_level_and_statistic(result):
+    assert len(specification_exhibits.joint_rows(result)) == 4 * 3
+    levels = specification_exhibits.level_rows(result, "gain")
     assert len(levels) == 4
     counted = levels["n"].str.replace(",", "").astype(int).sum()
-    assert counted == len(distinct(found.specifications))
+    assert counted == len(distinct(result.specifications))
 
 
-def test_the_command_prints_an_overview_and_every_row_as_csv(capsys, monkeypatch, found):
-    monkeypatch.setattr(specification, "specification_curve", lambda *_, **__: found)
+def test_the_command_prints_an_overview_and_every_row_as_csv(capsys, monkeypatch, result):
+    monkeypatch.setattr(specification, "specification_curve", lambda *_, **__: result)
     source = ["--data", str(PUBLISHED)]
     assert main([*source, "specifications"]) == 0
     printed = capsys.readouterr().out
-    assert f"{len(distinct(found.specifications)):,} of these distinct." in printed
+    assert f"{len(distinct(result.specifications)):,} of these distinct." in printed
     assert "share with the claimed sign" in printed
     assert main([*source, "specifications", "--csv"]) == 0
     rows = pd.read_csv(io.StringIO(capsys.readouterr().out))
-    assert len(rows) == len(found.specifications)
-    assert list(rows.columns) == list(found.specifications.columns)
-    first = found.specifications.iloc[0]
+    assert len(rows) == len(result.specifications)
+    assert list(rows.columns) == list(result.specifications.columns)
+    first = result.specifications.iloc[0]
     assert math.isclose(rows.loc[0, "estimate"], first["estimate"], rel_tol=1e-9)

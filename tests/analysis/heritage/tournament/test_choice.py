@@ -58,8 +58,8 @@ def test_the_level_is_exceeded_by_the_interval_of_wilson(errors, is_sized):
     table = choice.choice(
         cells(**{"prediction": (errors / 600, 0.5), "bootstrap of suites": (0.0, 0.5)})
     )
-    found = table.set_index("rule").loc["prediction", "is_sized"]
-    assert found == is_sized
+    result = table.set_index("rule").loc["prediction", "is_sized"]
+    assert result == is_sized
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +89,11 @@ def test_the_rules_of_claim_20_are_those_chosen(shipped):
 def test_a_cell_comes_again_alone(shipped):
     layout, _, n_papers, _ = tournament.jobs()[0]
     names = ("prediction", "profile likelihood", "posterior of new levels")
-    found = results.rates(
+    result = results.rates(
         layout, [World("suite", {"suite": 0.5})], n_papers, tournament.SEED, names=names
     )
     keys = ["layout", "world", "share", "form", "statement", "rule"]
-    both = found.merge(shipped, on=keys, suffixes=("", "_shipped"))
-    assert len(both) == len(found) == len(names) * len(criterion.STATEMENTS)
+    both = result.merge(shipped, on=keys, suffixes=("", "_shipped"))
+    assert len(both) == len(result) == len(names) * len(criterion.STATEMENTS)
     for name in ("share_yes", "share_no"):
         np.testing.assert_allclose(both[name], both[f"{name}_shipped"], atol=1e-9)

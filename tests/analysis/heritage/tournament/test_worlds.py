@@ -66,9 +66,9 @@ def test_what_is_planted_makes_statements_true(shares, statement, is_true, is_re
 
 
 def test_the_worlds_are_those_of_the_criterion():
-    found = list(worlds())
-    assert len(found) == len(criterion.TOGETHER) + len(criterion.ALONE) * len(criterion.SHARES)
-    assert all(sum(one.shares.values()) <= 0.9 + 1e-9 for one in found)
+    result = list(worlds())
+    assert len(result) == len(criterion.TOGETHER) + len(criterion.ALONE) * len(criterion.SHARES)
+    assert all(sum(one.shares.values()) <= 0.9 + 1e-9 for one in result)
 
 
 def test_larger_layouts_cross_what_the_present_one_mixes(layout):

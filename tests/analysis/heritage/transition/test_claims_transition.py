@@ -127,9 +127,9 @@ def test_the_error_across_heritages_holds_in_the_figure_alone(published_store):
 
 
 def test_stated_layers_come_again_from_one_trace_only(published_store, facts, changed, judge):
-    found = claims.checks(published_store, 42, CLAIMS)["estimate"].tolist()
-    assert found[:3] == [1, 0.75, 0.25]
-    assert found[3] == pytest.approx(59 / 30)
+    result = claims.checks(published_store, 42, CLAIMS)["estimate"].tolist()
+    assert result[:3] == [1, 0.75, 0.25]
+    assert result[3] == pytest.approx(59 / 30)
     assert "gpt2 0 for 9" in claims.checks(published_store, 42, CLAIMS)["note"].iloc[2]
     assert judge(published_store, 42) == "depends on the reading"
 

@@ -82,12 +82,12 @@ MODELS = [
 
 def test_the_published_layers_follow_from_the_published_traces(published_store):
     traces = published(published_store, "trace_first_head")
-    found = [l_star.argmax_abs_gradient(traces[model_id]) for model_id in MODELS]
+    result = [l_star.argmax_abs_gradient(traces[model_id]) for model_id in MODELS]
     stated = published_store.query(
         "SELECT model_id, mean FROM published_figure "
         "WHERE metric = 'l_star_empirical' AND path LIKE '%L_star_trace'"
     ).set_index("model_id")["mean"]
-    assert found == stated[MODELS].tolist() == [7, 16, 8, 9]
+    assert result == stated[MODELS].tolist() == [7, 16, 8, 9]
     assert l_star.argmax_abs_diff(traces["facebook/opt-125m"]) == 2
 
 

@@ -25,21 +25,21 @@ STEP_AT_1 = [0.0, 0.0, 4.0, 4.0, 4.0]
 
 def test_every_profile_meets_every_estimator():
     rows = profiles(a=STEP_AT_1, b=[2.0, 1.0, 3.0, 3.0, 7.0])
-    found = l_star_frames.estimates(rows.iloc[::-1], value="trace", by=["prompt_id"])
-    assert found.groupby("prompt_id")["method"].agg(list).tolist() == [list(l_star.ESTIMATORS)] * 2
-    primary = found[found["method"] == "argmax_interior_gradient"]
+    result = l_star_frames.estimates(rows.iloc[::-1], value="trace", by=["prompt_id"])
+    assert result.groupby("prompt_id")["method"].agg(list).tolist() == [list(l_star.ESTIMATORS)] * 2
+    primary = result[result["method"] == "argmax_interior_gradient"]
     assert primary["estimate"].tolist() == [1, 3]
-    assert set(found["n_obs"]) == {5}
-    none = found[(found["prompt_id"] == "a") & (found["method"] == "first_sign_change")].iloc[0]
+    assert set(result["n_obs"]) == {5}
+    none = result[(result["prompt_id"] == "a") & (result["method"] == "first_sign_change")].iloc[0]
     assert math.isnan(none["estimate"])
     assert none["note"] == "The profile has no such layer."
 
 
 def test_a_gap_in_a_profile_is_no_layer_and_says_so():
     rows = profiles(a=[1.0, None, 4.0, 4.0])
-    found = l_star_frames.estimates(rows, value="trace", by=["prompt_id"])
-    assert found["estimate"].isna().all()
-    assert set(found["note"]) == {"1 of 4 values are missing."}
+    result = l_star_frames.estimates(rows, value="trace", by=["prompt_id"])
+    assert result["estimate"].isna().all()
+    assert set(result["note"]) == {"1 of 4 values are missing."}
 
 
 def test_a_profile_with_a_layer_missing_or_twice_is_refused():

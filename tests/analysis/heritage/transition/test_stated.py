@@ -56,11 +56,11 @@ def test_with_the_raw_files_no_number_is_left_for_want_of_them(tmp_path):
     from collect.commands.cli import main
 
     assert main(["published", str(RAW), "--out", str(tmp_path / "raw")]) == 0
-    found = stated.ledger(open_store(ROOT / "data/published", tmp_path / "raw"))
-    assert entries(found, "needs the raw files") == set()
-    ours = found[found["place"].str.startswith("notes")]
+    result = stated.ledger(open_store(ROOT / "data/published", tmp_path / "raw"))
+    assert entries(result, "needs the raw files") == set()
+    ours = result[result["place"].str.startswith("notes")]
     assert entries(ours, "differs") == set()
-    assert "exponent of the scaling law" in entries(found, "differs")
+    assert "exponent of the scaling law" in entries(result, "differs")
 
 
 @pytest.mark.parametrize(

@@ -186,11 +186,11 @@ def test_a_formula_that_cannot_be_used_says_why(formula: str, message: str) -> N
 
 def test_a_column_that_is_no_word_is_written_in_q() -> None:
     named = models.rename(columns={"density": "the density", "lab": "the lab"})
-    found = regression.fit(named, """gain ~ Q('the density') + Q("the lab")""")
+    result = regression.fit(named, """gain ~ Q('the density') + Q("the lab")""")
     plain = regression.fit(models, "gain ~ density + lab")
-    ours, theirs = (each.tidy().set_index("term")["estimate"] for each in (found, plain))
+    ours, theirs = (each.tidy().set_index("term")["estimate"] for each in (result, plain))
     assert ours["Q('the density')"] == pytest.approx(theirs["density"])
-    assert "Reference level: the lab = Ainu." in found.note
+    assert "Reference level: the lab = Ainu." in result.note
     with pytest.raises(ColumnError, match="not in backticks; found '`the density`'") as refusal:
         regression.fit(named, "gain ~ `the density`")
     assert refusal.value.hint.startswith("Write Q('the density');")

@@ -30,33 +30,33 @@ def found_matches(tolerance: dict[str, float] | None = None) -> pd.DataFrame:
 
 
 def three_tests(rows: pd.DataFrame) -> pd.DataFrame:
-    found = matched.match_tests(rows, response="log_gain", label="lab", first="A", unit="suite")
-    return found.set_index("term")
+    result = matched.match_tests(rows, response="log_gain", label="lab", first="A", unit="suite")
+    return result.set_index("term")
 
 
 def test_models_match_within_the_stated_ratio() -> None:
-    found = found_matches()
-    assert found["model_id"].tolist() == ["p", "q", "r", "s", "t"]
-    assert found["match"].tolist() == [1, 1, 1, 2, 2]
+    result = found_matches()
+    assert result["model_id"].tolist() == ["p", "q", "r", "s", "t"]
+    assert result["match"].tolist() == [1, 1, 1, 2, 2]
 
 
 def test_a_ratio_of_one_asks_for_equality() -> None:
-    found = found_matches({"layers": 1.0, "heads": 1.0})
-    assert found["model_id"].tolist() == ["p", "q", "r"]
+    result = found_matches({"layers": 1.0, "heads": 1.0})
+    assert result["model_id"].tolist() == ["p", "q", "r"]
 
 
 def test_pairs_name_both_models_and_their_signs() -> None:
-    found = matched.matched_pairs(models, label="lab", response="log_gain", tolerance=LIKE)
-    assert found[["first", "second"]].to_numpy().tolist() == [["p", "r"], ["q", "r"], ["s", "t"]]
-    np.testing.assert_allclose(found["estimate"], [-0.3, -0.2, -0.3])
-    assert found["opposite"].tolist() == [True, False, True]
+    result = matched.matched_pairs(models, label="lab", response="log_gain", tolerance=LIKE)
+    assert result[["first", "second"]].to_numpy().tolist() == [["p", "r"], ["q", "r"], ["s", "t"]]
+    np.testing.assert_allclose(result["estimate"], [-0.3, -0.2, -0.3])
+    assert result["opposite"].tolist() == [True, False, True]
 
 
 def test_contrasts_are_differences_of_means_within_a_match() -> None:
-    found = matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="A")
-    np.testing.assert_allclose(found["estimate"], [-0.25, -0.3])
-    assert found["n_first"].tolist() == [2, 1]
-    assert found["n_second"].tolist() == [1, 1]
+    result = matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="A")
+    np.testing.assert_allclose(result["estimate"], [-0.25, -0.3])
+    assert result["n_first"].tolist() == [2, 1]
+    assert result["n_second"].tolist() == [1, 1]
 
 
 def test_labels_are_exchanged_within_matches_by_hand() -> None:
@@ -109,32 +109,32 @@ answers = pd.read_csv(R / "collinearity.csv")
 
 def test_inflation_agrees_with_determinants_in_r() -> None:
     expected = answers[answers["kind"] == "inflation"]
-    found = collinearity.inflation(rows_of_models, blocks=APART)
-    assert found["block"].tolist() == expected["name"].tolist()
-    assert found["df"].tolist() == expected["dimension"].tolist()
-    np.testing.assert_allclose(found["estimate"], expected["estimate"], rtol=AGREEMENT)
+    result = collinearity.inflation(rows_of_models, blocks=APART)
+    assert result["block"].tolist() == expected["name"].tolist()
+    assert result["df"].tolist() == expected["dimension"].tolist()
+    np.testing.assert_allclose(result["estimate"], expected["estimate"], rtol=AGREEMENT)
     np.testing.assert_allclose(
-        found["inflation"], expected["estimate"] ** (1 / (2 * expected["dimension"]))
+        result["inflation"], expected["estimate"] ** (1 / (2 * expected["dimension"]))
     )
 
 
 def test_two_single_columns_inflate_by_their_correlation() -> None:
     rows = pd.DataFrame({"x": [1.0, 2, 3, 4], "z": [1.0, 3, 2, 4]})
-    found = collinearity.inflation(rows, blocks={"first": ["x"], "second": ["z"]})
+    result = collinearity.inflation(rows, blocks={"first": ["x"], "second": ["z"]})
     # r = 0.8: 1 / (1 - 0.64).
-    np.testing.assert_allclose(found["estimate"], 1 / 0.36)
-    np.testing.assert_allclose(found["inflation"], 1 / 0.6)
+    np.testing.assert_allclose(result["estimate"], 1 / 0.36)
+    np.testing.assert_allclose(result["inflation"], 1 / 0.6)
 
 
 def test_a_nested_block_is_determined() -> None:
     blocks = {"lab": ["lab"], "suite": ["suite"]}
-    found = collinearity.inflation(rows_of_models, blocks=blocks).set_index("block")
-    assert np.isinf(found["estimate"]).all()
+    result = collinearity.inflation(rows_of_models, blocks=blocks).set_index("block")
+    assert np.isinf(result["estimate"]).all()
 
 
 def test_variation_within_and_between_is_all_variation() -> None:
     rows = pd.DataFrame({"lab": list("aabbc"), "layers": [1.0, 3, 5, 5, 11]})
-    found = collinearity.within_variation(rows, group="lab", columns=["layers"]).set_index("level")
+    result = collinearity.within_variation(rows, group="lab", columns=["layers"]).set_index("level")
     # Mean 5: total 16 + 4 + 0 + 0 + 36 = 56; within a: 2, within b and c: none.
-    np.testing.assert_allclose(found["within_share"], [2 / 56, 0, 0])
-    assert found["n_distinct"].tolist() == [2, 1, 1]
+    np.testing.assert_allclose(result["within_share"], [2 / 56, 0, 0])
+    assert result["n_distinct"].tolist() == [2, 1, 1]

@@ -112,14 +112,14 @@ def test_sampled_orders_are_reproducible_and_agree_with_all() -> None:
     rows = pd.concat([small, small.assign(y=small["y"] + 0.3, g="d")], ignore_index=True)
     with pytest.raises(AnalysisError, match="rng"):
         freedman_lane(rows, "y ~ x", "y ~ x + g")
-    found = [
+    result = [
         freedman_lane(
             rows, "y ~ x", "y ~ x + g", rng=np.random.default_rng(3), n_permutations=999
         ).iloc[0]["p_value"]
         for _ in range(2)
     ]
-    assert found[0] == found[1]
-    assert (found[0] * 1000) == pytest.approx(round(found[0] * 1000))
+    assert result[0] == result[1]
+    assert (result[0] * 1000) == pytest.approx(round(result[0] * 1000))
 
 
 @pytest.mark.parametrize("levels", [[0, 1, 2], [0.1, 0.3, 0.7]])
@@ -161,9 +161,9 @@ def test_comparisons_that_are_none_are_refused(
     reduced: str, full: str, options: dict[str, str], message: str
 ) -> None:
     if not message:
-        found = freedman_lane(small, reduced, full, **options).iloc[0]
-        assert found["n_permutations"] == 2
-        assert "no other to change places" in found["note"]
+        result = freedman_lane(small, reduced, full, **options).iloc[0]
+        assert result["n_permutations"] == 2
+        assert "no other to change places" in result["note"]
         return
     with pytest.raises(DesignError, match=message):
         freedman_lane(small, reduced, full, **options)

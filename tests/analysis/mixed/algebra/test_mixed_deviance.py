@@ -65,15 +65,15 @@ def test_the_deviance_is_the_normal_likelihood_over_rows(
 ) -> None:
     rows = small(seed)
     at = np.array(theta)
-    found = profile(crossed_of(seed), at, reml=False)
+    result = profile(crossed_of(seed), at, reml=False)
     design, relative = written_out(rows, at)
     inverse = np.linalg.inv(relative)
     beta = np.linalg.solve(design.T @ inverse @ design, design.T @ inverse @ rows["y"])
     residual = rows["y"] - design @ beta
     variance = residual @ inverse @ residual / len(rows)
     normal = multivariate_normal(design @ beta, variance * relative)
-    assert found.variance == pytest.approx(variance, rel=1e-9)
-    assert found.criterion == pytest.approx(-2 * normal.logpdf(rows["y"]), abs=1e-8)
+    assert result.variance == pytest.approx(variance, rel=1e-9)
+    assert result.criterion == pytest.approx(-2 * normal.logpdf(rows["y"]), abs=1e-8)
     restricted = profile(crossed_of(seed), at).criterion
     n, p = design.shape
     moment = np.linalg.slogdet(design.T @ inverse @ design).logabsdet
@@ -104,20 +104,20 @@ def test_modes_and_products_are_those_written_out_over_rows(
 ) -> None:
     rows, at = small(seed), np.array(theta)
     cross = crossed_of(seed)
-    found = profile(cross, at)
-    estimated, products = Inference(cross, found, True), information(cross, found)
+    result = profile(cross, at)
+    estimated, products = Inference(cross, result, True), information(cross, result)
     design, relative = written_out(rows, at)
     inverse = np.linalg.inv(relative)
     np.testing.assert_allclose(
         estimated.plain_covariance,
-        found.variance * np.linalg.inv(design.T @ inverse @ design),
+        result.variance * np.linalg.inv(design.T @ inverse @ design),
         rtol=1e-8,
         atol=1e-12,
     )
     residual = rows["y"] - design @ estimated.coefficients
     in_h = rows["h"].to_numpy()[:, None] == np.array(list("pqrs"))
     np.testing.assert_allclose(
-        conditional_modes(cross, found)[1].effects[:, 0],
+        conditional_modes(cross, result)[1].effects[:, 0],
         at[3] ** 2 * in_h.T @ inverse @ residual,
         atol=1e-9,
     )
@@ -205,13 +205,13 @@ def test_it_does_not_matter_which_factor_is_eliminated(first: str) -> None:
     cross = assemble(model.statistics, replace(model.design, blocks=tuple(blocks)))
     theta = model.solution.theta
     ordered = theta if first == "g" else np.concatenate([theta[3:], theta[:3]])
-    found = profile(cross, ordered)
-    products = information(cross, found)
-    assert found.criterion == pytest.approx(model.solution.criterion, abs=1e-10)
-    adjusted = kenward_roger(cross, found, products)
+    result = profile(cross, ordered)
+    products = information(cross, result)
+    assert result.criterion == pytest.approx(model.solution.criterion, abs=1e-10)
+    adjusted = kenward_roger(cross, result, products)
     expected = model.inference.kenward_roger
     np.testing.assert_allclose(adjusted.adjusted, expected.adjusted, rtol=1e-9)
-    freedom = satterthwaite(cross, found, products, reml=True)
+    freedom = satterthwaite(cross, result, products, reml=True)
     for contrast in (np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([1.0, 2.0])):
         assert adjusted.df(contrast) == pytest.approx(expected.df(contrast), rel=1e-8)
         reference = model.inference.satterthwaite.df(contrast)

@@ -141,10 +141,10 @@ def test_newton_leaves_a_saddle() -> None:
         return float(x**4 / 4 - x**2 / 2 + y**2), np.array([x**3 - x, 2 * y])
 
     free = np.ones(2, dtype=bool)
-    found = descend_to_floor(function, np.array([0.01, 0.2]), free)
-    np.testing.assert_allclose(found.at, [1, 0], atol=1e-8)
-    assert found.decrement < CONVERGED
-    assert found.downward() is None
+    result = descend_to_floor(function, np.array([0.01, 0.2]), free)
+    np.testing.assert_allclose(result.at, [1, 0], atol=1e-8)
+    assert result.decrement < CONVERGED
+    assert result.downward() is None
     saddle = descend_to_floor(function, np.zeros(2), free)
     direction: Any = saddle.downward()
     assert abs(direction[0]) == pytest.approx(1)
@@ -172,8 +172,8 @@ def valley(at: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def test_a_curved_valley_is_followed_to_its_end() -> None:
-    found = descend(valley, np.array([-1.2, 1.0]), tolerance=1e-16, flat=1e-9)
-    np.testing.assert_allclose(found, [1, 1], atol=1e-8)
+    result = descend(valley, np.array([-1.2, 1.0]), tolerance=1e-16, flat=1e-9)
+    np.testing.assert_allclose(result, [1, 1], atol=1e-8)
 
 
 @settings(max_examples=50, deadline=None)

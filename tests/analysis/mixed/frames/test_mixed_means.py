@@ -101,8 +101,8 @@ def test_the_multivariate_t_is_genz_and_bretzs() -> None:
 @pytest.mark.parametrize("df", [[0.02, 5.0], [5.0, 5.000002, 5.000004], [0.4, 16.0, np.inf]])
 def test_a_joint_critical_value_leaves_its_chance_at_any_df(df: list[float]) -> None:
     tail = means._largest_t(np.full((3, 3), 0.5) + np.diag([0.5] * 3))
-    found = means._critical(tail, np.array(df), 0.95)
-    assert [tail(t, own) for t, own in zip(found, df, strict=True)] == pytest.approx(
+    result = means._critical(tail, np.array(df), 0.95)
+    assert [tail(t, own) for t, own in zip(result, df, strict=True)] == pytest.approx(
         [0.05] * len(df), abs=1e-6
     )
 

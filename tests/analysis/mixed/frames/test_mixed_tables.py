@@ -195,20 +195,20 @@ def test_a_row_that_lacks_a_predictor_has_no_prediction_and_says_why(
     holes = labelled.copy()
     holes["depth"] = [np.nan, *labelled["depth"].iloc[1:4], np.inf, labelled["depth"].iloc[5]]
     holes["kind"] = [*labelled["kind"].iloc[:4], None, None]
-    found, whole = (model.predict(each, groups=groups) for each in (holes, labelled))
-    assert found.columns.equals(whole.columns)
-    assert found.index.equals(labelled.index)
-    pd.testing.assert_frame_equal(found.iloc[1:4], whole.iloc[1:4])
-    assert found["note"].tolist() == [
+    result, whole = (model.predict(each, groups=groups) for each in (holes, labelled))
+    assert result.columns.equals(whole.columns)
+    assert result.index.equals(labelled.index)
+    pd.testing.assert_frame_equal(result.iloc[1:4], whole.iloc[1:4])
+    assert result["note"].tolist() == [
         "No prediction: 'depth' is no finite number.",
         *whole["note"].iloc[1:4],
         "No prediction: 'depth' is no finite number. 'kind' names no level.",
         "No prediction: 'kind' names no level.",
     ]
-    numbers = found[["estimate", "std_error", "df", "conf_low", "predicted_high"]].iloc[[0, 4, 5]]
+    numbers = result[["estimate", "std_error", "df", "conf_low", "predicted_high"]].iloc[[0, 4, 5]]
     assert numbers.isna().all(axis=None)
     alone = model.predict(holes.iloc[[4]], groups=groups)
-    pd.testing.assert_frame_equal(alone, found.iloc[[4]], check_dtype=False)
+    pd.testing.assert_frame_equal(alone, result.iloc[[4]], check_dtype=False)
 
 
 @pytest.mark.parametrize("name", ["fixed_", "basis1_", "Offset_", "level0", "cell_", "Fitted"])

@@ -25,11 +25,11 @@ def test_one_scale_of_uncertain_size_gives_its_degrees_of_freedom(
     # Var(estimates) = s I with Var(s) = w: s has 2 / w degrees of freedom, and F is exact. At two
     # and at four a quotient of Kenward and Roger's formulae is 0 / 0.
     one = np.eye(n_contrasts)
-    found = KenwardRoger(
+    result = KenwardRoger(
         covariance=one, adjusted=one, slopes=one[None], uncertainty=np.array([[uncertainty]])
     )
-    assert found.joint(one) == pytest.approx((df, 1.0))
-    assert found.df(one[0]) == pytest.approx(df)
+    assert result.joint(one) == pytest.approx((df, 1.0))
+    assert result.df(one[0]) == pytest.approx(df)
 
 
 @pytest.mark.parametrize(
@@ -48,24 +48,24 @@ def test_a_joint_test_takes_the_degrees_of_freedom_whose_f_has_the_mean_of_the_p
     uncertainties: tuple[float, float], df: float
 ) -> None:
     each = np.array([np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
-    found = Satterthwaite(
+    result = Satterthwaite(
         covariance=np.eye(2), derivatives=each, uncertainty=np.diag(uncertainties)
     )
-    assert found.df_joint(np.eye(2)) == pytest.approx(df)
-    assert found.df(np.array([1.0, 0.0])) == pytest.approx(2 / uncertainties[0])
+    assert result.df_joint(np.eye(2)) == pytest.approx(df)
+    assert result.df(np.array([1.0, 0.0])) == pytest.approx(2 / uncertainties[0])
 
 
 def test_a_contrast_whose_variance_is_known_has_infinite_degrees_of_freedom() -> None:
-    found = Satterthwaite(
+    result = Satterthwaite(
         covariance=np.eye(1), derivatives=np.zeros((1, 1, 1)), uncertainty=np.eye(1)
     )
-    assert found.df(np.ones(1)) == np.inf
+    assert result.df(np.ones(1)) == np.inf
 
 
 def test_a_direction_in_which_the_deviance_is_flat_or_falls_has_no_variance() -> None:
     # The covariance of the parameters is twice the inverse of the Hessian of the deviance.
-    found = satterthwaite._uncertainty(np.diag([4.0, 0.0, -1e-9]), np.ones(3))
-    assert found == pytest.approx(np.diag([0.5, 0.0, 0.0]))
+    result = satterthwaite._uncertainty(np.diag([4.0, 0.0, -1e-9]), np.ones(3))
+    assert result == pytest.approx(np.diag([0.5, 0.0, 0.0]))
     large = satterthwaite._uncertainty(np.diag([4e-10, 0.0]), np.array([1e5, 1.0]))
     assert large == pytest.approx(np.diag([5e9, 0.0]))
 
@@ -78,9 +78,9 @@ def test_degrees_of_freedom_do_not_depend_on_the_unit_of_the_response(
     other = mixed.fit(
         against_r.formulas["crossed_intercepts"], rows.assign(gain=rows["gain"] * unit)
     )
-    found = other.tidy("fixed", df="satterthwaite")["df"]
+    result = other.tidy("fixed", df="satterthwaite")["df"]
     wanted = against_r.fitted("crossed_intercepts", "REML").tidy("fixed", df="satterthwaite")["df"]
-    assert found.tolist() == pytest.approx(wanted.tolist(), rel=1e-4)
+    assert result.tolist() == pytest.approx(wanted.tolist(), rel=1e-4)
 
 
 def test_satterthwaite_of_groups_that_deviate_far_more_than_residuals() -> None:

@@ -110,8 +110,8 @@ def test_variance_parameters_agree(against_r: Any, name: str, estimator: str) ->
     ours = against_r.at_r(name, estimator).tidy(["ran_pars"])
     for row in answer.itertuples():
         # A deviation of zero has no correlation, and a deviation is the root of a difference.
-        found = parameter(ours, row)
-        assert found == pytest.approx([row.sdcor], rel=1e-7, abs=1e-9, nan_ok=True)
+        result = parameter(ours, row)
+        assert result == pytest.approx([row.sdcor], rel=1e-7, abs=1e-9, nan_ok=True)
 
 
 def test_criteria_agree(against_r: Any, name: str, estimator: str) -> None:
@@ -185,13 +185,13 @@ def test_a_contrast_that_follows_from_others_adds_nothing_to_their_joint_test(
     two = np.eye(3)[1:]
     # Satterthwaite's degrees of freedom depend on how contrasts are written.
     for method in ("wald", "kenward-roger"):
-        found, expected = (
+        result, expected = (
             tests.joint(np.vstack([two, two.sum(0)]), method),
             tests.joint(two, method),
         )
-        assert found.df == expected.df == 2
-        assert found.statistic == pytest.approx(expected.statistic)
-        assert found.df_residual == pytest.approx(expected.df_residual)
+        assert result.df == expected.df == 2
+        assert result.statistic == pytest.approx(expected.statistic)
+        assert result.df_residual == pytest.approx(expected.df_residual)
 
 
 def test_joint_tests_agree(against_r: Any) -> None:

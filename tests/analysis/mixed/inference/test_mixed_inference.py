@@ -34,31 +34,31 @@ def whole() -> MixedModel:
 def test_drawn_cross_products_have_the_moments_of_drawn_rows(whole: MixedModel) -> None:
     # Means and variances of X'y, Z1'y and y'y over many draws against those of the model.
     rng = np.random.default_rng(7)
-    cross, found = whole.cross, whole.solution
-    source = simulator(cross, found)
+    cross, result = whole.cross, whole.solution
+    source = simulator(cross, result)
     drawn = [source.draw(rng) for _ in range(4000)]
     q = cross.n_random
     fixed = np.array([each.rest[q:-1, -1] for each in drawn])
-    expected = cross.rest[q:-1, q:-1] @ found.coefficients
+    expected = cross.rest[q:-1, q:-1] @ result.coefficients
     error = fixed.std(axis=0) / np.sqrt(len(drawn))
     assert (np.abs(fixed.mean(axis=0) - expected) < 4 * error).all()
     squares = np.array([each.rest[-1, -1] for each in drawn])
-    theta = found.theta**2
+    theta = result.theta**2
     sizes = np.array(
         [cross.diagonal.sum()] + [np.trace(cross.rest[a:b, a:b]) for a, b in ((0, 12), (12, 17))]
     )
-    mean = found.coefficients @ expected + found.variance * (cross.n_obs + theta @ sizes)
+    mean = result.coefficients @ expected + result.variance * (cross.n_obs + theta @ sizes)
     assert squares.mean() == pytest.approx(mean, abs=4 * squares.std() / np.sqrt(len(drawn)))
 
 
 @pytest.mark.slow
 def test_the_parametric_bootstrap_repeats_the_standard_errors(whole: MixedModel) -> None:
-    found = parametric_bootstrap(whole, rng=np.random.default_rng(3), n_resamples=400)
-    fixed = found.query("effect == 'fixed'")
+    result = parametric_bootstrap(whole, rng=np.random.default_rng(3), n_resamples=400)
+    fixed = result.query("effect == 'fixed'")
     tidy = whole.tidy(["fixed"], df="satterthwaite")
     # The relative error of a standard deviation of 400 draws is 1 / sqrt(800), 3.5 %.
     np.testing.assert_allclose(fixed["std_error"], tidy["std_error"], rtol=0.14)
-    assert (found["conf_low"] <= found["conf_high"]).all()
+    assert (result["conf_low"] <= result["conf_high"]).all()
 
 
 def test_the_parametric_bootstrap_gives_the_same_numbers_for_the_same_seed(
@@ -93,9 +93,9 @@ def test_drawn_noise_has_the_covariance_of_columns_of_any_size(unit: float, form
     across = np.einsum("lir,lij,ljs->rs", source.regression, first, source.regression)
     rest = cross.rest[:-1, :-1]
     sizes = np.sqrt(np.diag(rest))
-    found = source.rest_root @ source.rest_root.T + across
+    result = source.rest_root @ source.rest_root.T + across
     np.testing.assert_allclose(
-        found / np.outer(sizes, sizes), rest / np.outer(sizes, sizes), atol=1e-9
+        result / np.outer(sizes, sizes), rest / np.outer(sizes, sizes), atol=1e-9
     )
 
 
@@ -129,14 +129,14 @@ def test_models_with_other_fixed_parts_are_compared_by_maximum_likelihood(
 
 def test_all_ten_ways_to_give_two_labs_a_heritage_are_tried() -> None:
     model = mixed.fit("gain ~ heritage + depth + (1 | lab) + (1 | prompt)", rows)
-    found = permutation_test(model, "heritage[T.open]", "heritage", "lab").iloc[0]
-    assert found["n_permutations"] == 10
-    assert found["n_groups"] == 5
+    result = permutation_test(model, "heritage[T.open]", "heritage", "lab").iloc[0]
+    assert result["n_permutations"] == 10
+    assert result["n_groups"] == 5
     # No data can reach below one in ten, or two where a mirrored assignment ties.
-    assert found["smallest_p"] == pytest.approx(0.1)
-    assert found["p_value"] * 10 == pytest.approx(round(found["p_value"] * 10))
+    assert result["smallest_p"] == pytest.approx(0.1)
+    assert result["p_value"] * 10 == pytest.approx(round(result["p_value"] * 10))
     tidy = model.tidy(["fixed"], df="satterthwaite").set_index("term")
-    assert found["statistic"] == pytest.approx(tidy.loc["heritage[T.open]", "statistic"], rel=1e-4)
+    assert result["statistic"] == pytest.approx(tidy.loc["heritage[T.open]", "statistic"], rel=1e-4)
 
 
 def test_a_predictor_that_varies_within_a_unit_is_not_exchanged(whole: MixedModel) -> None:
@@ -154,13 +154,13 @@ def test_drawn_effects_have_the_covariance_of_the_model() -> None:
     effects = rng.multivariate_normal([0, 0], [[1.0, -0.8], [-0.8, 1.0]], 40)[group]
     y = effects[:, 0] + effects[:, 1] * x + 0.3 * rng.normal(size=200)
     model = mixed.fit("y ~ x + (1 + x | g)", pd.DataFrame({"y": y, "x": x, "g": group}))
-    found = parametric_bootstrap(model, rng=rng, n_resamples=60).set_index("term")
-    row = found.loc["cor__Intercept.x"]
+    result = parametric_bootstrap(model, rng=rng, n_resamples=60).set_index("term")
+    row = result.loc["cor__Intercept.x"]
     assert row["conf_low"] < row["estimate"] < row["conf_high"]
     assert row["conf_high"] < 0
     for term in ("sd__Intercept", "sd__x"):
-        middle = (found.loc[term, "conf_low"] + found.loc[term, "conf_high"]) / 2
-        assert middle == pytest.approx(found.loc[term, "estimate"], rel=0.15)
+        middle = (result.loc[term, "conf_low"] + result.loc[term, "conf_high"]) / 2
+        assert middle == pytest.approx(result.loc[term, "estimate"], rel=0.15)
 
 
 def test_a_permutation_p_value_is_the_share_of_assignments_that_reach_the_observed() -> None:
@@ -174,8 +174,8 @@ def test_a_permutation_p_value_is_the_share_of_assignments_that_reach_the_observ
     pairs = list(itertools.combinations(sorted(set(rows["lab"])), 2))
     models = [with_open(pair) for pair in pairs]
     middle = int(np.argsort([_size(model) for model in models])[5])
-    found = permutation_test(models[middle], "heritage[T.open]", "heritage", "lab")
-    assert found["p_value"].iloc[0] == pytest.approx(5 / 10)
+    result = permutation_test(models[middle], "heritage[T.open]", "heritage", "lab")
+    assert result["p_value"].iloc[0] == pytest.approx(5 / 10)
 
 
 def _size(model: MixedModel) -> float:

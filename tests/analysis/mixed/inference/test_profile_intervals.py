@@ -29,11 +29,11 @@ def test_profile_intervals_agree_with_lme4(against_r: object, name: str) -> None
         effect = effect.replace("(Intercept)", "Intercept")
         named = ("Residual", "sd__Observation") if row.parameter == "sigma" else None
         named = named or ((group, f"sd__{effect}") if group else ("", effect))
-        found = ours[(ours["group"] == named[0]) & (ours["term"] == named[1])]
-        assert len(found) == 1
+        result = ours[(ours["group"] == named[0]) & (ours["term"] == named[1])]
+        assert len(result) == 1
         for column in ("conf_low", "conf_high"):
             value = getattr(row, column)
-            assert found[column].iloc[0] == pytest.approx(value, rel=PROFILE, abs=1e-9)
+            assert result[column].iloc[0] == pytest.approx(value, rel=PROFILE, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", [11, 37])
@@ -73,14 +73,14 @@ def test_profile_intervals_of_correlated_slopes_are_roots_of_lme4s_deviance(
     ours = profile_intervals(mixed.fit(formula, pd.read_csv(R / f"mixed_data_{data}.csv")))
     ours = ours[ours["group"].isin(["Subject", "model"])].set_index("term")
     for row in answer.itertuples():
-        found = ours.loc[TIED[name][row.parameter]]
-        ends = [found["conf_low"], found["conf_high"]]
+        result = ours.loc[TIED[name][row.parameter]]
+        ends = [result["conf_low"], result["conf_high"]]
         assert ends == pytest.approx([row.conf_low, row.conf_high], rel=PROFILE_ROOT)
 
 
 def test_the_order_of_three_correlated_effects_does_not_move_their_intervals() -> None:
     machines = pd.read_csv(R / "mixed_data_machines.csv")
-    found = []
+    result = []
     for order in ("ABC", "CAB"):
         ordered = machines.assign(
             Machine=pd.Categorical(machines["Machine"], categories=list(order))
@@ -88,10 +88,10 @@ def test_the_order_of_three_correlated_effects_does_not_move_their_intervals() -
         model = mixed.fit("score ~ Machine + (0 + Machine | Worker)", ordered)
         frame = profile_intervals(model).query("effect == 'ran_pars'")
         keys = [frozenset(term.partition("__")[2].split(".")) for term in frame["term"]]
-        found.append(frame.assign(key=keys).set_index("key").sort_values("estimate"))
-    assert len(found[0]) == 7
+        result.append(frame.assign(key=keys).set_index("key").sort_values("estimate"))
+    assert len(result[0]) == 7
     for column in ("estimate", "conf_low", "conf_high"):
-        one, other = found[0][column], found[1].loc[found[0].index, column]
+        one, other = result[0][column], result[1].loc[result[0].index, column]
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
@@ -135,10 +135,10 @@ def test_a_restricted_profile_of_a_balanced_layout_ends_where_its_two_mean_squar
         return float(optimize.minimize_scalar(deviance, bounds=(-5, 5), method="bounded").fun)
 
     model = mixed.fit("y ~ 1 + (1 | g)", layout)
-    found = profile_intervals(model, reml=True).set_index("group").loc["g"]
+    result = profile_intervals(model, reml=True).set_index("group").loc["g"]
     assert set(profile_intervals(model, reml=True)["effect"]) == {"ran_pars"}
     estimate = np.sqrt((between / (a - 1) - within / (a * (n - 1))) / n)
-    assert found["estimate"] == pytest.approx(estimate, rel=1e-6)
+    assert result["estimate"] == pytest.approx(estimate, rel=1e-6)
     for end in ("conf_low", "conf_high"):
-        rise = least(found[end]) - least(estimate)
+        rise = least(result[end]) - least(estimate)
         assert rise == pytest.approx(stats.chi2.isf(0.05, 1), abs=1e-4)

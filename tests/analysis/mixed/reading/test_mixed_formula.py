@@ -54,9 +54,9 @@ def test_the_fixed_part_is_what_is_left(text: str, fixed: str) -> None:
 
 
 def test_an_offset_is_taken_out() -> None:
-    found = parse("y ~ x + offset(a + log(b)) + (1 | g)").offset
-    assert found is not None
-    assert found.columns == ("a", "b")
+    result = parse("y ~ x + offset(a + log(b)) + (1 | g)").offset
+    assert result is not None
+    assert result.columns == ("a", "b")
 
 
 @pytest.mark.parametrize(

@@ -169,14 +169,14 @@ def test_rows_with_missing_values_are_dropped_when_asked_and_counted() -> None:
     formula = "gain ~ scale(depth) + kind + (1 | model)"
     with pytest.raises(ColumnError, match=r"must be|must name"):
         mixed.fit(FORMULA, holes)
-    found = mixed.fit(formula, holes, missing="drop")
+    result = mixed.fit(formula, holes, missing="drop")
     whole = mixed.fit(formula, holes.dropna(subset=["gain", "depth", "model"]))
-    pd.testing.assert_frame_equal(found.tidy(df="wald"), whole.tidy(df="wald"))
+    pd.testing.assert_frame_equal(result.tidy(df="wald"), whole.tidy(df="wald"))
     note = "4 of 371 rows were dropped: a value of model, depth, kind, gain is missing."
-    assert note in found.glance()["note"].iloc[0]
-    assert note in " ".join(found.summary().split())
-    assert ("rows dropped" in set(found.warnings()["guard"])) is True
-    augmented = found.augment()
+    assert note in result.glance()["note"].iloc[0]
+    assert note in " ".join(result.summary().split())
+    assert ("rows dropped" in set(result.warnings()["guard"])) is True
+    augmented = result.augment()
     assert augmented.index.equals(holes.index.delete([0, 5, 7, 9]))
     plain = mixed.fit(FORMULA, rows, missing="drop")
     assert "rows dropped" not in set(plain.warnings()["guard"])
@@ -202,9 +202,9 @@ def test_columns_that_differ_in_case_alone_are_told_apart_or_refused_truly() -> 
     for held in (both, pa.Table.from_pandas(both)):
         with pytest.raises(
             ColumnError, match=r"case, .* the rows have 'depth' and 'DEPTH'\."
-        ) as said:
+        ) as printed:
             mixed.fit("gain ~ depth + DEPTH + (1 | model)", held)
-        assert said.value.hint == "Rename 'DEPTH'."
+        assert printed.value.hint == "Rename 'DEPTH'."
     with pytest.raises(ColumnError, match="must have a column 'DEPTH'; the nearest is 'depth'"):
         mixed.fit("gain ~ DEPTH + (1 | model)", rows)
     with pytest.raises(ColumnError, match="Column 'depth' must occur once; it occurs 2 times"):
@@ -259,8 +259,8 @@ def test_whole_numbers_are_the_same_levels_as_floats() -> None:
     data = rows.assign(size=pd.factorize(rows["kind"])[0])
     fitted = mixed.fit("gain ~ C(size) + (1 | model)", data)
     new = pd.DataFrame({"size": [0, np.nan, 2]})
-    found = fitted.predict(new)
-    assert found["estimate"].isna().tolist() == [False, True, False]
+    result = fitted.predict(new)
+    assert result["estimate"].isna().tolist() == [False, True, False]
     grouped = mixed.fit("gain ~ depth + (1 | size)", data)
     known = grouped.predict(pd.DataFrame({"depth": 0.0, "size": [0.0, 2.0]}), groups="known")
     assert known["note"].tolist() == ["", ""]
@@ -284,8 +284,8 @@ def test_categories_of_numbers_are_a_factor_in_their_order(numbers: list[float])
     model = mixed.fit("gain ~ size + (1 | model)", data)
     assert model.terms == ("Intercept", f"size[T.{numbers[1]}]", f"size[T.{numbers[2]}]")
     augmented = model.augment()
-    found = model.predict(data, groups="known")["estimate"]
-    np.testing.assert_allclose(found, augmented["fitted"], rtol=1e-12)
+    result = model.predict(data, groups="known")["estimate"]
+    np.testing.assert_allclose(result, augmented["fitted"], rtol=1e-12)
 
 
 def test_a_level_that_is_not_a_number_is_missing_wherever_the_rows_lie() -> None:

@@ -31,31 +31,31 @@ def unshifted(statistics: Statistics) -> Statistics:
 
 def test_four_counted_rows() -> None:
     four = pd.DataFrame({"y": [1.0, 2.0, 3.0, 6.0], "x": [0.0, 1.0, 1.0, 2.0], "g": list("aabb")})
-    found = unshifted(mixed.collect_statistics("y ~ x + (1 | g)", four))
-    assert found.basis == ((), ("x",))
-    assert found.counts.tolist() == [2, 2]
-    assert found.product(0, 1).tolist() == [1, 3]  # x: 0 + 1, 1 + 2
-    assert found.product(1, 1).tolist() == [1, 5]
-    assert found.product(0, 2).tolist() == [3, 9]  # y: 1 + 2, 3 + 6
-    assert found.product(1, 2).tolist() == [2, 15]  # xy: 2, 3 + 12
-    assert found.product(2, 2).tolist() == [5, 45]
+    result = unshifted(mixed.collect_statistics("y ~ x + (1 | g)", four))
+    assert result.basis == ((), ("x",))
+    assert result.counts.tolist() == [2, 2]
+    assert result.product(0, 1).tolist() == [1, 3]  # x: 0 + 1, 1 + 2
+    assert result.product(1, 1).tolist() == [1, 5]
+    assert result.product(0, 2).tolist() == [3, 9]  # y: 1 + 2, 3 + 6
+    assert result.product(1, 2).tolist() == [2, 15]  # xy: 2, 3 + 12
+    assert result.product(2, 2).tolist() == [5, 45]
 
 
 def test_predictors_constant_in_every_cell_are_attached_without_sums() -> None:
-    found = mixed.collect_statistics("gain ~ rho * depth + (1 | model)", rows)
-    assert list(found.constants) == ["rho"]
-    assert found.basis == ((), ("depth",))
+    result = mixed.collect_statistics("gain ~ rho * depth + (1 | model)", rows)
+    assert list(result.constants) == ["rho"]
+    assert result.basis == ((), ("depth",))
     models = rows.groupby("model")["rho"].first()
-    assert found.constants["rho"].tolist() == models.tolist()
+    assert result.constants["rho"].tolist() == models.tolist()
 
 
 def test_a_wrong_guess_about_a_constant_is_corrected() -> None:
     # The first 4096 rows show one value per group, later ones do not.
     many = pd.DataFrame({"g": np.tile(["a", "b"], 3000), "y": np.arange(6000.0) % 7})
     many["x"] = np.where(np.arange(6000) < 5000, many["g"] == "a", np.arange(6000) % 3)
-    found = mixed.collect_statistics("y ~ x + (1 | g)", many)
-    assert found.constants == {}
-    assert found.basis == ((), ("x",))
+    result = mixed.collect_statistics("y ~ x + (1 | g)", many)
+    assert result.constants == {}
+    assert result.basis == ((), ("x",))
 
 
 def test_a_stated_constant_must_be_one() -> None:
@@ -89,35 +89,35 @@ def test_twenty_runs_on_any_number_of_threads_give_the_same_bits(tmp_path: Path)
     many = rows.sample(40_000, replace=True, random_state=2, ignore_index=True)
     # The range of log-normal values has its middle far from their mean: sums are made twice.
     many.assign(gain=many["gain"] + np.exp(3 * rng.normal(size=len(many)))).to_parquet(path)
-    found = set()
+    result = set()
     for run in range(20):
         connection = duckdb.connect(config={"threads": 1 + run % 3})
         relation = connection.read_parquet(str(path))
         model = mixed.fit("gain ~ rho + depth + (1 | model) + (1 | prompt)", relation)
-        found.add((model.statistics.sums.tobytes(), model.tidy().to_numpy().astype(str).tobytes()))
-    assert len(found) == 1
+        result.add((model.statistics.sums.tobytes(), model.tidy().to_numpy().astype(str).tobytes()))
+    assert len(result) == 1
 
 
 def test_sums_are_about_the_mean_where_the_middle_of_the_range_is_far_from_it() -> None:
     rng = np.random.default_rng(4)
     skew = rows.assign(gain=rows["gain"] + 1e-3 * np.exp(12 * rng.random(len(rows))))
     skew["heavy"] = np.where(np.arange(len(rows)) == 7, 1e6, rng.normal(size=len(rows)))
-    found = mixed.collect_statistics("gain ~ heavy + depth + (1 | model)", skew)
+    result = mixed.collect_statistics("gain ~ heavy + depth + (1 | model)", skew)
     variables = [skew["depth"], skew["heavy"], skew["gain"]]
-    assert found.basis == ((), ("depth",), ("heavy",))
+    assert result.basis == ((), ("depth",), ("heavy",))
     for place, values in enumerate(variables, start=1):
-        assert abs(found.shift[place] - values.mean()) < 3 * values.std()
-    assert found.shift[1] == (skew["depth"].min() + skew["depth"].max()) / 2
-    assert found.shift[2] == pytest.approx(skew["heavy"].mean(), rel=1e-9)
-    squares = ((skew["heavy"] - found.shift[2]) ** 2).sum()
-    assert found.product(2, 2).sum() == pytest.approx(squares, rel=1e-14)
+        assert abs(result.shift[place] - values.mean()) < 3 * values.std()
+    assert result.shift[1] == (skew["depth"].min() + skew["depth"].max()) / 2
+    assert result.shift[2] == pytest.approx(skew["heavy"].mean(), rel=1e-9)
+    squares = ((skew["heavy"] - result.shift[2]) ** 2).sum()
+    assert result.product(2, 2).sum() == pytest.approx(squares, rel=1e-14)
 
 
 def test_weighted_sums_move_to_the_weighted_mean() -> None:
     heavy = rows.assign(gain=np.where(np.arange(len(rows)) == 7, 1e7, rows["gain"]))
-    found = mixed.collect_statistics("gain ~ 1 + (1 | model)", heavy, weights="precision")
+    result = mixed.collect_statistics("gain ~ 1 + (1 | model)", heavy, weights="precision")
     mean = np.average(heavy["gain"], weights=heavy["precision"])
-    assert found.shift[1] == pytest.approx(mean, rel=1e-9)
+    assert result.shift[1] == pytest.approx(mean, rel=1e-9)
 
 
 @settings(max_examples=15, deadline=None)
@@ -138,18 +138,18 @@ def test_statistics_of_two_halves_add_up_to_those_of_the_whole(share: float, see
 
 
 def test_what_is_written_is_read_back_bit_for_bit(tmp_path: Path) -> None:
-    found = mixed.collect_statistics(FORMULA, rows, weights="precision")
-    write_statistics(found, tmp_path / "cells.parquet")
+    result = mixed.collect_statistics(FORMULA, rows, weights="precision")
+    write_statistics(result, tmp_path / "cells.parquet")
     again = read_statistics(tmp_path / "cells.parquet")
-    assert again.sums.tobytes() == found.sums.tobytes()
-    assert again.pairs == found.pairs
-    assert again.shift.tobytes() == found.shift.tobytes()
+    assert again.sums.tobytes() == result.sums.tobytes()
+    assert again.pairs == result.pairs
+    assert again.shift.tobytes() == result.shift.tobytes()
     assert (again.basis, again.response, again.weighted) == (
-        found.basis,
-        found.response,
-        found.weighted,
+        result.basis,
+        result.response,
+        result.weighted,
     )
-    for name, factor in found.factors.items():
+    for name, factor in result.factors.items():
         assert again.factors[name].levels == factor.levels
         assert again.factors[name].codes.tolist() == factor.codes.tolist()
 
@@ -186,10 +186,10 @@ def test_a_group_may_be_called_like_a_column_of_our_queries(name: str) -> None:
     formula = "gain ~ rho + depth + (1 | unit) + (1 | lab)"
     plain = mixed.fit(formula, data, weights="precision")
     renamed = data.rename(columns={"unit": name})
-    found = mixed.fit(formula.replace("unit", name), renamed, weights="precision")
+    result = mixed.fit(formula.replace("unit", name), renamed, weights="precision")
     numbers = ["estimate", "std_error"]
     pd.testing.assert_frame_equal(
-        found.tidy(df="wald")[numbers], plain.tidy(df="wald")[numbers], rtol=1e-6
+        result.tidy(df="wald")[numbers], plain.tidy(df="wald")[numbers], rtol=1e-6
     )
 
 
@@ -198,9 +198,9 @@ def test_a_group_of_a_binary_response_may_be_called_like_a_count(name: str) -> N
     data = rows.assign(high=(rows["gain"] > rows["gain"].median()).astype(int))
     plain = mixed.fit_binomial("high ~ depth + (1 | model)", data)
     renamed = data.rename(columns={"model": name})
-    found = mixed.fit_binomial(f"high ~ depth + (1 | {name})", renamed)
+    result = mixed.fit_binomial(f"high ~ depth + (1 | {name})", renamed)
     numbers = ["estimate", "std_error"]
-    pd.testing.assert_frame_equal(found.tidy()[numbers], plain.tidy()[numbers], rtol=1e-6)
+    pd.testing.assert_frame_equal(result.tidy()[numbers], plain.tidy()[numbers], rtol=1e-6)
 
 
 @pytest.mark.parametrize("side", ["Intercept", "depth:Intercept", "1 + (1 + Intercept | lab)"])

@@ -67,9 +67,9 @@ def test_the_ratio_of_one_way_data_is_that_counted_by_hand() -> None:
 def test_shares_and_their_profiles_are_those_of_lme4s_deviance(answer: dict[str, Any]) -> None:
     model = fitted(answer["fixed"], "lab + suite")
     row = mixed.share_intervals(model, [answer["held"].split(" + ")]).iloc[0]
-    found = [row["variance_share"], row["conf_low"], row["conf_high"]]
+    result = [row["variance_share"], row["conf_low"], row["conf_high"]]
     wanted = [answer["estimate"], answer["conf_low"], answer["conf_high"]]
-    assert found == pytest.approx(wanted, abs=2e-5)
+    assert result == pytest.approx(wanted, abs=2e-5)
 
 
 @pytest.mark.parametrize("group", ["suite", "lab"])

@@ -133,8 +133,8 @@ def test_vectors_lie_beside_their_rows_with_hash_and_size_in_the_plan(save_tiny,
     assert planned.n_bytes - without[0].n_bytes >= 10 * 32 * 4
     norms = store.query("SELECT * FROM residual_norm WHERE site = 'block_output'")
     both = rows.merge(norms, on=["run_id", "prompt_id", "layer", "site", "position"])
-    found = [float(tensors[r.tensor][r.tensor_row].norm()) for r in both.itertuples()]
-    np.testing.assert_allclose(found, both["norm"], rtol=1e-6)
+    result = [float(tensors[r.tensor][r.tensor_row].norm()) for r in both.itertuples()]
+    np.testing.assert_allclose(result, both["norm"], rtol=1e-6)
     assert list(faults(out)) == []
     before = beside.read_bytes()
     beside.write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
@@ -174,8 +174,8 @@ def test_a_place_that_a_model_lacks_is_said_to_be_missing():
     quantity = own(sites=("block_mid", "block_output"), layers=(0, 7))
     frames = collect.measure(tiny_model("gpt_neox"), tiny_tokenizer(), TEXTS, quantities=[quantity])
     assert set(frames["own_value"]["site"]) == {"block_output"}
-    said = frames["not_measured"].query("measured_table == 'own_value'")
-    assert said["quantity"].tolist() == ["width at block_mid", "width in layer 7"]
+    printed = frames["not_measured"].query("measured_table == 'own_value'")
+    assert printed["quantity"].tolist() == ["width at block_mid", "width in layer 7"]
 
 
 def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tmp_path, capsys):

@@ -52,8 +52,8 @@ def kinds(n_rows: int, n_columns: int) -> dict[str, Tensor]:
     }
 
 
-def error(found: Tensor, true: Tensor) -> float:
-    return float((found / true - 1).abs().max())
+def error(result: Tensor, true: Tensor) -> float:
+    return float((result / true - 1).abs().max())
 
 
 @pytest.mark.parametrize("kind", kinds(2, 2))
@@ -106,5 +106,5 @@ def test_a_product_of_a_pruned_head_is_measured(rank):
     left, right = draw(2, 300, 16), draw(2, 16, 200, seed=1)
     right = right * (torch.arange(16) >= 16 - rank)[:, None]
     true = torch.linalg.svdvals(left.double() @ right.double())[:, 0]
-    found = product_norms(grams(left.mT), grams(right)).sigma_max
-    assert torch.allclose(found, true, rtol=1e-12, atol=0)
+    result = product_norms(grams(left.mT), grams(right)).sigma_max
+    assert torch.allclose(result, true, rtol=1e-12, atol=0)

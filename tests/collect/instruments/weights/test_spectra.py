@@ -21,8 +21,8 @@ from tests.collect.families import OF_EACH_CUT, save_family
 
 
 def measured(directory: Path) -> dict[str, pd.DataFrame]:
-    found = spectra.rows(locate(str(directory)))
-    return {table: pd.DataFrame(rows) for table, rows in found.items()}
+    result = spectra.rows(locate(str(directory)))
+    return {table: pd.DataFrame(rows) for table, rows in result.items()}
 
 
 def rewrite(directory: Path, change) -> None:
@@ -76,10 +76,10 @@ def test_norms_of_heads_are_those_of_the_model_s_own_weights(name, tmp_path):
     layer = len(decoder.blocks) - 1
     n_rows = 0
     for matrix, is_folded, whole in variants(decoder, layer):
-        found = numbers(frame, layer, matrix, is_folded=is_folded)
-        assert found == pytest.approx(torch.linalg.svdvals(whole)[:, 0].numpy(), rel=1e-7)
-        found = numbers(frame, layer, matrix, is_folded=is_folded, column="frobenius")
-        assert found == pytest.approx(torch.linalg.matrix_norm(whole).numpy(), rel=1e-7)
+        result = numbers(frame, layer, matrix, is_folded=is_folded)
+        assert result == pytest.approx(torch.linalg.svdvals(whole)[:, 0].numpy(), rel=1e-7)
+        result = numbers(frame, layer, matrix, is_folded=is_folded, column="frobenius")
+        assert result == pytest.approx(torch.linalg.matrix_norm(whole).numpy(), rel=1e-7)
         n_rows += len(whole)
     n_misread = len(numbers(frame, layer, "V", slicing="contiguous"))
     assert (frame["layer"] == layer).sum() == n_rows + n_misread
@@ -164,7 +164,7 @@ def test_gain_times_three_and_value_over_three_change_ov_and_not_the_folded_ov(t
 def test_without_a_norm_before_attention_nothing_is_folded_and_the_reason_is_told(tmp_path):
     frame = measured(save_family("olmo2", tmp_path))["weight_norm"]
     assert not frame["is_folded"].any()
-    found = missing(load_skeleton(locate(str(tmp_path))))
-    assert [gap.reason for gap in found if gap.table == "weight_norm"] == [
+    result = missing(load_skeleton(locate(str(tmp_path))))
+    assert [gap.reason for gap in result if gap.table == "weight_norm"] == [
         "Attention reads the stream without a norm before it, so there is no gain."
     ]

@@ -16,16 +16,16 @@ from tests.collect.model.checkpoint.local_hub import LocalHub, Repository, serve
 @pytest.fixture
 def local_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub]:
     """A hub that every request of this test goes to, and a cache of its own."""
-    with served() as found:
-        template = f"{found.address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr(constants, "ENDPOINT", found.address)
+    with served() as result:
+        template = f"{result.address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr(constants, "ENDPOINT", result.address)
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         monkeypatch.setenv("HF_TOKEN", "")
         # The client waits between its tries.
         monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda _seconds: None)
-        yield found
+        yield result
         huggingface_hub.close_session()
 
 

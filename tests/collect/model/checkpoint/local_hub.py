@@ -43,8 +43,8 @@ class Repository:
         """Return commit and directory of a revision."""
         places = {"main": self.directory, **self.commits}
         places |= {commit_of(directory): directory for directory in places.values()}
-        found = places.get(revision)
-        return None if found is None else (commit_of(found), found)
+        result = places.get(revision)
+        return None if result is None else (commit_of(result), result)
 
 
 @dataclass
@@ -146,10 +146,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif repository.token is not None and token != f"Bearer {repository.token}":
             message = "Invalid credentials in Authorization header"
             self._send(401, b"", {"X-Error-Message": message})
-        elif (found := repository.at(revision)) is None:
+        elif (result := repository.at(revision)) is None:
             self._send(404, b"", {"X-Error-Code": "RevisionNotFound"})
         else:
-            send(model, *found)
+            send(model, *result)
 
     def _moved(self, path: str) -> str | None:
         """Return the path that a repository with another identifier now has for this one."""

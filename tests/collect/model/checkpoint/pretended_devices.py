@@ -82,10 +82,10 @@ class PretendedDevices(TorchFunctionMode):
                 kept.append(value)
             elif isinstance(value, str | torch.device):
                 target = torch.device(value)
-        found = self._labels.get(id(tensor))
+        result = self._labels.get(id(tensor))
         made = tensor.view_as(tensor)
         made = made.to(*kept, **kwargs) if kept or kwargs else made
-        device = found if target is None else target
+        device = result if target is None else target
         return made if device is None else self.label(made, device)
 
     def _first_label(self, args: Any, kwargs: Any) -> torch.device | None:

@@ -39,11 +39,11 @@ def test_numbers_of_a_file_in_plain_floats_are_those_it_was_written_from(name, t
     path = write(name, model, tmp_path / "plain.gguf", number_format="F32")
     loaded = load_model(locate(str(path)))
     for key, tensor in model.state_dict().items():
-        found = loaded.model.state_dict()[key]
+        result = loaded.model.state_dict()[key]
         if name == "gemma3" and key.endswith("norm.weight"):  # 1 + w and back rounds
-            assert torch.allclose(found, tensor, rtol=0, atol=2**-23)
+            assert torch.allclose(result, tensor, rtol=0, atol=2**-23)
         else:
-            assert torch.equal(found, tensor), key
+            assert torch.equal(result, tensor), key
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
@@ -203,13 +203,13 @@ def test_a_model_read_by_transformers_is_measured_in_memory(llama_file, tmp_path
     )
     tokenizer = load_tokenizer(locate(str(llama_file)))
     texts = ["The sky is", "Two and two", "A b", "The quick brown fox is"]
-    found = collect.measure(model, tokenizer, texts, quantities=["stream"])
+    result = collect.measure(model, tokenizer, texts, quantities=["stream"])
     collect.run([str(llama_file)], [prompt_file], tmp_path / "out", quiet=True)
     (file,) = (tmp_path / "out" / "residual_norm").iterdir()
     columns = ["layer", "site", "position", "norm", "top_feature"]
     order = ["prompt_id", "layer", "site", "position"]
     pd.testing.assert_frame_equal(
-        found["residual_norm"].sort_values(order, ignore_index=True)[columns],
+        result["residual_norm"].sort_values(order, ignore_index=True)[columns],
         pd.read_parquet(file).sort_values(order, ignore_index=True)[columns],
         check_dtype=False,
         check_exact=True,
@@ -221,6 +221,6 @@ def test_a_configuration_is_named_though_gguf_files_lie_beside_it(save_tiny):
     (directory / "model.safetensors").unlink()
     for name in ("a.gguf", "b.gguf"):
         (directory / name).write_bytes(b"GGUF")
-    found = locate(str(directory / "config.json"), needs_weights=False)
-    assert found.gguf is None
-    assert found.config["model_type"] == "llama"
+    result = locate(str(directory / "config.json"), needs_weights=False)
+    assert result.gguf is None
+    assert result.config["model_type"] == "llama"

@@ -59,23 +59,23 @@ def test_a_file_is_judged_by_its_header_alone(repository, local_hub, prompt_file
 
 def test_a_chosen_file_is_fetched_and_measured_as_here(repository, prompt_file, tmp_path):
     named = [f"acme/tiny-GGUF/{NAME}", str(repository / NAME)]
-    found = []
+    result = []
     for place, model in enumerate(named):
         out = tmp_path / f"out{place}"
         collect.run([model], [prompt_file], out, quiet=True)
         (file,) = (out / "residual_norm").iterdir()
-        found.append(pd.read_parquet(file).drop(columns=["run_id", "model_id"]))
+        result.append(pd.read_parquet(file).drop(columns=["run_id", "model_id"]))
         (run_file,) = (out / "run").glob("*@*")
         digest = hashlib.sha256((repository / NAME).read_bytes()).hexdigest()
         assert pd.read_parquet(run_file)["weights_sha256"].tolist() == [digest]
-    pd.testing.assert_frame_equal(*found, check_exact=True)
+    pd.testing.assert_frame_equal(*result, check_exact=True)
 
 
 def test_a_file_in_the_cache_is_found_without_the_hub(repository, monkeypatch):
     here = locate(f"acme/tiny-GGUF/{NAME}")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    found = locate(f"acme/tiny-GGUF/{NAME}")
-    assert (found.weight_files, found.revision) == (here.weight_files, here.revision)
-    assert found.weights_sha256() == here.weights_sha256()
+    result = locate(f"acme/tiny-GGUF/{NAME}")
+    assert (result.weight_files, result.revision) == (here.weight_files, here.revision)
+    assert result.weights_sha256() == here.weights_sha256()
     with pytest.raises(UnreachableError):
         locate("acme/tiny-GGUF/tiny-again.gguf")

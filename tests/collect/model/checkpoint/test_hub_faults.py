@@ -51,14 +51,14 @@ def test_a_hub_that_is_not_there_is_told_in_a_sentence_unless_the_cache_has_the_
     local_hub, offer, monkeypatch
 ):
     offer("tiny")
-    found = locate("acme/tiny")
+    result = locate("acme/tiny")
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     again = locate("acme/tiny")
-    assert (again.revision, again.weights_sha256()) == (found.revision, found.weights_sha256())
+    assert (again.revision, again.weights_sha256()) == (result.revision, result.weights_sha256())
     with pytest.raises(UnreachableError, match="acme/other"):
         locate("acme/other")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    assert locate("acme/tiny").revision == found.revision
+    assert locate("acme/tiny").revision == result.revision
     with pytest.raises(UnreachableError, match="not asked while HF_HUB_OFFLINE is set"):
         locate("acme/other")
 

@@ -42,17 +42,17 @@ def test_revisions_are_pinned_and_the_same_weights_are_fetched_and_measured_once
     assert as_text(planned).count("weight_norm") == 2
     assert not local_hub.fetched("model.safetensors")
     run(["acme/tiny"], [], out, **how)
-    said = capsys.readouterr().err
-    assert "at step10, weights: the same weights as acme--tiny~step1, skipped" in said
+    printed = capsys.readouterr().err
+    assert "at step10, weights: the same weights as acme--tiny~step1, skipped" in printed
     assert not local_hub.fetched("hub/step10/model.safetensors")
     assert list(faults(out)) == []
-    found = open_store(out).query(
+    result = open_store(out).query(
         "SELECT training_step, revision, n_steps FROM run_revision ORDER BY training_step"
     )
-    assert found["training_step"].tolist() == [1, 2, 10]
-    assert found["n_steps"].tolist() == [2, 1, 2]
+    assert result["training_step"].tolist() == [1, 2, 10]
+    assert result["n_steps"].tolist() == [2, 1, 2]
     places = [tmp_path / "checkpoints/hub" / name for name in ("step1", "step2", "step10")]
-    assert found["revision"].tolist() == [commit_of(place) for place in places]
+    assert result["revision"].tolist() == [commit_of(place) for place in places]
 
 
 def test_an_edited_card_does_not_stop_a_run_and_both_commits_are_kept(offer, tmp_path, capsys):

@@ -26,13 +26,13 @@ def test_the_crossed_list_of_public_models_is_planned_without_a_weight(local_hub
     assert (
         main(["plan", listed, "--prompts", "A_grand_unified", "--too-long", "skip", "--json"]) == 2
     )
-    said = capsys.readouterr()
-    planned = {unit["unit"].split("@")[0] for unit in json.loads(said.out)}
+    printed = capsys.readouterr()
+    planned = {unit["unit"].split("@")[0] for unit in json.loads(printed.out)}
     assert planned == {name.replace("/", "--") for name in there}
     others = [name for name in expanded([listed]) if name not in there]
     assert len(others) > 25
-    assert all(f"The hub has no model '{name}'" in said.err for name in others)
-    assert said.err.count("Check the name, log in") == 1
+    assert all(f"The hub has no model '{name}'" in printed.err for name in others)
+    assert printed.err.count("Check the name, log in") == 1
     assert not local_hub.fetched("model.safetensors")
 
 
@@ -41,12 +41,12 @@ def test_the_crossed_list_without_a_network_is_refused_in_a_sentence_each(
 ):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert main(["plan", f"@{LIST}", "--prompts", "A_grand_unified"]) == 4
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     n = len(expanded([f"@{LIST}"]))
-    assert said.out == ""
-    assert said.err.startswith(f"error: {n} of {n} models were refused:")
-    assert said.err.count("it is not asked while HF_HUB_OFFLINE") == n
-    assert said.err.count("hint: ") == 1
+    assert printed.out == ""
+    assert printed.err.startswith(f"error: {n} of {n} models were refused:")
+    assert printed.err.count("it is not asked while HF_HUB_OFFLINE") == n
+    assert printed.err.count("hint: ") == 1
     assert local_hub.log == []
 
 

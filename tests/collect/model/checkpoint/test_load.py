@@ -121,9 +121,9 @@ def test_a_skeleton_is_the_model_without_its_weights(name, tmp_path):
     checkpoint = locate(str(save_family(name, tmp_path)))
     skeleton, loaded = load_skeleton(checkpoint), load_model(checkpoint)
     expected = {key: (p.shape, p.dtype) for key, p in loaded.model.named_parameters()}
-    found = dict(skeleton.model.named_parameters())
-    assert {key: (p.shape, p.dtype) for key, p in found.items()} == expected
-    assert all(parameter.is_meta for parameter in found.values())
+    result = dict(skeleton.model.named_parameters())
+    assert {key: (p.shape, p.dtype) for key, p in result.items()} == expected
+    assert all(parameter.is_meta for parameter in result.values())
     buffers, made = (dict(decoder.model.named_buffers()) for decoder in (loaded, skeleton))
     assert made.keys() == buffers.keys()
     computed = buffers.keys() - loaded.model.state_dict().keys()

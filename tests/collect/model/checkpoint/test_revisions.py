@@ -66,10 +66,10 @@ def test_a_directory_that_holds_checkpoints_and_is_none_names_its_revisions(side
 
 
 def test_checkpoints_of_a_directory_are_revisions_of_one_model(side_by_side):
-    found = [locate(str(side_by_side), revision=name) for name in STEPS]
-    assert {checkpoint.model_id for checkpoint in found} == {"local/series"}
-    assert [checkpoint.revision for checkpoint in found] == list(STEPS)
-    assert [checkpoint.training_step for checkpoint in found] == [0, 2, 10]
+    result = [locate(str(side_by_side), revision=name) for name in STEPS]
+    assert {checkpoint.model_id for checkpoint in result} == {"local/series"}
+    assert [checkpoint.revision for checkpoint in result] == list(STEPS)
+    assert [checkpoint.training_step for checkpoint in result] == [0, 2, 10]
     with pytest.raises(InputError, match="none named 'step3'"):
         locate(str(side_by_side), revision="step3")
     with pytest.raises(InputError, match="none named"):

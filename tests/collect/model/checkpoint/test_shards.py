@@ -35,9 +35,9 @@ def rewrite(directory: Path, change) -> None:
 def test_every_parameter_of_a_model_is_read_as_it_was_saved(name, tmp_path):
     stored = opened(save_family(name, tmp_path))
     parameters = dict(tiny_family(name).named_parameters(remove_duplicate=False))
-    found = stored.read(parameters)
-    assert found.keys() == parameters.keys()
-    assert all(torch.equal(found[key], parameters[key]) for key in parameters)
+    result = stored.read(parameters)
+    assert result.keys() == parameters.keys()
+    assert all(torch.equal(result[key], parameters[key]) for key in parameters)
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_several_files_are_read_as_one_checkpoint(tmp_path):
     tiny_family("llama").save_pretrained(tmp_path, max_shard_size="60KB")
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 3
     parameters = dict(tiny_family("llama").named_parameters())
-    found = opened(tmp_path).read(parameters)
-    assert all(torch.equal(found[name], parameters[name]) for name in parameters)
+    result = opened(tmp_path).read(parameters)
+    assert all(torch.equal(result[name], parameters[name]) for name in parameters)
 
 
 def test_tensors_that_the_model_has_no_use_for_are_left_aside(tmp_path):

@@ -51,13 +51,13 @@ def spread(
 
 
 def measured(of: Decoder) -> dict[str, list]:
-    recorder, found = Recorder(BATCHES, EVERYTHING), {}
+    recorder, result = Recorder(BATCHES, EVERYTHING), {}
     for index in whole(of, BATCHES, recorder):
         for table, frame in rows.frames(BATCHES[index], recorder.observation(index)).items():
-            found.setdefault(table, []).append(frame)
+            result.setdefault(table, []).append(frame)
     for table, frame in rows.across_prompts(recorder, Numbers()).items():
-        found[table] = [frame]
-    return found
+        result[table] = [frame]
+    return result
 
 
 def placed(name: str) -> Decoder:

@@ -83,8 +83,8 @@ def test_a_model_read_block_by_block_is_examined_as_a_loaded_one(tmp_path):
     checkpoint = locate(str(save_family("falcon_rw", tmp_path / "falcon")))
     bare = load_skeleton(checkpoint)
     pass_of = partial(streamed, bare, shards=Shards(checkpoint, of_model(bare.model)))
-    found = {finding.property: finding for finding in examine(bare, pass_of)}
-    assert found == examined(placed("falcon_rw"))
+    result = {finding.property: finding for finding in examine(bare, pass_of)}
+    assert result == examined(placed("falcon_rw"))
 
 
 @pytest.mark.slow
@@ -404,8 +404,8 @@ def test_a_large_constant_in_every_feature_is_no_fault_and_hides_none(constant):
             if is_wrong:
                 norm = model.transformer.h[0].ln_1
                 norm.register_forward_hook(lambda _m, _a, out: out * 1.5)
-            found = {f.property: f.is_met for f in examine(decoder, partial(whole, decoder))}
-        assert found["norm_gain"] is not is_wrong
+            result = {f.property: f.is_met for f in examine(decoder, partial(whole, decoder))}
+        assert result["norm_gain"] is not is_wrong
 
 
 def test_float16_that_overflows_is_told_from_a_wrong_adapter(save_tiny, tmp_path):

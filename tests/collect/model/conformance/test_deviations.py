@@ -60,5 +60,5 @@ def test_a_deviation_is_relative_to_the_largest_number_of_the_token():
 
 
 def test_heads_are_compared_on_the_scale_of_all_tokens():
-    found = torch.tensor([[8.0, 0.0], [0.0, 1.0]])
-    assert whole_deviation(found, found + torch.tensor([[0.0, 0.0], [0.0, -1.0]])) == 0.125
+    result = torch.tensor([[8.0, 0.0], [0.0, 1.0]])
+    assert whole_deviation(result, result + torch.tensor([[0.0, 0.0], [0.0, -1.0]])) == 0.125

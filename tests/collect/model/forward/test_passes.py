@@ -55,8 +55,8 @@ def test_batches_hold_prompts_of_about_equal_length_the_shortest_first():
 
 
 def test_no_batch_has_prompts_on_both_sides_of_a_limit():
-    found = buckets(drawn(2, 20, 8, 9, 30, 40), 3, (8, 20))
-    assert [[len(prompt) for prompt in batch] for batch in found] == [[2, 8], [9, 20], [30, 40]]
+    result = buckets(drawn(2, 20, 8, 9, 30, 40), 3, (8, 20))
+    assert [[len(prompt) for prompt in batch] for batch in result] == [[2, 8], [9, 20], [30, 40]]
     assert buckets([], 3, (8,)) == []
 
 
@@ -71,9 +71,9 @@ def test_a_batch_takes_no_prompt_whose_padding_costs_more_than_a_pass():
 
 @given(st.lists(st.integers(1, 200), max_size=9), st.integers(1, 5))
 def test_no_other_way_to_cut_is_cheaper(lengths, batch_size):
-    found = lengths_of(drawn(*lengths), batch_size)
-    assert [n for batch in found for n in batch] == sorted(lengths)
-    assert cost(found) == min(cost(one) for one in cuts(sorted(lengths), batch_size))
+    result = lengths_of(drawn(*lengths), batch_size)
+    assert [n for batch in result for n in batch] == sorted(lengths)
+    assert cost(result) == min(cost(one) for one in cuts(sorted(lengths), batch_size))
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 8])

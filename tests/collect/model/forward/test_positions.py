@@ -64,9 +64,9 @@ def test_a_long_prompt_gives_what_it_gives_alone_in_a_fresh_model(name):
     fresh = deepcopy(model)
     with torch.no_grad():
         model(input_ids=torch.arange(3, 97)[None])  # what ran before must not count
-    found = collect.measure(model, None, records, quantities="stream", too_long="extend")
+    result = collect.measure(model, None, records, quantities="stream", too_long="extend")
     norms = (
-        found["residual_norm"].query("layer == 1 and site == 'block_output'").groupby("prompt_id")
+        result["residual_norm"].query("layer == 1 and site == 'block_output'").groupby("prompt_id")
     )
     for n, ids in zip(LENGTHS, tokens, strict=True):
         alone = deepcopy(fresh)
@@ -78,7 +78,7 @@ def test_a_long_prompt_gives_what_it_gives_alone_in_a_fresh_model(name):
         right = (states[0][0] if isinstance(states[0], tuple) else states[0])[0].norm(dim=-1)
         measured = norms.get_group(f"prompts:{n}").sort_values("position")["norm"]
         np.testing.assert_allclose(measured.to_numpy(), right.double().numpy(), rtol=2e-5)
-    told = found["not_measured"]
+    told = result["not_measured"]
     assert told["reason"].str.contains("read whole").sum() == 3
 
 

@@ -308,15 +308,15 @@ def test_a_checkpoint_without_the_prefix_of_the_body_is_streamed(name, tmp_path)
 def test_where_a_file_puts_its_tensors_changes_no_number(dtype, tmp_path):
     path = save_family("opt", tmp_path) / "model.safetensors"
     tensors = {k: v.to(getattr(torch, dtype)) for k, v in load_file(path).items()}
-    found = []
+    result = []
     for shift in range(0, 64, 8):
         save_file(tensors, path, {"format": "pt", "padding": "x" * shift})
         checkpoint = locate(str(tmp_path))
         passes = watched_whole(checkpoint, dtype), watched_stream(checkpoint, dtype)
-        found.append((*passes, spectra.rows(checkpoint)))
-    loaded, streaming, norms = found[0]
+        result.append((*passes, spectra.rows(checkpoint)))
+    loaded, streaming, norms = result[0]
     assert_same(loaded, streaming)
-    for other_loaded, other_streaming, other_norms in found[1:]:
+    for other_loaded, other_streaming, other_norms in result[1:]:
         assert_same(loaded, other_loaded)
         assert_same(loaded, other_streaming)
         assert norms == other_norms

@@ -66,7 +66,7 @@ def test_every_worked_query_runs_and_finds_something(measurements):
     assert len(queries) == 5
     for query in queries:
         try:
-            found = measurements.sql(query).fetchall()
+            result = measurements.sql(query).fetchall()
         except duckdb.Error as error:
             pytest.fail(f"{error}\n{query}")
-        assert found, query
+        assert result, query

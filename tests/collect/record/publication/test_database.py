@@ -50,7 +50,7 @@ def test_the_storage_version_is_the_one_older_programs_read(measured, database):
 
 def test_every_column_keeps_its_comment(measured, database):
     write_database([measured], database)
-    found = dict(
+    result = dict(
         query(
             database,
             "SELECT table_name || '.' || column_name, comment FROM duckdb_columns() "
@@ -60,7 +60,7 @@ def test_every_column_keeps_its_comment(measured, database):
     for table in tables().values():
         for column in table.columns:
             expected = f"{column.meaning} [{column.unit}]"
-            assert found[f"{table.name}.{column.name}"] == expected
+            assert result[f"{table.name}.{column.name}"] == expected
 
 
 def test_the_same_unit_in_two_directories_counts_once(measured, database, tmp_path):

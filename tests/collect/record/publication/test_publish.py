@@ -52,7 +52,7 @@ def store(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(store):
+def result(store):
     return json.loads((store / DESCRIPTION).read_text(encoding="utf-8"))
 
 
@@ -69,16 +69,16 @@ def things(node):
             yield from things(part)
 
 
-def test_the_description_keeps_the_rules_of_croissant(found):
-    assert found["@context"] == CONTEXT
-    for thing in things(found):
+def test_the_description_keeps_the_rules_of_croissant(result):
+    assert result["@context"] == CONTEXT
+    for thing in things(result):
         lacking = RULES.get(thing["@type"], set()) - thing.keys()
         assert not lacking, (thing.get("@id"), lacking)
-    names = [thing["@id"] for thing in things(found) if "@id" in thing]
+    names = [thing["@id"] for thing in things(result) if "@id" in thing]
     assert len(names) == len({*names})
-    used = [field["source"] for table in found["recordSet"] for field in table["field"]]
+    used = [field["source"] for table in result["recordSet"] for field in table["field"]]
     assert all((source.get("fileSet") or source["fileObject"])["@id"] in names for source in used)
-    keys = [key["@id"] for table in found["recordSet"] for key in table.get("key", [])]
+    keys = [key["@id"] for table in result["recordSet"] for key in table.get("key", [])]
     assert {*keys} <= {*names}
 
 
@@ -92,8 +92,8 @@ def test_mlcroissant_finds_no_fault(store):
     assert len(list(dataset.records("run"))) == 2
 
 
-def test_every_file_is_listed_with_its_size_and_hash(store, found):
-    files = listed_files(json.dumps(found), "here")
+def test_every_file_is_listed_with_its_size_and_hash(store, result):
+    files = listed_files(json.dumps(result), "here")
     for file in files:
         assert (store / file.name).stat().st_size == file.n_bytes
         assert file_sha256(store / file.name) == file.sha256
@@ -145,9 +145,9 @@ def test_a_licence_is_linked_where_it_is_known(store, tmp_path, licence, in_card
     again = Path(shutil.copytree(store, tmp_path / "again"))
     publish(again, about(licence=licence))
     card = (again / "README.md").read_text(encoding="utf-8")
-    assert all(said in card for said in in_card)
-    found = json.loads((again / DESCRIPTION).read_text(encoding="utf-8"))
-    assert found["license"].endswith(described)
+    assert all(printed in card for printed in in_card)
+    result = json.loads((again / DESCRIPTION).read_text(encoding="utf-8"))
+    assert result["license"].endswith(described)
 
 
 def test_what_is_not_whole_is_not_published(store, tmp_path):
@@ -174,11 +174,11 @@ def test_what_is_not_whole_is_not_published(store, tmp_path):
 def test_a_description_that_lies_of_a_file_is_found_by_check(store, key, lie):
     assert list(faults(store)) == []
     text = (store / DESCRIPTION).read_text(encoding="utf-8")
-    found = json.loads(text)
-    entry = next(entry for entry in found["distribution"] if entry["@type"] == "cr:FileObject")
+    result = json.loads(text)
+    entry = next(entry for entry in result["distribution"] if entry["@type"] == "cr:FileObject")
     entry[key] = lie
     try:
-        (store / DESCRIPTION).write_text(json.dumps(found), encoding="utf-8")
+        (store / DESCRIPTION).write_text(json.dumps(result), encoding="utf-8")
         (fault,) = faults(store)
     finally:
         (store / DESCRIPTION).write_text(text, encoding="utf-8")

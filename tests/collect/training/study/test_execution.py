@@ -73,8 +73,8 @@ def test_a_continued_factor_trains_on_from_each_parent(tmp_path: Path) -> None:
     assert planned[0].parent is None
     out = tmp_path / "out"
     assert carry_out(path, out, quiet=True) == 0
-    found = rows(out, "study_run").set_index("study_run_id")
-    parent, child = (found.loc[run.run_id] for run in planned[:2])
+    result = rows(out, "study_run").set_index("study_run_id")
+    parent, child = (result.loc[run.run_id] for run in planned[:2])
     assert child["loss_before"] == parent["loss_after"]
     assert child["parent_id"] == planned[0].run_id
     assert network_file(out, planned[0]).is_file()
@@ -83,12 +83,12 @@ def test_a_continued_factor_trains_on_from_each_parent(tmp_path: Path) -> None:
 
 def test_a_study_fills_its_tables(done: Path) -> None:
     out = done / "out"
-    found = rows(out, "study_run")
-    assert len(found) == 8 == found["study_run_id"].nunique()
-    assert (found["n_steps"] == 6).all()
-    assert found["parent_id"].isna().all()
-    assert (found["loss_after"] < found["loss_before"]).all()
-    assert (found["trigram_loss"] < found["bigram_loss"]).all()
+    result = rows(out, "study_run")
+    assert len(result) == 8 == result["study_run_id"].nunique()
+    assert (result["n_steps"] == 6).all()
+    assert result["parent_id"].isna().all()
+    assert (result["loss_after"] < result["loss_before"]).all()
+    assert (result["trigram_loss"] < result["bigram_loss"]).all()
     response = rows(out, "study_response")
     assert len(response) == 8 * 3 * 2
     profile = rows(out, "study_profile")

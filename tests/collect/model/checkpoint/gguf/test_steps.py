@@ -28,8 +28,8 @@ def test_numbers_of_a_block_lie_whole_steps_apart(name: str) -> None:
     rng = np.random.default_rng(5)
     kind = GGMLQuantizationType[name]
     stored = quantize(rng.normal(size=(6, 64)).astype(np.float32), kind)
-    numbers, found = dequantize(stored, kind), steps.steps(stored, kind)
-    blocks, of_block = numbers.reshape(-1, 32), found.reshape(-1, 32)
+    numbers, result = dequantize(stored, kind), steps.steps(stored, kind)
+    blocks, of_block = numbers.reshape(-1, 32), result.reshape(-1, 32)
     assert (of_block == of_block[:, :1]).all()
     apart = (blocks - blocks[:, :1]) / of_block
     np.testing.assert_allclose(apart, apart.round(), atol=2e-3)
@@ -47,8 +47,8 @@ def test_numbers_of_a_super_block_lie_whole_steps_apart(name: str, n_bytes: int)
     places = {"Q2_K": (80, 82), "Q3_K": (108,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,)}
     for place in places[name]:
         stored[:, place : place + 2] = np.array([0.5], np.float16).view(np.uint8)
-    numbers, found = dequantize(stored, kind), steps.steps(stored, kind)
-    blocks, of_block = numbers.reshape(-1, 16), found.reshape(-1, 16)
+    numbers, result = dequantize(stored, kind), steps.steps(stored, kind)
+    blocks, of_block = numbers.reshape(-1, 16), result.reshape(-1, 16)
     assert (of_block == of_block[:, :1]).all()
     blocks, of_block = blocks[of_block[:, 0] > 0], of_block[of_block[:, 0] > 0]
     apart = (blocks - blocks[:, :1]) / of_block
