@@ -29,7 +29,7 @@ write_atomically(Path(sys.argv[1]), write)
 ENDED = """
 import os, sys, time
 from pathlib import Path
-from collect.commands import acts
+from collect.commands import handlers
 from collect.record.atomic.files import write_atomically
 
 def write(temporary):
@@ -38,7 +38,7 @@ def write(temporary):
     time.sleep(60)
 
 target = Path(os.environ["TARGET"])
-acts.codebook = lambda options: write_atomically(target, write) or 0
+handlers.codebook = lambda options: write_atomically(target, write) or 0
 import runpy
 runpy.run_module("collect", run_name="__main__")
 """
