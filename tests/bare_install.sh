@@ -49,6 +49,8 @@ shows '^[0-9]* claims: ' claims
 shows '^0 of [0-9]* claims differ' claims --check
 shows '^Verdict: ' claim 7
 shows 'gpt-neo-125m' sql 'SELECT model_id FROM model ORDER BY ALL LIMIT 9'
+"$bare/venv/bin/thermoscope" sql 'SELECT 1' 2> noted > /dev/null
+if grep 'left out' noted >&2; then exit 1; fi  # every unit that travels is whole
 shows '^A_grand_unified ' collect prompts
 shows 'measurements.duckdb' collect database --out measurements.duckdb
 [ -s measurements.duckdb ]

@@ -47,3 +47,8 @@ def test_the_wheel_has_what_an_installed_product_needs(name):
         "collect/shipped/data/public/perturbation.csv",
         *(f"collect/shipped/data/public/{path}" for path in cut),
     }
+
+
+def test_every_unit_that_travels_is_whole():
+    assert open_store(ROOT / "data" / "excerpt").incomplete == ()
+    assert open_store(ROOT / "data" / "public").incomplete == ()

@@ -31,11 +31,11 @@ def excerpt() -> dict[tuple[str, str], pd.DataFrame]:
     result = {("prompt", SET): store.query("FROM prompt WHERE prompt_set = $name", name=SET)}
     runs = store.query("FROM run WHERE prompt_set = $name AND special_tokens = 'default'", name=SET)
     for run_id, model_id in zip(runs["run_id"], runs["model_id"], strict=True):
-        stem = model_id.replace("/", "--")
+        stem = f"{model_id.replace('/', '--')}@{SET}"
         result["model", stem] = store.query("FROM model WHERE model_id = $id", id=model_id)
         for table, condition in OF_RUN.items():
             rows = store.query(f"FROM {table} WHERE run_id = $id AND {condition}", id=run_id)
-            result[table, f"{stem}@{SET}"] = rows
+            result[table, stem] = rows
     return result
 
 
