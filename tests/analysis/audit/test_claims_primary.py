@@ -69,7 +69,7 @@ def test_fishers_p_and_interval_are_told_apart(check, shipped_store):
 def test_one_model_moves_fishers_p_over_the_usual_level(check, shipped_store):
     with_it, without = (
         check(shipped_store, 7, f"Fisher's exact test; {name}")
-        for name in (readings.EVERY, readings.KEPT)
+        for name in (readings.EVERY, readings.PRE_NORM)
     )
     assert (with_it["n_models"], without["n_models"]) == (23, 22)
     assert without["p_value"] < 0.05 < with_it["p_value"]

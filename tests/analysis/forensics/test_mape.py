@@ -6,7 +6,7 @@ import pytest
 from analysis.forensics import mape
 from analysis.tidy.errors import ColumnError, DesignError
 
-CASES = pd.DataFrame({"predicted": [6.0, 6.0, 9.0], "found": [3.0, 6.0, 10.0], "size": 12.0})
+CASES = pd.DataFrame({"predicted": [6.0, 6.0, 9.0], "observed": [3.0, 6.0, 10.0], "size": 12.0})
 
 
 def test_each_definition_is_what_a_hand_computes():
@@ -32,7 +32,7 @@ def test_an_error_over_size_is_not_taken_for_a_percentage_error():
 
 def test_refusals_say_what_must_hold():
     with pytest.raises(DesignError, match="other than 0; found 3 cases"):
-        mape.definitions(CASES.assign(found=0.0), "1 %")
+        mape.definitions(CASES.assign(observed=0.0), "1 %")
     with pytest.raises(DesignError, match="found 0 cases"):
         mape.definitions(CASES.iloc[:0], "1 %")
     with pytest.raises(ColumnError, match="must have a column 'size'"):
