@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import transformers
 
-from collect.adapters import ADAPTERS
+from collect.adapters import ADAPTERS, Adapter
 
 transformers.logging.set_verbosity_error()
 
@@ -257,7 +257,11 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 
-FAMILIES = tuple(CONFIGURATIONS)
+#: Those of a type with an adapter; one without fails a test of its own, in test_families.py.
+FAMILIES = tuple(name for name, (kind, _) in CONFIGURATIONS.items() if kind in ADAPTERS)
+
+#: A number of its own for each, whichever of the others have an adapter.
+_SEEDS = {name: seed for seed, name in enumerate(CONFIGURATIONS)}
 
 #: The first family of every adapter: for what an adapter decides, not a type's code.
 OF_EACH_ADAPTER = tuple(
@@ -292,16 +296,26 @@ def _built(name: str) -> Any:
 
 def tiny_form(name: str, **switches: Any) -> Any:
     """Return the tiny random model of a name, with other entries in its configuration."""
-    model_type, entries = CONFIGURATIONS[name]
-    given = {**_TOKENS, **deepcopy(entries), **switches}
-    config = transformers.AutoConfig.for_model(model_type, **given)
+    config = _configuration(name, **switches)
     model = transformers.AutoModelForCausalLM.from_config(
         config,
-        attn_implementation=ADAPTERS[model_type].attention_implementation(config),
+        attn_implementation=ADAPTERS[CONFIGURATIONS[name][0]].attention_implementation(config),
         dtype=torch.float32,
     ).eval()
-    randomise(model, seed=FAMILIES.index(name))
+    randomise(model, seed=_SEEDS[name])
     return model
+
+
+def adapter_of(name: str) -> Adapter:
+    """Return the adapter for the configuration of a name, in the form that applies to it."""
+    adapter = ADAPTERS[CONFIGURATIONS[name][0]]
+    return adapter.of(_configuration(name)) if adapter.forms else adapter
+
+
+def _configuration(name: str, **switches: Any) -> Any:
+    model_type, entries = CONFIGURATIONS[name]
+    given = {**_TOKENS, **deepcopy(entries), **switches}
+    return transformers.AutoConfig.for_model(model_type, **given)
 
 
 @torch.no_grad()

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from collect.adapters import HeadWeights
 from collect.model.checkpoint.decoder import Decoder
-from tests.collect.families import OF_EACH_ADAPTER
+from tests.collect.families import OF_EACH_ADAPTER, adapter_of
 from tests.collect.shown import LONG, loaded_family, rows_by_head
 
 
@@ -46,37 +46,19 @@ def scale_gain(placed: Decoder) -> None:
         block.get_submodule(path).weight /= 4
 
 
-#: Where a change of scale is not undone: values are clipped, there is no gain in front of
-#: attention, or that norm is read by others too.
+#: Where a change of scale is not undone: values are clipped, or the norm has no weight.
 CLIPPED = {"olmo"}
-NO_GAIN = {
-    "exaone4",
-    "flex_olmo",
-    "nanochat",
-    "olmo",
-    "olmo2",
-    "olmo3",
-    "openai_gpt",
-    "opt_post_norm",
-}
-SHARED_NORM = {
-    "codegen",
-    "cohere",
-    "cohere2",
-    "cohere2_moe",
-    "cohere_compass_text",
-    "falcon_11b",
-    "falcon_40b",
-    "falcon_7b",
-    "gpt_neox",
-    "gptj",
-    "phi",
-    "stablelm_parallel",
-}
+NO_WEIGHT = {"nanochat", "olmo"}
+
+
+def has_own_norm(name: str) -> bool:
+    """Return whether attention has a norm in front of it that feed-forward does not read too."""
+    adapter = adapter_of(name)
+    return adapter.attention_norm is not None and not adapter.is_parallel
+
+
 CHANGES = [(scale_values, name) for name in OF_EACH_ADAPTER if name not in CLIPPED] + [
-    (scale_gain, name)
-    for name in OF_EACH_ADAPTER
-    if name not in NO_GAIN | SHARED_NORM | {"bloom_adds_to_norm"}
+    (scale_gain, name) for name in OF_EACH_ADAPTER if name not in NO_WEIGHT and has_own_norm(name)
 ]
 
 
