@@ -39,6 +39,10 @@ def verdicts(options: argparse.Namespace) -> int:
             "Give --adjusted alone or with --csv.",
         )
     registry = claims_of(options)
+    if options.write:
+        committed = _committed_path(options, writable_root)
+        if not options.paper:  # a new claim is judged once the store has its words
+            claim_tables.write(registry, home())
     store = opened(options)
     _tell_unjudged(store, registry)
     made = _examined(options, store, registry)
@@ -53,7 +57,7 @@ def verdicts(options: argparse.Namespace) -> int:
         folder = Path(options.paper or home())
         claim_tables.write(registry, folder)
         claim_tables.write_verdicts(claim_tables.verdicts(judged, made, registry), folder)
-        print(replace_text(_committed_path(options, writable_root), to_csv(judged)))
+        print(replace_text(committed, to_csv(judged)))
     elif options.check:
         folder = Path(options.paper or home())
         stale = claim_tables.differing(registry, folder)

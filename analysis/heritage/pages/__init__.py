@@ -1,1 +1,1 @@
-"""Pages of this paper's report: summary, verdict rule, session information."""
+"""Pages of this paper's report: summary, verdict rule, session, and figures that several show."""
