@@ -1,1 +1,1 @@
-"""Pages of this paper's report: summary, verdict rule, session, and figures that several show."""
+"""Pages of this paper's report: register, summary, verdict rule, session, gains in charts."""
