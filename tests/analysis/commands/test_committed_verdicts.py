@@ -1,13 +1,9 @@
 """The verdicts as they are committed: checked, written, and refused where damaged."""
 
-import shutil
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
-from analysis import audit as claims
-from analysis.commands import checkout, verdicts
+from analysis.commands import verdicts
 from tests.analysis.commands.conftest import ROOT, run
 
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
@@ -40,24 +36,6 @@ def test_written_verdicts_are_read_back_equal(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(verdicts, "COMMITTED", str(tmp_path / "new" / "claims.csv"))
     assert run(capsys, "claims", "--write")[0] == 0
     assert run(capsys, "claims", "--check")[0] == 0
-
-
-def test_a_new_claim_is_judged_once_its_words_are_written(capsys, monkeypatch, judged, tmp_path):
-    folder = Path(shutil.copytree(ROOT / "data/published", tmp_path / "published"))
-    words = {path.name: path.read_bytes() for path in folder.glob("claim*.csv")}
-    for name in ("claim.csv", "claim_family.csv"):
-        *before, _ = words[name].splitlines(keepends=True)
-        (folder / name).write_bytes(b"".join(before))
-    monkeypatch.setattr(checkout, "home", lambda: folder)
-    monkeypatch.setattr(verdicts, "COMMITTED", str(tmp_path / "claims.csv"))
-
-    def evaluate(store, registry, made):
-        assert [*store.facts("FROM claim")["claim_id"]] == [*registry]
-        return judged.copy()
-
-    monkeypatch.setattr(claims, "evaluate", evaluate)
-    assert run(capsys, "--data", str(folder), "claims", "--write")[0] == 0
-    assert {name: (folder / name).read_bytes() for name in words} == words
 
 
 def test_an_unwritable_place_is_exit_code_5(capsys, monkeypatch, tmp_path):
