@@ -1,7 +1,5 @@
 """Layouts counted by hand; types found, refused, and added as the how-to says."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from pathlib import Path
@@ -47,11 +45,7 @@ def test_layouts_with_shared_heads_counted_by_hand():
     assert read(contiguous, 4, one_for_two) == [[[0], [1]], [[2]], [[3]]]
     assert read(interleaved, 4, one_for_two) == [[[0], [1]], [[2]], [[3]]]
     assert read(contiguous, 8, two_for_four)[1:] == [[[4], [5]], [[6], [7]]]
-    assert read(interleaved, 8, two_for_four) == [
-        [[0], [1], [4], [5]],
-        [[2], [6]],
-        [[3], [7]],
-    ]
+    assert read(interleaved, 8, two_for_four) == [[[0], [1], [4], [5]], [[2], [6]], [[3], [7]]]
     assert read(shared_or_interleaved, 4, one_for_two) == read(contiguous, 4, one_for_two)
     assert read(shared_or_interleaved, 6, Heads(2, 2, 1)) == read(interleaved, 6, Heads(2, 2, 1))
 

@@ -1,7 +1,5 @@
 """Every causal type of the installed transformers has an answer, and a refusal its reason."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,30 +1,25 @@
 """A circuit with the gain folded in is the same where the model is, in every family."""
 
-from __future__ import annotations
-
 import pytest
 import torch
-from torch import Tensor
 
-from collect.adapters import HeadWeights
-from collect.model.checkpoint.decoder import Decoder
 from tests.collect.families import OF_EACH_ADAPTER
 from tests.collect.shown import LONG, loaded_family, rows_by_head
 
 
-def last_weights(placed: Decoder) -> HeadWeights:
+def last_weights(placed):
     """Return Q, K, V and O of the last block; block 0 of ModernBERT has no norm in front."""
     return placed.head_weights(len(placed.blocks) - 1)
 
 
-def circuits(placed: Decoder) -> Tensor:
+def circuits(placed):
     """Return the folded circuit W_O W_V diag(gain) of every head of the last block."""
     weights, heads = last_weights(placed), placed.heads
     values = weights.value * (1 if weights.gain is None else weights.gain)
     return weights.output @ values.repeat_interleave(heads.n_heads // heads.n_kv_heads, dim=0)
 
 
-def scale_values(placed: Decoder) -> None:
+def scale_values(placed):
     """Multiply values by 8 and divide the output projection by 8, which changes no logit."""
     block, adapter = placed.blocks[-1], placed.adapter
     ((path, rows),) = rows_by_head(placed).items()
@@ -35,7 +30,7 @@ def scale_values(placed: Decoder) -> None:
     block.get_submodule(adapter.output).weight /= 8
 
 
-def scale_gain(placed: Decoder) -> None:
+def scale_gain(placed):
     """Multiply the norm by 4 and divide what reads it by 4, which changes no logit."""
     block, adapter = placed.blocks[-1], placed.adapter
     norm = block.get_submodule(adapter.attention_norm)

@@ -1,7 +1,5 @@
 """Models without an output embedding: their stream is measured, and the head's part is named."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from dataclasses import replace
@@ -88,8 +86,7 @@ def assert_alike(ours, theirs, table):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [*zip(NAMES, cycle(KINDS)), *(("llama", kind) for kind in KINDS[1:])],
+    ("name", "kind"), [*zip(NAMES, cycle(KINDS)), *(("llama", kind) for kind in KINDS[1:])]
 )
 def test_what_needs_no_head_is_that_of_the_causal_model(name, kind):
     ours = collect.measure(headless(name, kind), None, PROMPTS, quantities=QUANTITIES)

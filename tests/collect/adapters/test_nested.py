@@ -1,7 +1,5 @@
 """Checkpoints that read images or sound too: the text within is measured as the text alone."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

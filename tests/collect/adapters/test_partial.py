@@ -1,7 +1,5 @@
 """Every type that is measured in part: its stream is the model's own, the rest is named."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from pathlib import Path

@@ -1,14 +1,11 @@
 """The command line: exit codes, one sentence per refusal, never a traceback."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO
 
 import pytest
 from huggingface_hub import constants
@@ -27,7 +24,7 @@ def out(tmp_path):
     return tmp_path / "out"
 
 
-def python_m_collect(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def python_m_collect(*arguments, **environment):
     return subprocess.run(
         [sys.executable, "-m", "collect", *arguments],
         cwd=ROOT,
@@ -172,7 +169,7 @@ def test_a_missing_extra_exits_3_with_the_command_that_installs_it(tmp_path, pac
 
 
 def test_an_interrupted_run_exits_130_in_one_line(save_tiny, out, capsys, monkeypatch):
-    def interrupt(*_: object, **__: object) -> None:
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("collect.job.subject.load_skeleton", interrupt)
@@ -189,7 +186,7 @@ def test_codebook_check_exits_1_when_the_file_is_out_of_date(tmp_path, capsys, m
     assert main(["codebook", "--check"]) == 0
 
 
-def python_m_collect_into(stdout: IO[str] | int, *arguments: str, unbuffered: str):
+def python_m_collect_into(stdout, *arguments, unbuffered):
     return subprocess.run(
         [sys.executable, "-m", "collect", *arguments],
         cwd=ROOT,
@@ -229,7 +226,7 @@ def test_a_full_standard_output_exits_5_in_a_sentence(tmp_path, unbuffered):
     assert "No space left on device" in answer.stderr
 
 
-def readme_commands() -> list[str]:
+def readme_commands():
     """Return every command of collection that README and guide show, comments left out."""
     places = (ROOT / "README.md", ROOT / "quarto/guides/_measure.qmd")
     text = "\n".join(place.read_text(encoding="utf-8") for place in places).replace("\\\n", " ")

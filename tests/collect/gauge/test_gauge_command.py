@@ -1,7 +1,5 @@
 """The command ``gauge``: an ordinary checkpoint and a certificate, or one clear sentence."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,8 +1,5 @@
 """The table of quantities by transformation holds: what it calls invariant does not move."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -48,7 +45,7 @@ LAYOUTS = (
 
 
 @cache
-def changes(name: str) -> pd.DataFrame:
+def changes(name):
     """Return how far each transformation moves each quantity of a family's tiny model."""
     model = tiny_family(name)
     of = widened(decoder(model, ADAPTERS[model.config.model_type]))
@@ -68,7 +65,7 @@ def changes(name: str) -> pd.DataFrame:
 
 
 @cache
-def registered() -> pd.DataFrame:
+def registered():
     """Return view ``gauge_invariance``."""
     connection = connect()
     assemble(connection, (PUBLISHED,), copy=True)
@@ -76,7 +73,7 @@ def registered() -> pd.DataFrame:
     return connection.sql("FROM gauge_invariance").df()
 
 
-def faults(result: pd.DataFrame, table: pd.DataFrame) -> list[str]:
+def faults(result, table):
     """Return a sentence for every quantity that a table calls invariant and that moves."""
     both = result.merge(table, on=["quantity", "transformation", "norm_kind"], validate="m:1")
     wrong = both[both["is_invariant"] & (both["change"] > ROUNDING)]
@@ -137,7 +134,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("quantity", "place"), WRONG.items())
-def test_a_wrong_invariant_is_caught(quantity: str, place: Mapping):
+def test_a_wrong_invariant_is_caught(quantity, place):
     member, norm_kind, family = place
     table = registered().copy()
     row = (

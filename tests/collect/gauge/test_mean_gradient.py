@@ -1,7 +1,5 @@
 """Training does not push along the mean of the stream: the loss does not change that way."""
 
-from __future__ import annotations
-
 import torch
 
 from collect.adapters import ADAPTERS

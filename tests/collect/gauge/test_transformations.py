@@ -1,7 +1,5 @@
 """Every transformation that a family is free under leaves its logits as they are."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import replace
 
@@ -19,7 +17,7 @@ from collect.gauge.quantity import values
 from collect.gauge.transformations import mean_shift, norm_fold, query_key_basis
 from collect.gauge.transformations.transformation import invertible
 from collect.gauge.transformations.wiring import UNWIRED, wiring
-from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.checkpoint.decoder import decoder
 from tests.collect.families import CONFIGURATIONS, FAMILIES, OF_EACH_ADAPTER, tiny_family, tiny_form
 from tests.collect.shown import LONG, SHORT
 
@@ -30,20 +28,20 @@ WIRED = [name for name in FAMILIES if CONFIGURATIONS[name][0] not in UNWIRED]
 of_each_family = pytest.mark.parametrize("name", [n for n in WIRED if n in OF_EACH_ADAPTER])
 
 
-def wide_family(name: str) -> Decoder:
+def wide_family(name):
     """Return the tiny model of a name in float64."""
     model = tiny_family(name)
     return widened(decoder(model, ADAPTERS[model.config.model_type]))
 
 
-def transformed(of: Decoder, names: tuple[str, ...], seed: int) -> Decoder:
+def transformed(of, names, seed):
     """Return a transformed copy."""
     copy = replace(of, model=deepcopy(of.model))
     group.transform(copy, names, np.random.default_rng(seed))
     return copy
 
 
-def free_one_by_one(of: Decoder, true: list[torch.Tensor]) -> tuple[str, ...]:
+def free_one_by_one(of, true):
     """Return what a network is free under, each applied once: logits stay and weights move."""
     free = group.chosen(of, ())
     for place, member in enumerate(free):

@@ -1,7 +1,5 @@
 """Alignment, uniformity and rank of vectors whose answer is known, and against naive sums."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -11,12 +9,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collect.instruments.geometry import (
-    geometry,
-)
+from collect.instruments.geometry import geometry
 
 
-def drawn(seed: int, n: int, d: int) -> torch.Tensor:
+def drawn(seed, n, d):
     """Draw n vectors around a common direction, lengths differing."""
     generator = torch.Generator().manual_seed(seed)
     vectors = torch.randn(n, d, generator=generator) + 0.5

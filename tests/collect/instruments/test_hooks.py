@@ -1,7 +1,5 @@
 """What the hooks measure is what the model computes, batched or not, block by block or not."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import numpy as np
@@ -17,11 +15,11 @@ from collect.instruments.geometry import geometry
 from collect.instruments.hooks import Recorder
 from collect.instruments.predictions import predictions
 from collect.model.checkpoint.blueprint import of_model
-from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.checkpoint.decoder import decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
-from collect.model.forward.passes import Batch, inputs, whole
+from collect.model.forward.passes import inputs, whole
 from collect.model.forward.stream import streamed
 from collect.prompts.tokens import Encoded, buckets
 from tests.collect.families import OF_EACH_ADAPTER, save_family, tiny_family
@@ -45,11 +43,11 @@ CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 class Numbers:
     """Writes a token as its number."""
 
-    def decode(self, token_ids: list[int]) -> str:
+    def decode(self, token_ids):
         return str(token_ids[0])
 
 
-def drawn(*lengths: int, n_vocabulary: int = 97) -> tuple[Encoded, ...]:
+def drawn(*lengths, n_vocabulary=97):
     """Draw prompts of some lengths."""
     generator = torch.Generator().manual_seed(sum(lengths))
     return tuple(
@@ -62,16 +60,16 @@ def drawn(*lengths: int, n_vocabulary: int = 97) -> tuple[Encoded, ...]:
     )
 
 
-def family(name: str) -> Decoder:
+def family(name):
     """Return the tiny model of a family."""
     model = tiny_family(name)
     return decoder(model, ADAPTERS[model.config.model_type])
 
 
-def measured(run_pass, batches: list[Batch], quantities=EVERYTHING) -> dict[str, pd.DataFrame]:
+def measured(run_pass, batches, quantities=EVERYTHING):
     """Return the rows of every table, in the order of its key."""
     recorder = Recorder(batches, quantities)
-    parts: dict[str, list[pd.DataFrame]] = {}
+    parts = {}
     for index in run_pass(batches, recorder):
         for table, of_batch in rows.frames(batches[index], recorder.observation(index)).items():
             parts.setdefault(table, []).append(of_batch)
@@ -83,7 +81,7 @@ def measured(run_pass, batches: list[Batch], quantities=EVERYTHING) -> dict[str,
     }
 
 
-def loaded(placed: Decoder):
+def loaded(placed):
     """Return the pass through a loaded model."""
     return lambda batches, watcher: whole(placed, batches, watcher)
 
@@ -115,7 +113,7 @@ def test_sites_agree_with_the_models_own_hidden_states_but_for_the_last_block(na
 @pytest.mark.parametrize("name", OF_EACH_ADAPTER)
 def test_norms_ratios_and_cosines_are_those_of_the_vectors_when_they_appear(name):
     placed, (prompt,) = family(name), drawn(11)
-    seen: dict[tuple[int, str], np.ndarray] = {}
+    seen = {}
     with ExitStack() as hooks, torch.inference_mode():
         for layer in range(len(placed.blocks)):
             for handle in independent_hooks(placed, layer, seen):
@@ -150,19 +148,19 @@ def test_norms_ratios_and_cosines_are_those_of_the_vectors_when_they_appear(name
         assert of_part["cosine"].to_numpy() == pytest.approx(cosine, abs=1e-9)
 
 
-def independent_hooks(placed: Decoder, layer: int, seen: dict[tuple[int, str], np.ndarray]):
+def independent_hooks(placed, layer, seen):
     """Copy every vector of a block into ``seen`` in float64 at the moment it appears."""
     sites = placed.sites(layer)
 
-    def keep(name: str, states: torch.Tensor) -> None:
+    def keep(name, states):
         seen[layer, name] = states.double().reshape(-1, states.shape[-1]).numpy().copy()
 
-    def entering(name: str):
+    def entering(name):
         return lambda _module, args, kwargs: keep(
             name, args[0] if args else kwargs["hidden_states"]
         )
 
-    def leaving(name: str, scale: float = 1.0):
+    def leaving(name, scale=1.0):
         return lambda _module, _args, output: keep(
             name, scale * (output[0] if isinstance(output, tuple | list) else output)
         )

@@ -1,7 +1,5 @@
 """Published variants against the notebooks' arithmetic, written again in numpy."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re
@@ -25,7 +23,7 @@ VARIANTS = (PUBLISHED / "VARIANTS.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def few_tokens() -> tuple[Encoded, ...]:
+def few_tokens():
     """Two prompts, the first longer than the corners keep tokens."""
     generator = torch.Generator().manual_seed(0)
     return tuple(
@@ -34,7 +32,7 @@ def few_tokens() -> tuple[Encoded, ...]:
     )
 
 
-def causal_map(n: int, seed: int) -> torch.Tensor:
+def causal_map(n, seed):
     """Draw a causal attention map (n, n) in float32."""
     scores = 3 * torch.randn(n, n, generator=torch.Generator().manual_seed(seed))
     return scores.masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf).softmax(-1)

@@ -1,7 +1,5 @@
 """Every measured quantity against a hand count or an independent computation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -151,7 +149,7 @@ def test_rows_of_padding_do_not_count():
     assert of_mean.n_small.tolist() == [1, 0]
 
 
-def naive_statistics(of_head: np.ndarray) -> dict[str, float]:
+def naive_statistics(of_head):
     """Count the statistics of one map entry by entry."""
     result = dict.fromkeys(
         ("mass", "diagonal", "first_column", "above_diagonal", "distance", "entropy"), 0.0

@@ -1,7 +1,5 @@
 """The distribution of the next token against hand counts and an independent computation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -13,7 +11,7 @@ import torch
 from collect.instruments.predictions import predictions
 
 
-def of_logits(logits: torch.Tensor, coming: list[int]):
+def of_logits(logits, coming):
     """Take the states for logits."""
     return predictions(logits, lambda states: states, torch.tensor(coming))
 

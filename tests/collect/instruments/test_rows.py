@@ -1,7 +1,5 @@
 """Every row of a small batch stands where it belongs and satisfies the contract."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -24,7 +22,7 @@ BATCH = (Encoded("P:1", (5, 6), (True, False)), Encoded("P:0", (7,), (False,)))
 class Tokens:
     """A tokenizer of which only decoding is asked."""
 
-    def decode(self, token_ids: list[int]) -> str:
+    def decode(self, token_ids):
         return f"<{token_ids[0]}>"
 
 

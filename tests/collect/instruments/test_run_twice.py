@@ -1,7 +1,5 @@
 """Parts that run more than once in a pass: the last of final norms counts, others are refused."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

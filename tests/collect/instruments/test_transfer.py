@@ -1,7 +1,5 @@
 """What runs on a device other than the processor is read once a batch, and comes to the same."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pandas as pd

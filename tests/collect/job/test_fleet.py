@@ -1,7 +1,5 @@
 """A fleet: checkpoints spread over the workers of a Ray cluster, units as on one machine."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path
@@ -36,7 +34,7 @@ def cluster():
     ray.shutdown()
 
 
-def contents(out: Path) -> dict[str, bytes]:
+def contents(out):
     """Return the bytes of every file but those of table ``run``, which hold the time."""
     paths = [path for path in out.rglob("*") if path.is_file() and path.parent.name != "run"]
     return {str(path.relative_to(out)): path.read_bytes() for path in paths}

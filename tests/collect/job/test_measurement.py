@@ -1,7 +1,5 @@
 """One unit: every table it fills, what it says of itself, and what is not measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -156,7 +154,7 @@ def test_a_chat_is_a_unit_of_its_own(save_tiny, prompt_file, out):
     assert list(faults(out)) == []
 
 
-def broken_mask(monkeypatch) -> None:
+def broken_mask(monkeypatch):
     """Let GPT-2 run without its causal mask."""
     monkeypatch.setattr(
         "transformers.models.gpt2.modeling_gpt2.create_causal_mask", lambda **_: None
@@ -188,7 +186,7 @@ def test_what_does_not_conform_is_measured_by_name_and_marked_for_ever(
     "place", ["collect.job.measurement.Recorder", "collect.job.subject.load_model"]
 )
 def test_what_does_not_fit_the_memory_is_an_input_error(save_tiny, out, monkeypatch, place):
-    def exhaust(*_: object, **__: object) -> None:
+    def exhaust(*_, **__):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(place, exhaust)

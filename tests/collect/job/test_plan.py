@@ -1,9 +1,6 @@
 """The plan: rows as a run then writes them, the rest within the bounds it states."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +15,7 @@ from collect.job.run import run
 NAMES = ["gpt2", "gpt_neox", "gpt_neox_sequential", "llama", "llama_shared_values"]
 
 
-def written(out: Path, unit: str) -> dict[str, int]:
+def written(out, unit):
     """Return the rows a run wrote for a unit, by table; of the prompts too."""
     result = {
         path.parent.name: pq.read_metadata(path).num_rows for path in out.glob(f"*/{unit}.parquet")

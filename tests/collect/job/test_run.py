@@ -1,7 +1,5 @@
 """The loop: complete units, resumed after any interruption, never mixed, never half-written."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import shutil
@@ -28,7 +26,7 @@ def out(tmp_path):
     return tmp_path / "out"
 
 
-def timeless(out: Path) -> pd.DataFrame:
+def timeless(out):
     return frame(out, "run").drop(columns=["started_at", "duration_s"])
 
 
@@ -111,7 +109,7 @@ def test_other_weights_of_the_same_name_are_refused_or_replaced(save_tiny, promp
     assert list(faults(out)) == []
 
 
-def interrupt_first_call(monkeypatch, name: str, act) -> None:
+def interrupt_first_call(monkeypatch, name, act):
     """Let something happen before a function is called for the first time."""
     module, _, attribute = name.rpartition(".")
     original = getattr(importlib.import_module(module), attribute)

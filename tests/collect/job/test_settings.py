@@ -1,7 +1,5 @@
 """Settings: what there is to choose from, and what excludes what."""
 
-from __future__ import annotations
-
 import pytest
 
 from collect.errors import InputError

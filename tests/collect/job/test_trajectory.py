@@ -1,7 +1,5 @@
 """A trajectory: every checkpoint of a training, in two formats, with a quantity asked for later."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -40,7 +38,7 @@ def series(tmp_path):
     return checkpoint
 
 
-def killed_at(monkeypatch, n: int) -> None:
+def killed_at(monkeypatch, n):
     """Let the keyboard interrupt at the n-th unit."""
     from collect.job import run as loop
 

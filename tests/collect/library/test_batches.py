@@ -1,7 +1,5 @@
 """Numbers of a prompt do not depend on the prompts beside it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

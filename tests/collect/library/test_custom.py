@@ -1,7 +1,5 @@
 """Models in memory: their weights and revision identify them; what is custom is warned of."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

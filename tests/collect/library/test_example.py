@@ -1,7 +1,5 @@
 """The script of examples/api runs, is short, and prints what its README shows."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import sys

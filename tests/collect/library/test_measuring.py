@@ -1,7 +1,5 @@
 """A model object is measured as its saved checkpoint is, bit for bit, and given back as it was."""
 
-from __future__ import annotations
-
 import copy
 import re
 
@@ -114,23 +112,23 @@ def test_the_model_is_given_back_as_it_was(model, tokenizer):
 class LowRank(nn.Module):
     """An adapted layer with the protocol of peft's: a base layer and what is merged into it."""
 
-    def __init__(self, base_layer: nn.Linear) -> None:
+    def __init__(self, base_layer):
         super().__init__()
         self.base_layer = base_layer
         self.down = nn.Parameter(0.1 * torch.randn(2, base_layer.in_features))
         self.up = nn.Parameter(0.1 * torch.randn(base_layer.out_features, 2))
-        self.merged_adapters: list[str] = []
+        self.merged_adapters = []
         self.disable_adapters = False
 
     @property
-    def merged(self) -> bool:
+    def merged(self):
         return bool(self.merged_adapters)
 
-    def merge(self) -> None:
+    def merge(self):
         self.base_layer.weight.data += self.up @ self.down
         self.merged_adapters.append("default")
 
-    def forward(self, states: torch.Tensor) -> torch.Tensor:
+    def forward(self, states):
         return self.base_layer(states) + states @ self.down.T @ self.up.T
 
 

@@ -1,7 +1,5 @@
 """Models as people have them in memory: their numbers are right, or the reason is said."""
 
-from __future__ import annotations
-
 import copy
 import threading
 import types

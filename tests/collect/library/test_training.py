@@ -1,7 +1,5 @@
 """A training that is followed ends in the same weights, and in a store with its trajectory."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 
@@ -161,8 +159,7 @@ _BEST = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "steps", "followed"),
-    [("steps", 5, {0, 3, 5}), ("epoch", 20, {0, 3, 6})],
+    ("kind", "steps", "followed"), [("steps", 5, {0, 3, 5}), ("epoch", 20, {0, 3, 6})]
 )
 def test_the_last_step_is_not_given_the_numbers_of_the_best(tmp_path, kind, steps, followed):
     out = tmp_path / "a"

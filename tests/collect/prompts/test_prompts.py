@@ -1,7 +1,5 @@
 """Prompt sets: the paper's sets verbatim, one's own files, and clear refusals."""
 
-from __future__ import annotations
-
 import errno
 import json
 from pathlib import Path
@@ -84,7 +82,7 @@ def test_only_the_line_break_separates_prompts(tmp_path):
 def test_the_hash_changes_with_the_content_only(tmp_path):
     path = tmp_path / "mine.txt"
 
-    def sha256(text: str) -> str:
+    def sha256(text):
         path.write_text(text)
         return prompts.load(path).sha256
 

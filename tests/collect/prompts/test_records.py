@@ -1,7 +1,5 @@
 """Prompts as people have them: records of files, with identifiers, categories and metadata."""
 
-from __future__ import annotations
-
 import csv
 import json
 

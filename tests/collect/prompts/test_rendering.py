@@ -1,7 +1,5 @@
 """A prompt as a user's turn: what is the template's and what is the prompt's own."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers

@@ -1,7 +1,5 @@
 """Prompts as token ids: special tokens marked, unfit prompts refused."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

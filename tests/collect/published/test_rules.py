@@ -1,10 +1,6 @@
 """Patterns decide what a leaf is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -35,7 +31,7 @@ rules = [
 """
 
 
-def classified(document: Any) -> dict[str, tuple[str, Any]]:
+def classified(document):
     rules = read_rule_book(BOOK).rules_of("a_1.json")
     result = {}
     for leaf in leaves(document):
@@ -44,7 +40,7 @@ def classified(document: Any) -> dict[str, tuple[str, Any]]:
     return result
 
 
-def test_patterns_match_wildcards_places_and_captures() -> None:
+def test_patterns_match_wildcards_places_and_captures():
     document = {
         "models": {"m.1": {"gains": [1.0, 2.0, 3.0]}},
         "norms": [1.0, 2.0],
@@ -63,7 +59,7 @@ def test_patterns_match_wildcards_places_and_captures() -> None:
     }
 
 
-def test_every_rule_decides_about_a_leaf_of_the_published_files(results: Path) -> None:
+def test_every_rule_decides_about_a_leaf_of_the_published_files(results):
     book = rule_book()
     used = set()
     for file in importer.present(results):

@@ -1,9 +1,6 @@
 """Two collectors on one output: each unit is measured once, and none is harmed."""
 
-from __future__ import annotations
-
 import multiprocessing
-from pathlib import Path
 
 import pytest
 import torch
@@ -32,7 +29,7 @@ def collect(models, sets, out, pipe):
         return measure(task, subject, **how)
 
     loop.measure = counted
-    sentences: list[str] = []
+    sentences = []
     Settings.say = lambda _self, sentence: sentences.append(sentence)
     pipe.send("ready")
     pipe.recv()
@@ -58,7 +55,7 @@ def heard(pipe):
     return pipe.recv()
 
 
-def side_by_side(out: Path, *commands: tuple[list[str], list[str]]):
+def side_by_side(out, *commands):
     """Start one process per command at the same time; return what each measured and said."""
     started = [begun(collect, models, sets, out) for models, sets in commands]
     assert [heard(pipe) for _, pipe in started] == ["ready"] * len(commands)

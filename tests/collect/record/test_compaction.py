@@ -1,7 +1,5 @@
 """A compact copy: one sorted file per table, the same rows and answers, its content hashed."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -75,7 +73,7 @@ def test_rows_are_sorted_by_model_and_key(copied, table):
     assert rows == sorted(rows)
 
 
-def _sorting(path: Path):
+def _sorting(path):
     return pq.read_metadata(path).row_group(0).sorting_columns
 
 

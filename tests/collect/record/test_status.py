@@ -1,7 +1,5 @@
 """What an output holds, and whether its files are what their marks say."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -25,18 +23,18 @@ def out(gpt2_output, tmp_path):
     return Path(shutil.copytree(gpt2_output, tmp_path / "out"))
 
 
-def rewrite(path: Path, change) -> None:
+def rewrite(path, change):
     """Replace the rows of a file, its metadata left as they are."""
     rows = pq.ParquetFile(path).read()
     pq.write_table(change(rows).replace_schema_metadata(rows.schema.metadata), path)
 
 
-def with_column(rows: pa.Table, name: str, values: object) -> pa.Table:
+def with_column(rows, name, values):
     place = rows.column_names.index(name)
     return rows.set_column(place, rows.schema.field(name), values)
 
 
-def states(out: Path) -> dict[str, str]:
+def states(out):
     return status.units(out).set_index("unit")["state"].to_dict()
 
 
@@ -96,7 +94,7 @@ def test_a_directory_without_units_exits_2(tmp_path, verb, capsys):
     assert main([verb, str(tmp_path / "nothing")]) == 2
 
 
-def one_fault(out: Path) -> str:
+def one_fault(out):
     """Return the one sentence that tells what is wrong."""
     (result,) = list(faults(out))
     return result
@@ -112,7 +110,7 @@ def test_a_changed_number_is_found_by_its_hash(out):
 FILES = ["run/local--gpt2@own", "attention/local--gpt2@own", "model/local--gpt2", "prompt/own"]
 
 
-def invert(path: Path, place: int) -> None:
+def invert(path, place):
     content = bytearray(path.read_bytes())
     content[place] ^= 0xFF
     path.write_bytes(content)

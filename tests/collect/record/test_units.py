@@ -1,7 +1,5 @@
 """Units: identity, names, marks; what an output holds of a run, and what may stand beside it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -52,7 +50,7 @@ OF_PROMPTS = {
 APART = {"quantities", "revision", "revision_name", "dtype_weights"}
 
 
-def is_complete(unit: Unit, out: Path) -> bool:
+def is_complete(unit, out):
     return Inventory(out).missing(unit) is None
 
 
@@ -64,7 +62,7 @@ def prompts(**changes):
     return Unit({**OF_MODEL, **OF_PROMPTS, **changes}, {"lab": None})
 
 
-def put_down(unit: Unit, out: Path) -> Path:
+def put_down(unit, out):
     """Write a run file with the unit's mark, and the one file of one row that it lists."""
     path = run_file(out, unit)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +75,7 @@ def put_down(unit: Unit, out: Path) -> Path:
     return path
 
 
-def change_mark(path: Path, name: str, content: object) -> None:
+def change_mark(path, name, content):
     """Replace one part of the mark in a run file."""
     metadata = {**pq.read_schema(path).metadata, name.encode(): json.dumps(content).encode()}
     pq.write_table(pa.table({"x": [1]}).replace_schema_metadata(metadata), path)

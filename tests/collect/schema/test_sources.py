@@ -31,7 +31,7 @@ def unit(tmp_path):
     return tmp_path / "unit"
 
 
-def change(path: Path, column: str, values: object) -> None:
+def change(path, column, values):
     """Replace one column of a file, its metadata left as they are."""
     rows = pq.ParquetFile(path).read()
     place = rows.column_names.index(column)
@@ -164,7 +164,7 @@ def test_a_file_that_its_run_file_does_not_list_is_refused(unit):
         open_store(unit)
 
 
-def prompts_of(directory: Path, **entries: str) -> Path:
+def prompts_of(directory, **entries):
     """Write the prompts of the sample, with some entries as of another version, in no unit."""
     rows = pq.ParquetFile(SAMPLE / "prompt/A_grand_unified.parquet").read().to_pylist()
     (directory / "prompt").mkdir(parents=True)
@@ -226,7 +226,7 @@ def test_a_large_table_with_a_column_of_another_type_or_twice_is_refused(tmp_pat
 
 
 def test_each_header_is_read_once(unit, monkeypatch):
-    opened: list[str] = []
+    opened = []
     original = pq.ParquetFile
 
     class Counted(original):  # type: ignore[misc,valid-type]
@@ -264,7 +264,7 @@ def test_a_broken_contract_is_one_of_the_refusals_of_collection(tmp_path):
     assert refusal.value.exit_code == 2
 
 
-def without_hash(path: Path) -> None:
+def without_hash(path):
     """Take from a run file the hash of its row, as files of earlier versions have none."""
     rows = pq.ParquetFile(path).read()
     metadata = {k: v for k, v in rows.schema.metadata.items() if k != b"run_sha256"}

@@ -1,7 +1,6 @@
 """Recipes are read strictly, and each refusal says where and what."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -41,7 +40,7 @@ batch_size = 4
 """
 
 
-def refusal(tmp_path: Path, content: str) -> str:
+def refusal(tmp_path, content):
     path = tmp_path / "recipe.toml"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError) as caught:
@@ -51,7 +50,7 @@ def refusal(tmp_path: Path, content: str) -> str:
     return str(caught.value)
 
 
-def test_every_key_arrives_in_its_place(tmp_path: Path) -> None:
+def test_every_key_arrives_in_its_place(tmp_path):
     path = tmp_path / "recipe.toml"
     path.write_text(LLAMA, encoding="utf-8")
     recipe = read_recipe(path)
@@ -66,7 +65,7 @@ def test_every_key_arrives_in_its_place(tmp_path: Path) -> None:
     assert recipe.optimiser.learning_rate == 0.003
 
 
-def test_the_shipped_recipes_cross_two_suites_three_families_and_two_depths() -> None:
+def test_the_shipped_recipes_cross_two_suites_three_families_and_two_depths():
     recipes = {path.stem: read_recipe(path) for path in RECIPES.glob("*.toml")}
     assert all(stem == recipe.name for stem, recipe in recipes.items())
     cells = {(recipe.suite, recipe.family, recipe.geometry.n_layers) for recipe in recipes.values()}
@@ -75,7 +74,7 @@ def test_the_shipped_recipes_cross_two_suites_three_families_and_two_depths() ->
     assert len(recipes) == 12
 
 
-def test_a_misspelt_key_is_refused_with_the_nearest_known_one(tmp_path: Path) -> None:
+def test_a_misspelt_key_is_refused_with_the_nearest_known_one(tmp_path):
     message = refusal(tmp_path, LLAMA.replace("learning_rate", "lerning_rate"))
     assert "recipe.toml, optimiser must have only the keys" in message
     assert "found 'lerning_rate' besides" in message
@@ -100,13 +99,11 @@ def test_a_misspelt_key_is_refused_with_the_nearest_known_one(tmp_path: Path) ->
         ("seed = 0", "seed = ", "line 7"),
     ],
 )
-def test_an_impossible_value_is_refused(
-    tmp_path: Path, right: str, wrong: str, message: str
-) -> None:
+def test_an_impossible_value_is_refused(tmp_path, right, wrong, message):
     assert message in refusal(tmp_path, LLAMA.replace(right, wrong, 1))
 
 
-def refused(family: str, **more: Any) -> str:
+def refused(family, **more):
     with pytest.raises(InputError) as caught:
         recipe_of(table(family, **more), "The recipe x.toml")
     assert caught.value.problem.startswith("The recipe x.toml")
@@ -115,7 +112,7 @@ def refused(family: str, **more: Any) -> str:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_refuses_what_its_layout_cannot_do(family: str) -> None:
+def test_a_family_refuses_what_its_layout_cannot_do(family):
     layout = FAMILIES[family]
     for position in {"pre", "post", "sandwich", "output"} - set(layout.model_types):
         assert "norm_position" in refused(family, architecture={"norm_position": position})
@@ -147,7 +144,5 @@ def test_a_family_refuses_what_its_layout_cannot_do(family: str) -> None:
         ("gpt2", {"n_vocabulary": 256}, "n_vocabulary"),
     ],
 )
-def test_each_impossible_combination_is_refused_in_a_sentence(
-    family: str, more: dict[str, Any], message: str
-) -> None:
+def test_each_impossible_combination_is_refused_in_a_sentence(family, more, message):
     assert message in refused(family, **more)

@@ -5,9 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -56,7 +54,7 @@ FAMILIES = {
 }
 
 
-def micro_recipe(directory: Path, content: str = MICRO) -> Path:
+def micro_recipe(directory, content=MICRO):
     directory.mkdir(exist_ok=True)
     (directory / "text.txt").write_bytes(TEXT.read_bytes()[:40_000])
     path = directory / "micro.toml"
@@ -65,24 +63,22 @@ def micro_recipe(directory: Path, content: str = MICRO) -> Path:
 
 
 @pytest.fixture
-def recipe(tmp_path: Path) -> Path:
+def recipe(tmp_path):
     return micro_recipe(tmp_path / "recipes")
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path):
     return tmp_path / "checkpoints"
 
 
-def contents(directory: Path) -> dict[str, bytes]:
+def contents(directory):
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
 @pytest.mark.parametrize("optimiser", ["adamw", "muon"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_same_recipe_gives_the_same_files_bit_for_bit(
-    tmp_path: Path, family: str, optimiser: str
-) -> None:
+def test_the_same_recipe_gives_the_same_files_bit_for_bit(tmp_path, family, optimiser):
     line, kv_heads = FAMILIES[family]
     content = MICRO.replace('family = "gpt2"', line).replace("context", f"{kv_heads}context")
     path = micro_recipe(tmp_path / "recipes", content.replace("adamw", optimiser))
@@ -93,7 +89,7 @@ def test_the_same_recipe_gives_the_same_files_bit_for_bit(
     assert len(first["model.safetensors"]) > 10_000
 
 
-def test_training_leaves_the_state_of_torch_as_it_was(recipe: Path) -> None:
+def test_training_leaves_the_state_of_torch_as_it_was(recipe):
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -106,7 +102,7 @@ def test_training_leaves_the_state_of_torch_as_it_was(recipe: Path) -> None:
         torch.set_num_threads(threads)
 
 
-def test_the_checkpoint_is_an_ordinary_one(recipe: Path, out: Path) -> None:
+def test_the_checkpoint_is_an_ordinary_one(recipe, out):
     checkpoint = train(recipe, out, quiet=True)
     model = AutoModelForCausalLM.from_pretrained(checkpoint)
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
@@ -117,50 +113,44 @@ def test_the_checkpoint_is_an_ordinary_one(recipe: Path, out: Path) -> None:
     assert tokenizer.decode(tokens.input_ids[0]) == text
 
 
-def sha256sum(path: Path) -> str:
+def sha256sum(path):
     program = shutil.which("sha256sum")
     assert program is not None
     answer = subprocess.run([program, path], check=True, capture_output=True, text=True)
     return answer.stdout.split()[0]
 
 
-def forbid_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    def trained(*_: Any, **__: Any) -> None:
+def forbid_training(monkeypatch):
+    def trained(*_, **__):
         pytest.fail("a training started")
 
     monkeypatch.setattr(collect.training.train, "fit", trained)
 
 
-def test_a_complete_checkpoint_is_not_trained_again(
-    recipe: Path, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_complete_checkpoint_is_not_trained_again(recipe, out, monkeypatch):
     before = contents(train(recipe, out, quiet=True))
     forbid_training(monkeypatch)
     assert contents(train(recipe, out, quiet=True)) == before
 
 
-def lose_weights(checkpoint: Path) -> None:
+def lose_weights(checkpoint):
     (checkpoint / "model.safetensors").unlink()
 
 
-def change_weights(checkpoint: Path) -> None:
+def change_weights(checkpoint):
     path = checkpoint / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
 
 
 @pytest.mark.parametrize("damage", [lose_weights, change_weights])
-def test_a_checkpoint_with_a_file_missing_or_changed_is_trained_again(
-    recipe: Path, out: Path, damage: Callable[[Path], None]
-) -> None:
+def test_a_checkpoint_with_a_file_missing_or_changed_is_trained_again(recipe, out, damage):
     whole = contents(train(recipe, out, quiet=True))
     damage(out / "micro")
     assert contents(train(recipe, out, quiet=True)) == whole
 
 
 @pytest.mark.parametrize("changed", ["recipe", "text"])
-def test_a_checkpoint_of_another_training_is_refused_unless_overwritten(
-    recipe: Path, out: Path, changed: str
-) -> None:
+def test_a_checkpoint_of_another_training_is_refused_unless_overwritten(recipe, out, changed):
     old = contents(train(recipe, out, quiet=True))
     if changed == "recipe":
         recipe.write_text(MICRO.replace("3e-3", "2e-3"), encoding="utf-8")
@@ -175,7 +165,7 @@ def test_a_checkpoint_of_another_training_is_refused_unless_overwritten(
     assert [path.name for path in out.iterdir()] == ["micro"]
 
 
-def test_a_directory_that_is_no_checkpoint_is_never_replaced(recipe: Path, out: Path) -> None:
+def test_a_directory_that_is_no_checkpoint_is_never_replaced(recipe, out):
     (out / "micro").mkdir(parents=True)
     (out / "micro" / "thesis.txt").write_text("years of work", encoding="utf-8")
     with pytest.raises(InputError, match=r"found no thermoscope\.json in it"):
@@ -183,10 +173,8 @@ def test_a_directory_that_is_no_checkpoint_is_never_replaced(recipe: Path, out: 
     assert (out / "micro" / "thesis.txt").read_text(encoding="utf-8") == "years of work"
 
 
-def test_a_full_disk_leaves_nothing_behind(
-    recipe: Path, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any) -> None:
+def test_a_full_disk_leaves_nothing_behind(recipe, out, monkeypatch):
+    def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(collect.training.train, "write_sidecar", full)
@@ -210,7 +198,7 @@ collect.training.train.train(Path(sys.argv[1]), Path(sys.argv[2]), quiet=True)
 
 
 @pytest.mark.slow
-def test_a_process_killed_while_saving_leaves_no_checkpoint(recipe: Path, out: Path) -> None:
+def test_a_process_killed_while_saving_leaves_no_checkpoint(recipe, out):
     command = [sys.executable, "-c", STOPPED_WHILE_SAVING, str(recipe), str(out)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -1,7 +1,5 @@
 """Quantities of one's own: from a function to rows that resume, are checked, are asked in SQL."""
 
-from __future__ import annotations
-
 import json
 import sys
 
@@ -199,9 +197,7 @@ def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tm
     assert (streamed["measure"] == "size").sum() == unit["n_rows"]["own_value"]
     assert main(["run", *what, *lens, "--overwrite"]) == 0
     pd.testing.assert_frame_equal(
-        open_store(out).query("FROM own_value ORDER BY ALL"),
-        streamed,
-        check_exact=True,
+        open_store(out).query("FROM own_value ORDER BY ALL"), streamed, check_exact=True
     )
     assert main(["plan", *what, "--quantities", "sizes"]) == 2
     assert "logit_lens_entropy, last_states" in capsys.readouterr().err
@@ -218,10 +214,7 @@ def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tm
             {"measure": lambda s, n, x, a: x[:, : len(x)], "level": "vector"},
             "of one width .* layer 0 at block_output some have 3 numbers and some 10",
         ),
-        (
-            {"measure": lambda s, n, x, a: a.sum()},
-            "AttributeError: 'NoneType'",
-        ),
+        ({"measure": lambda s, n, x, a: a.sum()}, "AttributeError: 'NoneType'"),
     ],
 )
 def test_a_function_that_fails_is_refused_with_its_place(model, changes, sentence):

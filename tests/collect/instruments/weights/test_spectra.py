@@ -1,46 +1,30 @@
 """The weights pass: every number against the decomposition of the model's own weights."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
-import numpy as np
 import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from collect.instruments.weights import spectra
-from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.description import missing
 from tests.collect.families import OF_EACH_CUT, save_family
 
 
-def measured(directory: Path) -> dict[str, pd.DataFrame]:
+def measured(directory):
     result = spectra.rows(locate(str(directory)))
     return {table: pd.DataFrame(rows) for table, rows in result.items()}
 
 
-def rewrite(directory: Path, change) -> None:
+def rewrite(directory, change):
     path = directory / "model.safetensors"
     tensors = load_file(path)
     change(tensors)
     save_file(tensors, path, {"format": "pt"})
 
 
-def numbers(
-    frame: pd.DataFrame,
-    layer: int,
-    matrix: str,
-    *,
-    is_folded: bool = False,
-    slicing: str = "correct",
-    column: str = "sigma_max",
-) -> np.ndarray:
+def numbers(frame, layer, matrix, *, is_folded=False, slicing="correct", column="sigma_max"):
     """Return one column of one matrix of a layer, by head."""
     rows = frame[
         (frame["layer"] == layer)
@@ -51,7 +35,7 @@ def numbers(
     return rows[column].to_numpy()
 
 
-def variants(decoder: Decoder, layer: int) -> Iterator[tuple[str, bool, Tensor]]:
+def variants(decoder, layer):
     """Yield every matrix of a layer by query head, formed in full, from the loaded model."""
     weights = decoder.head_weights(layer)
     shared = [decoder.heads.kv_head(head) for head in range(decoder.heads.n_heads)]

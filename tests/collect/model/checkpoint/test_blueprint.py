@@ -1,11 +1,8 @@
 """Blueprints: the attention weights drawn from config.json are those of the library's own model."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 from safetensors.torch import load_file, save_file
@@ -19,7 +16,7 @@ from collect.model.checkpoint.location import locate
 from tests.collect.families import OF_EACH_ADAPTER, save_family, tiny_family
 
 
-def conversions(blueprint: Any) -> list[tuple[str, ...]]:
+def conversions(blueprint):
     return [
         (type(one).__name__, *one.source_patterns, *one.target_patterns)
         for one in blueprint.conversions

@@ -1,7 +1,5 @@
 """Checkpoints: found, hashed, labelled, or refused in a sentence."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -116,7 +114,7 @@ def test_shards_are_found_through_their_index(save_tiny):
     assert [path.name for path in checkpoint.weight_files] == ["model-00001-of-00001.safetensors"]
 
 
-def both_single_file_and_shards(directory: Path, other: Path) -> Path:
+def both_single_file_and_shards(directory, other):
     """Give a checkpoint an index and a shard with the weights of another."""
     shard = "model-00001-of-00001.safetensors"
     shutil.copy(other / "model.safetensors", directory / shard)
@@ -209,16 +207,16 @@ def test_an_adapter_beside_the_weights_is_refused(save_tiny):
         locate(str(directory))
 
 
-def pickle_only(directory: Path) -> None:
+def pickle_only(directory):
     (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
 
 
-def truncated(directory: Path) -> None:
+def truncated(directory):
     path = directory / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1000])
 
 
-def no_safetensors_at_all(directory: Path) -> None:
+def no_safetensors_at_all(directory):
     (directory / "model.safetensors").write_bytes(b"not weights")
 
 

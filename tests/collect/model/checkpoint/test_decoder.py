@@ -1,7 +1,5 @@
 """The places of a decoder, and what it computes that the model does not hand out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """GGUF files: read as transformers reads them, loaded or one block at a time; others refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """GGUF files of a hub repository: listed, chosen by name, judged by the header, then fetched."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 

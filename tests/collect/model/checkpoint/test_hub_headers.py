@@ -1,10 +1,7 @@
 """Models of a hub judged by listings, indices and headers, before weights are fetched."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
@@ -34,7 +31,7 @@ def test_an_index_of_more_blocks_than_the_configuration_is_refused_before_weight
         plan([str(local)], [], out)
 
 
-def quantise(directory: Path) -> None:
+def quantise(directory):
     """Store the weights as whole numbers."""
     from safetensors.torch import load_file, save_file
 
@@ -42,7 +39,7 @@ def quantise(directory: Path) -> None:
     save_file({name: of.to(torch.int8) for name, of in weights.items()}, directory / WEIGHTS)
 
 
-def lengthen(directory: Path) -> None:
+def lengthen(directory):
     """Say that the header is longer than any."""
     with (directory / WEIGHTS).open("r+b") as handle:
         handle.write(b"\xff" * 8)
@@ -104,13 +101,13 @@ def test_a_header_comes_without_ranges_too_and_one_that_is_kept_back_is_told_in_
         plan(["acme/tiny"], [], None)
 
 
-def no_tensors(directory: Path) -> None:
+def no_tensors(directory):
     from safetensors.torch import save_file
 
     save_file({}, directory / WEIGHTS)
 
 
-def half_listed(directory: Path) -> None:
+def half_listed(directory):
     shard(directory, "kept.safetensors", lost="lost.safetensors")
 
 

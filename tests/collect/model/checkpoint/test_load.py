@@ -1,7 +1,5 @@
 """Loading: the model as stored, or without its weights; broken ones refused."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -175,7 +173,7 @@ def test_a_device_that_is_not_there_is_refused(save_tiny):
 
 
 def test_a_device_without_memory_left_is_not_called_unusable(save_tiny, monkeypatch):
-    def exhaust(*_: object) -> None:
+    def exhaust(*_):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(torch.nn.Module, "to", exhaust)
@@ -221,7 +219,7 @@ def test_weights_that_the_library_would_invent_are_refused(save_tiny, monkeypatc
     ],
 )
 def test_a_refusal_tells_the_cause_that_a_colon_announces(save_tiny, monkeypatch, message, told):
-    def fail(*_: object, **__: object) -> None:
+    def fail(*_, **__):
         raise RuntimeError(message)
 
     monkeypatch.setattr("transformers.AutoModelForCausalLM.from_pretrained", fail)
@@ -296,7 +294,7 @@ def test_a_tokenizer_that_is_no_json_is_refused_in_those_words(save_tiny):
 
 
 def test_memory_that_ends_while_a_model_is_made_is_not_a_fault_of_its_files(save_tiny, monkeypatch):
-    def exhausted(*_: object, **__: object) -> None:
+    def exhausted(*_, **__):
         raise RuntimeError("can't start new thread")
 
     checkpoint = locate(str(save_tiny("gpt2")))

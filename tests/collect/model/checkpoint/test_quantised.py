@@ -1,7 +1,5 @@
 """Quantised releases: what the refusal says can be done is done, and its numbers are right."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

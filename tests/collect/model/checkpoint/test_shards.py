@@ -1,7 +1,5 @@
 """Shards: stored tensors by the parameters they make up; a fault is told in a sentence."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -18,12 +16,12 @@ from collect.model.checkpoint.shards import Shards, refuse_non_finite
 from tests.collect.families import OF_EACH_CUT, save_family, tiny_family
 
 
-def opened(directory: Path) -> Shards:
+def opened(directory):
     checkpoint = locate(str(directory))
     return Shards(checkpoint, of_model(load_skeleton(checkpoint).model))
 
 
-def rewrite(directory: Path, change) -> None:
+def rewrite(directory, change):
     """Let ``change`` act on the tensors of a checkpoint's only file."""
     path = directory / "model.safetensors"
     tensors = load_file(path)
@@ -63,7 +61,7 @@ def test_a_configuration_with_fewer_blocks_than_the_files_is_refused(
         opened(directory)
 
 
-def rename(tensors: dict[str, torch.Tensor], prefix: str) -> None:
+def rename(tensors, prefix):
     """Take a prefix off the names of tensors."""
     for key in list(tensors):
         tensors[key.removeprefix(prefix)] = tensors.pop(key)

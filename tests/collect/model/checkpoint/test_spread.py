@@ -1,7 +1,5 @@
 """A model that lies on two devices is measured as on one."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pandas as pd
@@ -11,7 +9,7 @@ import torch
 from collect.adapters import ADAPTERS
 from collect.instruments import rows
 from collect.instruments.hooks import Recorder
-from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.checkpoint.decoder import decoder
 from collect.model.conformance.refusal import examine
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
@@ -33,13 +31,11 @@ ACCELERATOR = torch.device("cuda:0")
 class Numbers:
     """Writes a token as its number."""
 
-    def decode(self, token_ids: list[int]) -> str:
+    def decode(self, token_ids):
         return str(token_ids[0])
 
 
-def spread(
-    of: Decoder, devices: PretendedDevices, first: torch.device, second: torch.device
-) -> None:
+def spread(of, devices, first, second):
     """Put the later half of the blocks and the final norm on the second device."""
     half = len(of.blocks) // 2
     later = {*of.blocks[half:], of.final_norm}
@@ -50,7 +46,7 @@ def spread(
             devices.place(module, second if module in later else first)
 
 
-def measured(of: Decoder) -> dict[str, list]:
+def measured(of):
     recorder, result = Recorder(BATCHES, EVERYTHING), {}
     for index in whole(of, BATCHES, recorder):
         for table, frame in rows.frames(BATCHES[index], recorder.observation(index)).items():
@@ -60,7 +56,7 @@ def measured(of: Decoder) -> dict[str, list]:
     return result
 
 
-def placed(name: str) -> Decoder:
+def placed(name):
     model = tiny_family(name)
     return decoder(model, ADAPTERS[model.config.model_type])
 

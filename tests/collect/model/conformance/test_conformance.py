@@ -1,7 +1,5 @@
 """Each property fails for a model that breaks it, and no other; right models and numbers pass."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import partial

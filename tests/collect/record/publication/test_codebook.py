@@ -1,7 +1,5 @@
 """The codebook says what the SQL files say, and its queries run."""
 
-from __future__ import annotations
-
 import re
 
 import duckdb

@@ -1,7 +1,5 @@
 """One DuckDB file: complete, commented, readable by older programs, never from mixed sources."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

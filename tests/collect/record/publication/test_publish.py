@@ -1,7 +1,5 @@
 """What makes a store found and used: its description in Croissant, and its card."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import shutil
@@ -116,7 +114,7 @@ def test_the_card_has_a_head_for_hubs_and_keeps_what_a_person_wrote(store, tmp_p
     assert "# Streams" not in card
 
 
-def about(**other: object) -> About:
+def about(**other):
     known = {"name": "n", "licence": "MIT", "description": "d", "creators": ("c",)}
     return About(**{**known, "version": "1.0.0", "published": date(2026, 11, 22), **other})
 

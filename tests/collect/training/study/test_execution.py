@@ -1,7 +1,5 @@
 """A study carried out: its runs are complete or absent, resumed, merged."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
@@ -9,8 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,7 +19,7 @@ from collect.training.study.again import AT_THE_END, AT_THE_START, check, compar
 from collect.training.study.design import read_design
 from collect.training.study.execution import carry_out
 from collect.training.study.merging import merge, restore
-from collect.training.study.plan import Run, runs
+from collect.training.study.plan import runs
 from collect.training.study.training import TABLES, network_file, run_file
 from tests.collect.record.written import contents, files
 from tests.collect.training.study.tiny import TINY, rows, written
@@ -31,12 +27,12 @@ from tests.collect.training.trained import ROOT
 
 
 @pytest.fixture
-def design(tmp_path: Path) -> Path:
+def design(tmp_path):
     return written(tmp_path, TINY)
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def done(tmp_path_factory):
     """Return a directory with the design, and under ``out`` its rows; no test changes it."""
     directory = tmp_path_factory.mktemp("done")
     assert carry_out(written(directory, TINY), directory / "out", quiet=True) == 0
@@ -44,18 +40,18 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def trained(monkeypatch):
     """Return the runs that are performed from here on, by their hash; they are not trained."""
-    begun: list[str] = []
+    begun = []
 
-    def noted(_design: object, run: Run, *_: object, **__: object) -> None:
+    def noted(_design, run, *_, **__):
         begun.append(run.run_id)
 
     monkeypatch.setattr(training, "perform", noted)
     return begun
 
 
-def test_a_continued_factor_trains_on_from_each_parent(tmp_path: Path) -> None:
+def test_a_continued_factor_trains_on_from_each_parent(tmp_path):
     content = TINY.replace("seeds = [0, 1]", 'seeds = [0]\ncontinued = "upbringing"')
     content = content.replace('bloom = { family = "bloom" }\n', "").replace(
         'bloom = "BigScience"\n', ""
@@ -81,7 +77,7 @@ def test_a_continued_factor_trains_on_from_each_parent(tmp_path: Path) -> None:
     assert not network_file(out, planned[1]).is_file()
 
 
-def test_a_study_fills_its_tables(done: Path) -> None:
+def test_a_study_fills_its_tables(done):
     out = done / "out"
     result = rows(out, "study_run")
     assert len(result) == 8 == result["study_run_id"].nunique()
@@ -99,9 +95,7 @@ def test_a_study_fills_its_tables(done: Path) -> None:
     assert labs.to_dict() == {"EleutherAI": 4, "BigScience": 4}
 
 
-def test_merged_rows_are_those_of_the_runs_and_a_run_again_is_the_same(
-    done: Path, tmp_path: Path
-) -> None:
+def test_merged_rows_are_those_of_the_runs_and_a_run_again_is_the_same(done, tmp_path):
     design, out, into = done / "design.toml", done / "out", tmp_path / "merged"
     assert list(merge(design, out, into)) == [*TABLES, "study_plan"]
     planned = rows(into, "study_plan")
@@ -117,7 +111,7 @@ def test_merged_rows_are_those_of_the_runs_and_a_run_again_is_the_same(
     _restored_as_merged(design, out, into, tmp_path / "again")
 
 
-def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed() -> None:
+def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed():
     """Seeds of a are 2 apart and of b 4: variances 2 and 8, pooled 5; c has one seed."""
     trained = pd.DataFrame(
         {"study_run_id": list("pqrst"), "study": "tiny", "cell": list("aabbc"), "seed": 0}
@@ -133,7 +127,7 @@ def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed() -
     spread = spread_of_seeds(known, trained)
     assert spread.loc[(8, "all"), "loss"] == pytest.approx(5**0.5)
 
-    def moved(start: float, end: float) -> pd.DataFrame:
+    def moved(start, end):
         return known.assign(loss=known["loss"] + np.where(known["step"] == 0, start, end))
 
     for start, end, is_close in (
@@ -159,7 +153,7 @@ def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed() -
     assert compared("p", "a seed 0", known, known, 0.0 * spread).of_chance == 0.0
 
 
-def _restored_as_merged(design: Path, out: Path, into: Path, again: Path) -> None:
+def _restored_as_merged(design, out, into, again):
     planned = runs(read_design(design))
     assert restore(design, into, again) == len(planned)
     assert restore(design, into, again) == 0
@@ -171,9 +165,7 @@ def _restored_as_merged(design: Path, out: Path, into: Path, again: Path) -> Non
             assert own.equals(kept)
 
 
-def test_a_study_trains_what_is_missing_and_nothing_else(
-    done: Path, tmp_path: Path, trained: list[str]
-) -> None:
+def test_a_study_trains_what_is_missing_and_nothing_else(done, tmp_path, trained):
     design, out = done / "design.toml", tmp_path / "out"
     shutil.copytree(done / "out", out)
     assert carry_out(design, out, quiet=True) == 0
@@ -185,7 +177,7 @@ def test_a_study_trains_what_is_missing_and_nothing_else(
 
 
 @pytest.mark.slow
-def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path: Path, done: Path) -> None:
+def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path, done):
     """Two processes are killed with the one that leads them; resumed, every row is as unkilled."""
     out = tmp_path / "out"
     command = [sys.executable, "-m", "collect", "study", str(done / "design.toml")]
@@ -204,19 +196,19 @@ def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path: Path, done:
     assert _contents(out / "study_run").keys() == _contents(done / "out" / "study_run").keys()
 
 
-def _contents(directory: Path) -> dict[str, bytes]:
+def _contents(directory):
     return {path.name: path.read_bytes() for path in directory.glob("*.parquet")}
 
 
 @pytest.fixture
-def full_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+def full_after(monkeypatch):
     """Return what fills the disk when so many more files are on it."""
     fsync = os.fsync
 
-    def fill_after(n_files: int) -> None:
+    def fill_after(n_files):
         left = iter(range(n_files))
 
-        def fills_up(handle: int) -> None:
+        def fills_up(handle):
             if next(left, None) is None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             fsync(handle)
@@ -226,9 +218,7 @@ def full_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return fill_after
 
 
-def test_a_merge_that_has_no_room_leaves_every_table_as_it_was(
-    done: Path, tmp_path: Path, full_after: Callable[[int], None]
-) -> None:
+def test_a_merge_that_has_no_room_leaves_every_table_as_it_was(done, tmp_path, full_after):
     design, out, into = done / "design.toml", done / "out", tmp_path / "merged"
     (first, *_) = runs(read_design(design))
     for table in TABLES:
@@ -242,9 +232,7 @@ def test_a_merge_that_has_no_room_leaves_every_table_as_it_was(
     assert contents(into) == before
 
 
-def test_a_run_that_has_no_room_leaves_no_file(
-    design: Path, tmp_path: Path, full_after: Callable[[int], None]
-) -> None:
+def test_a_run_that_has_no_room_leaves_no_file(design, tmp_path, full_after):
     content, out = read_design(design), tmp_path / "out"
     full_after(len(TABLES) - 1)
     with pytest.raises(OutputError, match=r"study_run.*No space left on device"):
@@ -252,7 +240,7 @@ def test_a_run_that_has_no_room_leaves_no_file(
     assert files(out) == []
 
 
-def test_a_run_that_diverges_is_absent_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_run_that_diverges_is_absent_and_the_others_go_on(tmp_path):
     content = TINY.replace("two = {}", "two = { optimiser = { learning_rate = 1e30 } }")
     path, out = written(tmp_path, content.replace("[0, 1]", "[0]")), tmp_path / "out"
     with pytest.raises(InputError, match="2 runs of tiny failed"):
