@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from collect.adapters import ADAPTERS
@@ -194,10 +195,20 @@ def save_tiny(tmp_path: Path, saved_models: Callable[..., Path]) -> Callable[...
     return save
 
 
-def edit_config(directory: Path, **entries: object) -> None:
-    """Change entries of a checkpoint's ``config.json``."""
+def edit_config(directory: Path, **entries: object) -> Path:
+    """Change entries of a checkpoint's ``config.json``; return its directory."""
     path = directory / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+    return directory
+
+
+def edit_weights(directory: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> Path:
+    """Let ``change`` act on the tensors of a checkpoint, or return others; return its directory."""
+    path = directory / "model.safetensors"
+    tensors = load_file(path)
+    changed = change(tensors)
+    save_file(changed if isinstance(changed, dict) else tensors, path, {"format": "pt"})
+    return directory
 
 
 OWN_PROMPTS = "# Factual\nThe sky is\nTwo and two\n\n# Novel\nA b\nThe quick brown fox is\n"

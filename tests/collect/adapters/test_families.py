@@ -21,17 +21,7 @@ of_each_family = pytest.mark.parametrize("name", FAMILIES)
 
 @torch.no_grad()
 def rebuilt_error(of, layer, *, adapter=None, maps=None, value_of_head=None):
-    """Return how far the heads are from the output of W_O, read as they are or in another way.
-
-    Parameters
-    ----------
-    adapter
-        Cuts the weights in place of the model's own.
-    maps
-        Take the place of the attention maps.
-    value_of_head
-        The key and value head that each query head is said to read.
-    """
+    """Return how far the heads are from the output of W_O, read as they are or in another way."""
     placed = of.decoder if adapter is None else replace(of.decoder, adapter=adapter)
     weights, heads = placed.head_weights(layer), placed.heads
     if value_of_head is not None:
@@ -101,25 +91,17 @@ def test_read_in_any_wrong_way_the_heads_do_not_rebuild_it(name):
         assert min(errors) > 0.05
 
 
+@torch.no_grad()
 def output_without(placed, rows):
     """Return W_O's output in block 0 when rows of a projection are zero, and its bias."""
     block = placed.blocks[0]
     ((path, taken),) = rows.items()
     projection = block.get_submodule(path)
-    weight = projection.weight.T if placed.adapter.is_conv1d else projection.weight
-    seen = {}
-
-    def see(layer, kind, _args, _kwargs, output):
-        if (layer, kind) == (0, "projection"):
-            seen["output"] = output
-
-    with torch.no_grad(), hooked(placed, see):
-        weight[taken] = 0
-        if projection.bias is not None:
-            projection.bias[taken] = 0
-        placed.body(**inputs(placed, (LONG,)), use_cache=False)
+    (projection.weight.T if placed.adapter.is_conv1d else projection.weight)[taken] = 0
+    if projection.bias is not None:
+        projection.bias[taken] = 0
     bias = getattr(block.get_submodule(placed.adapter.output), "bias", None)
-    return seen["output"], torch.zeros(()) if bias is None else bias
+    return written_in_block_0(placed), torch.zeros(()) if bias is None else bias
 
 
 @of_each_family
@@ -134,12 +116,11 @@ def written_in_block_0(placed):
     seen = {}
 
     def see(layer, kind, _args, _kwargs, output):
-        if (layer, kind) == (0, "projection"):
-            seen["output"] = output.clone()
+        seen.setdefault((layer, kind), output.clone() if kind == "projection" else None)
 
     with torch.no_grad(), hooked(placed, see):
         placed.body(**inputs(placed, (LONG,)), use_cache=False)
-    return seen["output"].view(len(LONG), -1)
+    return seen[0, "projection"].view(len(LONG), -1)
 
 
 def without_token(placed, part, position):

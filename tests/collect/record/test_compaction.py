@@ -16,7 +16,7 @@ from collect.record.integrity import faults
 from collect.record.revision import write_revision
 from collect.record.units import Unit
 from collect.schema import LARGE, ContractError, incomplete_units, table_files
-from tests.collect.record.written import files
+from tests.collect.record.written import files, flip
 
 SAMPLE = Path(__file__).parents[3] / "data/sample"
 MODELS = ("thermoscope--gpt2-l4-adamw", "thermoscope--gptneox-l4-adamw")
@@ -112,9 +112,7 @@ def test_a_damaged_copy_is_found(copied, tmp_path, table):
     assert "attention" in LARGE
     copy = Path(shutil.copytree(copied, tmp_path / "copy"))
     (path,) = table_files(copy)[table]
-    damaged = bytearray(path.read_bytes())
-    damaged[8] ^= 1
-    path.write_bytes(damaged)
+    flip(path, 8)
     assert list(faults(copy))
     if table != "run":
         assert set(status.units(copy)["state"]) == {"incomplete"}

@@ -13,37 +13,21 @@ from collect.record.units import Mark, Unit, read_mark, run_file, run_id, varian
 from collect.schema.marks import file_sha256
 
 SAMPLE = Path(__file__).parents[3] / "data/sample"
-OF_MODEL = {
-    "model_id": "a/b",
-    "revision": None,
-    "revision_name": None,
-    "weights_sha256": "0" * 64,
-    "config_sha256": "1" * 64,
-    "adapter": "gpt2",
-    "dtype_weights": "float32",
-    "schema_version": 3,
-    "measurement_version": 1,
-    "torch_version": "2",
-    "transformers_version": "5",
-}
-OF_WEIGHTS = {
-    "kind": "weights",
-    "prompt_set": None,
-    "dtype_compute": "float32",
-    "device": "cpu",
-    "quantities": "weights",
-}
-OF_PROMPTS = {
-    "kind": "prompts",
-    "prompt_set": "S",
-    "prompt_set_sha256": "2" * 64,
-    "rendering": "plain",
-    "special_tokens": "default",
-    "quantities": "stream,attention",
-    "dtype_compute": "float32",
-    "device": "cpu",
-    "attention_implementation": "eager",
-}
+
+
+OF_MODEL = {"model_id": "a/b", "revision": None, "revision_name": None, "adapter": "gpt2"}
+OF_MODEL |= {"weights_sha256": "0" * 64, "config_sha256": "1" * 64, "dtype_weights": "float32"}
+OF_MODEL |= {"schema_version": 3, "measurement_version": 1}
+OF_MODEL |= {"torch_version": "2", "transformers_version": "5"}
+COMPUTED = {"dtype_compute": "float32", "device": "cpu"}
+
+
+OF_WEIGHTS = {"kind": "weights", "prompt_set": None, "quantities": "weights", **COMPUTED}
+
+
+OF_PROMPTS = {"kind": "prompts", "prompt_set": "S", "prompt_set_sha256": "2" * 64, **COMPUTED}
+OF_PROMPTS |= {"rendering": "plain", "special_tokens": "default", "quantities": "stream,attention"}
+OF_PROMPTS["attention_implementation"] = "eager"
 
 
 #: What a run is the same without: what was asked for, and where its weights were found.
@@ -154,12 +138,17 @@ def test_measuring_again_loses_no_quantity_of_the_units_that_it_replaces(tmp_pat
     assert later.stem == "a--b@S,predictions"
 
 
-def test_a_unit_is_complete_with_its_mark_and_all_rows(tmp_path):
+def test_a_unit_is_complete_with_its_mark_all_rows_and_their_content(tmp_path):
     assert not is_complete(prompts(), tmp_path)
-    put_down(prompts(), tmp_path)
+    path, name = put_down(prompts(), tmp_path), "model/a--b@S.parquet"
     assert is_complete(prompts(), tmp_path)
     assert not is_complete(prompts(rendering="chat"), tmp_path)
-    pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "model" / "a--b@S.parquet")
+    change_mark(path, "sha256", {name: file_sha256(tmp_path / name)})
+    assert is_complete(prompts(), tmp_path)
+    pq.write_table(pa.table({"x": [2]}), tmp_path / name)
+    assert not is_complete(prompts(), tmp_path)
+    put_down(prompts(), tmp_path)
+    pq.write_table(pa.table({"x": [1, 2]}), tmp_path / name)
     assert not is_complete(prompts(), tmp_path)
 
 
@@ -219,12 +208,3 @@ def test_a_mark_of_other_types_is_none(tmp_path, name, content):
     assert read_mark(path) is None
     assert not is_complete(prompts(), tmp_path)
     refuse_mixtures([weights(config_sha256="3" * 64)], Inventory(tmp_path))
-
-
-def test_a_unit_whose_content_changed_is_not_complete(tmp_path):
-    path = put_down(prompts(), tmp_path)
-    name = "model/a--b@S.parquet"
-    change_mark(path, "sha256", {name: file_sha256(tmp_path / name)})
-    assert is_complete(prompts(), tmp_path)
-    pq.write_table(pa.table({"x": [2]}), tmp_path / name)
-    assert not is_complete(prompts(), tmp_path)

@@ -6,15 +6,13 @@ import pandas as pd
 import pytest
 import torch
 
-from collect.adapters import ADAPTERS
 from collect.instruments import rows
 from collect.instruments.hooks import Recorder
-from collect.model.checkpoint.decoder import decoder
 from collect.model.conformance.refusal import examine
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
-from tests.collect.families import tiny_family
 from tests.collect.model.checkpoint.pretended_devices import PretendedDevices
+from tests.collect.shown import loaded_family
 
 #: One of each kind of block and of attention.
 NAMES = ("gpt2", "gptj", "opt_post_norm", "bloom", "falcon_7b", "falcon_11b", "llama", "mixtral")
@@ -56,15 +54,10 @@ def measured(of):
     return result
 
 
-def placed(name):
-    model = tiny_family(name)
-    return decoder(model, ADAPTERS[model.config.model_type])
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_on_two_devices_gives_the_same_rows_and_conforms(name):
-    alone = measured(placed(name))
-    of, devices = placed(name), PretendedDevices()
+    alone = measured(loaded_family(name))
+    of, devices = loaded_family(name), PretendedDevices()
     spread(of, devices, FIRST, SECOND)
     with devices:
         together = measured(of)
@@ -80,8 +73,8 @@ def test_a_model_on_two_devices_gives_the_same_rows_and_conforms(name):
 @pytest.mark.parametrize(("first", "second"), [(FIRST, ACCELERATOR), (ACCELERATOR, FIRST)])
 def test_a_model_on_an_accelerator_and_the_processor_gives_the_same_rows(name, first, second):
     """What is known of a vector from one of them is used on the other."""
-    alone = measured(placed(name))
-    of, devices = placed(name), PretendedDevices()
+    alone = measured(loaded_family(name))
+    of, devices = loaded_family(name), PretendedDevices()
     spread(of, devices, first, second)
     with devices:
         together = measured(of)

@@ -16,6 +16,7 @@ from collect.record.publication.publish import publish
 from collect.schema import ContractError, table_files
 from collect.schema.listing import DESCRIPTION, listed_files
 from collect.schema.marks import file_sha256
+from tests.collect.record.written import flip
 
 SAMPLE = Path(__file__).parents[4] / "data/sample"
 STEM = "thermoscope--gpt2-l4-adamw"
@@ -151,10 +152,7 @@ def test_a_licence_is_linked_where_it_is_known(store, tmp_path, licence, in_card
 def test_what_is_not_whole_is_not_published(store, tmp_path):
     copy = Path(shutil.copytree(store, tmp_path / "copy"))
     before = (copy / DESCRIPTION).read_bytes()
-    path = copy / "attention" / f"{STEM}@A_grand_unified.parquet"
-    content = bytearray(path.read_bytes())
-    content[100] ^= 1
-    path.write_bytes(content)
+    flip(copy / "attention" / f"{STEM}@A_grand_unified.parquet", 100)
     with pytest.raises(ContractError, match="the content that was hashed"):
         publish(copy, about())
     (copy / "run" / f"{STEM}.parquet").unlink()

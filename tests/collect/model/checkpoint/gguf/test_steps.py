@@ -19,6 +19,16 @@ from tests.collect.model.checkpoint.local_hub import Repository
 
 EVEN = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"]
 
+#: What must not see the runs of a perturbation.
+VIEWS = (
+    *("primary_run", "run_revision", "prompt_length", "token", "stream", "stream_length"),
+    *("block_gain", "last_token_gain", "prompt_gain", "model_gain", "gain_by_model"),
+    *("update_profile", "expansion", "attention_layer", "attention_profile", "geometry_profile"),
+    *("head_norm", "layer_head", "layer_trace", "depth_profile", "massive_activation"),
+    *("token_growth", "block_write", "centred_update", "primary_gain", "weights_of_run"),
+    *("mean_share", "function_gain"),
+)
+
 
 @pytest.mark.parametrize("name", EVEN)
 def test_numbers_of_a_block_lie_whole_steps_apart(name):
@@ -95,36 +105,7 @@ def test_rows_stand_beside_the_plain_ones_and_views_leave_them_out(file, tmp_pat
     )
     assert runs["n"].tolist() == [2, 2, 2]
     assert runs["seed"].tolist()[1:] == [1, 2]
-    for view in (
-        "primary_run",
-        "run_revision",
-        "prompt_length",
-        "token",
-        "stream",
-        "stream_length",
-        "block_gain",
-        "last_token_gain",
-        "prompt_gain",
-        "model_gain",
-        "gain_by_model",
-        "update_profile",
-        "expansion",
-        "attention_layer",
-        "attention_profile",
-        "geometry_profile",
-        "head_norm",
-        "layer_head",
-        "layer_trace",
-        "depth_profile",
-        "massive_activation",
-        "token_growth",
-        "block_write",
-        "centred_update",
-        "primary_gain",
-        "weights_of_run",
-        "mean_share",
-        "function_gain",
-    ):
+    for view in VIEWS:
         counted = f"SELECT count(*) AS n FROM {view}"
         assert both.query(counted)["n"][0] == plain.query(counted)["n"][0], view
     asked = "SELECT property, n_runs, n_met FROM conformance_summary ORDER BY ALL"
