@@ -7,12 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file, save_file
 
 from collect.commands.cli import main
 from collect.record.integrity import faults
-from tests.collect.conftest import edit_config
+from tests.collect.conftest import edit_config, edit_weights
 from tests.collect.record.written import fill_disk
 
 
@@ -36,27 +34,11 @@ def contents(out):
     return {str(path): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
-def edit_weight(directory, name, change):
-    weights = load_file(directory / "model.safetensors")
-    weights[name] = change(weights[name].clone())
-    save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
-
-
-def truncate(directory):
-    path = directory / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:-1000])
-
-
-def with_number(number):
+def with_nan(directory):
     def put(weights):
-        weights.view(-1)[0] = number
-        return weights
+        weights["transformer.h.1.mlp.c_proj.bias"][0] = float("nan")
 
-    return lambda d: edit_weight(d, "transformer.h.1.mlp.c_proj.bias", put)
-
-
-def pickled(directory):
-    (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
+    edit_weights(directory, put)
 
 
 def asking_for_its_own_code(directory):
@@ -64,26 +46,19 @@ def asking_for_its_own_code(directory):
     (directory / "evil.py").write_text("raise SystemExit('ran')")
 
 
-def quantised_inside(directory):
-    edit_weight(directory, "transformer.h.0.attn.c_attn.weight", lambda w: w.to(torch.int8))
-
-
 def without_tokenizer(directory):
     for path in directory.glob("tokenizer*"):
         path.unlink()
 
 
+#: One of each moment at which a checkpoint is judged.
 DAMAGES = {
-    "truncated": (truncate, "must be complete safetensors"),
-    "NaN": (with_number(float("nan")), "must be a finite number"),
+    "NaN": (with_nan, "must be a finite number"),
     "too many layers": (lambda d: edit_config(d, n_layer=4), "it lacks 12"),
     "another vocabulary": (lambda d: edit_config(d, vocab_size=99), "one of the model's 99"),
     "heads that do not divide": (lambda d: edit_config(d, n_head=5), "its config.json describes"),
-    "pickle": (pickled, "lacks model.safetensors and holds pytorch_model.bin"),
     "code of its own": (asking_for_its_own_code, "which is never run"),
-    "quantised by content": (quantised_inside, "is quantised (I8)"),
     "no tokenizer": (without_tokenizer, "must bring its tokenizer"),
-    "unknown family": (lambda d: edit_config(d, model_type="wobble"), "'wobble' has none"),
 }
 
 

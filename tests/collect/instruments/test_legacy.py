@@ -10,13 +10,11 @@ import pytest
 import scipy.stats
 import torch
 
-from collect.adapters import ADAPTERS
 from collect.instruments import legacy
 from collect.instruments.hooks import Recorder
-from collect.model.checkpoint.decoder import decoder
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
-from tests.collect.families import tiny_family
+from tests.collect.shown import loaded_family
 
 PUBLISHED = Path(__file__).parents[3] / "data/published"
 VARIANTS = (PUBLISHED / "VARIANTS.md").read_text(encoding="utf-8")
@@ -95,8 +93,7 @@ def test_output_entropies_follow_the_notebooks_arithmetic():
 
 def measured(name, prompts):
     """Measure the variants on a tiny model of some family."""
-    model = tiny_family(name)
-    placed = decoder(model, ADAPTERS[model.config.model_type])
+    placed = loaded_family(name)
     recorder = Recorder([prompts], ["legacy"])
     assert list(whole(placed, [prompts], recorder)) == [0]
     return placed, recorder.observation(0)["legacy_value"]

@@ -170,7 +170,7 @@ def test_another_definition_under_one_name_is_refused_and_overwriting_replaces_i
 
 def test_a_place_that_a_model_lacks_is_said_to_be_missing():
     quantity = own(sites=("block_mid", "block_output"), layers=(0, 7))
-    frames = collect.measure(tiny_model("gpt_neox"), tiny_tokenizer(), TEXTS, quantities=[quantity])
+    frames = measured(tiny_model("gpt_neox"), quantity)
     assert set(frames["own_value"]["site"]) == {"block_output"}
     printed = frames["not_measured"].query("measured_table == 'own_value'")
     assert printed["quantity"].tolist() == ["width at block_mid", "width in layer 7"]

@@ -67,19 +67,21 @@ def test_a_header_is_read_without_the_numbers_and_damaged_numbers_are_refused(
     assert path.name in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["gone.npz", "torn.safetensors", "torn.npz", "a.pt"])
-def test_a_file_that_cannot_be_read_is_refused(name, model, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        *((name, name) for name in ("gone.npz", "torn.safetensors", "torn.npz", "a.pt")),
+        ("without_tokens.npz", "--prompts"),
+    ],
+)
+def test_a_file_that_cannot_be_read_or_lacks_its_tokens_is_refused(
+    name, part, model, tmp_path, capsys
+):
     path = tmp_path / name
-    if not name.startswith("gone"):
+    if name.startswith("without"):
+        np.savez(path, hidden_states=np.ones((N_LAYERS, 5, WIDTH), np.float32))
+    elif not name.startswith("gone"):
         path.write_bytes(b"no such thing")
     asked = ["--site", "block_output", "--out", str(tmp_path / "out")]
     assert main(arguments(path, model, *asked)) == 2
-    assert name in capsys.readouterr().err
-
-
-def test_tokens_must_be_known(model, tmp_path, capsys):
-    path = tmp_path / "a.npz"
-    np.savez(path, hidden_states=np.ones((N_LAYERS, 5, WIDTH), np.float32))
-    asked = ["--site", "block_output", "--out", str(tmp_path / "out")]
-    assert main(arguments(path, model, *asked)) == 2
-    assert "--prompts" in capsys.readouterr().err
+    assert part in capsys.readouterr().err

@@ -26,13 +26,6 @@ FIRST, SECOND = torch.device("cpu:0"), torch.device("cpu:1")
 ACCELERATOR = torch.device("cuda:0")
 
 
-class Numbers:
-    """Writes a token as its number."""
-
-    def decode(self, token_ids):
-        return str(token_ids[0])
-
-
 def spread(of, devices, first, second):
     """Put the later half of the blocks and the final norm on the second device."""
     half = len(of.blocks) // 2

@@ -7,11 +7,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collect.adapters import ADAPTERS
-from collect.model.checkpoint.decoder import decoder
 from collect.model.forward.passes import inputs, whole
 from collect.prompts.tokens import Encoded, buckets, right_padded
-from tests.collect.families import tiny_family
+from tests.collect.shown import loaded_family
 
 
 def drawn(*lengths):
@@ -20,12 +18,6 @@ def drawn(*lengths):
         Encoded(f"p{place}", tuple(range(3, 3 + length)), (False,) * length)
         for place, length in enumerate(lengths)
     ]
-
-
-def family(name):
-    """Return the tiny model of a family."""
-    model = tiny_family(name)
-    return decoder(model, ADAPTERS[model.config.model_type])
 
 
 def lengths_of(prompts, batch_size):
@@ -92,8 +84,8 @@ def test_padding_stands_on_the_right_with_explicit_positions():
 
 def test_a_body_is_given_what_it_takes():
     batch = tuple(drawn(4, 2))
-    assert "position_ids" in inputs(family("gpt2"), batch)
-    assert inputs(family("bloom"), batch).keys() == {"input_ids", "attention_mask"}
+    assert "position_ids" in inputs(loaded_family("gpt2"), batch)
+    assert inputs(loaded_family("bloom"), batch).keys() == {"input_ids", "attention_mask"}
 
 
 class Diary:
@@ -119,7 +111,7 @@ class Diary:
 def test_a_watcher_is_told_of_each_batch_before_and_after_it_runs():
     diary, batches = Diary(), [tuple(drawn(4, 2)), tuple(drawn(3))]
     done = []
-    for index in whole(family("gpt2"), batches, diary):
+    for index in whole(loaded_family("gpt2"), batches, diary):
         assert not torch.is_inference_mode_enabled()
         done.append(index)
     assert done == [0, 1]
