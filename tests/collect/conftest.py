@@ -22,6 +22,7 @@ from collect.model.checkpoint.load import load_model
 from collect.model.checkpoint.location import locate
 from collect.prompts.tokens import Encoded
 from collect.training.train import train
+from tests.collect.training.trained import table, toml
 
 torch.set_num_threads(1)
 transformers.logging.disable_progress_bar()
@@ -53,33 +54,20 @@ FAMILIES = sorted(configurations())
 #: Families of which a model is trained for a moment, so that the checks also see weights that
 #: are not random.
 TRAINED = ("gpt2", "gpt_neox", "llama")
-KV_HEADS = {"llama": "n_kv_heads = 2\n"}
-RECIPE = """\
-name = "{family}"
-lab = "thermoscope"
-suite = "test"
-year = 2026
-family = "{family}"
-text = "{text}"
-seed = 0
-initializer_range = 0.05
 
-[geometry]
-n_layers = 3
-d_model = 32
-n_heads = 4
-{kv_heads}context = 64
 
-[optimiser]
-name = "adamw"
-learning_rate = 1e-2
-weight_decay = 0.1
-
-[schedule]
-steps = 60
-warm_up = 5
-batch_size = 8
-"""
+def small_recipe(family: str, text: Path, **schedule: Any) -> str:
+    """Return the recipe of a small model as TOML."""
+    shape = {"n_layers": 3, "d_model": 32, "n_heads": 4, "context": 64}
+    return toml(
+        table(
+            family,
+            **{"name": family, "text": str(text), "initializer_range": 0.05},
+            geometry=shape | ({"n_kv_heads": 2} if family == "llama" else {}),
+            optimiser={"learning_rate": 1e-2},
+            schedule={"steps": 60, "batch_size": 8, **schedule},
+        )
+    )
 
 
 def tiny_model(name: str, *, seed: int = 0) -> Any:
@@ -126,10 +114,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     checkpoints = {}
     for family in TRAINED:
         recipe = directory / f"{family}.toml"
-        recipe.write_text(
-            RECIPE.format(family=family, text=text, kv_heads=KV_HEADS.get(family, "")),
-            encoding="utf-8",
-        )
+        recipe.write_text(small_recipe(family, text), encoding="utf-8")
         checkpoints[family] = train(recipe, directory / "checkpoints", quiet=True)
     return checkpoints
 

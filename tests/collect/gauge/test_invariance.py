@@ -9,16 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from collect.adapters import ADAPTERS
 from collect.gauge import group
 from collect.gauge.measured import measured
 from collect.gauge.precision import widened
 from collect.gauge.quantity import QUERIES, change, values
-from collect.model.checkpoint.decoder import decoder
 from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect
-from tests.collect.families import tiny_family
-from tests.collect.shown import LONG, SHORT
+from tests.collect.shown import LONG, SHORT, loaded_family
 
 PUBLISHED = Path(__file__).parents[3] / "data" / "published"
 
@@ -29,26 +26,14 @@ ROUNDING = 1e-9
 #: norm on the embedding with ALiBi, norm added to, no gain with clip, norms between queries and
 #: keys; then RMSNorm: shared heads with biases, sandwich tied, norm on output, norms between
 #: queries and keys behind a norm.
-LAYOUTS = (
-    "gpt2",
-    "opt",
-    "gpt_neox",
-    "opt_post_norm",
-    "bloom_adds_to_norm",
-    "olmo",
-    "stablelm_parallel",
-    "llama_shared",
-    "gemma2",
-    "olmo2",
-    "qwen3",
-)
+LAYOUTS = ("gpt2", "opt", "gpt_neox", "opt_post_norm", "bloom_adds_to_norm", "olmo")
+LAYOUTS += ("stablelm_parallel", "llama_shared", "gemma2", "olmo2", "qwen3")
 
 
 @cache
 def changes(name):
     """Return how far each transformation moves each quantity of a family's tiny model."""
-    model = tiny_family(name)
-    of = widened(decoder(model, ADAPTERS[model.config.model_type]))
+    of = widened(loaded_family(name))
     networks = {"before": of}
     for seed, member in enumerate(group.chosen(of, ())):
         networks[member] = replace(of, model=deepcopy(of.model))

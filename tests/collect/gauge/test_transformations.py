@@ -18,8 +18,8 @@ from collect.gauge.transformations import mean_shift, norm_fold, query_key_basis
 from collect.gauge.transformations.transformation import invertible
 from collect.gauge.transformations.wiring import UNWIRED, wiring
 from collect.model.checkpoint.decoder import decoder
-from tests.collect.families import CONFIGURATIONS, FAMILIES, OF_EACH_ADAPTER, tiny_family, tiny_form
-from tests.collect.shown import LONG, SHORT
+from tests.collect.families import CONFIGURATIONS, FAMILIES, OF_EACH_ADAPTER, tiny_form
+from tests.collect.shown import LONG, SHORT, loaded_family
 
 PROMPTS = (LONG, SHORT)
 
@@ -30,8 +30,7 @@ of_each_family = pytest.mark.parametrize("name", [n for n in WIRED if n in OF_EA
 
 def wide_family(name):
     """Return the tiny model of a name in float64."""
-    model = tiny_family(name)
-    return widened(decoder(model, ADAPTERS[model.config.model_type]))
+    return widened(loaded_family(name))
 
 
 def transformed(of, names, seed):
@@ -82,16 +81,6 @@ def test_logits_stay_whatever_a_switch_of_the_configuration_says(name, switch, r
     assert refused not in free_one_by_one(of, logits(of, PROMPTS))
 
 
-@pytest.mark.parametrize("name", ["opt", "llama_shared"])
-def test_logits_stay_under_five_random_elements(name):
-    of = wide_family(name)
-    true = logits(of, PROMPTS)
-    free = group.chosen(of, ())
-    for seed in range(5):
-        result = transformed(of, free, seed)
-        assert difference(true, logits(result, PROMPTS)).relative < 1e-10
-
-
 def test_behind_sub_layers_a_shift_puts_an_inner_gain_on_either_side_of_one():
     of = wide_family("opt_post_norm")
     shifted = {f"{seed}": transformed(of, ("mean_shift",), seed) for seed in range(6)}
@@ -124,6 +113,7 @@ REFUSED = [
     ("xglm", "stream_order", "fixed table"),
     ("ctrl", "stream_scale", "fixed table"),
     ("persimmon", "key_bias", "norm"),
+    ("gpt2", "mean_shfit", "mean_shfit"),
 ]
 
 
@@ -132,12 +122,6 @@ def test_what_is_not_free_is_refused_with_the_reason(name, member, word):
     of = wide_family(name)
     with pytest.raises(InputError, match=word):
         group.chosen(of, (member,))
-
-
-def test_an_unknown_transformation_is_refused_with_the_nearest():
-    with pytest.raises(InputError, match="mean_shfit") as error:
-        group.chosen(wide_family("gpt2"), ("mean_shfit",))
-    assert "mean_shift" in error.value.hint
 
 
 def scale_outer(wires, _rng):

@@ -168,8 +168,7 @@ def is_whole(mark: Path, out: Path, whole: dict[str, str]) -> bool:
 
 def tiny_checkpoint(directory: Path) -> str:
     """Save a random model of the tests and return its directory."""
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    from conftest import tiny_model, tiny_tokenizer
+    from tests.collect.conftest import tiny_model, tiny_tokenizer
 
     tiny_model("llama").save_pretrained(directory)
     tiny_tokenizer().save_pretrained(directory)

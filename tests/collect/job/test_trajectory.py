@@ -10,7 +10,7 @@ from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.record.integrity import faults
 from collect.training.train import train
-from tests.collect.conftest import RECIPE
+from tests.collect.conftest import small_recipe
 from tests.collect.record.written import contents
 
 STEPS = [0, 1, 3, 8, 12]
@@ -29,8 +29,7 @@ def series(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("In the beginning was the word, and the word was written down.\n" * 500)
     recipe = tmp_path / "series.toml"
-    short = RECIPE.replace("steps = 60", f"steps = 12\ncheckpoints = {STEPS}")
-    recipe.write_text(short.format(family="gpt2", text=text, kv_heads=""))
+    recipe.write_text(small_recipe("gpt2", text, steps=12, checkpoints=STEPS))
     checkpoint = train(recipe, tmp_path / "models", keep=True, quiet=True)
     before = {path: path.stat().st_mtime_ns for path in checkpoint.rglob("*")}
     assert train(recipe, tmp_path / "models", keep=True, quiet=True) == checkpoint

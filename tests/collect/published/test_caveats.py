@@ -1,14 +1,8 @@
 """Values carry the defects that touch them, and no others."""
 
-from collections.abc import Callable
-
-import pandas as pd
 import pytest
 
 from collect.published import catalogue
-
-Facts = Callable[[str], pd.DataFrame]
-
 
 SUMMARY = "restriction_map_summary_20260105_202448.csv"
 

@@ -1,14 +1,9 @@
 """The values shipped of the raw files are those of the raw files, each with its file's hash."""
 
-from collections.abc import Callable
 from pathlib import Path
-
-import pandas as pd
 
 from collect import published
 from collect.published import excerpt
-
-Facts = Callable[[str], pd.DataFrame]
 
 FACTS = Path(__file__).resolve().parents[3] / "data" / "published"
 

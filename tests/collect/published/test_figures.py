@@ -3,17 +3,12 @@
 import json
 import math
 import statistics
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
-import pandas as pd
 import pytest
 
 from collect import published, schema
-
-Facts = Callable[[str], pd.DataFrame]
-
 
 SWEEP = "pythia_family_NO_FINAL_LN_20260105_174820.json"
 SUMMARY = "restriction_map_summary_20260105_202448.csv"

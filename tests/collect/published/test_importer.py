@@ -1,18 +1,13 @@
 """The import refuses what is wrong and reports what is odd."""
 
 import hashlib
-from collections.abc import Callable
 
-import pandas as pd
 import pytest
 
 from collect import published
 from collect.errors import InputError, OutputError
 from collect.published import importer
 from tests.collect.commands.test_refusals import no_file_beyond
-
-Facts = Callable[[str], pd.DataFrame]
-
 
 SUMMARY = "restriction_map_summary_20260105_202448.csv"
 

@@ -1,11 +1,8 @@
 """The table of models against the files and against the architectures."""
 
-from collections.abc import Callable
-
-import pandas as pd
 import pytest
-
-Facts = Callable[[str], pd.DataFrame]
+import torch
+import transformers
 
 
 def test_the_table_of_models_is_those_of_the_files(values, facts):
@@ -27,21 +24,18 @@ def test_the_geometry_is_what_the_files_say(values, facts):
 
 def configuration(model):
     """Build the transformers configuration of a row of model.csv."""
-    from transformers import CONFIG_MAPPING
-
     common = {"vocab_size": model.n_vocabulary, "tie_word_embeddings": bool(model.is_tied)}
-    deep = {"n_layer": model.n_layers, "n_head": model.n_heads}
+    short = {"n_layer": model.n_layers, "n_head": model.n_heads}
+    inner = {"n_embd": model.d_model, "n_inner": model.d_ffn, "n_positions": model.n_context}
+    deep = short | inner
     hidden = {"num_hidden_layers": model.n_layers, "hidden_size": model.d_model}
     headed = hidden | {"num_attention_heads": model.n_heads}
     is_post = model.norm_position == "post"
     plain = headed | {"intermediate_size": model.d_ffn, "max_position_embeddings": model.n_context}
     grouped = plain | {"num_key_value_heads": model.n_kv_heads, "head_dim": model.d_head}
     shape = {
-        "gpt2": deep
-        | {"n_embd": model.d_model, "n_inner": model.d_ffn, "n_positions": model.n_context},
-        "gptj": deep
-        | {"n_embd": model.d_model, "n_inner": model.d_ffn, "n_positions": model.n_context},
-        "bloom": deep | {"hidden_size": model.d_model},
+        **dict.fromkeys(("gpt2", "gptj"), deep),
+        "bloom": short | {"hidden_size": model.d_model},
         "opt": headed
         | {
             "ffn_dim": model.d_ffn,
@@ -66,16 +60,13 @@ def configuration(model):
             "bias": False,
         },
     }
-    return CONFIG_MAPPING[model.family](**common, **shape.get(model.family, grouped))
+    return transformers.CONFIG_MAPPING[model.family](**common, **shape.get(model.family, grouped))
 
 
 @pytest.mark.slow
 def test_parameter_counts_are_those_of_the_architecture(facts):
-    import torch
-    from transformers import AutoModelForCausalLM
-
     for model in facts("model").itertuples():
         with torch.device("meta"):
-            network = AutoModelForCausalLM.from_config(configuration(model))
+            network = transformers.AutoModelForCausalLM.from_config(configuration(model))
         counted = sum(parameter.numel() for parameter in network.parameters())
         assert counted == model.n_parameters, model.model_id

@@ -1,15 +1,8 @@
 """Patterns decide what a leaf is."""
 
-from collections.abc import Callable
-
-import pandas as pd
-
 from collect.published import importer
 from collect.published.flatten import leaves, read_document
 from collect.published.rules import classify, read_rule_book, rule_book
-
-Facts = Callable[[str], pd.DataFrame]
-
 
 BOOK = """
 no_forward_pass = []

@@ -36,12 +36,8 @@ def test_every_matrix_plays_a_part_and_each_block_writes_twice(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_part_has_the_sigma_of_its_formula(family):
     result = drawn(family, initial={"inner": 0.9, "embedding": 0.3, "residual": "depth"})
-    formula = {
-        "inner": 0.9 / 8,
-        "embedding": 0.3 / 8,
-        "attention_write": 0.9 / 8 / math.sqrt(8),
-        "ffn_write": 0.9 / 8 / math.sqrt(8),
-    }
+    formula = dict.fromkeys(("attention_write", "ffn_write"), 0.9 / 8 / math.sqrt(8))
+    formula |= {"inner": 0.9 / 8, "embedding": 0.3 / 8}
     assert result == pytest.approx(formula, rel=0.03)
 
 

@@ -69,9 +69,6 @@ def test_the_rate_rises_then_follows_a_cosine_to_a_tenth():
     assert shares.index(max(shares)) == 9
     assert shares[50] == pytest.approx(0.55)
     assert shares[-1] == pytest.approx(0.1, abs=1e-3)
-
-
-def test_without_warm_up_the_first_step_has_the_full_rate():
     assert rate_share(0, steps=100, warm_up=0) == 1.0
 
 

@@ -7,37 +7,11 @@ import pytest
 from collect.errors import InputError
 from collect.training.families import FAMILIES
 from collect.training.recipe import read_recipe, recipe_of
-from tests.collect.training.trained import table
+from tests.collect.training.trained import table, toml
 
 RECIPES = Path(__file__).resolve().parents[3] / "data" / "sample" / "recipes"
 
-LLAMA = """\
-name = "micro"
-lab = "thermoscope"
-suite = "test"
-year = 2026
-family = "llama"
-text = "text.txt"
-seed = 0
-initializer_range = 0.02
-
-[geometry]
-n_layers = 1
-d_model = 16
-n_heads = 2
-n_kv_heads = 1
-context = 32
-
-[optimiser]
-name = "adamw"
-learning_rate = 3e-3
-weight_decay = 0
-
-[schedule]
-steps = 20
-warm_up = 5
-batch_size = 4
-"""
+LLAMA = toml(table("llama", initializer_range=0.02, geometry={"n_kv_heads": 1}))
 
 
 def refusal(tmp_path, content):
@@ -57,11 +31,8 @@ def test_every_key_arrives_in_its_place(tmp_path):
     assert recipe.model_id == "thermoscope/micro"
     assert (recipe.seed, recipe.initializer_range, recipe.year) == (0, 0.02, 2026)
     assert (recipe.geometry.n_heads, recipe.geometry.n_kv_heads) == (2, 1)
-    assert (recipe.schedule.steps, recipe.schedule.warm_up, recipe.schedule.batch_size) == (
-        20,
-        5,
-        4,
-    )
+    schedule = recipe.schedule
+    assert (schedule.steps, schedule.warm_up, schedule.batch_size) == (20, 5, 4)
     assert recipe.optimiser.learning_rate == 0.003
 
 
@@ -86,11 +57,11 @@ def test_a_misspelt_key_is_refused_with_the_nearest_known_one(tmp_path):
     [
         ("seed = 0", 'seed = "0"', "seed"),
         ("steps = 20", "steps = 20.0", "steps"),
-        ("d_model = 16", "d_model = 15", "d_model"),
+        ("d_model = 32", "d_model = 31", "d_model"),
         ("n_kv_heads = 1", "n_kv_heads = 3", "n_kv_heads"),
         ('"llama"', '"bert"', "family"),
-        ("n_layers = 1", "n_layers = 0", "n_layers"),
-        ("3e-3", "nan", "learning_rate"),
+        ("n_layers = 2", "n_layers = 0", "n_layers"),
+        ("0.003", "nan", "learning_rate"),
         ("warm_up = 5", "warm_up = 20", "warm_up"),
         ("year = 2026", "year = 1611", "year"),
         ("seed = 0", "seed = -1", "seed"),

@@ -22,10 +22,6 @@ def test_held_out_windows_do_not_overlap():
     held_out = cut_windows(text, context=4).held_out
     assert held_out.shape == (32, 5)
     assert held_out[:2].flatten().tolist() == list(text[190:200])
-
-
-def test_a_training_window_is_a_stretch_of_the_text():
-    text = bytes(index % 251 for index in range(16 * 200))
     assert cut_windows(text, context=4).training[1, 3].tolist() == list(text[203:208])
 
 

@@ -1,6 +1,5 @@
 """A trained model of every family is an ordinary checkpoint that conforms to its adapter."""
 
-import json
 import math
 from functools import partial
 
@@ -18,26 +17,15 @@ from collect.training.descent import fit, held_out_loss, next_token_loss, tokeni
 from collect.training.families import FAMILIES
 from collect.training.input_table import fold_table
 from collect.training.train import train
-from tests.collect.training.trained import TEXT, micro, table
-
-
-def toml(content):
-    """Return a table of plain values and sections as TOML."""
-    plain = {key: value for key, value in content.items() if not isinstance(value, dict)}
-    lines = [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
-    for name, values in content.items():
-        if isinstance(values, dict):
-            lines += [f"[{name}]", *(f"{key} = {json.dumps(v)}" for key, v in values.items())]
-    return "\n".join(lines) + "\n"
+from tests.collect.training.trained import TEXT, micro, table, toml
 
 
 def trained(directory, family, **more):
     (directory / "text.txt").write_bytes(TEXT)
     recipe = directory / "micro.toml"
     recipe.write_text(toml(table(family, **more)), encoding="utf-8")
-    return train(
-        recipe, directory / "out", keep="checkpoints" in more.get("schedule", {}), quiet=True
-    )
+    keep = "checkpoints" in more.get("schedule", {})
+    return train(recipe, directory / "out", keep=keep, quiet=True)
 
 
 #: What each family is trained with here, so that every switch is met by one of them.

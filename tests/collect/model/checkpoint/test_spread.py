@@ -11,6 +11,7 @@ from collect.instruments.hooks import Recorder
 from collect.model.conformance.refusal import examine
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
+from tests.collect.instruments.test_hooks import Numbers
 from tests.collect.model.checkpoint.pretended_devices import PretendedDevices
 from tests.collect.shown import loaded_family
 

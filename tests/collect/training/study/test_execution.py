@@ -1,6 +1,5 @@
 """A study carried out: its runs are complete or absent, resumed, merged."""
 
-import errno
 import os
 import shutil
 import signal
@@ -21,14 +20,10 @@ from collect.training.study.execution import carry_out
 from collect.training.study.merging import merge, restore
 from collect.training.study.plan import runs
 from collect.training.study.training import TABLES, network_file, run_file
-from tests.collect.record.written import contents, files
-from tests.collect.training.study.tiny import TINY, rows, written
+from tests.collect.record.written import contents, files, fill_disk
+from tests.collect.record.written import frame as rows
+from tests.collect.training.study.tiny import TINY, written
 from tests.collect.training.trained import ROOT
-
-
-@pytest.fixture
-def design(tmp_path):
-    return written(tmp_path, TINY)
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +48,11 @@ def trained(monkeypatch):
 
 def test_a_continued_factor_trains_on_from_each_parent(tmp_path):
     content = TINY.replace("seeds = [0, 1]", 'seeds = [0]\ncontinued = "upbringing"')
-    content = content.replace('bloom = { family = "bloom" }\n', "").replace(
-        'bloom = "BigScience"\n', ""
-    )
-    content = content.replace("[factors.depth]\ntwo = {}\n", "[factors.depth]\n") + (
-        "[factors.upbringing]\n"
-        "decay = { optimiser = { decay_turns = 3.0 } }\n"
-        "none = { optimiser = { decay_turns = 0.0 } }\n"
-    )
+    for line in ('bloom = { family = "bloom" }\n', 'bloom = "BigScience"\n', "two = {}\n"):
+        content = content.replace(line, "")
+    content += "[factors.upbringing]\n"
+    for name, turns in (("decay", 3.0), ("none", 0.0)):
+        content += f"{name} = {{ optimiser = {{ decay_turns = {turns} }} }}\n"
     path = written(tmp_path, content)
     planned = runs(read_design(path))
     names = ["pythia/three", "pythia/three/decay", "pythia/three/none"]
@@ -141,15 +133,14 @@ def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed():
         assert run.of_chance == pytest.approx(end / 5**0.5)
         assert run.is_close is is_close
     alone = spread_of_seeds(known, trained.assign(cell=list("abcde")))
-    run = compared("p", "a seed 0", known, moved(0.0, 0.01), alone)
-    assert not run.is_close
-    assert compared("p", "a seed 0", known, moved(0.0, 1e-4), alone).is_close
-    fewer = known[known["step"] == 0]
-    run = compared("p", "a seed 0", known, fewer, spread)
-    assert not run.is_close
-    assert not compared("p", "a seed 0", known, moved(0.0, np.nan), spread).is_close
-    run = compared("p", "a seed 0", known, moved(0.0, 0.01), 0.0 * spread)
-    assert not run.is_close
+    for again, seeds, is_close in (
+        (moved(0.0, 0.01), alone, False),
+        (moved(0.0, 1e-4), alone, True),
+        (known[known["step"] == 0], spread, False),
+        (moved(0.0, np.nan), spread, False),
+        (moved(0.0, 0.01), 0.0 * spread, False),
+    ):
+        assert compared("p", "a seed 0", known, again, seeds).is_close is is_close
     assert compared("p", "a seed 0", known, known, 0.0 * spread).of_chance == 0.0
 
 
@@ -192,33 +183,11 @@ def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path, done):
         assert whole <= {path.stem for path in (out / table).glob("*.parquet")}
     assert carry_out(done / "design.toml", out, quiet=True) == 0
     for table in ("study_level", "study_response", "study_profile"):
-        assert _contents(out / table) == _contents(done / "out" / table)
-    assert _contents(out / "study_run").keys() == _contents(done / "out" / "study_run").keys()
+        assert contents(out / table) == contents(done / "out" / table)
+    assert files(out / "study_run") == files(done / "out" / "study_run")
 
 
-def _contents(directory):
-    return {path.name: path.read_bytes() for path in directory.glob("*.parquet")}
-
-
-@pytest.fixture
-def full_after(monkeypatch):
-    """Return what fills the disk when so many more files are on it."""
-    fsync = os.fsync
-
-    def fill_after(n_files):
-        left = iter(range(n_files))
-
-        def fills_up(handle):
-            if next(left, None) is None:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            fsync(handle)
-
-        monkeypatch.setattr("os.fsync", fills_up)
-
-    return fill_after
-
-
-def test_a_merge_that_has_no_room_leaves_every_table_as_it_was(done, tmp_path, full_after):
+def test_a_merge_that_has_no_room_leaves_every_table_as_it_was(done, tmp_path, monkeypatch):
     design, out, into = done / "design.toml", done / "out", tmp_path / "merged"
     (first, *_) = runs(read_design(design))
     for table in TABLES:
@@ -226,15 +195,15 @@ def test_a_merge_that_has_no_room_leaves_every_table_as_it_was(done, tmp_path, f
         shutil.copy2(run_file(out, table, first), tmp_path / "part" / table)
     merge(design, tmp_path / "part", into)
     before = contents(into)
-    full_after(len(TABLES))
+    fill_disk(monkeypatch, len(TABLES))
     with pytest.raises(OutputError, match=r"study_plan.*No space left on device"):
         merge(design, out, into)
     assert contents(into) == before
 
 
-def test_a_run_that_has_no_room_leaves_no_file(design, tmp_path, full_after):
-    content, out = read_design(design), tmp_path / "out"
-    full_after(len(TABLES) - 1)
+def test_a_run_that_has_no_room_leaves_no_file(tmp_path, monkeypatch):
+    content, out = read_design(written(tmp_path, TINY)), tmp_path / "out"
+    fill_disk(monkeypatch, len(TABLES) - 1)
     with pytest.raises(OutputError, match=r"study_run.*No space left on device"):
         training.perform(content, runs(content)[0], out, keeps_network=False)
     assert files(out) == []
