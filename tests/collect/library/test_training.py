@@ -32,30 +32,18 @@ def trained(directory, *callbacks, steps=5, **more):
     """Train a tiny model with dropout; return its weights."""
     transformers.set_seed(0)
     model = tiny_model("gpt2").train()
-    arguments = transformers.TrainingArguments(
-        **{
-            "output_dir": str(directory),
-            "max_steps": steps,
-            "per_device_train_batch_size": 4,
-            "report_to": [],
-            "save_strategy": "no",
-            "disable_tqdm": True,
-            "use_cpu": True,
-            "dataloader_pin_memory": False,
-            "logging_strategy": "no",
-            **more,
-        }
-    )
-    trainer = transformers.Trainer(
+    how = {"max_steps": steps, "per_device_train_batch_size": 4, "report_to": []}
+    how |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
+    how |= {"use_cpu": True, "dataloader_pin_memory": False}
+    transformers.Trainer(
         model,
-        arguments,
+        transformers.TrainingArguments(**{"output_dir": str(directory), **how, **more}),
         train_dataset=Windows(),
         eval_dataset=Windows(),
         processing_class=tiny_tokenizer(),
         data_collator=transformers.default_data_collator,
         callbacks=list(callbacks),
-    )
-    trainer.train()
+    ).train()
     return model.state_dict()
 
 
