@@ -18,11 +18,6 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from collect.adapters import ADAPTERS
 from collect.model.checkpoint.decoder import Decoder, decoder
-from collect.model.checkpoint.load import load_model
-from collect.model.checkpoint.location import locate
-from collect.prompts.tokens import Encoded
-from collect.training.train import train
-from tests.collect.training.trained import table, toml
 
 torch.set_num_threads(1)
 transformers.logging.disable_progress_bar()
@@ -50,24 +45,6 @@ def configurations() -> dict[str, Any]:
 
 
 FAMILIES = sorted(configurations())
-
-#: Families of which a model is trained for a moment, so that the checks also see weights that
-#: are not random.
-TRAINED = ("gpt2", "gpt_neox", "llama")
-
-
-def small_recipe(family: str, text: Path, **schedule: Any) -> str:
-    """Return the recipe of a small model as TOML."""
-    shape = {"n_layers": 3, "d_model": 32, "n_heads": 4, "context": 64}
-    return toml(
-        table(
-            family,
-            **{"name": family, "text": str(text), "initializer_range": 0.05},
-            geometry=shape | ({"n_kv_heads": 2} if family == "llama" else {}),
-            optimiser={"learning_rate": 1e-2},
-            schedule={"steps": 60, "batch_size": 8, **schedule},
-        )
-    )
 
 
 def tiny_model(name: str, *, seed: int = 0) -> Any:
@@ -106,29 +83,6 @@ def tiny_tokenizer(*, adds_start: bool = False) -> Any:
     )
 
 
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Train one small model of each family on the shipped text; return their directories."""
-    directory = tmp_path_factory.mktemp("trained")
-    text = Path(__file__).parents[2] / "data/text/kjv.txt"
-    checkpoints = {}
-    for family in TRAINED:
-        recipe = directory / f"{family}.toml"
-        recipe.write_text(small_recipe(family, text), encoding="utf-8")
-        checkpoints[family] = train(recipe, directory / "checkpoints", quiet=True)
-    return checkpoints
-
-
-@pytest.fixture(params=[*FAMILIES, *(f"trained {family}" for family in TRAINED)])
-def loaded(request: pytest.FixtureRequest) -> Decoder:
-    """A tiny random model of each family in turn, then a trained one of each."""
-    _, is_trained, family = request.param.partition("trained ")
-    if is_trained:
-        return load_model(locate(str(request.getfixturevalue("trained")[family])))
-    model = tiny_model(request.param)
-    return decoder(model, ADAPTERS[model.config.model_type])
-
-
 @pytest.fixture
 def load_tiny() -> Callable[[str], Decoder]:
     """Return the tiny model of a given name."""
@@ -138,21 +92,6 @@ def load_tiny() -> Callable[[str], Decoder]:
         return decoder(model, ADAPTERS[model.config.model_type])
 
     return load
-
-
-@pytest.fixture
-def some_prompts() -> list[Encoded]:
-    """Three prompts of different lengths, the longest first."""
-    generator = torch.Generator().manual_seed(1)
-    lengths = {"long": 17, "short": 3, "middle": 9}
-    return [
-        Encoded(
-            name,
-            tuple(torch.randint(0, 256, (length,), generator=generator).tolist()),
-            (False,) * length,
-        )
-        for name, length in lengths.items()
-    ]
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,7 @@
 """The loop: complete units, resumed after any interruption, never mixed, never half-written."""
 
 import importlib
-import json
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -148,15 +144,3 @@ def test_leftovers_are_removed_unless_their_unit_is_under_way(save_tiny, out):
         run([str(save_tiny("gpt2"))], [], out, quiet=True)
     assert [(out / name).exists() for name in (*removed, *kept)] == [False, False, True, True]
     assert not (out / ".locks").exists()
-
-
-@pytest.mark.slow
-def test_a_run_killed_at_any_moment_is_resumed_to_the_same_files(save_tiny, prompt_file):
-    script = Path(__file__).with_name("killed_runs.py")
-    what = ["--checkpoint", str(save_tiny("llama")), "--prompts", str(prompt_file)]
-    command = [sys.executable, str(script), *what, "--runs", "1", "--events", "13", "30"]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-    report = json.loads(answer.stdout)
-    assert (report["runs"], report["faults"]) == (3, [])
-    assert sum("complete" in state for state in report["found_when_killed"]) >= 1

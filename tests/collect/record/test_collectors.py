@@ -104,28 +104,3 @@ def test_of_two_that_contradict_each_other_one_is_refused(save_tiny, prompt_file
     assert "weights_sha256 is" in refusals[0]
     result = [fault for fault in faults(out) if "was interrupted" not in fault]
     assert result == []
-
-
-@pytest.mark.slow
-def test_the_work_of_a_collector_that_dies_is_taken_over(models, prompt_file, tmp_path):
-    out = tmp_path / "out"
-    process, pipe = begun(stop_within_a_unit, models[0], prompt_file, out)
-    assert heard(pipe) == "begun"
-    process.kill()
-    process.join(PATIENCE_S)
-    assert (out / ".locks").is_dir()
-    loop.run([models[0]], [str(prompt_file)], out, quiet=True)
-    assert list(faults(out)) == []
-    assert not (out / ".locks").exists()
-
-
-def stop_within_a_unit(model, prompt_file, out, pipe):
-    """Begin a unit, say so, and wait."""
-    torch.set_num_threads(1)
-
-    def stop(_task, _subject, **_how):
-        pipe.send("begun")
-        pipe.recv()
-
-    loop.measure = stop
-    loop.run([model], [str(prompt_file)], out, quiet=True)

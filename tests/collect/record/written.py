@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+SAMPLE = Path(__file__).parents[3] / "data/sample"
 
 
 def frame(out: Path, table: str) -> pd.DataFrame:
@@ -25,6 +28,15 @@ def files(out: Path) -> list[str]:
 def contents(out: Path) -> dict[str, bytes]:
     """Return the bytes of every file but those of table ``run``, which hold the time."""
     return {name: (out / name).read_bytes() for name in files(out) if not name.startswith("run/")}
+
+
+def copy_sample(directory: Path, *stems: str) -> Path:
+    """Copy the files of some units of the shipped sample, and its prompts."""
+    for path in SAMPLE.glob("*/*.parquet"):
+        if path.stem in (*stems, "A_grand_unified"):
+            (directory / path.parent.name).mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, directory / path.parent.name)
+    return directory
 
 
 def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,9 +13,8 @@ from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 from collect import schema
 from collect.errors import CollectError
-from tests.collect.record.written import change_column, flip, rewrite
+from tests.collect.record.written import SAMPLE, change_column, copy_sample, flip, rewrite
 
-SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 STEM = "thermoscope--gpt2-l4-adamw"
 PROMPTS = f"{STEM}@A_grand_unified"
 
@@ -24,12 +22,7 @@ PROMPTS = f"{STEM}@A_grand_unified"
 @pytest.fixture
 def unit(tmp_path):
     """A directory with the two units of one model of the sample."""
-    for path in SAMPLE.glob("*/*.parquet"):
-        if path.stem in (STEM, PROMPTS, "A_grand_unified"):
-            to = tmp_path / "unit" / path.parent.name / path.name
-            to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, to)
-    return tmp_path / "unit"
+    return copy_sample(tmp_path / "unit", STEM, PROMPTS)
 
 
 def test_what_was_compared_is_said(unit):

@@ -1,9 +1,6 @@
 """Training: reproducible bit for bit, complete or absent, and an ordinary checkpoint."""
 
 import errno
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -17,7 +14,7 @@ from collect.training.descent import fit
 from collect.training.recipe import read_recipe
 from collect.training.train import train
 from tests.collect.record.written import contents, flip
-from tests.collect.training.trained import ROOT, TEXT, table, toml
+from tests.collect.training.trained import TEXT, table, toml
 
 KV_HEADS = {"llama": {"n_kv_heads": 1}}
 
@@ -119,31 +116,3 @@ def test_a_full_disk_leaves_nothing_behind(recipe, out, monkeypatch):
     with pytest.raises(OutputError, match="must be writable; No space left on device"):
         train(recipe, out, quiet=True)
     assert list(out.iterdir()) == []
-
-
-STOPPED_WHILE_SAVING = """
-import sys, time
-from pathlib import Path
-import collect.training.train
-
-def wait(*_):
-    print("saving", flush=True)
-    time.sleep(600)
-
-collect.training.train.write_sidecar = wait
-collect.training.train.train(Path(sys.argv[1]), Path(sys.argv[2]), quiet=True)
-"""
-
-
-@pytest.mark.slow
-def test_a_process_killed_while_saving_leaves_no_checkpoint(recipe, out):
-    command = [sys.executable, "-c", STOPPED_WHILE_SAVING, str(recipe), str(out)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "saving\n"
-        process.kill()
-        assert process.wait(timeout=300) == -signal.SIGKILL
-    (left,) = out.iterdir()
-    assert left.name.startswith(".micro.")
-    assert (left / "model.safetensors").exists()
-    train(recipe, out, quiet=True)
-    assert [path.name for path in out.iterdir()] == ["micro"]

@@ -16,9 +16,8 @@ from collect.record.publication.publish import publish
 from collect.schema import ContractError, table_files
 from collect.schema.listing import DESCRIPTION, listed_files
 from collect.schema.marks import file_sha256
-from tests.collect.record.written import flip
+from tests.collect.record.written import SAMPLE, copy_sample, flip
 
-SAMPLE = Path(__file__).parents[4] / "data/sample"
 STEM = "thermoscope--gpt2-l4-adamw"
 OPTIONS = ["--license", "CC-BY-4.0", "--creator", "Some group", "--date", "2026-11-22"]
 
@@ -37,10 +36,7 @@ RULES = {
 def store(tmp_path_factory):
     """One model of the sample and a table in CSV, published by the command."""
     directory = tmp_path_factory.mktemp("published")
-    for path in SAMPLE.glob("*/*.parquet"):
-        if path.stem in (STEM, f"{STEM}@A_grand_unified", "A_grand_unified"):
-            (directory / path.parent.name).mkdir(exist_ok=True)
-            shutil.copy2(path, directory / path.parent.name)
+    copy_sample(directory, STEM, f"{STEM}@A_grand_unified")
     shutil.copy2(SAMPLE / "gauge_profile.csv", directory)
     (directory / "README.md").write_text("# Ours\n\nWhat a person wrote.\n", encoding="utf-8")
     citation = directory / ".how.bib"
