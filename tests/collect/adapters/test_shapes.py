@@ -20,19 +20,9 @@ CANNOT = {
     "num_key_value_heads": dict.fromkeys(("zamba", "zamba2"), _OF_ATTENTION_SHARED)
     | dict.fromkeys(
         (
-            "axk1",
-            "axk2",
-            "bailing_hybrid",
-            "deepseek_v2",
-            "deepseek_v3",
-            "deepseek_v32",
-            "dots3_note_text",
-            "glm4_moe_lite",
-            "glm_moe_dsa",
-            "kimi_linear",
-            "longcat_flash",
-            "minicpm3",
-            "youtu",
+            *("axk1", "axk2", "bailing_hybrid", "deepseek_v2", "deepseek_v3", "deepseek_v32"),
+            *("dots3_note_text", "glm4_moe_lite", "glm_moe_dsa", "kimi_linear", "longcat_flash"),
+            *("minicpm3", "youtu"),
         ),
         _LATENT,
     ),

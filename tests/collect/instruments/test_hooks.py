@@ -27,12 +27,9 @@ EVERYTHING = ("stream", "attention", "geometry", "predictions", "legacy")
 KEYS = {
     "residual_norm": ["prompt_id", "layer", "site", "position"],
     "residual_update": ["prompt_id", "layer", "part", "position"],
-    "attention": ["prompt_id", "layer", "head"],
-    "attention_mean": ["prompt_id", "layer"],
-    "token_geometry": ["prompt_id", "layer", "site"],
-    "prompt_geometry": ["layer", "site"],
-    "token_prediction": ["prompt_id", "position"],
-    "next_token": ["prompt_id"],
+    **{"attention": ["prompt_id", "layer", "head"], "attention_mean": ["prompt_id", "layer"]},
+    **{"token_geometry": ["prompt_id", "layer", "site"], "prompt_geometry": ["layer", "site"]},
+    **{"token_prediction": ["prompt_id", "position"], "next_token": ["prompt_id"]},
     "legacy_value": ["prompt_id", "layer", "metric"],
 }
 #: Rounding of float32 in a batched product against an unbatched one.
