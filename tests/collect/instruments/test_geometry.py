@@ -27,13 +27,6 @@ def test_equal_directions_are_aligned_uniform_at_zero_and_of_rank_one():
     assert result.effective_rank == pytest.approx(1, abs=1e-6)
 
 
-def test_orthogonal_vectors_of_one_length_have_full_rank():
-    result = geometry(3 * torch.eye(4))
-    assert result.mean_cosine == pytest.approx(0, abs=1e-15)
-    assert result.uniformity == pytest.approx(-4)
-    assert result.effective_rank == pytest.approx(4)
-
-
 def test_three_vectors_counted_by_hand():
     result = geometry(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     assert result.mean_cosine == pytest.approx(2 * math.sqrt(0.5) / 3)

@@ -16,13 +16,6 @@ def of_logits(logits, coming):
     return predictions(logits, lambda states: states, torch.tensor(coming))
 
 
-def test_a_uniform_distribution_has_entropy_ln_n():
-    result = of_logits(torch.zeros(1, 50_000), [7])
-    assert result.entropy.item() == pytest.approx(math.log(50_000), rel=1e-14)
-    assert result.surprisal.item() == pytest.approx(math.log(50_000), rel=1e-14)
-    assert result.top_probability.item() == pytest.approx(1 / 50_000)
-
-
 def test_the_top_token_has_the_largest_logit_and_impossible_tokens_add_nothing():
     result = of_logits(torch.tensor([[0.0, math.log(3), -math.inf, -1e30]]), [0])
     assert result.top_token_id.tolist() == [1]

@@ -16,11 +16,6 @@ SHOWN = re.findall(
 )
 
 
-def test_the_script_has_about_thirty_lines():
-    lines = SCRIPT.read_text(encoding="utf-8").splitlines()
-    assert sum(bool(line.strip()) and '"""' not in line for line in lines) <= 30
-
-
 @pytest.mark.slow
 def test_the_script_prints_what_its_readme_shows(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)

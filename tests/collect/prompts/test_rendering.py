@@ -96,12 +96,17 @@ def test_a_template_that_changes_the_prompt_or_fails_is_refused(tokenizer, templ
         turn("some text", tokenizer)
 
 
-def test_a_tokenizer_without_a_template_is_refused(tokenizer):
+def test_a_tokenizer_without_a_template_or_without_a_start_token_to_put_in_front_is_refused(
+    tokenizer,
+):
     check_template(tokenizer, "a/b")
-    tokenizer.chat_template = None
+    tokenizer.chat_template = tokenizer.bos_token = None
     with pytest.raises(InputError, match="that of a/b has none") as refusal:
         check_template(tokenizer, "a/b")
     assert "--chat-template" in refusal.value.hint
+    with pytest.raises(InputError, match="A start token must be one of the tokenizer's") as refusal:
+        encode(PROMPTS, tokenizer, special_tokens="always")
+    assert "--special-tokens default" in refusal.value.hint
 
 
 def by_policy(tokenizer):
@@ -118,13 +123,6 @@ def test_a_start_token_is_put_in_front_always_never_or_by_default_and_not_double
     assert plain == always
     assert plain.token_ids == (256, *never.token_ids)
     assert never.is_special == (False,) * 4
-
-
-def test_a_tokenizer_without_a_start_token_cannot_put_one_in_front(tokenizer):
-    tokenizer.bos_token = None
-    with pytest.raises(InputError, match="A start token must be one of the tokenizer's") as refusal:
-        encode(PROMPTS, tokenizer, special_tokens="always")
-    assert "--special-tokens default" in refusal.value.hint
 
 
 @pytest.mark.parametrize(

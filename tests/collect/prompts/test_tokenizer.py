@@ -25,16 +25,10 @@ def test_any_text_becomes_its_utf8_bytes_and_comes_back(text):
     assert reloaded().decode(tokens) == text
 
 
-def test_there_are_256_tokens_and_none_is_special():
+def test_there_are_256_tokens_none_is_special_and_spaces_before_punctuation_survive():
     assert len(reloaded()) == N_BYTES
     assert reloaded().all_special_tokens == []
     assert reloaded()("").input_ids == []
-
-
-def test_spaces_before_punctuation_survive():
+    assert reloaded().model_max_length == 64  # the context
     text = " do n't , I 'm . "
     assert reloaded().decode(reloaded()(text).input_ids) == text
-
-
-def test_the_longest_input_is_the_context():
-    assert reloaded().model_max_length == 64

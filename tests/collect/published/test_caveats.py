@@ -7,10 +7,6 @@ from collect.published import catalogue
 SUMMARY = "restriction_map_summary_20260105_202448.csv"
 
 
-def test_the_caveats_are_b1_to_b16(facts):
-    assert facts("caveat").caveat_id.tolist() == [f"B{number}" for number in range(1, 17)]
-
-
 def test_a_value_carries_only_caveats_of_its_file(values):
     listed = {name: set(row["caveats"].split(",")) for name, row in catalogue.files().items()}
     for file, caveats in values.groupby("file")["caveats"]:
