@@ -45,17 +45,7 @@ class Whole:
 
 
 class Trials:
-    """The trials of one command.
-
-    Parameters
-    ----------
-    name
-        The command.
-    given
-        Folder with what the commands are given.
-    room
-        Folder for the trials.
-    """
+    """The trials of one command, from a folder with what it is given, in a room of their own."""
 
     def __init__(self, name: str, given: Path, room: Path) -> None:
         self.name, self.given, self.room = name, given, room
