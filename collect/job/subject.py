@@ -17,7 +17,7 @@ from collect.model.checkpoint import blueprint, memory, unused_tensors
 from collect.model.checkpoint.checkpoint import Checkpoint, with_listed_tensors
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import DTYPES, load_model, load_skeleton, tokenizer_for, untie
-from collect.model.checkpoint.location import locate
+from collect.model.checkpoint.location import fetched
 from collect.model.checkpoint.shards import Shards
 from collect.model.conformance import configured
 from collect.model.conformance import refusal as conformance
@@ -76,16 +76,9 @@ class Subject:
     def fetch(self, *, is_run: bool = True) -> None:
         """Fetch the weights at the very commit where they are not here yet."""
         self.is_run = is_run
-        known = self.checkpoint
-        if known.weight_files:
-            return
-        fetched = locate(self.name, revision=known.revision)
-        names = ("directory", "weight_files", "dtype_weights", "gguf")
-        here = {name: getattr(fetched, name) for name in names}
-        if known.gguf is not None and known.gguf.seed is not None:
-            here["gguf"] = replace(here["gguf"], seed=known.gguf.seed)
-        self.checkpoint = replace(known, **here)
-        self.checkpoint.weights_sha256()  # refuses content that is not what the hub lists
+        if not self.checkpoint.weight_files:
+            self.checkpoint = fetched(self.checkpoint)
+            self.checkpoint.weights_sha256()  # refuses content that is not what the hub lists
 
     def release(self) -> None:
         """Forget what was loaded; it is loaded again where it is asked for again."""

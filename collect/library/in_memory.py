@@ -29,10 +29,10 @@ from collect.library.lendable import (
     refuse_other_attention,
     saved_buffers,
 )
-from collect.model.alignment import aligned
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import DTYPES
+from collect.model.checkpoint.shards import aligned
 from collect.model.conformance.refusal import BLAMED
 from collect.model.labels import Labels
 

@@ -16,14 +16,13 @@ from torch import Tensor, nn
 
 from collect.errors import InputError
 from collect.instruments.weights import spectra
-from collect.model.alignment import ALIGNMENT
 from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.placement import place
-from collect.model.checkpoint.shards import Shards
+from collect.model.checkpoint.shards import ALIGNMENT, Shards
 from collect.model.forward import stream
 from collect.model.forward.passes import Batch, Watcher, whole
 from collect.model.forward.replay import NotReplayableError
