@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from collect.job.measurement import measure
-from collect.job.outcome import Done, Outcome, noted, raise_if_refused
+from collect.job.outcome import Done, Outcome, RefusedError, noted
 from collect.job.resolve import resolve
 from collect.job.subject import Subject
-from collect.job.task import Task, pending, say_complete, tasks
+from collect.job.task import Task, pending, tasks
 from collect.record.atomic import locks
 from collect.record.commit import commit, remove_leftovers
-from collect.record.inventory import Inventory
+from collect.record.inventory import Complete, Inventory
 from collect.schema.counting import counted
 
 
@@ -57,7 +57,8 @@ def run(
                 subject.fetch(is_run=any(task.prompt_set is not None for task in todo))
                 carry_out(todo, subject, inventory, outcome.units)
         subject.release()
-    raise_if_refused(outcome, job.n_models)
+    if outcome.refusals:
+        raise RefusedError(outcome, job.n_models)
     return outcome
 
 
@@ -90,8 +91,8 @@ def _measured(task: Task, subject: Subject, inventory: Inventory, gone: set[Path
     """Measure and write one unit, whose lock is held."""
     settings = subject.settings
     unit = task.unit if settings.overwrite else inventory.missing(task.unit)
-    if unit is None:
-        say_complete(task, subject, inventory)
+    if isinstance(unit, Complete):
+        settings.say(unit.sentence)
         return Done(task.unit.stem, task.unit.run_id, "complete")
     stored = {"dtype_weights": subject.checkpoint.dtype_weights}
     unit = replace(unit, determinants={**unit.determinants, **stored})

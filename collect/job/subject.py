@@ -23,6 +23,7 @@ from collect.model.conformance import configured
 from collect.model.conformance import refusal as conformance
 from collect.model.forward.passes import Batch, Watcher, whole
 from collect.model.forward.stream import streamed
+from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet
 from collect.schema.counting import counted
 
@@ -95,7 +96,10 @@ class Subject:
     @cached_property
     def tokenizer(self) -> Any:
         """Its tokenizer; None when there are no prompts, or token ids alone."""
-        return tokenizer_for(self.checkpoint, self.sets)
+        tokenizer = tokenizer_for(self.checkpoint, self.sets)
+        if tokenizer is not None and self.settings.rendering == "chat":
+            check_template(tokenizer, self.checkpoint.model_id)
+        return tokenizer
 
     @cached_property
     def skeleton(self) -> Decoder:

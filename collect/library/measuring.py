@@ -22,6 +22,7 @@ from collect.job.task import Task, check_chosen, pending, tasks
 from collect.library import in_memory
 from collect.library.custom import warn_of_custom_parts
 from collect.library.lendable import tokenizer_of
+from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet, given
 from collect.prompts.tokens import needs_tokenizer
 from collect.record.commit import check_writable, remove_leftovers
@@ -311,6 +312,8 @@ def _present(
             "Give tokenizer, or prompts as token ids; without prompts the weights are measured "
             "alone.",
         )
+    if tokenizer is not None and settings.rendering == "chat":
+        check_template(tokenizer, state.model_id)
     with in_memory.lent(model) as decoder, in_memory.explained(decoder):
         device, dtype = in_memory.device_of(decoder), in_memory.dtype_of(decoder)
         _refuse_another_way(how, {"device": device, "dtype": dtype, "stream": False})

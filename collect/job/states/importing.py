@@ -22,20 +22,21 @@ from collect.job.settings import Settings
 from collect.job.states.declared import Declared, places
 from collect.job.states.files import Head, states
 from collect.job.subject import Present
-from collect.job.task import COMPLETE, Task, compared, tasks
+from collect.job.task import Task, tasks
 from collect.model.checkpoint.checkpoint import Checkpoint, hash_of
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_skeleton, tokenizer_for
 from collect.model.checkpoint.location import locate
 from collect.model.conformance.refusal import PROPERTIES, TOLERANCES, Finding
 from collect.model.description import Missing, model_row
+from collect.model.description import rows as rows_of_gaps
 from collect.prompts.entry import Entry
 from collect.prompts.sets import PromptSet, load, prompt_set
 from collect.record import provenance
 from collect.record.atomic import locks
 from collect.record.commit import check_writable, commit, remove_leftovers
 from collect.record.inventory import Inventory
-from collect.record.units import UNSEEN, run_file
+from collect.record.units import UNSEEN, Unit, run_file
 from collect.schema.marks import file_sha256
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def measured(task: Task, source: Source) -> dict[str, pd.DataFrame]:
     frames = {table: pd.concat(of, ignore_index=True) for table, of in parts.items()}
     frames |= rows.across_prompts(reader, source.tokenizer)
     gaps = _gaps(task, source, frames, seen)
-    frames |= {"not_measured": not_measured.rows(gaps), "conformance": _conformance(source)}
+    frames |= {"not_measured": rows_of_gaps(gaps), "conformance": _conformance(source)}
     unit = task.unit
     known = {"run_id": unit.run_id, "model_id": unit.determinants["model_id"]}
     labelled = {table: frame.assign(**known) for table, frame in frames.items()}
@@ -261,11 +262,11 @@ def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tupl
     remove_leftovers(out)
     inventory, task = Inventory(out), source.task
     with locks.held(out, task.unit.variant, wait=True):
-        (state,), refusal = compared([task], inventory, overwrites=overwrite)
+        (unit,), refusal = inventory.compared([task.unit], overwrites=overwrite)
         if refusal is not None:
             raise refusal
-        if state.state == COMPLETE:
-            return state.unit.stem, 0
-        gone = {run_file(out, state.unit), *state.unit.replaces}
-        frames = measured(state, source)
-        return state.unit.stem, commit(state.unit, frames, out, gone=gone)
+        if not isinstance(unit, Unit):
+            return task.unit.stem, 0
+        gone = {run_file(out, unit), *unit.replaces}
+        frames = measured(replace(task, unit=unit), source)
+        return unit.stem, commit(unit, frames, out, gone=gone)

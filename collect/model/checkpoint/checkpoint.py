@@ -12,6 +12,7 @@ from typing import Any
 from collect.adapters import Adapter
 from collect.errors import InputError
 from collect.model.checkpoint import hub
+from collect.model.checkpoint.gguf import facts
 from collect.model.checkpoint.gguf import header as gguf_header
 from collect.model.checkpoint.safetensors import header
 from collect.model.labels import Labels
@@ -87,6 +88,21 @@ class Checkpoint:
         """Size of the weight files that are still on the hub [bytes]."""
         listed = self.repository
         return 0 if listed is None else listed.missing_bytes(self.weight_names)
+
+    @property
+    def perturbation(self) -> dict[str, Any]:
+        """What table ``run`` holds of weights that are read with one more rounding error."""
+        return {} if self.gguf is None else facts.perturbation(self.gguf)
+
+    @property
+    def of_model(self) -> dict[str, str | None]:
+        """What a GGUF file says of itself for table ``model``: title, licence, quantisation."""
+        return {} if self.gguf is None else facts.of_model(self.gguf)
+
+    @property
+    def of_run(self) -> dict[str, Any]:
+        """How the weights are quantised, as table ``run`` has it."""
+        return {} if self.gguf is None else facts.of_run(self.gguf)
 
     def listed_weights_sha256(self) -> str | None:
         """Return the hash of the weights as the hub's listing tells it; None where it does not."""

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from collect.adapters import ADAPTERS
 from collect.model.checkpoint.decoder import Decoder, decoder
-from collect.model.forward.passes import inputs, whole
-from collect.prompts.tokens import Encoded, buckets, right_padded
+from collect.model.forward.passes import buckets, inputs, whole
+from collect.prompts.tokens import Encoded, right_padded
 from tests.collect.families import tiny_family
 
 
