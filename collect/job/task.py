@@ -16,7 +16,7 @@ from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.forward.positions import position_table
+from collect.model.forward.positions import refuse_beyond
 from collect.prompts.fitting import Fitted, fitted
 from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import Encoded, encode
@@ -119,15 +119,10 @@ def _read(prompt_set: PromptSet, subject: Subject) -> Fitted:
         rendering=settings.rendering,
         special_tokens=settings.special_tokens,
     )
+    if settings.too_long == "extend":
+        refuse_beyond(bare, max(map(len, encoded), default=0))
     embedding: Any = bare.embedding
     n_context = bare.adapter.n_context(bare.model.config)
-    table = position_table(bare) if settings.too_long == "extend" else None
-    if table and any(len(prompt) > (n_context or 0) for prompt in encoded):
-        raise InputError(
-            f"The model cannot read beyond its context of {n_context} tokens: its positions come "
-            f"from a table that ends there, {table}.",
-            "Use --too-long skip or --too-long truncate.",
-        )
     return fitted(encoded, n_context, int(embedding.weight.shape[0]), policy=settings.too_long)
 
 
