@@ -21,7 +21,6 @@ from collect.errors import ConformanceError, InputError
 from collect.instruments import geometry, legacy
 from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.gram_accumulator import GramAccumulator
-from collect.instruments.hooked import Hooked, after, around, before
 from collect.instruments.measures import (
     correlations,
     grams,
@@ -33,6 +32,7 @@ from collect.instruments.measures import (
 from collect.instruments.observation import Observation, TokenGeometry
 from collect.instruments.predictions import Predictions, predictions
 from collect.instruments.transfer import transferred
+from collect.model.forward.hooked import Hooked, after, around, before
 from collect.model.forward.passes import Batch
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
-from collect.model.forward.passes import Batch, inputs, whole
+from collect.model.forward.passes import Batch, buckets, inputs, whole
 from collect.model.forward.stream import streamed
-from collect.prompts.tokens import Encoded, buckets
+from collect.prompts.tokens import Encoded
 from tests.collect.families import OF_EACH_ADAPTER, save_family, tiny_family
 
 EVERYTHING = ("stream", "attention", "geometry", "predictions", "legacy")
