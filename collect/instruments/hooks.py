@@ -253,9 +253,7 @@ class Recorder(Hooked):
         return products
 
     def _see_attention(self, layer: int, args: Any, kwargs: Any, output: Any) -> None:
-        self._see_maps(layer, self._decoder.attention_maps(layer, args, kwargs, output))
-
-    def _see_maps(self, layer: int, maps: Tensor) -> None:
+        maps = self._decoder.attention_maps(layer, args, kwargs, output)
         observation, n_tokens = self._observations[self._index], self._n_tokens
         if "attention" in self._quantities:
             of_heads, of_mean = attention_statistics(maps, n_tokens)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -76,16 +77,40 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
     frames = {**measured, "not_measured": rows_of_gaps(gaps)}
     if is_first:
         frames["conformance"] = findings
-    unit = task.unit
-    labelled = {
-        table: frame.assign(run_id=unit.run_id, model_id=unit.determinants["model_id"])
-        for table, frame in frames.items()
-    }
-    shared = {} if task.prompt_set is None else {"prompt": task.prompt_set.prompts}
     model = model_row(subject.checkpoint, subject.skeleton)
     times = {"started_at": started_at, "duration_s": time.perf_counter() - start}
-    run = pd.DataFrame([run_row | times])
-    return {"model": model, **shared, **labelled, "run": run}, tensors
+    return of_unit(task, model, frames, run_row | times), tensors
+
+
+def of_unit(
+    task: Task, model: pd.DataFrame, frames: Mapping[str, pd.DataFrame], run: Mapping[str, Any]
+) -> dict[str, pd.DataFrame]:
+    """Return the rows of every table of a unit.
+
+    Parameters
+    ----------
+    task
+        The unit, with its prompts when it has any.
+    model
+        The row of table ``model``.
+    frames
+        What was measured, without ``run_id`` and ``model_id``.
+    run
+        What the row of table ``run`` holds besides what determines the numbers.
+    """
+    unit, prompt_set = task.unit, task.prompt_set
+    known = {"run_id": unit.run_id, "model_id": unit.determinants["model_id"]}
+    columns = {column.name for column in schema.tables()["run"].columns}
+    determinants = {k: v for k, v in unit.determinants.items() if k in columns}
+    row = {"run_id": unit.run_id, **determinants, **provenance.versions(), **run}
+    if prompt_set is not None:
+        row["adds_special_tokens"] = any(any(prompt.is_special) for prompt in task.encoded)
+    return {
+        "model": model,
+        **({} if prompt_set is None else {"prompt": prompt_set.prompts}),
+        **{table: frame.assign(**known) for table, frame in frames.items()},
+        "run": pd.DataFrame([row]),
+    }
 
 
 def _of_prompts(task: Task, subject: Subject) -> Measured:
@@ -116,19 +141,8 @@ def _of_prompts(task: Task, subject: Subject) -> Measured:
 
 
 def _run_row(task: Task, subject: Subject) -> dict[str, Any]:
-    """Return the unit's row of table ``run``, without the times."""
-    columns = {column.name for column in schema.tables()["run"].columns}
-    known = {k: v for k, v in task.unit.determinants.items() if k in columns}
-    row = {
-        "run_id": task.unit.run_id,
-        **known,
-        **subject.checkpoint.of_run,
-        **provenance.versions(),
-        "execution": "shards",
-        "is_conforming": subject.is_conforming,
-    }
-    if task.prompt_set is not None:
-        row["execution"] = subject.execution
-        row["adds_special_tokens"] = any(any(prompt.is_special) for prompt in task.encoded)
-        row["batch_size"] = subject.settings.batch_size
-    return row
+    """Return what table ``run`` says of how a unit was measured, without the times."""
+    row = {**subject.checkpoint.of_run, "is_conforming": subject.is_conforming}
+    if task.prompt_set is None:
+        return row | {"execution": "shards"}
+    return row | {"execution": subject.execution, "batch_size": subject.settings.batch_size}

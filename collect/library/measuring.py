@@ -148,7 +148,9 @@ def measure(
         for task in units:
             for table, frame in _rows_of(task, subject).items():
                 parts.setdefault(table, []).append(frame)
-    return {table: _joined(table, frames) for table, frames in parts.items() if _any(frames)}
+    return {
+        table: _joined(table, frames) for table, frames in parts.items() if any(map(len, frames))
+    }
 
 
 def measure_step(
@@ -371,10 +373,6 @@ def _with_vectors(
     places = zip(rows["tensor"], rows["tensor_row"], strict=True)
     vectors = [arrays[tensor][row] for tensor, row in places]
     return rows.drop(columns=["tensor", "tensor_row"]).assign(vector=vectors)
-
-
-def _any(frames: Sequence[pd.DataFrame]) -> bool:
-    return any(len(frame) for frame in frames)
 
 
 def _joined(table: str, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

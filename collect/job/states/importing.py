@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from collect import schema
 from collect.errors import InputError
 from collect.instruments import rows
 from collect.instruments.imported import ImportedStates, before
 from collect.instruments.quantities import DEFAULT, TABLES
 from collect.job import not_measured
+from collect.job.measurement import of_unit
 from collect.job.settings import Settings
 from collect.job.states.declared import Declared, places
 from collect.job.states.files import Head, states
@@ -32,7 +32,6 @@ from collect.model.description import Missing, model_row
 from collect.model.description import rows as rows_of_gaps
 from collect.prompts.entry import Entry
 from collect.prompts.sets import PromptSet, load, prompt_set
-from collect.record import provenance
 from collect.record.atomic import locks
 from collect.record.commit import check_writable, commit, remove_leftovers
 from collect.record.inventory import Inventory
@@ -166,26 +165,10 @@ def measured(task: Task, source: Source) -> dict[str, pd.DataFrame]:
     frames |= rows.across_prompts(reader, source.tokenizer)
     gaps = _gaps(task, source, frames, seen)
     frames |= {"not_measured": rows_of_gaps(gaps), "conformance": _conformance(source)}
-    unit = task.unit
-    known = {"run_id": unit.run_id, "model_id": unit.determinants["model_id"]}
-    labelled = {table: frame.assign(**known) for table, frame in frames.items()}
-    model = model_row(source.checkpoint, source.skeleton).assign(model_id=known["model_id"])
-    times = {"started_at": started_at, "duration_s": time.perf_counter() - start}
-    run = pd.DataFrame([_run_row(task) | times])
-    return {"model": model, "prompt": source.prompts.prompts, **labelled, "run": run}
-
-
-def _run_row(task: Task) -> dict[str, Any]:
-    columns = {column.name for column in schema.tables()["run"].columns}
-    known = {k: v for k, v in task.unit.determinants.items() if k in columns}
-    return {
-        "run_id": task.unit.run_id,
-        **known,
-        **provenance.versions(),
-        "execution": "imported",
-        "is_conforming": True,
-        "adds_special_tokens": any(any(prompt.is_special) for prompt in task.encoded),
-    }
+    model = model_row(source.checkpoint, source.skeleton)
+    model = model.assign(model_id=task.unit.determinants["model_id"])
+    run = {"execution": "imported", "is_conforming": True, "started_at": started_at}
+    return of_unit(task, model, frames, {**run, "duration_s": time.perf_counter() - start})
 
 
 def _conformance(source: Source) -> pd.DataFrame:
@@ -195,14 +178,14 @@ def _conformance(source: Source) -> pd.DataFrame:
         [
             asdict(Finding(name, None, 0.0, 0.0, True, None))
             if name == "finite"
-            else asdict(Finding(name, None, None, _tolerance(name), None, reason))
+            else asdict(
+                Finding(
+                    name, None, None, TOLERANCES.get(name, {}).get("float32", 0.0), None, reason
+                )
+            )
             for name in PROPERTIES
         ]
     )
-
-
-def _tolerance(name: str) -> float:
-    return TOLERANCES.get(name, {}).get("float32", 0.0)
 
 
 def _gaps(
