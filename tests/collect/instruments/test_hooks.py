@@ -17,9 +17,9 @@ from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
-from collect.model.forward.passes import inputs, whole
+from collect.model.forward.passes import buckets, inputs, whole
 from collect.model.forward.stream import streamed
-from collect.prompts.tokens import Encoded, buckets
+from collect.prompts.tokens import Encoded
 from tests.collect.families import OF_EACH_ADAPTER, save_family
 from tests.collect.shown import loaded_family
 
