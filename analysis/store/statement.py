@@ -7,11 +7,12 @@ through a file system that cannot write, and its transactions are read-only.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
 
+from analysis.store.tree import every
 from analysis.tidy.errors import QueryError
 from collect.schema import raise_interruption
 
@@ -96,7 +97,7 @@ def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
     if len(statements) != 1 or statements[0] not in READING:
         hint = _PIVOT if statements == ["MULTI"] else _HINT
         raise _refusal(_listed(statements), hint)
-    for node in _nodes(parsed(sql, connection)):
+    for node in every(parsed(sql, connection)):
         _check_kind(node)
         _check_place(node)
         _check_function(node, connection)
@@ -115,7 +116,7 @@ def read_tables(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
         Connection to the database.
     """
     known = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
-    nodes = list(_nodes(parsed(sql, connection)))
+    nodes = list(every(parsed(sql, connection)))
     named = {node["table_name"].lower() for node in nodes if node.get("type") == "BASE_TABLE"}
     defined = {
         str(entry["key"]).lower()
@@ -223,18 +224,6 @@ def parsed(sql: str, connection: duckdb.DuckDBPyConnection) -> Any:
     if result["error"] or len(result["statements"]) != 1:
         raise _refusal(f"one that cannot be checked ({result.get('error_message', 'no reason')})")
     return result
-
-
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of the tree, however deep."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            yield node
-            waiting.extend(node.values())
-        elif isinstance(node, list):
-            waiting.extend(node)
 
 
 def _check_kind(node: dict[str, Any]) -> None:
