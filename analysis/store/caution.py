@@ -88,8 +88,8 @@ def _of_the_rows(
     if again and (counted := _Reading(runs, aggregates, takes_joined_run=False).noted_in(tree)):
         of_whom = again[0] if len(again) == 1 else f"{again[0]} and {len(again) - 1} more"
         yield (
-            f"{', '.join(counted)}: several runs on the same prompts of {of_whom} are taken together; "
-            "take one, as JOIN primary_run USING (run_id, model_id) does, or group by run_id"
+            f"{', '.join(counted)}: runs of {of_whom} on the same prompts are taken together; JOIN "
+            "primary_run USING (run_id, model_id) takes one, GROUP BY run_id keeps them apart"
         )
     gains = {name: frozenset({"metric"}) for name in names if name in mixture.ONE_GAIN}
     mixed = mixture.definitions(cursor, _Reading(gains, aggregates).noted_in(tree), tree)
