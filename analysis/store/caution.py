@@ -3,7 +3,7 @@
 The parsed tree of DuckDB is asked (``json_serialize_sql``): an aggregate over rows of a table that
 repeat a unit is noted unless each column that repeats it is grouped by, filtered or joined on. So
 are prompts that count once for each of several runs of a model, and, where the data say so, an
-aggregate over several definitions of gain and a NOT IN whose list holds a NULL (`mixture`).
+aggregate over several definitions of gain and a NOT IN whose list holds a NULL (`contents`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analysis.store import mixture
-from analysis.store.statement import parsed, read_tables
-from analysis.store.tree import columns_of, within
+from analysis.store import contents
+from analysis.store.statement import columns_of, parsed, read_tables, within
 from collect import schema
 
 if TYPE_CHECKING:
@@ -82,25 +81,27 @@ def cautions(store: Store, sql: str) -> list[str]:
 def _of_the_rows(
     cursor: duckdb.DuckDBPyConnection, names: list[str], tree: Any, aggregates: frozenset[str]
 ) -> Iterator[str]:
-    """Yield what the rows say of a query: prompts counted again, mixed gains, lists with NULL."""
-    again = mixture.measured_again(cursor, tree)
-    runs = dict.fromkeys(mixture.of_runs(cursor, names, tree), frozenset({mixture.TELLS_RUNS}))
+    """Yield what the rows say of a query: prompts counted again, mixed gains, NULL, names."""
+    again = contents.measured_again(cursor, tree)
+    runs = dict.fromkeys(contents.of_runs(cursor, names, tree), frozenset({contents.TELLS_RUNS}))
     if again and (counted := _Reading(runs, aggregates, takes_joined_run=False).noted_in(tree)):
         of_whom = again[0] if len(again) == 1 else f"{again[0]} and {len(again) - 1} more"
         yield (
             f"{', '.join(counted)}: runs of {of_whom} on the same prompts are taken together; JOIN "
             "primary_run USING (run_id, model_id) takes one, GROUP BY run_id keeps them apart"
         )
-    gains = {name: frozenset({"metric"}) for name in names if name in mixture.ONE_GAIN}
-    mixed = mixture.definitions(cursor, _Reading(gains, aggregates).noted_in(tree), tree)
+    gains = {name: frozenset({"metric"}) for name in names if name in contents.ONE_GAIN}
+    mixed = contents.definitions(cursor, _Reading(gains, aggregates).noted_in(tree), tree)
     for name, metrics in mixed.items():
         taken = ", ".join(metrics)
         yield f"{name}: {taken} are taken together; filter or group by metric to compare one"
-    for column in mixture.nulls_in_not_in(cursor, tree):
+    for column in contents.nulls_in_not_in(cursor, tree):
         yield (
             f"NOT IN keeps no row where its list holds a NULL, as that for {column} does; "
             "leave NULL out of the list, or use ANTI JOIN"
         )
+    for column, text, near in contents.unknown_texts(cursor, names, tree):
+        yield f"no {column} is {text!r}{''.join(f'; the nearest is {name!r}' for name in near)}"
 
 
 def _aggregates(cursor: duckdb.DuckDBPyConnection) -> frozenset[str]:

@@ -6,6 +6,7 @@ import re
 
 import duckdb
 
+from analysis.store.contents import columns_by_table
 from analysis.store.statement import plain, read_tables
 from collect import schema
 from collect.errors import nearest
@@ -63,12 +64,9 @@ def hint(error: duckdb.Error, sql: str, connection: duckdb.DuckDBPyConnection) -
 
 def _joined(column: str, names: list[str], cursor: duckdb.DuckDBPyConnection) -> str:
     """Return how to join the table that has a column to what was read; nothing where none has."""
-    rows = cursor.execute(
-        "SELECT table_name, list(column_name) FROM duckdb_columns() GROUP BY table_name"
-    ).fetchall()
-    known = {table: {*columns} for table, columns in rows}
+    known = columns_by_table(cursor)
     for table, keys in _KEYS.items():
-        are_read = any({*keys} <= known[name] for name in names)
+        are_read = any({*keys} <= known.get(name, set()) for name in names)
         if table not in names and column in known[table] and are_read:
             return f"{column} is in {table}: add JOIN {table} USING ({', '.join(keys)})"
     return ""

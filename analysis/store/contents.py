@@ -1,4 +1,4 @@
-"""What a query takes together that the data hold apart: runs, definitions of gain, a NULL.
+"""What the contents of a store say of a query: what it takes together, compares and does not meet.
 
 A rule in a comment (`caution`) holds of a table whatever is in it. These depend on the rows.
 """
@@ -6,13 +6,13 @@ A rule in a comment (`caution`) holds of a table whatever is in it. These depend
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from analysis.store.statement import parsed
-from analysis.store.tree import all_columns, every, within
+from analysis.store.statement import all_columns, every, parsed, within
+from collect.errors import nearest
 from collect.schema import raise_interruption
 
 if TYPE_CHECKING:
@@ -31,15 +31,16 @@ _OF_RUNS = frozenset({"model_gain", "model_growth", "primary_sign"})
 ONE_GAIN = frozenset({"published_gain", "measured_gain"})
 _GAINS = frozenset({"gain_mean", "gain_sd", "log_gain", "sign_strict", "sign_banded"})
 
+#: Tables and views that are short, whose texts are looked through; and where those of others stand.
+_SHORT = frozenset({"model", "run", "prompt", "metric", "claim", "verdict", "trained_network"})
+_CATALOGUES = {"metric": "metric", **dict.fromkeys(("model_id", "lab", "suite", "family"), "model")}
+
 
 def of_runs(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> list[str]:
     """Return the tables of a query whose rows are of one run each, unless it joins to one run."""
     if not _OF_ONE_RUN.isdisjoint(names) and "run_id" in all_columns(tree):
         return []
-    rows = cursor.execute(
-        "SELECT table_name, list(column_name) FROM duckdb_columns() GROUP BY table_name"
-    ).fetchall()
-    known = {table: {*columns} for table, columns in rows}
+    known = columns_by_table(cursor)
     return [name for name in names if name in _OF_RUNS or _is_of_a_run(known.get(name, ()))]
 
 
@@ -136,3 +137,38 @@ def _answered(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[tuple[Any, .
     except duckdb.Error as error:
         raise_interruption(error)
         return []
+
+
+def unknown_texts(
+    cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield column, text and the nearest there is, of each equality that no row can meet."""
+    known = columns_by_table(cursor)
+    made = {str(node["alias"]).lower() for node in every(tree) if node.get("alias")}
+    for column, text in dict.fromkeys(_equalities(tree)):
+        read = [name for name in names if column in known.get(name, ())]
+        places = {name if name in _SHORT else _CATALOGUES.get(column, "") for name in read}
+        if column in made or not places or "" in places:
+            continue
+        sql = " UNION ".join(f'SELECT "{column}"::VARCHAR FROM "{place}"' for place in places)
+        texts = [each for (each,) in cursor.execute(sql).fetchall() if each is not None]
+        if texts and text not in texts:
+            yield column, text, nearest(text, texts)
+
+
+def _equalities(tree: Any) -> Iterator[tuple[str, str]]:
+    """Yield column and text of each comparison that asks one to be the other."""
+    for node in every(tree):
+        if node.get("type") == "COMPARE_EQUAL":
+            for one, other in ((node["left"], node["right"]), (node["right"], node["left"])):
+                is_text = other.get("class") == "CONSTANT" and other["literal"]["kind"] == "STRING"
+                if one.get("class") == "COLUMN_REF" and is_text:
+                    yield one["column_names"][-1].lower(), other["literal"]["text"]
+
+
+def columns_by_table(cursor: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
+    """Return the names of the columns of each table and view."""
+    rows = cursor.execute(
+        "SELECT table_name, list(column_name) FROM duckdb_columns() GROUP BY table_name"
+    ).fetchall()
+    return {table: {*columns} for table, columns in rows}

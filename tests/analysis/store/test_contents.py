@@ -1,4 +1,4 @@
-"""What an answer says of definitions, runs and NULL that its query takes together."""
+"""What the contents of a store say of a query: definitions, runs and NULL, and names unmet."""
 
 import pytest
 
@@ -74,3 +74,36 @@ def test_prompts_that_count_again_in_another_run_are_noted(add_run):
     for query in ONE_RUN:
         store.columns(query)
         assert caution.cautions(store, query) == [], query
+
+
+@pytest.mark.parametrize(
+    ("query", "column", "near"),
+    [
+        ("SELECT claim_id FROM verdict WHERE verdict = 'Contradicted'", "verdict", "contradicted"),
+        ("SELECT count(*) FROM model WHERE 'eleuther' = lab", "lab", "EleutherAI"),
+        ("FROM gain_by_model g WHERE g.metric = 'gain_penultimate'", "metric", "gain_penultimate"),
+        ("FROM stream WHERE model_id = 'pythia-70m'", "model_id", "EleutherAI/pythia-70m"),
+        ("FROM (SELECT * FROM model WHERE suite = 'pythia')", "suite", "Pythia"),
+        ("SELECT model_id FROM model WHERE lab = 'Xyzzy'", "lab", ""),
+    ],
+)
+def test_a_text_that_no_row_has_is_noted_with_the_nearest(shipped_store, query, column, near):
+    shipped_store.columns(query)
+    (note,) = caution.cautions(shipped_store, query)
+    assert note.startswith(f"no {column} is ")
+    assert near in note
+    assert ("nearest" in note) == bool(near)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM model WHERE lab = 'EleutherAI' AND lab <> 'nobody'",
+        "FROM (SELECT left(lab, 1) AS lab FROM model) WHERE lab = 'E'",
+        "SELECT lab = 'B' FROM (SELECT 'B' AS lab), model",
+        "FROM residual_norm WHERE site = 'nowhere' LIMIT 1",
+        "FROM published_file WHERE file = 'none'",
+    ],
+)
+def test_texts_that_are_there_made_or_not_looked_through_are_not_noted(shipped_store, query):
+    assert [note for note in caution.cautions(shipped_store, query) if "no " in note[:3]] == []
