@@ -580,7 +580,7 @@ CREATE TABLE claim (
     PRIMARY KEY (claim_id)
 );
 COMMENT ON TABLE claim IS 'One row per statement of the paper, its readme, forum post or summary that can be tested.';
-COMMENT ON COLUMN claim.claim_id IS 'Number of the claim, 1 to 61 [-]';
+COMMENT ON COLUMN claim.claim_id IS 'Number of the claim [-]';
 COMMENT ON COLUMN claim.statement IS 'The statement, as quoted [-]';
 COMMENT ON COLUMN claim.place IS 'Where it stands [-]';
 

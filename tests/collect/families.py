@@ -39,12 +39,9 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt_neo": (
         "gpt_neo",
         {
-            "hidden_size": 64,
-            "num_heads": 8,
-            "num_layers": 4,
+            **{"hidden_size": 64, "num_heads": 8, "num_layers": 4},
             "attention_types": [[["global", "local"], 2]],
-            "window_size": 5,
-            "max_position_embeddings": 64,
+            **{"window_size": 5, "max_position_embeddings": 64},
         },
     ),
     "gptj": ("gptj", {**_GPT, "rotary_dim": 4}),
@@ -81,11 +78,8 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "falcon",
         {
             **_WIDTH,
-            "multi_query": False,
-            "parallel_attn": False,
-            "new_decoder_architecture": False,
-            "alibi": True,
-            "bias": True,
+            **{"multi_query": False, "parallel_attn": False, "new_decoder_architecture": False},
+            **{"alibi": True, "bias": True},
         },
     ),
     "mpt": ("mpt", {"d_model": 64, "n_heads": 8, "n_layers": 3, "max_seq_len": 64}),
@@ -165,10 +159,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "xglm": (
         "xglm",
         {
-            "d_model": 64,
-            "attention_heads": 8,
-            "num_layers": 3,
-            "ffn_dim": 160,
+            **{"d_model": 64, "attention_heads": 8, "num_layers": 3, "ffn_dim": 160},
             "max_position_embeddings": 64,
         },
     ),

@@ -159,7 +159,7 @@ def test_the_committed_numbers_are_those_of_the_data(judged):
 def test_an_unknown_claim_is_refused_with_the_known_ones():
     with pytest.raises(AnalysisError, match="999 is not") as refusal:
         claims.claim(999, CLAIMS)
-    assert refusal.value.hint == "Choose from 1 to 61."
+    assert refusal.value.hint == f"Choose from 1 to {max(CLAIMS)}."
 
 
 def test_a_quoted_number_is_compared_at_the_digits_it_was_quoted_with():

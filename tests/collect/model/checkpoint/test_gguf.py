@@ -1,7 +1,5 @@
 """GGUF files: read as transformers reads them, loaded or one block at a time; others refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -108,13 +106,8 @@ def test_what_the_file_says_of_itself_is_recorded(llama_file):
     checkpoint = locate(str(llama_file))
     row = model_row(checkpoint, load_skeleton(checkpoint)).iloc[0]
     expected = {
-        "model_id": "local/tiny-Q8_0",
-        "title": "Tiny One",
-        "licence": "apache-2.0",
-        "lab": "Lab",
-        "base_model_id": "lab/tiny-base",
-        "quantisation": "Q8_0",
-        "n_layers": 3,
+        **{"model_id": "local/tiny-Q8_0", "title": "Tiny One", "licence": "apache-2.0"},
+        **{"lab": "Lab", "base_model_id": "lab/tiny-base", "quantisation": "Q8_0", "n_layers": 3},
     }
     assert row[list(expected)].to_dict() == expected
     facts = stored_facts(checkpoint)

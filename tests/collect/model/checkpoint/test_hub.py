@@ -1,12 +1,9 @@
 """Models of a hub, against one on the loopback interface: found, judged, fetched, or refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -139,7 +136,7 @@ def test_a_download_of_weights_draws_its_bar_though_the_library_is_quiet(
     offer("tiny")
     asked = []
 
-    def fetched(repository: hub.Repository, name: str, revision: str) -> Path:
+    def fetched(repository, name, revision):
         asked.append((name, utils.are_progress_bars_disabled()))
         return of_hub(repository, name, revision)
 
