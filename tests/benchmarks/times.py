@@ -27,7 +27,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.benchmarks.growth import SAMPLE, grow
+from tests.benchmarks.grown import SAMPLE, grow
 
 ROOT = Path(__file__).parents[2]
 BARE = "import duckdb, pandas"

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import transformers
 
-from collect.adapters import ADAPTERS, Adapter
+from collect.adapters import ADAPTERS
 
 transformers.logging.set_verbosity_error()
 
@@ -39,12 +39,9 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt_neo": (
         "gpt_neo",
         {
-            "hidden_size": 64,
-            "num_heads": 8,
-            "num_layers": 4,
+            **{"hidden_size": 64, "num_heads": 8, "num_layers": 4},
             "attention_types": [[["global", "local"], 2]],
-            "window_size": 5,
-            "max_position_embeddings": 64,
+            **{"window_size": 5, "max_position_embeddings": 64},
         },
     ),
     "gptj": ("gptj", {**_GPT, "rotary_dim": 4}),
@@ -81,11 +78,8 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "falcon",
         {
             **_WIDTH,
-            "multi_query": False,
-            "parallel_attn": False,
-            "new_decoder_architecture": False,
-            "alibi": True,
-            "bias": True,
+            **{"multi_query": False, "parallel_attn": False, "new_decoder_architecture": False},
+            **{"alibi": True, "bias": True},
         },
     ),
     "mpt": ("mpt", {"d_model": 64, "n_heads": 8, "n_layers": 3, "max_seq_len": 64}),
@@ -165,10 +159,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "xglm": (
         "xglm",
         {
-            "d_model": 64,
-            "attention_heads": 8,
-            "num_layers": 3,
-            "ffn_dim": 160,
+            **{"d_model": 64, "attention_heads": 8, "num_layers": 3, "ffn_dim": 160},
             "max_position_embeddings": 64,
         },
     ),
@@ -260,9 +251,6 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 #: Those of a type with an adapter; one without fails a test of its own, in test_families.py.
 FAMILIES = tuple(name for name, (kind, _) in CONFIGURATIONS.items() if kind in ADAPTERS)
 
-#: A number of its own for each, whichever of the others have an adapter.
-_SEEDS = {name: seed for seed, name in enumerate(CONFIGURATIONS)}
-
 #: The first family of every adapter: for what an adapter decides, not a type's code.
 OF_EACH_ADAPTER = tuple(
     {ADAPTERS[CONFIGURATIONS[name][0]].name: name for name in reversed(FAMILIES)}.values()
@@ -296,26 +284,16 @@ def _built(name: str) -> Any:
 
 def tiny_form(name: str, **switches: Any) -> Any:
     """Return the tiny random model of a name, with other entries in its configuration."""
-    config = _configuration(name, **switches)
-    model = transformers.AutoModelForCausalLM.from_config(
-        config,
-        attn_implementation=ADAPTERS[CONFIGURATIONS[name][0]].attention_implementation(config),
-        dtype=torch.float32,
-    ).eval()
-    randomise(model, seed=_SEEDS[name])
-    return model
-
-
-def adapter_of(name: str) -> Adapter:
-    """Return the adapter for the configuration of a name, in the form that applies to it."""
-    adapter = ADAPTERS[CONFIGURATIONS[name][0]]
-    return adapter.of(_configuration(name)) if adapter.forms else adapter
-
-
-def _configuration(name: str, **switches: Any) -> Any:
     model_type, entries = CONFIGURATIONS[name]
     given = {**_TOKENS, **deepcopy(entries), **switches}
-    return transformers.AutoConfig.for_model(model_type, **given)
+    config = transformers.AutoConfig.for_model(model_type, **given)
+    model = transformers.AutoModelForCausalLM.from_config(
+        config,
+        attn_implementation=ADAPTERS[model_type].attention_implementation(config),
+        dtype=torch.float32,
+    ).eval()
+    randomise(model, seed=[*CONFIGURATIONS].index(name))
+    return model
 
 
 @torch.no_grad()

@@ -200,17 +200,7 @@ PLACES = (
 
 
 def statement(rng: np.random.Generator, files: Sequence[str], tables: Sequence[str]) -> str:
-    """Return one statement, drawn: a kind, a form of it, and a place to hide it in.
-
-    Parameters
-    ----------
-    rng
-        Source of chance.
-    files
-        Places in the file system, as a statement may name them.
-    tables
-        Tables and views of the store.
-    """
+    """Return one statement, drawn: a kind, a form of it, and a place to hide it in."""
     file = str(rng.choice(list(files))).replace("'", "''")
     words = {"file": file, "table": str(rng.choice(list(tables))), "name": f"n{rng.integers(100)}"}
     shape = rng.random()

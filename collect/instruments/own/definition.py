@@ -154,6 +154,18 @@ class OwnQuantity:
         module = getattr(self.measure, "__module__", None) or "?"
         return f"{module}:{getattr(self.measure, '__qualname__', type(self.measure).__name__)}"
 
+    @property
+    def row(self) -> dict[str, str]:
+        """Its row of table ``own_quantity``."""
+        return {
+            "measure": self.name,
+            "unit": self.unit,
+            "description": self.description,
+            "level": self.level,
+            "source": self.source,
+            "definition_sha256": self.sha256,
+        }
+
     def _hash(self) -> str:
         """Return the hash of all that defines the quantity."""
         text = source_text(self.measure)

@@ -3,9 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from analysis.audit import claim_tables
 from analysis.audit.claim import Claim, Line
 from analysis.heritage.pages.register import CLAIMS
+from analysis.tidy.errors import AnalysisError
 
 HOME = Path(__file__).parents[3] / "data/published"
 ONE = Claim(
@@ -37,3 +40,10 @@ def test_a_table_that_is_absent_or_of_other_claims_is_named_and_written(tmp_path
     claim_tables.write({1: ONE}, tmp_path)
     assert claim_tables.differing({1: ONE}, tmp_path) == []
     assert claim_tables.differing({1: replace(ONE, place="§2")}, tmp_path) == ["claim.csv"]
+
+
+def test_statements_that_only_the_table_has_are_not_overwritten(tmp_path):
+    (tmp_path / "claim.csv").write_text("claim_id,statement,place\n2,three,\n")
+    with pytest.raises(AnalysisError, match=r"without one: 2\."):
+        claim_tables.write({1: ONE, 2: replace(ONE, claim_id=2, statement="")}, tmp_path)
+    assert "three" in (tmp_path / "claim.csv").read_text()

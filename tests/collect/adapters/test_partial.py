@@ -1,7 +1,5 @@
 """Every type that is measured in part: its stream is the model's own, the rest is named."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from pathlib import Path
@@ -9,7 +7,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from duckdb import read_parquet
 
 from collect.adapters import ADAPTERS
 from collect.adapters.capability import CAPABILITIES, GAIN, HEADS, MAPS, PARTS
@@ -32,6 +29,7 @@ from collect.model.labels import Labels
 from tests.collect.adapters.on_disk import are_equal, loaded_and_streamed
 from tests.collect.conftest import tiny_tokenizer
 from tests.collect.partial_families import CONFIGURATIONS, tiny_partial
+from tests.collect.record.written import frame
 from tests.collect.shown import LONG, SHORT
 
 #: What the examination leaves open where a layout lacks something.
@@ -156,10 +154,6 @@ def saved(tmp_path):
         return str(directory)
 
     return save
-
-
-def frame(out, table):
-    return read_parquet(str(out / table / "*.parquet")).df()
 
 
 @pytest.mark.parametrize("model_type", ["mamba", "qwen3_next", "deepseek_v3"])

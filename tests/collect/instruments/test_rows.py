@@ -1,31 +1,21 @@
 """Every row of a small batch stands where it belongs and satisfies the contract."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from collect import schema
-from collect.adapters import ADAPTERS
 from collect.instruments import rows
 from collect.instruments.geometry import Geometry
 from collect.instruments.hooks import Recorder
 from collect.instruments.observation import Norms, TokenGeometry, Updates
-from collect.model.checkpoint.decoder import decoder
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
 from collect.record.writer import conforming
-from tests.collect.families import tiny_family
+from tests.collect.instruments.test_hooks import Numbers
+from tests.collect.shown import loaded_family
 
 LABELS = {"run_id": "r", "model_id": "m"}
 BATCH = (Encoded("P:1", (5, 6), (True, False)), Encoded("P:0", (7,), (False,)))
-
-
-class Tokens:
-    """A tokenizer of which only decoding is asked."""
-
-    def decode(self, token_ids: list[int]) -> str:
-        return f"<{token_ids[0]}>"
 
 
 def test_each_token_gets_its_row():
@@ -72,11 +62,10 @@ def test_geometry_without_pairs_is_null_not_zero():
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "opt_post_norm", "falcon_rw", "mixtral"])
 def test_every_table_of_a_run_over_prompts_satisfies_the_contract(name):
-    model = tiny_family(name)
-    placed = decoder(model, ADAPTERS[model.config.model_type])
+    placed = loaded_family(name)
     recorder = Recorder([BATCH], ("stream", "attention", "geometry", "predictions", "legacy"))
     assert list(whole(placed, [BATCH], recorder)) == [0]
-    result = rows.frames(BATCH, recorder.observation(0)) | rows.across_prompts(recorder, Tokens())
+    result = rows.frames(BATCH, recorder.observation(0)) | rows.across_prompts(recorder, Numbers())
     assert len(result) == 9
     n_layers, n_heads = len(placed.blocks), placed.heads.n_heads
     sites = 2 + n_layers * (1 if placed.adapter.is_parallel else 2)

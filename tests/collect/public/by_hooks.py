@@ -14,17 +14,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-COLUMNS = (
-    "prompt",
-    "layer",
-    "first",
-    "last",
-    "whole",
-    "attention",
-    "ffn",
-    "entropy",
-    "sink",
-)
+COLUMNS = (*("prompt", "layer", "first", "last", "whole", "attention", "ffn", "entropy", "sink"),)
 
 
 def prompts(path):

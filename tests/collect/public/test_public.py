@@ -1,7 +1,5 @@
 """Three public models as shipped, and SmolLM2 measured now, against hooks of our own."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Each built-in quantity is declared once, and all that is derived from it agrees."""
 
-from __future__ import annotations
-
 import pytest
 
 from collect.instruments import rows

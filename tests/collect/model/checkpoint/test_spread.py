@@ -1,23 +1,20 @@
 """A model that lies on two devices is measured as on one."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pandas as pd
 import pytest
 import torch
 
-from collect.adapters import ADAPTERS
 from collect.instruments import rows
 from collect.instruments.hooks import Recorder
 from collect.instruments.quantities import TABLES, of_prompts
-from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.conformance.refusal import examine
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
-from tests.collect.families import tiny_family
+from tests.collect.instruments.test_hooks import Numbers
 from tests.collect.model.checkpoint.pretended_devices import PretendedDevices
+from tests.collect.shown import loaded_family
 
 #: One of each kind of block and of attention.
 NAMES = ("gpt2", "gptj", "opt_post_norm", "bloom", "falcon_7b", "falcon_11b", "llama", "mixtral")
@@ -31,16 +28,7 @@ FIRST, SECOND = torch.device("cpu:0"), torch.device("cpu:1")
 ACCELERATOR = torch.device("cuda:0")
 
 
-class Numbers:
-    """Writes a token as its number."""
-
-    def decode(self, token_ids: list[int]) -> str:
-        return str(token_ids[0])
-
-
-def spread(
-    of: Decoder, devices: PretendedDevices, first: torch.device, second: torch.device
-) -> None:
+def spread(of, devices, first, second):
     """Put the later half of the blocks and the final norm on the second device."""
     half = len(of.blocks) // 2
     later = {*of.blocks[half:], of.final_norm}
@@ -51,7 +39,7 @@ def spread(
             devices.place(module, second if module in later else first)
 
 
-def measured(of: Decoder) -> dict[str, list]:
+def measured(of):
     recorder, result = Recorder(BATCHES, EVERYTHING), {}
     for index in whole(of, BATCHES, recorder):
         for table, frame in rows.frames(BATCHES[index], recorder.observation(index)).items():
@@ -61,15 +49,10 @@ def measured(of: Decoder) -> dict[str, list]:
     return result
 
 
-def placed(name: str) -> Decoder:
-    model = tiny_family(name)
-    return decoder(model, ADAPTERS[model.config.model_type])
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_on_two_devices_gives_the_same_rows_and_conforms(name):
-    alone = measured(placed(name))
-    of, devices = placed(name), PretendedDevices()
+    alone = measured(loaded_family(name))
+    of, devices = loaded_family(name), PretendedDevices()
     spread(of, devices, FIRST, SECOND)
     with devices:
         together = measured(of)
@@ -85,8 +68,8 @@ def test_a_model_on_two_devices_gives_the_same_rows_and_conforms(name):
 @pytest.mark.parametrize(("first", "second"), [(FIRST, ACCELERATOR), (ACCELERATOR, FIRST)])
 def test_a_model_on_an_accelerator_and_the_processor_gives_the_same_rows(name, first, second):
     """What is known of a vector from one of them is used on the other."""
-    alone = measured(placed(name))
-    of, devices = placed(name), PretendedDevices()
+    alone = measured(loaded_family(name))
+    of, devices = loaded_family(name), PretendedDevices()
     spread(of, devices, first, second)
     with devices:
         together = measured(of)

@@ -1,8 +1,5 @@
 """Batches of about equal length, padded on the right, through the body one after another."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -10,14 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collect.adapters import ADAPTERS
-from collect.model.checkpoint.decoder import Decoder, decoder
-from collect.model.forward.passes import inputs, whole
-from collect.prompts.tokens import Encoded, buckets, right_padded
-from tests.collect.families import tiny_family
+from collect.model.forward.passes import buckets, inputs, whole
+from collect.prompts.tokens import Encoded, right_padded
+from tests.collect.shown import loaded_family
 
 
-def drawn(*lengths: int) -> list[Encoded]:
+def drawn(*lengths):
     """Return prompts of some lengths, numbered in the order given."""
     return [
         Encoded(f"p{place}", tuple(range(3, 3 + length)), (False,) * length)
@@ -25,23 +20,17 @@ def drawn(*lengths: int) -> list[Encoded]:
     ]
 
 
-def family(name: str) -> Decoder:
-    """Return the tiny model of a family."""
-    model = tiny_family(name)
-    return decoder(model, ADAPTERS[model.config.model_type])
-
-
-def lengths_of(prompts: list[Encoded], batch_size: int) -> list[list[int]]:
+def lengths_of(prompts, batch_size):
     """Return the lengths of the prompts in each batch."""
     return [[len(prompt) for prompt in batch] for batch in buckets(prompts, batch_size)]
 
 
-def cost(batches: Iterable[Sequence[int]]) -> int:
+def cost(batches):
     """Return what batches of these lengths cost: tokens with padding, and 64 for each batch."""
     return sum(64 + len(batch) * max(batch) for batch in batches)
 
 
-def cuts(lengths: list[int], batch_size: int) -> Iterator[list[list[int]]]:
+def cuts(lengths, batch_size):
     """Yield every way to cut a list into batches of at most so many."""
     if not lengths:
         yield []
@@ -95,15 +84,15 @@ def test_padding_stands_on_the_right_with_explicit_positions():
 
 def test_a_body_is_given_what_it_takes():
     batch = tuple(drawn(4, 2))
-    assert "position_ids" in inputs(family("gpt2"), batch)
-    assert inputs(family("bloom"), batch).keys() == {"input_ids", "attention_mask"}
+    assert "position_ids" in inputs(loaded_family("gpt2"), batch)
+    assert inputs(loaded_family("bloom"), batch).keys() == {"input_ids", "attention_mask"}
 
 
 class Diary:
     """Writes down what a pass tells its watcher."""
 
-    def __init__(self) -> None:
-        self.entries: list[object] = []
+    def __init__(self):
+        self.entries = []
 
     @contextmanager
     def attached(self, _decoder):
@@ -122,7 +111,7 @@ class Diary:
 def test_a_watcher_is_told_of_each_batch_before_and_after_it_runs():
     diary, batches = Diary(), [tuple(drawn(4, 2)), tuple(drawn(3))]
     done = []
-    for index in whole(family("gpt2"), batches, diary):
+    for index in whole(loaded_family("gpt2"), batches, diary):
         assert not torch.is_inference_mode_enabled()
         done.append(index)
     assert done == [0, 1]

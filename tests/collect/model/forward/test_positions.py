@@ -1,7 +1,5 @@
 """Prompts beyond the context: read whole where positions are computed, refused where tabled."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 import numpy as np
