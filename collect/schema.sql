@@ -4,7 +4,8 @@
 -- brackets ([1] is a pure number, [-] is not a quantity). Keys are natural.
 -- Arrow schemas, Parquet field metadata and data/README.md are read off this file.
 --
--- NULL means "not measured". NaN in a table means "measured, and the number overflowed".
+-- NULL means "not measured", or "not defined" where a column says when. No measured number is NaN:
+-- the writer makes NULL of it. NaN is in published_value alone, where the paper's file says NaN.
 -- Layers count from 0, heads from 0, token positions from 0.
 
 CREATE TABLE model (

@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 import torch
 
+from collect import schema
 from collect.errors import ConformanceError
 from collect.instruments import rows
 from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.geometry import geometry
 from collect.instruments.hooks import Recorder
 from collect.instruments.predictions import predictions
+from collect.instruments.quantities import TABLES, of_prompts
 from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
@@ -23,15 +25,8 @@ from collect.prompts.tokens import Encoded
 from tests.collect.families import OF_EACH_ADAPTER, save_family
 from tests.collect.shown import loaded_family
 
-EVERYTHING = ("stream", "attention", "geometry", "predictions", "legacy")
-KEYS = {
-    "residual_norm": ["prompt_id", "layer", "site", "position"],
-    "residual_update": ["prompt_id", "layer", "part", "position"],
-    **{"attention": ["prompt_id", "layer", "head"], "attention_mean": ["prompt_id", "layer"]},
-    **{"token_geometry": ["prompt_id", "layer", "site"], "prompt_geometry": ["layer", "site"]},
-    **{"token_prediction": ["prompt_id", "position"], "next_token": ["prompt_id"]},
-    "legacy_value": ["prompt_id", "layer", "metric"],
-}
+EVERYTHING = of_prompts(TABLES)
+KEYS = {table: [*schema.tables()[table].key[1:]] for name in EVERYTHING for table in TABLES[name]}
 #: Rounding of float32 in a batched product against an unbatched one.
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 
