@@ -123,7 +123,7 @@ def several_streams(model_type):
     """A token has several vectors between blocks."""
     named = transformers.AutoConfig.for_model(model_type)
     if hasattr(named, "text_config"):  # which holds another type of the list as its text
-        assert named.text_config.model_type in refused.SEVERAL_STREAMS.model_types
+        assert named.text_config.model_type in refused.REFUSED["gemma3n"].model_types
         return
     model = small(model_type)
     seen = entering(model, model.model.layers)
@@ -217,27 +217,31 @@ def image_first(model_type):
 
 #: What shows the reason of a refusal on a model of one of its types.
 SHOWN = {
-    refusal.reason: shows
-    for refusal, shows in (
-        (refused.SEES_LATER, an_encoder),
-        (refused.READS_ENCODER, reading_an_encoder),
-        (refused.SEVERAL_STREAMS, several_streams),
-        (refused.MIXED_BLOCKS, mixed_blocks),
-        (refused.REVERSIBLE, reversible),
-        (refused.OF_PERMUTATIONS, of_permutations),
-        (refused.LOOPED, looped),
-        (refused.OF_BYTES, of_bytes),
-        (refused.PREFIXED, prefixed),
-        (refused.OF_SOUND, of_sound),
-        (refused.NEEDS_IMAGE, without_image),
-        (refused.IMAGE_FIRST, image_first),
+    reason_of(model_type): shows
+    for model_type, shows in (
+        ("bert", an_encoder),
+        ("t5", reading_an_encoder),
+        ("gemma3n", several_streams),
+        ("inkling2_text", mixed_blocks),
+        ("reformer", reversible),
+        ("xlnet", of_permutations),
+        ("hrm_text", looped),
+        ("blt", of_bytes),
+        ("cpmant", prefixed),
+        ("musicgen", of_sound),
+        ("mllama", without_image),
+        ("git", image_first),
     )
 }
 
 #: Types that the installed transformers cannot build, by refusal, and why.
 NOT_BUILT = {
-    refused.DRAFTS: "its code asks for a block with keys of its own, its configuration for none",
-    refused.OWN_CODE: "its code is in the checkpoint's own repository, and is never run",
+    refused.REFUSED[
+        "gemma4_assistant"
+    ]: "its code asks for a block with keys of its own, its configuration for none",
+    refused.REFUSED[
+        "stablelm_alpha"
+    ]: "its code is in the checkpoint's own repository, and is never run",
 }
 
 
