@@ -236,7 +236,7 @@ SHOWN = {
 
 #: One type of each refusal whose types the installed transformers cannot build, and why.
 NOT_BUILT = {
-    "gemma4_assistant": "its code asks for a block with keys of its own, its configuration for none",
+    "gemma4_assistant": "its code asks for keys that its configuration does not have",
     "stablelm_alpha": "its code is in the checkpoint's own repository, and is never run",
 }
 
