@@ -120,6 +120,9 @@ def _import_all(names: Sequence[str]) -> None:
         importlib.import_module(module)
     if of_collect:
         importlib.import_module("torch").set_num_threads(1)
+        # The clone may change meanwhile.
+        provenance = importlib.import_module("collect.record.provenance")
+        provenance.take_version_of_driver(provenance.code_version())
 
 
 if __name__ == "__main__":

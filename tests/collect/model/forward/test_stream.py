@@ -17,7 +17,6 @@ from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.placement import place
 from collect.model.checkpoint.shards import Shards
-from collect.model.forward import stream
 from collect.model.forward.passes import whole
 from collect.model.forward.replay import NotReplayableError
 from collect.model.forward.stream import streamed
@@ -231,18 +230,6 @@ def test_a_body_that_cannot_be_replayed_is_refused_before_a_block_runs(act, sent
     with pytest.raises(NotReplayableError, match=sentence):
         stream_of(skeleton, checkpoint, watcher)
     assert not watcher.kept
-
-
-def test_the_comparison_notices_a_block_that_runs_on_other_arguments(tmp_path, monkeypatch):
-    checkpoint = locate(str(save_family("gemma2", tmp_path)))
-    replay = stream.replay
-
-    def with_neighbours_arguments(block, layer, recording, states):
-        return replay(block, max(layer - 1, 0), recording, states)
-
-    monkeypatch.setattr(stream, "replay", with_neighbours_arguments)
-    with pytest.raises(AssertionError):
-        assert_same(watched_whole(checkpoint), watched_stream(checkpoint))
 
 
 def test_a_block_that_returns_something_else_than_the_body_expects_is_refused(tmp_path):
