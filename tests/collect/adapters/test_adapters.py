@@ -1,7 +1,6 @@
 """Layouts counted by hand; types found, refused, and added as the how-to says."""
 
 import re
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,9 +20,8 @@ from collect.adapters.layouts import (
 )
 from collect.errors import ConformanceError, UnsupportedModelError
 from collect.model.checkpoint.decoder import decoder
-from collect.model.conformance.refusal import examine
-from collect.model.forward.passes import whole
 from tests.collect.families import tiny_family, tiny_form
+from tests.collect.shown import examined
 
 HOW_TO = Path(collect.adapters.__file__).with_name("README.md")
 
@@ -149,7 +147,7 @@ def test_an_adapter_of_another_layout_does_not_pass():
 def test_the_worked_example_of_the_how_to_is_true():
     model, namespace = tiny_form("hyperclovax", attention_multiplier=0.2), {}
     before = decoder(model, ADAPTERS["llama"])
-    failed = {f.property: f for f in examine(before, partial(whole, before)) if not f.is_met}
+    failed = {name: each for name, each in examined(before).items() if not each.is_met}
     assert failed.keys() == {"block_adds_up", "logits"}
     assert 0.5 < failed["block_adds_up"].deviation < 1.5
     (example,) = re.findall(r"```python\n(.*?)```", HOW_TO.read_text("utf-8"), re.DOTALL)
@@ -158,7 +156,7 @@ def test_the_worked_example_of_the_how_to_is_true():
     differing = {name for name in kept.__slots__ if getattr(shown, name) != getattr(kept, name)}
     assert differing <= {"logits", "update_scale"}
     after = decoder(model, shown)
-    assert all(finding.is_met for finding in examine(after, partial(whole, after)))
+    assert all(finding.is_met for finding in examined(after).values())
     ids = torch.arange(3, 15).view(1, 12)
     with torch.no_grad():
         logits = after.next_token_logits(after.body(ids).last_hidden_state[0])

@@ -1,19 +1,16 @@
 """A model that lies on two devices is measured as on one."""
 
-from functools import partial
-
 import pandas as pd
 import pytest
 import torch
 
 from collect.instruments import rows
 from collect.instruments.hooks import Recorder
-from collect.model.conformance.refusal import examine
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
 from tests.collect.instruments.test_hooks import Numbers
 from tests.collect.model.checkpoint.pretended_devices import PretendedDevices
-from tests.collect.shown import loaded_family
+from tests.collect.shown import examined, loaded_family
 
 #: One of each kind of block and of attention.
 NAMES = ("gpt2", "gptj", "opt_post_norm", "bloom", "falcon_7b", "falcon_11b", "llama", "mixtral")
@@ -55,7 +52,7 @@ def test_a_model_on_two_devices_gives_the_same_rows_and_conforms(name):
     spread(of, devices, FIRST, SECOND)
     with devices:
         together = measured(of)
-        findings = examine(of, partial(whole, of))
+        findings = examined(of).values()
     assert together.keys() == alone.keys()
     for table, frames in alone.items():
         for one, other in zip(frames, together[table], strict=True):

@@ -28,21 +28,16 @@ from collect.model.conformance.refusal import (
     examine,
     refuse,
 )
-from collect.model.forward.passes import whole
 from collect.model.forward.stream import streamed
 from tests.collect.conftest import edit_weights, tiny_model
 from tests.collect.families import OF_EACH_ADAPTER, OF_EACH_CUT, save_family, tiny_family
-from tests.collect.shown import loaded_family
+from tests.collect.shown import examined, loaded_family
 
 
 def placed(name, **changes):
     """Return the tiny model of a name, with entries of its adapter changed."""
     of = loaded_family(name)
     return decoder(of.model, replace(of.adapter, forms=(), **changes))
-
-
-def examined(of):
-    return {finding.property: finding for finding in examine(of, partial(whole, of))}
 
 
 def failing(findings):
@@ -362,7 +357,7 @@ def test_a_large_constant_in_every_feature_is_no_fault_and_hides_none(constant):
             if is_wrong:
                 norm = model.transformer.h[0].ln_1
                 norm.register_forward_hook(lambda _m, _a, out: out * 1.5)
-            result = {f.property: f.is_met for f in examine(decoder, partial(whole, decoder))}
+            result = {name: finding.is_met for name, finding in examined(decoder).items()}
         assert result["norm_gain"] is not is_wrong
 
 
