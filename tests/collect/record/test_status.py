@@ -109,13 +109,21 @@ def test_a_damaged_unit_is_measured_again(save_tiny, prompt_file, out, name):
     assert list(faults(out)) == []
 
 
-def of(table, stem, change):
+def of(table, change, stem=PROMPTS):
     """Return what changes the rows of a file of an output."""
     return lambda out: rewrite(out / table / f"{stem}.parquet", change)
 
 
-def column(table, stem, name, values):
+def column(table, name, values, stem=PROMPTS):
     return lambda out: change_column(out / table / f"{stem}.parquet", name, values)
+
+
+def repeated(rows):
+    return pa.concat_tables([rows.slice(0, 1), rows.slice(0, 47)])
+
+
+def misnamed(rows):
+    return rows.rename_columns([*rows.column_names[:-1], "odd"])
 
 
 def widen(out):
@@ -128,48 +136,21 @@ def widen(out):
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (
-            column("attention", PROMPTS, "mass", lambda mass: pc.add(mass, 1e-9)),
-            f"attention/{PROMPTS}.parquet has another content than its unit",
-        ),
-        (of("attention", PROMPTS, lambda rows: rows.slice(1)), "has 47 rows; its unit's run file"),
-        (
-            of("attention", PROMPTS, lambda t: pa.concat_tables([t.slice(0, 1), t.slice(0, 47)])),
-            "must satisfy schema.sql; found: Constraint Error",
-        ),
-        (
-            column("attention", PROMPTS, "n_tokens", pa.array([0] * 48, pa.int32())),
-            "CHECK constraint failed",
-        ),
-        (
-            of("matrix_norm", WEIGHTS, lambda t: t.rename_columns([*t.column_names[:-1], "odd"])),
-            "missing: frobenius; unknown: odd",
-        ),
+        (column("attention", "mass", lambda it: pc.add(it, 1e-9)), "another content than its unit"),
+        (of("attention", lambda rows: rows.slice(1)), "has 47 rows; its unit's run file"),
+        (of("attention", repeated), "must satisfy schema.sql; found: Constraint Error"),
+        (column("attention", "n_tokens", pa.array([0] * 48, pa.int32())), "CHECK constraint"),
+        (of("matrix_norm", misnamed, WEIGHTS), "missing: frobenius; unknown: odd"),
         (widen, "other types than schema.sql in layer"),
-        (
-            column("prompt", "own", "text", pc.utf8_upper),
-            "prompt/own.parquet holds other prompts than were measured.",
-        ),
-        (
-            column("run", PROMPTS, "duration_s", pa.array([0.25])),
-            f"run/{PROMPTS}.parquet has another row or metadata",
-        ),
-        (
-            column("run", PROMPTS, "dtype_compute", pa.array(["float16"])),
-            f"The dtype_compute of run/{PROMPTS}.parquet is float16",
-        ),
+        (column("prompt", "text", pc.utf8_upper, "own"), "holds other prompts"),
+        (column("run", "duration_s", pa.array([0.25])), "another row or metadata"),
+        (column("run", "dtype_compute", pa.array(["float16"])), "parquet is float16"),
         (lambda o: (o / "model" / f"{WEIGHTS}.parquet").unlink(), "is missing"),
         (lambda o: (o / "run" / f"{PROMPTS}.parquet").unlink(), "was interrupted"),
         (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "cannot be read"),
         (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "left by a run that was killed"),
-        (
-            lambda o: shutil.copytree(o / "model", o / "notes"),
-            "notes holds Parquet files",
-        ),
-        (
-            lambda o: shutil.copytree(o / "model", o / "legacy_value"),
-            "is listed in no run file",
-        ),
+        (lambda o: shutil.copytree(o / "model", o / "notes"), "holds Parquet files"),
+        (lambda o: shutil.copytree(o / "model", o / "legacy_value"), "is listed in no run file"),
     ],
 )
 def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, capsys):

@@ -210,10 +210,7 @@ def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tm
         ({"measure": lambda s, n, x, a: 1 / 0}, "layer 0 at block_output it raised ZeroDivision"),
         ({"measure": lambda s, n, x, a: sys.exit(0)}, "it raised SystemExit: 0"),
         ({"measure": lambda s, n, x, a: x.to_sparse()}, r"of the shape \(3,\), a number per token"),
-        (
-            {"measure": lambda s, n, x, a: x[:, : len(x)], "level": "vector"},
-            "of one width .* layer 0 at block_output some have 3 numbers and some 10",
-        ),
+        ({"measure": lambda s, n, x, a: x[:, : len(x)], "level": "vector"}, "some have 3 numbers"),
         ({"measure": lambda s, n, x, a: a.sum()}, "AttributeError: 'NoneType'"),
     ],
 )

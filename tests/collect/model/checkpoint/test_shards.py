@@ -119,8 +119,7 @@ def test_several_files_are_read_as_one_checkpoint(tmp_path):
         ({"num_hidden_layers": 4}, r"it lacks 9, for example model\.layers\.3"),
         (
             {"intermediate_size": 80},
-            r"mlp\.down_proj\.weight of .* must have the shape \(64, 80\) that its config\.json "
-            r"describes; found \(64, 160\)",
+            r"mlp\.down_proj\.weight of .* \(64, 80\) .* found \(64, 160\)",
         ),
         ({"vocab_size": 98}, r"shape \(98, 64\) that its config\.json describes; found \(97, 64\)"),
     ],
