@@ -210,9 +210,7 @@ def transformer_lens(model: Any, batches: Batches) -> Action:
         for batch in batches:
             inputs = _padded(batch)
             _, cache = bridge.run_with_cache(
-                inputs["input_ids"],
-                attention_mask=inputs["attention_mask"],
-                logits_to_keep=1,
+                inputs["input_ids"], attention_mask=inputs["attention_mask"], logits_to_keep=1
             )
             for layer in range(model.config.num_hidden_layers):
                 _ = [_norms(cache[f"blocks.{layer}.{site}"]) for site in sites]

@@ -148,12 +148,7 @@ def permuted(
 ) -> pd.DataFrame:
     """Return the permutation test of heritage, exchanged between labs or between models."""
     return permutation.permutation_test(
-        drawn,
-        mean_difference,
-        label="heritage",
-        unit=unit,
-        rng=rng,
-        n_permutations=n_permutations,
+        drawn, mean_difference, label="heritage", unit=unit, rng=rng, n_permutations=n_permutations
     )
 
 

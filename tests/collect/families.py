@@ -173,10 +173,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "hunyuan_v1_dense": ("hunyuan_v1_dense", _shared(2, head_dim=16)),
     "jais2": ("jais2", _shared(2, head_dim=16)),
     "ministral3": ("ministral3", _shared(2, head_dim=16, sliding_window=5)),
-    "phimoe": (
-        "phimoe",
-        _shared(2, num_local_experts=4, num_experts_per_tok=2, sliding_window=5),
-    ),
+    "phimoe": ("phimoe", _shared(2, num_local_experts=4, num_experts_per_tok=2, sliding_window=5)),
     "qwen2_moe": (
         "qwen2_moe",
         _shared(

@@ -75,10 +75,7 @@ def _within_suites(design: Design, gains: Floats, rng: np.random.Generator) -> d
     slopes = (left.gains @ moved.T) / np.sqrt((moved**2).sum(axis=1))
     own = (left.gains @ left.rho) / np.sqrt(left.rho @ left.rho)
     p = (1 + (slopes <= own[:, None] + 1e-12).sum(axis=1)) / (EXCHANGES + 1)
-    return {
-        "within suites": falling_p(left) < 0.05,
-        "rho exchanged within suites": p < 0.05,
-    }
+    return {"within suites": falling_p(left) < 0.05, "rho exchanged within suites": p < 0.05}
 
 
 def _within(codes: Floats, rng: np.random.Generator) -> Floats:
