@@ -262,13 +262,10 @@ BARE = "bare body"
 OURS = "ours: stream, attention"
 
 _BUCKETED: dict[str, Approach] = {
-    BARE: bare_body,
-    "each number read once": reading,
+    **{BARE: bare_body, "each number read once": reading},
     OURS: collecting("stream", "attention"),
     "ours: and geometry": collecting("stream", "attention", "geometry"),
-    "output flags": flags,
-    "TransformerLens cache": transformer_lens,
-    "nnsight trace": nnsight,
+    **{"output flags": flags, "TransformerLens cache": transformer_lens, "nnsight trace": nnsight},
     "bare model, all logits": bare_model,
 }
 

@@ -24,12 +24,9 @@ from typing import Any
 N_PROMPTS, N_TOKENS = 8, 64
 MEBIBYTE = 1 << 20
 WAYS = {
-    "interpreter": "interpreter + libraries",
-    "loaded": "loaded, bfloat16",
-    "streamed": "streamed, bfloat16",
-    "loaded float32": "loaded, float32",
-    "streamed float32": "streamed, float32",
-    "spectra": "weights from the files",
+    **{"interpreter": "interpreter + libraries", "loaded": "loaded, bfloat16"},
+    **{"streamed": "streamed, bfloat16", "loaded float32": "loaded, float32"},
+    **{"streamed float32": "streamed, float32", "spectra": "weights from the files"},
 }
 
 

@@ -33,20 +33,13 @@ from tests.faults.trials import Trials
 
 #: What the commands import when they are needed.
 IMPORTED = (
-    "analysis.audit.paper",
-    "analysis.commands.cli",
-    "analysis.report",
-    "analysis.report.cache",
+    *("analysis.audit.paper", "analysis.commands.cli", "analysis.report", "analysis.report.cache"),
     "analysis.store",
 )
 IMPORTED_BY_COLLECT = (
-    "collect.commands.cli",
-    "collect.gauge.command",
-    "collect.job.run",
-    "collect.record.publication.database",
-    "collect.training.study.execution",
-    "collect.training.train",
-    "tests.collect.conftest",
+    *("collect.commands.cli", "collect.gauge.command", "collect.job.run"),
+    *("collect.record.publication.database", "collect.training.study.execution"),
+    *("collect.training.train", "tests.collect.conftest"),
 )
 
 #: Addressable memory [MiB] beside what the process has, processes, open files.

@@ -32,11 +32,8 @@ from analysis.tidy.frame import Floats
 HERE = Path(__file__).parent
 
 FORMULAS = (
-    "y ~ x + (1 | g) + (1 | h)",
-    "y ~ x + (1 + x | g)",
-    "y ~ x + (1 + x | g) + (1 | h)",
-    "y ~ x + z + (1 + x + z | g)",
-    "y ~ x + (1 + x || g) + (1 | h)",
+    *("y ~ x + (1 | g) + (1 | h)", "y ~ x + (1 + x | g)", "y ~ x + (1 + x | g) + (1 | h)"),
+    *("y ~ x + z + (1 + x + z | g)", "y ~ x + (1 + x || g) + (1 | h)"),
     "y ~ x + (1 + x | g) + (1 + x | h)",
 )
 

@@ -32,12 +32,7 @@ PAPERS, PAPERS_LARGER = 600, 200
 SUITES, MODELS = (14, 28, 56), (2, 4, 8)
 ALONE, SHARES = ("lab", "suite", "depth"), (0.3, 0.5, 0.8)
 TOGETHER = (
-    "nothing",
-    "lab = depth",
-    "suite = depth",
-    "suite = shape",
-    "depth = scale",
-    "lab = suite",
+    *("nothing", "lab = depth", "suite = depth", "suite = shape", "depth = scale", "lab = suite"),
 )
 #: The rules tried there: those that are chosen, today's, and one that holds its size nearly.
 RULES = (

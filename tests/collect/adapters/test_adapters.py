@@ -72,15 +72,9 @@ def test_neighbouring_query_heads_share_a_value_head():
 def test_weights_are_cut_from_tensors_without_a_model():
     adapter = ADAPTERS["gemma"]
     assert weight_names(adapter) == (
-        "self_attn.q_proj.weight",
-        "self_attn.k_proj.weight",
-        "self_attn.v_proj.weight",
-        "self_attn.o_proj.weight",
-        "self_attn.q_proj.bias",
-        "self_attn.k_proj.bias",
-        "self_attn.v_proj.bias",
-        "self_attn.o_proj.bias",
-        "input_layernorm.weight",
+        *("self_attn.q_proj.weight", "self_attn.k_proj.weight", "self_attn.v_proj.weight"),
+        *("self_attn.o_proj.weight", "self_attn.q_proj.bias", "self_attn.k_proj.bias"),
+        *("self_attn.v_proj.bias", "self_attn.o_proj.bias", "input_layernorm.weight"),
     )
     shapes = {"q": (4, 3), "k": (2, 3), "v": (2, 3), "o": (3, 4)}
     tensors = {f"self_attn.{n}_proj.weight": torch.rand(s) for n, s in shapes.items()}

@@ -71,13 +71,9 @@ def test_every_table_of_a_run_over_prompts_satisfies_the_contract(name):
     sites = 2 + n_layers * (1 if placed.adapter.is_parallel else 2)
     sites += placed.final_norm is not None
     n_rows = {
-        "residual_norm": sites * 3,
-        "residual_update": n_layers * 3 * 3,
-        "attention": n_layers * n_heads * 2,
-        "attention_mean": n_layers * 2,
-        "token_prediction": 3,
-        "next_token": 2,
-        "legacy_value": (6 * n_layers + 4) * 2,
+        **{"residual_norm": sites * 3, "residual_update": n_layers * 3 * 3},
+        **{"attention": n_layers * n_heads * 2, "attention_mean": n_layers * 2},
+        **{"token_prediction": 3, "next_token": 2, "legacy_value": (6 * n_layers + 4) * 2},
     }
     for table, of_table in result.items():
         labelled = of_table.assign(**LABELS)

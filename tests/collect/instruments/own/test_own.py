@@ -72,11 +72,7 @@ def test_a_function_that_writes_into_what_it_is_given_changes_nothing_else(model
         for own_ones in ([], [asked])
     )
     for name in (
-        "residual_norm",
-        "residual_update",
-        "attention",
-        "token_geometry",
-        "token_prediction",
+        *("residual_norm", "residual_update", "attention", "token_geometry", "token_prediction"),
     ):
         pd.testing.assert_frame_equal(plain[name], beside[name])
     assert torch.equal(asked.parameters["direction"], direction)
