@@ -43,20 +43,6 @@ def test_complete_units_are_listed_with_what_their_run_says(out):
     assert units.loc[PROMPTS, "n_rows"] == n_rows + 4  # the prompts
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda out: (out / "run" / f"{PROMPTS}.parquet").unlink(),
-        lambda out: (out / "attention" / f"{PROMPTS}.parquet").unlink(),
-        lambda out: (out / "run" / f"{PROMPTS}.parquet").write_bytes(b"PAR1"),
-        lambda out: rewrite(out / "attention" / f"{PROMPTS}.parquet", lambda rows: rows.slice(1)),
-    ],
-)
-def test_a_unit_without_all_it_should_have_is_incomplete(out, damage):
-    damage(out)
-    assert states(out) == {WEIGHTS: "complete", PROMPTS: "incomplete"}
-
-
 def test_a_unit_under_way_is_measuring(out, monkeypatch):
     (out / "run" / f"{PROMPTS}.parquet").unlink()
     monkeypatch.setattr(locks, "is_held_elsewhere", lambda _out, name: name == PROMPTS)
@@ -134,31 +120,32 @@ def widen(out):
 
 
 @pytest.mark.parametrize(
-    ("damage", "sentence"),
+    ("damage", "sentence", "is_incomplete"),
     [
-        (column("attention", "mass", lambda it: pc.add(it, 1e-9)), "another content than its unit"),
-        (of("attention", lambda rows: rows.slice(1)), "has 47 rows; its unit's run file"),
-        (of("attention", repeated), "must satisfy schema.sql; found: Constraint Error"),
-        (column("attention", "n_tokens", pa.array([0] * 48, pa.int32())), "CHECK constraint"),
-        (of("matrix_norm", misnamed, WEIGHTS), "missing: frobenius; unknown: odd"),
-        (widen, "other types than schema.sql in layer"),
-        (column("prompt", "text", pc.utf8_upper, "own"), "holds other prompts"),
-        (column("run", "duration_s", pa.array([0.25])), "another row or metadata"),
-        (column("run", "dtype_compute", pa.array(["float16"])), "parquet is float16"),
-        (lambda o: (o / "model" / f"{WEIGHTS}.parquet").unlink(), "is missing"),
-        (lambda o: (o / "run" / f"{PROMPTS}.parquet").unlink(), "was interrupted"),
-        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "cannot be read"),
-        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "left by a run that was killed"),
-        (lambda o: shutil.copytree(o / "model", o / "notes"), "holds Parquet files"),
-        (lambda o: shutil.copytree(o / "model", o / "legacy_value"), "is listed in no run file"),
+        (column("attention", "mass", lambda it: pc.add(it, 1e-9)), "content than its unit", None),
+        (of("attention", lambda rows: rows.slice(1)), "has 47 rows; its unit's run file", True),
+        (of("attention", repeated), "must satisfy schema.sql; found: Constraint Error", None),
+        (column("attention", "n_tokens", pa.array([0] * 48, pa.int32())), "CHECK constraint", None),
+        (of("matrix_norm", misnamed, WEIGHTS), "missing: frobenius; unknown: odd", None),
+        (widen, "other types than schema.sql in layer", None),
+        (column("prompt", "text", pc.utf8_upper, "own"), "holds other prompts", None),
+        (column("run", "duration_s", pa.array([0.25])), "another row or metadata", True),
+        (column("run", "dtype_compute", pa.array(["float16"])), "parquet is float16", None),
+        (lambda o: (o / "attention" / f"{PROMPTS}.parquet").unlink(), "is missing", True),
+        (lambda o: (o / "run" / f"{PROMPTS}.parquet").unlink(), "was interrupted", True),
+        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "cannot be read", True),
+        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "a run that was killed", False),
+        (lambda o: shutil.copytree(o / "model", o / "notes"), "holds Parquet files", False),
+        (lambda o: shutil.copytree(o / "model", o / "legacy_value"), "in no run file", False),
     ],
 )
-def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, capsys):
+def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, is_incomplete, capsys):
     damage(out)
     assert main(["check", str(out)]) == 1
     assert sentence in capsys.readouterr().out
-    if "another row" in sentence:
-        assert states(out)[PROMPTS] == "incomplete"
+    if is_incomplete is not None:
+        state = "incomplete" if is_incomplete else "complete"
+        assert states(out) == {WEIGHTS: "complete", PROMPTS: state}
 
 
 @pytest.mark.parametrize("name", ["residual_norm.parquet", "prompt.csv", "run.csv"])
