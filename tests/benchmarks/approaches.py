@@ -1,9 +1,7 @@
 """Ways to measure a model on some prompts: ours, a bare forward pass, and those of peers.
 
-Each turns a causal model of transformers into an action that measures all prompts once, in the
-batches that it is given. Peers are asked for the norm of the stream before, within and after each
-block and of what attention and feed-forward add, and for mass, trace, first column and entropy of
-each attention map: less than we measure, and in float32.
+Peers are asked for less than we measure, in float32: norms of the stream and of what is added, and
+four statistics of each attention map.
 """
 
 from __future__ import annotations

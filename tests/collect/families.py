@@ -1,7 +1,4 @@
-"""Tiny random models of every model type with an adapter, in each of its forms.
-
-Weights, biases and norm gains are all random, so that no mix-up of them can hide.
-"""
+"""Tiny random models of every model type with an adapter, in each form, gains and biases random."""
 
 from __future__ import annotations
 

@@ -2,14 +2,10 @@
 
     python -m tests.faults --kills 50 --pairs 10 --starved 9 --full 5 --interrupts 10 --seed 1
 
-Half of the kills come at an event of a file, half at a random time. What a killed command leaves
-is, file by file, as before or as after (a unit may be absent); the same command then ends as if
-nothing had been, and nothing is left beside its output. Two commands at once end both, in success
-or in a sentence, with the output of one. With little memory, few open files or files that may have
-few bytes a command ends in success or in a sentence; where a native library ends the process
-instead it is counted, and its files are held to the same. A command that is asked to end (SIGINT,
-SIGTERM) ends with exit code 130 and leaves nothing beside its output. The exit code is 1 if any of
-this fails.
+What a killed command leaves is, file by file, as before or as after (a unit may be absent), and the
+same command then ends as if nothing had been. Two at once, or one with little memory, few files or
+no room, end in success or in a sentence; one that is asked to end ends with exit code 130. The exit
+code is 1 if any of this fails.
 """
 
 from __future__ import annotations

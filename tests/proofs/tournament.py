@@ -1,9 +1,7 @@
 """The tournament of rules for the hierarchy; writes the shipped table.
 
-``python -m tests.proofs.tournament [PROCESSES]`` plants the worlds of
-`analysis.heritage.tournament.criterion` on the models of the paper, on larger layouts and on the
-lists of `tests.proofs.settling`, and writes ``data/published/rule_rate.csv``.
-Every cell comes again alone, from its own seed.
+``python -m tests.proofs.tournament [PROCESSES]`` writes ``data/published/rule_rate.csv``, of the
+models of the paper, larger layouts and the lists of `tests.proofs.settling`, a seed for each cell.
 """
 
 from __future__ import annotations
