@@ -255,14 +255,6 @@ def test_a_model_of_one_block_is_streamed(tmp_path):
         assert_same(watched_whole(checkpoint), watched_stream(checkpoint))
 
 
-@pytest.mark.parametrize("name", ["gpt2", "opt", "gpt_neox"])
-def test_a_checkpoint_without_the_prefix_of_the_body_is_streamed(name, tmp_path):
-    prefix = {"gpt2": "transformer.", "opt": "model.", "gpt_neox": "gpt_neox."}[name]
-    with_prefix = watched_whole(locate(str(save_family(name, tmp_path))))
-    edit_weights(tmp_path, lambda it: {k.removeprefix(prefix): tensor for k, tensor in it.items()})
-    assert_same(with_prefix, watched_stream(locate(str(tmp_path))))
-
-
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_where_a_file_puts_its_tensors_changes_no_number(dtype, tmp_path):
     path = save_family("opt", tmp_path) / "model.safetensors"

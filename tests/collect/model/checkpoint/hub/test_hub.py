@@ -5,7 +5,6 @@ import shutil
 from dataclasses import replace
 from importlib import import_module
 
-import pandas as pd
 import pytest
 from huggingface_hub import utils
 
@@ -150,26 +149,6 @@ def test_a_download_of_weights_draws_its_bar_though_the_library_is_quiet(
     monkeypatch.setattr(hub, "_fetched", fetched)
     run(["acme/tiny"], [], tmp_path / "out", quantities=["weights"])
     assert asked[-1] == (WEIGHTS, False)
-
-
-def test_a_model_of_the_hub_is_measured_as_the_same_files_in_a_directory(
-    local_hub, offer, tmp_path
-):
-    directory, out = offer("tiny"), tmp_path / "out"
-    for model in ("acme/tiny", str(directory)):
-        run([model], [], out, quantities=["weights"], quiet=True)
-    norms = [
-        pd.read_parquet(out / "matrix_norm" / f"{unit}.parquet").drop(
-            columns=["run_id", "model_id"]
-        )
-        for unit in ("acme--tiny", "local--tiny")
-    ]
-    pd.testing.assert_frame_equal(*norms, check_exact=True)
-    marks = pd.read_parquet(out / "run")
-    assert set(marks["weights_sha256"]) == {locate(str(directory)).weights_sha256()}
-    n_asked = len(local_hub.asked(WEIGHTS))
-    run(["acme/tiny"], [], out, quantities=["weights"], quiet=True)
-    assert len(local_hub.asked(WEIGHTS)) == n_asked
 
 
 def test_a_known_model_of_the_hub_has_its_labels(local_hub, offer):
