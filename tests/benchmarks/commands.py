@@ -1,8 +1,4 @@
-"""CPU time of whole commands, from the start of the interpreter to the last file written.
-
-Start-up, examination of the model, hashes of the weights and writing are all in it. Beside them
-stand an import of the libraries, and a script of five lines that loads the model with
-transformers and runs its body on the same batches. All take turns; the table holds medians.
+"""CPU time of whole commands, beside a bare import and a script that runs the same batches.
 
 Run: python -m tests.benchmarks.commands [CHECKPOINT] [--rounds 5] [--code FOLDER ...]
 """

@@ -1,7 +1,7 @@
-"""Tiny models written as GGUF files: names and layouts as llama.cpp's converter has them.
+"""Tiny models written as GGUF files, as llama.cpp's converter names and lays them out.
 
-The conversions are written down here from its source (``conversion`` of llama.cpp): rows of Q and
-K of a llama in pairs, norms of a Gemma as 1 + w, matrices of a GPT-2 transposed.
+Written down from its source: rows of Q and K of a llama in pairs, norms of a Gemma as 1 + w,
+matrices of a GPT-2 transposed.
 """
 
 from __future__ import annotations

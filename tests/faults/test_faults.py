@@ -36,5 +36,5 @@ def test_verdicts_and_kept_results_are_complete_or_as_before():
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["collect train", "collect run"])
 def test_a_checkpoint_or_a_unit_is_complete_or_absent(command):
-    done = disturbed("--kills", "4", *FEW, "--starved", "0", "--only", command)
+    done = disturbed("--kills", "3", *FEW, "--starved", "0", "--only", command)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,9 +1,7 @@
 """A profile of lengths over depth, as asked for, in a network that computes what it did.
 
-After the mean is taken out of the stream, |x_l + s 1|^2 = |x_l|^2 + d s^2, so the length after
-every block can be given any larger value by a shift s_l of its own (`mean_shift` of
-`collect.gauge.transformations`). Lengths differ between prompts; the shift is the one that gives
-their geometric mean. `gauge_profiles` writes what comes of it.
+After the mean is taken out of the stream, |x_l + s 1|^2 = |x_l|^2 + d s^2: a shift s_l of its own
+gives the length after every block any larger value, here as geometric mean over prompts.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """No better optimum is missed: random mixed models against many starts and against lme4.
 
-``python -m tests.proofs.mixed_optimum --fits 2000 --seed 1`` draws small designs of six formulas,
-many of them singular, and fits each. Two references: the least of our own deviance function that
-scipy's L-BFGS-B finds from many starts, and lme4, whose deviance function at our theta is set
-against its own optimum. Every fit is written to a file as it comes; the same command goes on
-where it was stopped.
+``python -m tests.proofs.mixed_optimum --fits 2000 --seed 1`` fits small designs of six formulas,
+many singular, and sets them against L-BFGS-B from many starts and against lme4's deviance at our
+theta. Every fit is written as it comes; the same command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -32,11 +30,8 @@ from analysis.tidy.frame import Floats
 HERE = Path(__file__).parent
 
 FORMULAS = (
-    "y ~ x + (1 | g) + (1 | h)",
-    "y ~ x + (1 + x | g)",
-    "y ~ x + (1 + x | g) + (1 | h)",
-    "y ~ x + z + (1 + x + z | g)",
-    "y ~ x + (1 + x || g) + (1 | h)",
+    *("y ~ x + (1 | g) + (1 | h)", "y ~ x + (1 + x | g)", "y ~ x + (1 + x | g) + (1 | h)"),
+    *("y ~ x + z + (1 + x + z | g)", "y ~ x + (1 + x || g) + (1 | h)"),
     "y ~ x + (1 + x | g) + (1 + x | h)",
 )
 

@@ -1,9 +1,8 @@
 """What lists of public models could tell of the ranking, and what they take.
 
-``python -m tests.proofs.settling`` plants the worlds of the criterion on the labs, suites and
-shapes of lists in ``data/study``, lets the rules that cost seconds judge them, puts the rates into
-``data/published/rule_rate.csv``, and prints the rule that each list admits, its power, and the cost
-by the model of ``collect plan``: weights at two bytes a parameter, memory and time in float32.
+``python -m tests.proofs.settling`` lets the rules that cost seconds judge worlds planted on lists
+of ``data/study``, writes ``data/published/rule_rate.csv``, and prints the power of the rule that
+each list admits and what it costs by the model of ``collect plan``.
 """
 
 from __future__ import annotations

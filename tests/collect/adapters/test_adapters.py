@@ -1,7 +1,6 @@
 """Layouts counted by hand; types found, refused, and added as the how-to says."""
 
 import re
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,9 +20,8 @@ from collect.adapters.layouts import (
 )
 from collect.errors import ConformanceError, UnsupportedModelError
 from collect.model.checkpoint.decoder import decoder
-from collect.model.conformance.refusal import examine
-from collect.model.forward.passes import whole
 from tests.collect.families import tiny_family, tiny_form
+from tests.collect.shown import examined
 
 HOW_TO = Path(collect.adapters.__file__).with_name("README.md")
 
@@ -74,15 +72,9 @@ def test_neighbouring_query_heads_share_a_value_head():
 def test_weights_are_cut_from_tensors_without_a_model():
     adapter = ADAPTERS["gemma"]
     assert weight_names(adapter) == (
-        "self_attn.q_proj.weight",
-        "self_attn.k_proj.weight",
-        "self_attn.v_proj.weight",
-        "self_attn.o_proj.weight",
-        "self_attn.q_proj.bias",
-        "self_attn.k_proj.bias",
-        "self_attn.v_proj.bias",
-        "self_attn.o_proj.bias",
-        "input_layernorm.weight",
+        *("self_attn.q_proj.weight", "self_attn.k_proj.weight", "self_attn.v_proj.weight"),
+        *("self_attn.o_proj.weight", "self_attn.q_proj.bias", "self_attn.k_proj.bias"),
+        *("self_attn.v_proj.bias", "self_attn.o_proj.bias", "input_layernorm.weight"),
     )
     shapes = {"q": (4, 3), "k": (2, 3), "v": (2, 3), "o": (3, 4)}
     tensors = {f"self_attn.{n}_proj.weight": torch.rand(s) for n, s in shapes.items()}
@@ -149,7 +141,7 @@ def test_an_adapter_of_another_layout_does_not_pass():
 def test_the_worked_example_of_the_how_to_is_true():
     model, namespace = tiny_form("hyperclovax", attention_multiplier=0.2), {}
     before = decoder(model, ADAPTERS["llama"])
-    failed = {f.property: f for f in examine(before, partial(whole, before)) if not f.is_met}
+    failed = {name: each for name, each in examined(before).items() if not each.is_met}
     assert failed.keys() == {"block_adds_up", "logits"}
     assert 0.5 < failed["block_adds_up"].deviation < 1.5
     (example,) = re.findall(r"```python\n(.*?)```", HOW_TO.read_text("utf-8"), re.DOTALL)
@@ -158,7 +150,7 @@ def test_the_worked_example_of_the_how_to_is_true():
     differing = {name for name in kept.__slots__ if getattr(shown, name) != getattr(kept, name)}
     assert differing <= {"logits", "update_scale"}
     after = decoder(model, shown)
-    assert all(finding.is_met for finding in examine(after, partial(whole, after)))
+    assert all(finding.is_met for finding in examined(after).values())
     ids = torch.arange(3, 15).view(1, 12)
     with torch.no_grad():
         logits = after.next_token_logits(after.body(ids).last_hidden_state[0])

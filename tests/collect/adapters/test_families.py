@@ -1,7 +1,6 @@
 """Every model type with an adapter: heads, sums, batches and logits are the model's own."""
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 import torch
@@ -11,10 +10,9 @@ from collect.adapters.layouts import codegen, contiguous, interleaved
 from collect.adapters.register import WHOLE
 from collect.model.checkpoint.decoder import decoder
 from collect.model.conformance.deviations import rebuilt_attention
-from collect.model.conformance.refusal import examine
-from collect.model.forward.passes import inputs, whole
+from collect.model.forward.passes import inputs
 from tests.collect.families import CONFIGURATIONS, FAMILIES, tiny_family
-from tests.collect.shown import LONG, SHORT, hooked, loaded_family, rows_by_head, shown
+from tests.collect.shown import LONG, SHORT, examined, hooked, loaded_family, rows_by_head, shown
 
 of_each_family = pytest.mark.parametrize("name", FAMILIES)
 
@@ -210,12 +208,10 @@ def test_maps_that_a_module_keeps_are_computed_as_it_does():
 
 @of_each_family
 def test_it_conforms_to_its_adapter(name):
-    placed = loaded_family(name)
-    findings = examine(placed, partial(whole, placed))
-    assert {finding.property for finding in findings if not finding.is_met} == set()
-    result = {finding.property: finding.deviation for finding in findings}
-    assert result["heads_rebuild_attention"] < 1e-5
-    assert result["batch_equals_single"] < 1e-4
+    findings = examined(loaded_family(name))
+    assert all(finding.is_met for finding in findings.values())
+    assert findings["heads_rebuild_attention"].deviation < 1e-5
+    assert findings["batch_equals_single"].deviation < 1e-4
 
 
 @of_each_family

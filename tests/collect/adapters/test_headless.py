@@ -3,7 +3,6 @@
 import json
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from itertools import cycle
 
 import pandas as pd
@@ -21,12 +20,11 @@ from collect.job.planning.plan import plan
 from collect.model.checkpoint.decoder import decoder
 from collect.model.checkpoint.load import load_skeleton
 from collect.model.checkpoint.location import locate
-from collect.model.conformance.refusal import examine
-from collect.model.forward.passes import whole
 from collect.schema import tables
 from tests.collect.conftest import edit_config
 from tests.collect.families import randomise, tiny_family
 from tests.collect.record.written import frame
+from tests.collect.shown import examined
 
 PROMPTS = [[3, 4, 5, 6, 7, 8, 9], [12, 13, 14]]
 QUANTITIES = ["weights", "stream", "attention", "geometry"]
@@ -200,8 +198,7 @@ def test_the_final_norm_is_examined_all_the_same():
     for each in (adapter, other):
         placed = decoder(model, each)
         assert HEAD in placed.adapter.lacks
-        findings = examine(placed, partial(whole, placed))
-        of_norm.append(next(f.is_met for f in findings if f.property == "logits"))
+        of_norm.append(examined(placed)["logits"].is_met)
     assert of_norm == [None, False]
 
 

@@ -1,7 +1,5 @@
 """Checkpoints that read images or sound too: the text within is measured as the text alone."""
 
-from functools import partial
-
 import pandas as pd
 import pytest
 import torch
@@ -10,13 +8,12 @@ import transformers
 from collect.adapters import ADAPTERS, adapter_for
 from collect.adapters.nested import ALIKE, PLACES
 from collect.job.run import run
-from collect.model.conformance.refusal import examine
-from collect.model.forward.passes import whole
 from tests.collect import partial_families
 from tests.collect.adapters.on_disk import are_equal, loaded_and_streamed
 from tests.collect.conftest import tiny_tokenizer
 from tests.collect.families import randomise
 from tests.collect.record.written import frame
+from tests.collect.shown import examined
 
 TEXT = {
     **{"vocab_size": 300, "pad_token_id": 0, "hidden_size": 48, "intermediate_size": 80},
@@ -152,7 +149,7 @@ def test_the_text_within_conforms_loaded_and_block_by_block(model_type, tmp_path
     small(model_type).save_pretrained(tmp_path)
     placed, loaded, streamed = loaded_and_streamed(tmp_path)
     assert are_equal(loaded, streamed)
-    findings = examine(placed, partial(whole, placed))
+    findings = examined(placed).values()
     assert not [result for result in findings if result.is_met is False]
     left_open = [result for result in findings if result.is_met is None]
     assert all(result.reason.startswith("not defined: ") for result in left_open)

@@ -86,10 +86,7 @@ def test_wrong_input_exits_2_with_a_sentence_and_no_output(
         ("nowhere.txt", ["plan", "GOOD", "--prompts", "nowhere.txt"]),
         ("nowhere.txt", ["run", "GOOD", "--prompts", "nowhere.txt"]),
         ("nowhere.txt", ["gauge", "GOOD", "--prompts", "nowhere.txt"]),
-        (
-            "nowhere.txt",
-            ["states", "a.npz", "--model", "GOOD", "--engine", "vllm", "--prompts", "nowhere.txt"],
-        ),
+        ("nowhere.txt", ["states", "a.npz", *STATES, "--prompts", "nowhere.txt"]),
     ],
 )
 def test_what_is_not_there_is_refused_before_torch_is_imported(save_tiny, out, missing, arguments):

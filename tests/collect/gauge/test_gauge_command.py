@@ -133,7 +133,7 @@ def test_prompts_beyond_the_context_are_left_out_or_read_whole(
         (
             "gpt2",
             ["--extreme", "gain_body", "--transformations", "value_basis"],
-            "found --extreme beside --transformations",
+            "--extreme beside",
         ),
         ("gpt2", ["--seed", "-1"], "The seed must be a whole number of 0 or more"),
         ("gpt2", ["--prompts", *["L2_opt_anomaly"] * 2], "prompt set must be named once; L2_opt"),

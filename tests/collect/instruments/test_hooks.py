@@ -15,14 +15,9 @@ from collect.instruments.geometry import geometry
 from collect.instruments.hooks import Recorder
 from collect.instruments.predictions import predictions
 from collect.instruments.quantities import TABLES, of_prompts
-from collect.model.checkpoint.blueprint import of_model
-from collect.model.checkpoint.load import load_model, load_skeleton
-from collect.model.checkpoint.location import locate
-from collect.model.checkpoint.shards import Shards
-from collect.model.forward.passes import buckets, inputs, whole
-from collect.model.forward.stream import streamed
+from collect.model.forward.passes import inputs, whole
 from collect.prompts.tokens import Encoded
-from tests.collect.families import OF_EACH_ADAPTER, save_family
+from tests.collect.families import OF_EACH_ADAPTER
 from tests.collect.shown import loaded_family
 
 EVERYTHING = of_prompts(TABLES)
@@ -173,21 +168,6 @@ def test_a_batch_equals_one_prompt_at_a_time(name):
     assert together.keys() == alone.keys() == KEYS.keys()
     for table, of_table in together.items():
         pd.testing.assert_frame_equal(of_table, alone[table], check_like=True, **CLOSE)
-
-
-@pytest.mark.parametrize("name", ["gpt2", "opt_post_norm", "falcon_rw", "granite"])
-def test_all_batches_through_one_block_at_a_time_give_the_very_same_rows(name, tmp_path):
-    checkpoint = locate(str(save_family(name, tmp_path)))
-    batches = list(buckets(drawn(17, 3, 9, 5), 2))
-    at_once = measured(loaded(load_model(checkpoint)), batches)
-    skeleton = load_skeleton(checkpoint)
-    shards = Shards(checkpoint, of_model(skeleton.model))
-    by_block = measured(
-        lambda batches, watcher: streamed(skeleton, batches, watcher, shards=shards), batches
-    )
-    assert at_once.keys() == by_block.keys()
-    for table, of_table in at_once.items():
-        pd.testing.assert_frame_equal(of_table, by_block[table], check_exact=True)
 
 
 @torch.inference_mode()

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import functools
 import threading
 import types
 
@@ -116,6 +117,10 @@ def test_what_a_function_runs_of_the_model_changes_no_other_number(model, site):
     assert_same(result, measured(model, batch_size=1))
 
 
+def keep(kept, layer, _module, _args, output):
+    kept[layer] = output[0]
+
+
 def norms(model):
     """Return the norms behind every block, by hooks of this test on the model as it is."""
     by_prompt, model = [], model.eval()
@@ -123,8 +128,8 @@ def norms(model):
         result = {}
         with contextlib.ExitStack() as hooks, torch.no_grad():
             for layer, block in enumerate(model.model.layers):
-                keep = lambda _m, _a, out, layer=layer, kept=result: kept.update({layer: out[0]})  # noqa: E731
-                hooks.callback(block.register_forward_hook(keep).remove)
+                handle = block.register_forward_hook(functools.partial(keep, result, layer))
+                hooks.callback(handle.remove)
             model(torch.tensor([tiny_tokenizer()(text)["input_ids"]]))
         by_prompt.append({layer: of.double().norm(dim=-1) for layer, of in result.items()})
     return by_prompt

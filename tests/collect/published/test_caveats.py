@@ -4,6 +4,7 @@ import pytest
 
 from collect.published import catalogue
 
+SWEEP = "pythia_family_NO_FINAL_LN_20260105_174820.json"
 SUMMARY = "restriction_map_summary_20260105_202448.csv"
 
 
@@ -23,11 +24,7 @@ def test_every_caveat_of_a_file_touches_one_of_its_values(values):
 @pytest.mark.parametrize(
     ("file", "path", "caveats"),
     [
-        (
-            "pythia_family_NO_FINAL_LN_20260105_174820.json",
-            "$.models[0].residual_gain_all[0]",
-            "B1",
-        ),
+        (SWEEP, "$.models[0].residual_gain_all[0]", "B1"),
         ("gpt2_layernorm_validation_20260105_150306.json", "$.all_results[0].Last_Gain", ""),
         ("thermodynamic_benchmark_20260105_141034.json", "$.all_results[0].Last_Gain", "B3"),
         ("twin_test_results_20260105_160237.json", "$.all_results[0].Last_Gain", "B3"),

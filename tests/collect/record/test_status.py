@@ -43,20 +43,6 @@ def test_complete_units_are_listed_with_what_their_run_says(out):
     assert units.loc[PROMPTS, "n_rows"] == n_rows + 4  # the prompts
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda out: (out / "run" / f"{PROMPTS}.parquet").unlink(),
-        lambda out: (out / "attention" / f"{PROMPTS}.parquet").unlink(),
-        lambda out: (out / "run" / f"{PROMPTS}.parquet").write_bytes(b"PAR1"),
-        lambda out: rewrite(out / "attention" / f"{PROMPTS}.parquet", lambda rows: rows.slice(1)),
-    ],
-)
-def test_a_unit_without_all_it_should_have_is_incomplete(out, damage):
-    damage(out)
-    assert states(out) == {WEIGHTS: "complete", PROMPTS: "incomplete"}
-
-
 def test_a_unit_under_way_is_measuring(out, monkeypatch):
     (out / "run" / f"{PROMPTS}.parquet").unlink()
     monkeypatch.setattr(locks, "is_held_elsewhere", lambda _out, name: name == PROMPTS)
@@ -109,13 +95,21 @@ def test_a_damaged_unit_is_measured_again(save_tiny, prompt_file, out, name):
     assert list(faults(out)) == []
 
 
-def of(table, stem, change):
+def of(table, change, stem=PROMPTS):
     """Return what changes the rows of a file of an output."""
     return lambda out: rewrite(out / table / f"{stem}.parquet", change)
 
 
-def column(table, stem, name, values):
+def column(table, name, values, stem=PROMPTS):
     return lambda out: change_column(out / table / f"{stem}.parquet", name, values)
+
+
+def repeated(rows):
+    return pa.concat_tables([rows.slice(0, 1), rows.slice(0, 47)])
+
+
+def misnamed(rows):
+    return rows.rename_columns([*rows.column_names[:-1], "odd"])
 
 
 def widen(out):
@@ -126,58 +120,32 @@ def widen(out):
 
 
 @pytest.mark.parametrize(
-    ("damage", "sentence"),
+    ("damage", "sentence", "is_incomplete"),
     [
-        (
-            column("attention", PROMPTS, "mass", lambda mass: pc.add(mass, 1e-9)),
-            f"attention/{PROMPTS}.parquet has another content than its unit",
-        ),
-        (of("attention", PROMPTS, lambda rows: rows.slice(1)), "has 47 rows; its unit's run file"),
-        (
-            of("attention", PROMPTS, lambda t: pa.concat_tables([t.slice(0, 1), t.slice(0, 47)])),
-            "must satisfy schema.sql; found: Constraint Error",
-        ),
-        (
-            column("attention", PROMPTS, "n_tokens", pa.array([0] * 48, pa.int32())),
-            "CHECK constraint failed",
-        ),
-        (
-            of("matrix_norm", WEIGHTS, lambda t: t.rename_columns([*t.column_names[:-1], "odd"])),
-            "missing: frobenius; unknown: odd",
-        ),
-        (widen, "other types than schema.sql in layer"),
-        (
-            column("prompt", "own", "text", pc.utf8_upper),
-            "prompt/own.parquet holds other prompts than were measured.",
-        ),
-        (
-            column("run", PROMPTS, "duration_s", pa.array([0.25])),
-            f"run/{PROMPTS}.parquet has another row or metadata",
-        ),
-        (
-            column("run", PROMPTS, "dtype_compute", pa.array(["float16"])),
-            f"The dtype_compute of run/{PROMPTS}.parquet is float16",
-        ),
-        (lambda o: (o / "model" / f"{WEIGHTS}.parquet").unlink(), "is missing"),
-        (lambda o: (o / "run" / f"{PROMPTS}.parquet").unlink(), "was interrupted"),
-        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "cannot be read"),
-        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "left by a run that was killed"),
-        (
-            lambda o: shutil.copytree(o / "model", o / "notes"),
-            "notes holds Parquet files",
-        ),
-        (
-            lambda o: shutil.copytree(o / "model", o / "legacy_value"),
-            "is listed in no run file",
-        ),
+        (column("attention", "mass", lambda it: pc.add(it, 1e-9)), "content than its unit", None),
+        (of("attention", lambda rows: rows.slice(1)), "has 47 rows; its unit's run file", True),
+        (of("attention", repeated), "must satisfy schema.sql; found: Constraint Error", None),
+        (column("attention", "n_tokens", pa.array([0] * 48, pa.int32())), "CHECK constraint", None),
+        (of("matrix_norm", misnamed, WEIGHTS), "missing: frobenius; unknown: odd", None),
+        (widen, "other types than schema.sql in layer", None),
+        (column("prompt", "text", pc.utf8_upper, "own"), "holds other prompts", None),
+        (column("run", "duration_s", pa.array([0.25])), "another row or metadata", True),
+        (column("run", "dtype_compute", pa.array(["float16"])), "parquet is float16", None),
+        (lambda o: (o / "attention" / f"{PROMPTS}.parquet").unlink(), "is missing", True),
+        (lambda o: (o / "run" / f"{PROMPTS}.parquet").unlink(), "was interrupted", True),
+        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "cannot be read", True),
+        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "a run that was killed", False),
+        (lambda o: shutil.copytree(o / "model", o / "notes"), "holds Parquet files", False),
+        (lambda o: shutil.copytree(o / "model", o / "legacy_value"), "in no run file", False),
     ],
 )
-def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, capsys):
+def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, is_incomplete, capsys):
     damage(out)
     assert main(["check", str(out)]) == 1
     assert sentence in capsys.readouterr().out
-    if "another row" in sentence:
-        assert states(out)[PROMPTS] == "incomplete"
+    if is_incomplete is not None:
+        state = "incomplete" if is_incomplete else "complete"
+        assert states(out) == {WEIGHTS: "complete", PROMPTS: state}
 
 
 @pytest.mark.parametrize("name", ["residual_norm.parquet", "prompt.csv", "run.csv"])

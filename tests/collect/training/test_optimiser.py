@@ -108,16 +108,12 @@ def test_decay_turns_are_the_e_foldings_that_a_matrix_shrinks_by(name):
 
 
 def test_the_embedding_has_a_rate_and_turns_of_its_own():
-    assert shrunk(turned(1.0, embedding_rate=4.0, embedding_decay=0.5)) == pytest.approx(
-        (1.0, 0.5), rel=0.03
-    )
+    both = shrunk(turned(1.0, embedding_rate=4.0, embedding_decay=0.5))
+    assert both == pytest.approx((1.0, 0.5), rel=0.03)
     assert shrunk(turned(1.0, embedding_decay=0.0))[1] == 0.0
     network = initialised_network(recipe := turned(1.0, embedding_rate=4.0))
-    rates = {
-        id(parameter): group["lr"]
-        for group in optimisers(network, recipe)[0].param_groups
-        for parameter in group["params"]
-    }
+    groups = optimisers(network, recipe)[0].param_groups
+    rates = {id(each): group["lr"] for group in groups for each in group["params"]}
     assert rates.pop(id(network.get_input_embeddings().weight)) == pytest.approx(0.012)
     assert set(rates.values()) == {0.003}
 

@@ -1,7 +1,6 @@
 """A trained model of every family is an ordinary checkpoint that conforms to its adapter."""
 
 import math
-from functools import partial
 
 import pytest
 import torch
@@ -9,14 +8,13 @@ from transformers import AutoTokenizer
 
 from collect.model.checkpoint.load import load_model
 from collect.model.checkpoint.location import locate
-from collect.model.conformance.refusal import examine
 from collect.model.description import model_row
-from collect.model.forward.passes import whole
 from collect.training.architecture import initialised_network
 from collect.training.descent import fit, held_out_loss, next_token_loss, tokenizer_of, windows_of
 from collect.training.families import FAMILIES
 from collect.training.input_table import fold_table
 from collect.training.train import train
+from tests.collect.shown import examined
 from tests.collect.training.trained import TEXT, micro, table, toml
 
 
@@ -50,8 +48,7 @@ def test_a_model_of_every_family_conforms_before_and_after_training(tmp_path, fa
     for place in (directory / "step0", directory):
         checkpoint = locate(str(place))
         placed = load_model(checkpoint)
-        findings = examine(placed, partial(whole, placed))
-        assert [finding.property for finding in findings if not finding.is_met] == []
+        assert all(finding.is_met for finding in examined(placed).values())
     row = model_row(checkpoint, placed).iloc[0]
     asked = switches.get("architecture", {})
     recipe = micro(family, **switches)

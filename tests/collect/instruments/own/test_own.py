@@ -72,11 +72,7 @@ def test_a_function_that_writes_into_what_it_is_given_changes_nothing_else(model
         for own_ones in ([], [asked])
     )
     for name in (
-        "residual_norm",
-        "residual_update",
-        "attention",
-        "token_geometry",
-        "token_prediction",
+        *("residual_norm", "residual_update", "attention", "token_geometry", "token_prediction"),
     ):
         pd.testing.assert_frame_equal(plain[name], beside[name])
     assert torch.equal(asked.parameters["direction"], direction)
@@ -210,10 +206,7 @@ def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tm
         ({"measure": lambda s, n, x, a: 1 / 0}, "layer 0 at block_output it raised ZeroDivision"),
         ({"measure": lambda s, n, x, a: sys.exit(0)}, "it raised SystemExit: 0"),
         ({"measure": lambda s, n, x, a: x.to_sparse()}, r"of the shape \(3,\), a number per token"),
-        (
-            {"measure": lambda s, n, x, a: x[:, : len(x)], "level": "vector"},
-            "of one width .* layer 0 at block_output some have 3 numbers and some 10",
-        ),
+        ({"measure": lambda s, n, x, a: x[:, : len(x)], "level": "vector"}, "some have 3 numbers"),
         ({"measure": lambda s, n, x, a: a.sum()}, "AttributeError: 'NoneType'"),
     ],
 )

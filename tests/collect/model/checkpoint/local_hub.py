@@ -1,8 +1,4 @@
-"""A hub on the loopback interface: listings, HEAD and ranges, redirects, tokens, and its faults.
-
-It serves directories as the hub serves repositories, to whoever asks on 127.0.0.1, and keeps a log
-of what was asked. Files of weights are redirected to another path, as to a network of caches.
-"""
+"""A hub on 127.0.0.1 that serves directories: listings, ranges, redirects, tokens, its faults."""
 
 from __future__ import annotations
 

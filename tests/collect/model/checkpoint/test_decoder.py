@@ -6,19 +6,13 @@ import pytest
 import torch
 
 import collect.model.checkpoint.decoder
-from collect.adapters import ADAPTERS, Heads
+from collect.adapters import ADAPTERS
 from collect.adapters.configuration import always
 from collect.errors import ConformanceError, UnsupportedModelError
 from collect.model.checkpoint.decoder import Contribution, decoder
 from collect.model.description import Missing, missing
 from tests.collect.families import tiny_family
 from tests.collect.shown import loaded_family
-
-
-def test_the_width_of_a_head_is_read_from_the_module():
-    assert loaded_family("gemma2").heads == Heads(n_heads=8, n_kv_heads=4, d_head=16)
-    assert loaded_family("gpt_neox").heads == Heads(n_heads=8, n_kv_heads=8, d_head=8)
-    assert loaded_family("falcon_7b").heads.n_kv_heads == 1
 
 
 def test_the_sites_of_a_block_are_modules_of_that_block():
@@ -34,14 +28,6 @@ def test_the_sites_of_a_block_are_modules_of_that_block():
     assert sites.norms_after is None
     assert of.final_norm is of.model.model.norm
     assert loaded_family("granite").sites(0).attention_update.scale == 0.22
-
-
-def test_a_contribution_is_taken_out_of_a_tuple_put_in_shape_and_scaled():
-    like = torch.zeros(2, 3, 4)
-    vectors = torch.ones(6, 4)
-    contribution = Contribution(torch.nn.Identity(), 0.5)
-    assert torch.equal(contribution.of((vectors, None), like), torch.full((2, 3, 4), 0.5))
-    assert torch.equal(Contribution(torch.nn.Identity(), 1.0).of(vectors, like), like + 1)
 
 
 @pytest.mark.parametrize(

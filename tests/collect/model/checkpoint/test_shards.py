@@ -105,14 +105,6 @@ def test_a_tied_head_is_read_from_the_embedding_and_the_other_way_round(tmp_path
     assert opened(tmp_path).stored_name("transformer.wte.weight") == "lm_head.weight"
 
 
-def test_rows_are_those_of_the_whole(tmp_path):
-    shards = opened(save_family("llama", tmp_path))
-    name = "model.embed_tokens.weight"
-    whole = tiny_family("llama").model.embed_tokens.weight
-    assert torch.equal(shards.rows(name, [5, 2, 90]), whole[[5, 2, 90]])
-    assert torch.equal(shards.rows(name, slice(90, 200)), whole[90:])
-
-
 def test_several_files_are_read_as_one_checkpoint(tmp_path):
     tiny_family("llama").save_pretrained(tmp_path, max_shard_size="60KB")
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 3
@@ -127,8 +119,7 @@ def test_several_files_are_read_as_one_checkpoint(tmp_path):
         ({"num_hidden_layers": 4}, r"it lacks 9, for example model\.layers\.3"),
         (
             {"intermediate_size": 80},
-            r"mlp\.down_proj\.weight of .* must have the shape \(64, 80\) that its config\.json "
-            r"describes; found \(64, 160\)",
+            r"mlp\.down_proj\.weight of .* \(64, 80\) .* found \(64, 160\)",
         ),
         ({"vocab_size": 98}, r"shape \(98, 64\) that its config\.json describes; found \(97, 64\)"),
     ],

@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,23 +38,10 @@ def cuts(lengths, batch_size):
             yield [lengths[:n], *rest]
 
 
-def test_batches_hold_prompts_of_about_equal_length_the_shortest_first():
-    assert lengths_of(drawn(170, 3, 9), 2) == [[3, 9], [170]]
-
-
 def test_no_batch_has_prompts_on_both_sides_of_a_limit():
     result = buckets(drawn(2, 20, 8, 9, 30, 40), 3, (8, 20))
     assert [[len(prompt) for prompt in batch] for batch in result] == [[2, 8], [9, 20], [30, 40]]
     assert buckets([], 3, (8,)) == []
-
-
-def test_short_prompts_share_a_pass_however_much_of_it_is_padding():
-    assert lengths_of(drawn(2, 20, 8), 8) == [[2, 8, 20]]
-
-
-def test_a_batch_takes_no_prompt_whose_padding_costs_more_than_a_pass():
-    assert lengths_of(drawn(40, 42, 43, 100), 8) == [[40, 42, 43], [100]]
-    assert lengths_of(drawn(63, 70, 200), 8) == [[63, 70], [200]]
 
 
 @given(st.lists(st.integers(1, 200), max_size=9), st.integers(1, 5))
@@ -63,16 +49,6 @@ def test_no_other_way_to_cut_is_cheaper(lengths, batch_size):
     result = lengths_of(drawn(*lengths), batch_size)
     assert [n for batch in result for n in batch] == sorted(lengths)
     assert cost(result) == min(cost(one) for one in cuts(sorted(lengths), batch_size))
-
-
-@pytest.mark.parametrize("batch_size", [1, 3, 8])
-def test_every_prompt_is_in_one_batch(batch_size):
-    prompts = drawn(*(1 + 7 * n % 90 for n in range(40)))
-    batches = list(buckets(prompts, batch_size))
-    assert sorted(prompt.prompt_id for batch in batches for prompt in batch) == sorted(
-        prompt.prompt_id for prompt in prompts
-    )
-    assert max(len(batch) for batch in batches) <= batch_size
 
 
 def test_padding_stands_on_the_right_with_explicit_positions():

@@ -125,16 +125,20 @@ def test_what_has_no_even_grid_is_refused(number_format, tmp_path, capsys):
     assert not [each for each in out.rglob("*") if each.is_file()]
 
 
-def test_an_unknown_perturbation_is_refused(file, tmp_path, capsys):
-    assert main(["run", str(file), "--out", str(tmp_path), "--perturb", "stop"]) == 2
-    assert "The nearest is step" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("n", ["0", "2"])
-def test_seeds_without_a_perturbation_are_refused(n, file, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        (["--perturb", "stop"], "The nearest is step"),
+        (["--seeds", "0"], "--perturb step"),
+        (["--seeds", "2"], "--perturb step"),
+    ],
+)
+def test_an_unknown_perturbation_and_seeds_without_one_are_refused(
+    asked, part, file, tmp_path, capsys
+):
     for verb in ("plan", "run"):
-        assert main([verb, str(file), "--out", str(tmp_path / "out"), "--seeds", n]) == 2
-        assert "--perturb step" in capsys.readouterr().err
+        assert main([verb, str(file), "--out", str(tmp_path / "out"), *asked]) == 2
+        assert part in capsys.readouterr().err
 
 
 def test_a_file_is_hashed_once_for_all_seeds(file, tmp_path, monkeypatch):

@@ -190,25 +190,6 @@ def test_a_missing_package_is_named(llama_file, monkeypatch):
         locate(str(llama_file))
 
 
-def test_a_model_read_by_transformers_is_measured_in_memory(llama_file, tmp_path, prompt_file):
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        llama_file.parent, gguf_file=llama_file.name, dtype=torch.float32
-    )
-    tokenizer = load_tokenizer(locate(str(llama_file)))
-    texts = ["The sky is", "Two and two", "A b", "The quick brown fox is"]
-    result = collect.measure(model, tokenizer, texts, quantities=["stream"])
-    collect.run([str(llama_file)], [prompt_file], tmp_path / "out", quiet=True)
-    (file,) = (tmp_path / "out" / "residual_norm").iterdir()
-    columns = ["layer", "site", "position", "norm", "top_feature"]
-    order = ["prompt_id", "layer", "site", "position"]
-    pd.testing.assert_frame_equal(
-        result["residual_norm"].sort_values(order, ignore_index=True)[columns],
-        pd.read_parquet(file).sort_values(order, ignore_index=True)[columns],
-        check_dtype=False,
-        check_exact=True,
-    )
-
-
 def test_a_configuration_is_named_though_gguf_files_lie_beside_it(save_tiny):
     directory = save_tiny("llama")
     (directory / "model.safetensors").unlink()
