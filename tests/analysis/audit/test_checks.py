@@ -1,7 +1,5 @@
 """Numbers of a check that are made from the rows it rests on, against scipy and by hand."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
@@ -26,7 +24,7 @@ ROWS = pd.DataFrame(
 
 
 @pytest.mark.parametrize("null", [0.0, 2.0])
-def test_the_interval_and_the_p_of_a_mean_are_those_of_t(null: float) -> None:
+def test_the_interval_and_the_p_of_a_mean_are_those_of_t(null):
     values = pd.Series([0.3, 1.7, -0.4, 2.2, 0.9])
     expected = stats.ttest_1samp(values, null)
     ends = expected.confidence_interval(0.95)
@@ -36,7 +34,7 @@ def test_the_interval_and_the_p_of_a_mean_are_those_of_t(null: float) -> None:
     assert (result["conf_low"], result["conf_high"]) == pytest.approx((ends.low, ends.high))
 
 
-def test_one_value_has_no_interval_and_equal_ones_no_p() -> None:
+def test_one_value_has_no_interval_and_equal_ones_no_p():
     one = checks.mean_of(pd.Series([0.5]), 0.0)
     assert np.isnan([one["conf_low"], one["conf_high"], one["p_value"]]).all()
     equal = checks.mean_of(pd.Series([0.5, 0.5]), 0.0)
@@ -44,7 +42,7 @@ def test_one_value_has_no_interval_and_equal_ones_no_p() -> None:
     assert np.isnan(equal["p_value"])
 
 
-def test_a_share_has_an_interval_only_as_a_sample() -> None:
+def test_a_share_has_an_interval_only_as_a_sample():
     made = [
         checks.share_check("p", "c", 4, ROWS, holds=True, method="m", is_sample=is_sample)
         for is_sample in (True, False)
@@ -63,9 +61,7 @@ def test_a_share_has_an_interval_only_as_a_sample() -> None:
 
 
 @pytest.mark.parametrize(("is_theirs", "holds"), [(True, True), (False, None)])
-def test_a_check_on_ours_decides_where_all_models_are_theirs(
-    is_theirs: bool, holds: bool | None
-) -> None:
+def test_a_check_on_ours_decides_where_all_models_are_theirs(is_theirs, holds):
     rows = ROWS.assign(is_theirs=[True, True, True, is_theirs])
     result = checks.on_ours(checks.check("p", "c", True, rows, note="why."), rows)
     assert (result.holds, result.decides) == (holds, is_theirs)

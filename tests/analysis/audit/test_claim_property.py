@@ -1,7 +1,5 @@
 """What each claim's quantity is a property of is computed from what moves the quantity."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -289,8 +289,8 @@ def test_base_models_keep_the_figure_over_most_prompts(shipped_store):
     assert chosen.index.is_unique
 
 
-def test_what_a_cancelling_sum_leaves_is_no_difference() -> None:
-    def of(*estimates: float) -> pd.DataFrame:
+def test_what_a_cancelling_sum_leaves_is_no_difference():
+    def of(*estimates):
         return pd.DataFrame({"claim_id": range(len(estimates)), "estimate": estimates})
 
     before, after = of(2e-16, 1.0, 0.0, 0.02), of(0.0, 1.0 + 1e-9, 1e-9, 0.022)

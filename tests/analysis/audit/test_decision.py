@@ -1,7 +1,5 @@
 """The rules of decision where a number lies on the line itself, and how numbers print."""
 
-from __future__ import annotations
-
 import pytest
 
 from analysis.audit.evidence import decision
@@ -18,9 +16,7 @@ from analysis.tidy.errors import AnalysisError
         (float("nan"), float("nan"), None, None),
     ],
 )
-def test_an_interval_that_holds_the_line_decides_nothing(
-    low: float, high: float, is_above: bool | None, is_below: bool | None
-) -> None:
+def test_an_interval_that_holds_the_line_decides_nothing(low, high, is_above, is_below):
     assert decision.above(low, high, 0.0) is is_above
     assert decision.below(low, high, 0.0) is is_below
 
@@ -38,9 +34,7 @@ def test_an_interval_that_holds_the_line_decides_nothing(
         (0.5, 1.5, None),
     ],
 )
-def test_an_interval_that_touches_the_margin_decides_nothing(
-    low: float, high: float, expected: bool | None
-) -> None:
+def test_an_interval_that_touches_the_margin_decides_nothing(low, high, expected):
     assert decision.within(low, high, 0.8, 1.2) is expected
 
 
@@ -48,7 +42,7 @@ def test_an_interval_that_touches_the_margin_decides_nothing(
     ("hits", "unclear", "expected"),
     [(4, 0, False), (5, 3, True), (4, 1, None), (0, 5, None), (0, 4, False)],
 )
-def test_half_is_not_most(hits: int, unclear: int, expected: bool | None) -> None:
+def test_half_is_not_most(hits, unclear, expected):
     assert decision.more_than_half(hits, unclear, 8) is expected
 
 
@@ -68,9 +62,7 @@ def test_half_is_not_most(hits: int, unclear: int, expected: bool | None) -> Non
         (0.206, "0.20", False),
     ],
 )
-def test_a_value_prints_at_the_digits_of_the_one_stated(
-    value: float, stated: str, prints: bool
-) -> None:
+def test_a_value_prints_at_the_digits_of_the_one_stated(value, stated, prints):
     assert decision.prints_as(value, stated) is prints
 
 

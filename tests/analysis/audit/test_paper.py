@@ -251,16 +251,8 @@ COPY = "invented/a,held_out_loss,none,fp32,table_2,row 1,2.5,,1,nat,one-seed\nin
     ("before", "after", "sentence"),
     [
         ("invented/c,held", "invented/C,held", "it lacks invented/C."),
-        (
-            "2.9,,1,nat",
-            "2.9,,1,bit",
-            "published_figure are in bit, nat; table metric has nat.",
-        ),
-        (
-            ",nat,",
-            ",bit,",
-            "published_figure are in bit; table metric has nat.",
-        ),
+        ("2.9,,1,nat", "2.9,,1,bit", "published_figure are in bit, nat; table metric has nat."),
+        (",nat,", ",bit,", "published_figure are in bit; table metric has nat."),
         ("2.9,,1,nat", "2.9,-0.5,2,nat", "in published_figure is -0.5."),
         ("table_2,row 3", "table 2,row 3", "must have no space; published_figure has table 2."),
         ("c,held_out_loss", "c,held_out_los", "explained by table metric; it lacks held_out_los."),

@@ -1,14 +1,12 @@
 """The interval of a published mean over prompts."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
 from analysis.audit.evidence import published
 
 
-def test_the_interval_of_a_published_mean_is_that_of_t() -> None:
+def test_the_interval_of_a_published_mean_is_that_of_t():
     gains = pd.DataFrame(
         {"gain_mean": [1.2, 0.9], "gain_sd": [0.1, None], "n_prompts": [25, 25]}
     ).astype({"gain_sd": float})

@@ -1,7 +1,5 @@
 """Readings of a claim about signs: each set of models is judged once."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """A new audit is laid out, judged, and rendered at once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -10,16 +8,14 @@ import pytest
 from analysis.commands import cli
 
 
-def test_a_new_audit_has_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_audit_has_verdicts(tmp_path, capsys):
     folder = tmp_path / "audit"
     assert cli.main(["init", str(folder)]) == 0
     assert cli.main(["--paper", str(folder), "claims"]) == 0
     assert "2 claims: 2 reproduced" in capsys.readouterr().out
 
 
-def test_its_examples_are_decided_as_their_kinds_say(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_its_examples_are_decided_as_their_kinds_say(tmp_path, capsys):
     folder = tmp_path / "audit"
     assert cli.main(["init", str(folder)]) == 0
     capsys.readouterr()
@@ -29,19 +25,17 @@ def test_its_examples_are_decided_as_their_kinds_say(
     assert rises["conf_low"] > 0
 
 
-def test_a_folder_in_use_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_in_use_is_left_alone(tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     assert cli.main(["init", str(tmp_path)]) == 2
     assert "is not empty" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_left(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_left(tmp_path, capsys, monkeypatch):
     write_text = Path.write_text
 
-    def fails_at_the_code(path: Path, text: str, **how: str) -> int:
+    def fails_at_the_code(path, text, **how):
         written = write_text(path, text, **how)
         if path.suffix == ".py":
             raise OSError(28, "No space left on device")
@@ -54,9 +48,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_left(
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
-def test_pages_that_have_no_place_are_refused_before_any_is_made(
-    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pages_that_have_no_place_are_refused_before_any_is_made(place, tmp_path, capsys):
     (tmp_path / "file").write_text("mine", encoding="utf-8")
     folder, out = tmp_path / "audit", tmp_path / place
     assert cli.main(["init", str(folder)]) == 0
@@ -68,7 +60,7 @@ def test_pages_that_have_no_place_are_refused_before_any_is_made(
 
 
 @pytest.mark.slow
-def test_a_new_audit_renders_at_once(tmp_path: Path) -> None:
+def test_a_new_audit_renders_at_once(tmp_path):
     folder = tmp_path / "audit"
     assert cli.main(["init", str(folder)]) == 0
     assert cli.main(["--paper", str(folder), "report", "--engine", "embedded"]) == 0

@@ -1,10 +1,7 @@
 """An audit of a paper about 24 students: three claims, a table of units, no model anywhere."""
 
-from __future__ import annotations
-
 import io
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -53,7 +50,7 @@ CLAIMS = (
 
 
 @pytest.fixture
-def students(tmp_path: Path) -> Path:
+def students(tmp_path):
     """Return the folder of an audit, laid out with its words, and filled."""
     folder = tmp_path / "audit"
     words = ("--title", "Homework, audited", "--author", "A. Reader", "--licence", "CC0")
@@ -79,9 +76,7 @@ def students(tmp_path: Path) -> Path:
     return folder
 
 
-def test_verdicts_count_students_in_their_classes(
-    students: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verdicts_count_students_in_their_classes(students, capsys):
     assert cli.main(["--paper", str(students), "claims"]) == 0
     out = capsys.readouterr().out
     assert out.count("24 students, 6 classes") == 3
@@ -90,7 +85,7 @@ def test_verdicts_count_students_in_their_classes(
     assert "20 students, 5 classes" in capsys.readouterr().out
 
 
-def test_units_are_a_table_to_ask(students: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_units_are_a_table_to_ask(students, capsys):
     query = "SELECT count(*), count(DISTINCT group_id) FROM unit"
     assert cli.main(["--data", str(students), "sql", query, "--csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "24,6"
@@ -109,32 +104,26 @@ def test_units_are_a_table_to_ask(students: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     "text", ["group_id,hours\na,1\n", "unit_id,x\na,1\na,2\n", "unit_id,file\na,1\n"]
 )
-def test_a_table_without_units_of_their_own_is_refused(
-    text: str, students: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_without_units_of_their_own_is_refused(text, students, capsys):
     (students / "unit.csv").write_text(text, encoding="utf-8")
     assert cli.main(["--paper", str(students), "claims"]) == 2
     assert "unit.csv" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["title = 3\n", 'subtitle = "x"\n', "title"])
-def test_settings_that_are_none_are_refused(
-    text: str, students: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_settings_that_are_none_are_refused(text, students, capsys):
     (students / "audit.toml").write_text(text, encoding="utf-8")
     assert cli.main(["--paper", str(students), "claims"]) == 2
     assert "audit.toml" in capsys.readouterr().err
 
 
-def test_one_word_for_units_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_word_for_units_is_refused(tmp_path, capsys):
     assert cli.main(["init", str(tmp_path / "new"), "--units", "pupil"]) == 2
     assert "--units" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
 
 
-def test_at_a_terminal_it_asks_for_what_no_option_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_at_a_terminal_it_asks_for_what_no_option_says(tmp_path, monkeypatch):
     printed = iter(["Mine", "", "", "pupil,pupils", ""])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda _: next(printed))
@@ -146,7 +135,7 @@ def test_at_a_terminal_it_asks_for_what_no_option_says(
 
 
 @pytest.mark.slow
-def test_pages_are_the_audits_own(students: Path) -> None:
+def test_pages_are_the_audits_own(students):
     assert cli.main(["--paper", str(students), "report", "--engine", "embedded"]) == 0
     pages = {path.stem: path.read_text(encoding="utf-8") for path in students.rglob("*.html")}
     shown = {name: re.sub(r"<style.*?</style>|<[^>]+>", " ", text, flags=re.DOTALL)

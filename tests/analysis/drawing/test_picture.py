@@ -1,11 +1,8 @@
 """Charts as pictures: a title on every mark, the rows behind them, names of their own."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
-from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -28,7 +25,7 @@ MODELS = pd.DataFrame(
 
 
 @pytest.fixture(scope="module")
-def spec() -> dict[str, Any]:
+def spec():
     x = alt.X("depth:Q", title="depth [blocks]")
     base = alt.Chart(MODELS).encode(x=x, y=alt.Y("gain:Q", title="gain [ratio]"))
     chart = alt.layer(
@@ -41,11 +38,11 @@ def spec() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def drawn(spec: dict[str, Any]) -> str:
+def drawn(spec):
     return picture.svg(spec)["image/svg+xml"]
 
 
-def test_every_point_says_its_model_and_values(drawn: str) -> None:
+def test_every_point_says_its_model_and_values(drawn):
     titles = re.findall("<title>(.*?)</title>", drawn)
     points = [it for it in titles if "model" in it]
     assert len(points) == 2
@@ -55,12 +52,12 @@ def test_every_point_says_its_model_and_values(drawn: str) -> None:
     assert not re.search(r'<(path|line|text)[^>]*aria-label="', drawn)
 
 
-def test_a_mark_that_says_nothing_is_hidden() -> None:
+def test_a_mark_that_says_nothing_is_hidden():
     path = '<path aria-label="" role="graphics-symbol" aria-roledescription="point" d="M0"/>'
     assert units.titled(path) == '<path aria-hidden="true" d="M0"/>'
 
 
-def test_where_names_stand_is_no_data() -> None:
+def test_where_names_stand_is_no_data():
     rows = MODELS.assign(label_at=[1.0, 2.0])
     words = alt.Chart(rows).mark_text().encode(x="depth:Q", y="label_at:Q", text="model:N")
     points = alt.Chart(rows).mark_point().encode(x="depth:Q", y="gain:Q")
@@ -69,7 +66,7 @@ def test_where_names_stand_is_no_data() -> None:
     assert len(carried) == len(MODELS)
 
 
-def test_a_picture_carries_the_rows_that_it_draws(drawn: str) -> None:
+def test_a_picture_carries_the_rows_that_it_draws(drawn):
     match = re.search(r'<metadata class="rows">([^<]+)</metadata>', drawn)
     assert match
     rows = pd.read_csv(io.BytesIO(base64.b64decode(match[1])))
@@ -78,7 +75,7 @@ def test_a_picture_carries_the_rows_that_it_draws(drawn: str) -> None:
     )
 
 
-def test_a_mark_may_lead_to_a_page_beside_this_one() -> None:
+def test_a_mark_may_lead_to_a_page_beside_this_one():
     rows = MODELS.assign(card=["claims.html#claim-1", "https://a.test/"])
     chart = alt.Chart(rows).mark_point().encode(x="depth:Q", href="card:N")
     drawn = picture.svg(dict(chart.to_dict()))["image/svg+xml"]
@@ -88,7 +85,7 @@ def test_a_mark_may_lead_to_a_page_beside_this_one() -> None:
     ]
 
 
-def test_names_inside_two_pictures_differ(drawn: str, spec: dict[str, Any]) -> None:
+def test_names_inside_two_pictures_differ(drawn, spec):
     other = picture.svg({**spec, "height": 90})["image/svg+xml"]
     names = [set(re.findall(r'\bid="([^"]+)"', it)) for it in (drawn, other)]
     assert names[0]
@@ -97,7 +94,7 @@ def test_names_inside_two_pictures_differ(drawn: str, spec: dict[str, Any]) -> N
         assert set(re.findall(r"url\(#([^)]+)\)", of)) == defined
 
 
-def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it() -> None:
+def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it():
     chart = alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=500)
     content = picture.svg(theme.found(chart, "1 of 2 <grow>.").to_dict())["image/svg+xml"]
     markup = shown(Picture("image/svg+xml", content.encode(), "Two points."), "chart")

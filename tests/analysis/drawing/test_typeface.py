@@ -1,14 +1,10 @@
 """The typeface of the figures: measured with, carried along, the same bytes each time."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
-from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -25,32 +21,32 @@ FACE = re.compile(
 IN_FIGURES = "0123456789.,:;()[]|%+±−-–…/<>=≈≤≥×·²³₀₁₂₃₄₅₆₇₈₉‖√∝∞→ΑΩαβεηρσφχωÄé§'\"*_^"
 
 
-def svg(title: str) -> str:
+def svg(title):
     frame = pd.DataFrame({"x": [1, 2], "lab": ["Meta", "OpenAI"]})
     chart = marks.points_by_lab(frame).encode(x=alt.X("x:Q").title(title), y="lab:N")
     with alt.renderers.enable("svg"):
-        bundle: Mapping[str, Any] = theme.named(chart, "Two points.")._repr_mimebundle_()
+        bundle = theme.named(chart, "Two points.")._repr_mimebundle_()
     assert list(bundle) == ["image/svg+xml"]
     return str(bundle["image/svg+xml"])
 
 
-def whole_font() -> TTFont:
+def whole_font():
     return TTFont(io.BytesIO(typeface.FILE.read_bytes()))
 
 
-def embedded_font(picture: str) -> TTFont:
+def embedded_font(picture):
     match = FACE.search(picture)
     assert match
     return TTFont(io.BytesIO(base64.b64decode(match[1])))
 
 
-def test_a_chart_carries_the_letters_that_it_uses_and_no_others() -> None:
+def test_a_chart_carries_the_letters_that_it_uses_and_no_others():
     letters = set(map(chr, embedded_font(svg("gain ‖W‖₂ ≤ √α"))["cmap"].getBestCmap()))
     assert set("gain‖W₂≤√αMetaOpenAI012.") <= letters
     assert not letters & set("ZQq9")
 
 
-def test_a_chart_has_the_same_bytes_in_another_process() -> None:
+def test_a_chart_has_the_same_bytes_in_another_process():
     picture = "<svg><text>gain</text></svg>"
     code = f"from analysis.drawing import typeface; print(typeface.with_typeface('{picture}'))"
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -59,13 +55,13 @@ def test_a_chart_has_the_same_bytes_in_another_process() -> None:
     assert embedded_font(here)["head"].modified == whole_font()["head"].modified
 
 
-def test_escaped_letters_are_read_and_an_image_without_text_stays() -> None:
+def test_escaped_letters_are_read_and_an_image_without_text_stays():
     letters = embedded_font(typeface.with_typeface("<svg><text>a &lt; b</text></svg>"))
     assert set(map(chr, letters["cmap"].getBestCmap())) == set("a <b")
     assert typeface.with_typeface("<svg><path/></svg>") == "<svg><path/></svg>"
 
 
-def test_a_figure_uses_its_own_letters_first_and_helvetica_after() -> None:
+def test_a_figure_uses_its_own_letters_first_and_helvetica_after():
     names = []
     for title in ("gain", "depth"):
         picture = svg(title)
@@ -77,13 +73,13 @@ def test_a_figure_uses_its_own_letters_first_and_helvetica_after() -> None:
     assert names[0] != names[1]
 
 
-def test_charts_are_laid_out_with_the_typeface() -> None:
+def test_charts_are_laid_out_with_the_typeface():
     svg("gain")
     drawn = [vl_convert.svg_to_png(_text(family)) for family in ("Figure Sans", "No Such Font")]
     assert drawn[0] != drawn[1]
 
 
-def test_the_typeface_has_what_figures_need_and_the_widths_of_helvetica() -> None:
+def test_the_typeface_has_what_figures_need_and_the_widths_of_helvetica():
     font = whole_font()
     characters = font.getBestCmap()
     assert [it for it in IN_FIGURES if ord(it) not in characters] == []
@@ -91,12 +87,12 @@ def test_the_typeface_has_what_figures_need_and_the_widths_of_helvetica() -> Non
     assert widths == pytest.approx({"0": 0.556, "m": 0.833, "W": 0.944, ".": 0.278}, abs=1e-3)
 
 
-def test_its_licence_lies_beside_it_and_reserves_no_name() -> None:
+def test_its_licence_lies_beside_it_and_reserves_no_name():
     licence = (typeface.DIRECTORY / "OFL.txt").read_text(encoding="utf-8")
     assert "SIL OPEN FONT LICENSE Version 1.1" in licence
     assert "No Reserved Font Name" in licence
 
 
-def _text(family: str) -> str:
+def _text(family):
     text = f'<text x="5" y="40" font-size="30" font-family="{family}">gain</text>'
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="120" height="60">{text}</svg>'

@@ -1,7 +1,5 @@
 """The full table of sizes is printed by ``python -m tests.benchmarks.inference_size``."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,7 @@ from tests.benchmarks import inference_size
 
 
 @pytest.mark.slow
-def test_models_taken_as_independent_reject_too_often_when_labs_are_alike() -> None:
+def test_models_taken_as_independent_reject_too_often_when_labs_are_alike():
     # What the table is for: the same t test, its size right and then far from right.
     shares = {}
     for world, deviation in inference_size.WORLDS.items():

@@ -1,7 +1,5 @@
 """Power of the tests at a design at hand, and the design that a power asks for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +21,7 @@ answers = pd.read_csv(R / "power.csv")
 KNOWN = Components(between=0.3, within=0.2)
 
 
-def by_exchange(rows: pd.DataFrame, label: str, effects: list[float], n: int) -> pd.DataFrame:
+def by_exchange(rows, label, effects, n):
     return power.permutation_power(
         rows,
         label=label,
@@ -36,7 +34,7 @@ def by_exchange(rows: pd.DataFrame, label: str, effects: list[float], n: int) ->
     )
 
 
-def test_power_of_two_groups_agrees_with_power_t_test() -> None:
+def test_power_of_two_groups_agrees_with_power_t_test():
     result = [
         power_mixed.two_group_power(row.delta, row.n, row.alpha) for row in answers.itertuples()
     ]
@@ -44,7 +42,7 @@ def test_power_of_two_groups_agrees_with_power_t_test() -> None:
     np.testing.assert_allclose(result, answers["power"], atol=1e-9)
 
 
-def test_units_needed_agree_with_power_t_test() -> None:
+def test_units_needed_agree_with_power_t_test():
     for (delta, alpha), rows in answers.groupby(["delta", "alpha"]):
         # Means of many models without deviation between: a unit's deviation is within / sqrt(n).
         result = power_mixed.units_needed(
@@ -53,7 +51,7 @@ def test_units_needed_agree_with_power_t_test() -> None:
         assert result["units_needed"].tolist() == [rows["needed"].iloc[0]]
 
 
-def test_more_models_per_unit_cannot_replace_units() -> None:
+def test_more_models_per_unit_cannot_replace_units():
     result = power_mixed.units_needed(
         Components(1.0, 1.0), effects=[1.0], models_per_unit=[1, 10, 10**6]
     )
@@ -62,14 +60,14 @@ def test_more_models_per_unit_cannot_replace_units() -> None:
     assert result["units_needed"].iloc[-1] == alone["units_needed"].iloc[0] == 17
 
 
-def test_permutation_power_is_that_of_the_permutation_test() -> None:
+def test_permutation_power_is_that_of_the_permutation_test():
     rows = models.assign(suite=models["lab"])
     result = by_exchange(rows, "heritage", [0.0, 0.9], 15)
     rng = np.random.default_rng(3)
     codes = pd.factorize(models["lab"], sort=True)[0]
     noise = 0.3 * rng.standard_normal((15, 7))[:, codes] + 0.2 * rng.standard_normal((15, 24))
 
-    def difference(frame: pd.DataFrame) -> float:
+    def difference(frame):
         counts = np.bincount(codes)
         of_lab = np.bincount(codes, frame["heritage"]) / counts == 1
         means = np.bincount(codes, frame["gain"]) / counts
@@ -88,7 +86,7 @@ def test_permutation_power_is_that_of_the_permutation_test() -> None:
     assert result["smallest_p"].tolist() == [1 / 35, 1 / 35]
 
 
-def test_one_lab_against_four_can_never_reject() -> None:
+def test_one_lab_against_four_can_never_reject():
     rows = models[models["lab"].isin(["Ainu", "Basque", "Catalan", "Dakota", "Ewe"])]
     rows = rows.assign(ours=rows["lab"] == "Ainu")
     result = by_exchange(rows, "ours", [100.0], 20)
@@ -99,7 +97,7 @@ def test_one_lab_against_four_can_never_reject() -> None:
     assert unreached["note"].iloc[0] == "No effect up to 100 reaches a power of 0.8."
 
 
-def test_the_detectable_effect_is_read_off_the_curve() -> None:
+def test_the_detectable_effect_is_read_off_the_curve():
     curve = pd.DataFrame(
         {
             "term": "x",
@@ -118,7 +116,7 @@ def test_the_detectable_effect_is_read_off_the_curve() -> None:
     assert row["test_size"] == 0.05
 
 
-def test_mixed_power_has_its_size_and_rises() -> None:
+def test_mixed_power_has_its_size_and_rises():
     model = mixed.fit("gain ~ heritage + (1 | lab)", models)
     result = power_mixed.mixed_power(
         model,
@@ -133,7 +131,7 @@ def test_mixed_power_has_its_size_and_rises() -> None:
     glossary.checked(result.columns)
 
 
-def test_an_effect_shifts_the_fit_as_if_it_had_been_in_the_response() -> None:
+def test_an_effect_shifts_the_fit_as_if_it_had_been_in_the_response():
     known = mixed.fit("gain ~ heritage + (1 | lab)", models)
     shifted = mixed.fit(
         "gain ~ heritage + (1 | lab)", models.assign(gain=models["gain"] + 2 * models["heritage"])
@@ -145,7 +143,7 @@ def test_an_effect_shifts_the_fit_as_if_it_had_been_in_the_response() -> None:
     np.testing.assert_allclose(change.to_numpy(), [0, 2], atol=1e-8)
 
 
-def test_mixed_power_draws_with_the_components_asked_for() -> None:
+def test_mixed_power_draws_with_the_components_asked_for():
     model = mixed.fit("gain ~ heritage + (1 | lab)", models)
     rates = [
         power_mixed.mixed_power(
@@ -161,7 +159,7 @@ def test_mixed_power_draws_with_the_components_asked_for() -> None:
     assert rates[1] < 0.4
 
 
-def test_components_are_the_deviations_of_the_mixed_model() -> None:
+def test_components_are_the_deviations_of_the_mixed_model():
     result = power_mixed.variance_components(models, formula="gain ~ heritage", group="lab")
     fitted = mixed.fit("gain ~ heritage + (1 | lab)", models)
     expected = fitted.tidy(["ran_pars"])["estimate"]
@@ -171,24 +169,24 @@ def test_components_are_the_deviations_of_the_mixed_model() -> None:
     assert (result["estimate"] <= result["conf_high"]).all()
 
 
-def test_an_unknown_term_is_refused() -> None:
+def test_an_unknown_term_is_refused():
     model = mixed.fit("gain ~ heritage + (1 | lab)", models)
     with pytest.raises(DesignError, match=r"must be in the model; \['depth'\] are not"):
         power_mixed.mixed_power(model, effects={"depth": [0.0]}, rng=np.random.default_rng(1))
 
 
-def test_a_label_that_varies_within_a_unit_is_refused() -> None:
+def test_a_label_that_varies_within_a_unit_is_refused():
     with pytest.raises(DesignError, match="'heritage' must have two levels and be constant"):
         by_exchange(models.assign(lab="one" + models["suite"].str[1]), "heritage", [0.0], 9)
 
 
-def test_an_effect_of_zero_asks_for_no_design() -> None:
+def test_an_effect_of_zero_asks_for_no_design():
     with pytest.raises(AnalysisError, match="Effects must differ from 0"):
         power_mixed.units_needed(KNOWN, effects=[0.0], models_per_unit=[1])
     with pytest.raises(DesignError, match="more than 10000 units per group"):
         power_mixed.units_needed(KNOWN, effects=[1e-4], models_per_unit=[1])
 
 
-def test_deviations_without_variance_are_refused() -> None:
+def test_deviations_without_variance_are_refused():
     with pytest.raises(AnalysisError, match=r"above 0 within; found 0\.1 and 0\.0"):
         Components(0.1, 0.0)

@@ -1,7 +1,5 @@
 """The binary responses that R's glmer was asked, and how closely two programs agree on them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

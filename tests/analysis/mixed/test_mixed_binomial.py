@@ -4,8 +4,6 @@
 `tests/r/mixed_predict.R` those of predictions.
 """
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 
@@ -18,7 +16,6 @@ from hypothesis import strategies as st
 from analysis import mixed
 from analysis.mixed.algebra import laplace
 from analysis.mixed.algebra.rank import SPANNED, separating_columns
-from analysis.mixed.binomial import BinomialModel
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, MissingExtraError
 from analysis.tidy.extra import extra
 from tests.analysis.mixed.at_theta import parameter, plain
@@ -34,15 +31,13 @@ from tests.analysis.mixed.glmer import (
 )
 
 
-def answer(table: str, name: str) -> pd.DataFrame:
+def answer(table, name):
     answers = pd.read_csv(R / f"mixed_binomial_{table}.csv", keep_default_na=False)
     return answers[answers["name"] == name].reset_index(drop=True)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_fixed_effects_agree_with_glmer(
-    binomial_models: dict[str, BinomialModel], name: str
-) -> None:
+def test_fixed_effects_agree_with_glmer(binomial_models, name):
     ours = binomial_models[name].tidy(["fixed"])
     ours.index = pd.Index([plain(term) for term in ours["term"]])
     theirs = answer("fixed", name)
@@ -54,9 +49,7 @@ def test_fixed_effects_agree_with_glmer(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_variance_parameters_agree_with_glmer(
-    binomial_models: dict[str, BinomialModel], name: str
-) -> None:
+def test_variance_parameters_agree_with_glmer(binomial_models, name):
     ours = binomial_models[name].tidy(["ran_pars"])
     for row in answer("pars", name).itertuples():
         result = parameter(ours, row)
@@ -65,9 +58,7 @@ def test_variance_parameters_agree_with_glmer(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_maximum_is_never_lower_than_glmers(
-    binomial_models: dict[str, BinomialModel], name: str
-) -> None:
+def test_the_maximum_is_never_lower_than_glmers(binomial_models, name):
     ours, theirs = binomial_models[name].glance().iloc[0], answer("glance", name).iloc[0]
     assert ours["log_likelihood"] > float(theirs["log_likelihood"]) - 1e-9
     for column in ("log_likelihood", "aic", "bic"):
@@ -78,9 +69,7 @@ def test_the_maximum_is_never_lower_than_glmers(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_shares_of_variance_agree_with_performance(
-    binomial_models: dict[str, BinomialModel], name: str
-) -> None:
+def test_shares_of_variance_agree_with_performance(binomial_models, name):
     ours, theirs = binomial_models[name].glance().iloc[0], answer("glance", name).iloc[0]
     if theirs["icc"] == "NA":
         assert ours["singular"]
@@ -90,9 +79,7 @@ def test_shares_of_variance_agree_with_performance(
 
 
 @pytest.mark.parametrize("name", ["cows", "sign_crossed", "sign_slope"])
-def test_conditional_modes_agree_with_glmer(
-    binomial_models: dict[str, BinomialModel], name: str
-) -> None:
+def test_conditional_modes_agree_with_glmer(binomial_models, name):
     ours, theirs = binomial_models[name].ranef(), answer("modes", name)
     theirs["term"] = [plain(term) for term in theirs["term"]]
     theirs["estimate"] = theirs["estimate"].astype(float)
@@ -103,7 +90,7 @@ def test_conditional_modes_agree_with_glmer(
     np.testing.assert_allclose(both["estimate"], both["estimate_r"], atol=MODE)
 
 
-def test_rows_of_one_cell_count_together_as_they_do_alone() -> None:
+def test_rows_of_one_cell_count_together_as_they_do_alone():
     cells = mixed.fit_binomial("(gain > 1) ~ rho + (1 | model)", rows)
     assert len(cells.statistics.counts) == 12
     assert cells.statistics.counts.sum() == len(rows)
@@ -114,7 +101,7 @@ def test_rows_of_one_cell_count_together_as_they_do_alone() -> None:
     np.testing.assert_allclose(cells.coefficients, by_row.beta, rtol=ESTIMATE)
 
 
-def test_a_truth_value_a_comparison_and_zeros_and_ones_are_the_same_response() -> None:
+def test_a_truth_value_a_comparison_and_zeros_and_ones_are_the_same_response():
     formula = "~ depth + (1 | model)"
     high = rows["gain"] > 1
     result = [
@@ -126,7 +113,7 @@ def test_a_truth_value_a_comparison_and_zeros_and_ones_are_the_same_response() -
         np.testing.assert_array_equal(other.coefficients, result[0].coefficients)
 
 
-def test_contrasts_and_references_are_the_callers() -> None:
+def test_contrasts_and_references_are_the_callers():
     chosen = mixed.fit_binomial("(gain > 1) ~ kind + (1 | model)", rows, contrasts={"kind": "code"})
     first = mixed.fit_binomial("(gain > 1) ~ kind + (1 | model)", rows)
     assert chosen.terms == ("Intercept", "kind[T.base]", "kind[T.chat]")
@@ -135,7 +122,7 @@ def test_contrasts_and_references_are_the_callers() -> None:
     assert chosen.tidy(["fixed"])["note"].str.contains("Reference level: kind = code").all()
 
 
-def test_aliased_columns_are_left_out_and_named() -> None:
+def test_aliased_columns_are_left_out_and_named():
     doubled = rows.assign(twice=2 * rows["depth"])
     formula = "(gain > 1) ~ rho + depth + twice + (1 | model) + (1 | prompt)"
     with pytest.raises(DesignError, match="aliased='drop'"):
@@ -150,12 +137,10 @@ def test_aliased_columns_are_left_out_and_named() -> None:
         mixed.fit_binomial(formula, doubled, aliased="keep")
 
 
-def test_a_search_that_failed_is_told(
-    binomial_models: dict[str, BinomialModel], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_that_failed_is_told(binomial_models, monkeypatch):
     known = extra("glmm")
 
-    def unfinished(*arguments: object, **options: object) -> object:
+    def unfinished(*arguments, **options):
         fit = known.fit(*arguments, **options)
         fit.diagnostics["notes"] = [{"kind": "pirls_exhausted", "final_eval": True}]
         return fit
@@ -166,9 +151,7 @@ def test_a_search_that_failed_is_told(
     assert "not converged" in set(model.warnings()["guard"])
 
 
-def test_without_the_package_one_sentence_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_package_one_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "glmm", None)
     with pytest.raises(MissingExtraError) as refusal:
         mixed.fit_binomial("(gain > 1) ~ depth + (1 | model)", rows)
@@ -186,7 +169,7 @@ PLAIN = "high ~ depth + (1 | model)"
 OTHERS = rows.index > 0
 
 #: A formula, what is changed in the rows, the error, and what its sentence names.
-REFUSED: list[tuple[str, dict[str, object], type[AnalysisError], str]] = [
+REFUSED = [
     ("gain ~ depth + (1 | model)", {}, ColumnError, "'gain' must be 0 or 1.*: 371 of 371"),
     (PLAIN, {"high": high["high"].where(OTHERS)}, ColumnError, "'high' must be 0 or 1.*: 1 of 371"),
     ("(gain > 1) ~ 1 + (1 | lab)", {"gain": rows["gain"].where(OTHERS)}, ColumnError, ": 1 of 371"),
@@ -218,15 +201,13 @@ REFUSED: list[tuple[str, dict[str, object], type[AnalysisError], str]] = [
 
 
 @pytest.mark.parametrize(("formula", "changed", "kind", "named"), REFUSED)
-def test_bad_input_is_refused_in_one_sentence(
-    formula: str, changed: dict[str, object], kind: type[AnalysisError], named: str
-) -> None:
+def test_bad_input_is_refused_in_one_sentence(formula, changed, kind, named):
     with pytest.raises(kind, match=named) as refusal:
         mixed.fit_binomial(formula, high.assign(**changed))
     assert refusal.value.hint
 
 
-def test_no_rows_are_refused() -> None:
+def test_no_rows_are_refused():
     with pytest.raises(DesignError, match="the selection is empty"):
         mixed.fit_binomial(PLAIN, high[:0])
 
@@ -234,7 +215,7 @@ def test_no_rows_are_refused() -> None:
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(4, 12))
 @example(seed=3819, n=4)  # all points are zero
-def test_two_numbers_separate_outcomes_when_a_line_does(seed: int, n: int) -> None:
+def test_two_numbers_separate_outcomes_when_a_line_does(seed, n):
     # By hand: some direction in the plane has all of one outcome on one side, tried densely.
     rng = np.random.default_rng(seed)
     points = rng.integers(-2, 3, (n, 1)).astype(float)
@@ -250,7 +231,7 @@ def test_two_numbers_separate_outcomes_when_a_line_does(seed: int, n: int) -> No
 
 
 @pytest.fixture(scope="module")
-def new_rows() -> dict[str, pd.DataFrame]:
+def new_rows():
     """Return the new rows of every case; the groups of the last were never fitted."""
     answers = pd.read_csv(R / "mixed_predict.csv")
     groups = {"herd", "model", "prompt", "lab"}
@@ -264,12 +245,7 @@ def new_rows() -> dict[str, pd.DataFrame]:
 
 @pytest.mark.parametrize("groups", ["new", "known"])
 @pytest.mark.parametrize("name", ["cows", "sign_slope", "sign_nested", "sign_offset"])
-def test_predictions_agree_with_glmer(
-    binomial_models: dict[str, BinomialModel],
-    new_rows: dict[str, pd.DataFrame],
-    name: str,
-    groups: str,
-) -> None:
+def test_predictions_agree_with_glmer(binomial_models, new_rows, name, groups):
     theirs = pd.read_csv(R / "mixed_predict.csv").query("name == @name")
     for kind, atol in (("link", ESTIMATE), ("response", ESTIMATE / 4)):
         ours = binomial_models[name].predict(new_rows[name], kind=kind, groups=groups)
@@ -282,9 +258,7 @@ def test_predictions_agree_with_glmer(
     assert set(ours["note"].iloc[:-1]) == {""}
 
 
-def test_a_probability_is_its_log_odds_turned_round(
-    binomial_models: dict[str, BinomialModel], new_rows: dict[str, pd.DataFrame]
-) -> None:
+def test_a_probability_is_its_log_odds_turned_round(binomial_models, new_rows):
     new = new_rows["cows"]
     odds = binomial_models["cows"].predict(new, kind="link", groups="known", conf_level=0.9)
     share = binomial_models["cows"].predict(new, groups="known", conf_level=0.9)
@@ -298,9 +272,7 @@ def test_a_probability_is_its_log_odds_turned_round(
 
 
 @pytest.mark.parametrize("groups", ["new", "known"])
-def test_a_row_that_lacks_a_predictor_has_no_probability(
-    binomial_models: dict[str, BinomialModel], groups: str
-) -> None:
+def test_a_row_that_lacks_a_predictor_has_no_probability(binomial_models, groups):
     whole = rows.head(3).set_axis(["a", "b", "a"])
     holes = whole.assign(depth=[whole["depth"].iloc[0], np.nan, whole["depth"].iloc[2]])
     model = binomial_models["sign_slope"]
@@ -310,9 +282,7 @@ def test_a_row_that_lacks_a_predictor_has_no_probability(
     assert result[["estimate", "std_error", "conf_low"]].iloc[1].isna().all()
 
 
-def test_what_cannot_be_predicted_is_refused_as_by_a_linear_model(
-    binomial_models: dict[str, BinomialModel],
-) -> None:
+def test_what_cannot_be_predicted_is_refused_as_by_a_linear_model(binomial_models):
     model, one = binomial_models["sign_slope"], rows.head(1)
     with pytest.raises(AnalysisError, match="`kind` must be one of 'response', 'link'"):
         model.predict(one, kind="odds")
@@ -326,7 +296,7 @@ def test_what_cannot_be_predicted_is_refused_as_by_a_linear_model(
         binomial_models["sign_factor"].predict(one.assign(kind="poem"))
 
 
-def test_a_singular_fit_has_errors_of_known_groups() -> None:
+def test_a_singular_fit_has_errors_of_known_groups():
     singular = mixed.fit_binomial("(gain > 1) ~ 0 + kind + (1 | lab / model)", rows)
     known = singular.predict(rows.head(2), kind="link", groups="known")
     assert (known["std_error"] > 0).all()

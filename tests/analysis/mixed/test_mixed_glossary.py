@@ -1,11 +1,8 @@
 """Every frame that mixed models give has columns of the glossary; a fit imports what it needs."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +28,7 @@ class Fits:
 
 
 @pytest.fixture(scope="module")
-def fits() -> Fits:
+def fits():
     larger = mixed.fit("gain ~ rho + kind + (1 | model) + (1 | lab)", rows)
     smaller = "gain ~ rho + kind + (1 | model)"
     model = mixed.fit(smaller, rows, units=["lab"])
@@ -40,11 +37,11 @@ def fits() -> Fits:
     return Fits(model, larger, binary, second)
 
 
-def rng() -> np.random.Generator:
+def rng():
     return np.random.default_rng(1)
 
 
-CALLS: dict[str, Callable[[Fits], pd.DataFrame]] = {
+CALLS = {
     "MixedModel.anova": lambda f: f.model.anova(type="II"),
     "MixedModel.augment": lambda f: f.model.augment(),
     "MixedModel.confint": lambda f: f.model.confint("bootstrap", rng=rng(), n_resamples=39),
@@ -80,7 +77,7 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame]] = {
 WORDS = {"adjustment", "effect", "group", "level", "term", "contrast", "method", "note", "guard"}
 
 
-def frame_functions() -> set[str]:
+def frame_functions():
     """Names of the public functions and of the models' methods that return a frame."""
     functions = {name: getattr(mixed, name) for name in mixed.__all__}
     for model in (mixed.MixedModel, mixed.BinomialModel, StatsmodelsModel):
@@ -93,12 +90,12 @@ def frame_functions() -> set[str]:
     }
 
 
-def test_every_public_function_that_returns_a_frame_is_called_below() -> None:
+def test_every_public_function_that_returns_a_frame_is_called_below():
     assert frame_functions() == set(CALLS)
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_columns_are_of_the_glossary_and_hold_numbers_or_words(fits: Fits, name: str) -> None:
+def test_columns_are_of_the_glossary_and_hold_numbers_or_words(fits, name):
     result = CALLS[name](fits)
     also = set(rows.columns) if name.endswith("augment") else set()
     assert set(result.columns) - also <= set(glossary.GLOSSARY)
@@ -106,7 +103,7 @@ def test_columns_are_of_the_glossary_and_hold_numbers_or_words(fits: Fits, name:
         assert pd.api.types.is_numeric_dtype(result[column]), column
 
 
-def test_no_argument_is_changed(fits: Fits) -> None:
+def test_no_argument_is_changed(fits):
     statistics = fits.model.statistics
     before = statistics.sums.copy(), statistics.shift.copy(), fits.model.cross.rest.copy()
     for call in CALLS.values():
@@ -135,7 +132,7 @@ NOT_NEEDED = (
 )
 
 
-def test_a_first_fit_leaves_the_rest_unimported() -> None:
+def test_a_first_fit_leaves_the_rest_unimported():
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         capture_output=True,
@@ -148,6 +145,6 @@ def test_a_first_fit_leaves_the_rest_unimported() -> None:
     assert [name for name in NOT_NEEDED if name in loaded] == []
 
 
-def test_every_name_is_there_when_it_is_asked_for() -> None:
+def test_every_name_is_there_when_it_is_asked_for():
     assert all(callable(getattr(mixed, name)) for name in mixed.__all__)
     assert not hasattr(mixed, "something_else")

@@ -1,8 +1,5 @@
 """Bad input: one sentence that says what must hold and what was found."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +19,7 @@ PLAIN = "gain ~ depth + (1 | model)"
 OTHERS = rows.index > 0
 
 #: A formula, what is changed in the rows, the error, and what its sentence names.
-REFUSED: list[tuple[str, dict[str, object], type[AnalysisError], str]] = [
+REFUSED = [
     ("gain ~ depht + (1 | model)", {}, ColumnError, "'depht'.*'depth'"),
     ("gain ~ depth + (1 | modle)", {}, ColumnError, "'modle'.*'model'"),
     ("kind ~ depth + (1 | model)", {}, ColumnError, "'kind' must hold numbers.*varchar"),
@@ -71,7 +68,7 @@ near = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_near.csv")
 
 
 @pytest.mark.parametrize("column", ["x2", "x3"])
-def test_columns_that_hardly_differ_are_told_with_the_distance_that_is_seen(column: str) -> None:
+def test_columns_that_hardly_differ_are_told_with_the_distance_that_is_seen(column):
     formula = f"y ~ x + {column} + (1 | g)"
     with pytest.raises(DesignError, match=rf"\['{column}'\].*3e-06") as refusal:
         mixed.fit(formula, near)
@@ -81,7 +78,7 @@ def test_columns_that_hardly_differ_are_told_with_the_distance_that_is_seen(colu
     assert column in notes["columns left out"]
 
 
-def test_the_difference_of_columns_that_hardly_differ_has_lme4s_estimate() -> None:
+def test_the_difference_of_columns_that_hardly_differ_has_lme4s_estimate():
     known = pd.read_csv(Path(__file__).parents[2] / "r/mixed_near.csv").set_index("name")
     model = mixed.fit("y ~ x + I(x2 - x) + (1 | g)", near)
     ours = model.tidy(("fixed",), df="satterthwaite").set_index("term").loc["I(x2 - x)"]
@@ -91,38 +88,36 @@ def test_the_difference_of_columns_that_hardly_differ_has_lme4s_estimate() -> No
 
 
 @pytest.mark.parametrize(("formula", "changed", "kind", "named"), REFUSED)
-def test_bad_input_is_refused_in_one_sentence(
-    formula: str, changed: dict[str, object], kind: type[AnalysisError], named: str
-) -> None:
+def test_bad_input_is_refused_in_one_sentence(formula, changed, kind, named):
     with pytest.raises(kind, match=named) as refusal:
         mixed.fit(formula, rows.assign(**changed))
     assert "\n" not in refusal.value.problem
     assert refusal.value.hint
 
 
-def test_no_rows_are_refused() -> None:
+def test_no_rows_are_refused():
     with pytest.raises(DesignError, match="the selection is empty"):
         mixed.fit(PLAIN, rows[:0])
 
 
-def test_a_weight_must_be_positive() -> None:
+def test_a_weight_must_be_positive():
     weights = [0.0, *rows["precision"][1:]]
     with pytest.raises(ColumnError, match=r"Weights 'precision' must be positive; the smallest is"):
         mixed.fit("gain ~ depth + (1 | model)", rows.assign(precision=weights), weights="precision")
 
 
-def test_a_path_must_be_parquet(tmp_path: Path) -> None:
+def test_a_path_must_be_parquet(tmp_path):
     with pytest.raises(StoreError, match="must name Parquet files"):
         mixed.fit("gain ~ depth + (1 | model)", tmp_path / "nothing.parquet")
 
 
-def test_an_unknown_method_names_the_known_ones() -> None:
+def test_an_unknown_method_names_the_known_ones():
     model = mixed.fit("gain ~ depth + (1 | model)", rows)
     with pytest.raises(AnalysisError, match="`df` must be one of 'kenward-roger', 'satterth"):
         model.tidy(df="z")
 
 
-def test_sums_are_fitted_with_the_offset_they_were_collected_with() -> None:
+def test_sums_are_fitted_with_the_offset_they_were_collected_with():
     known = "gain ~ depth + offset(known) + (1 | model)"
     collected = mixed.collect_statistics(known, rows)
     assert mixed.fit_statistics(known, collected).statistics.offset == "known"
@@ -130,38 +125,33 @@ def test_sums_are_fitted_with_the_offset_they_were_collected_with() -> None:
         mixed.fit_statistics("gain ~ depth + (1 | model)", collected)
 
 
-def test_a_contrast_of_no_factor_is_refused() -> None:
+def test_a_contrast_of_no_factor_is_refused():
     with pytest.raises(ColumnError, match="Contrasts must be of factors of the formula"):
         mixed.fit("gain ~ depth + (1 | model)", rows, contrasts={"depth": "a"})
 
 
 @pytest.fixture(scope="module")
-def plain() -> mixed.MixedModel:
+def plain():
     return mixed.fit("gain ~ depth + kind + (1 | model)", rows)
 
 
-FLAGS: dict[str, tuple[str, Callable[[mixed.MixedModel], object]]] = {
-    "fit": ("reml", lambda m: mixed.fit(m.formula.text, rows, reml="yes")),  # type: ignore[arg-type]
-    "update": ("reml", lambda m: m.update(reml="no")),  # type: ignore[arg-type]
-    "statistics": (
-        "reml",
-        lambda m: mixed.fit_statistics(m.formula.text, m.statistics, reml="ML"),  # type: ignore[arg-type]
-    ),
-    "means": ("pairs", lambda m: m.means("kind", pairs="kind")),  # type: ignore[arg-type]
-    "trends": ("pairs", lambda m: m.trends("depth", "kind", pairs="none")),  # type: ignore[arg-type]
+FLAGS = {
+    "fit": ("reml", lambda m: mixed.fit(m.formula.text, rows, reml="yes")),
+    "update": ("reml", lambda m: m.update(reml="no")),
+    "statistics": ("reml", lambda m: mixed.fit_statistics(m.formula.text, m.statistics, reml="ML")),
+    "means": ("pairs", lambda m: m.means("kind", pairs="kind")),
+    "trends": ("pairs", lambda m: m.trends("depth", "kind", pairs="none")),
 }
 
 
 @pytest.mark.parametrize("name", FLAGS)
-def test_what_says_yes_or_no_is_true_or_false(plain: mixed.MixedModel, name: str) -> None:
+def test_what_says_yes_or_no_is_true_or_false(plain, name):
     argument, call = FLAGS[name]
     with pytest.raises(AnalysisError, match=f"`{argument}` must be True or False; found"):
         call(plain)
 
 
-def test_one_kind_of_effect_may_be_asked_by_its_name_and_none_may_not(
-    plain: mixed.MixedModel,
-) -> None:
+def test_one_kind_of_effect_may_be_asked_by_its_name_and_none_may_not(plain):
     binary = mixed.fit_binomial("(gain > 1) ~ depth + (1 | model)", rows)
     for model in (plain, binary):
         pd.testing.assert_frame_equal(model.tidy("fixed"), model.tidy(["fixed"]))

@@ -41,9 +41,7 @@ def test_both_engines_agree_with_lme4(name):
         fitted.tidy()
         .fillna({"group": ""})
         .merge(
-            ours.tidy(df="wald").fillna({"group": ""}),
-            on=["effect", "term", "group"],
-            how="outer",
+            ours.tidy(df="wald").fillna({"group": ""}), on=["effect", "term", "group"], how="outer"
         )
     )
     assert len(both) == len(ours.tidy())
@@ -78,7 +76,7 @@ def test_an_unknown_engine_and_weights_are_refused():
 
 
 @pytest.mark.parametrize(("first", "is_balanced"), [(0, True), (7, False)])
-def test_errors_are_of_the_expected_information(first: int, is_balanced: bool) -> None:
+def test_errors_are_of_the_expected_information(first, is_balanced):
     """statsmodels inverts the observed information of fixed effects and covariances together.
 
     lme4 and this package invert the expected one, in which the two do not meet. On balanced rows
@@ -103,13 +101,13 @@ ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "quarto/guides/_for_lme4.qmd").read_text(encoding="utf-8")
 
 
-def shown(start: str) -> list[str]:
+def shown(start):
     """Return the cells of the row of the guide's table that begins so."""
     (line,) = [line for line in GUIDE.splitlines() if line.startswith(f"| {start}")]
     return [cell.strip() for cell in line.strip("|").split("|")][1:]
 
 
-def test_the_table_of_three_programs_is_what_they_give() -> None:
+def test_the_table_of_three_programs_is_what_they_give():
     sleep = pd.read_csv(ROOT / "tests/r/mixed_data_sleep.csv")
     ours = mixed.fit("Reaction ~ Days + (1 + Days | Subject)", sleep)
     days = ours.tidy(["fixed"]).set_index("term").loc["Days"]
@@ -129,12 +127,12 @@ def test_the_table_of_three_programs_is_what_they_give() -> None:
     assert f"about {values_of(lmer, other):,}" in GUIDE
 
 
-def values_of(lmer: pd.Series, other: object) -> int:
+def values_of(lmer, other):
     """Return by what factor the p of statsmodels is smaller, in whole thousands."""
     return int(round(lmer["p_value"] / other.pvalues["Days"], -3))
 
 
-def test_the_table_of_times_is_that_of_the_benchmark() -> None:
+def test_the_table_of_times_is_that_of_the_benchmark():
     times = pd.read_csv(ROOT / "tests/benchmarks/mixed_peers.csv")
     rows = GUIDE.partition("peak memory [MB] |")[2].splitlines()[2:]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if row[:1] == "|"]
@@ -148,7 +146,7 @@ def test_the_table_of_times_is_that_of_the_benchmark() -> None:
             assert [float(number) for number in numbers] == expected
 
 
-def test_the_size_of_a_fit_is_what_the_guide_says() -> None:
+def test_the_size_of_a_fit_is_what_the_guide_says():
     size = FitSize(20_000, 10_000)
     assert f"about {size.memory / 1e9:.0f} GB" in GUIDE.replace("\n", " ")
     assert round(size.seconds / 3600) == 5

@@ -1,7 +1,5 @@
 """The embedded renderer and Quarto say the same; the comparison itself finds what differs."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -43,7 +41,7 @@ def test_two_markups_of_one_page_say_the_same():
         ("words", "Inside.", ""),
     ],
 )
-def test_what_differs_is_told_by_kind(kind: str, text: str, instead: str):
+def test_what_differs_is_told_by_kind(kind, text, instead):
     assert text in OURS
     told = differences(OURS.replace(text, instead), THEIRS)
     assert told
@@ -51,7 +49,7 @@ def test_what_differs_is_told_by_kind(kind: str, text: str, instead: str):
 
 
 @pytest.mark.skipif(shutil.which("quarto") is None, reason="quarto is not on the PATH")
-def test_the_example_says_the_same_in_both_renderings(tmp_path: Path):
+def test_the_example_says_the_same_in_both_renderings(tmp_path):
     pages = []
     for engine in ("quarto", "embedded"):
         project = shutil.copytree(EXAMPLE, tmp_path / engine)

@@ -1,7 +1,5 @@
 """Kept results: the same for the same data and code, computed anew for anything else."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -26,10 +24,10 @@ ROOT = Path(__file__).parents[3]
 class Counter:
     """Counts how often a result is computed."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.n = 0
 
-    def frame(self) -> pd.DataFrame:
+    def frame(self):
         self.n += 1
         return pd.DataFrame({"a": [1.5, None], "b": ["x", "y"]})
 

@@ -1,8 +1,5 @@
 """What the filter makes of Markdown, on a page and in print: numbers, links, callouts, images."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,25 +14,19 @@ SVG = b'<svg class="marks" width="320" height="90" xmlns="http://www.w3.org/2000
 ROWS = b'<metadata class="rows">eA==</metadata>'
 
 
-def made(
-    markdown: str,
-    *flags: str,
-    to: str = "html5",
-    directory: Path = HERE,
-    numbered: Sequence[str] = ("--metadata=number-sections",),
-) -> str:
+def made(markdown, *flags, to="html5", directory=HERE, numbered=("--metadata=number-sections",)):
     options = ["--from=markdown", f"--to={to}", "--wrap=none", f"--lua-filter={ASSETS}/page.lua"]
     options += ["--metadata=toc-depth:3", "--metadata=heading-shift:0", *numbered, *flags]
     return pandoc(markdown, options, directory=directory)
 
 
 @pytest.fixture
-def image(tmp_path: Path) -> str:
+def image(tmp_path):
     (tmp_path / "b.svg").write_bytes(SVG)
     return str(tmp_path / "b.svg")
 
 
-def test_sections_are_numbered_by_level_and_restart() -> None:
+def test_sections_are_numbered_by_level_and_restart():
     markdown = (
         "# A {#sec-a}\n\n## B\n\n### C {#sec-c}\n\n## D {#sec-d}\n\n"
         "# Z {.unnumbered}\n\n# E\n\n## F {#sec-f}\n\n@sec-a @sec-c @sec-d @sec-f"
@@ -47,13 +38,13 @@ def test_sections_are_numbered_by_level_and_restart() -> None:
     assert "section-number" not in made("# A", numbered=())
 
 
-def test_a_heading_carries_its_number_and_a_named_anchor_a_level_down() -> None:
+def test_a_heading_carries_its_number_and_a_named_anchor_a_level_down():
     markup = made("# First *one* {#sec-a}")
     assert '<h2 id="sec-a"><span class="section-number">1</span> First <em>one</em>' in markup
     assert 'href="#sec-a" class="anchor" aria-label="Link to section 1 First one">#</a>' in markup
 
 
-def test_each_kind_of_float_counts_by_itself_with_its_caption_in_place(image: str) -> None:
+def test_each_kind_of_float_counts_by_itself_with_its_caption_in_place(image):
     table = "| a *b* | c |\n|---|---|\n| 1 | 2 |\n"
     markup = made(
         f"![One]({image}){{#fig-a}}\n\n{table}\n\n: Two {{#tbl-a}}\n\n"
@@ -93,7 +84,7 @@ def test_each_kind_of_float_counts_by_itself_with_its_caption_in_place(image: st
         ("[a]: x\n[a]: y\n", "Pandoc must convert the document without complaint"),
     ],
 )
-def test_what_cannot_be_made_is_refused_by_name(markdown: str, named: str) -> None:
+def test_what_cannot_be_made_is_refused_by_name(markdown, named):
     with pytest.raises(ReportError) as caught:
         made(markdown)
     assert named in caught.value.problem
@@ -119,11 +110,11 @@ CALLOUTS = {
 
 
 @pytest.mark.parametrize("markdown", CALLOUTS)
-def test_a_callout_names_its_kind_and_title(markdown: str) -> None:
+def test_a_callout_names_its_kind_and_title(markdown):
     assert made(markdown).replace("\n", "") == CALLOUTS[markdown]
 
 
-def test_the_contents_are_nested_and_end_with_the_references() -> None:
+def test_the_contents_are_nested_and_end_with_the_references():
     text = "# A\n\n## B\n\n# C\n\n#### D\n\nSee @here."
     markup = made(text, "--metadata=toc", "--standalone", f"--template={HERE}/contents.template")
     assert markup.count("<ul>") == 2
@@ -135,18 +126,18 @@ def test_the_contents_are_nested_and_end_with_the_references() -> None:
     ]
 
 
-def shown(picture: Picture, tmp_path: Path) -> str:
+def shown(picture, tmp_path):
     return made(f"![]({Gallery(tmp_path).add(picture)})")
 
 
-def test_an_image_is_embedded_at_its_own_width(tmp_path: Path) -> None:
+def test_an_image_is_embedded_at_its_own_width(tmp_path):
     header = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4)
     markup = shown(Picture("image/png", header, "A <line>."), tmp_path)
     assert 'src="data:image/png;base64,' in markup
     assert 'style="--natural: 640px" alt="A &lt;line&gt;."' in markup
 
 
-def test_a_chart_becomes_part_of_the_page_with_its_rows_as_a_link(tmp_path: Path) -> None:
+def test_a_chart_becomes_part_of_the_page_with_its_rows_as_a_link(tmp_path):
     chart = SVG.replace(b"></svg>", b">" + ROWS + b"</svg>")
     markup = shown(Picture("image/svg+xml", chart, 'A "line".', "fig-a", "charts.draw"), tmp_path)
     assert markup.startswith('<p><svg class="picture marks" role="graphics-document document"')
@@ -156,7 +147,7 @@ def test_a_chart_becomes_part_of_the_page_with_its_rows_as_a_link(tmp_path: Path
     assert "<code>charts.draw</code>" in markup
 
 
-def test_print_has_floats_links_open_folds_and_charts_that_fit_and_no_code(tmp_path: Path) -> None:
+def test_print_has_floats_links_open_folds_and_charts_that_fit_and_no_code(tmp_path):
     chart = SVG.replace(b'"320"', b'"400"').replace(b'"90"', b'"2000"')
     gallery = Gallery(tmp_path, for_print=True)
     name = gallery.add(

@@ -1,9 +1,6 @@
 """Faults of finished pages: each is named, and what Quarto's own pages hold is none."""
 
-from __future__ import annotations
-
 import base64
-from pathlib import Path
 
 import pytest
 
@@ -48,12 +45,12 @@ CSS = base64.b64encode(b"@import url(https://fonts.test/css2); a { color: red }"
         ('<image href="https://a.test/x.png"/>', "<image> loads 'https://a.test/x.png'"),
     ],
 )
-def test_a_fault_of_a_page_is_named(markup: str, fault: str) -> None:
+def test_a_fault_of_a_page_is_named(markup, fault):
     result = PageFaults.of(markup)
     assert fault in result or [it for it in result if it.startswith(fault)]
 
 
-def test_what_a_whole_page_may_hold_is_no_fault() -> None:
+def test_what_a_whole_page_may_hold_is_no_fault():
     """Links out, data, buttons of Quarto's page, examples in code, names in comments."""
     markup = (
         '<a href="https://a.test">x</a><img src="data:x" alt="A line."><p id="a b"></p>'
@@ -69,13 +66,13 @@ def test_what_a_whole_page_may_hold_is_no_fault() -> None:
     assert PageFaults.of(markup) == []
 
 
-def page(directory: Path, name: str, body: str) -> Path:
+def page(directory, name, body):
     path = directory / name
     path.write_text(f"<!DOCTYPE html><html><body>{body}</body></html>", encoding="utf-8")
     return path
 
 
-def test_links_between_pages_must_lead_to_places(tmp_path: Path) -> None:
+def test_links_between_pages_must_lead_to_places(tmp_path):
     claims = page(tmp_path, "claims.html", '<h2 id="claim-7">7</h2>')
     front = page(tmp_path, "index.html", '<a href="claims.html#claim-7">7</a>')
     refuse_faults([front, claims])
@@ -90,9 +87,7 @@ def test_links_between_pages_must_lead_to_places(tmp_path: Path) -> None:
     )
 
 
-def test_the_command_examines_a_page_that_was_rendered_elsewhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_examines_a_page_that_was_rendered_elsewhere(tmp_path, capsys):
     whole = page(tmp_path, "whole.html", "<p>Text.</p>")
     assert cli.main(["report", "--examine", str(whole)]) == 0
     assert capsys.readouterr().out == "1 page examined, no fault found.\n"
@@ -104,7 +99,7 @@ def test_the_command_examines_a_page_that_was_rendered_elsewhere(
     assert "must be a readable file; found: No such file" in capsys.readouterr().err
 
 
-def test_many_faults_are_counted(tmp_path: Path) -> None:
+def test_many_faults_are_counted(tmp_path):
     body = "".join(f'<a href="#n{i}">x</a>' for i in range(20))
     with pytest.raises(ReportError, match=r"'#n11', which does not exist; and 8 more\."):
         refuse_faults([page(tmp_path, "a.html", body)])

@@ -1,19 +1,16 @@
 """Workers: what a chunk shows, in order; what it raises; one page knows nothing of another."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, Event
-from typing import Any
 
 import pytest
 
 from analysis.report import cache
-from analysis.report.execution import Session, in_workers
+from analysis.report.execution import in_workers
 from analysis.report.reading.inline import Inline
 from analysis.tidy.errors import ReportError
 
@@ -27,7 +24,7 @@ print("four", file=sys.stderr)
 """
 
 
-def looked_at(source: Path, session: Session) -> list[Any]:
+def looked_at(source, session):
     asked = [
         Inline("'bound' in globals()", "x"),
         Inline("__import__('os').getcwd()", "x"),
@@ -39,7 +36,7 @@ def looked_at(source: Path, session: Session) -> list[Any]:
     return [session.run(CODE, name="x"), values, source.stem]
 
 
-def failing(source: Path, session: Session) -> None:
+def failing(source, session):
     if source.stem == "raises":
         session.run("{}['x']", name="'bad' at a.qmd:3")
     elif source.stem == "absent":
@@ -51,8 +48,8 @@ def failing(source: Path, session: Session) -> None:
 
 @pytest.mark.slow
 def test_a_worker_shows_in_order_what_a_chunk_showed_and_forgets_what_it_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setattr("analysis.report.execution.MOST_WORKERS", 1)
     result = in_workers(looked_at, [Path("a.qmd"), Path("b.qmd")], tmp_path)
@@ -61,7 +58,7 @@ def test_a_worker_shows_in_order_what_a_chunk_showed_and_forgets_what_it_bound(
         assert stem == source.stem
         assert values == ["False", repr(str(tmp_path)), "'2'", repr(sys.executable)]
         assert [output["type"] for output in outputs] == [
-            *("stream", "display_data", "stream", "execute_result"),
+            *("stream", "display_data", "stream", "execute_result")
         ]
         assert outputs[0]["text"] == "one\ntwo\n"
         assert outputs[1]["data"]["text/markdown"] == "*three*"
@@ -78,26 +75,24 @@ def test_a_worker_shows_in_order_what_a_chunk_showed_and_forgets_what_it_bound(
         ("dies", "may have run out of memory"),
     ],
 )
-def test_an_error_on_one_page_ends_the_others(tmp_path: Path, page: str, said: str) -> None:
+def test_an_error_on_one_page_ends_the_others(tmp_path, page, said):
     with pytest.raises(ReportError) as caught:
         in_workers(failing, [Path("sleeps.qmd"), Path(f"{page}.qmd")], tmp_path)
     assert said in str(caught.value)
 
 
-def test_a_result_that_another_computes_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_result_that_another_computes_is_waited_for(tmp_path, monkeypatch):
     (tmp_path / "locks").mkdir()
     monkeypatch.setenv(cache.LOCKS, str(tmp_path / "locks"))
     results, computed, second = cache.Results(b"key", tmp_path / "kept"), [], Event()
     both = Barrier(2, timeout=60)
 
-    def compute() -> int:
+    def compute():
         computed.append(1)
         second.wait(0.2)  # time for the other to come
         return 7
 
-    def ask(_: int) -> int:
+    def ask(_):
         both.wait()
         return results.cached("number", compute)
 

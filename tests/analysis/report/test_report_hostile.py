@@ -1,7 +1,5 @@
 """Text from data that would be markup: a table shows it, no page runs it, none fails for it."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from html.parser import HTMLParser
@@ -54,15 +52,15 @@ VETTED = {*exhibits.MARKUP, *stated.MARKUP, *verdict_rule.MARKUP, "meaning", "la
 class Parts(HTMLParser):
     """Elements with their attributes, and the words of each cell."""
 
-    def __init__(self, markup: str) -> None:
+    def __init__(self, markup):
         super().__init__()
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.rows: list[list[str]] = []
+        self.elements = []
+        self.rows = []
         self._in_cell = False
         self.feed(markup)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
         if tag == "tr":
             self.rows.append([])
@@ -70,22 +68,22 @@ class Parts(HTMLParser):
             self.rows[-1].append("")
             self._in_cell = True
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag in ("td", "th"):
             self._in_cell = False
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if self._in_cell:
             self.rows[-1][-1] += data
 
 
-def rendered(markdown: str) -> Parts:
+def rendered(markdown):
     """Return the page of the embedded renderer, which refuses what a page may not hold."""
     with tempfile.TemporaryDirectory() as folder:
         return Parts(page(markdown, settings_of({}, HERE), HERE, Path(folder)))
 
 
-def assert_harmless(parts: Parts, *, n_links: int = 0) -> None:
+def assert_harmless(parts, *, n_links=0):
     names = [name for name, _ in parts.elements]
     # The script and the style are the template's own; the link skips to the text.
     assert {"img", "iframe", "object", "svg", "b", "i", "form", "input"}.isdisjoint(names)
@@ -96,7 +94,7 @@ def assert_harmless(parts: Parts, *, n_links: int = 0) -> None:
         assert "javascript" not in attributes.get("href", "")
 
 
-def words(text: str) -> str:
+def words(text):
     """Return text as a page shows it: on one line, typographic marks set straight again."""
     visible = re.sub("[\x00-\x08\x0e-\x1b\x7f]", "\ufffd", text)
     for typographic, typed in (("“", '"'), ("”", '"'), ("‘", "'"), ("’", "'")):
@@ -104,7 +102,7 @@ def words(text: str) -> str:
     return " ".join(visible.split())
 
 
-def test_a_cell_shows_any_text_as_it_stands() -> None:
+def test_a_cell_shows_any_text_as_it_stands():
     rows = pd.DataFrame({"a": HOSTILE, "b": HOSTILE[::-1]})
     parts = rendered(prose.pipe_table(rows, {"a": "A", "b": "B"}))
     assert_harmless(parts)
@@ -116,7 +114,7 @@ def test_a_cell_shows_any_text_as_it_stands() -> None:
 class Hostile:
     """A store whose every text is hostile."""
 
-    def query(self, sql: str, **_: object) -> pd.DataFrame:
+    def query(self, sql, **_):
         columns = ["symbol", "definition", "metric", "title", "explanation"]
         frame = pd.DataFrame(
             {name: np.roll(np.array(HOSTILE), i) for i, name in enumerate(columns)}
@@ -124,14 +122,14 @@ class Hostile:
         return frame.assign(caveat_id=HOSTILE)
 
 
-def ledger() -> pd.DataFrame:
+def ledger():
     texts = {
         name: np.roll(np.array(HOSTILE), i) for i, name in enumerate(("place", "term", "note"))
     }
     return pd.DataFrame(texts).assign(printed=HOSTILE, estimate=0.5, status=stated.AGREES)
 
 
-def judged() -> pd.DataFrame:
+def judged():
     numbers = dict.fromkeys(("estimate", "conf_low", "conf_high", "p_value"), 0.5)
     return pd.DataFrame({"claim_id": range(len(HOSTILE)), "statement": HOSTILE}).assign(
         verdict="contradicted",
@@ -148,14 +146,14 @@ def judged() -> pd.DataFrame:
     "rows",
     [
         exhibits.verdict_rows(judged()),
-        frames.gain_definitions(Hostile()),  # type: ignore[arg-type]
-        exhibits.caveats(Hostile()),  # type: ignore[arg-type]
+        frames.gain_definitions(Hostile()),
+        exhibits.caveats(Hostile()),
         stated.printable(ledger()),
         pd.DataFrame({"meaning": [notation.typeset(text) for text in HOSTILE]}),
     ],
     ids=["verdicts", "gains", "caveats", "stated", "codebook"],
 )
-def test_a_column_of_markdown_escapes_what_comes_from_data(rows: pd.DataFrame) -> None:
+def test_a_column_of_markdown_escapes_what_comes_from_data(rows):
     markdown = prose.pipe_table(rows, {name: name for name in rows}, markup=VETTED)
     parts = rendered(markdown)
     assert_harmless(parts)
@@ -163,8 +161,8 @@ def test_a_column_of_markdown_escapes_what_comes_from_data(rows: pd.DataFrame) -
     assert len(parts.rows) == 1 + len(HOSTILE)
 
 
-def test_only_vetted_columns_of_the_report_are_markdown() -> None:
-    named: set[str] = set()
+def test_only_vetted_columns_of_the_report_are_markdown():
+    named = set()
     for path in (ROOT / "quarto").rglob("*.qmd"):
         result = re.findall(r"markup=(\[[^\]]*\]|[\w.]+)", path.read_text(encoding="utf-8"))
         named |= set(result)
@@ -172,13 +170,13 @@ def test_only_vetted_columns_of_the_report_are_markdown() -> None:
     assert named == vetted
 
 
-def test_a_value_in_prose_shows_any_text_as_it_stands() -> None:
+def test_a_value_in_prose_shows_any_text_as_it_stands():
     parts = rendered("\n\n".join(f"Said: {prose.literal(text)}." for text in HOSTILE))
     assert_harmless(parts)
     assert [name for name, _ in parts.elements].count("p") >= len(HOSTILE)
 
 
-def test_what_is_set_as_a_formula_can_be_set() -> None:
+def test_what_is_set_as_a_formula_can_be_set():
     """Pandoc complains of TeX that it cannot set, and a complaint is a refusal."""
     rng = np.random.default_rng(7)
     signs = [

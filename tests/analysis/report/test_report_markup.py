@@ -1,15 +1,11 @@
 """Kernel answers as Markdown: inline values, outputs, pictures."""
 
-from __future__ import annotations
-
 import base64
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from analysis.report.making.images import Gallery, Picture
+from analysis.report.making.images import Gallery
 from analysis.report.making.markup import chunk_markdown, prose_markdown
 from analysis.report.reading.chunk import chunk_of
 from analysis.report.reading.inline import Inline
@@ -17,23 +13,23 @@ from analysis.report.reading.source import Line
 from analysis.tidy.errors import ReportError
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
-SHOWN: dict[str, Any] = {"type": "display_data", "data": {"image/png": PNG, "text/plain": "<c>"}}
+SHOWN = {"type": "display_data", "data": {"image/png": PNG, "text/plain": "<c>"}}
 QUIET = {"echo": False}
 
 
 class Named(Gallery):
     """A gallery that only names its pictures."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(Path())
-        self.pictures: dict[str, Picture] = {}
+        self.pictures = {}
 
-    def add(self, picture: Picture) -> str:
+    def add(self, picture):
         self.pictures["chunk-image-1"] = picture
         return "chunk-image-1"
 
 
-def chunk_text(*options: str, outputs: list[dict[str, Any]], gallery: Gallery | None = None) -> str:
+def chunk_text(*options, outputs, gallery=None):
     chunk = chunk_of([*(f"#| {option}" for option in options), "code()"], place="x.qmd:1")
     return chunk_markdown(chunk, outputs, QUIET, gallery or Named()).strip()
 
@@ -48,17 +44,15 @@ def chunk_text(*options: str, outputs: list[dict[str, Any]], gallery: Gallery | 
         ({"text/plain": "<HTML>", "text/html": "<b>x</b>"}, "`<b>x</b>`{=html}"),
     ],
 )
-def test_an_inline_value_is_literal_text_unless_it_is_markup(
-    value: dict[str, str], markdown: str
-) -> None:
+def test_an_inline_value_is_literal_text_unless_it_is_markup(value, markdown):
     line = Line("`{python} f()`", Path("paper.qmd"), 1)
     assert prose_markdown([line], lambda asked: [value]) == markdown
 
 
-def test_inline_code_is_replaced_outside_of_fences_only() -> None:
+def test_inline_code_is_replaced_outside_of_fences_only():
     requests = []
 
-    def evaluate(asked: Sequence[Inline]) -> list[dict[str, str]]:
+    def evaluate(asked):
         requests.append(asked)
         return [{"text/plain": str(7 + place)} for place in range(len(asked))]
 
@@ -73,18 +67,18 @@ def test_inline_code_is_replaced_outside_of_fences_only() -> None:
     assert requests == [[Inline("x", "paper.qmd:1"), Inline("f('b')", "paper.qmd:1")]]
 
 
-def test_html_outranks_markdown_and_plain_text() -> None:
+def test_html_outranks_markdown_and_plain_text():
     data = {"text/plain": "p", "text/markdown": "m", "text/html": "<i>h</i>"}
     text = chunk_text(outputs=[{"type": "execute_result", "data": data}])
     assert text == "::: {.cell-output .html-output}\n``` {=html}\n<i>h</i>\n```\n:::"
 
 
-def test_a_stream_becomes_a_code_block_longer_than_its_ticks() -> None:
+def test_a_stream_becomes_a_code_block_longer_than_its_ticks():
     text = chunk_text(outputs=[{"type": "stream", "name": "stdout", "text": "```\n\x1b[31mred\n"}])
     assert text == "```` {.cell-output .stdout}\n```\nred\n````"
 
 
-def test_an_image_is_kept_under_a_name_with_its_text() -> None:
+def test_an_image_is_kept_under_a_name_with_its_text():
     gallery = Named()
     text = chunk_text("fig-alt: A line.", outputs=[SHOWN], gallery=gallery)
     assert text == "![](chunk-image-1)"
@@ -94,20 +88,20 @@ def test_an_image_is_kept_under_a_name_with_its_text() -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("label: fig-x", "fig-cap: C"), ("fig-alt: ' '",)])
-def test_an_image_without_alternative_text_is_refused(options: tuple[str, ...]) -> None:
+def test_an_image_without_alternative_text_is_refused(options):
     with pytest.raises(ReportError) as caught:
         chunk_text(*options, outputs=[SHOWN])
     name = "'fig-x' at x.qmd:1" if len(options) == 2 else "at x.qmd:1"
     assert caught.value.problem.startswith(f"The chunk {name} must have one 'fig-alt' for each")
 
 
-def test_a_labelled_chunk_becomes_a_division_that_ends_with_its_caption() -> None:
+def test_a_labelled_chunk_becomes_a_division_that_ends_with_its_caption():
     options = ("label: fig-x", "fig-cap: >", "  Two", "  lines.", "fig-alt: A line.")
     text = chunk_text(*options, outputs=[SHOWN])
     assert text == "::: {#fig-x .fig-float}\n![](chunk-image-1)\n\nTwo lines.\n:::"
 
 
-def test_warnings_and_outputs_are_shown_as_the_options_say() -> None:
+def test_warnings_and_outputs_are_shown_as_the_options_say():
     warning = {"type": "stream", "name": "stderr", "text": "careful"}
     printed = {"type": "stream", "name": "stdout", "text": "*said*"}
     assert "careful" in chunk_text(outputs=[warning])
@@ -118,7 +112,7 @@ def test_warnings_and_outputs_are_shown_as_the_options_say() -> None:
     assert chunk_text("output: false", outputs=[SHOWN]) == ""
 
 
-def test_code_is_folded_when_asked() -> None:
+def test_code_is_folded_when_asked():
     folded = chunk_text("echo: true", "code-fold: true", outputs=[])
     assert "<details class='code-fold'><summary>Code</summary>" in folded
     assert "``` {.python .cell-code}\ncode()\n```" in folded

@@ -1,13 +1,10 @@
 """Whole pages: what a rendered document holds, what is refused, which renderer runs."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,17 +18,17 @@ VOID = {"meta", "link", "img", "br", "hr", "input", "col", "wbr"}
 class Page(HTMLParser):
     """Tags with their attributes, and the text below each tag that has an id."""
 
-    def __init__(self, markup: str) -> None:
+    def __init__(self, markup):
         super().__init__()
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        self.text: dict[str, str] = {}
+        self.tags = []
+        self.text = {}
         self.styles = ""
-        self._open: list[tuple[str, str]] = []
+        self._open = []
         self.feed(markup)
         self.close()
         assert self._open == []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         values = {name: value or "" for name, value in attrs}
         self.tags.append((tag, values))
         if "id" in values:
@@ -40,33 +37,33 @@ class Page(HTMLParser):
         if tag not in VOID:
             self._open.append((tag, values.get("id", "")))
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
         if tag not in VOID:
             self._open.pop()
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self._open.pop()[0] == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.styles += data if self._open and self._open[-1][0] == "style" else ""
         for _, identifier in self._open:
             if identifier:
                 self.text[identifier] += data
 
-    def all(self, tag: str, **wanted: str) -> list[dict[str, str]]:
+    def all(self, tag, **wanted):
         return [
             attributes
             for name, attributes in self.tags
             if name == tag and all(attributes.get(key) == it for key, it in wanted.items())
         ]
 
-    def words(self, identifier: str) -> str:
+    def words(self, identifier):
         return re.sub(r"[ \n]+", " ", self.text[identifier]).strip()
 
 
 @pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Page, str]:
+def example(tmp_path_factory):
     destination = tmp_path_factory.mktemp("reports") / "paper" / "paper.html"
     path = render(EXAMPLE, destination, parameters={"n_points": "5"}, engine="embedded")
     assert path == destination
@@ -75,13 +72,13 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Page, str]:
     return Page(markup), markup
 
 
-def document(directory: Path, body: str, *, front: str = "title: T") -> Path:
+def document(directory, body, *, front="title: T"):
     source = directory / "paper.qmd"
     source.write_text(f"---\n{front}\n---\n\n{body}\n", encoding="utf-8")
     return source
 
 
-def refusal(source: Path, **options: Any) -> str:
+def refusal(source, **options):
     """Return the message of a refused rendering; the page that was there must survive."""
     destination = source.with_suffix(".html")
     destination.write_text("the old page", encoding="utf-8")
@@ -94,7 +91,7 @@ def refusal(source: Path, **options: Any) -> str:
 
 
 @pytest.mark.slow
-def test_the_page_loads_nothing_from_outside(example: tuple[Page, str]) -> None:
+def test_the_page_loads_nothing_from_outside(example):
     page, _ = example
     loaded = [it[key] for _, it in page.tags for key in ("src", "srcset", "data") if key in it]
     assert loaded == []
@@ -106,7 +103,7 @@ def test_the_page_loads_nothing_from_outside(example: tuple[Page, str]) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_is_accessible_in_structure(example: tuple[Page, str]) -> None:
+def test_the_page_is_accessible_in_structure(example):
     page, _ = example
     assert page.all("html")[0]["lang"] == "en"
     assert len(page.all("main")) == len(page.all("h1")) == 1
@@ -121,7 +118,7 @@ def test_the_page_is_accessible_in_structure(example: tuple[Page, str]) -> None:
 
 
 @pytest.mark.slow
-def test_every_link_inside_the_page_has_a_target(example: tuple[Page, str]) -> None:
+def test_every_link_inside_the_page_has_a_target(example):
     page, _ = example
     targets = [it["href"][1:] for it in page.all("a") if it.get("href", "").startswith("#")]
     assert len(targets) > 20
@@ -129,7 +126,7 @@ def test_every_link_inside_the_page_has_a_target(example: tuple[Page, str]) -> N
 
 
 @pytest.mark.slow
-def test_captions_carry_numbers_and_evaluated_code(example: tuple[Page, str]) -> None:
+def test_captions_carry_numbers_and_evaluated_code(example):
     page, _ = example
     assert page.words("fig-line").endswith("Figure\u00a01: The points of Table\u00a01, drawn.")
     assert page.words("fig-div").endswith("Figure\u00a02: The same 5 points, p = 0.5.")
@@ -139,7 +136,7 @@ def test_captions_carry_numbers_and_evaluated_code(example: tuple[Page, str]) ->
 
 
 @pytest.mark.slow
-def test_references_and_citations_are_resolved(example: tuple[Page, str]) -> None:
+def test_references_and_citations_are_resolved(example):
     page, _ = example
     assert page.words("sec-end").startswith(
         "3 End# As Section\u00a01, Section\u00a02, Section\u00a02.1 and Equation\u00a01 say; "
@@ -152,7 +149,7 @@ def test_references_and_citations_are_resolved(example: tuple[Page, str]) -> Non
 
 
 @pytest.mark.slow
-def test_values_in_prose_are_those_of_the_parameters(example: tuple[Page, str]) -> None:
+def test_values_in_prose_are_those_of_the_parameters(example):
     page, _ = example
     text = page.words("sec-beginning")
     assert "There are 5 points from somewhere." in text
@@ -163,7 +160,7 @@ def test_values_in_prose_are_those_of_the_parameters(example: tuple[Page, str]) 
 
 
 @pytest.mark.slow
-def test_callouts_and_code_are_boxes_and_folds(example: tuple[Page, str]) -> None:
+def test_callouts_and_code_are_boxes_and_folds(example):
     page, markup = example
     boxes = [it["class"] for it in page.all("div") if "callout " in it.get("class", "")]
     assert boxes == [f"callout callout-{kind}" for kind in ("note", "warning", "important")]
@@ -180,7 +177,7 @@ def test_callouts_and_code_are_boxes_and_folds(example: tuple[Page, str]) -> Non
 
 
 @pytest.mark.slow
-def test_the_contents_list_the_sections(example: tuple[Page, str]) -> None:
+def test_the_contents_list_the_sections(example):
     page, markup = example
     contents = markup[markup.index("<nav") : markup.index("</nav>")]
     targets = re.findall(r'href="#([\w-]+)"', contents)
@@ -197,7 +194,7 @@ def test_the_contents_list_the_sections(example: tuple[Page, str]) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_says_that_quarto_did_not_make_it(example: tuple[Page, str]) -> None:
+def test_the_page_says_that_quarto_did_not_make_it(example):
     page, _ = example
     (generator,) = page.all("meta", name="generator")
     assert "not Quarto" in generator["content"]
@@ -205,7 +202,7 @@ def test_the_page_says_that_quarto_did_not_make_it(example: tuple[Page, str]) ->
 
 
 @pytest.mark.slow
-def test_a_figure_without_alternative_text_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_figure_without_alternative_text_is_refused_by_name(tmp_path):
     show = "from IPython.display import SVG\nSVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')"
     body = f"```{{python}}\n#| label: fig-a\n#| fig-cap: C\n{show}\n```"
     message = refusal(document(tmp_path, body))
@@ -213,7 +210,7 @@ def test_a_figure_without_alternative_text_is_refused_by_name(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_missing_citation_is_refused_by_key(tmp_path: Path) -> None:
+def test_a_missing_citation_is_refused_by_key(tmp_path):
     (tmp_path / "a.bib").write_text("@book{here, title={T}, year={1}}\n", encoding="utf-8")
     source = document(
         tmp_path, "See [@here] and [@nowhere].", front="title: T\nbibliography: a.bib"
@@ -223,13 +220,13 @@ def test_a_missing_citation_is_refused_by_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_unresolved_reference_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_an_unresolved_reference_is_refused_with_its_line(tmp_path):
     message = refusal(document(tmp_path, "One.\n\nSee @fig-nowhere."))
     assert "@fig-nowhere at paper.qmd:7" in message
 
 
 @pytest.mark.slow
-def test_what_would_load_from_outside_is_refused(tmp_path: Path) -> None:
+def test_what_would_load_from_outside_is_refused(tmp_path):
     body = '<script src="https://a.b/c.js"></script>\n\n[gone](#nowhere)'
     message = refusal(document(tmp_path, body))
     assert message == (
@@ -238,18 +235,18 @@ def test_what_would_load_from_outside_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_an_unknown_parameter_is_refused_before_anything_runs(tmp_path: Path) -> None:
+def test_an_unknown_parameter_is_refused_before_anything_runs(tmp_path):
     body = "```{python}\n#| tags: [parameters]\na = 1\n```"
     message = refusal(document(tmp_path, body), parameters={"b": "1"})
     assert message.startswith("A parameter must be assigned in the chunk at paper.qmd:5;")
 
 
-def test_a_missing_source_is_refused(tmp_path: Path) -> None:
+def test_a_missing_source_is_refused(tmp_path):
     with pytest.raises(ReportError, match=r"absent\.qmd must be a readable file"):
         render(tmp_path / "absent.qmd", tmp_path / "x.html", engine="embedded")
 
 
-def fake_quarto(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+def fake_quarto(directory, monkeypatch, script):
     command = directory / "bin" / "quarto"
     command.parent.mkdir()
     command.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
@@ -257,9 +254,7 @@ def fake_quarto(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -
     monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
 
 
-def test_quarto_renders_where_it_is_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quarto_renders_where_it_is_installed(tmp_path, monkeypatch):
     (tmp_path / "_quarto.yml").write_text("project: {output-dir: out}\n", encoding="utf-8")
     source = document(tmp_path, "Text.")
     fake_quarto(
@@ -273,9 +268,7 @@ def test_quarto_renders_where_it_is_installed(
     assert render(source, tmp_path / "out" / "paper.html") == tmp_path / "out" / "paper.html"
 
 
-def test_a_failing_or_silent_quarto_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_or_silent_quarto_is_refused(tmp_path, monkeypatch):
     source = document(tmp_path, "Text.")
     fake_quarto(tmp_path, monkeypatch, "exit $STATUS")
     monkeypatch.setenv("STATUS", "3")
@@ -286,9 +279,7 @@ def test_a_failing_or_silent_quarto_is_refused(
         render(source, tmp_path / "page.html", engine="quarto")
 
 
-def test_a_faulty_page_of_quarto_is_refused_and_not_passed_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_faulty_page_of_quarto_is_refused_and_not_passed_on(tmp_path, monkeypatch):
     """Quarto itself warns of these and ends with success."""
     source = document(tmp_path, "Text.")
     fake_quarto(tmp_path, monkeypatch, 'echo "<p><b>?@fig-a</b></p>" > "${2%.qmd}.html"')
@@ -298,23 +289,19 @@ def test_a_faulty_page_of_quarto_is_refused_and_not_passed_on(
 
 
 @pytest.mark.slow
-def test_a_string_without_a_markdown_form_is_refused_where_quarto_would_garble_it(
-    tmp_path: Path,
-) -> None:
+def test_a_string_without_a_markdown_form_is_refused_where_quarto_would_garble_it(tmp_path):
     message = refusal(document(tmp_path, "A share of `{python} '80\\u00a0%'`."))
     assert "The inline code ''80\\u00a0%'' at paper.qmd:5 must have a form that readers" in message
     assert "Quarto would print '80\\xa0%'." in message
 
 
-def test_a_page_cut_short_by_a_full_disk_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_cut_short_by_a_full_disk_leaves_the_old_one(tmp_path, monkeypatch):
     source = document(tmp_path, "Text.")
     fake_quarto(tmp_path, monkeypatch, 'echo "the new page" > "${2%.qmd}.html"')
     destination = tmp_path / "page.html"
     destination.write_text("the old page", encoding="utf-8")
 
-    def no_space(_file: int) -> None:
+    def no_space(_file):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", no_space)
@@ -324,16 +311,14 @@ def test_a_page_cut_short_by_a_full_disk_leaves_the_old_one(
     assert not list(tmp_path.glob(".*.tmp"))
 
 
-def test_the_engine_quarto_needs_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_engine_quarto_needs_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ReportError, match="needs the quarto command on the PATH"):
         render(document(tmp_path, "Text."), tmp_path / "page.html", engine="quarto")
 
 
 @pytest.mark.slow
-def test_a_page_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ReportError, match=r"page\.html must be writable; "):
         render(document(tmp_path, "Text."), tmp_path / "file" / "page.html", engine="embedded")

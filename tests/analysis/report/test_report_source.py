@@ -1,7 +1,5 @@
 """Sources: fences, includes, chunk options, parameters, settings."""
 
-from __future__ import annotations
-
 import base64
 import re
 from pathlib import Path
@@ -17,20 +15,20 @@ from analysis.tidy.errors import ReportError
 QUARTO = Path(__file__).parents[3] / "quarto"
 
 
-def written(directory: Path, name: str, text: str) -> Path:
+def written(directory, name, text):
     path = directory / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def refusal(path: Path) -> str:
+def refusal(path):
     with pytest.raises(ReportError) as caught:
         read_source(path)
     return str(caught.value)
 
 
-def test_a_source_is_front_matter_prose_and_chunks_in_order(tmp_path: Path) -> None:
+def test_a_source_is_front_matter_prose_and_chunks_in_order(tmp_path):
     text = "---\ntitle: T\n---\nBefore.\n\n```{python}\n#| label: a\nx = 1\n```\nAfter.\n"
     source = read_source(written(tmp_path, "paper.qmd", text))
     assert source.front_matter == {"title": "T"}
@@ -42,20 +40,20 @@ def test_a_source_is_front_matter_prose_and_chunks_in_order(tmp_path: Path) -> N
     assert [(line.text, line.place) for line in after.lines] == [("After.", "paper.qmd:10")]
 
 
-def test_a_source_without_front_matter_begins_with_its_first_line(tmp_path: Path) -> None:
+def test_a_source_without_front_matter_begins_with_its_first_line(tmp_path):
     source = read_source(written(tmp_path, "paper.qmd", "Only text.\n"))
     assert source.front_matter == {}
     assert source.place_of("text") == "paper.qmd:1"
     assert source.place_of("absent") == "paper.qmd"
 
 
-def test_two_chunks_may_touch(tmp_path: Path) -> None:
+def test_two_chunks_may_touch(tmp_path):
     text = "```{python}\n1\n```\n```{python}\n2\n```\n"
     source = read_source(written(tmp_path, "paper.qmd", text))
     assert [chunk.code for chunk in source.chunks] == ["1", "2"]
 
 
-def test_a_chunk_inside_a_longer_fence_is_text(tmp_path: Path) -> None:
+def test_a_chunk_inside_a_longer_fence_is_text(tmp_path):
     text = "````markdown\n```{python}\n1\n```\n{{< include nothing.qmd >}}\n````\n"
     source = read_source(written(tmp_path, "paper.qmd", text))
     assert source.chunks == ()
@@ -64,14 +62,14 @@ def test_a_chunk_inside_a_longer_fence_is_text(tmp_path: Path) -> None:
     assert [line.fence for line in prose.lines] == ["open", *["inside"] * 4, "close"]
 
 
-def test_a_nested_include_starts_at_the_main_document(tmp_path: Path) -> None:
+def test_a_nested_include_starts_at_the_main_document(tmp_path):
     written(tmp_path, "sections/_b.qmd", "{{< include sections/_c.qmd >}}\n")
     written(tmp_path, "sections/_c.qmd", "```{python}\n#| label: deep\n1\n```\n")
     source = read_source(written(tmp_path, "paper.qmd", "{{< include sections/_b.qmd >}}\n"))
     assert [chunk.place for chunk in source.chunks] == ["_c.qmd:1"]
 
 
-def test_a_page_hands_out_its_source_with_included_files_in_their_places() -> None:
+def test_a_page_hands_out_its_source_with_included_files_in_their_places():
     address = re.search(r'download="paper.qmd" href="data:[^,]*,([^"]*)"', link(QUARTO, "paper"))
     assert address is not None
     text = base64.b64decode(address[1]).decode()
@@ -81,9 +79,7 @@ def test_a_page_hands_out_its_source_with_included_files_in_their_places() -> No
     assert text.count("\n") > 2 * (QUARTO / "paper.qmd").read_text().count("\n")
 
 
-def test_a_nested_include_beside_the_including_file_is_refused_as_quarto_does(
-    tmp_path: Path,
-) -> None:
+def test_a_nested_include_beside_the_including_file_is_refused_as_quarto_does(tmp_path):
     written(tmp_path, "sections/_b.qmd", "{{< include _c.qmd >}}\n")
     written(tmp_path, "sections/_c.qmd", "Text.\n")
     message = refusal(written(tmp_path, "paper.qmd", "{{< include sections/_b.qmd >}}\n"))
@@ -91,38 +87,38 @@ def test_a_nested_include_beside_the_including_file_is_refused_as_quarto_does(
     assert message.endswith("starts at the main document, in nested includes too.")
 
 
-def test_a_missing_include_names_the_line_that_wants_it(tmp_path: Path) -> None:
+def test_a_missing_include_names_the_line_that_wants_it(tmp_path):
     message = refusal(written(tmp_path, "paper.qmd", "\n{{< include absent.qmd >}}\n"))
     assert message.startswith(f"The source {tmp_path / 'absent.qmd'}, included at paper.qmd:2,")
     assert "No such file or directory" in message
 
 
-def test_a_file_that_includes_itself_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_includes_itself_is_refused(tmp_path):
     written(tmp_path, "_b.qmd", "{{< include paper.qmd >}}\n")
     message = refusal(written(tmp_path, "paper.qmd", "{{< include _b.qmd >}}\n"))
     assert message.startswith("A file must not include itself; _b.qmd:1 includes")
 
 
 @pytest.mark.parametrize("line", ["{{< meta title >}}", "See {{< include a.qmd >}}"])
-def test_other_shortcodes_are_refused(tmp_path: Path, line: str) -> None:
+def test_other_shortcodes_are_refused(tmp_path, line):
     message = refusal(written(tmp_path, "paper.qmd", line))
     assert message.startswith("A shortcode must be '{{< include file >}}' on a line of its own;")
     assert message.endswith(f"found '{line}' at paper.qmd:1.")
 
 
-def test_an_open_fence_is_refused_with_its_place(tmp_path: Path) -> None:
+def test_an_open_fence_is_refused_with_its_place(tmp_path):
     message = refusal(written(tmp_path, "paper.qmd", "Text.\n```{python}\n1\n"))
     assert message == "The fence opened at paper.qmd:2 must be closed; the file ends."
 
 
 @pytest.mark.parametrize("fence", ["```{r}", "```{python, echo=FALSE}", "  ```{python}"])
-def test_a_chunk_that_is_not_plain_python_is_refused(tmp_path: Path, fence: str) -> None:
+def test_a_chunk_that_is_not_plain_python_is_refused(tmp_path, fence):
     message = refusal(written(tmp_path, "paper.qmd", f"{fence}\n1\n```\n"))
     assert message.startswith("A chunk must open with '```{python}' in the first column;")
     assert f"found '{fence}' at paper.qmd:1." in message
 
 
-def test_an_unknown_chunk_option_is_refused_with_chunk_and_line() -> None:
+def test_an_unknown_chunk_option_is_refused_with_chunk_and_line():
     with pytest.raises(ReportError) as caught:
         chunk_of(["#| label: a", "#| fig-caption: x", "1"], place="paper.qmd:7")
     assert "'a' at paper.qmd:7" in caught.value.problem
@@ -140,26 +136,26 @@ def test_an_unknown_chunk_option_is_refused_with_chunk_and_line() -> None:
         ("just text", "YAML of x.qmd:1 must be 'key: value' lines; found 'just text'"),
     ],
 )
-def test_a_chunk_option_of_the_wrong_kind_is_refused(option: str, wanted: str) -> None:
+def test_a_chunk_option_of_the_wrong_kind_is_refused(option, wanted):
     with pytest.raises(ReportError) as caught:
         chunk_of([f"#| {option}", "1"], place="x.qmd:1")
     assert wanted in str(caught.value)
 
 
-def test_the_chunk_outranks_the_document_and_the_document_the_default() -> None:
+def test_the_chunk_outranks_the_document_and_the_document_the_default():
     chunk = chunk_of(["#| echo: true", "1"], place="x.qmd:1")
     options = chunk.settled({"echo": False, "warning": False, "freeze": False})
     assert (options["echo"], options["warning"], options["include"]) == (True, False, True)
     assert "freeze" not in options
 
 
-def test_parameters_become_assignments_of_yaml_scalars() -> None:
+def test_parameters_become_assignments_of_yaml_scalars():
     tagged = chunk_of(["#| tags: [parameters]", "a = 1", "b: str = 'x'"], place="x.qmd:1")
     code = assignments([tagged], {"b": "../data/it's", "a": "3"})
     assert code == 'b = "../data/it\'s"\na = 3'
 
 
-def test_an_unknown_parameter_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_parameter_is_refused_with_the_known_ones():
     tagged = chunk_of(["#| tags: [parameters]", "a = 1"], place="x.qmd:1")
     with pytest.raises(ReportError) as caught:
         assignments([tagged], {"c": "3"})
@@ -170,12 +166,12 @@ def test_an_unknown_parameter_is_refused_with_the_known_ones() -> None:
     assert caught.value.exit_code == 2
 
 
-def test_parameters_without_a_tagged_chunk_are_refused() -> None:
+def test_parameters_without_a_tagged_chunk_are_refused():
     with pytest.raises(ReportError, match="need a chunk tagged 'parameters'; there is none"):
         assignments([chunk_of(["a = 1"], place="x.qmd:1")], {"a": "3"})
 
 
-def test_front_matter_outranks_the_project_and_html_options_outrank_both(tmp_path: Path) -> None:
+def test_front_matter_outranks_the_project_and_html_options_outrank_both(tmp_path):
     written(
         tmp_path,
         "_quarto.yml",
@@ -188,7 +184,7 @@ def test_front_matter_outranks_the_project_and_html_options_outrank_both(tmp_pat
     assert settings.title_block == {"title": "T"}
 
 
-def test_authors_become_a_list_of_names(tmp_path: Path) -> None:
+def test_authors_become_a_list_of_names(tmp_path):
     settings = settings_of({"author": [{"name": "A"}, "B"], "date": "today"}, tmp_path)
     assert settings.title_block["author"] == ["A", "B"]
     assert settings.title_block["date"] != "today"
@@ -198,10 +194,10 @@ def test_authors_become_a_list_of_names(tmp_path: Path) -> None:
     ("licence", "words"),
     [("All rights", "All rights"), ({"text": "Code MIT"}, "Code MIT"), ({}, "")],
 )
-def test_a_licence_says_its_words(tmp_path: Path, licence: object, words: str) -> None:
+def test_a_licence_says_its_words(tmp_path, licence, words):
     assert settings_of({"license": licence}, tmp_path).reuse == words
 
 
-def test_a_missing_bibliography_is_refused(tmp_path: Path) -> None:
+def test_a_missing_bibliography_is_refused(tmp_path):
     with pytest.raises(ReportError, match="named under 'bibliography' must exist; it does not"):
         settings_of({"bibliography": "absent.bib"}, tmp_path)

@@ -1,7 +1,5 @@
 """A store opened where it lies: the same answers by ranges of bytes, and nothing else to reach."""
 
-from __future__ import annotations
-
 import gc
 import re
 import shutil
@@ -163,7 +161,7 @@ def test_other_bytes_than_listed_are_refused(address):
 
 
 def test_a_missing_package_is_named(monkeypatch, capsys):
-    def missing(_: str) -> None:
+    def missing(_):
         raise ImportError("HTTPFileSystem requires aiohttp to be installed")
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
@@ -187,14 +185,14 @@ class Server(ThreadingHTTPServer):
     n_bytes = 0
 
     @property
-    def address(self) -> str:
+    def address(self):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Server
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         path = self.server.root / unquote(self.path).lstrip("/")
         if not path.is_file():
             self.send_error(404)
@@ -209,7 +207,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
         self.server.n_bytes += len(content)
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         """Say nothing."""
 
 

@@ -238,10 +238,7 @@ def test_what_is_shared_is_computed_once_for_each_store_and_argument(tiny_direct
         asked.append(store)
         return len(store.query(f"FROM {table} LIMIT 1"))
 
-    stores = [
-        open_store(tiny_directory),
-        open_store(tiny_directory),
-    ]
+    stores = [open_store(tiny_directory), open_store(tiny_directory)]
     assert [n_rows(store) for store in (*stores, *stores)] == [1, 1, 1, 1]
     assert len(asked) == 2
     assert [n_rows(stores[0], "metric"), n_rows(stores[0], "metric")] == [0, 0]
@@ -286,11 +283,7 @@ print(*sys.modules)
     ("first", "views", "is_made"),
     [
         ("SELECT count(*) AS n FROM (SHOW TABLES) WHERE name = 'model_gain'", {"model_gain"}, True),
-        (
-            'SELECT count(*) > 0 AS n FROM "GAIN_BY_MODEL"',
-            {"gain_by_model", "model_gain"},
-            False,
-        ),
+        ('SELECT count(*) > 0 AS n FROM "GAIN_BY_MODEL"', {"gain_by_model", "model_gain"}, False),
         ("SELECT gain_bound(1) = 10 AS n", {"gain_bound"}, False),
     ],
 )

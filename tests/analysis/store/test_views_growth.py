@@ -1,19 +1,15 @@
 """Growth beyond equal writes and the plane of writes, against sums by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from analysis.store import Store
-
 
 @pytest.fixture(scope="module")
-def store(shipped_store: Store) -> Store:
+def store(shipped_store):
     return shipped_store
 
 
-def test_the_excess_is_that_of_lengths_taken_from_the_stream(store: Store) -> None:
+def test_the_excess_is_that_of_lengths_taken_from_the_stream(store):
     tokens = store.query(
         """
         SELECT g.*, m.n_layers, first.norm AS x0, last.norm AS xl, d.norm AS d0
@@ -42,9 +38,7 @@ def test_the_excess_is_that_of_lengths_taken_from_the_stream(store: Store) -> No
     assert tokens["excess_simple"].to_numpy() == pytest.approx(simple.to_numpy(), abs=1e-6)
 
 
-def test_growth_of_a_model_is_the_mean_over_prompts_of_the_last_or_of_body_tokens(
-    store: Store,
-) -> None:
+def test_growth_of_a_model_is_the_mean_over_prompts_of_the_last_or_of_body_tokens(store):
     # No token of the sample is special, so the body is all but the first.
     tokens = store.query(
         """
@@ -63,7 +57,7 @@ def test_growth_of_a_model_is_the_mean_over_prompts_of_the_last_or_of_body_token
         assert row[name] == pytest.approx(last[name], abs=1e-9), name
 
 
-def test_a_write_shrinks_a_token_exactly_below_the_curve(store: Store) -> None:
+def test_a_write_shrinks_a_token_exactly_below_the_curve(store):
     result = store.query(
         """
         SELECT w.model_id, w.layer, w.share_shrinking,
@@ -79,9 +73,7 @@ def test_a_write_shrinks_a_token_exactly_below_the_curve(store: Store) -> None:
     assert result["share_shrinking"].to_numpy() == pytest.approx(result["share"].to_numpy())
 
 
-def test_writes_are_averaged_within_prompts_for_profiles_and_pooled_for_medians(
-    store: Store,
-) -> None:
+def test_writes_are_averaged_within_prompts_for_profiles_and_pooled_for_medians(store):
     one = "model_id = 'thermoscope/gpt2-l4-adamw' AND layer = 1 AND part = 'ffn'"
     tokens = store.query(f"FROM residual_update WHERE {one}").astype({"ratio": float})
     # No token of the sample is special, so the body is all but the first.
@@ -98,12 +90,12 @@ def test_writes_are_averaged_within_prompts_for_profiles_and_pooled_for_medians(
     assert row["n_tokens"] == len(body)
 
 
-def test_three_equal_writes_after_block_0_double_the_length(store: Store) -> None:
+def test_three_equal_writes_after_block_0_double_the_length(store):
     grown = store.query("SELECT equal_writes(3, 2.0, 2.0) AS log_gain")["log_gain"].item()
     assert np.exp(grown) == pytest.approx(2)
 
 
-def test_published_totals_and_profiles_give_one_row_a_file(store: Store) -> None:
+def test_published_totals_and_profiles_give_one_row_a_file(store):
     rows = store.query("FROM published_growth")
     assert not rows.duplicated(["model_id", "file"]).any()
     xl = rows[rows["model_id"] == "openai-community/gpt2-xl"].iloc[0]
@@ -114,7 +106,7 @@ def test_published_totals_and_profiles_give_one_row_a_file(store: Store) -> None
     assert small["equal_writes"] == pytest.approx(np.log(5) / 2)
 
 
-def test_published_totals_and_profiles_are_gains_of_the_blocks_after_block_0(store: Store) -> None:
+def test_published_totals_and_profiles_are_gains_of_the_blocks_after_block_0(store):
     gains = store.query(
         "SELECT metric, gain_mean FROM published_gain_by_file "
         "WHERE (model_id, metric) IN (('openai-community/gpt2-xl', 'gain_body'), "

@@ -1,19 +1,16 @@
 """Gains without the mean over features, against lengths that are chosen to part the two signs."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from analysis.store import Store, open_store
+from analysis.store import open_store
 from collect.record.writer import write_table
 
 
 @pytest.fixture
-def mirrored(tiny_copy: Path) -> Store:
+def mirrored(tiny_copy):
     """Return the tiny model as one with LayerNorm whose centred gains are 1 over the raw ones."""
     norms = pd.read_parquet(path := tiny_copy / "residual_norm" / "test--tiny@S.parquet")
     write_table("residual_norm", norms.assign(norm_centred=0.25 / norms["norm"]), path)
@@ -22,7 +19,7 @@ def mirrored(tiny_copy: Path) -> Store:
     return open_store(tiny_copy)
 
 
-def test_under_layer_norm_the_sign_is_that_of_the_centred_gain(mirrored: Store) -> None:
+def test_under_layer_norm_the_sign_is_that_of_the_centred_gain(mirrored):
     row = mirrored.query("FROM primary_sign WHERE metric = 'gain_last_block'").iloc[0]
     # The raw gains of the last block are 1/2 and 4, so the centred ones are 2 and 1/4.
     signs = row[["sign_published", "sign_centred", "sign_primary"]].tolist()

@@ -1,23 +1,18 @@
 """A stream that vanishes has no gain there, and none over blocks of which it is one."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
-from analysis.store import Store, open_store
+from analysis.store import open_store
 from collect.record.writer import write_table
 
 #: Gains that go over several blocks, and the layers they go over in a model of three.
 OVER = ("gain_geometric_mean", "gain_body", "gain_maximum", "total_amplification")
 
 
-def without(directory: Path, layer: int) -> Store:
+def without(directory, layer):
     """Return a store whose stream of S:00 is zero after a block, or enters the first as zero."""
     path = directory / "residual_norm" / "test--tiny@S.parquet"
     norms = pd.read_parquet(path)
@@ -30,9 +25,7 @@ def without(directory: Path, layer: int) -> Store:
 
 @pytest.mark.parametrize("view", ["prompt_gain", "prompt_gain_centred"])
 @pytest.mark.parametrize(("layer", "kept"), [(-1, OVER[1:]), (0, ()), (1, ()), (2, ())])
-def test_there_is_no_gain_over_blocks_of_which_one_has_none(
-    tiny_copy: Path, view: str, layer: int, kept: tuple[str, ...]
-) -> None:
+def test_there_is_no_gain_over_blocks_of_which_one_has_none(tiny_copy, view, layer, kept):
     store = without(tiny_copy, layer)
     rows = store.query(
         f"SELECT prompt_id, metric FROM {view} WHERE list_contains($over, metric)", over=list(OVER)
@@ -42,7 +35,7 @@ def test_there_is_no_gain_over_blocks_of_which_one_has_none(
     assert result.get("S:00", set()) == set(kept)
 
 
-def test_growth_is_of_tokens_whose_stream_never_vanishes(tiny_copy: Path) -> None:
+def test_growth_is_of_tokens_whose_stream_never_vanishes(tiny_copy):
     path = tiny_copy / "residual_update" / "test--tiny@S.parquet"
     updates = pd.read_parquet(path)
     whole = updates[updates["part"] == "ffn"].assign(part="block", input_norm=math.nan)
@@ -52,19 +45,19 @@ def test_growth_is_of_tokens_whose_stream_never_vanishes(tiny_copy: Path) -> Non
     assert without(tiny_copy, 2).query(asked)["prompt_id"].tolist() == ["S:01"]
 
 
-def test_a_ratio_to_a_matrix_of_nothing_is_no_number(tiny_copy: Path) -> None:
+def test_a_ratio_to_a_matrix_of_nothing_is_no_number(tiny_copy):
     rows = without(tiny_copy, 0).query(
         "SELECT gain FROM matrix_gain_from(0) WHERE prompt_id = 'S:00' ORDER BY layer"
     )
     assert rows["gain"].isna().tolist() == [True, False, True, False]
 
 
-def test_without_a_band_there_is_no_sign(tiny_store: Store) -> None:
+def test_without_a_band_there_is_no_sign(tiny_store):
     rows = tiny_store.query("SELECT gain_sign(x, NULL) AS sign FROM (VALUES (-1.0), (1.0)) t(x)")
     assert rows["sign"].isna().all()
 
 
-def test_a_prompt_without_a_legacy_value_is_not_counted(tiny_copy: Path) -> None:
+def test_a_prompt_without_a_legacy_value_is_not_counted(tiny_copy):
     path = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
     of_prompts = pd.read_parquet(path)[["run_id", "model_id", "prompt_id"]].drop_duplicates()
     rows = of_prompts.assign(layer=0, metric="legacy_graph_lambda_2", value=[0.5, math.nan])
@@ -74,10 +67,8 @@ def test_a_prompt_without_a_legacy_value_is_not_counted(tiny_copy: Path) -> None
     assert result[["value", "n_prompts"]].to_numpy().tolist() == [[0.5, 1]]
 
 
-def test_published_figures_of_two_prompt_sets_are_not_taken_for_one(
-    made_store: Callable[..., Store],
-) -> None:
-    model: dict[str, Any] = {"model_id": "EleutherAI/pythia-70m", "file": "a.json"}
+def test_published_figures_of_two_prompt_sets_are_not_taken_for_one(made_store):
+    model = {"model_id": "EleutherAI/pythia-70m", "file": "a.json"}
     sets = [("S", 2.0, 5), ("T", 4.0, 7)]
     figures = [
         {**model, "metric": "gain_penultimate_block", "prompt_set": name, "mean": 1.0, "n": n}

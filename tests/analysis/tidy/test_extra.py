@@ -1,7 +1,5 @@
 """Packages of an extra that are not installed."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -10,7 +8,7 @@ from analysis.tidy.errors import MissingExtraError
 from analysis.tidy.extra import extra
 
 
-def test_a_missing_package_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "pypandoc", None)
     with pytest.raises(MissingExtraError) as caught:
         extra("pypandoc")

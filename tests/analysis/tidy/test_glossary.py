@@ -1,9 +1,5 @@
-from __future__ import annotations
-
 import inspect
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -17,13 +13,7 @@ from analysis.inference.resampling import permutation
 from analysis.tidy import broom, glossary
 from analysis.tidy.errors import ColumnError
 
-METHODS = (
-    correlation,
-    fisher,
-    l_star_frames,
-    permutation,
-    regression,
-)
+METHODS = (correlation, fisher, l_star_frames, permutation, regression)
 
 #: What every estimate carries.
 ESTIMATE = {"conf_low", "conf_high", "conf_level", "method", "n_obs", "note"}
@@ -38,11 +28,11 @@ profiles = pd.DataFrame(
 )
 
 
-def mean_gain(rows: pd.DataFrame) -> float:
+def mean_gain(rows):
     return float(rows["gain"].mean())
 
 
-CALLS: dict[str, Callable[[], pd.DataFrame]] = {
+CALLS = {
     "correlation.correlate": lambda: correlation.correlate(models, x="density", y="gain"),
     "correlation.partial": lambda: correlation.partial(
         models, x="density", y="gain", covariates=["layers"]
@@ -63,13 +53,10 @@ CALLS: dict[str, Callable[[], pd.DataFrame]] = {
 #: Results that add columns to the rows they were given.
 AUGMENTED = {"frames.constant_share"}
 
-NO_ESTIMATE = {
-    "frames.estimates",
-    *AUGMENTED,
-}
+NO_ESTIMATE = {"frames.estimates", *AUGMENTED}
 
 
-def frame_functions(module: ModuleType) -> list[str]:
+def frame_functions(module):
     """Names of the public functions and methods of a module that return a frame."""
     name = module.__name__.rpartition(".")[2]
     own = [value for value in vars(module).values() if _is_own(value, module)]
@@ -89,24 +76,24 @@ def frame_functions(module: ModuleType) -> list[str]:
     ]
 
 
-def _is_own(value: object, module: ModuleType) -> bool:
+def _is_own(value, module):
     return getattr(value, "__module__", None) == module.__name__
 
 
-def test_every_public_function_that_returns_a_frame_is_called_below() -> None:
+def test_every_public_function_that_returns_a_frame_is_called_below():
     found = {name for module in METHODS for name in frame_functions(module)}
     assert found == set(CALLS)
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_every_column_returned_is_in_the_glossary(name: str) -> None:
+def test_every_column_returned_is_in_the_glossary(name):
     result = CALLS[name]()
     also = [*models.columns, "n_layers"] if name in AUGMENTED else []
     assert set(result.columns) - set(also) <= set(glossary.GLOSSARY)
     assert name in NO_ESTIMATE or set(result.columns) >= ESTIMATE
 
 
-def test_no_data_column_holds_formatted_numbers() -> None:
+def test_no_data_column_holds_formatted_numbers():
     words = {"term", "contrast", "group", "method", "note", "alternative", "block"}
     for name in set(CALLS) - AUGMENTED:
         result = CALLS[name]()
@@ -114,7 +101,7 @@ def test_no_data_column_holds_formatted_numbers() -> None:
             assert pd.api.types.is_numeric_dtype(result[column]), (name, column)
 
 
-def test_no_argument_is_changed() -> None:
+def test_no_argument_is_changed():
     before = models.copy()
     for call in CALLS.values():
         call()
@@ -122,7 +109,7 @@ def test_no_argument_is_changed() -> None:
 
 
 @pytest.mark.parametrize("name", glossary.GLOSSARY)
-def test_every_entry_is_a_phrase_about_a_column_that_can_be_an_attribute(name: str) -> None:
+def test_every_entry_is_a_phrase_about_a_column_that_can_be_an_attribute(name):
     meaning = glossary.GLOSSARY[name]
     assert name.isidentifier()
     assert name == name.lower()
@@ -131,11 +118,11 @@ def test_every_entry_is_a_phrase_about_a_column_that_can_be_an_attribute(name: s
     assert meaning == meaning.strip()
 
 
-def test_no_two_columns_mean_the_same() -> None:
+def test_no_two_columns_mean_the_same():
     assert len(set(glossary.GLOSSARY.values())) == len(glossary.GLOSSARY)
 
 
-def test_an_undefined_column_is_refused() -> None:
+def test_an_undefined_column_is_refused():
     glossary.checked(["estimate", "model_id"], also=["model_id"])
     with pytest.raises(ColumnError, match=r"\['p_val'\] are not"):
         glossary.checked(["estimate", "p_val"])
@@ -150,7 +137,7 @@ OF_BROOM = {
 
 
 @pytest.mark.parametrize("verb", OF_BROOM)
-def test_a_renamed_frame_has_brooms_names_and_the_same_values(verb: str) -> None:
+def test_a_renamed_frame_has_brooms_names_and_the_same_values(verb):
     frame = getattr(mixed.fit("gain ~ density + (1 | lab)", models), verb)()
     named = broom.renamed(frame)
     assert set(named) >= OF_BROOM[verb]
@@ -158,7 +145,7 @@ def test_a_renamed_frame_has_brooms_names_and_the_same_values(verb: str) -> None
     pd.testing.assert_frame_equal(named.set_axis(frame.columns, axis=1), frame)
 
 
-def test_only_columns_of_the_glossary_have_brooms_names_and_no_two_share_one() -> None:
+def test_only_columns_of_the_glossary_have_brooms_names_and_no_two_share_one():
     assert set(broom.BROOM) <= set(glossary.GLOSSARY)
     assert len(set(broom.BROOM.values())) == len(broom.BROOM)
     assert not set(broom.BROOM.values()) & set(glossary.GLOSSARY)

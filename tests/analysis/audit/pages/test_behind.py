@@ -1,7 +1,5 @@
 """What stands under a table."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
@@ -11,7 +9,7 @@ import pandas as pd
 from analysis.audit.pages.behind import behind
 
 
-def test_the_rows_under_a_table_come_back_as_they_were() -> None:
+def test_the_rows_under_a_table_come_back_as_they_were():
     rows = pd.DataFrame({"suite": ["a", "b"], "log_gain": [0.1, -0.25]})
     text = behind(rows, name="gains", formula="log_gain ~ 1", r="lm(log_gain ~ 1, d)")
     coded = re.search(r"base64,([^\"]+)", text)

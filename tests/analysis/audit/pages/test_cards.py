@@ -1,7 +1,5 @@
 """The cards of claims: one for each, with every check, whatever the claims are."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -19,7 +17,7 @@ ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="module")
-def second() -> str:
+def second():
     store, registry = open_store(SECOND), paper.load(SECOND)
     made = claims.examine(store, registry)
     judged = claims.evaluate(store, registry, made=made)
@@ -31,14 +29,14 @@ def second() -> str:
     return text
 
 
-def test_a_card_has_an_address_its_verdict_and_its_sections(second: str) -> None:
+def test_a_card_has_an_address_its_verdict_and_its_sections(second):
     assert '::: {#claim-2 .claim-card data-number="2" data-verdict="' in second
     assert "*Used in* [A section](a.html#sec-a)." in second
     assert "[reproduced]{.verdict .verdict-reproduced}" in second
     assert re.search(r"\[3 nats|share of models below 3 nats", second, re.IGNORECASE)
 
 
-def test_a_card_says_how_often_the_rule_gives_each_verdict() -> None:
+def test_a_card_says_how_often_the_rule_gives_each_verdict():
     rates = pd.DataFrame(
         [
             ("depth", False, "undecided", 0.25),
@@ -58,7 +56,7 @@ def test_a_card_says_how_often_the_rule_gives_each_verdict() -> None:
     )
 
 
-def test_what_data_say_cannot_become_markup() -> None:
+def test_what_data_say_cannot_become_markup():
     row = {
         "claim_id": 1,
         "statement": "a <b> [x](y)",
@@ -80,7 +78,7 @@ def test_what_data_say_cannot_become_markup() -> None:
     assert "[no data]{.verdict .verdict-no-data}" in text
 
 
-def test_the_reason_counts_readings_part_by_part() -> None:
+def test_the_reason_counts_readings_part_by_part():
     rows = [
         {"term": "a", "holds": True, "decides": True},
         {"term": "a", "holds": False, "decides": True},
@@ -103,7 +101,7 @@ def test_the_reason_counts_readings_part_by_part() -> None:
     assert cards.found(rows, []) == [f"{'; '.join(cards.reasons(rows).values())}."]
 
 
-def test_every_claim_has_a_plain_line() -> None:
+def test_every_claim_has_a_plain_line():
     meanings = pd.read_csv(ROOT / "data/published/claim_meaning.csv")
     assert list(meanings["claim_id"]) == sorted(CLAIMS)
     assert meanings["meaning"].str.endswith(".").all()
@@ -111,18 +109,18 @@ def test_every_claim_has_a_plain_line() -> None:
 
 
 @pytest.fixture(scope="module")
-def shipped(shipped_store, judged, made) -> str:
+def shipped(shipped_store, judged, made):
     return cards.cards(shipped_store, judged, made, {}, caveats_at="codebook.html#caveat-")
 
 
-def test_every_card_says_on_what_its_claim_rests(shipped: str, judged) -> None:
+def test_every_card_says_on_what_its_claim_rests(shipped, judged):
     printed = re.findall(r"^\*Rests on\* \[[a-z ]+\]\(#rests-on-([a-z]+)\)", shipped, re.MULTILINE)
     counted = judged["property"].value_counts().to_dict()
     assert pd.Series(printed).value_counts().to_dict() == counted
     assert sum(counted.values()) == len(CLAIMS)
 
 
-def test_what_cards_share_is_said_once_for_all_of_them(shipped: str, shipped_store) -> None:
+def test_what_cards_share_is_said_once_for_all_of_them(shipped, shipped_store):
     rests = claims.properties(shipped_store)
     printed = grounds.listing(rests)
     assert grounds.TELLING not in shipped
@@ -142,25 +140,25 @@ def test_what_cards_share_is_said_once_for_all_of_them(shipped: str, shipped_sto
     assert all(it.endswith(tuple(grounds.PARTNERS)) for it in partners)
 
 
-def _spelt(numbers: str) -> str:
+def _spelt(numbers):
     """Return numbers with their runs written out."""
     return re.sub(
         r"(\d+) to (\d+)", lambda it: " ".join(map(str, range(int(it[1]), int(it[2]) + 1))), numbers
     )
 
 
-def test_known_defects_are_named_and_led_to(shipped: str) -> None:
+def test_known_defects_are_named_and_led_to(shipped):
     assert "[One block too early](codebook.html#caveat-B1)" in shipped
     assert not re.search(
         r"Caveats? B\d|\bB\d+\b(?!\))", re.sub(r"data-\w+=\"[^\"]*\"", "", shipped)
     )
 
 
-def test_a_claim_of_which_nothing_is_declared_has_no_such_line(second: str) -> None:
+def test_a_claim_of_which_nothing_is_declared_has_no_such_line(second):
     assert "Rests on" not in second
 
 
-def test_the_bar_offers_each_verdict_with_its_count() -> None:
+def test_the_bar_offers_each_verdict_with_its_count():
     judged = pd.DataFrame({"verdict": ["contradicted"] * 2, "family": ["b", "a"]})
     bar = cards.controls(judged)
     assert len(re.findall("data-verdict=", bar)) == len(claims.VERDICTS)

@@ -1,7 +1,5 @@
 """The pages around the paper: front, data, imprint; colours and shapes of verdicts."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from analysis import audit as claims
 from analysis.audit.about import About
 from analysis.audit.pages import front, imprint, relations
 from analysis.drawing import names
-from analysis.store import Store, open_store
+from analysis.store import open_store
 from tests.analysis.drawn import borrowed
 
 ROOT = Path(__file__).parents[4]
@@ -21,7 +19,7 @@ SECOND = Path(__file__).parents[2] / "second_paper"
 STYLE = (ROOT / "quarto" / "site" / "site.css").read_text(encoding="utf-8")
 
 
-def test_every_verdict_has_a_colour_and_a_shape_of_its_own_in_text_and_in_figures() -> None:
+def test_every_verdict_has_a_colour_and_a_shape_of_its_own_in_text_and_in_figures():
     slugs = [name.replace(" ", "-") for name in claims.VERDICTS]
     rules = dict(
         re.findall(r"\.verdict-([\w-]+)[^{}]*\{ --tone: ([^;]+); --shape: [^;]+; \}", STYLE)
@@ -31,7 +29,7 @@ def test_every_verdict_has_a_colour_and_a_shape_of_its_own_in_text_and_in_figure
     assert len(set(rules.values())) == len(rules) == 5
 
 
-def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
+def test_the_front_counts_every_claim_once_and_links_to_cards():
     judged = pd.DataFrame(
         {"claim_id": range(1, 8), "verdict": [claims.VERDICTS[2]] * 6 + [claims.VERDICTS[-1]]}
     )
@@ -46,7 +44,7 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
     assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
 
 
-def test_names_need_leaders_only_where_there_is_no_room() -> None:
+def test_names_need_leaders_only_where_there_is_no_room():
     points = pd.DataFrame({"name": ["model-one", "model-two", "model-three"], "at": [4.0, 5, 6]})
     points = points.assign(height=5.0)
     panels = [names.Panel((0, 10), (0, 10), width=width) for width in (80, 800)]
@@ -58,7 +56,7 @@ def test_names_need_leaders_only_where_there_is_no_room() -> None:
     assert free["is_left"].item()
 
 
-def test_ends_of_lines_are_moved_apart_and_keep_their_order() -> None:
+def test_ends_of_lines_are_moved_apart_and_keep_their_order():
     moved = names.apart([3.0, 1.0, 1.2, 1.1], 0.5)
     assert moved[0] == pytest.approx(3)
     assert moved[1] < moved[3] < moved[2]
@@ -67,8 +65,8 @@ def test_ends_of_lines_are_moved_apart_and_keep_their_order() -> None:
 
 
 def test_example_rows_are_the_first_by_their_columns_whatever_the_order_of_a_view(
-    shipped_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    shipped_store, monkeypatch
+):
     one = pd.DataFrame({"relation": ["gain_by_model"]})
     monkeypatch.setattr(relations.codebook, "relations", lambda store: one)
     (rows,) = relations.examples(shipped_store).values()
@@ -78,7 +76,7 @@ def test_example_rows_are_the_first_by_their_columns_whatever_the_order_of_a_vie
     assert rows[first].equals(whole.head(relations.N_EXAMPLES).reset_index(drop=True))
 
 
-def test_the_data_page_lists_every_relation_with_its_columns_and_rows() -> None:
+def test_the_data_page_lists_every_relation_with_its_columns_and_rows():
     store = open_store(SECOND)
     rows = relations.examples(store)
     text = relations.listing(store, rows)
@@ -92,13 +90,13 @@ def test_the_data_page_lists_every_relation_with_its_columns_and_rows() -> None:
     assert "#data-residual-norm " not in short
 
 
-def test_an_answer_shows_its_query_and_its_rows() -> None:
+def test_an_answer_shows_its_query_and_its_rows():
     printed = relations.answer(open_store(SECOND), "SELECT 1.5 AS a, ['x', 'y'] AS b, NULL AS c")
     assert printed.startswith("```sql\nSELECT 1.5 AS a")
     assert printed.splitlines()[-1] == "| 1\\.5 | x, y | – |"
 
 
-def test_keys_join_tables() -> None:
+def test_keys_join_tables():
     shared = relations.keys()
     roles = shared.set_index(["table", "key"])["role"]
     assert roles["model", "model_id"] == relations.PART
@@ -110,7 +108,7 @@ def test_keys_join_tables() -> None:
     assert sorted(map(len, drawn)) == [2, len(shared)]  # one mark of each kind is named
 
 
-def test_a_page_says_how_to_cite_it() -> None:
+def test_a_page_says_how_to_cite_it():
     entry = imprint.bibtex(2026)
     assert entry.startswith("@software{thermoscope,\n  title = {")
     assert "year = {2026}," in entry

@@ -1,12 +1,9 @@
 """The strips of claims: what is drawn where, in words too, and beside values that claims name."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,7 +16,7 @@ from analysis.heritage.pages.register import CLAIMS
 ROOT = Path(__file__).parents[4]
 
 
-def check(condition: str, estimate: float, *ends: float, **other: Any) -> dict[str, Any]:
+def check(condition, estimate, *ends, **other):
     low, high = ends or (math.nan, math.nan)
     row = {"term": "a <part>", "condition": condition, "kind": "value", "holds": False}
     row |= {
@@ -42,7 +39,7 @@ SHARES = [
 ]
 
 
-def test_a_strip_has_a_row_and_a_title_for_each_reading_of_its_measure() -> None:
+def test_a_strip_has_a_row_and_a_title_for_each_reading_of_its_measure():
     drawn = strips.strip(SHARES, Line("a <part>", "share", 0.75))
     titles = re.findall("<title>(.*?)</title>", drawn)
     assert titles == [
@@ -58,7 +55,7 @@ def test_a_strip_has_a_row_and_a_title_for_each_reading_of_its_measure() -> None
     assert "claimed 75\u00a0%</text>" in drawn
 
 
-def test_a_strip_says_in_words_what_it_shows() -> None:
+def test_a_strip_says_in_words_what_it_shows():
     line = Line("a <part>", "share", 0.8)
     assert strips.finding(strips.drawn(SHARES, line), line) == (
         "a <part>: of 2 readings 1 holds, 1 fails. Named: share 80\u00a0%; "
@@ -73,7 +70,7 @@ def test_a_strip_says_in_words_what_it_shows() -> None:
     assert 'role="img" aria-label="a &lt;part&gt;: of 2 readings 1 holds' in drawn
 
 
-def test_nothing_is_drawn_of_one_reading_without_an_interval() -> None:
+def test_nothing_is_drawn_of_one_reading_without_an_interval():
     assert strips.strip(SHARES, Line("a <part>", "count", 7)) == ""
     assert strips.strip(SHARES, Line("c", "share", 1)) == ""
     assert strips.strip(SHARES, Line("b", "share", 1)) == ""
@@ -90,18 +87,14 @@ def test_nothing_is_drawn_of_one_reading_without_an_interval() -> None:
         (Line("a <part>", "ratio", 4), [4.0, 4.0], [50.0, 50.0]),
     ],
 )
-def test_an_axis_reaches_as_far_as_what_is_drawn(
-    line: Line, values: list[float], places: list[float]
-) -> None:
+def test_an_axis_reaches_as_far_as_what_is_drawn(line, values, places):
     rows = [check(str(it), it, measure="ratio", p_value=it) for it in values]
     drawn = strips.strip(rows, line)
     assert [float(it) for it in re.findall(r'<svg x="([\d.]+)%"', drawn)] == places
     assert drawn.count("<rect") == (2 if line.low == 0.5 else 0)
 
 
-def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(
-    made: dict[int, Any],
-) -> None:
+def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(made):
     named = strips.lines(pd.read_csv(ROOT / "data/published/claim_line.csv"))
     for number, lines in named.items():
         kind = claims.claim(number, CLAIMS).kind
@@ -121,7 +114,7 @@ def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(
                 assert max(side * it for it in sides["fails"]) <= 0, (number, line)
 
 
-def test_a_percentage_is_drawn_as_the_share_it_is() -> None:
+def test_a_percentage_is_drawn_as_the_share_it_is():
     row = check("file", 55.0, 50.0, 60.0, measure="error", is_percent=True)
     (mark,) = strips.drawn([row], Line("a <part>", "error", 0.05))
     assert (mark.value, mark.low, mark.high) == pytest.approx((0.55, 0.5, 0.6))

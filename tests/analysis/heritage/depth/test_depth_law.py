@@ -1,7 +1,5 @@
 """Laws of depth compared, against nls() and by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +7,6 @@ import pandas as pd
 import pytest
 
 from analysis.heritage.depth import depth_law, depth_law_tables
-from analysis.store import Store
 from analysis.tidy.errors import AnalysisError, DesignError
 
 R = Path(__file__).parents[3] / "r"
@@ -19,7 +16,7 @@ answers = pd.read_csv(R / "depth_law.csv")
 COLUMNS = {"gain": "gain", "depth": "layers"}
 
 
-def test_aicc_likelihood_and_prediction_agree_with_nls() -> None:
+def test_aicc_likelihood_and_prediction_agree_with_nls():
     result = depth_law.compare(models, **COLUMNS)
     errors = depth_law.prediction_errors(models, **COLUMNS)
     assert result["law"].tolist() == errors["law"].tolist() == answers["law"].tolist()
@@ -29,14 +26,14 @@ def test_aicc_likelihood_and_prediction_agree_with_nls() -> None:
     np.testing.assert_allclose(errors["rmse"], answers["rmse"], rtol=1e-6)
 
 
-def test_akaike_weights_sum_to_one_and_the_best_has_no_delta() -> None:
+def test_akaike_weights_sum_to_one_and_the_best_has_no_delta():
     result = depth_law.compare(models, **COLUMNS)
     assert result["weight"].sum() == pytest.approx(1)
     assert result["delta_aicc"].min() == 0
     assert result["n_coefficients"].tolist() == [0, 0, 1, 1, 2]
 
 
-def test_leaving_out_models_one_at_a_time_by_hand() -> None:
+def test_leaving_out_models_one_at_a_time_by_hand():
     rows = pd.DataFrame(
         {
             "n_layers": [1, 2, 3, 4, 5],
@@ -52,7 +49,7 @@ def test_leaving_out_models_one_at_a_time_by_hand() -> None:
     assert result.loc["constant", ["estimate", "conf_low", "conf_high"]].tolist() == [0, 0, 0]
 
 
-def test_gains_that_are_not_positive_computed_or_too_few_are_refused() -> None:
+def test_gains_that_are_not_positive_computed_or_too_few_are_refused():
     with pytest.raises(AnalysisError, match="'gain'"):
         depth_law.compare(models.assign(gain=np.r_[0.0, models["gain"][1:]]), **COLUMNS)
     with pytest.raises(DesignError, match="5 rows"):
@@ -67,7 +64,7 @@ def test_gains_that_are_not_positive_computed_or_too_few_are_refused() -> None:
         depth_law.prediction_errors(one_depth)
 
 
-def test_the_report_compares_all_laws_for_both_gains(shipped_store: Store) -> None:
+def test_the_report_compares_all_laws_for_both_gains(shipped_store):
     table = depth_law_tables.laws(shipped_store)
     assert table.groupby("metric").size().tolist() == [len(depth_law.LAWS)] * 2
     rows = depth_law_tables.law_rows(table)

@@ -1,7 +1,5 @@
 """Simulated effects are recovered; those of the published figures agree with lme4."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +7,6 @@ import pandas as pd
 import pytest
 
 from analysis.heritage.hierarchy import effects
-from analysis.mixed.model import MixedModel
 
 R = Path(__file__).parents[3] / "r"
 BLOCKS = (*effects.BLOCKS, effects.EVERYTHING)
@@ -18,7 +15,7 @@ LAB_SD, SUITE_SD, MODEL_SD, RESIDUAL_SD = 0.3, 0.2, 0.15, 0.2
 LAYERS_EFFECT, HERITAGE_EFFECT = -0.25, 0.6
 
 
-def simulated(n_labs: int = 40) -> pd.DataFrame:
+def simulated(n_labs=40):
     """Two suites per lab, four models per suite, six rows each; every other lab is the named one.
 
     Depth lowers the gain by a quarter per standard deviation; the other predictors do nothing.
@@ -46,25 +43,25 @@ def simulated(n_labs: int = 40) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def figures(shipped_store) -> pd.DataFrame:
+def figures(shipped_store):
     return effects.figures(shipped_store)
 
 
 @pytest.fixture(scope="module")
-def fits(figures: pd.DataFrame) -> dict[str, MixedModel]:
+def fits(figures):
     return effects.fit(figures)
 
 
 @pytest.fixture(scope="module")
-def table(figures: pd.DataFrame, fits: dict[str, MixedModel]) -> pd.DataFrame:
+def table(figures, fits):
     return effects.fixed_effects(figures, fits)
 
 
-def of(rows: pd.DataFrame, block: str) -> pd.DataFrame:
+def of(rows, block):
     return rows[rows["block"] == block].reset_index(drop=True)
 
 
-def test_the_effects_that_made_the_data_are_recovered_and_no_others() -> None:
+def test_the_effects_that_made_the_data_are_recovered_and_no_others():
     rows = simulated()
     # Five intervals of 99 % hold together in at least 95 %.
     fitted = effects.fixed_effects(rows, effects.fit(rows, weights=None), conf_level=0.99)
@@ -79,7 +76,7 @@ def test_the_effects_that_made_the_data_are_recovered_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_published_figures_agree_with_lme4(fits: dict[str, MixedModel], block: str) -> None:
+def test_published_figures_agree_with_lme4(fits, block):
     answer = of(pd.read_csv(R / "hierarchy_figures.csv"), block)
     ours = fits[block].tidy(["fixed"], df="wald")
     np.testing.assert_allclose(ours["estimate"], answer["estimate"], rtol=1e-5, atol=1e-7)
@@ -87,7 +84,7 @@ def test_published_figures_agree_with_lme4(fits: dict[str, MixedModel], block: s
 
 
 @pytest.fixture(scope="module")
-def averaged(figures: pd.DataFrame) -> dict[str, MixedModel]:
+def averaged(figures):
     rows = figures.assign(log_gain=figures["log_gain"] * figures["n_prompts"])
     sums = rows.groupby("model_id")[["log_gain", "n_prompts"]].sum()
     means = sums["log_gain"] / sums["n_prompts"]
@@ -97,9 +94,7 @@ def averaged(figures: pd.DataFrame) -> dict[str, MixedModel]:
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_means_of_models_agree_with_lmer_and_pbkrtest(
-    averaged: dict[str, MixedModel], block: str
-) -> None:
+def test_means_of_models_agree_with_lmer_and_pbkrtest(averaged, block):
     answer = of(pd.read_csv(R / "hierarchy_models.csv"), block)
     ours = averaged[block].tidy(["fixed"])
     np.testing.assert_allclose(ours["estimate"], answer["estimate"], rtol=1e-5, atol=1e-7)
@@ -108,13 +103,13 @@ def test_means_of_models_agree_with_lmer_and_pbkrtest(
         np.testing.assert_allclose(ours[column], answer[column], rtol=1e-3, atol=1e-6)
 
 
-def test_post_norm_and_fine_tuned_models_are_left_out(figures: pd.DataFrame) -> None:
+def test_post_norm_and_fine_tuned_models_are_left_out(figures):
     entered = set(figures["model_id"])
     assert "facebook/opt-125m" in entered
     assert not entered & {"facebook/opt-350m", "google/gemma-7b-it"}
 
 
-def test_less_than_one_degree_of_freedom_gives_no_p_and_the_whole_line(table: pd.DataFrame) -> None:
+def test_less_than_one_degree_of_freedom_gives_no_p_and_the_whole_line(table):
     row = of(table, "heritage").iloc[0]
     assert row["df"] < 1
     assert np.isnan(row["p_value"])
@@ -122,9 +117,7 @@ def test_less_than_one_degree_of_freedom_gives_no_p_and_the_whole_line(table: pd
     assert effects.printable(table)["interval"].iloc[0] == "not estimable"
 
 
-def test_a_unit_and_an_inflation_follow_from_the_models(
-    figures: pd.DataFrame, table: pd.DataFrame
-) -> None:
+def test_a_unit_and_an_inflation_follow_from_the_models(figures, table):
     models = figures.drop_duplicates("model_id")
     geometry = of(table, "geometry").set_index("term")
     assert geometry["estimate_per_unit"]["n_layers"] * models["n_layers"].std() == pytest.approx(

@@ -1,7 +1,5 @@
 """The same difference by every test: each row is that method's own answer, by its own unit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Recipes of published models: every fact has its source, and what follows from them is counted."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """One network in four gauges: other gains, the same centred gains, the same logits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Published quantities beside their invariant partners: signs, verdicts, the freedom used."""
 
-from __future__ import annotations
-
 import duckdb
 import numpy as np
 import pytest

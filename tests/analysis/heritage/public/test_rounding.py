@@ -1,7 +1,5 @@
 """The table of one more rounding error, and the sentences it fills."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ from analysis.heritage.public import rounding
 PUBLIC = Path(__file__).parents[4] / "data" / "public"
 
 
-def test_the_body_is_safe_and_the_first_token_is_not() -> None:
+def test_the_body_is_safe_and_the_first_token_is_not():
     table = rounding.read(PUBLIC)
     rows = table.set_index(["model_id", "quantity"])
     assert (table["n_seeds"] == 3).all()
@@ -26,7 +24,7 @@ def test_the_body_is_safe_and_the_first_token_is_not() -> None:
     assert rows.loc[(small, "gain_whole_matrix"), "std_dev"] > 0.03
 
 
-def test_the_page_has_a_column_per_model_and_a_row_per_quantity() -> None:
+def test_the_page_has_a_column_per_model_and_a_row_per_quantity():
     table = rounding.read(PUBLIC)
     printed = rounding.rows(table)
     assert list(printed["quantity"]) == list(rounding.QUANTITIES.values())

@@ -1,7 +1,5 @@
 """The paper's figures are redrawn from the numbers they were made of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

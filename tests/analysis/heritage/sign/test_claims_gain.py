@@ -8,11 +8,7 @@ from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_finetuning as finetuning
 from analysis.store import open_store
 
-PENULTIMATE, LAST, NORMED = (
-    "gain_penultimate_block",
-    "gain_last_block",
-    "gain_with_final_norm",
-)
+PENULTIMATE, LAST, NORMED = ("gain_penultimate_block", "gain_last_block", "gain_with_final_norm")
 #: Four Pythia models and their numbers of layers.
 PYTHIA = {
     "EleutherAI/pythia-70m": 6,

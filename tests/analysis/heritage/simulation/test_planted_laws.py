@@ -1,7 +1,5 @@
 """On the published numbers the planted sentences find what claims 5, 10, 19 and 21 find."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

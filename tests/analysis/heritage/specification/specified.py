@@ -1,18 +1,13 @@
 """One specification of a curve, found by what was chosen."""
 
-from __future__ import annotations
-
 import numpy as np
-import pandas as pd
-
-from analysis.heritage.specification.curve import SpecificationCurve
 
 
-def rng() -> np.random.Generator:
+def rng():
     return np.random.default_rng(1)
 
 
-def one(result: SpecificationCurve, **chosen: str) -> pd.Series:
+def one(result, **chosen):
     """Return the specification with these choices, others at their first level."""
     defaults = {
         "gain": "penultimate block",

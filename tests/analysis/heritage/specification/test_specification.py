@@ -1,7 +1,5 @@
 """Specification curve: four models counted by hand, every number against an independent one."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """The specification curve in print: frames of the figure, tables, words and the command."""
 
-from __future__ import annotations
-
 import io
 import math
 from pathlib import Path

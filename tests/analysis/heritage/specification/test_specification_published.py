@@ -1,7 +1,5 @@
 """Specification curve of the paper's own figures, each estimate against an independent one."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

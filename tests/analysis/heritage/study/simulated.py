@@ -1,17 +1,12 @@
 """Tables of a study whose truth is known."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from analysis.heritage.study import registered
-from analysis.store import Store, open_store
+from analysis.store import open_store
 from collect.record.writer import write_table
 
 RECIPES = {
@@ -32,12 +27,12 @@ RECIPE = json.dumps({"schedule": {"batch_size": 8}, "geometry": {"context": 192}
 VALUES = dict(zip(RECIPES, (-0.8, 0.7, -0.1, 0.4, 0.9, -0.6, 0.1, 0.2), strict=True))
 
 
-def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
+def filled(directory, runs):
     """Return a store of runs, and of one more that is planned.
 
     ``runs`` have study, levels, seed, and at the last checkpoint the excess and perhaps the loss.
     """
-    result: dict[str, list[dict[str, object]]] = {}
+    result = {}
     for place, run in enumerate(runs):
         key = {"study_run_id": f"run{place}"}
         shape = {"n_layers": 3, "d_model": 64, "n_heads": 4, "n_parameters": 1}
@@ -93,9 +88,7 @@ def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
     return open_store(directory)
 
 
-def packages(
-    rng: np.random.Generator, of_recipe: Mapping[str, float] = VALUES
-) -> list[dict[str, object]]:
+def packages(rng, of_recipe=VALUES):
     """Return the runs of stage A on the first text, the excess of each recipe as given."""
     return [
         {

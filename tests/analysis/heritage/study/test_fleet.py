@@ -1,18 +1,15 @@
 """The fleet: its band of chance, its sizes and its shares."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from analysis.heritage.study import fleet, registered
-from analysis.store import Store
 from tests.analysis.heritage.study.simulated import VALUES
 
 
-def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_complete() -> None:
+def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_complete():
     runs = pd.DataFrame(
         [
             {"cell": f"{recipe}/{shape}", "recipe": recipe, "geometry": shape, "excess": value}
@@ -29,9 +26,7 @@ def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_comple
     assert band.high - band.middle == pytest.approx(stats.t.ppf(0.975, 3) * band.sd)
 
 
-def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(
-    simulated_fleet: Store,
-) -> None:
+def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(simulated_fleet):
     result = fleet.response_shares(simulated_fleet, rng=np.random.default_rng(1))
     assert set(result["response"]) == {"excess", "last_log_gain"}
     expected = registered.fleet_shares(
@@ -43,6 +38,6 @@ def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(
     assert list(order) == sorted(VALUES, key=lambda name: VALUES[name])
 
 
-def test_the_fleet_is_as_large_as_its_runs(simulated_fleet: Store) -> None:
+def test_the_fleet_is_as_large_as_its_runs(simulated_fleet):
     expected = {"smallest": 1, "largest": 1, "n_steps": 10, "n_bytes": 10 * 8 * 192}
     assert fleet.sizes(simulated_fleet).to_dict() == expected

@@ -1,7 +1,5 @@
 """Labs against other labellings of the same recipes, and cells that are negative."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,7 @@ from analysis.heritage.study import labs, signs
 from analysis.tidy.errors import DesignError
 
 
-def test_a_twin_has_the_label_of_its_sibling() -> None:
+def test_a_twin_has_the_label_of_its_sibling():
     """By hand: six ways to choose two of four independent recipes, ten to choose three of five."""
     means = pd.DataFrame(
         {"recipe": list("pPqrs"), "lab": list("AAABC"), "excess": [1.0, 1.1, 2.0, 5, 9]}
@@ -25,7 +23,7 @@ def test_a_twin_has_the_label_of_its_sibling() -> None:
         labs.lab_share(means.iloc[[0, 1, 3]], "excess", twins={"P": "p"})
 
 
-def test_negative_cells_are_found_and_false_ones_are_rare() -> None:
+def test_negative_cells_are_found_and_false_ones_are_rare():
     rng = np.random.default_rng(4)
     runs = pd.DataFrame({"cell": np.repeat(np.arange(16), 2), "excess": rng.normal(0, 0.1, 32)})
     runs.loc[runs["cell"] == 3, "excess"] -= 2

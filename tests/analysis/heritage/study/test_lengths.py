@@ -1,14 +1,12 @@
 """Which length of training is enough."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
 from analysis.heritage.study import ladder
 
 
-def test_the_ladder_asks_for_learning_and_for_forgetting() -> None:
+def test_the_ladder_asks_for_learning_and_for_forgetting():
     rows = []
     for length, moved, reached in (("steps_400", 1.0, False), ("steps_1200", 0.05, True)):
         for seed, value in ((0, 0.0), (1, 0.1)):

@@ -1,24 +1,16 @@
 """The registered statements, on fleets whose truth is known."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
 
 from analysis.heritage.study import registered
 from analysis.heritage.study import status as standing
 from analysis.heritage.study.horizons import HORIZONS
 from analysis.heritage.study.verdict import verdict_on_heritage
-from analysis.store import Store
 from tests.analysis.heritage.study.simulated import RECIPES, filled, packages
 
 
-def test_recipes_that_differ_within_a_lab_give_the_verdict_recipe_not_lab(
-    stands: pd.DataFrame,
-) -> None:
+def test_recipes_that_differ_within_a_lab_give_the_verdict_recipe_not_lab(stands):
     assert len(stands) == 2 * len(registered.PREDICTIONS)
     verdict = stands[stands["condition"] == "equal loss"].set_index("claim_id")["verdict"]
     expected = {"S1": "held", "S2": "held", "S3": "missed", "S4": "held", "S5": "missed",
@@ -33,7 +25,7 @@ def test_recipes_that_differ_within_a_lab_give_the_verdict_recipe_not_lab(
     assert answers["mechanism identified"] == "cannot be told"
 
 
-def test_the_responses_of_a_run_follow_from_its_log_gains(simulated_fleet: Store) -> None:
+def test_the_responses_of_a_run_follow_from_its_log_gains(simulated_fleet):
     rows = simulated_fleet.query("FROM study_growth WHERE step = 0")
     # Three blocks grow by 0.5 after the first; equal writes would too, and by 0.3 of 0.7 centred.
     assert rows["excess"].unique() == pytest.approx([0.0])
@@ -46,7 +38,7 @@ def test_the_responses_of_a_run_follow_from_its_log_gains(simulated_fleet: Store
     assert {**row, **answer, "left_s": 60.0, "cpu_s": float(n_runs)} == row
 
 
-def test_at_equal_loss_the_recipes_are_counted_that_reach_it_whole(tmp_path: Path) -> None:
+def test_at_equal_loss_the_recipes_are_counted_that_reach_it_whole(tmp_path):
     """One run short of the goal leaves its recipe out of the shares, and all its other runs."""
     runs = packages(np.random.default_rng(17))
     store = filled(tmp_path, [{**runs[0], "ends_at": 1.9}, *runs[1:]])
@@ -61,16 +53,16 @@ def test_at_equal_loss_the_recipes_are_counted_that_reach_it_whole(tmp_path: Pat
     )
 
 
-def judged(store: Store, *names: str, horizon: str = "equal steps") -> list[bool]:
+def judged(store, *names, horizon="equal steps"):
     """Return whether some statements hold in a store."""
     computed = {prediction.claim_id: prediction.compute for prediction in registered.PREDICTIONS}
     return [computed[name](store, horizon, np.random.default_rng(0))[1] for name in names]
 
 
-def test_birth_and_upbringing_are_told_apart(tmp_path: Path) -> None:
+def test_birth_and_upbringing_are_told_apart(tmp_path):
     rng = np.random.default_rng(12)
     births = dict(zip("abcdef", range(6), strict=True))
-    runs: list[dict[str, object]] = [
+    runs = [
         {
             "study": "inheritance",
             "seed": seed,

@@ -1,7 +1,5 @@
 """Each registered rule on rows that lie just on either side of it, made without a store."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
@@ -23,9 +21,7 @@ from analysis.heritage.study.verdict import HELD, MISSED, UNTOLD, verdict_on_her
         ({"S6": [MISSED, MISSED]}, [MISSED, HELD, MISSED, HELD, UNTOLD]),
     ],
 )
-def test_the_statements_together_say_what_was_registered(
-    changed: dict[str, list[str]], expected: list[str]
-) -> None:
+def test_the_statements_together_say_what_was_registered(changed, expected):
     both = {"S1": HELD, "S2": HELD, "S3": MISSED, "S4": HELD, "S6": HELD, "S7": UNTOLD}
     verdicts = {name: [verdict] * 2 for name, verdict in both.items()} | changed
     table = pd.DataFrame(

@@ -1,7 +1,5 @@
 """Shares of variance: sums of squares, intervals that hold together, incomplete rows left out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,14 +9,14 @@ from analysis.heritage.study import shares
 from analysis.tidy.errors import DesignError
 
 
-def drawn_table(rng: np.random.Generator, *, n_rows: int = 8, n_seeds: int = 2) -> np.ndarray:
+def drawn_table(rng, *, n_rows=8, n_seeds=2):
     """Return a table of recipes by four shapes by seeds with effects of every source."""
     rows, columns = rng.normal(0, 1.0, (n_rows, 1)), rng.normal(0, 0.5, (1, 4))
     cells = rows + columns + rng.normal(0, 0.3, (n_rows, 4))
     return np.asarray(cells[:, :, None] + rng.normal(0, 0.4, (n_rows, 4, n_seeds)))
 
 
-def test_joint_intervals_hold_the_true_shares_and_estimates_are_near_them() -> None:
+def test_joint_intervals_hold_the_true_shares_and_estimates_are_near_them():
     rng = np.random.default_rng(2)
     cells = drawn_table(rng, n_seeds=1)[:, :, 0]
     exact = shares.sources(np.repeat(cells[:, :, None], 2, axis=2), "recipe", shares.GEOMETRY)
@@ -35,7 +33,7 @@ def test_joint_intervals_hold_the_true_shares_and_estimates_are_near_them() -> N
     assert np.mean(estimates, axis=0) == pytest.approx(truth, abs=0.015)
 
 
-def test_shares_sum_to_one_and_f_is_the_usual_one() -> None:
+def test_shares_sum_to_one_and_f_is_the_usual_one():
     values = drawn_table(np.random.default_rng(3))
     result = shares.variance_shares(
         values, "recipe", shares.SCALE_AND_SHAPE, n_resamples=200, rng=np.random.default_rng(0)
@@ -49,7 +47,7 @@ def test_shares_sum_to_one_and_f_is_the_usual_one() -> None:
     assert one_way[0].sum_of_squares / one_way[0].df / error == pytest.approx(expected)
 
 
-def test_a_row_with_a_run_missing_is_left_out_whole() -> None:
+def test_a_row_with_a_run_missing_is_left_out_whole():
     runs = pd.DataFrame(
         [
             {"recipe": recipe, "geometry": shape, "seed": seed, "excess": float(seed)}

@@ -1,9 +1,5 @@
 """The share of the recipe with each recipe left out."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,13 +7,13 @@ from analysis.heritage.study import fleet, registered
 from tests.analysis.heritage.study.simulated import filled, packages
 
 
-def _recipe(run: dict[str, object]) -> str:
+def _recipe(run):
     levels = run["levels"]
     assert isinstance(levels, dict)
     return str(levels["recipe"])
 
 
-def test_each_share_is_the_registered_one_of_the_recipes_that_are_left(tmp_path: Path) -> None:
+def test_each_share_is_the_registered_one_of_the_recipes_that_are_left(tmp_path):
     runs = packages(np.random.default_rng(5))
     result = fleet.without_each_recipe(filled(tmp_path / "all", runs), "excess", "equal steps")
     remaining = [run for run in runs if _recipe(run) != "opt"]

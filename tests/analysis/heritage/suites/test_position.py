@@ -1,7 +1,5 @@
 """Where along depth suites differ: against lme4, pbkrtest, plain least squares, and by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +57,7 @@ def test_the_fit_is_lme4s_at_lme4s_theta(model):
         assert np.sqrt(variance) == pytest.approx(named.loc[term, "std_error"], rel=1e-7)
 
 
-def _ours(term: str) -> str:
+def _ours(term):
     part, other = term.removeprefix("part").split(":")
     level = f"suite[{other.removeprefix('suite')}]" if other.startswith("suite") else other
     return f"part[{SHORT[part]}]:{level}"

@@ -1,70 +1,66 @@
 """Suites, labs, depth and size: the numbers stated beforehand, each beside what is computed."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import cache
 
-import pandas as pd
 import pytest
 
 from analysis.heritage.suites import components, models
-from analysis.store import Store, open_store
+from analysis.store import open_store
 
 
 @cache
-def store() -> Store:
+def store():
     return open_store("data/published")
 
 
 @cache
-def base() -> pd.DataFrame:
+def base():
     return models.base_models(store())
 
 
-def shares() -> pd.DataFrame:
+def shares():
     return components.variance_shares(base())
 
 
-def share(column: str) -> float:
+def share(column):
     rows = shares().query("condition == 'shape, depth, scale' and groups == 'suite'")
     return float(rows[column].iloc[0])
 
 
 #: What was stated from an independent recomputation, as printed, and what is found here.
-STATED: dict[str, tuple[str, Callable[[], float]]] = {
+STATED = {
     "share of suites": (".78", lambda: share("variance_share")),
     "share of suites, upper end": (".95", lambda: share("conf_high")),
 }
 
 #: Where the stated number is another: what is found, and why.
-OTHERWISE: dict[str, tuple[str, str, Callable[[], float]]] = {
+OTHERWISE = {
     "share of suites, lower end": (
         ".41",
         ".40",  # .4017 by lme4's deviance function too (tests/r/components.R): the profile is right
         lambda: share("conf_low"),
-    ),
+    )
 }
 
 
-def printed(value: float, like: str) -> str:
+def printed(value, like):
     digits = len(like.partition(".")[2])
     return f"{value:.{digits}f}".removeprefix("0")
 
 
 @pytest.mark.parametrize("name", STATED)
-def test_a_stated_number_is_found(name: str) -> None:
+def test_a_stated_number_is_found(name):
     stated, result = STATED[name]
     assert printed(result(), stated) == stated
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_where_a_stated_number_differs_the_difference_is_known(name: str) -> None:
+def test_where_a_stated_number_differs_the_difference_is_known(name):
     stated, ours, result = OTHERWISE[name]
     assert printed(result(), ours) == ours != stated
 
 
-def test_the_ratio_finds_suites_and_no_labs_beside_them() -> None:
+def test_the_ratio_finds_suites_and_no_labs_beside_them():
     tests = components.variance_tests(base())
     by_name = tests.set_index(["condition", "groups", "group"])["p_value"]
     assert by_name["shape, depth, scale", "suite", "suite"] < 3e-4
@@ -72,14 +68,14 @@ def test_the_ratio_finds_suites_and_no_labs_beside_them() -> None:
     assert by_name["shape, depth, scale", "lab + suite", "lab"] > 0.3
 
 
-def test_the_sum_of_shares_stays_from_zero_where_labs_and_suites_share() -> None:
+def test_the_sum_of_shares_stays_from_zero_where_labs_and_suites_share():
     rows = shares().query("groups == 'lab + suite'").set_index(["condition", "group"])
     for condition in components.FIXED:
         assert rows.loc[(condition, "lab"), "conf_low"] == 0
         assert rows.loc[(condition, "lab + suite"), "conf_low"] > 0.3
 
 
-def test_one_suite_carries_the_difference_between_suites() -> None:
+def test_one_suite_carries_the_difference_between_suites():
     without = components.deviation_without_each_suite(base())
     assert set(without) == set(base()["suite"])
     whole = components.deviations(base()).set_index("group").loc["suite", "estimate"]
@@ -87,7 +83,7 @@ def test_one_suite_carries_the_difference_between_suites() -> None:
     assert without["GPT-Neo"] < whole / 2 < min(v for k, v in without.items() if k != "GPT-Neo")
 
 
-def test_deviations_have_the_intervals_of_the_restricted_likelihood() -> None:
+def test_deviations_have_the_intervals_of_the_restricted_likelihood():
     """Roots that R found of the same likelihood, written with the whole covariance matrix.
 
     Those by maximum likelihood are [0.051, 0.185] and [0, 0.123]; of gains drawn at this design

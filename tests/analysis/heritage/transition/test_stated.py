@@ -1,10 +1,7 @@
 """Stated numbers are computed again, agree or differ, and say why when they cannot be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from analysis.heritage.transition import stated
@@ -117,7 +114,7 @@ def test_a_table_for_print_has_a_dash_where_nothing_was_found(shipped):
     assert everywhere.loc[trace, "computed"].tolist() == ["62,695.868"]
 
 
-def _ledger(directory: Path) -> pd.DataFrame:
+def _ledger(directory):
     for table in (ROOT / "data/published").glob("claim.csv"):
         (directory / table.name).write_bytes(table.read_bytes())
     return stated.ledger(open_store(directory))

@@ -55,12 +55,7 @@ def test_three_of_six_lines_are_of_the_value_matrix(published_store, facts, chan
 def test_the_factor_of_300_is_that_of_one_lab(published_store, judge):
     rows = claims.checks(published_store, 34, CLAIMS).set_index("condition")
     # The last quarter: 3 layers of 12, 6 of 24.
-    eleuther = np.mean(
-        [
-            np.mean([1334, 1847, 1481]),
-            np.mean([2277, 872, 1451, 3887, 2734, 3511]),
-        ]
-    )
+    eleuther = np.mean([np.mean([1334, 1847, 1481]), np.mean([2277, 872, 1451, 3887, 2734, 3511])])
     meta = np.mean([np.mean([2.3, 2.9, 4.0]), np.mean([9.2, 8.6, 7.9, 8.6, 6.4, 7.9])])
     ratio = rows.loc["Meta alone, last quarter of the layers"]
     assert ratio["estimate"] == pytest.approx(eleuther / meta)

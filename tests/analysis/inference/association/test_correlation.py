@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from math import factorial
 from pathlib import Path
 
@@ -27,11 +25,11 @@ pairs = st.lists(
 ).filter(lambda rows: all(len(set(column)) > 1 for column in zip(*rows, strict=True)))
 
 
-def points(x: list[float], y: list[float]) -> pd.DataFrame:
+def points(x, y):
     return pd.DataFrame({"x": x, "y": y}, dtype=float)
 
 
-def computed(answer: pd.Series) -> pd.DataFrame:
+def computed(answer):
     rows = models.head(int(answer["n"]))
     if answer["method"] == "partial":
         return correlation.partial(
@@ -48,7 +46,7 @@ def computed(answer: pd.Series) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("position", range(len(answers)))
-def test_every_number_agrees_with_r(position: int) -> None:
+def test_every_number_agrees_with_r(position):
     answer = answers.loc[position]
     row = computed(answer).iloc[0]
     np.testing.assert_allclose(
@@ -56,7 +54,7 @@ def test_every_number_agrees_with_r(position: int) -> None:
     )
 
 
-def test_pearson_of_four_counted_points_is_six_tenths() -> None:
+def test_pearson_of_four_counted_points_is_six_tenths():
     # Deviations from 2.5: (-1.5, -.5, .5, 1.5) and (-.5, -1.5, 1.5, .5); products sum to 3 of 5.
     row = correlation.correlate(points([1, 2, 3, 4], [2, 1, 4, 3]), x="x", y="y").iloc[0]
     assert row["estimate"] == pytest.approx(0.6, abs=1e-15)
@@ -64,7 +62,7 @@ def test_pearson_of_four_counted_points_is_six_tenths() -> None:
     assert row["n_obs"] == 4
 
 
-def test_exact_spearman_p_of_a_perfect_order_is_two_of_all_orders() -> None:
+def test_exact_spearman_p_of_a_perfect_order_is_two_of_all_orders():
     row = correlation.correlate(
         points([1, 2, 3, 4, 5], [10, 20, 30, 40, 500]), x="x", y="y", method="spearman"
     ).iloc[0]
@@ -73,7 +71,7 @@ def test_exact_spearman_p_of_a_perfect_order_is_two_of_all_orders() -> None:
     assert "no width" in row["note"]
 
 
-def test_exact_spearman_p_with_ties_agrees_with_enumeration_by_scipy() -> None:
+def test_exact_spearman_p_with_ties_agrees_with_enumeration_by_scipy():
     rows = points([1, 1, 2, 3, 3, 4], [2, 1, 1, 5, 4, 4])
     centred = rows.rank().sub(rows.rank().mean())
     enumerated = stats.permutation_test(
@@ -87,12 +85,12 @@ def test_exact_spearman_p_with_ties_agrees_with_enumeration_by_scipy() -> None:
     assert row["p_value"] == pytest.approx(enumerated.pvalue, abs=1e-15)
 
 
-def orders_by_sum_of_products(n: int) -> np.ndarray:
+def orders_by_sum_of_products(n):
     """Return how many of the n! orders have each sum of products, by the ranks taken so far."""
     largest = n * (n + 1) * (2 * n + 1) // 6
     ways = {0: np.eye(1, largest + 1)[0]}
     for rank in range(1, n + 1):
-        longer: dict[int, np.ndarray] = {}
+        longer = {}
         for taken, counts in ways.items():
             for other in range(1, n + 1):
                 if not taken & 1 << other:
@@ -106,9 +104,7 @@ def orders_by_sum_of_products(n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("n", "relative", "absolute"), [(10, 1e-12, 0), (13, 0.06, 1.5e-4)])
-def test_spearman_p_without_ties_is_exact_to_twelve_rows_and_near_it_beyond(
-    n: int, relative: float, absolute: float
-) -> None:
+def test_spearman_p_without_ties_is_exact_to_twelve_rows_and_near_it_beyond(n, relative, absolute):
     orders = orders_by_sum_of_products(n)
     distances = np.abs(np.arange(len(orders)) - n * (n + 1) ** 2 / 4)
     ranks, rng = np.arange(1.0, n + 1), np.random.default_rng(1)
@@ -122,14 +118,14 @@ def test_spearman_p_without_ties_is_exact_to_twelve_rows_and_near_it_beyond(
         assert row["p_value"] >= 2 / factorial(n) * (1 - 1e-9)
 
 
-def test_a_printed_r_gives_the_row_the_data_would_give() -> None:
+def test_a_printed_r_gives_the_row_the_data_would_give():
     whole = correlation.correlate(models, x="density", y="gain")
     printed = correlation.from_summary(float(whole["estimate"].iloc[0]), len(models))
     numeric = ["estimate", "statistic", "df", "p_value", "conf_low", "conf_high", "n_obs"]
     pd.testing.assert_frame_equal(whole[numeric], printed[numeric], rtol=1e-13)
 
 
-def test_three_rows_leave_the_whole_range_as_interval() -> None:
+def test_three_rows_leave_the_whole_range_as_interval():
     row = correlation.correlate(points([1, 2, 3], [1, 3, 2]), x="x", y="y").iloc[0]
     assert (row["conf_low"], row["conf_high"]) == (-1, 1)
     assert "whole range" in row["note"]
@@ -137,9 +133,7 @@ def test_three_rows_leave_the_whole_range_as_interval() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(rows=pairs, method=st.sampled_from(correlation.METHODS), seed=st.integers(0, 99))
-def test_order_of_rows_and_of_x_and_y_does_not_matter(
-    rows: list[tuple[int, int]], method: str, seed: int
-) -> None:
+def test_order_of_rows_and_of_x_and_y_does_not_matter(rows, method, seed):
     frame = pd.DataFrame(rows, columns=["x", "y"])
     shuffled = frame.sample(frac=1, random_state=seed)
     first = correlation.correlate(frame, x="x", y="y", method=method).iloc[0]
@@ -152,9 +146,7 @@ def test_order_of_rows_and_of_x_and_y_does_not_matter(
 
 @settings(max_examples=40, deadline=None)
 @given(rows=pairs, shift=st.integers(-9, 9), scale=st.integers(1, 9))
-def test_pearson_ignores_shift_and_scale_and_follows_the_sign(
-    rows: list[tuple[int, int]], shift: int, scale: int
-) -> None:
+def test_pearson_ignores_shift_and_scale_and_follows_the_sign(rows, shift, scale):
     frame = pd.DataFrame(rows, columns=["x", "y"])
     plain = correlation.correlate(frame, x="x", y="y").iloc[0]
     moved = correlation.correlate(frame.assign(x=shift - scale * frame["x"]), x="x", y="y").iloc[0]
@@ -174,14 +166,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("frame", "options", "error", "message"), REFUSED)
-def test_what_has_no_correlation_is_refused(
-    frame: pd.DataFrame, options: dict[str, str], error: type[AnalysisError], message: str
-) -> None:
+def test_what_has_no_correlation_is_refused(frame, options, error, message):
     with pytest.raises(error, match=message):
         correlation.correlate(frame, **{"x": "density", "y": "gain"} | options)
 
 
-def test_a_covariate_that_repeats_another_is_refused() -> None:
+def test_a_covariate_that_repeats_another_is_refused():
     rows = models.assign(twice=2 * models["layers"])
     with pytest.raises(DesignError, match="linear combination"):
         correlation.partial(rows, x="density", y="gain", covariates=["layers", "twice"])
@@ -200,8 +190,6 @@ def test_a_covariate_that_repeats_another_is_refused() -> None:
         (0.3, "10", AnalysisError, "numbers"),
     ],
 )
-def test_an_impossible_printed_r_is_refused(
-    r: float, n: int, error: type[AnalysisError], message: str
-) -> None:
+def test_an_impossible_printed_r_is_refused(r, n, error, message):
     with pytest.raises(error, match=message):
         correlation.from_summary(r, n)

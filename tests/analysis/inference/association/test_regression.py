@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -36,14 +34,14 @@ FITS = list(answers.groupby(["name", "kind", "cluster"], sort=False).groups)
 SINGLE_CLUSTER = "One cluster alone determines this term"
 
 
-def fitted(name: str, kind: str, cluster: str) -> regression.Regression:
+def fitted(name, kind, cluster):
     if kind == "classical":
         return regression.fit(models, FORMULAS[name])
     return regression.fit(models, FORMULAS[name], cluster=cluster)
 
 
 @pytest.mark.parametrize(("name", "kind", "cluster"), FITS)
-def test_coefficients_and_standard_errors_agree_with_r(name: str, kind: str, cluster: str) -> None:
+def test_coefficients_and_standard_errors_agree_with_r(name, kind, cluster):
     tidy = fitted(name, kind, cluster).tidy()
     answer = answers.query("name == @name and kind == @kind and cluster == @cluster")
     # R and patsy both put interactions last and factors before numbers here.
@@ -58,7 +56,7 @@ def test_coefficients_and_standard_errors_agree_with_r(name: str, kind: str, clu
     assert testable.any()
 
 
-def test_a_line_through_three_counted_points() -> None:
+def test_a_line_through_three_counted_points():
     # Slope (0 * -1 + 1 * 2) / 2 by deviations: x -1, 0, 1 and y 0, 3, 2 give 1; residual ss 8/3.
     rows = pd.DataFrame({"x": [-1, 0, 1], "y": [0, 3, 2]})
     tidy = regression.fit(rows, "y ~ x").tidy().set_index("term")
@@ -68,14 +66,14 @@ def test_a_line_through_three_counted_points() -> None:
     assert tidy.loc["x", "df"] == 1
 
 
-def test_clusters_of_one_row_give_the_hc2_standard_error_of_a_mean() -> None:
+def test_clusters_of_one_row_give_the_hc2_standard_error_of_a_mean():
     rows = pd.DataFrame({"lab": list("abcd"), "y": [1.0, 2.0, 4.0, 9.0]})
     tidy = regression.fit(rows, "y ~ 1", cluster="lab").tidy().iloc[0]
     assert tidy["std_error"] == pytest.approx(rows["y"].std() / 2)
     assert tidy["df"] == pytest.approx(3)
 
 
-def test_reference_levels_are_stated_and_follow_the_category_order() -> None:
+def test_reference_levels_are_stated_and_follow_the_category_order():
     ordered = models.assign(lab=pd.Categorical(models["lab"], sorted(set(models["lab"]))[::-1]))
     sorted_fit = regression.fit(models, "gain ~ lab").tidy()
     ordered_fit = regression.fit(ordered, "gain ~ lab").tidy()
@@ -84,14 +82,14 @@ def test_reference_levels_are_stated_and_follow_the_category_order() -> None:
     assert sorted_fit["term"].iloc[1] == "lab[T.Basque]"
 
 
-def test_unused_categories_are_no_terms() -> None:
+def test_unused_categories_are_no_terms():
     rows = models.assign(lab=models["lab"].astype("category")).query("lab != 'Basque'")
     terms = regression.fit(rows, "gain ~ lab + density").terms
     assert "lab[T.Basque]" not in terms
     assert len(terms) == 7
 
 
-def test_few_clusters_are_noted() -> None:
+def test_few_clusters_are_noted():
     fit = regression.fit(models, FORMULAS["trait"], cluster="lab")
     notes = fit.tidy().set_index("term")["note"]
     assert notes["Intercept"] == "Only 7 clusters: read the degrees of freedom."
@@ -100,14 +98,14 @@ def test_few_clusters_are_noted() -> None:
     assert regression.fit(models, FORMULAS["trait"], cluster="suite").note == ""
 
 
-def test_a_lab_effect_cannot_be_tested_with_labs_as_clusters() -> None:
+def test_a_lab_effect_cannot_be_tested_with_labs_as_clusters():
     tidy = regression.fit(models, FORMULAS["labs"], cluster="lab").tidy().set_index("term")
     assert SINGLE_CLUSTER in tidy.loc["lab[T.Basque]", "note"]
     assert np.isnan(tidy.loc["lab[T.Basque]", "p_value"])
     assert tidy.loc["density", "p_value"] > 0
 
 
-def test_a_perfect_fit_is_noted() -> None:
+def test_a_perfect_fit_is_noted():
     rows = pd.DataFrame({"x": [1.0, 2.0, 3.0, 5.0]}).assign(y=lambda frame: 2 * frame["x"] + 1)
     assert "perfect up to rounding" in regression.fit(rows, "y ~ x").note
 
@@ -118,9 +116,7 @@ def test_a_perfect_fit_is_noted() -> None:
     scale=st.sampled_from([0.001, 3.0, 5000.0]),
     cluster=st.sampled_from([None, "lab"]),
 )
-def test_estimates_scale_with_the_units_and_tests_do_not(
-    seed: int, scale: float, cluster: str | None
-) -> None:
+def test_estimates_scale_with_the_units_and_tests_do_not(seed, scale, cluster):
     rows = models.sample(frac=1, random_state=seed)
     rescaled = rows.assign(gain=scale * rows["gain"], density=rows["density"] / scale)
     plain = regression.fit(models, FORMULAS["trait"], cluster=cluster).tidy().set_index("term")
@@ -139,7 +135,7 @@ def test_estimates_scale_with_the_units_and_tests_do_not(
 
 
 @pytest.mark.slow
-def test_cr2_keeps_its_size_with_seven_labs_where_the_row_test_does_not() -> None:
+def test_cr2_keeps_its_size_with_seven_labs_where_the_row_test_does_not():
     rng = np.random.default_rng(20261120)
     labs = models["lab"].astype("category").cat.codes.to_numpy()
     n_simulations = 250
@@ -159,7 +155,7 @@ def test_cr2_keeps_its_size_with_seven_labs_where_the_row_test_does_not() -> Non
     assert size["rows"] > 0.25
 
 
-def test_aliased_terms_are_named() -> None:
+def test_aliased_terms_are_named():
     with pytest.raises(DesignError, match=r"\['heritage'\] are linear combinations"):
         regression.fit(models, "gain ~ lab + heritage + density")
 
@@ -179,12 +175,12 @@ def test_aliased_terms_are_named() -> None:
         ("gain ~ np.log(heritage)", "must be finite; it is not in 12 of 24 rows"),
     ],
 )
-def test_a_formula_that_cannot_be_used_says_why(formula: str, message: str) -> None:
+def test_a_formula_that_cannot_be_used_says_why(formula, message):
     with pytest.raises(ColumnError, match=message):
         regression.fit(models, formula)
 
 
-def test_a_column_that_is_no_word_is_written_in_q() -> None:
+def test_a_column_that_is_no_word_is_written_in_q():
     named = models.rename(columns={"density": "the density", "lab": "the lab"})
     result = regression.fit(named, """gain ~ Q('the density') + Q("the lab")""")
     plain = regression.fit(models, "gain ~ density + lab")
@@ -196,13 +192,13 @@ def test_a_column_that_is_no_word_is_written_in_q() -> None:
     assert refusal.value.hint.startswith("Write Q('the density');")
 
 
-def test_missing_values_are_refused_and_not_dropped() -> None:
+def test_missing_values_are_refused_and_not_dropped():
     rows = models.assign(density=models["density"].where(models["density"] < 0.2))
     with pytest.raises(ColumnError, match=r"'density' must hold finite numbers; .* 6 of 24"):
         regression.fit(rows, "gain ~ density")
 
 
-def test_designs_without_information_are_refused() -> None:
+def test_designs_without_information_are_refused():
     with pytest.raises(DesignError, match="At least two levels of 'lab' are needed; found 1"):
         regression.fit(models.query("lab == 'Ainu'"), "gain ~ density", cluster="lab")
     with pytest.raises(DesignError, match="'lab' must have at least two levels"):

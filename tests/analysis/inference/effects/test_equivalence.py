@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,7 @@ AGREEMENT = 1e-11
 models = pd.read_csv(R / "models.csv")
 
 
-def test_the_difference_of_two_means_agrees_with_r_and_with_statsmodels() -> None:
+def test_the_difference_of_two_means_agrees_with_r_and_with_statsmodels():
     answer = pd.read_csv(R / "equivalence.csv").set_index("case").loc["student"]
     terms = regression.fit(models, "gain ~ heritage").tidy().tail(1)
     # R takes group 0 less group 1.
@@ -33,7 +31,7 @@ def test_the_difference_of_two_means_agrees_with_r_and_with_statsmodels() -> Non
     assert row["p_value"] == pytest.approx(ttost_ind(*groups, -0.4, 0.4)[0], rel=AGREEMENT)
 
 
-def test_a_half_unit_effect_between_bounds_of_one_is_counted_by_hand() -> None:
+def test_a_half_unit_effect_between_bounds_of_one_is_counted_by_hand():
     terms = pd.DataFrame({"term": ["a", "b"], "estimate": [0.5, 0.0], "std_error": 0.25, "df": 4})
     rows = equivalence.estimates(terms, low=-1, high=1)
     assert rows["statistic"].tolist() == [-2.0, 4.0]
@@ -41,7 +39,7 @@ def test_a_half_unit_effect_between_bounds_of_one_is_counted_by_hand() -> None:
     assert rows["conf_level"].unique().tolist() == [0.9]
 
 
-def test_the_interval_lies_within_the_bounds_exactly_when_p_is_below_alpha() -> None:
+def test_the_interval_lies_within_the_bounds_exactly_when_p_is_below_alpha():
     terms = pd.DataFrame(
         {"term": "a", "estimate": np.linspace(-1.2, 1.2, 97), "std_error": 0.3, "df": 6.5}
     )
@@ -51,7 +49,7 @@ def test_the_interval_lies_within_the_bounds_exactly_when_p_is_below_alpha() -> 
     assert within.any()
 
 
-def test_the_terms_of_a_clustered_regression_can_be_tested_as_they_are() -> None:
+def test_the_terms_of_a_clustered_regression_can_be_tested_as_they_are():
     tidy = regression.fit(models, "gain ~ heritage + density", cluster="lab").tidy()
     rows = equivalence.estimates(tidy, low=-2, high=2)
     assert rows["n_groups"].tolist() == tidy["n_groups"].tolist()
@@ -60,7 +58,7 @@ def test_the_terms_of_a_clustered_regression_can_be_tested_as_they_are() -> None
     assert (infinite["p_value"] < rows["p_value"]).iloc[1:].all()
 
 
-def test_the_fixed_effects_of_a_mixed_model_can_be_tested_as_they_are() -> None:
+def test_the_fixed_effects_of_a_mixed_model_can_be_tested_as_they_are():
     rows = pd.read_csv(R / "mixed_data_sleep.csv")
     response, slope, subject = rows.columns
     tidy = mixed.fit(f"{response} ~ {slope} + (1 | {subject})", rows).tidy()
@@ -71,7 +69,7 @@ def test_the_fixed_effects_of_a_mixed_model_can_be_tested_as_they_are() -> None:
     assert tested["p_value"] == pytest.approx(stats.t.cdf(t, known["df"]), rel=1e-12)
 
 
-def test_what_cannot_be_tested_is_refused() -> None:
+def test_what_cannot_be_tested_is_refused():
     terms = pd.DataFrame({"term": ["a"], "estimate": [0.5], "std_error": 0.0, "df": 4})
     with pytest.raises(AnalysisError, match="low < high; found 1 and -1"):
         equivalence.estimates(terms, low=1, high=-1)

@@ -1,7 +1,5 @@
 """R squared of many samples, and its shares among blocks, against lm() and by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.inference.partition import explained, shares
-from analysis.inference.partition.subsets import Blocks, Subsets, all_subsets, among
+from analysis.inference.partition.subsets import Subsets, all_subsets, among
 from analysis.tidy.errors import ColumnError, DesignError
 
 R = Path(__file__).parents[3] / "r"
@@ -32,9 +30,7 @@ models = pd.read_csv(R / "models.csv")
 answers = pd.read_csv(R / "subsets.csv")
 
 
-def subsets_of(
-    rows: pd.DataFrame = models, blocks: Blocks = BLOCKS, seed: int = 1, n_resamples: int = 99
-) -> Subsets:
+def subsets_of(rows=models, blocks=BLOCKS, seed=1, n_resamples=99):
     return all_subsets(
         rows,
         response="gain",
@@ -46,7 +42,7 @@ def subsets_of(
     )
 
 
-def subsets_with(values: list[float]) -> Subsets:
+def subsets_with(values):
     """Subsets of two or three blocks with given R squared and no noise."""
     each = np.array(values)
     return Subsets(
@@ -61,15 +57,15 @@ def subsets_with(values: list[float]) -> Subsets:
 
 
 @pytest.fixture(scope="module")
-def subsets() -> Subsets:
+def subsets():
     return subsets_of()
 
 
-def oracle(kind: str) -> pd.Series:
+def oracle(kind):
     return answers[answers["kind"] == kind].set_index("block")["share"]
 
 
-def test_shares_agree_with_all_orders_of_lm() -> None:
+def test_shares_agree_with_all_orders_of_lm():
     expected = pd.read_csv(R / "partition.csv")
     result = shares.shapley(subsets_of(blocks=THREE))
     assert result["block"].tolist() == expected["block"].tolist()
@@ -77,7 +73,7 @@ def test_shares_agree_with_all_orders_of_lm() -> None:
     np.testing.assert_allclose(result["r_squared"], expected["r_squared"], rtol=AGREEMENT)
 
 
-def test_general_and_unique_shares_agree_with_lm_on_every_subset(subsets: Subsets) -> None:
+def test_general_and_unique_shares_agree_with_lm_on_every_subset(subsets):
     general = shares.shapley(subsets).set_index("block")["share"]
     np.testing.assert_allclose(general[oracle("general").index], oracle("general"), atol=AGREEMENT)
     parts = shares.unique_and_alone(subsets)
@@ -86,19 +82,19 @@ def test_general_and_unique_shares_agree_with_lm_on_every_subset(subsets: Subset
     assert unique["lab"] == pytest.approx(0, abs=1e-12)  # nested in the suite
 
 
-def test_complete_dominance_agrees_with_lm(subsets: Subsets) -> None:
+def test_complete_dominance_agrees_with_lm(subsets):
     found = shares.dominance(replace(subsets, chance=0 * subsets.chance))
     complete = found[found["term"] == "complete"].set_index("contrast")["estimate"]
     assert complete.to_dict() == oracle("complete").to_dict()
     assert set(complete) == {0.0, 0.5, 1.0}
 
 
-def test_blocks_that_differ_by_their_rounding_alone_do_not_dominate() -> None:
+def test_blocks_that_differ_by_their_rounding_alone_do_not_dominate():
     found = shares.dominance(subsets_with([0, 0.3, 0.1 + 0.2, 0.4]))
     assert found["estimate"].tolist() == [0.5] * 2
 
 
-def test_uncorrelated_predictors_share_what_each_explains() -> None:
+def test_uncorrelated_predictors_share_what_each_explains():
     # A 2x2 design twice: y = 3a + b + noise orthogonal to both; total ss 8 * (9 + 1 + 1) = 88.
     a, b = np.tile([-1, -1, 1, 1], 2), np.tile([-1, 1, -1, 1], 2)
     noise = np.repeat([-1, 1], 4)
@@ -109,13 +105,13 @@ def test_uncorrelated_predictors_share_what_each_explains() -> None:
     assert result["n_groups"].tolist() == [8, 8]
 
 
-def test_weights_of_two_blocks_are_the_two_orders() -> None:
+def test_weights_of_two_blocks_are_the_two_orders():
     # Subsets: none, first, second, both.
     expected = [[-0.5, 0.5, -0.5, 0.5], [-0.5, -0.5, 0.5, 0.5]]
     np.testing.assert_array_equal(shares.shapley_weights(2), expected)
 
 
-def test_alone_and_unique_of_two_blocks_by_hand() -> None:
+def test_alone_and_unique_of_two_blocks_by_hand():
     # R squared: none 0, a 0.3, b 0.2, both 0.4.
     found = shares.unique_and_alone(subsets_with([0, 0.3, 0.2, 0.4]))
     by_hand = found.set_index(["block", "term"])["share"]
@@ -124,7 +120,7 @@ def test_alone_and_unique_of_two_blocks_by_hand() -> None:
     assert by_hand["b", "unique"] == pytest.approx(0.1)
 
 
-def test_chance_is_what_a_shuffled_response_gives(subsets: Subsets) -> None:
+def test_chance_is_what_a_shuffled_response_gives(subsets):
     rng = np.random.default_rng(3)
     drawn = np.array(
         [
@@ -136,7 +132,7 @@ def test_chance_is_what_a_shuffled_response_gives(subsets: Subsets) -> None:
     assert (np.abs(drawn.mean(axis=0) - subsets.chance) <= 4 * error + 1e-12).all()
 
 
-def test_chance_of_a_resample_counts_repeated_rows() -> None:
+def test_chance_of_a_resample_counts_repeated_rows():
     # Rows repeat in a resample of single ones, of which one column explains a larger share.
     twice = pd.DataFrame({"half": list("abcd") * 2, "x": [1.0, 2, 4, 9] * 2, "gain": range(8)})
     found = subsets_of(twice, {"x": ["x"]}, n_resamples=2000)
@@ -154,7 +150,7 @@ def test_chance_of_a_resample_counts_repeated_rows() -> None:
     assert simulated > 1.3 / 7
 
 
-def test_a_resample_without_variation_is_counted() -> None:
+def test_a_resample_without_variation_is_counted():
     rows = pd.DataFrame(
         {"lab": list("aabbcc"), "density": [1.0, 2, 4, 3, 5, 9], "gain": [1.0, 1, 1, 1, 2, 3]}
     )
@@ -163,7 +159,7 @@ def test_a_resample_without_variation_is_counted() -> None:
     assert result["n_failed"].iloc[0] / 999 == pytest.approx(8 / 27, abs=0.045)
 
 
-def test_differences_come_from_the_resamples_of_the_shares() -> None:
+def test_differences_come_from_the_resamples_of_the_shares():
     three = subsets_of(blocks=THREE, n_resamples=199)
     pairs = shares.differences(three)
     assert pairs["contrast"].tolist() == ["lab - geometry", "lab - scale", "geometry - scale"]
@@ -178,7 +174,7 @@ def test_differences_come_from_the_resamples_of_the_shares() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 999), scale=st.sampled_from([1e-6, 1.0, 1e6]))
-def test_shares_ignore_order_and_units_and_sum_to_r_squared(seed: int, scale: float) -> None:
+def test_shares_ignore_order_and_units_and_sum_to_r_squared(seed, scale):
     rng = np.random.default_rng(seed)
     rows = models.assign(gain=rng.normal(size=24))
     changed = rows.assign(gain=5 - scale * rows["gain"], density=rows["density"] * scale).sample(
@@ -192,7 +188,7 @@ def test_shares_ignore_order_and_units_and_sum_to_r_squared(seed: int, scale: fl
     assert (plain["share"] > -1e-12).all()
 
 
-def test_dominance_is_stated_only_when_the_resamples_agree() -> None:
+def test_dominance_is_stated_only_when_the_resamples_agree():
     known = subsets_with([0, 0.3, 0.2, 0.4])
     sure = shares.dominance(known)
     assert sure["estimate"].tolist() == [1.0, 1.0]
@@ -204,7 +200,7 @@ def test_dominance_is_stated_only_when_the_resamples_agree() -> None:
     assert unsure["holds"].isna().all()
 
 
-def test_what_noise_would_explain_is_subtracted_before_comparing() -> None:
+def test_what_noise_would_explain_is_subtracted_before_comparing():
     # Raw a leads, 0.3 to 0.2; net of 0.25 and 0.05 b leads, 0.15 to 0.05.
     chance = np.array([0, 0.25, 0.05, 0.3])
     known = replace(
@@ -213,7 +209,7 @@ def test_what_noise_would_explain_is_subtracted_before_comparing() -> None:
     assert shares.dominance(known)["estimate"].tolist() == [0.0, 0.0]
 
 
-def test_some_blocks_of_many_are_the_blocks_alone(subsets: Subsets) -> None:
+def test_some_blocks_of_many_are_the_blocks_alone(subsets):
     chosen = ["scale", "lab", "geometry"]
     alone = subsets_of(blocks={name: BLOCKS[name] for name in chosen})
     found = among(subsets, chosen)
@@ -223,7 +219,7 @@ def test_some_blocks_of_many_are_the_blocks_alone(subsets: Subsets) -> None:
     np.testing.assert_allclose(found.chance_replicates, alone.chance_replicates, atol=1e-12)
 
 
-def test_designs_without_an_answer_are_refused() -> None:
+def test_designs_without_an_answer_are_refused():
     for blocks, error in (
         ({"a": ["density"], "b": ["density", "layers"]}, ColumnError),
         ({"a": ["gain"]}, ColumnError),
@@ -238,7 +234,7 @@ def test_designs_without_an_answer_are_refused() -> None:
         shares.differences(subsets_of(blocks={"a": ["density"]}))
 
 
-def test_a_lead_must_clear_zero_and_what_chance_gives() -> None:
+def test_a_lead_must_clear_zero_and_what_chance_gives():
     # Of 39 leads four are below 0.1 and one of these below zero.
     replicates = np.array([-0.1, 0.02, 0.05, 0.09, *np.linspace(0.2, 0.5, 35)])
     for sign in (1, -1):
@@ -246,7 +242,7 @@ def test_a_lead_must_clear_zero_and_what_chance_gives() -> None:
         assert shares.beyond_chance(sign * replicates, -sign * 0.1) == pytest.approx(2 * 2 / 40)
 
 
-def test_a_lead_that_is_one_but_for_rounding_is_none() -> None:
+def test_a_lead_that_is_one_but_for_rounding_is_none():
     replicates = np.array([0.3] * 30 + [0.0] * 10)
     noise = np.random.default_rng(3).uniform(-1e-15, 1e-15, (20, 40))
     for sign in (1, -1):

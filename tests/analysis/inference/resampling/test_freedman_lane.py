@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import permutations
 from pathlib import Path
 
@@ -23,15 +21,15 @@ small = pd.DataFrame(
 )
 
 
-def f_by_least_squares(y: np.ndarray, small_x: np.ndarray, large_x: np.ndarray) -> float:
-    def left(x: np.ndarray) -> float:
+def f_by_least_squares(y, small_x, large_x):
+    def left(x):
         return float(((y - x @ np.linalg.lstsq(x, y)[0]) ** 2).sum())
 
     p, q = np.linalg.matrix_rank(small_x), np.linalg.matrix_rank(large_x)
     return (left(small_x) - left(large_x)) / (q - p) / (left(large_x) / (len(y) - q))
 
 
-def share_of_orders(orders: list[list[int]], small_x: np.ndarray, large_x: np.ndarray) -> float:
+def share_of_orders(orders, small_x, large_x):
     y = small["y"].to_numpy()
     fitted = small_x @ np.linalg.lstsq(small_x, y)[0]
     residual = y - fitted
@@ -39,12 +37,12 @@ def share_of_orders(orders: list[list[int]], small_x: np.ndarray, large_x: np.nd
     return float(np.mean(np.array(values) >= values[0] * (1 - 1e-9)))
 
 
-def designs() -> tuple[np.ndarray, np.ndarray]:
+def designs():
     line = np.column_stack([np.ones(6), small["x"]])
     return line, np.column_stack([line, pd.get_dummies(small["g"]).to_numpy(float)])
 
 
-def test_every_order_of_six_rows_as_by_refitting_each() -> None:
+def test_every_order_of_six_rows_as_by_refitting_each():
     orders = [list(order) for order in permutations(range(6))]
     row = freedman_lane(small, "y ~ x", "y ~ x + g").iloc[0]
     assert row["n_permutations"] == 720
@@ -55,7 +53,7 @@ def test_every_order_of_six_rows_as_by_refitting_each() -> None:
     assert row["estimate"] == pytest.approx((left[0] - left[1]) / ((y - y.mean()) ** 2).sum())
 
 
-def test_rows_stay_within_the_level_they_are_nested_in() -> None:
+def test_rows_stay_within_the_level_they_are_nested_in():
     line, full = designs()
     nested = np.column_stack([line, small["h"] == "v"])
     orders = [[*a, *b] for a in permutations(range(4)) for b in permutations((4, 5))]
@@ -64,7 +62,7 @@ def test_rows_stay_within_the_level_they_are_nested_in() -> None:
     assert row["p_value"] == pytest.approx(share_of_orders(orders, nested, full), abs=1e-12)
 
 
-def test_eight_rows_in_two_groups_have_seventy_orders_of_which_two_are_as_extreme() -> None:
+def test_eight_rows_in_two_groups_have_seventy_orders_of_which_two_are_as_extreme():
     # R's vegan: the groups do not overlap, so only they and their exchange reach the F observed.
     y = [-0.1281, 0.0264, 0.2268, -0.1615, 1.4171, 1.4475, 1.5297, 1.3943]
     row = freedman_lane(pd.DataFrame({"y": y, "g": list("aaaabbbb")}), "y ~ 1", "y ~ g").iloc[0]
@@ -73,7 +71,7 @@ def test_eight_rows_in_two_groups_have_seventy_orders_of_which_two_are_as_extrem
     assert row["p_value_f"] < 1e-4
 
 
-def test_units_that_the_design_does_not_tell_apart_are_exchanged_once() -> None:
+def test_units_that_the_design_does_not_tell_apart_are_exchanged_once():
     # Every order within two levels, against the 6 * 3 that differ.
     rows = pd.DataFrame(
         {
@@ -95,11 +93,11 @@ def test_units_that_the_design_does_not_tell_apart_are_exchanged_once() -> None:
     assert row["p_value"] == pytest.approx(share, abs=1e-12)
 
 
-def test_beside_a_mean_it_is_the_exchange_of_labels() -> None:
+def test_beside_a_mean_it_is_the_exchange_of_labels():
     models = pd.read_csv(R / "models.csv")
     labs = models.groupby("lab", as_index=False)[["gain", "heritage"]].mean()
 
-    def difference(rows: pd.DataFrame) -> float:
+    def difference(rows):
         marked = rows["heritage"] == 1
         return float(rows.loc[marked, "gain"].mean() - rows.loc[~marked, "gain"].mean())
 
@@ -108,7 +106,7 @@ def test_beside_a_mean_it_is_the_exchange_of_labels() -> None:
     assert row["p_value"] == pytest.approx(exchanged["p_value"], abs=1e-12)
 
 
-def test_sampled_orders_are_reproducible_and_agree_with_all() -> None:
+def test_sampled_orders_are_reproducible_and_agree_with_all():
     rows = pd.concat([small, small.assign(y=small["y"] + 0.3, g="d")], ignore_index=True)
     with pytest.raises(AnalysisError, match="rng"):
         freedman_lane(rows, "y ~ x", "y ~ x + g")
@@ -123,9 +121,7 @@ def test_sampled_orders_are_reproducible_and_agree_with_all() -> None:
 
 
 @pytest.mark.parametrize("levels", [[0, 1, 2], [0.1, 0.3, 0.7]])
-def test_a_model_that_fits_every_row_has_an_infinite_f_and_the_p_of_its_orders(
-    levels: list[float],
-) -> None:
+def test_a_model_that_fits_every_row_has_an_infinite_f_and_the_p_of_its_orders(levels):
     rows = pd.DataFrame({"y": np.repeat(levels, 2), "g": list("aabbcc")})
     row = freedman_lane(rows, "y ~ 1", "y ~ g").iloc[0]
     assert (row["statistic"], row["estimate"], row["p_value_f"]) == (np.inf, 1.0, 0.0)
@@ -133,14 +129,14 @@ def test_a_model_that_fits_every_row_has_an_infinite_f_and_the_p_of_its_orders(
     assert row["p_value"] == row["smallest_p"] == pytest.approx(48 / 720)
 
 
-def test_orders_are_tied_by_what_they_explain_however_large_the_largest_f() -> None:
+def test_orders_are_tied_by_what_they_explain_however_large_the_largest_f():
     # Of the three ways to pair, one has F = 8e7; of the others the observed one is the better.
     rows = pd.DataFrame({"y": [0.0, 1e-4, 1.0, 1 + 2e-4], "g": list("abab")})
     row = freedman_lane(rows, "y ~ 1", "y ~ g").iloc[0]
     assert (row["p_value"], row["smallest_p"]) == pytest.approx((2 / 3, 1 / 3))
 
 
-def test_a_smaller_model_that_fits_every_row_leaves_nothing_to_test() -> None:
+def test_a_smaller_model_that_fits_every_row_leaves_nothing_to_test():
     rows = small.assign(y=0.1 * small["x"] + 0.3)
     with pytest.raises(DesignError, match="must leave something to explain"):
         freedman_lane(rows, "y ~ x", "y ~ x + g")
@@ -157,9 +153,7 @@ def test_a_smaller_model_that_fits_every_row_leaves_nothing_to_test() -> None:
         ("y ~ x", "y ~ C(x) + g", {}, "leave a residual"),
     ],
 )
-def test_comparisons_that_are_none_are_refused(
-    reduced: str, full: str, options: dict[str, str], message: str
-) -> None:
+def test_comparisons_that_are_none_are_refused(reduced, full, options, message):
     if not message:
         result = freedman_lane(small, reduced, full, **options).iloc[0]
         assert result["n_permutations"] == 2

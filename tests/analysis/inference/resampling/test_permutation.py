@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from math import comb
 from pathlib import Path
 
@@ -19,20 +17,20 @@ labs = models.groupby("lab", as_index=False)[["gain", "heritage", "density"]].me
 answers = pd.read_csv(R / "permutation.csv")
 
 
-def mean_difference(column: str) -> permutation.Statistic:
-    def difference(rows: pd.DataFrame) -> float:
+def mean_difference(column):
+    def difference(rows):
         marked = rows["heritage"] == 1
         return float(rows.loc[marked, column].mean() - rows.loc[~marked, column].mean())
 
     return difference
 
 
-def marked_sum(rows: pd.DataFrame) -> float:
+def marked_sum(rows):
     return float(rows["gain"].to_numpy() @ rows["heritage"].to_numpy())
 
 
 @pytest.mark.parametrize("position", range(len(answers)))
-def test_p_values_are_those_of_coin_to_the_count(position: int) -> None:
+def test_p_values_are_those_of_coin_to_the_count(position):
     answer = answers.loc[position]
     row = permutation.permutation_test(
         labs,
@@ -45,7 +43,7 @@ def test_p_values_are_those_of_coin_to_the_count(position: int) -> None:
     assert round(row["p_value"] * 35, 9) == round(row["p_value"] * 35)
 
 
-def test_a_statistic_whose_centre_is_not_zero_is_centred_as_in_coin() -> None:
+def test_a_statistic_whose_centre_is_not_zero_is_centred_as_in_coin():
     # A sum over the marked labs and a difference of means rank assignments alike.
     answer = answers.query("response == 'gain' and alternative == 'two-sided'").iloc[0]
     row = permutation.permutation_test(labs, marked_sum, label="heritage", unit="lab").iloc[0]
@@ -53,13 +51,9 @@ def test_a_statistic_whose_centre_is_not_zero_is_centred_as_in_coin() -> None:
     assert row["p_value"] == pytest.approx(answer["p_value"], abs=1e-14)
 
 
-def test_three_labs_against_four_cannot_reach_below_one_in_35() -> None:
+def test_three_labs_against_four_cannot_reach_below_one_in_35():
     rows = pd.DataFrame(
-        {
-            "lab": list("abcdefg"),
-            "heritage": [1, 1, 1, 0, 0, 0, 0],
-            "gain": [7.0, 8, 9, 1, 2, 3, 4],
-        }
+        {"lab": list("abcdefg"), "heritage": [1, 1, 1, 0, 0, 0, 0], "gain": [7.0, 8, 9, 1, 2, 3, 4]}
     )
     row = permutation.permutation_test(
         rows, mean_difference("gain"), label="heritage", unit="lab"
@@ -70,7 +64,7 @@ def test_three_labs_against_four_cannot_reach_below_one_in_35() -> None:
     assert row["n_groups"] == 7
 
 
-def test_two_against_two_has_six_assignments_and_p_of_a_third() -> None:
+def test_two_against_two_has_six_assignments_and_p_of_a_third():
     # Values 1, 2, 3, 4 with the last two marked: differences 2, 1, 0, 0, -1, -2; two reach 2.
     rows = pd.DataFrame({"heritage": [0, 0, 1, 1], "gain": [1.0, 2.0, 3.0, 4.0]})
     row = permutation.permutation_test(
@@ -80,10 +74,10 @@ def test_two_against_two_has_six_assignments_and_p_of_a_third() -> None:
     assert row["p_value"] == pytest.approx(2 / 6)
 
 
-def test_sums_that_differ_by_their_rounding_alone_are_equal() -> None:
+def test_sums_that_differ_by_their_rounding_alone_are_equal():
     # Of 20 sums of three of 0.1 to 0.6, four are at most 0.8 and four at least 1.3; those equal
     # to 0.1 + 0.2 + 0.5 come out in two ways.
-    def total(rows: pd.DataFrame) -> float:
+    def total(rows):
         return float(sum(rows.loc[rows["heritage"] == 1, "gain"].tolist()))
 
     rows = pd.DataFrame({"heritage": [1, 1, 0, 0, 1, 0], "gain": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]})
@@ -91,10 +85,10 @@ def test_sums_that_differ_by_their_rounding_alone_are_equal() -> None:
     assert row["p_value"] == pytest.approx(8 / 20)
 
 
-def test_rows_of_a_unit_move_together() -> None:
-    seen: set[str] = set()
+def test_rows_of_a_unit_move_together():
+    seen = set()
 
-    def remember(rows: pd.DataFrame) -> float:
+    def remember(rows):
         assert len(rows.drop_duplicates(["lab", "heritage"])) == 7
         seen.add("".join(map(str, rows.drop_duplicates("lab")["heritage"])))
         return float(rows["gain"] @ rows["heritage"])
@@ -104,7 +98,7 @@ def test_rows_of_a_unit_move_together() -> None:
     assert row["n_obs"] == 24
 
 
-def test_many_units_are_sampled_and_p_is_never_zero() -> None:
+def test_many_units_are_sampled_and_p_is_never_zero():
     rows = pd.DataFrame({"heritage": [0] * 15 + [1] * 15, "gain": np.arange(30.0)})
     row = permutation.permutation_test(
         rows,
@@ -121,12 +115,12 @@ def test_many_units_are_sampled_and_p_is_never_zero() -> None:
         permutation.permutation_test(rows, mean_difference("gain"), label="heritage", unit=None)
 
 
-def test_the_number_of_assignments_is_a_multinomial_coefficient() -> None:
+def test_the_number_of_assignments_is_a_multinomial_coefficient():
     assert permutation.n_assignments(np.array([0, 0, 0, 1, 1, 1, 1])) == 35
     assert permutation.n_assignments(np.array([0, 1, 2])) == 6
 
 
-def test_a_statistic_that_ignores_the_label_has_p_one() -> None:
+def test_a_statistic_that_ignores_the_label_has_p_one():
     row = permutation.permutation_test(
         labs, lambda rows: float(rows["gain"].mean()), label="heritage", unit="lab"
     ).iloc[0]
@@ -139,9 +133,7 @@ def test_a_statistic_that_ignores_the_label_has_p_one() -> None:
     seed=st.integers(0, 99),
     alternative=st.sampled_from(permutation.ALTERNATIVES),
 )
-def test_order_and_unit_of_measurement_do_not_matter(
-    gains: list[int], seed: int, alternative: str
-) -> None:
+def test_order_and_unit_of_measurement_do_not_matter(gains, seed, alternative):
     rows = pd.DataFrame({"lab": list("abcdef"), "heritage": [1, 1, 0, 0, 0, 0], "gain": gains})
     other = rows.assign(gain=3 + 2 * rows["gain"]).sample(frac=1, random_state=seed)
     plain, changed = (
@@ -154,30 +146,30 @@ def test_order_and_unit_of_measurement_do_not_matter(
     assert 0 < plain["smallest_p"] <= plain["p_value"] <= 1
 
 
-def test_a_label_that_varies_within_a_unit_is_refused() -> None:
+def test_a_label_that_varies_within_a_unit_is_refused():
     with pytest.raises(DesignError, match="'suite' must be constant within each 'lab'"):
         permutation.permutation_test(models, mean_difference("gain"), label="suite", unit="lab")
 
 
-def test_a_constant_label_is_refused() -> None:
+def test_a_constant_label_is_refused():
     with pytest.raises(DesignError, match="at least two levels; found 1"):
         permutation.permutation_test(
             labs.assign(heritage=1), mean_difference("gain"), label="heritage", unit="lab"
         )
 
 
-def test_a_statistic_that_can_be_undefined_is_refused() -> None:
-    def undefined(rows: pd.DataFrame) -> float:
+def test_a_statistic_that_can_be_undefined_is_refused():
+    def undefined(rows):
         return float("nan") if rows["heritage"].iloc[0] == 1 else 1.0
 
     with pytest.raises(DesignError, match="every assignment; it is not under 15 of 35"):
         permutation.permutation_test(labs, undefined, label="heritage", unit="lab")
 
 
-def test_a_column_that_the_statistic_reads_is_present_and_complete() -> None:
+def test_a_column_that_the_statistic_reads_is_present_and_complete():
     rows = pd.DataFrame({"g": list("aaabbb"), "y": [1.0, 2.0, np.nan, 4.0, 5.0, 6.0]})
 
-    def difference(frame: pd.DataFrame) -> float:
+    def difference(frame):
         means = frame.groupby("g")["y"].mean()
         return float(means["b"] - means["a"])
 
@@ -205,13 +197,13 @@ prompts = pd.DataFrame(
 )
 
 
-def kind_difference(rows: pd.DataFrame) -> float:
+def kind_difference(rows):
     means = rows.groupby("kind")["gain"].mean()
     return float(means["short"] - means["long"])
 
 
 @pytest.mark.parametrize("unit", ["lab", "suite", "model_id"])
-def test_labels_can_be_exchanged_between_labs_suites_or_models(unit: str) -> None:
+def test_labels_can_be_exchanged_between_labs_suites_or_models(unit):
     row = permutation.permutation_test(
         models,
         mean_difference("gain"),
@@ -228,7 +220,7 @@ def test_labels_can_be_exchanged_between_labs_suites_or_models(unit: str) -> Non
     assert row["p_value"] >= row["smallest_p"] >= least
 
 
-def test_labels_can_be_exchanged_between_prompts() -> None:
+def test_labels_can_be_exchanged_between_prompts():
     row = permutation.permutation_test(
         prompts, kind_difference, label="kind", unit="prompt_id"
     ).iloc[0]
@@ -243,24 +235,24 @@ boot = pd.read_csv(R / "bootstrap.csv").set_index("method")
 replicates = values.loc[values["what"] == "replicate", "value"].to_numpy()
 
 
-def test_the_percentile_interval_of_the_same_replicates_is_that_of_boot() -> None:
+def test_the_percentile_interval_of_the_same_replicates_is_that_of_boot():
     ends = bootstrap.interval(replicates, 0.95)
     np.testing.assert_allclose(ends, boot.loc["percentile"], rtol=1e-14)
 
 
-def test_a_quantile_is_the_counted_order_statistic() -> None:
+def test_a_quantile_is_the_counted_order_statistic():
     # (39 + 1) * 0.025 = 1 and (39 + 1) * 0.975 = 39: the first and the last.
     low, high = bootstrap.interval(np.arange(1.0, 40.0), 0.95)
     assert (low, high) == pytest.approx((1, 39), rel=1e-14)
     assert bootstrap.interval(np.arange(1.0, 20.0), 0.9) == pytest.approx((1, 19))
 
 
-def test_missing_replicates_are_left_out() -> None:
+def test_missing_replicates_are_left_out():
     gaps = np.where(np.arange(60) % 3 == 0, np.nan, np.arange(60.0))
     assert bootstrap.interval(gaps, 0.95) == bootstrap.interval(gaps[~np.isnan(gaps)], 0.95)
 
 
-def test_draws_are_of_all_clusters_and_the_same_for_a_seed() -> None:
+def test_draws_are_of_all_clusters_and_the_same_for_a_seed():
     first, second = (bootstrap.draws(4, 500, np.random.default_rng(3)) for _ in range(2))
     np.testing.assert_array_equal(first, second)
     assert first.shape == (500, 4)
@@ -268,7 +260,7 @@ def test_draws_are_of_all_clusters_and_the_same_for_a_seed() -> None:
     np.testing.assert_allclose(np.bincount(first.ravel()) / 2000, 0.25, atol=0.03)
 
 
-def test_few_clusters_and_degenerate_intervals_are_noted() -> None:
+def test_few_clusters_and_degenerate_intervals_are_noted():
     assert "Only 7 clusters" in bootstrap.interval_note(7, 0.5, 0.0, 1.0)
     assert bootstrap.interval_note(bootstrap.FEW_GROUPS, 0.5, 0.0, 1.0) == ""
     assert "outside" in bootstrap.interval_note(bootstrap.FEW_GROUPS, 1.5, 0.0, 1.0)
@@ -277,7 +269,7 @@ def test_few_clusters_and_degenerate_intervals_are_noted() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), shift=st.integers(-5, 5), scale=st.integers(1, 5))
-def test_the_interval_of_a_mean_moves_with_its_unit(seed: int, shift: int, scale: int) -> None:
+def test_the_interval_of_a_mean_moves_with_its_unit(seed, shift, scale):
     rng = np.random.default_rng(seed)
     means = rng.normal(size=12)[bootstrap.draws(12, 99, rng)].mean(axis=1)
     plain, moved = (bootstrap.interval(each, 0.95) for each in (means, shift + scale * means))
@@ -285,7 +277,7 @@ def test_the_interval_of_a_mean_moves_with_its_unit(seed: int, shift: int, scale
 
 
 @pytest.mark.slow
-def test_coverage_is_near_nominal_with_thirty_clusters_and_lower_with_five() -> None:
+def test_coverage_is_near_nominal_with_thirty_clusters_and_lower_with_five():
     rng = np.random.default_rng(9)
     coverage = {}
     for n_clusters in (5, 30):
@@ -302,6 +294,6 @@ def test_coverage_is_near_nominal_with_thirty_clusters_and_lower_with_five() -> 
     assert coverage[5] == pytest.approx(0.785, abs=0.041)
 
 
-def test_too_few_resamples_for_the_level_are_refused() -> None:
+def test_too_few_resamples_for_the_level_are_refused():
     with pytest.raises(DesignError, match=r"at least 39 resamples; 20 of 21"):
         bootstrap.interval(np.append(np.arange(20.0), np.nan), 0.95)

@@ -1,7 +1,5 @@
 """Crossed factors with thousands of levels: as lme4, and refused where memory would not do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +16,7 @@ from analysis.tidy.errors import DesignError
 R = Path(__file__).parents[3] / "r"
 
 
-def test_students_crossed_with_lecturers_are_as_lme4() -> None:
+def test_students_crossed_with_lecturers_are_as_lme4():
     rows = pd.read_csv(
         R / "mixed_data_insteval.csv.gz", dtype=dict.fromkeys(["s", "d", "dept", "service"], str)
     )
@@ -38,7 +36,7 @@ def test_students_crossed_with_lecturers_are_as_lme4() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 2])
-def test_sparse_sums_are_the_dense_ones(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sparse_sums_are_the_dense_ones(width, monkeypatch):
     rng = np.random.default_rng(3)
     cross = rng.normal(size=(40, width, 30)) * (rng.random((40, width, 30)) < 0.08)
     diagonal = rng.normal(size=(40, width, width))
@@ -56,9 +54,7 @@ def test_sparse_sums_are_the_dense_ones(width: int, monkeypatch: pytest.MonkeyPa
     )
 
 
-def test_a_fit_beyond_memory_is_refused_before_it_starts(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fit_beyond_memory_is_refused_before_it_starts(caplog, monkeypatch):
     rows = pd.read_csv(R / "mixed_data_crossed.csv")
     model = mixed.fit("gain ~ rho + (1 | model) + (1 | prompt)", rows)
     size = fit_size(model.design)

@@ -1,9 +1,6 @@
 """The optimum is the best of many starts; descents find the bottoms of functions that are known."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -36,13 +33,13 @@ TURNED = {1725: 0.152}
 
 
 @cache
-def fitted(place: int, seed: int = 1) -> mixed.MixedModel:
+def fitted(place, seed=1):
     design = drawn(seed, place)
     return mixed.fit(design.formula, design.rows, reml=design.reml)
 
 
 @pytest.mark.parametrize("place", [*SHARE, *FROZEN, *TURNED])
-def test_no_start_leads_lower(place: int) -> None:
+def test_no_start_leads_lower(place):
     model = fitted(place)
     rng = np.random.default_rng(place)
     least = least_of_many_starts(model.cross, model.reml, rng, n_starts=6)
@@ -51,7 +48,7 @@ def test_no_start_leads_lower(place: int) -> None:
 
 
 @pytest.mark.parametrize("place", [*SHARE, *FROZEN, *TURNED])
-def test_at_the_optimum_first_order_conditions_hold_in_the_covariances(place: int) -> None:
+def test_at_the_optimum_first_order_conditions_hold_in_the_covariances(place):
     # Karush, Kuhn and Tucker on the cone: G S = 0 and G positive semidefinite.
     model = fitted(place)
     search = Search(model.cross, model.reml)
@@ -64,7 +61,7 @@ def test_at_the_optimum_first_order_conditions_hold_in_the_covariances(place: in
 
 @settings(max_examples=20, deadline=None)
 @given(place=st.integers(0, 5), seed=st.integers(0, 1000), reml=st.booleans())
-def test_the_derivative_by_the_covariance_is_its_slope(place: int, seed: int, reml: bool) -> None:
+def test_the_derivative_by_the_covariance_is_its_slope(place, seed, reml):
     model, rng = fitted(place), np.random.default_rng(seed)
     cross = model.cross
     theta = rng.normal(size=len(model.optimum.theta)) / Search(cross, reml).scale
@@ -81,7 +78,7 @@ def test_the_derivative_by_the_covariance_is_its_slope(place: int, seed: int, re
             start += 1
 
 
-def test_the_derivative_by_a_covariance_that_is_zero_is_its_slope() -> None:
+def test_the_derivative_by_a_covariance_that_is_zero_is_its_slope():
     # The derivative by a factor is zero there whatever the data; that by the covariance is not.
     model = fitted(1)
     zero = np.zeros(3)
@@ -100,7 +97,7 @@ def test_the_derivative_by_a_covariance_that_is_zero_is_its_slope() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 10_000), width=st.integers(1, 4), rank=st.integers(0, 4))
-def test_a_covariance_has_one_canonical_factor(seed: int, width: int, rank: int) -> None:
+def test_a_covariance_has_one_canonical_factor(seed, width, rank):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(width, rank)) * rng.choice([0.0, 1.0], size=(width, 1), p=[0.3, 0.7])
     factor = canonical(root)
@@ -113,19 +110,19 @@ def test_a_covariance_has_one_canonical_factor(seed: int, width: int, rank: int)
     np.testing.assert_allclose(canonical(root @ turn), factor, atol=1e-9)
 
 
-def test_the_smallest_axes_are_dropped() -> None:
+def test_the_smallest_axes_are_dropped():
     factor = canonical(np.array([[1.0, 0.0], [1.0, 1e-6]]))
     np.testing.assert_allclose(canonical(without_smallest(factor, NEAR_ZERO))[1], [1, 0], atol=1e-6)
 
 
 @pytest.mark.parametrize("width", range(1, 5))
-def test_every_sign_pattern_is_tried_once(width: int) -> None:
+def test_every_sign_pattern_is_tried_once(width):
     # A pattern and its negative have the same correlations, outer(s, s).
     correlations = {np.outer(signs, signs).tobytes() for signs in sign_patterns(width)}
     assert len(correlations) == len(sign_patterns(width)) == 2 ** (width - 1)
 
 
-def test_new_searches_are_few_and_each_pattern_of_each_term_has_one() -> None:
+def test_new_searches_are_few_and_each_pattern_of_each_term_has_one():
     for widths in ((1,), (2, 2), (3, 2), (3, 3), (4, 3), (7,), (7, 2)):
         patterns = [sign_patterns(width) for width in widths]
         starts = combined(patterns)
@@ -134,9 +131,9 @@ def test_new_searches_are_few_and_each_pattern_of_each_term_has_one() -> None:
             assert {start[place].tobytes() for start in starts} == {s.tobytes() for s in each}
 
 
-def test_newton_leaves_a_saddle() -> None:
+def test_newton_leaves_a_saddle():
     # x^4 / 4 - x^2 / 2 + y^2: a saddle at zero, floors at x = 1 and -1.
-    def function(at: np.ndarray) -> tuple[float, np.ndarray]:
+    def function(at):
         x, y = at
         return float(x**4 / 4 - x**2 / 2 + y**2), np.array([x**3 - x, 2 * y])
 
@@ -146,12 +143,12 @@ def test_newton_leaves_a_saddle() -> None:
     assert result.decrement < CONVERGED
     assert result.downward() is None
     saddle = descend_to_floor(function, np.zeros(2), free)
-    direction: Any = saddle.downward()
+    direction = saddle.downward()
     assert abs(direction[0]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("place", SHARE)
-def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place: int) -> None:
+def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place):
     # All derivatives by theta are zero there, so that theta alone would call it converged.
     model = fitted(place)
     search = Search(model.cross, model.reml)
@@ -166,24 +163,24 @@ def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place: int) -> N
         assert owed < CONVERGED
 
 
-def valley(at: np.ndarray) -> tuple[float, np.ndarray]:
+def valley(at):
     """Return Rosenbrock's function, least at (1, 1)."""
     return float(rosen(at)), rosen_der(at)
 
 
-def test_a_curved_valley_is_followed_to_its_end() -> None:
+def test_a_curved_valley_is_followed_to_its_end():
     result = descend(valley, np.array([-1.2, 1.0]), tolerance=1e-16, flat=1e-9)
     np.testing.assert_allclose(result, [1, 1], atol=1e-8)
 
 
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 6))
-def test_quadratics_have_the_bottom_that_scipy_finds(seed: int, size: int) -> None:
+def test_quadratics_have_the_bottom_that_scipy_finds(seed, size):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(size, size))
     curve, centre = root @ root.T + 0.1 * np.eye(size), rng.normal(size=size)
 
-    def quadratic(at: np.ndarray) -> tuple[float, np.ndarray]:
+    def quadratic(at):
         slope = curve @ (at - centre)
         return float((at - centre) @ slope / 2), slope
 
@@ -191,7 +188,7 @@ def test_quadratics_have_the_bottom_that_scipy_finds(seed: int, size: int) -> No
     assert quadratic(ours)[0] <= minimize(quadratic, np.ones(size), jac=True).fun + 1e-9
 
 
-def test_at_the_bottom_nothing_moves() -> None:
+def test_at_the_bottom_nothing_moves():
     at = np.array([1.0, 1.0])
     np.testing.assert_array_equal(descend(valley, at), at)
     assert valley(at)[0] == pytest.approx(0)

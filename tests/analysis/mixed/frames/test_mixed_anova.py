@@ -4,10 +4,7 @@
 wrote the answers with car 3.1-1 and lmerTest 3.1-3.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +28,7 @@ TWO = "gain ~ kind * lab + depth + (1 | model) + (1 | prompt)"
 
 @pytest.mark.parametrize("kind", ["II", "III"])
 @pytest.mark.parametrize("name", answers["name"].unique())
-def test_types_two_and_three_are_cars(against_r: Any, name: str, kind: str) -> None:
+def test_types_two_and_three_are_cars(against_r, name, kind):
     model = mixed.fit(TWO, crossed) if name == "crossed_two" else against_r.at_r(name, "REML")
     for df in ("wald", "kenward-roger", "satterthwaite"):
         if df == "satterthwaite" and kind == "II":
@@ -53,7 +50,7 @@ def test_types_two_and_three_are_cars(against_r: Any, name: str, kind: str) -> N
 
 
 @pytest.mark.parametrize("name", rows_of_r["name"].unique())
-def test_satterthwaites_degrees_of_freedom_are_of_lmertests_rows(name: str) -> None:
+def test_satterthwaites_degrees_of_freedom_are_of_lmertests_rows(name):
     theirs = rows_of_r[rows_of_r["name"] == name]
     case = theirs.iloc[0]
     stated = {"sum": patsy.Sum, "third": "r"}.get(case["contrasts"])
@@ -73,7 +70,7 @@ def test_satterthwaites_degrees_of_freedom_are_of_lmertests_rows(name: str) -> N
 
 @pytest.mark.parametrize("formula", ["y ~ f + (1 | g)", "y ~ f + half + (1 | g)"])
 @pytest.mark.parametrize("stated", [None, patsy.Sum, patsy.Helmert, "q"])
-def test_one_hypothesis_has_one_denominator(formula: str, stated: Any) -> None:
+def test_one_hypothesis_has_one_denominator(formula, stated):
     rows = pd.read_csv(R / "mixed_data_unbalanced.csv")
     plain = mixed.fit(formula, rows).anova(type="II", df="satterthwaite")
     model = mixed.fit(formula, rows, contrasts={"f": stated} if stated else None)
@@ -83,7 +80,7 @@ def test_one_hypothesis_has_one_denominator(formula: str, stated: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["II", "III"])
-def test_the_contrasts_of_the_fit_change_no_test(kind: str) -> None:
+def test_the_contrasts_of_the_fit_change_no_test(kind):
     formula = "angle ~ recipe * temp + (1 | recipe:replicate)"
     plain = mixed.fit(formula, cake)
     for contrast in ("B", patsy.Sum, patsy.Helmert):
@@ -95,7 +92,7 @@ def test_the_contrasts_of_the_fit_change_no_test(kind: str) -> None:
         )
 
 
-def test_the_default_is_type_three_and_says_so() -> None:
+def test_the_default_is_type_three_and_says_so():
     model = mixed.fit("angle ~ recipe * temp + (1 | recipe:replicate)", cake)
     frame = model.anova()
     pd.testing.assert_frame_equal(frame, model.anova(type="III"))
@@ -106,7 +103,7 @@ def test_the_default_is_type_three_and_says_so() -> None:
     assert "type II" in model.anova(type="II")["method"].iloc[0]
 
 
-def test_an_unknown_type_names_the_known_ones() -> None:
+def test_an_unknown_type_names_the_known_ones():
     model = mixed.fit("angle ~ recipe + (1 | recipe:replicate)", cake)
     with pytest.raises(AnalysisError, match="`type` must be one of 'II', 'III'; found 'I'"):
         model.anova(type="I")

@@ -1,7 +1,5 @@
 """Only nested models of one response on the same rows have a likelihood ratio."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -46,40 +44,38 @@ APART = {
 
 
 @pytest.fixture(scope="module")
-def stepped() -> pd.DataFrame:
+def stepped():
     return rows.assign(step=np.arange(len(rows)) % 4)
 
 
 @pytest.mark.parametrize("name", NESTED)
-def test_nested_models_are_compared_however_they_are_written(
-    name: str, stepped: pd.DataFrame
-) -> None:
+def test_nested_models_are_compared_however_they_are_written(name, stepped):
     smaller, larger = (mixed.fit(formula, stepped) for formula in NESTED[name])
     assert mixed.compare([smaller, larger])["df"].iloc[1] > 0
 
 
 @pytest.mark.parametrize("name", APART)
-def test_models_that_are_not_nested_are_refused(name: str, stepped: pd.DataFrame) -> None:
+def test_models_that_are_not_nested_are_refused(name, stepped):
     smaller, larger, lacking = APART[name]
     refusal = f"The smaller model must lie in the larger; .* does not contain {lacking}"
     with pytest.raises(DesignError, match=refusal):
         mixed.compare([mixed.fit(smaller, stepped), mixed.fit(larger, stepped)])
 
 
-def test_other_rows_of_the_same_number_are_refused() -> None:
+def test_other_rows_of_the_same_number_are_refused():
     smaller = mixed.fit("gain ~ rho + (1 | model)", rows[1:])
     larger = mixed.fit(BASE, rows[:-1])
     with pytest.raises(DesignError, match="was fitted to other rows than"):
         mixed.compare([smaller, larger])
 
 
-def test_the_same_rows_in_another_order_are_the_same() -> None:
+def test_the_same_rows_in_another_order_are_the_same():
     shuffled = rows.sample(frac=1, random_state=1)
     smaller = mixed.fit("gain ~ rho + (1 | model) + (1 | prompt)", shuffled)
     assert mixed.compare([smaller, mixed.fit(BASE, rows)])["df"].iloc[1] == 1
 
 
-def test_another_response_offset_or_weights_are_refused() -> None:
+def test_another_response_offset_or_weights_are_refused():
     larger = mixed.fit(BASE, rows)
     other = rows.assign(score=rows["gain"])
     with pytest.raises(DesignError, match=r"must explain the same response; found \['gain', 'sc"):

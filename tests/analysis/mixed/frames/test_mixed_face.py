@@ -1,7 +1,5 @@
 """What users of lme4 reach for: summary, prediction of known groups, confint, update, drop1."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +17,11 @@ FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | pr
 
 
 @pytest.fixture(scope="module")
-def model() -> mixed.MixedModel:
+def model():
     return mixed.fit(FORMULA, rows)
 
 
-def test_a_model_prints_as_a_few_lines(model: mixed.MixedModel) -> None:
+def test_a_model_prints_as_a_few_lines(model):
     lines = repr(model).splitlines()
     assert str(model) == repr(model)
     assert lines[0] == "Linear mixed model fitted by REML"
@@ -33,7 +31,7 @@ def test_a_model_prints_as_a_few_lines(model: mixed.MixedModel) -> None:
     assert max(map(len, lines)) < 100
 
 
-def test_the_summary_holds_the_numbers_of_the_frames(model: mixed.MixedModel) -> None:
+def test_the_summary_holds_the_numbers_of_the_frames(model):
     page = model.summary()
     assert repr(page) == str(page)
     assert len(page) < 3000
@@ -52,7 +50,7 @@ def test_the_summary_holds_the_numbers_of_the_frames(model: mixed.MixedModel) ->
     assert f"{pars['model', 'cor__Intercept.depth']:.2f}" in page
 
 
-def test_known_groups_are_predicted_where_their_rows_are_fitted(model: mixed.MixedModel) -> None:
+def test_known_groups_are_predicted_where_their_rows_are_fitted(model):
     # The errors are those of whole matrices in `test_mixed_predicted_df`.
     predicted, augmented = model.predict(rows, groups="known"), model.augment()
     np.testing.assert_allclose(predicted["estimate"], augmented["fitted"], atol=1e-10)
@@ -63,7 +61,7 @@ def test_known_groups_are_predicted_where_their_rows_are_fitted(model: mixed.Mix
     )
 
 
-def test_a_level_that_is_new_has_its_whole_variance(model: mixed.MixedModel) -> None:
+def test_a_level_that_is_new_has_its_whole_variance(model):
     one = rows.head(1)
     everywhere = one.assign(lab="zeta", model="m99", prompt="p99")
     known = model.predict(everywhere, groups="known", df="satterthwaite")
@@ -78,7 +76,7 @@ def test_a_level_that_is_new_has_its_whole_variance(model: mixed.MixedModel) -> 
         model.predict(one, groups="all")
 
 
-def test_predictions_have_the_offset() -> None:
+def test_predictions_have_the_offset():
     known = mixed.fit("gain ~ depth + offset(known) + (1 | model)", rows)
     augmented = known.augment()
     for groups, column in (("new", "fitted_fixed"), ("known", "fitted")):
@@ -86,7 +84,7 @@ def test_predictions_have_the_offset() -> None:
         np.testing.assert_allclose(predicted, augmented[column], atol=1e-10)
 
 
-def test_a_singular_fit_predicts_known_groups() -> None:
+def test_a_singular_fit_predicts_known_groups():
     flat = pd.read_csv(R / "mixed_data_dyestuff2.csv")
     singular = mixed.fit("Yield ~ 1 + (1 | Batch)", flat)
     predicted = singular.predict(flat.head(2), groups="known")
@@ -94,7 +92,7 @@ def test_a_singular_fit_predicts_known_groups() -> None:
     np.testing.assert_allclose(predicted["std_error"], fixed["std_error"], rtol=1e-3)
 
 
-def test_confint_gives_the_intervals_by_name() -> None:
+def test_confint_gives_the_intervals_by_name():
     model = mixed.fit("Yield ~ 1 + (1 | Batch)", pd.read_csv(R / "mixed_data_dyestuff.csv"))
     pd.testing.assert_frame_equal(model.confint(), mixed.profile_intervals(model))
     drawn = model.confint("bootstrap", rng=np.random.default_rng(1), n_resamples=39)
@@ -119,11 +117,11 @@ UPDATES = {
 
 
 @pytest.mark.parametrize("change", UPDATES)
-def test_a_change_of_a_formula_is_read_as_in_r(change: str) -> None:
+def test_a_change_of_a_formula_is_read_as_in_r(change):
     assert updated("y ~ x + (1 | a) + (1 + x | b)", change) == UPDATES[change]
 
 
-def test_update_fits_anew_with_something_changed(model: mixed.MixedModel) -> None:
+def test_update_fits_anew_with_something_changed(model):
     smaller = model.update(". ~ . - rho - (1 | lab)")
     direct = mixed.fit("gain ~ depth + kind + (1 + depth | model) + (1 | prompt)", rows)
     assert smaller.terms == direct.terms
@@ -136,7 +134,7 @@ def test_update_fits_anew_with_something_changed(model: mixed.MixedModel) -> Non
         model.update(". ~ . - (1 | kind)")
 
 
-def test_drop1_compares_with_the_model_without_each_term() -> None:
+def test_drop1_compares_with_the_model_without_each_term():
     whole = mixed.fit("gain ~ rho + kind * depth + (1 | model)", rows)
     frame = whole.drop1().set_index("term")
     assert list(frame.index) == ["", "rho", "kind:depth"]
@@ -149,7 +147,7 @@ def test_drop1_compares_with_the_model_without_each_term() -> None:
         mixed.fit("gain ~ 1 + (1 | model)", rows).drop1()
 
 
-def test_simulated_responses_have_the_means_and_variances_of_the_fit() -> None:
+def test_simulated_responses_have_the_means_and_variances_of_the_fit():
     model = mixed.fit("gain ~ depth + offset(known) + (1 | model)", rows, weights="precision")
     drawn = model.simulate(2000, rng=np.random.default_rng(1))
     assert drawn.shape == (371, 2000)
@@ -169,7 +167,7 @@ def test_simulated_responses_have_the_means_and_variances_of_the_fit() -> None:
     assert correlation == pytest.approx(pars.iloc[0] / np.sqrt(inside[0] * inside[1]), abs=0.08)
 
 
-def test_a_mean_that_no_coefficient_enters_is_zero_without_error() -> None:
+def test_a_mean_that_no_coefficient_enters_is_zero_without_error():
     model = mixed.fit("gain ~ 0 + depth + (1 | model)", rows)
     zero, half = model.predict(pd.DataFrame({"depth": [0.0, 0.5]})).to_dict("records")
     assert zero["estimate"] == zero["std_error"] == zero["conf_high"] == 0
@@ -180,7 +178,7 @@ def test_a_mean_that_no_coefficient_enters_is_zero_without_error() -> None:
     assert half["estimate"] == pytest.approx(0.5 * model.coefficients[0])
 
 
-def test_a_model_without_fixed_effects_is_predicted_and_drawn_from() -> None:
+def test_a_model_without_fixed_effects_is_predicted_and_drawn_from():
     model = mixed.fit("gain ~ 0 + (1 | model)", rows)
     augmented = model.augment()
     known = model.predict(rows[:5], groups="known")

@@ -4,10 +4,7 @@
 `tests/r/mixed_emmeans.R` those at lme4's theta.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,7 +35,7 @@ ESTIMATES = 2e-5
 
 
 @pytest.fixture(scope="module")
-def fits() -> dict[str, mixed.MixedModel]:
+def fits():
     return {
         name: mixed.fit(
             formula,
@@ -55,9 +52,7 @@ CASES = list(
 
 
 @pytest.mark.parametrize(("case", "asked", "adjust"), CASES)
-def test_means_and_trends_are_those_of_emmeans(
-    fits: dict[str, mixed.MixedModel], case: str, asked: str, adjust: str
-) -> None:
+def test_means_and_trends_are_those_of_emmeans(fits, case, asked, adjust):
     theirs = answers[
         (answers["case"] == case) & (answers["kind"] == asked) & (answers["adjust"] == adjust)
     ].set_index("contrast")
@@ -87,7 +82,7 @@ def test_means_and_trends_are_those_of_emmeans(
         np.testing.assert_allclose(ours[column], theirs["p_value"], rtol=2e-3, atol=2e-6)
 
 
-def test_the_multivariate_t_is_genz_and_bretzs() -> None:
+def test_the_multivariate_t_is_genz_and_bretzs():
     theirs = pd.read_csv(R / "mixed_face_mvt.csv").set_index("contrast")
     model = mixed.fit("angle ~ recipe + temperature + (1 | recipe:replicate)", cake)
     ours = model.means("temperature", pairs=True, adjust="mvt").set_index("contrast")
@@ -99,7 +94,7 @@ def test_the_multivariate_t_is_genz_and_bretzs() -> None:
 
 
 @pytest.mark.parametrize("df", [[0.02, 5.0], [5.0, 5.000002, 5.000004], [0.4, 16.0, np.inf]])
-def test_a_joint_critical_value_leaves_its_chance_at_any_df(df: list[float]) -> None:
+def test_a_joint_critical_value_leaves_its_chance_at_any_df(df):
     tail = means._largest_t(np.full((3, 3), 0.5) + np.diag([0.5] * 3))
     result = means._critical(tail, np.array(df), 0.95)
     assert [tail(t, own) for t, own in zip(result, df, strict=True)] == pytest.approx(
@@ -107,7 +102,7 @@ def test_a_joint_critical_value_leaves_its_chance_at_any_df(df: list[float]) -> 
     )
 
 
-def test_the_multivariate_t_of_all_pairs_of_equal_means_is_tukeys() -> None:
+def test_the_multivariate_t_of_all_pairs_of_equal_means_is_tukeys():
     model = mixed.fit("angle ~ recipe + temperature + (1 | recipe:replicate)", cake)
     for df in ("wald", "kenward-roger"):
         ours = model.means("temperature", pairs=True, adjust="mvt", df=df)
@@ -116,9 +111,7 @@ def test_the_multivariate_t_of_all_pairs_of_equal_means_is_tukeys() -> None:
         np.testing.assert_allclose(ours["conf_low"], tukey["conf_low"], rtol=2e-3)
 
 
-def test_an_adjustment_is_named_and_tukeys_is_of_pairs(
-    fits: dict[str, mixed.MixedModel],
-) -> None:
+def test_an_adjustment_is_named_and_tukeys_is_of_pairs(fits):
     model = fits["crossed_offset"]
     frame = model.means("kind", pairs=True, adjust="tukey")
     assert set(frame["adjustment"]) == {"tukey"}
@@ -130,7 +123,7 @@ def test_an_adjustment_is_named_and_tukeys_is_of_pairs(
         model.means("kind", adjust="scheffe")
 
 
-def test_from_statistics_alone_a_transform_is_at_its_own_mean() -> None:
+def test_from_statistics_alone_a_transform_is_at_its_own_mean():
     formula = "gain ~ kind + log(rho) + (1 | model)"
     alone = mixed.fit_statistics(formula, mixed.collect_statistics(formula, crossed))
     means = alone.means("kind").set_index("contrast")
@@ -142,7 +135,7 @@ def test_from_statistics_alone_a_transform_is_at_its_own_mean() -> None:
         alone.trends("rho")
 
 
-def test_from_weighted_statistics_alone_the_mean_over_weights_is_told() -> None:
+def test_from_weighted_statistics_alone_the_mean_over_weights_is_told():
     formula = "gain ~ kind + rho + depth + (1 | model) + (1 | prompt)"
     sums = mixed.collect_statistics(formula, crossed, weights="precision")
     means = mixed.fit_statistics(formula, sums).means("kind")
@@ -155,25 +148,21 @@ def test_from_weighted_statistics_alone_the_mean_over_weights_is_told() -> None:
     np.testing.assert_allclose(moved, slope * heavier, rtol=1e-4)
 
 
-def test_differences_need_two_means_and_factors_are_named_once(
-    fits: dict[str, mixed.MixedModel],
-) -> None:
+def test_differences_need_two_means_and_factors_are_named_once(fits):
     with pytest.raises(DesignError, match="between at least two; there is one slope by depth"):
         fits["crossed_two"].trends("depth", pairs=True)
     with pytest.raises(DesignError, match="Every factor must be named once"):
         fits["crossed_two"].means(["kind", "kind"])
 
 
-def test_a_column_that_enters_by_steps_alone_has_no_trend() -> None:
+def test_a_column_that_enters_by_steps_alone_has_no_trend():
     model = mixed.fit("gain ~ I(depth > 0.25) + (1 | model)", crossed)
     with pytest.raises(DesignError, match="slope at the mean of 'depth'; it has none"):
         model.trends("depth")
 
 
 @pytest.mark.parametrize("df", [0.7, 5.0, np.inf])
-def test_cells_of_directions_stand_for_all_of_them(
-    monkeypatch: pytest.MonkeyPatch, df: float
-) -> None:
+def test_cells_of_directions_stand_for_all_of_them(monkeypatch, df):
     correlation = np.corrcoef(np.random.default_rng(1).normal(size=(8, 11)))
     tail = means._largest_t(correlation)
     monkeypatch.setattr(means, "CELLS", 2**26)
@@ -189,7 +178,7 @@ MEANS = 1e-8
 
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("name", at_theta_of_r["name"].unique())
-def test_marginal_means_agree_with_emmeans(against_r: Any, name: str, pairs: bool) -> None:
+def test_marginal_means_agree_with_emmeans(against_r, name, pairs):
     model = against_r.at_r(name, "REML")
     factor = "kind" if name.startswith("crossed") else "recipe"
     ours = model.means(factor, pairs=pairs).set_index("contrast")

@@ -1,7 +1,5 @@
 """The frames: their keys, their columns, what they warn of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb
@@ -12,7 +10,6 @@ import pytest
 from analysis import mixed
 from analysis.inference.association import regression
 from analysis.mixed.frames.tables import df_note
-from analysis.mixed.model import MixedModel
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError, DesignError
 
@@ -22,16 +19,16 @@ FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | pr
 
 
 @pytest.fixture(scope="module")
-def model() -> MixedModel:
+def model():
     return mixed.fit(FORMULA, rows)
 
 
-def guards(model: MixedModel, **options: str) -> list[tuple[str, str, str]]:
+def guards(model, **options):
     frame = model.warnings(**options)
     return list(frame[["guard", "term", "group"]].itertuples(index=False, name=None))
 
 
-def test_tidy_has_one_row_per_effect_group_level_and_term(model: MixedModel) -> None:
+def test_tidy_has_one_row_per_effect_group_level_and_term(model):
     tidy = model.tidy(["fixed", "ran_pars", "ran_vals"])
     keys = ["effect", "group", "level", "term"]
     assert not tidy.duplicated(keys).any()
@@ -41,7 +38,7 @@ def test_tidy_has_one_row_per_effect_group_level_and_term(model: MixedModel) -> 
     assert set(tidy.columns) <= set(glossary.GLOSSARY)
 
 
-def test_intervals_and_p_values_follow_from_the_statistic_and_its_df(model: MixedModel) -> None:
+def test_intervals_and_p_values_follow_from_the_statistic_and_its_df(model):
     from scipy import stats
 
     for df in ("kenward-roger", "satterthwaite", "wald"):
@@ -54,7 +51,7 @@ def test_intervals_and_p_values_follow_from_the_statistic_and_its_df(model: Mixe
         np.testing.assert_allclose(tidy["conf_high"], tidy["estimate"] + reach, rtol=1e-9)
 
 
-def test_groups_carry_their_terms(model: MixedModel) -> None:
+def test_groups_carry_their_terms(model):
     n_groups = model.tidy(["fixed"]).set_index("term")["n_groups"]
     # rho belongs to the 12 models, kind to the 15 prompts, the slope of depth varies by model.
     assert n_groups.to_dict() == {
@@ -66,7 +63,7 @@ def test_groups_carry_their_terms(model: MixedModel) -> None:
     }
 
 
-def test_glance_counts_each_of_several_groups(model: MixedModel) -> None:
+def test_glance_counts_each_of_several_groups(model):
     glance = model.glance()
     assert glance["n_groups"].item() == 5
     assert glance["note"].item().endswith("Groups: prompt, 15; model, 12; lab, 5.")
@@ -76,7 +73,7 @@ def test_glance_counts_each_of_several_groups(model: MixedModel) -> None:
     assert "Groups:" not in alone["note"].item()
 
 
-def test_augment_keeps_rows_order_and_columns(model: MixedModel) -> None:
+def test_augment_keeps_rows_order_and_columns(model):
     augmented = model.augment()
     pd.testing.assert_frame_equal(augmented[list(rows.columns)], rows, check_dtype=False)
     np.testing.assert_allclose(
@@ -84,7 +81,7 @@ def test_augment_keeps_rows_order_and_columns(model: MixedModel) -> None:
     )
 
 
-def test_augment_with_an_offset_and_a_transformed_response(tmp_path: Path) -> None:
+def test_augment_with_an_offset_and_a_transformed_response(tmp_path):
     positive = rows.assign(gain=np.exp(rows["gain"]))
     positive.to_parquet(tmp_path / "rows.parquet")
     formula = "log(gain) ~ depth + offset(known) + (1 | model)"
@@ -97,13 +94,13 @@ def test_augment_with_an_offset_and_a_transformed_response(tmp_path: Path) -> No
     np.testing.assert_allclose(augmented["fitted_fixed"], fixed, atol=1e-12)
 
 
-def test_augment_needs_the_rows(model: MixedModel) -> None:
+def test_augment_needs_the_rows(model):
     alone = mixed.fit_statistics(FORMULA, model.statistics)
     with pytest.raises(DesignError, match="fitted from statistics"):
         alone.augment()
 
 
-def test_a_locked_store_is_read_and_augmented() -> None:
+def test_a_locked_store_is_read_and_augmented():
     connection = duckdb.connect()
     connection.from_df(rows).create("measured")
     connection.execute("SET enable_external_access = false")
@@ -113,14 +110,14 @@ def test_a_locked_store_is_read_and_augmented() -> None:
     assert len(augmented) == len(rows)
 
 
-def test_a_z_test_with_few_groups_is_warned_of(model: MixedModel) -> None:
+def test_a_z_test_with_few_groups_is_warned_of(model):
     assert ("few groups for a z test", "rho", "model") in guards(model, df="wald")
     assert ("few groups for a z test", "depth", "model") in guards(model, df="wald")
     assert not any(guard == "few groups for a z test" for guard, *_ in guards(model))
     assert "rejects too often" in model.tidy(["fixed"], df="wald").set_index("term")["note"]["rho"]
 
 
-def test_a_lab_level_predictor_without_a_lab_intercept_is_warned_of() -> None:
+def test_a_lab_level_predictor_without_a_lab_intercept_is_warned_of():
     heritage = rows.assign(heritage=rows["lab"].isin(["alpha", "beta"]))
     formula = "gain ~ heritage + (1 | model)"
     without = mixed.fit(formula, heritage, units=["lab"])
@@ -130,26 +127,26 @@ def test_a_lab_level_predictor_without_a_lab_intercept_is_warned_of() -> None:
     assert ("confounded with a group", "heritage[T.true]", "lab") in guards(with_lab)
 
 
-def test_levels_of_one_row_each_are_no_group() -> None:
+def test_levels_of_one_row_each_are_no_group():
     single = rows.assign(row=[f"r{place}" for place in range(len(rows))])
     model = mixed.fit("gain ~ depth + (1 | model)", single, units=["row"])
     assert not any(guard == "no random intercept" for guard, *_ in guards(model))
 
 
-def test_a_group_named_by_its_nesting_is_the_same_group() -> None:
+def test_a_group_named_by_its_nesting_is_the_same_group():
     nested = mixed.fit("gain ~ rho + (1 | lab/model)", rows)
     assert not any(guard == "no random intercept" for guard, *_ in guards(nested))
     crossed = mixed.fit("gain ~ rho + (1 | model:prompt) + (1 | prompt)", rows)
     assert ("no random intercept", "rho", "model") in guards(crossed)
 
 
-def test_a_within_model_predictor_without_a_slope_is_warned_of(model: MixedModel) -> None:
+def test_a_within_model_predictor_without_a_slope_is_warned_of(model):
     intercepts = mixed.fit("gain ~ depth + (1 | lab) + (1 | model)", rows)
     assert ("no random slope", "depth", "lab") in guards(intercepts)
     assert not any(guard == "no random slope" for guard, *_ in guards(model))
 
 
-def test_a_variance_at_the_boundary_is_warned_of() -> None:
+def test_a_variance_at_the_boundary_is_warned_of():
     flat = pd.read_csv(R / "mixed_data_dyestuff2.csv")
     singular = mixed.fit("Yield ~ 1 + (1 | Batch)", flat)
     assert ("variance at the boundary", "", "Batch") in guards(singular)
@@ -157,19 +154,19 @@ def test_a_variance_at_the_boundary_is_warned_of() -> None:
     assert "The variance of Intercept among Batch is zero" in singular.glance()["note"].iloc[0]
 
 
-def test_fewer_than_five_groups_are_warned_of() -> None:
+def test_fewer_than_five_groups_are_warned_of():
     three = mixed.fit("gain ~ depth + (1 | kind)", rows)
     assert ("fewer than five groups", "", "kind") in guards(three)
 
 
-def test_groups_that_divide_the_rows_alike_are_warned_of() -> None:
+def test_groups_that_divide_the_rows_alike_are_warned_of():
     alike = mixed.fit("gain ~ depth + (1 | lab:kind) + (1 | kind:lab)", rows)
     assert ("groups alike", "", "kind:lab") in guards(alike)
     nested = mixed.fit("gain ~ depth + (1 | lab/kind)", rows)
     assert not any(guard == "groups alike" for guard, *_ in guards(nested))
 
 
-def test_a_mixture_of_definitions_is_warned_of() -> None:
+def test_a_mixture_of_definitions_is_warned_of():
     two = rows.assign(metric=np.where(rows["depth"] > 0.5, "gain_last_block", "gain_final"))
     formula = "gain ~ rho + (1 | model)"
     assert ("mixed definitions", "", "metric") in guards(mixed.fit(formula, two))
@@ -177,20 +174,18 @@ def test_a_mixture_of_definitions_is_warned_of() -> None:
     assert not any(guard == "mixed definitions" for guard, *_ in guards(told_apart))
 
 
-def test_a_level_that_was_not_fitted_cannot_be_predicted(model: MixedModel) -> None:
+def test_a_level_that_was_not_fitted_cannot_be_predicted(model):
     with pytest.raises(ColumnError, match=r"must hold levels that were fitted; \['poem'\]"):
         model.predict(rows.head(2).assign(kind="poem"))
 
 
-def test_predictions_are_of_a_frame(model: MixedModel) -> None:
+def test_predictions_are_of_a_frame(model):
     with pytest.raises(ColumnError, match="must be a pandas DataFrame; found dict"):
-        model.predict({"depth": [0.5]})  # type: ignore[arg-type]
+        model.predict({"depth": [0.5]})
 
 
 @pytest.mark.parametrize("groups", ["new", "known"])
-def test_a_row_that_lacks_a_predictor_has_no_prediction_and_says_why(
-    model: MixedModel, groups: str
-) -> None:
+def test_a_row_that_lacks_a_predictor_has_no_prediction_and_says_why(model, groups):
     labelled = rows.head(6).set_axis([3, 1, 4, 1, 5, 9])
     holes = labelled.copy()
     holes["depth"] = [np.nan, *labelled["depth"].iloc[1:4], np.inf, labelled["depth"].iloc[5]]
@@ -212,14 +207,14 @@ def test_a_row_that_lacks_a_predictor_has_no_prediction_and_says_why(
 
 
 @pytest.mark.parametrize("name", ["fixed_", "basis1_", "Offset_", "level0", "cell_", "Fitted"])
-def test_rows_with_a_column_called_like_one_that_is_joined_are_refused(name: str) -> None:
+def test_rows_with_a_column_called_like_one_that_is_joined_are_refused(name):
     # A column called basis1_ or fixed_ once took the place of ours, and residuals were wrong.
     model = mixed.fit(f"gain ~ {name} + (1 | model)", rows.rename(columns={"depth": name}))
     with pytest.raises(ColumnError, match=rf"must not already have .*\['{name}'\]"):
         model.augment()
 
 
-def test_whole_degrees_of_freedom_are_not_fewer_than_themselves() -> None:
+def test_whole_degrees_of_freedom_are_not_fewer_than_themselves():
     # Five clusters beside the one leave four degrees of freedom, less a rounding error.
     labs = np.repeat(list("abcdef"), 8)
     values = np.random.default_rng(5).normal(size=(2, 48))

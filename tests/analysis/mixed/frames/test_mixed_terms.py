@@ -4,8 +4,6 @@
 those of scale, poly, bs and ns, which predict other rows with the same constants.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -23,23 +21,23 @@ SPLINES = "gain ~ poly(depth, 3) * kind + ns(rho, df=2) + (1 | model)"
 
 
 @pytest.fixture(scope="module")
-def splines() -> mixed.MixedModel:
+def splines():
     return mixed.fit(SPLINES, rows)
 
 
-def theirs(name: str) -> pd.DataFrame:
+def theirs(name):
     """Return R's answers, terms as we write them; of an interaction in any order."""
     of_name = answers[answers["name"] == name]
     return of_name.assign(term=of_name["term"].map(parts)).set_index("term")
 
 
-def parts(term: str) -> frozenset[str]:
+def parts(term):
     plain = term.replace(" ", "").replace(",", ";").replace("(Intercept)", "Intercept")
     return frozenset(plain.replace("[T.", "").replace("]", "").split(":"))
 
 
 @pytest.mark.parametrize("kind", ["II", "III"])
-def test_all_columns_of_a_basis_are_tested_together(splines: mixed.MixedModel, kind: str) -> None:
+def test_all_columns_of_a_basis_are_tested_together(splines, kind):
     ours, known = splines.anova(type=kind, df="KR"), theirs(f"anova{len(kind)}")
     assert len(ours) == len(known) == 4
     at = known.loc[list(ours["term"].map(parts))]
@@ -48,7 +46,7 @@ def test_all_columns_of_a_basis_are_tested_together(splines: mixed.MixedModel, k
     np.testing.assert_allclose(ours["statistic"], at["statistic"], rtol=1e-4)
 
 
-def test_all_columns_of_a_basis_are_dropped_together(splines: mixed.MixedModel) -> None:
+def test_all_columns_of_a_basis_are_dropped_together(splines):
     ours, known = splines.drop1().iloc[1:], theirs("drop1")
     assert len(ours) == len(known)
     at = known.loc[list(ours["term"].map(parts))]
@@ -56,7 +54,7 @@ def test_all_columns_of_a_basis_are_dropped_together(splines: mixed.MixedModel) 
     np.testing.assert_allclose(ours["p_value"], at["p_value"], rtol=1e-6)
 
 
-def test_a_binary_response_takes_bases() -> None:
+def test_a_binary_response_takes_bases():
     ours, known = (
         mixed.fit_binomial("(gain > 1) ~ poly(depth, 2) + ns(rho, 2) + (1 | model)", rows),
         theirs("glmer"),
@@ -65,7 +63,7 @@ def test_a_binary_response_takes_bases() -> None:
     np.testing.assert_allclose(ours.coefficients, at["statistic"], rtol=2e-4)
 
 
-def test_statistics_carry_the_constants_of_bases(splines: mixed.MixedModel, tmp_path: Path) -> None:
+def test_statistics_carry_the_constants_of_bases(splines, tmp_path):
     mixed.write_statistics(mixed.collect_statistics(SPLINES, rows), tmp_path / "sums.parquet")
     held = mixed.read_statistics(tmp_path / "sums.parquet")
     again = mixed.fit_statistics(SPLINES, held)
@@ -74,7 +72,7 @@ def test_statistics_carry_the_constants_of_bases(splines: mixed.MixedModel, tmp_
         mixed.fit_statistics("gain ~ poly(depth, 2) + (1 | model)", held)
 
 
-def test_two_places_must_share_the_constants_of_bases() -> None:
+def test_two_places_must_share_the_constants_of_bases():
     formula = "gain ~ ns(rho, 2) + (1 | model)"
     first = mixed.collect_statistics(formula, rows[:200], constant=())
     apart = mixed.collect_statistics(formula, rows[200:], constant=())
@@ -95,9 +93,7 @@ PART = rows[(rows["half"] != "u") | (rows["kind"] != "chat")]
     ("name", "formula", "data", "left_out"),
     [("line", LINE, rows, "twice"), ("cell", CELL, PART, "half[T.v]:kind[T.chat]")],
 )
-def test_aliased_columns_are_left_out_as_by_lme4(
-    name: str, formula: str, data: pd.DataFrame, left_out: str
-) -> None:
+def test_aliased_columns_are_left_out_as_by_lme4(name, formula, data, left_out):
     with pytest.raises(DesignError, match="aliased='drop'"):
         mixed.fit(formula, data)
     model, known = mixed.fit(formula, data, aliased="drop"), theirs(name)
@@ -111,7 +107,7 @@ def test_aliased_columns_are_left_out_as_by_lme4(
     assert model.update(reml=False).terms == model.terms
 
 
-def test_what_aliased_columns_leave_open_is_refused() -> None:
+def test_what_aliased_columns_leave_open_is_refused():
     line = mixed.fit(LINE, rows, aliased="drop")
     plain = mixed.fit("gain ~ depth + kind + (1 | model)", rows)
     np.testing.assert_allclose(line.predict(rows)["estimate"], plain.predict(rows)["estimate"])
@@ -129,7 +125,7 @@ def test_what_aliased_columns_leave_open_is_refused() -> None:
         cell.means(["kind"])
 
 
-def test_an_unknown_word_for_aliased_columns_is_refused() -> None:
+def test_an_unknown_word_for_aliased_columns_is_refused():
     with pytest.raises(AnalysisError, match="aliased"):
         mixed.fit(LINE, rows, aliased="keep")
 
@@ -149,7 +145,7 @@ NEW = pd.DataFrame({"depth": [-0.2, 0.31, 0.5, 1.3], "rho": [0.1, 0.2, 0.3, 0.6]
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_fits_and_predictions_of_bases_are_rs(name: str) -> None:
+def test_fits_and_predictions_of_bases_are_rs(name):
     model = mixed.fit(BASES[name], rows)
     known = basis_answers[basis_answers["name"] == name]
     assert model.solution.criterion == pytest.approx(known["criterion"].iloc[0], abs=1e-6)
@@ -161,7 +157,7 @@ def test_fits_and_predictions_of_bases_are_rs(name: str) -> None:
         np.testing.assert_allclose(sorted(model.coefficients), sorted(coefficients), rtol=1e-4)
 
 
-def test_columns_are_named_as_written() -> None:
+def test_columns_are_named_as_written():
     model = mixed.fit("gain ~ poly(depth, 2) + scale(rho) + (1 + scale(depth) | model)", rows)
     assert model.terms == ("Intercept", "poly(depth, 2)1", "poly(depth, 2)2", "scale(rho)")
     assert "sd__scale(depth)" in set(model.tidy()["term"])
@@ -186,13 +182,13 @@ CALLS_REFUSED = {
 
 
 @pytest.mark.parametrize("formula", CALLS_REFUSED)
-def test_calls_without_a_meaning_are_refused(formula: str) -> None:
+def test_calls_without_a_meaning_are_refused(formula):
     data = rows.assign(step=np.arange(len(rows)) % 3, one=1.0)
     with pytest.raises(ColumnError, match=CALLS_REFUSED[formula]):
         mixed.fit(formula, data)
 
 
-def test_fixed_factors_nest_as_in_r() -> None:
+def test_fixed_factors_nest_as_in_r():
     nested = mixed.fit("gain ~ kind/depth + (1 | model)", rows)
     crossed = mixed.fit("gain ~ kind*depth + (1 | model)", rows)
     assert nested.terms[3:] == ("kind[base]:depth", "kind[chat]:depth", "kind[code]:depth")

@@ -1,9 +1,6 @@
 """Degrees of freedom of tests whose covariances are small enough to count by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +16,7 @@ R = Path(__file__).parents[3] / "r"
 
 @pytest.mark.parametrize("n_contrasts", [1, 2])
 @pytest.mark.parametrize(("uncertainty", "df"), [(0.1, 20), (0.5, 4), (1.0, 2), (0.0, np.inf)])
-def test_one_scale_of_uncertain_size_gives_its_degrees_of_freedom(
-    n_contrasts: int, uncertainty: float, df: float
-) -> None:
+def test_one_scale_of_uncertain_size_gives_its_degrees_of_freedom(n_contrasts, uncertainty, df):
     # Var(estimates) = s I with Var(s) = w: s has 2 / w degrees of freedom, and F is exact. At two
     # and at four a quotient of Kenward and Roger's formulae is 0 / 0.
     one = np.eye(n_contrasts)
@@ -45,8 +40,8 @@ def test_one_scale_of_uncertain_size_gives_its_degrees_of_freedom(
     ],
 )
 def test_a_joint_test_takes_the_degrees_of_freedom_whose_f_has_the_mean_of_the_parts(
-    uncertainties: tuple[float, float], df: float
-) -> None:
+    uncertainties, df
+):
     each = np.array([np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
     result = Satterthwaite(
         covariance=np.eye(2), derivatives=each, uncertainty=np.diag(uncertainties)
@@ -55,14 +50,14 @@ def test_a_joint_test_takes_the_degrees_of_freedom_whose_f_has_the_mean_of_the_p
     assert result.df(np.array([1.0, 0.0])) == pytest.approx(2 / uncertainties[0])
 
 
-def test_a_contrast_whose_variance_is_known_has_infinite_degrees_of_freedom() -> None:
+def test_a_contrast_whose_variance_is_known_has_infinite_degrees_of_freedom():
     result = Satterthwaite(
         covariance=np.eye(1), derivatives=np.zeros((1, 1, 1)), uncertainty=np.eye(1)
     )
     assert result.df(np.ones(1)) == np.inf
 
 
-def test_a_direction_in_which_the_deviance_is_flat_or_falls_has_no_variance() -> None:
+def test_a_direction_in_which_the_deviance_is_flat_or_falls_has_no_variance():
     # The covariance of the parameters is twice the inverse of the Hessian of the deviance.
     result = satterthwaite._uncertainty(np.diag([4.0, 0.0, -1e-9]), np.ones(3))
     assert result == pytest.approx(np.diag([0.5, 0.0, 0.0]))
@@ -71,9 +66,7 @@ def test_a_direction_in_which_the_deviance_is_flat_or_falls_has_no_variance() ->
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e6, 1e9])
-def test_degrees_of_freedom_do_not_depend_on_the_unit_of_the_response(
-    against_r: Any, unit: float
-) -> None:
+def test_degrees_of_freedom_do_not_depend_on_the_unit_of_the_response(against_r, unit):
     rows = against_r.rows("crossed_intercepts")
     other = mixed.fit(
         against_r.formulas["crossed_intercepts"], rows.assign(gain=rows["gain"] * unit)
@@ -83,7 +76,7 @@ def test_degrees_of_freedom_do_not_depend_on_the_unit_of_the_response(
     assert result.tolist() == pytest.approx(wanted.tolist(), rel=1e-4)
 
 
-def test_satterthwaite_of_groups_that_deviate_far_more_than_residuals() -> None:
+def test_satterthwaite_of_groups_that_deviate_far_more_than_residuals():
     """As many degrees of freedom as groups allow, not as rows do."""
     rng = np.random.default_rng(3)
     group = np.arange(120) % 12
@@ -100,7 +93,7 @@ def test_satterthwaite_of_groups_that_deviate_far_more_than_residuals() -> None:
     assert fitted["df"].tolist() == pytest.approx([10, 10], rel=0.1)
 
 
-def test_kenward_roger_allows_for_weights_which_pbkrtest_does_not() -> None:
+def test_kenward_roger_allows_for_weights_which_pbkrtest_does_not():
     # A weighted model is an unweighted one of rows times the root of their weight. pbkrtest gives
     # that one our numbers; of the weighted one it takes residuals as of weight one.
     rows = pd.read_csv(R / "mixed_data_crossed.csv")

@@ -5,10 +5,6 @@ theta. `tests/r/mixed.R` wrote the answers with lme4 1.1-31, lmerTest 3.1-3, pbk
 and performance 0.10.2.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -33,12 +29,12 @@ KENWARD_ROGER = 1e-9
 RIDGE = ("flat_singular", "ML")
 
 
-def test_every_model_was_answered_by_both_estimators(against_r: Any) -> None:
+def test_every_model_was_answered_by_both_estimators(against_r):
     answered = set(zip(against_r.glances["name"], against_r.glances["estimator"], strict=True))
     assert answered == {(name, how) for name in against_r.formulas for how in ("REML", "ML")}
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+def pytest_generate_tests(metafunc):
     if "name" in metafunc.fixturenames:
         from pathlib import Path
 
@@ -48,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(("name", "estimator"), glances[["name", "estimator"]].to_numpy())
 
 
-def test_criterion_and_sigma_agree(against_r: Any, name: str, estimator: str) -> None:
+def test_criterion_and_sigma_agree(against_r, name, estimator):
     answer = against_r.answer("glances", name, estimator).iloc[0]
     model = against_r.at_r(name, estimator)
     # With a response of 1e4 the last digits of y'y are lme4's rounding, not ours.
@@ -56,7 +52,7 @@ def test_criterion_and_sigma_agree(against_r: Any, name: str, estimator: str) ->
     assert np.sqrt(model.solution.variance) == pytest.approx(answer["sigma"], rel=SIGMA)
 
 
-def test_our_optimum_is_never_worse(against_r: Any, name: str, estimator: str) -> None:
+def test_our_optimum_is_never_worse(against_r, name, estimator):
     answer = against_r.answer("glances", name, estimator).iloc[0]
     model = against_r.fitted(name, estimator)
     rounding = 1e-14 * abs(answer["criterion"])
@@ -65,7 +61,7 @@ def test_our_optimum_is_never_worse(against_r: Any, name: str, estimator: str) -
     assert model.optimum.singular == answer["singular"]
 
 
-def test_fixed_effects_and_standard_errors_agree(against_r: Any, name: str, estimator: str) -> None:
+def test_fixed_effects_and_standard_errors_agree(against_r, name, estimator):
     answer = against_r.answer("fixed", name, estimator).set_index("term")
     model = against_r.at_r(name, estimator)
     tidy = model.tidy(["fixed"], df="satterthwaite").set_index("term")
@@ -78,7 +74,7 @@ def test_fixed_effects_and_standard_errors_agree(against_r: Any, name: str, esti
         np.testing.assert_allclose(tidy["df"], answer["satterthwaite_df"], rtol=tolerance)
 
 
-def test_kenward_roger_agrees(against_r: Any, name: str, estimator: str) -> None:
+def test_kenward_roger_agrees(against_r, name, estimator):
     answer = against_r.answer("fixed", name, estimator).set_index("term")
     if answer["kr_df"].isna().any():
         # pbkrtest neither takes ML fits nor uses weights.
@@ -91,7 +87,7 @@ def test_kenward_roger_agrees(against_r: Any, name: str, estimator: str) -> None
     np.testing.assert_allclose(tidy["df"], answer["kr_df"], rtol=KENWARD_ROGER)
 
 
-def test_conditional_modes_agree(against_r: Any, name: str, estimator: str) -> None:
+def test_conditional_modes_agree(against_r, name, estimator):
     answer = against_r.answer("modes", name, estimator)
     answer["group"] = [plain(g.split(".")[0]) for g in answer["group"].astype(str)]
     answer["term"] = [plain(str(term)) for term in answer["term"]]
@@ -105,7 +101,7 @@ def test_conditional_modes_agree(against_r: Any, name: str, estimator: str) -> N
     np.testing.assert_allclose(both["std_error"], both["std_error_r"], atol=MODES, rtol=0)
 
 
-def test_variance_parameters_agree(against_r: Any, name: str, estimator: str) -> None:
+def test_variance_parameters_agree(against_r, name, estimator):
     answer = against_r.answer("pars", name, estimator)
     ours = against_r.at_r(name, estimator).tidy(["ran_pars"])
     for row in answer.itertuples():
@@ -114,7 +110,7 @@ def test_variance_parameters_agree(against_r: Any, name: str, estimator: str) ->
         assert result == pytest.approx([row.sdcor], rel=1e-7, abs=1e-9, nan_ok=True)
 
 
-def test_criteria_agree(against_r: Any, name: str, estimator: str) -> None:
+def test_criteria_agree(against_r, name, estimator):
     answer = against_r.answer("glances", name, estimator).iloc[0]
     glance = against_r.at_r(name, estimator).glance().iloc[0]
     for column in ("log_likelihood", "aic", "bic"):
@@ -128,9 +124,7 @@ def test_criteria_agree(against_r: Any, name: str, estimator: str) -> None:
 NO_SHARES = ("sleep_uncorrelated", "crossed_uncorrelated", "crossed_weights", "machines_factor")
 
 
-def test_shares_of_variance_agree_with_performance(
-    against_r: Any, name: str, estimator: str
-) -> None:
+def test_shares_of_variance_agree_with_performance(against_r, name, estimator):
     answer = against_r.answer("glances", name, estimator).iloc[0]
     if name in NO_SHARES or np.isnan(answer["r_squared_conditional"]):
         assert name in NO_SHARES or answer["singular"]
@@ -140,7 +134,7 @@ def test_shares_of_variance_agree_with_performance(
         assert glance[column] == pytest.approx(answer[column], rel=1e-8, abs=1e-12)
 
 
-def test_shares_of_variance_with_split_slopes_are_those_written_out(against_r: Any) -> None:
+def test_shares_of_variance_with_split_slopes_are_those_written_out(against_r):
     days = against_r.rows("sleep_uncorrelated")["Days"]
     model = against_r.fitted("sleep_uncorrelated", "REML")
     intercept, slope, sigma = model.tidy(["ran_pars"])["estimate"]
@@ -153,11 +147,8 @@ def test_shares_of_variance_with_split_slopes_are_those_written_out(against_r: A
     assert glance["icc"] == pytest.approx(random / (random + sigma**2))
 
 
-def test_shares_of_variance_are_means_over_weights(against_r: Any) -> None:
-    rows, model = (
-        against_r.rows("crossed_weights"),
-        against_r.fitted("crossed_weights", "REML"),
-    )
+def test_shares_of_variance_are_means_over_weights(against_r):
+    rows, model = (against_r.rows("crossed_weights"), against_r.fitted("crossed_weights", "REML"))
     weights = rows["precision"]
     part = dict(zip(model.terms, model.coefficients, strict=True))
     values = part["rho"] * rows["rho"] + part["depth"] * rows["depth"]
@@ -178,9 +169,7 @@ def test_shares_of_variance_are_means_over_weights(against_r: Any) -> None:
     assert other["icc"] == pytest.approx(glance["icc"], rel=1e-6)
 
 
-def test_a_contrast_that_follows_from_others_adds_nothing_to_their_joint_test(
-    against_r: Any,
-) -> None:
+def test_a_contrast_that_follows_from_others_adds_nothing_to_their_joint_test(against_r):
     tests = against_r.fitted("crossed_intercepts", "REML").inference
     two = np.eye(3)[1:]
     # Satterthwaite's degrees of freedom depend on how contrasts are written.
@@ -194,7 +183,7 @@ def test_a_contrast_that_follows_from_others_adds_nothing_to_their_joint_test(
         assert result.df_residual == pytest.approx(expected.df_residual)
 
 
-def test_joint_tests_agree(against_r: Any) -> None:
+def test_joint_tests_agree(against_r):
     for row in against_r.joint.itertuples():
         model = against_r.at_r(row.name, "REML")
         method = row.method.lower()
@@ -212,7 +201,7 @@ def test_joint_tests_agree(against_r: Any) -> None:
         assert test.p_value == pytest.approx(row.p_value, rel=1e-6)
 
 
-def test_likelihood_ratios_agree(against_r: Any) -> None:
+def test_likelihood_ratios_agree(against_r):
     for row in against_r.likelihood_ratio.itertuples():
         smaller = against_r.fitted(row.smaller, "ML")
         larger = against_r.fitted(row.larger, "ML")
@@ -222,7 +211,7 @@ def test_likelihood_ratios_agree(against_r: Any) -> None:
         assert frame["p_value"].iloc[-1] == pytest.approx(row.p_value, rel=1e-6)
 
 
-def test_fitted_values_and_residuals_agree(against_r: Any) -> None:
+def test_fitted_values_and_residuals_agree(against_r):
     from pathlib import Path
 
     import pandas as pd
@@ -233,7 +222,7 @@ def test_fitted_values_and_residuals_agree(against_r: Any) -> None:
     np.testing.assert_allclose(augmented["residual"], answer["residual"], atol=1e-10)
 
 
-def test_a_response_of_ten_thousand_loses_no_digits(against_r: Any) -> None:
+def test_a_response_of_ten_thousand_loses_no_digits(against_r):
     rows = against_r.rows("crossed_correlated")
     formula = against_r.formulas["shifted"]
     plain_fit = mixed.fit(formula, rows)

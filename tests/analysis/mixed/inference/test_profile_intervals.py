@@ -1,7 +1,5 @@
 """Profile intervals of mixed models, against lme4's and as roots of its deviance."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +19,9 @@ PROFILE = 1e-3
 
 @pytest.mark.parametrize("name", ["sleep_uncorrelated", "penicillin", "crossed_intercepts"])
 @pytest.mark.slow
-def test_profile_intervals_agree_with_lme4(against_r: object, name: str) -> None:
+def test_profile_intervals_agree_with_lme4(against_r, name):
     answer = pd.read_csv(R / "mixed_profile.csv").query("name == @name")
-    ours = profile_intervals(against_r.fitted(name, "ML"))  # type: ignore[attr-defined]
+    ours = profile_intervals(against_r.fitted(name, "ML"))
     for row in answer.itertuples():
         effect, _, group = row.parameter.removeprefix("sd_").partition("|")
         effect = effect.replace("(Intercept)", "Intercept")
@@ -37,7 +35,7 @@ def test_profile_intervals_agree_with_lme4(against_r: object, name: str) -> None
 
 
 @pytest.mark.parametrize("name", [11, 37])
-def test_profile_intervals_of_nine_rows_end_where_lme4s_do(name: int) -> None:
+def test_profile_intervals_of_nine_rows_end_where_lme4s_do(name):
     """The first set's searches leave the region where a deviance has digits."""
     small = pd.read_csv(R / "mixed_data_small.csv", dtype={"g": str, "h": str})
     ours = profile_intervals(mixed.fit("y ~ x + (1 | g) + (1 | h)", small[small["set"] == name]))
@@ -66,9 +64,7 @@ TIED = {
         ("crossed_slope", "gain ~ rho + depth + (1 + depth | model) + (1 | prompt)", "crossed"),
     ],
 )
-def test_profile_intervals_of_correlated_slopes_are_roots_of_lme4s_deviance(
-    name: str, formula: str, data: str
-) -> None:
+def test_profile_intervals_of_correlated_slopes_are_roots_of_lme4s_deviance(name, formula, data):
     answer = pd.read_csv(R / "mixed_profile_correlated.csv").query("name == @name")
     ours = profile_intervals(mixed.fit(formula, pd.read_csv(R / f"mixed_data_{data}.csv")))
     ours = ours[ours["group"].isin(["Subject", "model"])].set_index("term")
@@ -78,7 +74,7 @@ def test_profile_intervals_of_correlated_slopes_are_roots_of_lme4s_deviance(
         assert ends == pytest.approx([row.conf_low, row.conf_high], rel=PROFILE_ROOT)
 
 
-def test_the_order_of_three_correlated_effects_does_not_move_their_intervals() -> None:
+def test_the_order_of_three_correlated_effects_does_not_move_their_intervals():
     machines = pd.read_csv(R / "mixed_data_machines.csv")
     result = []
     for order in ("ABC", "CAB"):
@@ -95,7 +91,7 @@ def test_the_order_of_three_correlated_effects_does_not_move_their_intervals() -
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
-def test_a_correlation_of_a_variance_that_is_zero_has_no_interval() -> None:
+def test_a_correlation_of_a_variance_that_is_zero_has_no_interval():
     rng = np.random.default_rng(3)
     flat = pd.DataFrame({"g": np.repeat(list("abcdefgh"), 12), "x": rng.normal(size=96)})
     flat["y"] = flat["x"] + rng.normal(size=96)
@@ -106,7 +102,7 @@ def test_a_correlation_of_a_variance_that_is_zero_has_no_interval() -> None:
     assert frame.loc["cor__Intercept.x", ["estimate", "conf_low", "conf_high"]].isna().all()
 
 
-def test_at_the_ends_of_a_profile_interval_the_deviance_has_risen_by_the_quantile() -> None:
+def test_at_the_ends_of_a_profile_interval_the_deviance_has_risen_by_the_quantile():
     model = mixed.fit("gain ~ depth + (1 | model)", rows, reml=False)
     low = profile_intervals(model).set_index("term").loc["depth", "conf_low"]
     held = rows.assign(gain=rows["gain"] - low * rows["depth"])
@@ -115,7 +111,7 @@ def test_at_the_ends_of_a_profile_interval_the_deviance_has_risen_by_the_quantil
     assert rise == pytest.approx(stats.chi2.isf(0.05, 1), abs=1e-5)
 
 
-def test_a_restricted_profile_of_a_balanced_layout_ends_where_its_two_mean_squares_say() -> None:
+def test_a_restricted_profile_of_a_balanced_layout_ends_where_its_two_mean_squares_say():
     """With groups of equal size it is the likelihood of two independent sums of squares."""
     a, n = 7, 3
     rng = np.random.default_rng(7)
@@ -125,8 +121,8 @@ def test_a_restricted_profile_of_a_balanced_layout_ends_where_its_two_mean_squar
     between = float(((means - layout["y"].mean()) ** 2).sum())
     within = float(((layout["y"] - means) ** 2).sum())
 
-    def least(deviation: float) -> float:
-        def deviance(log_sigma: float) -> float:
+    def least(deviation):
+        def deviance(log_sigma):
             sigma = np.exp(2 * log_sigma)
             group = sigma + n * deviation**2
             whole = (a - 1) * np.log(group) + between / group

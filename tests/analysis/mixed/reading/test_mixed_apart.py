@@ -1,12 +1,9 @@
 """Rows that lie elsewhere: two measured directories collected apart, files behind a server."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import fsspec
@@ -17,7 +14,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from analysis import mixed
-from analysis.mixed.reading.statistics import Statistics, shift_to
+from analysis.mixed.reading.statistics import shift_to
 from analysis.store import open_store
 from analysis.tidy.errors import DesignError, StoreError
 from tests.analysis.mixed.at_theta import at_theta
@@ -36,7 +33,7 @@ GAINS = """
 """
 
 
-def measured_apart(directory: Path) -> list[Path]:
+def measured_apart(directory):
     """Write the sample as two directories, as two institutions with six models each would."""
     models = sorted({path.stem.partition("@")[0] for path in (SAMPLE / "model").iterdir()})
     places = []
@@ -51,13 +48,13 @@ def measured_apart(directory: Path) -> list[Path]:
     return places
 
 
-def collected(*directories: Path, formula: str = FORMULA) -> Statistics:
+def collected(*directories, formula=FORMULA):
     relation = open_store(*directories).connection.sql(GAINS)
     return mixed.collect_statistics(formula, relation, constant=())
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def files(tmp_path_factory):
     """Return the cell sums of two directories, each written where it was measured."""
     directory = tmp_path_factory.mktemp("apart")
     written = []
@@ -68,13 +65,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def joint() -> Statistics:
+def joint():
     return collected(SAMPLE)
 
 
-def test_two_directories_collected_apart_have_the_sums_of_one_store(
-    files: list[Path], joint: Statistics
-) -> None:
+def test_two_directories_collected_apart_have_the_sums_of_one_store(files, joint):
     merged = mixed.merge_statistics([mixed.read_statistics(path) for path in files])
     assert merged.n_obs == joint.n_obs
     for name, factor in joint.factors.items():
@@ -85,9 +80,7 @@ def test_two_directories_collected_apart_have_the_sums_of_one_store(
     np.testing.assert_allclose(ours / size, joint.sums / size, rtol=0, atol=1e-12)
 
 
-def test_two_directories_collected_apart_give_the_fit_of_one_store(
-    files: list[Path], joint: Statistics
-) -> None:
+def test_two_directories_collected_apart_give_the_fit_of_one_store(files, joint):
     whole = mixed.fit_statistics(FORMULA, joint)
     parts = [mixed.read_statistics(path) for path in files]
     apart = mixed.fit_statistics(FORMULA, mixed.merge_statistics(parts))
@@ -102,20 +95,20 @@ def test_two_directories_collected_apart_give_the_fit_of_one_store(
         np.testing.assert_allclose(ours["df"], theirs["df"], rtol=1e-6)
 
 
-def test_no_row_is_in_the_files_that_travel(files: list[Path]) -> None:
+def test_no_row_is_in_the_files_that_travel(files):
     for path in files:
         table = pq.read_table(path)
         assert table.num_rows == 6 * 25  # models times prompts, not their layers and tokens
         assert "log_gain" not in table.column_names
 
 
-def test_one_place_alone_is_not_both(files: list[Path], joint: Statistics) -> None:
+def test_one_place_alone_is_not_both(files, joint):
     alone = mixed.read_statistics(files[0])
     assert len(alone.factors["model_id"].levels) == 6
     assert alone.n_obs < joint.n_obs
 
 
-def test_sums_of_another_formula_are_refused(files: list[Path], tmp_path: Path) -> None:
+def test_sums_of_another_formula_are_refused(files, tmp_path):
     other = tmp_path / "other.parquet"
     formula = "log_gain ~ layer + (1 | model_id)"
     mixed.write_statistics(collected(SAMPLE, formula=formula), other)
@@ -131,7 +124,7 @@ def test_sums_of_another_formula_are_refused(files: list[Path], tmp_path: Path) 
         mixed.merge_statistics([])
 
 
-def test_sums_of_another_version_are_refused(files: list[Path], tmp_path: Path) -> None:
+def test_sums_of_another_version_are_refused(files, tmp_path):
     table = pq.read_table(files[0])
     about = json.loads(table.schema.metadata[b"statistics"])
     newer = table.replace_schema_metadata({"statistics": json.dumps(about | {"version": 3})})
@@ -141,7 +134,7 @@ def test_sums_of_another_version_are_refused(files: list[Path], tmp_path: Path) 
 
 
 @pytest.fixture(scope="module")
-def remote_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def remote_rows(tmp_path_factory):
     """Return a directory of two Parquet files with columns that no model of theirs reads."""
     directory = tmp_path_factory.mktemp("served")
     rows = pd.read_csv(R / "mixed_data_crossed.csv")
@@ -157,7 +150,7 @@ def remote_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 REMOTE = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"
 
 
-def same_bits(one: mixed.MixedModel, other: mixed.MixedModel) -> bool:
+def same_bits(one, other):
     effects = ["fixed", "ran_pars", "ran_vals"]
     return (
         one.statistics.sums.tobytes() == other.statistics.sums.tobytes()
@@ -166,7 +159,7 @@ def same_bits(one: mixed.MixedModel, other: mixed.MixedModel) -> bool:
     )
 
 
-def test_files_of_a_registered_file_system_give_the_local_bits(remote_rows: Path) -> None:
+def test_files_of_a_registered_file_system_give_the_local_bits(remote_rows):
     memory = fsspec.filesystem("memory")
     for path in sorted(remote_rows.iterdir()):
         memory.pipe_file(f"/rows/{path.name}", path.read_bytes())
@@ -182,7 +175,7 @@ def test_files_of_a_registered_file_system_give_the_local_bits(remote_rows: Path
 class CountedFile(io.BytesIO):
     """A file in memory whose bytes are counted when they are read."""
 
-    def read(self, size: int | None = -1) -> bytes:
+    def read(self, size=-1):
         part = super().read(size)
         Counted.sent += len(part)
         return part
@@ -194,11 +187,11 @@ class Counted(MemoryFileSystem):
     protocol = "counted"
     sent = 0
 
-    def _open(self, path: str, mode: str = "rb", **options: Any) -> CountedFile:
+    def _open(self, path, mode="rb", **options):
         return CountedFile(super()._open(path, mode, **options).getvalue())
 
 
-def test_only_columns_that_are_read_travel(remote_rows: Path) -> None:
+def test_only_columns_that_are_read_travel(remote_rows):
     elsewhere = Counted()
     for path in remote_rows.iterdir():
         elsewhere.pipe_file(f"counted://{path.name}", path.read_bytes())

@@ -1,7 +1,5 @@
 """The sums are right, exact, the same bits every time, and add up across places."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 
 from analysis import mixed
 from analysis.mixed.reading.statistics import (
-    Statistics,
     merge_statistics,
     read_statistics,
     shift_to,
@@ -25,11 +22,11 @@ rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
 FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"
 
 
-def unshifted(statistics: Statistics) -> Statistics:
+def unshifted(statistics):
     return shift_to(statistics, np.zeros_like(statistics.shift))
 
 
-def test_four_counted_rows() -> None:
+def test_four_counted_rows():
     four = pd.DataFrame({"y": [1.0, 2.0, 3.0, 6.0], "x": [0.0, 1.0, 1.0, 2.0], "g": list("aabb")})
     result = unshifted(mixed.collect_statistics("y ~ x + (1 | g)", four))
     assert result.basis == ((), ("x",))
@@ -41,7 +38,7 @@ def test_four_counted_rows() -> None:
     assert result.product(2, 2).tolist() == [5, 45]
 
 
-def test_predictors_constant_in_every_cell_are_attached_without_sums() -> None:
+def test_predictors_constant_in_every_cell_are_attached_without_sums():
     result = mixed.collect_statistics("gain ~ rho * depth + (1 | model)", rows)
     assert list(result.constants) == ["rho"]
     assert result.basis == ((), ("depth",))
@@ -49,7 +46,7 @@ def test_predictors_constant_in_every_cell_are_attached_without_sums() -> None:
     assert result.constants["rho"].tolist() == models.tolist()
 
 
-def test_a_wrong_guess_about_a_constant_is_corrected() -> None:
+def test_a_wrong_guess_about_a_constant_is_corrected():
     # The first 4096 rows show one value per group, later ones do not.
     many = pd.DataFrame({"g": np.tile(["a", "b"], 3000), "y": np.arange(6000.0) % 7})
     many["x"] = np.where(np.arange(6000) < 5000, many["g"] == "a", np.arange(6000) % 3)
@@ -58,13 +55,13 @@ def test_a_wrong_guess_about_a_constant_is_corrected() -> None:
     assert result.basis == ((), ("x",))
 
 
-def test_a_stated_constant_must_be_one() -> None:
+def test_a_stated_constant_must_be_one():
     with pytest.raises(DesignError, match=r"\['depth'\] must be constant within every cell"):
         mixed.collect_statistics("gain ~ depth + (1 | model)", rows, constant=["depth"])
 
 
 @pytest.mark.parametrize("constant", [None, ["rho", "half"]])
-def test_a_value_missing_in_a_constant_predictor_is_named(constant: list[str] | None) -> None:
+def test_a_value_missing_in_a_constant_predictor_is_named(constant):
     holes = rows.assign(half=rows["rho"] / 2, rho=[np.nan, *rows["rho"][1:]])
     holes["rho"] = holes["rho"].astype("Float64")
     formula = "gain ~ rho + half + (1 | model)"
@@ -73,7 +70,7 @@ def test_a_value_missing_in_a_constant_predictor_is_named(constant: list[str] | 
 
 
 @pytest.mark.parametrize("formula", [FORMULA, "gain ~ rho * depth + (1 | lab / model)"])
-def test_constants_and_varying_predictors_give_the_same_fit(formula: str) -> None:
+def test_constants_and_varying_predictors_give_the_same_fit(formula):
     attached = mixed.fit(formula, rows)
     varying = mixed.fit_statistics(formula, mixed.collect_statistics(formula, rows, constant=()))
     assert attached.statistics.constants
@@ -83,7 +80,7 @@ def test_constants_and_varying_predictors_give_the_same_fit(formula: str) -> Non
 
 
 @pytest.mark.slow
-def test_twenty_runs_on_any_number_of_threads_give_the_same_bits(tmp_path: Path) -> None:
+def test_twenty_runs_on_any_number_of_threads_give_the_same_bits(tmp_path):
     path = tmp_path / "rows.parquet"
     rng = np.random.default_rng(1)
     many = rows.sample(40_000, replace=True, random_state=2, ignore_index=True)
@@ -98,7 +95,7 @@ def test_twenty_runs_on_any_number_of_threads_give_the_same_bits(tmp_path: Path)
     assert len(result) == 1
 
 
-def test_sums_are_about_the_mean_where_the_middle_of_the_range_is_far_from_it() -> None:
+def test_sums_are_about_the_mean_where_the_middle_of_the_range_is_far_from_it():
     rng = np.random.default_rng(4)
     skew = rows.assign(gain=rows["gain"] + 1e-3 * np.exp(12 * rng.random(len(rows))))
     skew["heavy"] = np.where(np.arange(len(rows)) == 7, 1e6, rng.normal(size=len(rows)))
@@ -113,7 +110,7 @@ def test_sums_are_about_the_mean_where_the_middle_of_the_range_is_far_from_it() 
     assert result.product(2, 2).sum() == pytest.approx(squares, rel=1e-14)
 
 
-def test_weighted_sums_move_to_the_weighted_mean() -> None:
+def test_weighted_sums_move_to_the_weighted_mean():
     heavy = rows.assign(gain=np.where(np.arange(len(rows)) == 7, 1e7, rows["gain"]))
     result = mixed.collect_statistics("gain ~ 1 + (1 | model)", heavy, weights="precision")
     mean = np.average(heavy["gain"], weights=heavy["precision"])
@@ -122,7 +119,7 @@ def test_weighted_sums_move_to_the_weighted_mean() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(share=st.floats(0.05, 0.95), seed=st.integers(0, 1000))
-def test_statistics_of_two_halves_add_up_to_those_of_the_whole(share: float, seed: int) -> None:
+def test_statistics_of_two_halves_add_up_to_those_of_the_whole(share, seed):
     here = np.random.default_rng(seed).random(len(rows)) < share
     whole = mixed.collect_statistics(FORMULA, rows, constant=["rho"])
     halves = [
@@ -137,7 +134,7 @@ def test_statistics_of_two_halves_add_up_to_those_of_the_whole(share: float, see
     np.testing.assert_allclose(ours.sums, theirs.sums, rtol=0, atol=1e-12)
 
 
-def test_what_is_written_is_read_back_bit_for_bit(tmp_path: Path) -> None:
+def test_what_is_written_is_read_back_bit_for_bit(tmp_path):
     result = mixed.collect_statistics(FORMULA, rows, weights="precision")
     write_statistics(result, tmp_path / "cells.parquet")
     again = read_statistics(tmp_path / "cells.parquet")
@@ -154,13 +151,13 @@ def test_what_is_written_is_read_back_bit_for_bit(tmp_path: Path) -> None:
         assert again.factors[name].codes.tolist() == factor.codes.tolist()
 
 
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_something_else_is_refused(tmp_path):
     rows.to_parquet(tmp_path / "rows.parquet")
     with pytest.raises(StoreError, match="must hold statistics of a mixed model"):
         read_statistics(tmp_path / "rows.parquet")
 
 
-def test_a_frame_a_path_a_glob_and_a_relation_give_the_same_fit(tmp_path: Path) -> None:
+def test_a_frame_a_path_a_glob_and_a_relation_give_the_same_fit(tmp_path):
     for place, part in enumerate((rows[:200], rows[200:])):
         part.to_parquet(tmp_path / f"part{place}.parquet")
     rows.to_parquet(tmp_path / "whole.parquet")
@@ -180,7 +177,7 @@ OUR_NAMES = ("w", "n", "v0", "v1", "s0", "logs", "c0", "low0", "high0", "whole",
 
 
 @pytest.mark.parametrize("name", OUR_NAMES)
-def test_a_group_may_be_called_like_a_column_of_our_queries(name: str) -> None:
+def test_a_group_may_be_called_like_a_column_of_our_queries(name):
     # A group of numbers called w was once taken for the weights.
     data = rows.assign(unit=rows["model"].astype("category").cat.codes + 2)
     formula = "gain ~ rho + depth + (1 | unit) + (1 | lab)"
@@ -194,7 +191,7 @@ def test_a_group_may_be_called_like_a_column_of_our_queries(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["trials", "successes", "others", "number0", "k1"])
-def test_a_group_of_a_binary_response_may_be_called_like_a_count(name: str) -> None:
+def test_a_group_of_a_binary_response_may_be_called_like_a_count(name):
     data = rows.assign(high=(rows["gain"] > rows["gain"].median()).astype(int))
     plain = mixed.fit_binomial("high ~ depth + (1 | model)", data)
     renamed = data.rename(columns={"model": name})
@@ -204,7 +201,7 @@ def test_a_group_of_a_binary_response_may_be_called_like_a_count(name: str) -> N
 
 
 @pytest.mark.parametrize("side", ["Intercept", "depth:Intercept", "1 + (1 + Intercept | lab)"])
-def test_a_predictor_is_not_called_like_the_constant(side: str) -> None:
+def test_a_predictor_is_not_called_like_the_constant(side):
     data = rows.rename(columns={"rho": "Intercept"})
     with pytest.raises(ColumnError, match="must not be called 'Intercept', which names the const"):
         mixed.fit(f"gain ~ {side} + (1 | model)", data)

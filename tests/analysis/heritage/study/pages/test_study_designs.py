@@ -1,16 +1,12 @@
 """Birth against upbringing, and the ingredients of a recipe: their frames and the figure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from analysis.heritage.study import horizons, inheritance, registered, screening
 from analysis.heritage.study.pages import names, tables, words
-from analysis.store import Store
 from collect.training.study.design import read_design
 from tests.analysis.heritage.study.simulated import filled
 
@@ -25,9 +21,9 @@ EFFECTS = {"norm_position": 2.0, "learning_rate": -1.0, "decay_turns": 0.5}
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(tmp_path_factory):
     rng = np.random.default_rng(15)
-    runs: list[dict[str, object]] = []
+    runs = []
     for birth, value in BIRTHS.items():
         for seed in (0, 1):
             parent = {"study": "inheritance", "seed": seed}
@@ -61,13 +57,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="module")
-def children(store: Store) -> pd.DataFrame:
+def children(store):
     return inheritance.networks(store)
 
 
-def test_signs_turn_where_both_seeds_do_under_the_settings_of_another(
-    children: pd.DataFrame,
-) -> None:
+def test_signs_turn_where_both_seeds_do_under_the_settings_of_another(children):
     assert len(children) == 24
     born = children["birth"].map(BIRTHS)
     assert children["excess_born"].to_numpy() == pytest.approx(born.to_numpy())
@@ -78,7 +72,7 @@ def test_signs_turn_where_both_seeds_do_under_the_settings_of_another(
     assert inheritance.turned(once).loc["excess", counts].tolist() == [0, 5, 6]
 
 
-def test_birth_is_compared_between_parents_whose_networks_are_alike(children: pd.DataFrame) -> None:
+def test_birth_is_compared_between_parents_whose_networks_are_alike(children):
     """What the seed made of a parent is in all its networks: six of them are one witness."""
     moved = children["birth"].map({"opt": 1.0, "pythia": -1.0, "bloom": 0.5})
     alike = children.assign(excess=children["excess"] + moved * (2 * children["seed"] - 1))
@@ -92,13 +86,13 @@ def test_birth_is_compared_between_parents_whose_networks_are_alike(children: pd
     assert words.shares(plain)["birth"].startswith("100\u00a0% [")
 
 
-def test_birth_accounts_for_nearly_all_where_nothing_else_moves(store: Store) -> None:
+def test_birth_accounts_for_nearly_all_where_nothing_else_moves(store):
     shares = inheritance.shares(store, rng=np.random.default_rng(3))
     birth = shares.query("response == 'excess' and term == 'birth'")
     assert (birth["estimate"] > 0.98).all()
 
 
-def test_ingredients_have_a_row_each_in_the_order_of_their_effects(store: Store) -> None:
+def test_ingredients_have_a_row_each_in_the_order_of_their_effects(store):
     runs = horizons.responses(store, "ingredients")
     effects = screening.main_effects(runs, "excess", registered.levels_of(runs))
     order = tables.effect_rows(effects)["ingredient"]

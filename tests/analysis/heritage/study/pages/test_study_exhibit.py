@@ -1,20 +1,16 @@
 """The study shown: its exhibit, its tables, and words that follow from its numbers."""
 
-from __future__ import annotations
-
 import numpy as np
-import pandas as pd
 import pytest
 
 from analysis.heritage.study import fleet
 from analysis.heritage.study.pages import charts, tables, words
-from analysis.store import Store
 from tests.analysis.drawn import borrowed
 from tests.analysis.heritage.study.simulated import filled, packages
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(tmp_path_factory):
     ends = [
         {
             "study": "packages", "block": "ranges", "seed": 0, "excess": excess,
@@ -27,12 +23,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="module")
-def runs(store: Store) -> pd.DataFrame:
+def runs(store):
     return fleet.recipe_runs(store)
 
 
 @pytest.fixture(scope="module")
-def shares(store: Store) -> pd.DataFrame:
+def shares(store):
     return fleet.response_shares(store, rng=np.random.default_rng(2))
 
 
@@ -44,20 +40,13 @@ def shares(store: Store) -> pd.DataFrame:
         (1, 0, 0.5, "1.00 [0.50, 1.00]; against 0.00"),
     ],
 )
-def test_a_count_has_no_decimals(result, needed, ends, text) -> None:
-    row = {
-        "verdict": "held",
-        "estimate": result,
-        "null_value": needed,
-        "conf_low": ends,
-    }
+def test_a_count_has_no_decimals(result, needed, ends, text):
+    row = {"verdict": "held", "estimate": result, "null_value": needed, "conf_low": ends}
     row["conf_high"] = 1.0
     assert tables.number_words(row).replace("\xa0", " ") == text
 
 
-def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
-    runs: pd.DataFrame, shares: pd.DataFrame
-) -> None:
+def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(runs, shares):
     documented = runs[runs["status"] == "documented"]
     drawn = charts.chart_exhibit(runs, fleet.band_of_chance(documented), shares).to_dict()
     marks = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "point"]
