@@ -1,4 +1,4 @@
-"""Numbers of a check that are made from the rows it rests on, against scipy and by hand."""
+"""Numbers of a check are made from the rows it rests on, each set of rows judged once."""
 
 import pickle
 
@@ -7,10 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis import audit as claims
+from analysis.audit import evidence
 from analysis.audit.claim import Claim
-from analysis.audit.evidence import checks
+from analysis.audit.evidence import checks, published
 from analysis.audit.evidence.checks import Check, Label
 from analysis.audit.examination import examined
+from analysis.heritage.pages.register import CLAIMS
+from analysis.heritage.sign import readings
 from analysis.tidy.errors import AnalysisError
 
 ROWS = pd.DataFrame(
@@ -82,3 +86,73 @@ def test_two_checks_of_one_id_are_refused(published_store):
     twice = Claim(1, "q", "r", lambda _: [Check("p", "c", True), Check("p", "c", True)])
     with pytest.raises(AnalysisError, match="'p_c'"):
         examined(twice, published_store)
+
+
+def test_the_interval_of_a_published_mean_is_that_of_t():
+    gains = pd.DataFrame(
+        {"gain_mean": [1.2, 0.9], "gain_sd": [0.1, None], "n_prompts": [25, 25]}
+    ).astype({"gain_sd": float})
+    result = published.with_interval(gains)
+    # The 97.5 % point of t with 24 degrees of freedom is 2.0639.
+    half = 2.0638985616 * 0.1 / 5
+    assert result["conf_low"].iloc[0] == pytest.approx(1.2 - half, rel=1e-9)
+    assert result["conf_high"].iloc[0] == pytest.approx(1.2 + half, rel=1e-9)
+    assert result[["conf_low", "conf_high"]].iloc[1].isna().all()
+
+
+def gains(**of_models):
+    return pd.DataFrame({"model_id": list(of_models), "gain_mean": list(of_models.values())})
+
+
+def test_readings_with_the_same_rows_are_one_check_that_names_them():
+    sets = {
+        "all": gains(a=0.9, b=1.2),
+        "all, in another order": gains(b=1.2, a=0.9),
+        "fewer": gains(b=1.2),
+        "other gains": gains(a=0.9, b=1.3),
+    }
+    judged = readings.each_once(
+        sets, lambda condition, rows: Check("part", condition, True, note=f"{len(rows)} models.")
+    )
+    assert [(check.condition, check.note) for check in judged] == [
+        ("all", "2 models. The same rows: all, in another order."),
+        ("fewer", "1 models."),
+        ("other gains", "2 models."),
+    ]
+
+
+@pytest.mark.parametrize("claim_id", [9, 22, 23])
+def test_no_two_checks_of_a_claim_rest_on_the_same_models(shipped_store, claim_id):
+    rows = claims.checks(shipped_store, claim_id, CLAIMS)
+    counted = rows[~rows["condition"].str.startswith("beyond these models")]
+    assert not counted.duplicated(["term", "method", "estimate", "n_models", "evidence"]).any()
+
+
+def test_every_caveat_that_a_verdict_names_is_explained(shipped_store, judged):
+    explained = set(shipped_store.query("FROM caveat")["caveat_id"])
+    named = {name for joined in judged["caveats"] for name in joined.split()}
+    assert named
+    assert named <= explained
+
+
+def test_a_check_has_the_caveats_of_all_rows_it_used_and_of_no_others():
+    rows = pd.DataFrame(
+        {
+            "model_id": ["a", "b", "c"],
+            "suite": ["s", "s", "t"],
+            "file": ["f", "f", "g"],
+            "caveats": ["B3,B16", "B1", ""],
+        }
+    )
+    result = evidence.check("part", "reading", True, rows)
+    assert result.caveats == ("B1", "B3", "B16")
+    assert evidence.check("part", "reading", True, rows.iloc[2:]).caveats == ()
+
+
+def test_a_caveat_about_other_models_stays_away(shipped_store):
+    # B2 touches Pythia and BLOOM, whose fused matrices were cut in the wrong place.
+    weights = evidence.figures(shipped_store, "weight_spectral_v")
+    touched = weights["caveats"].str.contains("B2")
+    suites = set(weights.loc[touched, "suite"])
+    assert suites == {"Pythia", "BLOOM"}
+    assert not suites & set(weights.loc[~touched, "suite"])

@@ -25,6 +25,8 @@ def test_every_claim_has_a_property_a_reason_and_a_remark(result):
     assert set(result["property"]) == KINDS
     assert result["reason"].str.len().min() > 10
     assert result["remark"].str.endswith((".",)).all()
+    assert (result["remark"] == result["line"] + " " + result["reason"]).all()
+    assert "in all 23 models" in result.loc[7, "remark"]
 
 
 def test_quantities_and_places_are_known():
@@ -140,11 +142,6 @@ def test_norms_behind_sub_layers_leave_the_mean_free_but_after_the_last_block(ma
     assert [bool(result[name]) for name, _, _ in named] == [is_free for *_, is_free in cases]
 
 
-def test_a_remark_is_a_line_with_its_reason(result):
-    rows = result.to_dict("records")
-    assert [row["remark"] for row in rows] == [f"{row['line']} {row['reason']}" for row in rows]
-
-
 def test_the_property_follows_from_what_moves_the_quantity():
     connection = connect()
     assemble(connection, (PUBLISHED,), copy=True)
@@ -153,10 +150,6 @@ def test_the_property_follows_from_what_moves_the_quantity():
     was = "SELECT property FROM claim_property WHERE claim_id = ?"
     assert connection.execute(was, [7]).fetchone() == ("function",)
     assert connection.execute(was, [31]).fetchone() == ("parametrisation",)
-
-
-def test_a_remark_says_how_many_models_a_quantity_is_free_in(result):
-    assert "in all 23 models" in result.loc[7, "remark"]
 
 
 def test_a_paper_that_declares_nothing_has_empty_properties(made_store):

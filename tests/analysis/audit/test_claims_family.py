@@ -41,44 +41,24 @@ def test_p_values_are_adjusted_within_their_family_as_by_hand():
     assert by_claim["p_bh"].to_dict() == pytest.approx({1: 0.04, 2: 0.03, 3: 0.02, 4: 0.04})
     assert by_claim["n_tests"].to_dict() == {1: 3, 2: 3, 3: 1, 4: 3}
     assert result["claim_id"].tolist() == [2, 4, 1, 3]
-
-
-def test_a_test_that_two_claims_quote_counts_once():
     twice = rows(("a", 0.01), ("a", 0.01), ("a", 0.04))
     same = twice.assign(estimate=[0.5, 0.5, 0.7])
     assert family.adjusted(same)["p_holm"].tolist() == pytest.approx([0.02, 0.02, 0.04])
     assert family.adjusted(twice)["p_holm"].tolist() == pytest.approx([0.03, 0.03, 0.04])
-
-
-def test_a_claim_without_p_does_not_count():
     result = family.adjusted(rows(("a", float("nan")), ("a", 0.02)))
     assert result["claim_id"].tolist() == [2]
     assert result["p_holm"].tolist() == [0.02]
     assert family.adjusted(rows(("a", float("nan")))).empty
 
 
-def test_each_claim_of_the_paper_has_one_family(judged):
+def test_each_claim_has_one_family_of_tests_counted_once(judged, made):
     declared = pd.read_csv(ROOT / "data/published/claim_family.csv")
     assert declared["claim_id"].tolist() == list(CLAIMS)
     assert judged["family"].tolist() == declared["family"].tolist()
-
-
-def test_fishers_test_of_two_claims_is_one_test_of_its_family(judged):
     result = claims.adjusted(judged).set_index("claim_id")
     # 286 / 8008 (claims 7 and 22), the t test of claim 23 and the posterior of claim 20.
     assert result.loc[[7, 22], "n_tests"].tolist() == [3, 3]
     assert result.loc[7, "p_holm"] == pytest.approx(3 * 286 / 8008)
-
-
-def test_the_table_says_which_way_a_small_p_points(judged):
-    result = claims.adjusted(judged).set_index("claim_id")
-    # It is improbable that heritage explains more, so the p of claim 20 is no evidence for it.
-    assert result.loc[20, "p_value"] < 0.1
-    assert result.loc[20, "estimate"] == result.loc[20, "p_value"]
-    assert result.loc[20, "verdict"] == "undecided"
-
-
-def test_the_number_of_an_undecided_claim_is_that_of_its_stated_reading(judged, made):
     result = claims.adjusted(judged).set_index("claim_id")
     for number in (58, 60):
         stated = next(check for check in made[number] if check.decides and check.has_data)
@@ -94,13 +74,10 @@ def test_a_repeated_reading_changes_no_verdict(made):
         np.testing.assert_array_equal(adjusted(twice)[::2], adjusted(checks))
 
 
-def test_a_paper_that_declares_no_family_has_one(made_store):
+def test_a_paper_without_families_has_one_and_some_are_refused(made_store):
     store = made_store()
     named = family.families(store, pd.DataFrame({"claim_id": [1, 2]}))
     assert named.tolist() == ["all claims", "all claims"]
-
-
-def test_a_family_for_some_claims_only_is_refused(made_store):
     store = made_store(claim_family=[{"claim_id": 1, "family": "a"}])
     with pytest.raises(StoreError, match=r"must give each claim a family; it leaves out 2\."):
         family.families(store, pd.DataFrame({"claim_id": [1, 2]}))

@@ -72,10 +72,6 @@ def test_a_pair_the_paper_does_not_have_is_shown_only(twins):
     assert result["note"].item().endswith(evidence.NOT_THEIRS)
 
 
-def test_a_store_without_pairs_says_nothing_of_them(shipped_store):
-    assert measured(shipped_store).empty
-
-
 def test_measured_gains_tell_whose_models_they_are(shipped_store, twins):
     ours = evidence.measured_gains(shipped_store, "gain_last_block")
     assert len(ours) == 12

@@ -1,8 +1,17 @@
-"""The rules of decision where a number lies on the line itself, and how numbers print."""
+"""The rules of decision on the line itself, the reading that gives the numbers, testability."""
 
+import math
+
+import pandas as pd
 import pytest
 
+from analysis.audit import testable
+from analysis.audit.claim import Claim, verdict
 from analysis.audit.evidence import decision
+from analysis.audit.evidence.checks import Check, missing
+from analysis.audit.wording import primary
+from analysis.heritage.pages.register import CLAIMS
+from analysis.heritage.tournament import criterion
 from analysis.tidy.errors import AnalysisError
 
 
@@ -97,3 +106,90 @@ def test_none_and_all_are_not_nearly_none_and_nearly_all(stated):
     assert decision.share_prints_as(whole, stated)
     assert not decision.share_prints_as(abs(whole - 1 / 24), stated)
     assert not decision.share_prints_as(abs(whole - 1 / 1000), stated)
+
+
+def test_a_reading_that_decides_gives_the_numbers():
+    stated = Check("law", "as stated", None, estimate=0.15, p_value=0.5)
+    other = Check("law", "another", False, estimate=-0.72, p_value=0.002)
+    assert verdict([stated, other], "equality") == "undecided"
+    assert primary([stated, other], "equality") is stated
+    holds = Check("first", "as stated", True, estimate=1.0)
+    absent = missing("second", "a file", "no file")
+    is_open = Check("second", "another file", None, estimate=0.3)
+    assert primary([holds, absent, is_open], "value") is is_open
+    is_open = Check("law", "as stated", None, estimate=0.15)
+    holds = Check("law", "another", True, estimate=0.9)
+    assert verdict([is_open, holds], "value") == "depends on the reading"
+    assert primary([is_open, holds], "value") is holds
+    absent = missing("law", "a file", "no file")
+    assert primary([absent], "value") is absent
+
+
+def rates(**shares):
+    rows = [
+        (1, truth, False, verdict, share)
+        for (truth, verdict), share in {
+            ("law", "reproduced"): shares.get("power", 0.0),
+            ("law", "contradicted"): 0.0,
+            ("nothing", "reproduced"): 0.01,
+            ("nothing", "contradicted"): shares.get("contrary", 0.0),
+        }.items()
+    ]
+    columns = ["claim_id", "truth", "wrong_labels", "verdict", "probability"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def claim(**fields):
+    return Claim(1, "estimand", "rule", lambda store: [], **fields)
+
+
+def found(kind):
+    return [Check("part", "reading", True, kind=kind)]
+
+
+@pytest.mark.parametrize(
+    ("power", "contrary", "word"),
+    [
+        (0.2, 0.0, testable.TESTABLE),
+        (0.0, 0.2, testable.TESTABLE),
+        (0.199, 0.199, testable.NOT_TESTABLE),
+    ],
+)
+def test_a_claim_is_testable_if_either_verdict_can_fall(power, contrary, word):
+    one = testable.of_claim(
+        claim(true_where="law"), found("difference"), rates(power=power, contrary=contrary)
+    )
+    assert (one["reproduced_if_true"], one["contradicted_if_false"]) == (power, contrary)
+    assert one["reproduced_if_false"] == 0.01
+    assert (one["testable"], one["power_basis"]) == (word, testable.SIMULATION)
+
+
+def test_a_printed_value_or_a_record_comes_again_or_does_not():
+    repeat = Claim(2, "", "", lambda store: [], true_where="law", repeats=1)
+    assert testable.of_claim(repeat, found("value"), rates(power=0.7))["reproduced_if_true"] == 0.7
+    one = testable.of_claim(claim(), found("value"), rates())
+    assert [one[name] for name in testable.SHARES] == [1, 0, 0, 1]
+    assert one["power_basis"] == testable.ALGEBRA
+    one = testable.of_claim(claim(rests_on="record"), found("universal"), rates())
+    assert [one[name] for name in testable.SHARES] == [1, 0, 0, 1]
+    assert one["power_basis"] == testable.ALGEBRA
+    missing = [Check("part", "reading", None, kind="value", has_data=False)]
+    one = testable.of_claim(claim(), missing, rates())
+    assert (one["testable"], one["power_basis"]) == ("", testable.NO_DATA)
+
+
+@pytest.mark.parametrize("kind", ["difference", "universal", "equality"])
+def test_what_was_not_simulated_is_not_given(kind):
+    one = testable.of_claim(claim(), found(kind), rates())
+    assert all(math.isnan(one[name]) for name in testable.SHARES)
+    assert (one["testable"], one["power_basis"]) == ("", testable.NOT_PLANTED)
+
+
+def test_every_claim_has_probabilities_or_the_reason_why_not(judged):
+    given = judged["reproduced_if_true"].notna()
+    assert set(judged.loc[given, "power_basis"]) == {testable.SIMULATION, testable.ALGEBRA}
+    assert set(judged.loc[~given, "power_basis"]) == {testable.NO_DATA, testable.NOT_PLANTED}
+    assert testable.LEAST == criterion.TESTABLE
+    central = judged[judged["importance"] == "central"]
+    assert set(central["power_basis"]) == {testable.SIMULATION}
+    assert all(CLAIMS[number].true_where for number in central["claim_id"])

@@ -35,7 +35,7 @@ def paper(tmp_path):
     return path
 
 
-def test_an_inconsistent_paper_has_exit_code_one(capsys, paper):
+def test_an_inconsistent_paper_has_exit_code_one_and_a_consistent_one_zero(capsys, paper):
     code, out, err = run(capsys, paper)
     assert (code, err) == (1, "")
     assert "line    7  decision error  F(1, 28) = 0.40, p = .03" in out
@@ -45,9 +45,6 @@ def test_an_inconsistent_paper_has_exit_code_one(capsys, paper):
         "4 reported: 2 consistent, 0 inconsistent, 1 decision error, 1 not checkable, "
         "0 not understood."
     )
-
-
-def test_a_consistent_paper_has_exit_code_zero(capsys, paper):
     paper.write_text(TEXT.replace("0.40", "5.25"), encoding="utf-8")
     assert run(capsys, paper)[0] == 0
 
@@ -78,15 +75,12 @@ def test_a_paper_without_tests_that_can_be_recomputed_has_a_code_of_its_own(caps
     assert "recomputed" in err
 
 
-def test_a_pdf_is_refused_whatever_it_is_called(capsys, tmp_path):
+def test_a_pdf_and_wrong_input_are_one_sentence_and_exit_code_two(capsys, tmp_path):
     paper = tmp_path / "paper.txt"
     paper.write_bytes(b"%PDF-1.4\n1 0 obj << /Length 0 >> endobj\n%%EOF\n")
     code, out, err = run(capsys, paper)
     assert (code, out) == (2, "")
     assert "PDF" in err
-
-
-def test_wrong_input_is_one_sentence_and_exit_code_two(capsys, tmp_path):
     code, _, err = run(capsys, tmp_path / "absent.md")
     assert code == 2
     assert err.startswith("error: ")

@@ -1,6 +1,5 @@
 """Recomputed p against R's statcheck, and what a printed pair leaves possible."""
 
-from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from scipy import stats
 
 from analysis.forensics import p_value, reported_tests
 from analysis.forensics.rounding import read
-from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
 STATCHECK = pd.read_csv(Path(__file__).parents[2] / "r" / "statcheck.csv")
 
@@ -33,22 +31,13 @@ def one(text, **options):
     return rows.iloc[0]
 
 
-def test_the_recomputed_p_is_that_of_statcheck(judged):
+def test_the_recomputed_p_and_its_errors_are_those_of_statcheck(judged):
     np.testing.assert_allclose(judged["p_value"], STATCHECK["computed_p"], rtol=DIGITS)
-
-
-def test_errors_and_decision_errors_are_those_of_statcheck(judged):
     is_wrong = judged["consistency"] != "consistent"
     assert is_wrong.tolist() == STATCHECK["error"].tolist()
     is_decision = judged["consistency"] == "decision error"
     assert is_decision.tolist() == STATCHECK["decision_error"].tolist()
     assert 10 < is_wrong.sum() < len(STATCHECK) - 10
-
-
-def test_a_correlation_of_eight_pairs_has_the_p_of_its_t():
-    t = -0.81 * (6 / (1 - 0.81**2)) ** 0.5
-    assert p_value.from_statistic("r", -0.81, df=6) == pytest.approx(2 * stats.t.cdf(t, 6))
-    assert p_value.from_statistic("r", 1.0, df=6) == 0
 
 
 def test_without_degrees_of_freedom_the_fitting_ones_are_named():
@@ -62,6 +51,13 @@ def test_without_degrees_of_freedom_the_fitting_ones_are_named():
     assert one("t = 3.5, p < .01")["note"].endswith("df = 7 to 10000 or more.")
     assert one("r = .81, p = .9")["consistency"] == "inconsistent"
     assert one("F = 4.1, p = .04")["consistency"] == "not checkable"
+    text = "t(28) = 2.20, p = .03"
+    assert one(text)["consistency"] == "inconsistent"
+    assert one(text, alpha=0.035)["consistency"] == "decision error"
+    assert p_value.check(reported_tests.find("Nothing is tested.")).empty
+    t = -0.81 * (6 / (1 - 0.81**2)) ** 0.5
+    assert p_value.from_statistic("r", -0.81, df=6) == pytest.approx(2 * stats.t.cdf(t, 6))
+    assert p_value.from_statistic("r", 1.0, df=6) == 0
 
 
 def test_the_named_degrees_of_freedom_are_all_that_fit():
@@ -72,18 +68,12 @@ def test_the_named_degrees_of_freedom_are_all_that_fit():
         assert (df in fitting) == (low <= 0.045 and high >= 0.035)
 
 
-def test_a_one_sided_p_is_an_error_with_a_note():
+def test_what_cannot_be_is_inconsistent():
     row = one("t(28) = 2.20, p = .018")
     assert (row["consistency"], row["note"]) == ("inconsistent", "A one-sided p would agree.")
     assert one("F(1, 28) = 4.84, p = .018")["note"] == ""
-
-
-def test_a_negative_p_is_inconsistent():
     row = one("t(198) = -2.22, p = -.22")
     assert (row["consistency"], row["note"]) == ("inconsistent", "A p lies between 0 and 1.")
-
-
-def test_what_cannot_be_is_inconsistent():
     assert one("r(8) = 1.20, p < .001")["note"] == "A correlation cannot be beyond 1."
     assert one("t(10) = 20.00, p = .000")["note"] == "A p cannot be 0."
     beyond = one("t(23) = 2.50, p = 1.2")
@@ -101,21 +91,12 @@ def test_a_bound_on_the_statistic_is_exact():
     assert one("t(9) < 1.00, p = .04")["consistency"] == "decision error"
     assert one("t(9) > 9.0, p < .001")["consistency"] == "consistent"
     assert one("t(9) > 9.0, p = .20")["consistency"] == "decision error"
-
-
-def test_a_bound_below_a_negative_statistic_bounds_its_size_from_below():
     far = one("t(28) < -2.20, p = .01")
     assert (far["consistency"], far["p_low"]) == ("consistent", 0.0)
     assert far["p_high"] == pytest.approx(p_value.from_statistic("t", 2.2, df=28))
     assert one("t(28) < -2.20, p = .20")["consistency"] == "decision error"
     assert one("t(28) > -1, p = .20")["consistency"] == "inconsistent"
     assert one("t(28) ≤ 1, p ≥ .30")["consistency"] == "consistent"
-
-
-def test_the_level_decides_what_a_decision_error_is():
-    text = "t(28) = 2.20, p = .03"
-    assert one(text)["consistency"] == "inconsistent"
-    assert one(text, alpha=0.035)["consistency"] == "decision error"
 
 
 @settings(deadline=None)
@@ -140,20 +121,3 @@ def test_the_true_n_is_among_those_that_fit(r, n):
     p = p_value.from_statistic("r", r, df=n - 2)
     fitting = p_value.possible_df("r", read(f"{r:.2f}"), read(f"= {p:.3f}"))
     assert n - 2 in fitting
-
-
-def test_refusals_say_what_must_hold():
-    with pytest.raises(AnalysisError, match="`test` must be one of 't', 'r', 'z'"):
-        p_value.from_statistic("u", 1.0)
-    with pytest.raises(DesignError, match="freedom of t must be above 0; found nan"):
-        p_value.from_statistic("t", 1.0)
-    with pytest.raises(DesignError, match="freedom of F must be above 0; found nan and 3"):
-        p_value.from_statistic("F", 1.0, df=3.0, df_numerator=nan)
-    with pytest.raises(AnalysisError, match="`alpha` must lie between 0 and 1; found 5"):
-        p_value.check(reported_tests.find(""), alpha=5)
-    with pytest.raises(ColumnError, match="must have a column 'df'"):
-        p_value.check(reported_tests.find("t(3) = 1, p = .4").drop(columns="df"))
-
-
-def test_a_text_without_tests_gives_no_rows():
-    assert p_value.check(reported_tests.find("Nothing is tested.")).empty

@@ -37,6 +37,22 @@ def only(text):
         ("Q(3) = 7.8, p = 0.05", "Q", (None, 3), "7.8", "0.05"),
         ("| r = -0.81, p = 0.014 |", "r", (None, None), "-0.81", "0.014"),
         ("$r = 0.5$\u00a0($p \\leq 0.01$)", "r", (None, None), "0.5", "0.01"),
+        # What others overlook.
+        ("t[28]=2.31, p = .03", "t", (None, 28), "2.31", ".03"),
+        ("t{28} = 2.2, p = .03", "t", (None, 28), "2.2", ".03"),
+        ("Welch's t(23.4) = -2.87, two-tailed p = .0086", "t", (None, 23.4), "-2.87", ".0086"),
+        ("$\\chi^2_{3} = 7.81$, $p = .05$", "chi2", (None, 3), "7.81", ".05"),
+        ("X2(28) = 2.20, p = .03", "chi2", (None, 28), "2.20", ".03"),
+        ("chi_2(28) = 2.20, p = .03", "chi2", (None, 28), "2.20", ".03"),
+        ("Q-within(2) = 2.20, p = .03", "Q", (None, 2), "2.20", ".03"),
+        ("t(38) = 2.25, p <= .03", "t", (None, 38), "2.25", ".03"),
+        ("F(1, 38) = 4.20, p = . 04 7", "F", (1, 38), "4.20", ".047"),
+        ("t(191) = 8.22, p <. 001 in all", "t", (None, 191), "8.22", ".001"),
+        ("t(5) = 2, p = .04 7 of them", "t", (None, 5), "2", ".04"),
+        ("t(198) = -2.22, p = -.22", "t", (None, 198), "-2.22", "-.22"),
+        ("χ2(5) = 231.24, p = 5.81 × 10−48", "chi2", (None, 5), "231.24", "5.81e-48"),
+        ("z = 2, p = 5.0 * 10 ^ -2", "z", (None, None), "2", "5.0e-2"),
+        ("F(2,25) = 11.37, MSE = 236.43, p < .01", "F", (2, 25), "11.37", ".01"),
     ],
 )
 def test_a_report_is_read_as_printed(text, test, degrees, statistic, p):
@@ -46,20 +62,15 @@ def test_a_report_is_read_as_printed(text, test, degrees, statistic, p):
         assert isnan(actual) if expected is None else actual == expected
 
 
-def test_not_significant_is_a_p():
-    row = only("t(10) = 1.2, ns")
-    assert (row["p_comparison"], row["p_printed"]) == ("ns", "")
-
-
-def test_lines_are_counted_from_one_and_rows_stand_in_order():
+def test_lines_are_counted_from_one_and_two_statistics_share_no_p():
     rows = reported_tests.find("p < .05\n\nthen r = .5,\np = .01 and t(3) = 1, p = .4")
     assert rows["line"].tolist() == [1, 3, 4]
     assert rows["test"].tolist() == ["p alone", "r", "t"]
-
-
-def test_two_statistics_share_no_p():
     rows = reported_tests.find("t = 2.1, r = .5, p = .03")
     assert rows["quoted"].tolist() == ["r = .5, p = .03"]
+    row = only("t(10) = 1.2, ns")
+    assert (row["p_comparison"], row["p_printed"]) == ("ns", "")
+    assert reported_tests.find("$r_s = .5$, $p = .02$")["test"].tolist() == ["p alone"]
 
 
 @pytest.mark.parametrize(
@@ -74,32 +85,6 @@ def test_two_statistics_share_no_p():
 )
 def test_other_equations_are_no_tests(text):
     assert reported_tests.find(text).empty
-
-
-@pytest.mark.parametrize(
-    ("text", "test", "degrees", "statistic", "p"),
-    [
-        ("t[28]=2.31, p = .03", "t", 28, "2.31", ".03"),
-        ("t{28} = 2.2, p = .03", "t", 28, "2.2", ".03"),
-        ("Welch's t(23.4) = -2.87, two-tailed p = .0086", "t", 23.4, "-2.87", ".0086"),
-        ("$\\chi^2_{3} = 7.81$, $p = .05$", "chi2", 3, "7.81", ".05"),
-        ("X2(28) = 2.20, p = .03", "chi2", 28, "2.20", ".03"),
-        ("chi_2(28) = 2.20, p = .03", "chi2", 28, "2.20", ".03"),
-        ("Q-within(2) = 2.20, p = .03", "Q", 2, "2.20", ".03"),
-        ("t(38) = 2.25, p <= .03", "t", 38, "2.25", ".03"),
-        ("F(1, 38) = 4.20, p = . 04 7", "F", 38, "4.20", ".047"),
-        ("t(191) = 8.22, p <. 001 in all", "t", 191, "8.22", ".001"),
-        ("t(5) = 2, p = .04 7 of them", "t", 5, "2", ".04"),
-        ("t(198) = -2.22, p = -.22", "t", 198, "-2.22", "-.22"),
-        ("χ2(5) = 231.24, p = 5.81 × 10−48", "chi2", 5, "231.24", "5.81e-48"),
-        ("z = 2, p = 5.0 * 10 ^ -2", "z", None, "2", "5.0e-2"),
-        ("F(2,25) = 11.37, MSE = 236.43, p < .01", "F", 25, "11.37", ".01"),
-    ],
-)
-def test_what_others_overlook_is_read(text, test, degrees, statistic, p):
-    row = only(text)
-    assert (row["test"], row["statistic"], row["p_printed"]) == (test, statistic, p)
-    assert isnan(row["df"]) if degrees is None else row["df"] == degrees
 
 
 @pytest.mark.parametrize(
@@ -120,10 +105,6 @@ def test_what_others_overlook_is_read(text, test, degrees, statistic, p):
 )
 def test_what_looks_like_a_test_is_a_row(text):
     assert only(text)["test"] == "not understood"
-
-
-def test_a_rank_correlation_is_left_alone():
-    assert reported_tests.find("$r_s = .5$, $p = .02$")["test"].tolist() == ["p alone"]
 
 
 def test_the_audited_paper_reports_one_correlation_several_times():

@@ -1,13 +1,13 @@
-"""What a printed number leaves open, and what follows from two of them."""
+"""What a printed number leaves open, what follows from two, which shares and errors it can be."""
 
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from analysis.forensics import rounding
+from analysis.forensics import granularity, mape
 from analysis.forensics.rounding import percent_change, ratio, read
 from analysis.tidy import numerals
-from analysis.tidy.errors import AnalysisError, DesignError
 
 
 @pytest.mark.parametrize(
@@ -29,21 +29,14 @@ def test_the_last_digit_says_what_is_left_open(text, value, low, high, relation)
     assert number.relation == relation
 
 
-def test_zeros_at_the_end_may_be_rounding():
+def test_zeros_at_the_end_may_be_rounding_and_an_accuracy_replaces_the_last_digit():
     assert (read("50").low, read("50", trailing_zeros_count=False).low) == (49.5, 45)
     assert read("300", trailing_zeros_count=False).high == 350
     assert read("5.0", trailing_zeros_count=False).high == 5.05
     assert read("0", trailing_zeros_count=False).high == 0.5
-
-
-def test_a_text_is_no_answer_to_whether_zeros_count():
-    with pytest.raises(AnalysisError, match="`trailing_zeros_count` must be True or False"):
-        read("50", trailing_zeros_count="no")
-
-
-def test_an_accuracy_replaces_the_last_digit():
     number = read("0.0419", accuracy=0.0005)
     assert (number.low, number.high) == (0.0414, 0.0424)
+    assert numerals.plain("−1\u00a0–2") == "-1 -2"
 
 
 @given(st.floats(-1e6, 1e6), st.integers(0, 6))
@@ -62,15 +55,12 @@ def test_an_honest_ratio_or_change_is_consistent(first, second, decimals, shown)
     assert percent_change(*parts, f"{change:.{shown}f} %")["consistent"].item()
 
 
-def test_the_printed_ratio_of_traces_follows_from_the_traces():
+def test_the_printed_ratio_of_traces_and_a_change_follow():
     row = ratio("62,696", "2,368", "26×").iloc[0]
     assert row["estimate"] == pytest.approx(62696 / 2368)
     assert row["value_low"] == pytest.approx(62695.5 / 2368.5)
     assert row["value_high"] == pytest.approx(62696.5 / 2367.5)
     assert not ratio("62,696", "2,368", "27×")["consistent"].item()
-
-
-def test_a_change_may_go_either_way():
     row = percent_change("2.32", "1.15", "50 %").iloc[0]
     assert row["estimate"] == pytest.approx(100 * (1 - 1.15 / 2.32))
     assert percent_change("1.00", "1.50", "50 %")["consistent"].item()
@@ -86,27 +76,30 @@ def test_bounds_are_compared_as_bounds():
     assert (read("≤ 5").meets(5, 5), read("< 5").meets(5, 5)) == (True, False)
 
 
-@pytest.mark.parametrize("text", ["", "about 3", "1.2.3", "3 of 5", ".", "1,23"])
-def test_what_is_no_number_is_refused(text):
-    with pytest.raises(AnalysisError, match="A printed number must be digits"):
-        read(text)
+def test_a_share_names_the_numbers_of_units_it_can_be_of():
+    assert granularity.denominators("43.75 %", 40)["n_obs"].tolist() == [16, 32]
+    rows = granularity.denominators("80 %", 12)
+    assert list(zip(rows["n_obs"], rows["n_hits"], strict=True)) == [(5, 4), (10, 8)]
+    assert granularity.denominators("33 %", 3)["n_hits"].tolist() == [1]
+    assert granularity.hits_of(read("> 50 %"), 4) == [3, 4]
 
 
-def test_a_denominator_that_may_be_zero_is_refused():
-    with pytest.raises(DesignError, match=r"The denominator must not round from 0; found '0\.0'"):
-        ratio("1", "0.0", "1")
-    with pytest.raises(DesignError, match="The first number must not round from 0"):
-        percent_change("0", "1", "1")
+CASES = pd.DataFrame({"predicted": [6.0, 6.0, 9.0], "found": [3.0, 6.0, 10.0], "size": 12.0})
 
 
-def test_typographic_signs_become_plain():
-    assert numerals.plain("−1\u00a0–2") == "-1 -2"
-
-
-@pytest.mark.parametrize(
-    ("printed", "refusal"),
-    [(2.5, "must be text, which keeps its last zeros"), ("1e400", "at most 300 places")],
-)
-def test_numbers_that_no_page_prints_are_refused(printed, refusal):
-    with pytest.raises(AnalysisError, match=refusal):
-        rounding.read(printed)
+def test_each_definition_is_what_a_hand_computes():
+    found = mape.definitions(CASES, "36.67 %").set_index("term")
+    assert found["estimate"].to_dict() == pytest.approx(
+        {
+            mape.MAPE: 100 * (1 + 0 + 0.1) / 3,
+            "mean of |error| / size": 100 * (3 + 0 + 1) / 36,
+            "median of |error| / found": 10,
+            "sum of |error| / sum of found": 100 * 4 / 19,
+            "sum of |error| / sum of size": 100 * 4 / 36,
+        }
+    )
+    assert found.index[found["consistent"]].tolist() == [mape.MAPE]
+    assert (found["n_obs"] == 3).all()
+    found = mape.definitions(CASES, "11.1 %").set_index("term")["consistent"]
+    assert not found[mape.MAPE]
+    assert found["mean of |error| / size"]

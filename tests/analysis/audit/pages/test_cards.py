@@ -1,5 +1,7 @@
 """The cards of claims: one for each, with every check, whatever the claims are."""
 
+import base64
+import io
 import re
 from pathlib import Path
 
@@ -9,6 +11,10 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import paper, wording
 from analysis.audit.pages import cards, grounds
+from analysis.audit.pages import tables as exhibits
+from analysis.audit.pages.behind import behind
+from analysis.audit.pages.tables import Words
+from analysis.heritage.pages import frames
 from analysis.heritage.pages.register import CLAIMS
 from analysis.store import open_store
 
@@ -34,6 +40,7 @@ def test_a_card_has_an_address_its_verdict_and_its_sections(second):
     assert "*Used in* [A section](a.html#sec-a)." in second
     assert "[reproduced]{.verdict .verdict-reproduced}" in second
     assert re.search(r"\[3 nats|share of models below 3 nats", second, re.IGNORECASE)
+    assert "Rests on" not in second
 
 
 def test_a_card_says_how_often_the_rule_gives_each_verdict():
@@ -101,23 +108,20 @@ def test_the_reason_counts_readings_part_by_part():
     assert cards.found(rows, []) == [f"{'; '.join(cards.reasons(rows).values())}."]
 
 
-def test_every_claim_has_a_plain_line():
-    meanings = pd.read_csv(ROOT / "data/published/claim_meaning.csv")
-    assert list(meanings["claim_id"]) == sorted(CLAIMS)
-    assert meanings["meaning"].str.endswith(".").all()
-    assert meanings["meaning"].str.len().max() < 120
-
-
 @pytest.fixture(scope="module")
 def shipped(shipped_store, judged, made):
     return cards.cards(shipped_store, judged, made, {}, caveats_at="codebook.html#caveat-")
 
 
-def test_every_card_says_on_what_its_claim_rests(shipped, judged):
+def test_every_card_says_on_what_its_claim_rests_and_leads_to_known_defects(shipped, judged):
     printed = re.findall(r"^\*Rests on\* \[[a-z ]+\]\(#rests-on-([a-z]+)\)", shipped, re.MULTILINE)
     counted = judged["property"].value_counts().to_dict()
     assert pd.Series(printed).value_counts().to_dict() == counted
     assert sum(counted.values()) == len(CLAIMS)
+    assert "[One block too early](codebook.html#caveat-B1)" in shipped
+    assert not re.search(
+        r"Caveats? B\d|\bB\d+\b(?!\))", re.sub(r"data-\w+=\"[^\"]*\"", "", shipped)
+    )
 
 
 def test_what_cards_share_is_said_once_for_all_of_them(shipped, shipped_store):
@@ -147,20 +151,38 @@ def _spelt(numbers):
     )
 
 
-def test_known_defects_are_named_and_led_to(shipped):
-    assert "[One block too early](codebook.html#caveat-B1)" in shipped
-    assert not re.search(
-        r"Caveats? B\d|\bB\d+\b(?!\))", re.sub(r"data-\w+=\"[^\"]*\"", "", shipped)
-    )
-
-
-def test_a_claim_of_which_nothing_is_declared_has_no_such_line(second):
-    assert "Rests on" not in second
-
-
 def test_the_bar_offers_each_verdict_with_its_count():
     judged = pd.DataFrame({"verdict": ["contradicted"] * 2, "family": ["b", "a"]})
     bar = cards.controls(judged)
     assert len(re.findall("data-verdict=", bar)) == len(claims.VERDICTS)
     assert "contradicted</span> 2</button>" in bar
     assert "<option>b</option><option>a</option>" in bar
+
+
+def test_the_rows_under_a_table_come_back_as_they_were():
+    rows = pd.DataFrame({"suite": ["a", "b"], "log_gain": [0.1, -0.25]})
+    text = behind(rows, name="gains", formula="log_gain ~ 1", r="lm(log_gain ~ 1, d)")
+    coded = re.search(r"base64,([^\"]+)", text)
+    assert coded
+    back = pd.read_csv(io.BytesIO(base64.b64decode(coded[1])))
+    pd.testing.assert_frame_equal(back, rows)
+    assert 'download="gains.csv"' in text
+    assert "n = 2 rows" in text
+
+
+@pytest.mark.parametrize(("share", "n", "said"), [(2 / 3, 6, "4 of 6"), (0.0, 1, "0 of 1")])
+def test_a_share_of_few_is_said_as_a_count(share, n, said):
+    assert Words({"estimate": share, "n_obs": n}).hits == said
+
+
+def test_the_two_sets_of_base_models_differ_by_the_post_norm_model(shipped_store):
+    said = frames.base_sets(shipped_store)
+    assert (said["all"], said["kept"]) == ("23 base models", "22 base models")
+    assert (said["left_out"], said["left_out_gain"]) == ("opt-350m", "0.9995")
+
+
+def test_only_claims_whose_rule_asks_for_an_interval_are_named():
+    judged = pd.DataFrame(
+        {"claim_id": [1, 5, 16], "rule": ["p < 0.001.", "The 95 % interval holds 1.", "interval"]}
+    )
+    assert exhibits.judged_by_interval(judged) == "[5 and 16]{.claims}"

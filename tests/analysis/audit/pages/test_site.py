@@ -44,7 +44,7 @@ def test_the_front_counts_every_claim_once_and_links_to_cards():
     assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
 
 
-def test_names_need_leaders_only_where_there_is_no_room():
+def test_names_need_leaders_only_where_there_is_no_room_and_lie_apart():
     points = pd.DataFrame({"name": ["model-one", "model-two", "model-three"], "at": [4.0, 5, 6]})
     points = points.assign(height=5.0)
     panels = [names.Panel((0, 10), (0, 10), width=width) for width in (80, 800)]
@@ -54,9 +54,6 @@ def test_names_need_leaders_only_where_there_is_no_room():
     curve = pd.DataFrame({"at": np.linspace(4.1, 6, 50), "height": 5.0})
     free = names.placed(points.head(1), panels[1], "at", "height", curve=curve)
     assert free["is_left"].item()
-
-
-def test_ends_of_lines_are_moved_apart_and_keep_their_order():
     moved = names.apart([3.0, 1.0, 1.2, 1.1], 0.5)
     assert moved[0] == pytest.approx(3)
     assert moved[1] < moved[3] < moved[2]
@@ -88,9 +85,6 @@ def test_the_data_page_lists_every_relation_with_its_columns_and_rows():
     short = relations.listing(store, rows, filled=True)
     assert "#data-claim " in short
     assert "#data-residual-norm " not in short
-
-
-def test_an_answer_shows_its_query_and_its_rows():
     printed = relations.answer(open_store(SECOND), "SELECT 1.5 AS a, ['x', 'y'] AS b, NULL AS c")
     assert printed.startswith("```sql\nSELECT 1.5 AS a")
     assert printed.splitlines()[-1] == "| 1\\.5 | x, y | – |"
