@@ -1,24 +1,21 @@
 """A new audit is laid out, judged, and rendered at once."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from analysis import audit as claims
 from analysis.commands import cli
+from analysis.commands.colour import CODES, coloured
 
 
-def test_a_new_audit_has_verdicts(tmp_path, capsys):
+def test_a_new_audit_has_verdicts_as_their_kinds_say(tmp_path, capsys):
     folder = tmp_path / "audit"
     assert cli.main(["init", str(folder)]) == 0
     assert cli.main(["--paper", str(folder), "claims"]) == 0
     assert "2 claims: 2 reproduced" in capsys.readouterr().out
-
-
-def test_its_examples_are_decided_as_their_kinds_say(tmp_path, capsys):
-    folder = tmp_path / "audit"
-    assert cli.main(["init", str(folder)]) == 0
-    capsys.readouterr()
     assert cli.main(["--paper", str(folder), "claims", "--json"]) == 0
     every, rises = json.loads(capsys.readouterr().out)
     assert (every["kind"], rises["kind"]) == ("universal", "difference")
@@ -69,3 +66,30 @@ def test_a_new_audit_renders_at_once(tmp_path):
     assert 'id="claim-2"' in pages["claims"]
     assert "claims.html#claim-1" in pages["index"]
     assert 'id="data-unit"' in pages["data"]
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+
+
+@pytest.mark.usefixtures("terminal")
+def test_each_verdict_has_a_colour_of_its_own_and_keeps_its_width():
+    codes = [CODES[verdict] for verdict in claims.VERDICTS]
+    assert len(set(codes)) == len(claims.VERDICTS)
+    assert coloured("no data", 9) == "\x1b[90mno data\x1b[0m  "
+    assert coloured("something else", 4) == "something else"
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_colour_can_be_refused(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    assert coloured("contradicted", 13) == "contradicted "
+
+
+def test_output_that_is_no_terminal_is_plain(monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
+    assert coloured("contradicted") == "contradicted"

@@ -76,16 +76,13 @@ def students(tmp_path):
     return folder
 
 
-def test_verdicts_count_students_in_their_classes(students, capsys):
+def test_verdicts_count_students_in_their_classes_and_units_are_a_table(students, capsys):
     assert cli.main(["--paper", str(students), "claims"]) == 0
     out = capsys.readouterr().out
     assert out.count("24 students, 6 classes") == 3
     assert "model" not in out
     assert cli.main(["--paper", str(students), "claim", "2"]) == 0
     assert "20 students, 5 classes" in capsys.readouterr().out
-
-
-def test_units_are_a_table_to_ask(students, capsys):
     query = "SELECT count(*), count(DISTINCT group_id) FROM unit"
     assert cli.main(["--data", str(students), "sql", query, "--csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "24,6"
@@ -102,19 +99,19 @@ def test_units_are_a_table_to_ask(students, capsys):
 
 
 @pytest.mark.parametrize(
-    "text", ["group_id,hours\na,1\n", "unit_id,x\na,1\na,2\n", "unit_id,file\na,1\n"]
+    ("name", "text"),
+    [
+        *(("unit.csv", f"{rows}\n") for rows in ("group_id,hours\na,1", "unit_id,x\na,1\na,2")),
+        ("unit.csv", "unit_id,file\na,1\n"),
+        *(("audit.toml", text) for text in ("title = 3\n", 'subtitle = "x"\n', "title")),
+    ],
 )
-def test_a_table_without_units_of_their_own_is_refused(text, students, capsys):
-    (students / "unit.csv").write_text(text, encoding="utf-8")
+def test_a_table_without_units_of_their_own_and_settings_that_are_none_are_refused(
+    name, text, students, capsys
+):
+    (students / name).write_text(text, encoding="utf-8")
     assert cli.main(["--paper", str(students), "claims"]) == 2
-    assert "unit.csv" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("text", ["title = 3\n", 'subtitle = "x"\n', "title"])
-def test_settings_that_are_none_are_refused(text, students, capsys):
-    (students / "audit.toml").write_text(text, encoding="utf-8")
-    assert cli.main(["--paper", str(students), "claims"]) == 2
-    assert "audit.toml" in capsys.readouterr().err
+    assert name in capsys.readouterr().err
 
 
 def test_one_word_for_units_is_refused(tmp_path, capsys):

@@ -44,6 +44,9 @@ def test_a_chart_carries_the_letters_that_it_uses_and_no_others():
     letters = set(map(chr, embedded_font(svg("gain ‖W‖₂ ≤ √α"))["cmap"].getBestCmap()))
     assert set("gain‖W₂≤√αMetaOpenAI012.") <= letters
     assert not letters & set("ZQq9")
+    letters = embedded_font(typeface.with_typeface("<svg><text>a &lt; b</text></svg>"))
+    assert set(map(chr, letters["cmap"].getBestCmap())) == set("a <b")
+    assert typeface.with_typeface("<svg><path/></svg>") == "<svg><path/></svg>"
 
 
 def test_a_chart_has_the_same_bytes_in_another_process():
@@ -53,12 +56,6 @@ def test_a_chart_has_the_same_bytes_in_another_process():
     here = typeface.with_typeface(picture)
     assert there.stdout.strip() == here
     assert embedded_font(here)["head"].modified == whole_font()["head"].modified
-
-
-def test_escaped_letters_are_read_and_an_image_without_text_stays():
-    letters = embedded_font(typeface.with_typeface("<svg><text>a &lt; b</text></svg>"))
-    assert set(map(chr, letters["cmap"].getBestCmap())) == set("a <b")
-    assert typeface.with_typeface("<svg><path/></svg>") == "<svg><path/></svg>"
 
 
 def test_a_figure_uses_its_own_letters_first_and_helvetica_after():
@@ -85,12 +82,6 @@ def test_the_typeface_has_what_figures_need_and_the_widths_of_helvetica():
     assert [it for it in IN_FIGURES if ord(it) not in characters] == []
     widths = {it: font["hmtx"][characters[ord(it)]][0] / font["head"].unitsPerEm for it in "0mW."}
     assert widths == pytest.approx({"0": 0.556, "m": 0.833, "W": 0.944, ".": 0.278}, abs=1e-3)
-
-
-def test_its_licence_lies_beside_it_and_reserves_no_name():
-    licence = (typeface.DIRECTORY / "OFL.txt").read_text(encoding="utf-8")
-    assert "SIL OPEN FONT LICENSE Version 1.1" in licence
-    assert "No Reserved Font Name" in licence
 
 
 def _text(family):

@@ -103,13 +103,10 @@ def test_means_of_models_agree_with_lmer_and_pbkrtest(averaged, block):
         np.testing.assert_allclose(ours[column], answer[column], rtol=1e-3, atol=1e-6)
 
 
-def test_post_norm_and_fine_tuned_models_are_left_out(figures):
+def test_what_is_left_out_and_what_has_no_p(figures, table):
     entered = set(figures["model_id"])
     assert "facebook/opt-125m" in entered
     assert not entered & {"facebook/opt-350m", "google/gemma-7b-it"}
-
-
-def test_less_than_one_degree_of_freedom_gives_no_p_and_the_whole_line(table):
     row = of(table, "heritage").iloc[0]
     assert row["df"] < 1
     assert np.isnan(row["p_value"])

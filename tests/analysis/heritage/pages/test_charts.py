@@ -32,36 +32,24 @@ def specs(drawn):
     return {name: chart.to_dict() for name, chart in drawn.items()}
 
 
-def test_every_chart_has_a_description_and_data(specs):
+def test_every_field_that_is_drawn_exists_and_colour_never_stands_alone(specs):
     for name, spec in specs.items():
         assert len(spec["description"]) > 30, name
         assert all(rows for rows in spec["datasets"].values()), name
-
-
-def test_every_field_that_is_drawn_exists_in_its_frame(specs):
     for name, spec in specs.items():
         columns = {column for rows in spec["datasets"].values() for row in rows for column in row}
         for encoding in encodings(spec):
             for channel in encoding.values():
                 if isinstance(channel, dict) and "field" in channel:
                     assert channel["field"] in columns, name
-
-
-def test_no_statistic_is_computed_by_a_chart(specs):
     for name, spec in specs.items():
         for encoding in encodings(spec):
             assert not any("aggregate" in channel for channel in encoding.values()), name
-
-
-def test_colour_never_stands_alone(specs):
     for name, spec in specs.items():
         result = list(encodings(spec))
         coloured = {e["color"]["field"] for e in result if "field" in e.get("color", {})}
         shaped = {e["shape"]["field"] for e in result if "field" in e.get("shape", {})}
         assert coloured <= shaped, name
-
-
-def test_every_number_axis_has_a_unit(specs):
     for name, spec in specs.items():
         titles = [
             "".join(channel["title"])

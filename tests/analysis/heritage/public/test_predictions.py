@@ -1,9 +1,11 @@
 """Registered predictions on a store whose numbers are counted by hand, and on the sample."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
-from analysis.heritage.public import predictions
+from analysis.heritage.public import predictions, rounding
 
 KEYS = ["prediction", "metric", "model_id", "prompt_set", "special_tokens"]
 
@@ -20,6 +22,10 @@ def test_the_tiny_model_meets_what_its_norms_say(tiny_store):
     inside = rows.loc["l_star_inside"]
     assert inside["estimate"] == pytest.approx(3 * (0.11 + 0.012 * 3 + 4.9 / 2))
     assert (inside["bound"], inside["is_met"]) == (2, False)
+    seen = rows["seen"]
+    assert seen["last_block_expands"]  # its prompt set is S, not A
+    assert seen["l_star_inside"]
+    assert not seen["bound_mean_block"]
 
 
 def test_rows_are_unique_and_what_was_known_is_marked(shipped_store):
@@ -44,8 +50,23 @@ def test_pairs_in_order_are_counted(monkeypatch):
     assert (row["estimate"], row["bound"]) == (2, 3)
 
 
-def test_an_outcome_told_on_every_set_counts_as_known(tiny_store):
-    seen = predictions.outcomes(tiny_store).set_index("prediction")["seen"]
-    assert seen["last_block_expands"]  # its prompt set is S, not A
-    assert seen["l_star_inside"]
-    assert not seen["bound_mean_block"]
+PUBLIC = Path(__file__).parents[4] / "data" / "public"
+
+
+def test_the_body_is_safe_and_the_first_token_is_not():
+    table = rounding.read(PUBLIC)
+    rows = table.set_index(["model_id", "quantity"])
+    assert (table["n_seeds"] == 3).all()
+    for model_id in table["model_id"].unique():
+        body = rows.loc[(model_id, "gain_body")]
+        assert abs(body["mean"] - body["estimate"]) < 0.002
+        assert rows.loc[(model_id, "share_pairs_turned"), "maximum"] < 0.05
+    small = "local/SmolLM2-135M-Instruct.Q4_1"
+    # As an independent script found it: `gain_body` 1.1066, all tokens .652.
+    assert rows.loc[(small, "gain_body"), "estimate"] == pytest.approx(1.1066, abs=1e-4)
+    assert rows.loc[(small, "gain_whole_matrix"), "estimate"] == pytest.approx(0.652, abs=5e-4)
+    assert rows.loc[(small, "gain_whole_matrix"), "std_dev"] > 0.03
+    printed = rounding.rows(table)
+    assert list(printed["quantity"]) == list(rounding.QUANTITIES.values())
+    assert printed.shape[1] == 1 + table["model_id"].nunique()
+    assert printed.notna().all(axis=None)

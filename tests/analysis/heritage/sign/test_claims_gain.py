@@ -1,12 +1,12 @@
-"""What the gain is, the labs of Fig. 2, and fine-tuning: verdicts where the answer is plain."""
+"""What the gain is, the labs, fine-tuning, popular claims: verdicts where the answer is plain."""
 
+import numpy as np
 import pytest
 
 from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.sign import claims_finetuning as finetuning
-from analysis.store import open_store
+from analysis.heritage.sign import claims_whisper as whisper
 
 PENULTIMATE, LAST, NORMED = ("gain_penultimate_block", "gain_last_block", "gain_with_final_norm")
 #: Four Pythia models and their numbers of layers.
@@ -75,15 +75,6 @@ def test_two_groups_part_at_one(made_store, gains, sd, expected):
     assert verdict(made_store(published_figure=figures), 27) == expected
 
 
-def test_the_widest_gap_of_the_sweep_lies_above_one(shipped_store):
-    rows = claims.checks(shipped_store, 27, CLAIMS).set_index("condition")
-    gap = rows.loc["as two clusters"]
-    # Pythia-1.4b at 1.0047 and 160m at 1.1572.
-    assert gap["estimate"] == pytest.approx((1.0047372 + 1.1572275) / 2, abs=1e-6)
-    assert not gap["holds"]
-    assert "pythia-6.9b" in rows.loc["by intervals over prompts"]["note"]
-
-
 @pytest.mark.parametrize(
     ("ours", "other", "expected"),
     [
@@ -126,29 +117,68 @@ def test_fine_tuning_must_spare_expanders_and_dampeners(made_store, base, tuned,
     assert (verdict(store, 49), verdict(store, 19)) == expected
 
 
-def test_no_published_pair_says_what_becomes_of_a_dampener(shipped_store):
-    rows = claims.checks(shipped_store, 49, CLAIMS)
-    dampeners = rows[rows["term"] == finetuning.DAMPENER]
-    assert dampeners["holds"].isna().all()
-    assert set(dampeners["note"]) == {"No data: no base model compared dampens."}
-    assert claims.judge(shipped_store, 49, CLAIMS)["note"].endswith(
-        f"No data: {finetuning.DAMPENER} (no base model compared dampens)."
+HUNT = evidence.HUNT
+NEO = ["EleutherAI/gpt-neo-125m", "EleutherAI/gpt-neo-1.3B", "EleutherAI/gpt-neo-2.7B"]
+OPT = ["facebook/opt-125m", "facebook/opt-1.3b", "facebook/opt-2.7b"]
+
+
+def profile(model_id, gains, *, file=evidence.PYTHIA, first=1):
+    return [
+        {"model_id": model_id, "metric": "gain_block", "file": file, "layer": layer, "value": gain}
+        for layer, gain in enumerate(gains, start=first)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pythia", "neo", "expected"),
+    [
+        ([0.9, 0.9, 0.9, 0.9], 0.9, "reproduced"),
+        ([0.9, 0.9, 0.9, 1.1], 0.9, "reproduced"),
+        ([0.9, 0.9, 1.1, 1.1], 0.9, "contradicted"),
+        ([0.9, 0.9, 0.9, 0.9], 1.1, "depends on the reading"),
+    ],
+)
+def test_mostly_means_more_than_half(made_store, pythia, neo, expected):
+    figures = [figure(name, gain) for name, gain in zip(PYTHIA, pythia, strict=True)]
+    figures += [figure(name, neo, file=HUNT) for name in NEO]
+    assert verdict(made_store(published_figure=figures), 54) == expected
+
+
+def test_opposite_at_each_size_is_reproduced_unless_a_group_of_one_shape_behaves_alike(made_store):
+    figures = [figure(name, 0.9, file=HUNT) for name in NEO]
+    figures += [figure(name, 1.1, file=HUNT) for name in OPT]
+    pythia = [figure(name, 0.9) for name in PYTHIA]
+    assert verdict(made_store(published_figure=[*figures, *pythia]), 55) == "reproduced"
+    store = made_store(published_figure=[*figures, figure("EleutherAI/pythia-160m", 1.2)])
+    assert verdict(store, 55) == "contradicted"
+    first = claims.checks(store, 55, CLAIMS).iloc[0]
+    assert first["note"] == (
+        "Of the pairs 1 of 2 are opposite; not so pythia-160m 1.20 and opt-125m 1.10."
     )
-    expanders = rows[rows["term"] == finetuning.EXPANDER]
-    assert expanders["holds"].all()
-    # Three of three: Clopper-Pearson from 0.025^(1/3).
-    assert expanders["conf_low"].iloc[0] == pytest.approx(0.025 ** (1 / 3))
 
 
-def test_the_raw_files_keep_each_prompt_on_its_side(imported, published_store):
-    store = open_store(*published_store.sources, imported)
-    rows = claims.checks(store, 49, CLAIMS).set_index("condition")
-    prompts = rows.loc["raw files: prompt by prompt, pairs where one was tuned from the other"]
-    assert (prompts["n_obs"], prompts["estimate"]) == (50, 1.0)
-    laws = claims.checks(store, 60, CLAIMS)
-    within = laws[laws["condition"].str.contains("raw files")]
-    assert within["n_models"].tolist() == [8, 8]
-    # The notebook of the Bentov point states these correlations for the unified benchmark.
-    for stated in ("gemma-7b 0.69", "Llama-3.1-8B 0.59", "Mistral-7B-v0.1 0.39"):
-        assert stated in within["note"].iloc[0]
-    assert "pythia-6.9b -0.20" in within["note"].iloc[0]
+@pytest.mark.parametrize(
+    ("gains", "expected"),
+    [
+        ([0.99, 0.98, 0.99], "reproduced"),
+        ([0.99, 0.90, 1.01], "depends on the reading"),
+        ([1.10, 0.95, 1.10], "contradicted"),
+    ],
+)
+def test_each_layer_is_quieter_only_when_each_block_is(made_store, gains, expected):
+    models = [*list(PYTHIA)[:3], *NEO]
+    figures = [figure(name, 0.9, file=HUNT if name in NEO else evidence.PYTHIA) for name in models]
+    profiles = [
+        row
+        for name in models
+        for row in profile(name, gains, file=HUNT if name in NEO else evidence.PYTHIA)
+    ]
+    store = made_store(published_figure=figures, published_profile=profiles)
+    assert verdict(store, 57) == expected
+
+
+def test_the_interval_of_the_share_resamples_models_not_blocks():
+    same = whisper.share_quieter(np.array([1, 1, 1]), np.array([2, 2, 2]))
+    assert same == (0.5, 0.5, 0.5)
+    estimate, low, high = whisper.share_quieter(np.array([0, 10]), np.array([10, 10]))
+    assert (estimate, low, high) == (0.5, 0.0, 1.0)

@@ -25,15 +25,18 @@ FOUR = {
 }
 
 
+FIGURE = {"metric": "gain_penultimate_block", "prompt_set": "S", "dtype": "fp32", "file": "f"}
+FIGURE |= {"log_error": np.nan, "n_prompts": 5, "is_base": True, "norm_position": "pre"}
+
+
 @pytest.fixture(scope="module")
 def four():
     """Return figures of one gain of each of four models of one shape."""
     return pd.DataFrame(
         {
             **{"model_id": f"m/{suite}", "lab": lab, "suite": suite, "log_gain": math.log(gain)},
-            **{"metric": "gain_penultimate_block", "prompt_set": "S", "dtype": "fp32"},
-            **{"file": "f.json", "log_error": np.nan, "n_prompts": 5, "is_base": True},
-            **{"norm_position": "pre", "rho": 1.0, "n_layers": 3, "log_parameters": 3.0},
+            **FIGURE,
+            **{"rho": 1.0, "n_layers": 3, "log_parameters": 3.0},
         }
         for suite, (lab, gain) in FOUR.items()
     )
@@ -44,15 +47,12 @@ def counted(four):
     return specification_curve(four, rng=rng())
 
 
-def test_there_is_one_row_for_each_combination_of_the_choices(counted):
+def test_there_is_one_row_for_each_combination_of_the_choices_and_one_without_says_why(counted):
     levels = specification_choices.CHOICES
     rows = counted.specifications
     assert len(rows) == math.prod(len(names) for names in levels.values()) == 31104
     assert not rows.duplicated(list(levels)).any()
     assert rows["specification"].tolist() == list(range(1, len(rows) + 1))
-
-
-def test_a_row_without_an_estimate_says_why(counted):
     rows = counted.specifications
     assert (rows.loc[rows["estimate"].isna(), "reason"] != "").all()
     cases = {
@@ -86,14 +86,11 @@ def test_the_difference_of_shares_of_four_models_is_one(counted):
     )
 
 
-def test_the_log_odds_ratio_of_four_models_is_that_of_halves_added(counted):
+def test_outcomes_of_four_models_are_those_of_a_hand(counted):
     row = one(counted, estimator="log odds ratio")
     assert row["estimate"] == pytest.approx(math.log((2.5 / 0.5) / (0.5 / 2.5)))
     assert row["std_error"] == pytest.approx(math.sqrt(2 * (1 / 2.5 + 1 / 0.5)))
     assert row["standardised"] == pytest.approx(row["estimate"] * math.sqrt(3) / math.pi)
-
-
-def test_the_difference_of_log_gains_of_four_models_is_three_octaves(counted):
     # Minus log2 gain: 1 and 2 against -1 and -2; within each group the variance is 1/2.
     row = one(counted, outcome="size of log gain")
     assert row["estimate"] == pytest.approx(3 * LN2)
@@ -103,9 +100,6 @@ def test_the_difference_of_log_gains_of_four_models_is_three_octaves(counted):
         stats.t.ppf(0.975, 2) * row["std_error"]
     )
     assert row["outcome_sd"] == pytest.approx(LN2 * math.sqrt(10 / 4))
-
-
-def test_a_lab_is_one_observation_whose_value_is_the_mean_of_its_models(counted):
     row = one(counted, outcome="size of log gain", unit="lab")
     assert row["n_obs"] == 3
     assert row["estimate"] == pytest.approx(LN2 * (1.5 + 1.5))
@@ -200,23 +194,9 @@ def five_suites():
     gain = np.array([-0.3, 0.1, -0.2, -0.15, 0.25, -0.05, 0.3, 0.12, 0.4, 0.2])
     suites = np.repeat(list(labs), 2)
     return pd.DataFrame(
-        {
-            "model_id": [f"m{place}" for place in range(10)],
-            "metric": "gain_penultimate_block",
-            "prompt_set": "S",
-            "dtype": "fp32",
-            "file": "f",
-            "log_gain": gain,
-            "log_error": np.nan,
-            "n_prompts": 5,
-            "lab": pd.Series(suites).map(labs),
-            "suite": suites,
-            "is_base": True,
-            "norm_position": "pre",
-            "rho": np.arange(10.0) % 3,
-            "n_layers": np.arange(10) % 4,
-            "log_parameters": np.arange(10.0) ** 2 % 5,
-        }
+        {"model_id": [f"m{place}" for place in range(10)], "log_gain": gain, "suite": suites}
+        | {"lab": pd.Series(suites).map(labs), **FIGURE, "rho": np.arange(10.0) % 3}
+        | {"n_layers": np.arange(10) % 4, "log_parameters": np.arange(10.0) ** 2 % 5}
     )
 
 

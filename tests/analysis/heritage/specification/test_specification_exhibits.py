@@ -27,7 +27,7 @@ def result(published_store):
     )
 
 
-def test_the_curve_ascends_and_has_every_distinct_specification_once(result):
+def test_the_curve_ascends_and_its_marks_share_out_each_bin(result):
     curve = specification_exhibits.curve(result)
     assert len(curve) == len(distinct(result.specifications))
     assert curve["standardised"].is_monotonic_increasing
@@ -35,9 +35,6 @@ def test_the_curve_ascends_and_has_every_distinct_specification_once(result):
     assert curve["is_marked"].sum() == specification_exhibits.N_WHISKERS
     band = specification_exhibits.null_band(result)
     assert (band["rank"].min(), band["rank"].max()) == (1, len(curve))
-
-
-def test_the_marks_of_a_choice_share_out_each_bin(result):
     marks = specification_exhibits.marks(result)
     shares = marks.groupby(["choice", "bin"])["share"].sum()
     assert shares.to_numpy() == pytest.approx(1)
@@ -47,7 +44,7 @@ def test_the_marks_of_a_choice_share_out_each_bin(result):
     assert marks["rank"].between(1, len(specification_exhibits.curve(result))).all()
 
 
-def test_the_words_are_the_counts_of_the_rows(result):
+def test_the_words_and_tables_are_the_counts_of_the_rows(result):
     words_shown = specification_exhibits.words(result)
     rows = result.specifications
     assert words_shown["rows"] == f"{len(rows):,}"
@@ -65,9 +62,6 @@ def test_the_words_are_the_counts_of_the_rows(result):
     assert some["p_value"].isna().any()
     assert words_shown["claimed"].startswith(f"{100 * some['as_claimed'].mean():.0f}")
     assert all(isinstance(text, str) for text in words_shown.values())
-
-
-def test_the_tables_have_one_row_per_level_and_statistic(result):
     assert len(specification_exhibits.joint_rows(result)) == 4 * 3
     levels = specification_exhibits.level_rows(result, "gain")
     assert len(levels) == 4

@@ -143,7 +143,7 @@ def test_the_observed_curve_is_the_sorted_estimates(published):
     assert (published.null["null_low"] <= published.null["null_high"]).all()
 
 
-def test_leaving_out_uses_the_band_and_the_norm(figures):
+def test_leaving_out_uses_the_band_and_the_norm_and_means_are_of_log_gains(figures):
     models = specification_choices.select(figures, "penultimate block", "most prompts", "base")
     assert len(models) == 23
     near = specification_choices.leave_out(models, "within 1 % of 1")
@@ -155,9 +155,6 @@ def test_leaving_out_uses_the_band_and_the_norm(figures):
     }
     remaining = specification_choices.leave_out(models, "post-norm")
     assert set(models["model_id"]) - set(remaining["model_id"]) == {"facebook/opt-350m"}
-
-
-def test_the_mean_of_all_figures_is_the_mean_of_log_gains(figures):
     models = specification_choices.select(figures, "penultimate block", "mean of all", "base")
     three = figures[
         (figures["model_id"] == "EleutherAI/pythia-6.9b")

@@ -20,6 +20,7 @@ RECIPES = {
     "olmo2": "AI2",
 }
 
+TEXT = {"text": "kjv", "status": "documented"}
 #: What of a recipe is read again.
 RECIPE = json.dumps({"schedule": {"batch_size": 8}, "geometry": {"context": 192}})
 
@@ -37,7 +38,6 @@ def filled(directory, runs):
         key = {"study_run_id": f"run{place}"}
         shape = {"n_layers": 3, "d_model": 64, "n_heads": 4, "n_parameters": 1}
         levels = run["levels"]
-        assert isinstance(levels, dict)
         result.setdefault("study_run", []).append(
             {
                 **key, **shape, "study": run["study"], "block": run.get("block", "all"),
@@ -68,8 +68,8 @@ def filled(directory, runs):
             for tokens in ("all", "without_first"):
                 of = {**key, "step": step, "tokens": tokens}
                 result.setdefault("study_response", []).append(
-                    {**of, **gains, "loss": loss, "later_log_gain": float(str(growth)) + 0.5,
-                     "last_log_gain": float(str(growth))}
+                    {**of, **gains, "loss": loss, "later_log_gain": growth + 0.5,
+                     "last_log_gain": growth}
                 )  # fmt: skip
                 result.setdefault("study_profile", []).append(
                     {**of, "layer": 1, "log_gain": 0.2, "log_gain_sd": 0.1, "log_gain_centred": 0.2,
@@ -91,20 +91,9 @@ def filled(directory, runs):
 def packages(rng, of_recipe=VALUES):
     """Return the runs of stage A on the first text, the excess of each recipe as given."""
     return [
-        {
-            "study": "packages",
-            "block": "documented",
-            "seed": seed,
-            "levels": {
-                "recipe": recipe,
-                "lab": lab,
-                "geometry": shape,
-                "heads": "w16",
-                "text": "kjv",
-                "status": "documented",
-            },
-            "excess": of_recipe[recipe] + rng.normal(0, 0.02),
-        }
+        {"study": "packages", "block": "documented", "seed": seed}
+        | {"levels": {"recipe": recipe, "lab": lab, "geometry": shape, "heads": "w16"} | TEXT}
+        | {"excess": of_recipe[recipe] + rng.normal(0, 0.02)}
         for recipe, lab in RECIPES.items()
         for shape in registered.SHAPES
         for seed in (0, 1)

@@ -1,12 +1,13 @@
-"""The registered statements, on fleets whose truth is known."""
+"""The registered statements, on fleets whose truth is known and on rows beside a rule."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.heritage.study import registered
 from analysis.heritage.study import status as standing
 from analysis.heritage.study.horizons import HORIZONS
-from analysis.heritage.study.verdict import verdict_on_heritage
+from analysis.heritage.study.verdict import HELD, MISSED, UNTOLD, verdict_on_heritage
 from tests.analysis.heritage.study.simulated import RECIPES, filled, packages
 
 
@@ -63,13 +64,9 @@ def test_birth_and_upbringing_are_told_apart(tmp_path):
     rng = np.random.default_rng(12)
     births = dict(zip("abcdef", range(6), strict=True))
     runs = [
-        {
-            "study": "inheritance",
-            "seed": seed,
-            "parent_id": "parent",
-            "levels": {"birth": birth, "upbringing": f"as_{later}"},
-            "excess": value + rng.normal(0, 0.05),
-        }
+        {"study": "inheritance", "seed": seed, "parent_id": "parent"}
+        | {"levels": {"birth": birth, "upbringing": f"as_{later}"}}
+        | {"excess": value + rng.normal(0, 0.05)}
         for birth, value in births.items()
         for later in births
         for seed in (0, 1)
@@ -79,3 +76,29 @@ def test_birth_and_upbringing_are_told_apart(tmp_path):
     answer = registered.outcomes(store, rng=rng).set_index(["claim_id", "condition"])["note"]
     assert answer["S9", HORIZONS[0]] == ""
     assert answer["S9", HORIZONS[1]].startswith("The numbers at equal steps again")
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, [MISSED, HELD, MISSED, MISSED, UNTOLD]),
+        ({"S4": [MISSED, MISSED]}, [HELD, MISSED, MISSED, MISSED, UNTOLD]),
+        # Horizons that disagree confirm neither a statement nor its opposite.
+        ({"S4": [HELD, MISSED]}, [MISSED, MISSED, MISSED, MISSED, UNTOLD]),
+        ({"S2": [UNTOLD, HELD]}, [MISSED, UNTOLD, MISSED, MISSED, UNTOLD]),
+        ({"S1": [UNTOLD, MISSED]}, [MISSED, MISSED, MISSED, MISSED, UNTOLD]),
+        ({"S3": [HELD, HELD], "S7": [HELD, HELD]}, [MISSED, HELD, HELD, MISSED, HELD]),
+        ({"S6": [MISSED, HELD]}, [MISSED, HELD, MISSED, MISSED, UNTOLD]),
+        ({"S6": [MISSED, UNTOLD]}, [MISSED, HELD, MISSED, UNTOLD, UNTOLD]),
+        ({"S6": [MISSED, MISSED]}, [MISSED, HELD, MISSED, HELD, UNTOLD]),
+    ],
+)
+def test_the_statements_together_say_what_was_registered(changed, expected):
+    both = {"S1": HELD, "S2": HELD, "S3": MISSED, "S4": HELD, "S6": HELD, "S7": UNTOLD}
+    verdicts = {name: [verdict] * 2 for name, verdict in both.items()} | changed
+    table = pd.DataFrame(
+        [(name, verdict) for name, of_both in verdicts.items() for verdict in of_both],
+        columns=["claim_id", "verdict"],
+    )
+    # The lab decides; the recipe does; geometry as much; recipes move no sign; the mechanism.
+    assert [verdict for _, verdict in verdict_on_heritage(table)] == expected

@@ -22,53 +22,12 @@ def shares():
     return components.variance_shares(base())
 
 
-def share(column):
-    rows = shares().query("condition == 'shape, depth, scale' and groups == 'suite'")
-    return float(rows[column].iloc[0])
-
-
-#: What was stated from an independent recomputation, as printed, and what is found here.
-STATED = {
-    "share of suites": (".78", lambda: share("variance_share")),
-    "share of suites, upper end": (".95", lambda: share("conf_high")),
-}
-
-#: Where the stated number is another: what is found, and why.
-OTHERWISE = {
-    "share of suites, lower end": (
-        ".41",
-        ".40",  # .4017 by lme4's deviance function too (tests/r/components.R): the profile is right
-        lambda: share("conf_low"),
-    )
-}
-
-
-def printed(value, like):
-    digits = len(like.partition(".")[2])
-    return f"{value:.{digits}f}".removeprefix("0")
-
-
-@pytest.mark.parametrize("name", STATED)
-def test_a_stated_number_is_found(name):
-    stated, result = STATED[name]
-    assert printed(result(), stated) == stated
-
-
-@pytest.mark.parametrize("name", OTHERWISE)
-def test_where_a_stated_number_differs_the_difference_is_known(name):
-    stated, ours, result = OTHERWISE[name]
-    assert printed(result(), ours) == ours != stated
-
-
 def test_the_ratio_finds_suites_and_no_labs_beside_them():
     tests = components.variance_tests(base())
     by_name = tests.set_index(["condition", "groups", "group"])["p_value"]
     assert by_name["shape, depth, scale", "suite", "suite"] < 3e-4
     assert by_name["shape, depth, scale", "lab + suite", "suite"] < 0.01
     assert by_name["shape, depth, scale", "lab + suite", "lab"] > 0.3
-
-
-def test_the_sum_of_shares_stays_from_zero_where_labs_and_suites_share():
     rows = shares().query("groups == 'lab + suite'").set_index(["condition", "group"])
     for condition in components.FIXED:
         assert rows.loc[(condition, "lab"), "conf_low"] == 0
@@ -96,3 +55,17 @@ def test_deviations_have_the_intervals_of_the_restricted_likelihood():
     assert result.loc["lab", ["conf_low", "conf_high"]].tolist() == pytest.approx(
         [0.0, 0.16336], abs=1e-4
     )
+
+
+def test_the_share_of_suites_is_that_of_an_independent_recomputation():
+    rows = shares().query("condition == 'shape, depth, scale' and groups == 'suite'").iloc[0]
+    # .78 and .95 were stated beforehand, and .41 for the lower end: .4017 by lme4's deviance
+    # function too (tests/r/components.R), the profile is right.
+    assert rows[["variance_share", "conf_high"]].tolist() == pytest.approx([0.78, 0.95], abs=0.005)
+    assert rows["conf_low"] == pytest.approx(0.4017, abs=5e-4)
+
+
+@pytest.mark.slow
+def test_the_suite_that_carries_the_difference_is_named(shipped_store):
+    words = exhibits.words(exhibits.views(shipped_store))
+    assert (words["driver"], words["mostly"]) == ("GPT-Neo", "mostly")

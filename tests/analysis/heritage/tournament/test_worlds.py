@@ -19,6 +19,11 @@ def test_the_present_layout_is_that_of_the_paper(layout):
     assert layout.labs.max() + 1 == 5
     assert layout.models["model_id"][layout.aberrant] == "EleutherAI/gpt-neo-125m"
     assert (layout.lab_of_suite == layout.named).sum() == 3
+    twice = layouts.repeated(layout, 2)
+    assert (len(twice), twice.suites.max() + 1, twice.labs.max() + 1) == (44, 14, 10)
+    made = layouts.balanced(layout, 14, 4, np.random.default_rng(3))
+    assert np.bincount(made.suites).tolist() == [4] * 14
+    assert np.bincount(made.lab_of_suite).tolist() == [2] * 7
 
 
 @pytest.mark.parametrize("name", criterion.ALONE)
@@ -69,11 +74,3 @@ def test_the_worlds_are_those_of_the_criterion():
     result = list(worlds())
     assert len(result) == len(criterion.TOGETHER) + len(criterion.ALONE) * len(criterion.SHARES)
     assert all(sum(one.shares.values()) <= 0.9 + 1e-9 for one in result)
-
-
-def test_larger_layouts_cross_what_the_present_one_mixes(layout):
-    twice = layouts.repeated(layout, 2)
-    assert (len(twice), twice.suites.max() + 1, twice.labs.max() + 1) == (44, 14, 10)
-    made = layouts.balanced(layout, 14, 4, np.random.default_rng(3))
-    assert np.bincount(made.suites).tolist() == [4] * 14
-    assert np.bincount(made.lab_of_suite).tolist() == [2] * 7

@@ -115,9 +115,6 @@ def test_chance_is_counted_over_all_orders_of_noise():
         share = sum(peak == layer for peak in peaks) / len(peaks)
         assert l_star.sign_change_by_chance(layer) == pytest.approx(share, rel=1e-12)
     assert sum(math.isnan(peak) for peak in peaks) == 2**6
-
-
-def test_noise_has_its_first_sign_change_at_two_on_average():
     chances = [l_star.sign_change_by_chance(layer) for layer in range(60)]
     assert chances[0] == 0
     assert [round(chance, 2) for chance in chances[1:6]] == [0.33, 0.33, 0.2, 0.09, 0.03]

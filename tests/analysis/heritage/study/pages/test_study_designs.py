@@ -31,24 +31,18 @@ def store(tmp_path_factory):
             name = f"run{len(runs)}"
             runs.append({**parent, "levels": levels, "excess": value})
             runs += [
-                {
-                    **parent,
-                    "parent_id": name,
-                    "levels": {**levels, "upbringing": upbringing},
-                    "excess": value + move + rng.normal(0, 0.01),
-                }
+                {**parent, "parent_id": name, "levels": {**levels, "upbringing": upbringing}}
+                | {"excess": value + move + rng.normal(0, 0.01)}
                 for upbringing, move in MOVES.items()
             ]
     runs += [
-        {
-            "study": "ingredients",
-            "seed": seed,
-            "levels": cell.levels,
-            "excess": sum(
+        {"study": "ingredients", "seed": seed, "levels": cell.levels}
+        | {
+            "excess": rng.normal(0, 0.05)
+            + sum(
                 (1 if cell.levels[name] in ("sandwich", "high") else -1) * size / 2
                 for name, size in EFFECTS.items()
             )
-            + rng.normal(0, 0.05),
         }
         for cell in read_design(ROOT / "data" / "study" / "ingredients.toml").cells()
         for seed in (0, 1)
