@@ -5,6 +5,7 @@ from functools import cache
 import pytest
 
 from analysis.heritage.suites import components, models
+from analysis.heritage.suites import suites_tables as exhibits
 from analysis.store import open_store
 
 

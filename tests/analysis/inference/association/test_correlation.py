@@ -31,18 +31,12 @@ def points(x, y):
 
 def computed(answer):
     rows = models.head(int(answer["n"]))
-    if answer["method"] == "partial":
-        return correlation.partial(
-            rows,
-            x="density",
-            y="gain",
-            covariates=answer["case"].split("+"),
-            conf_level=answer["conf_level"],
-        )
+    level, method = answer["conf_level"], answer["method"]
+    if method == "partial":
+        names = {"x": "density", "y": "gain", "covariates": answer["case"].split("+")}
+        return correlation.partial(rows, **names, conf_level=level)
     y, x = answer["case"].split(" ~ ")
-    return correlation.correlate(
-        rows, x=x, y=y, method=answer["method"], conf_level=answer["conf_level"]
-    )
+    return correlation.correlate(rows, x=x, y=y, method=method, conf_level=level)
 
 
 @pytest.mark.parametrize("position", range(len(answers)))
@@ -54,24 +48,24 @@ def test_every_number_agrees_with_r(position):
     )
 
 
-def test_pearson_of_four_counted_points_is_six_tenths():
+def test_pearson_of_few_counted_points():
     # Deviations from 2.5: (-1.5, -.5, .5, 1.5) and (-.5, -1.5, 1.5, .5); products sum to 3 of 5.
     row = correlation.correlate(points([1, 2, 3, 4], [2, 1, 4, 3]), x="x", y="y").iloc[0]
     assert row["estimate"] == pytest.approx(0.6, abs=1e-15)
     assert row["df"] == 2
     assert row["n_obs"] == 4
+    row = correlation.correlate(points([1, 2, 3], [1, 3, 2]), x="x", y="y").iloc[0]
+    assert (row["conf_low"], row["conf_high"]) == (-1, 1)
+    assert "whole range" in row["note"]
 
 
-def test_exact_spearman_p_of_a_perfect_order_is_two_of_all_orders():
+def test_exact_spearman_p_by_hand_and_by_enumeration():
     row = correlation.correlate(
         points([1, 2, 3, 4, 5], [10, 20, 30, 40, 500]), x="x", y="y", method="spearman"
     ).iloc[0]
     assert row["estimate"] == 1
     assert row["p_value"] == 2 / factorial(5)
     assert "no width" in row["note"]
-
-
-def test_exact_spearman_p_with_ties_agrees_with_enumeration_by_scipy():
     rows = points([1, 1, 2, 3, 3, 4], [2, 1, 1, 5, 4, 4])
     centred = rows.rank().sub(rows.rank().mean())
     enumerated = stats.permutation_test(
@@ -123,12 +117,6 @@ def test_a_printed_r_gives_the_row_the_data_would_give():
     printed = correlation.from_summary(float(whole["estimate"].iloc[0]), len(models))
     numeric = ["estimate", "statistic", "df", "p_value", "conf_low", "conf_high", "n_obs"]
     pd.testing.assert_frame_equal(whole[numeric], printed[numeric], rtol=1e-13)
-
-
-def test_three_rows_leave_the_whole_range_as_interval():
-    row = correlation.correlate(points([1, 2, 3], [1, 3, 2]), x="x", y="y").iloc[0]
-    assert (row["conf_low"], row["conf_high"]) == (-1, 1)
-    assert "whole range" in row["note"]
 
 
 @settings(max_examples=60, deadline=None)

@@ -56,7 +56,7 @@ def test_coefficients_and_standard_errors_agree_with_r(name, kind, cluster):
     assert testable.any()
 
 
-def test_a_line_through_three_counted_points():
+def test_lines_and_means_counted_by_hand():
     # Slope (0 * -1 + 1 * 2) / 2 by deviations: x -1, 0, 1 and y 0, 3, 2 give 1; residual ss 8/3.
     rows = pd.DataFrame({"x": [-1, 0, 1], "y": [0, 3, 2]})
     tidy = regression.fit(rows, "y ~ x").tidy().set_index("term")
@@ -64,25 +64,21 @@ def test_a_line_through_three_counted_points():
     assert tidy.loc["Intercept", "estimate"] == pytest.approx(5 / 3)
     assert tidy.loc["x", "std_error"] == pytest.approx(np.sqrt(8 / 3 / 2))
     assert tidy.loc["x", "df"] == 1
-
-
-def test_clusters_of_one_row_give_the_hc2_standard_error_of_a_mean():
     rows = pd.DataFrame({"lab": list("abcd"), "y": [1.0, 2.0, 4.0, 9.0]})
     tidy = regression.fit(rows, "y ~ 1", cluster="lab").tidy().iloc[0]
     assert tidy["std_error"] == pytest.approx(rows["y"].std() / 2)
     assert tidy["df"] == pytest.approx(3)
+    rows = pd.DataFrame({"x": [1.0, 2.0, 3.0, 5.0]}).assign(y=lambda frame: 2 * frame["x"] + 1)
+    assert "perfect up to rounding" in regression.fit(rows, "y ~ x").note
 
 
-def test_reference_levels_are_stated_and_follow_the_category_order():
+def test_reference_levels_are_stated_and_unused_categories_are_no_terms():
     ordered = models.assign(lab=pd.Categorical(models["lab"], sorted(set(models["lab"]))[::-1]))
     sorted_fit = regression.fit(models, "gain ~ lab").tidy()
     ordered_fit = regression.fit(ordered, "gain ~ lab").tidy()
     assert sorted_fit["note"].iloc[0] == "Reference level: lab = Ainu."
     assert ordered_fit["note"].iloc[0] == "Reference level: lab = Guarani."
     assert sorted_fit["term"].iloc[1] == "lab[T.Basque]"
-
-
-def test_unused_categories_are_no_terms():
     rows = models.assign(lab=models["lab"].astype("category")).query("lab != 'Basque'")
     terms = regression.fit(rows, "gain ~ lab + density").terms
     assert "lab[T.Basque]" not in terms
@@ -96,18 +92,10 @@ def test_few_clusters_are_noted():
     assert notes["density"].endswith("Fewer than 4 degrees of freedom: the p-value is unreliable.")
     assert (fit.tidy()["n_groups"] == 7).all()
     assert regression.fit(models, FORMULAS["trait"], cluster="suite").note == ""
-
-
-def test_a_lab_effect_cannot_be_tested_with_labs_as_clusters():
     tidy = regression.fit(models, FORMULAS["labs"], cluster="lab").tidy().set_index("term")
     assert SINGLE_CLUSTER in tidy.loc["lab[T.Basque]", "note"]
     assert np.isnan(tidy.loc["lab[T.Basque]", "p_value"])
     assert tidy.loc["density", "p_value"] > 0
-
-
-def test_a_perfect_fit_is_noted():
-    rows = pd.DataFrame({"x": [1.0, 2.0, 3.0, 5.0]}).assign(y=lambda frame: 2 * frame["x"] + 1)
-    assert "perfect up to rounding" in regression.fit(rows, "y ~ x").note
 
 
 @settings(max_examples=30, deadline=None)
@@ -155,11 +143,6 @@ def test_cr2_keeps_its_size_with_seven_labs_where_the_row_test_does_not():
     assert size["rows"] > 0.25
 
 
-def test_aliased_terms_are_named():
-    with pytest.raises(DesignError, match=r"\['heritage'\] are linear combinations"):
-        regression.fit(models, "gain ~ lab + heritage + density")
-
-
 @pytest.mark.parametrize(
     ("formula", "message"),
     [
@@ -192,12 +175,6 @@ def test_a_column_that_is_no_word_is_written_in_q():
     assert refusal.value.hint.startswith("Write Q('the density');")
 
 
-def test_missing_values_are_refused_and_not_dropped():
-    rows = models.assign(density=models["density"].where(models["density"] < 0.2))
-    with pytest.raises(ColumnError, match=r"'density' must hold finite numbers; .* 6 of 24"):
-        regression.fit(rows, "gain ~ density")
-
-
 def test_designs_without_information_are_refused():
     with pytest.raises(DesignError, match="At least two levels of 'lab' are needed; found 1"):
         regression.fit(models.query("lab == 'Ainu'"), "gain ~ density", cluster="lab")
@@ -209,3 +186,8 @@ def test_designs_without_information_are_refused():
         regression.fit(models.head(0), "gain ~ density")
     with pytest.raises(DesignError, match="response must vary"):
         regression.fit(models.assign(gain=1.0), "gain ~ density")
+    rows = models.assign(density=models["density"].where(models["density"] < 0.2))
+    with pytest.raises(ColumnError, match=r"'density' must hold finite numbers; .* 6 of 24"):
+        regression.fit(rows, "gain ~ density")
+    with pytest.raises(DesignError, match=r"\['heritage'\] are linear combinations"):
+        regression.fit(models, "gain ~ lab + heritage + density")

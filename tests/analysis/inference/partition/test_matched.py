@@ -32,32 +32,27 @@ def three_tests(rows):
     return result.set_index("term")
 
 
-def test_models_match_within_the_stated_ratio():
+def test_models_match_within_the_stated_ratio_and_pairs_name_both():
     result = found_matches()
     assert result["model_id"].tolist() == ["p", "q", "r", "s", "t"]
     assert result["match"].tolist() == [1, 1, 1, 2, 2]
-
-
-def test_a_ratio_of_one_asks_for_equality():
     result = found_matches({"layers": 1.0, "heads": 1.0})
     assert result["model_id"].tolist() == ["p", "q", "r"]
-
-
-def test_pairs_name_both_models_and_their_signs():
     result = matched.matched_pairs(models, label="lab", response="log_gain", tolerance=LIKE)
     assert result[["first", "second"]].to_numpy().tolist() == [["p", "r"], ["q", "r"], ["s", "t"]]
     np.testing.assert_allclose(result["estimate"], [-0.3, -0.2, -0.3])
     assert result["opposite"].tolist() == [True, False, True]
-
-
-def test_contrasts_are_differences_of_means_within_a_match():
     result = matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="A")
     np.testing.assert_allclose(result["estimate"], [-0.25, -0.3])
     assert result["n_first"].tolist() == [2, 1]
     assert result["n_second"].tolist() == [1, 1]
+    with pytest.raises(DesignError):
+        matched.matched_models(models.iloc[3:], label="lab", tolerance={"layers": 1.0})
+    with pytest.raises(DesignError):
+        matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="C")
 
 
-def test_labels_are_exchanged_within_matches_by_hand():
+def test_labels_are_exchanged_within_matches_by_suites_and_by_sign():
     row = three_tests(found_matches()).loc["models within matches"]
     assert row["estimate"] == pytest.approx(-0.275)
     # Match 1 can give -0.25, 0.05, 0.2; match 2 -0.3, 0.3: means -0.275, 0.025, -0.125, 0.175,
@@ -66,32 +61,16 @@ def test_labels_are_exchanged_within_matches_by_hand():
     assert row["p_value"] == pytest.approx(1 / 6)
     assert row["smallest_p"] == pytest.approx(1 / 6)
     assert row["n_groups"] == 5
-
-
-def test_whole_suites_are_exchanged_together():
     row = three_tests(found_matches()).loc["whole suites"]
     assert row["estimate"] == pytest.approx(-0.275)
     # Of 6 assignments of two labels to A1, A2, B1, B2 the observed and its mirror are extreme.
     assert row["n_permutations"] == 6
     assert row["p_value"] == pytest.approx(2 / 6)
     assert row["n_groups"] == 4
-
-
-def test_the_sign_test_counts_matches():
     row = three_tests(found_matches()).loc["matches in which the first is lower"]
     assert row["estimate"] == 1.0
     assert row["p_value"] == pytest.approx(0.5)
     assert row["smallest_p"] == pytest.approx(0.5)
-
-
-def test_a_frame_without_matches_is_refused():
-    with pytest.raises(DesignError):
-        matched.matched_models(models.iloc[3:], label="lab", tolerance={"layers": 1.0})
-
-
-def test_a_label_that_no_match_has_is_refused():
-    with pytest.raises(DesignError):
-        matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="C")
 
 
 R = Path(__file__).parents[3] / "r"
@@ -114,23 +93,14 @@ def test_inflation_agrees_with_determinants_in_r():
     np.testing.assert_allclose(
         result["inflation"], expected["estimate"] ** (1 / (2 * expected["dimension"]))
     )
-
-
-def test_two_single_columns_inflate_by_their_correlation():
     rows = pd.DataFrame({"x": [1.0, 2, 3, 4], "z": [1.0, 3, 2, 4]})
     result = collinearity.inflation(rows, blocks={"first": ["x"], "second": ["z"]})
     # r = 0.8: 1 / (1 - 0.64).
     np.testing.assert_allclose(result["estimate"], 1 / 0.36)
     np.testing.assert_allclose(result["inflation"], 1 / 0.6)
-
-
-def test_a_nested_block_is_determined():
     blocks = {"lab": ["lab"], "suite": ["suite"]}
     result = collinearity.inflation(rows_of_models, blocks=blocks).set_index("block")
     assert np.isinf(result["estimate"]).all()
-
-
-def test_variation_within_and_between_is_all_variation():
     rows = pd.DataFrame({"lab": list("aabbc"), "layers": [1.0, 3, 5, 5, 11]})
     result = collinearity.within_variation(rows, group="lab", columns=["layers"]).set_index("level")
     # Mean 5: total 16 + 4 + 0 + 0 + 36 = 56; within a: 2, within b and c: none.

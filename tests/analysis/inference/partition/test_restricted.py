@@ -45,7 +45,7 @@ def test_what_rules_is_named(result):
     assert other.p_below < 0.05 < other.p_above
 
 
-def test_neither_unit_nor_origin_moves_the_answer(result):
+def test_neither_unit_nor_origin_nor_company_moves_the_answer(result):
     rng = np.random.default_rng(4)
     response = rng.standard_normal(18)
     answers = [
@@ -55,9 +55,6 @@ def test_neither_unit_nor_origin_moves_the_answer(result):
         for y in (response, 1000 + 0.01 * response)
     ]
     assert answers[0] == answers[1]
-
-
-def test_one_response_is_judged_as_many(result):
     rng = np.random.default_rng(6)
     responses = rng.standard_normal((3, 18))
     ties = result.ties(["level"], ["slope"])
@@ -66,8 +63,5 @@ def test_one_response_is_judged_as_many(result):
     for place, one in enumerate(responses):
         alone = restricted.differences(result, drawn, one[None, :], ["level"], ["slope"])
         assert many[:, place].tolist() == [value[0] for value in alone]
-
-
-def test_sources_of_other_lengths_are_refused():
     with pytest.raises(DesignError, match="numbers of rows"):
         restricted.lattice({"a": np.ones((3, 1)), "b": np.ones((4, 1))})

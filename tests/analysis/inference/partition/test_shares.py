@@ -73,28 +73,22 @@ def test_shares_agree_with_all_orders_of_lm():
     np.testing.assert_allclose(result["r_squared"], expected["r_squared"], rtol=AGREEMENT)
 
 
-def test_general_and_unique_shares_agree_with_lm_on_every_subset(subsets):
+def test_general_unique_and_dominance_agree_with_lm_on_every_subset(subsets):
     general = shares.shapley(subsets).set_index("block")["share"]
     np.testing.assert_allclose(general[oracle("general").index], oracle("general"), atol=AGREEMENT)
     parts = shares.unique_and_alone(subsets)
     unique = parts[parts["term"] == "unique"].set_index("block")["share"]
     np.testing.assert_allclose(unique, oracle("component")[unique.index], atol=AGREEMENT)
     assert unique["lab"] == pytest.approx(0, abs=1e-12)  # nested in the suite
-
-
-def test_complete_dominance_agrees_with_lm(subsets):
     found = shares.dominance(replace(subsets, chance=0 * subsets.chance))
     complete = found[found["term"] == "complete"].set_index("contrast")["estimate"]
     assert complete.to_dict() == oracle("complete").to_dict()
     assert set(complete) == {0.0, 0.5, 1.0}
-
-
-def test_blocks_that_differ_by_their_rounding_alone_do_not_dominate():
     found = shares.dominance(subsets_with([0, 0.3, 0.1 + 0.2, 0.4]))
     assert found["estimate"].tolist() == [0.5] * 2
 
 
-def test_uncorrelated_predictors_share_what_each_explains():
+def test_two_blocks_by_hand():
     # A 2x2 design twice: y = 3a + b + noise orthogonal to both; total ss 8 * (9 + 1 + 1) = 88.
     a, b = np.tile([-1, -1, 1, 1], 2), np.tile([-1, 1, -1, 1], 2)
     noise = np.repeat([-1, 1], 4)
@@ -103,15 +97,9 @@ def test_uncorrelated_predictors_share_what_each_explains():
     np.testing.assert_allclose(result["share"], [9 / 11, 1 / 11], rtol=1e-14)
     np.testing.assert_allclose(result["chance_share"], [1 / 7, 1 / 7], rtol=1e-14)
     assert result["n_groups"].tolist() == [8, 8]
-
-
-def test_weights_of_two_blocks_are_the_two_orders():
     # Subsets: none, first, second, both.
     expected = [[-0.5, 0.5, -0.5, 0.5], [-0.5, -0.5, 0.5, 0.5]]
     np.testing.assert_array_equal(shares.shapley_weights(2), expected)
-
-
-def test_alone_and_unique_of_two_blocks_by_hand():
     # R squared: none 0, a 0.3, b 0.2, both 0.4.
     found = shares.unique_and_alone(subsets_with([0, 0.3, 0.2, 0.4]))
     by_hand = found.set_index(["block", "term"])["share"]
@@ -198,9 +186,6 @@ def test_dominance_is_stated_only_when_the_resamples_agree():
     unsure = shares.dominance(replace(known, replicates=replicates))
     np.testing.assert_allclose(unsure["probability"], 89 / 99)
     assert unsure["holds"].isna().all()
-
-
-def test_what_noise_would_explain_is_subtracted_before_comparing():
     # Raw a leads, 0.3 to 0.2; net of 0.25 and 0.05 b leads, 0.15 to 0.05.
     chance = np.array([0, 0.25, 0.05, 0.3])
     known = replace(
@@ -240,9 +225,6 @@ def test_a_lead_must_clear_zero_and_what_chance_gives():
     for sign in (1, -1):
         assert shares.beyond_chance(sign * replicates, sign * 0.1) == pytest.approx(2 * 5 / 40)
         assert shares.beyond_chance(sign * replicates, -sign * 0.1) == pytest.approx(2 * 2 / 40)
-
-
-def test_a_lead_that_is_one_but_for_rounding_is_none():
     replicates = np.array([0.3] * 30 + [0.0] * 10)
     noise = np.random.default_rng(3).uniform(-1e-15, 1e-15, (20, 40))
     for sign in (1, -1):
@@ -271,9 +253,6 @@ def test_each_sample_has_the_r_squared_of_its_own_fit():
     found = explained.r_squared(blocks, response, samples)
     expected = [[alone(columns, response, rows) for columns in subsets] for rows in samples]
     assert found == pytest.approx(np.array(expected), abs=1e-12)
-
-
-def test_a_sample_of_one_response_has_none():
     response = np.array([1.0, 2.0, 3.0])
     samples = [np.array([1, 1, 1]), np.array([0, 1, 2])]
     found = explained.r_squared([response[:, None]], response, samples)

@@ -80,8 +80,5 @@ def test_an_overwhelming_source_leads():
     leads = nodes.ratios.argmax(axis=1) == 2
     assert (leads @ weights > 0.95).all()
     assert leads.mean() == pytest.approx(1 / 3, abs=0.01)
-
-
-def test_sources_need_rows_in_common():
     with pytest.raises(DesignError, match="same number of rows"):
         hierarchy.sources({"a": np.ones((2, 1)), "b": np.ones((3, 1))}, {"a": ("a",), "b": ("b",)})

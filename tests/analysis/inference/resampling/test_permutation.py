@@ -25,6 +25,13 @@ def mean_difference(column):
     return difference
 
 
+def exchanged(rows, statistic=None, *, label="heritage", unit="lab", **options):
+    """Return the one row of a permutation test, by default of a difference of mean gains."""
+    statistic = statistic or mean_difference("gain")
+    result = permutation.permutation_test(rows, statistic, label=label, unit=unit, **options)
+    return result.iloc[0]
+
+
 def marked_sum(rows):
     return float(rows["gain"].to_numpy() @ rows["heritage"].to_numpy())
 
@@ -32,13 +39,7 @@ def marked_sum(rows):
 @pytest.mark.parametrize("position", range(len(answers)))
 def test_p_values_are_those_of_coin_to_the_count(position):
     answer = answers.loc[position]
-    row = permutation.permutation_test(
-        labs,
-        mean_difference(answer["response"]),
-        label="heritage",
-        unit="lab",
-        alternative=answer["alternative"],
-    ).iloc[0]
+    row = exchanged(labs, mean_difference(answer["response"]), alternative=answer["alternative"])
     assert row["p_value"] == pytest.approx(answer["p_value"], abs=1e-14)
     assert round(row["p_value"] * 35, 9) == round(row["p_value"] * 35)
 
@@ -46,32 +47,29 @@ def test_p_values_are_those_of_coin_to_the_count(position):
 def test_a_statistic_whose_centre_is_not_zero_is_centred_as_in_coin():
     # A sum over the marked labs and a difference of means rank assignments alike.
     answer = answers.query("response == 'gain' and alternative == 'two-sided'").iloc[0]
-    row = permutation.permutation_test(labs, marked_sum, label="heritage", unit="lab").iloc[0]
+    row = exchanged(labs, marked_sum)
     assert row["null_value"] == pytest.approx(3 * labs["gain"].mean())
     assert row["p_value"] == pytest.approx(answer["p_value"], abs=1e-14)
 
 
-def test_three_labs_against_four_cannot_reach_below_one_in_35():
+def test_few_units_are_counted_by_hand():
     rows = pd.DataFrame(
         {"lab": list("abcdefg"), "heritage": [1, 1, 1, 0, 0, 0, 0], "gain": [7.0, 8, 9, 1, 2, 3, 4]}
     )
-    row = permutation.permutation_test(
-        rows, mean_difference("gain"), label="heritage", unit="lab"
-    ).iloc[0]
+    row = exchanged(rows)
     assert row["estimate"] == 5.5
     assert row["n_permutations"] == 35
     assert row["p_value"] == row["smallest_p"] == 1 / 35
     assert row["n_groups"] == 7
-
-
-def test_two_against_two_has_six_assignments_and_p_of_a_third():
     # Values 1, 2, 3, 4 with the last two marked: differences 2, 1, 0, 0, -1, -2; two reach 2.
     rows = pd.DataFrame({"heritage": [0, 0, 1, 1], "gain": [1.0, 2.0, 3.0, 4.0]})
-    row = permutation.permutation_test(
-        rows, mean_difference("gain"), label="heritage", unit=None
-    ).iloc[0]
+    row = exchanged(rows, unit=None)
     assert (row["n_permutations"], row["null_value"]) == (6, 0)
     assert row["p_value"] == pytest.approx(2 / 6)
+    assert permutation.n_assignments(np.array([0, 0, 0, 1, 1, 1, 1])) == 35
+    assert permutation.n_assignments(np.array([0, 1, 2])) == 6
+    row = exchanged(labs, lambda rows: float(rows["gain"].mean()))
+    assert row["p_value"] == row["smallest_p"] == 1
 
 
 def test_sums_that_differ_by_their_rounding_alone_are_equal():
@@ -81,7 +79,7 @@ def test_sums_that_differ_by_their_rounding_alone_are_equal():
         return float(sum(rows.loc[rows["heritage"] == 1, "gain"].tolist()))
 
     rows = pd.DataFrame({"heritage": [1, 1, 0, 0, 1, 0], "gain": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]})
-    row = permutation.permutation_test(rows, total, label="heritage", unit=None).iloc[0]
+    row = exchanged(rows, total, unit=None)
     assert row["p_value"] == pytest.approx(8 / 20)
 
 
@@ -93,38 +91,19 @@ def test_rows_of_a_unit_move_together():
         seen.add("".join(map(str, rows.drop_duplicates("lab")["heritage"])))
         return float(rows["gain"] @ rows["heritage"])
 
-    row = permutation.permutation_test(models, remember, label="heritage", unit="lab").iloc[0]
+    row = exchanged(models, remember)
     assert len(seen) == 35
     assert row["n_obs"] == 24
 
 
 def test_many_units_are_sampled_and_p_is_never_zero():
     rows = pd.DataFrame({"heritage": [0] * 15 + [1] * 15, "gain": np.arange(30.0)})
-    row = permutation.permutation_test(
-        rows,
-        mean_difference("gain"),
-        label="heritage",
-        unit=None,
-        rng=np.random.default_rng(1),
-        n_permutations=199,
-    ).iloc[0]
+    row = exchanged(rows, unit=None, rng=np.random.default_rng(1), n_permutations=199)
     assert row["p_value"] == row["smallest_p"] == 1 / 200
     assert row["n_permutations"] == 199
     assert row["method"] == "Permutation test, sampled"
     with pytest.raises(AnalysisError, match="`rng` must be given"):
-        permutation.permutation_test(rows, mean_difference("gain"), label="heritage", unit=None)
-
-
-def test_the_number_of_assignments_is_a_multinomial_coefficient():
-    assert permutation.n_assignments(np.array([0, 0, 0, 1, 1, 1, 1])) == 35
-    assert permutation.n_assignments(np.array([0, 1, 2])) == 6
-
-
-def test_a_statistic_that_ignores_the_label_has_p_one():
-    row = permutation.permutation_test(
-        labs, lambda rows: float(rows["gain"].mean()), label="heritage", unit="lab"
-    ).iloc[0]
-    assert row["p_value"] == row["smallest_p"] == 1
+        exchanged(rows, unit=None)
 
 
 @settings(max_examples=25, deadline=None)
@@ -136,34 +115,22 @@ def test_a_statistic_that_ignores_the_label_has_p_one():
 def test_order_and_unit_of_measurement_do_not_matter(gains, seed, alternative):
     rows = pd.DataFrame({"lab": list("abcdef"), "heritage": [1, 1, 0, 0, 0, 0], "gain": gains})
     other = rows.assign(gain=3 + 2 * rows["gain"]).sample(frac=1, random_state=seed)
-    plain, changed = (
-        permutation.permutation_test(
-            frame, mean_difference("gain"), label="heritage", unit="lab", alternative=alternative
-        ).iloc[0]
-        for frame in (rows, other)
-    )
+    plain, changed = (exchanged(frame, alternative=alternative) for frame in (rows, other))
     assert plain["p_value"] == changed["p_value"]
     assert 0 < plain["smallest_p"] <= plain["p_value"] <= 1
 
 
-def test_a_label_that_varies_within_a_unit_is_refused():
+def test_labels_and_statistics_that_leave_no_test_are_refused():
     with pytest.raises(DesignError, match="'suite' must be constant within each 'lab'"):
-        permutation.permutation_test(models, mean_difference("gain"), label="suite", unit="lab")
-
-
-def test_a_constant_label_is_refused():
+        exchanged(models, label="suite")
     with pytest.raises(DesignError, match="at least two levels; found 1"):
-        permutation.permutation_test(
-            labs.assign(heritage=1), mean_difference("gain"), label="heritage", unit="lab"
-        )
+        exchanged(labs.assign(heritage=1))
 
-
-def test_a_statistic_that_can_be_undefined_is_refused():
     def undefined(rows):
         return float("nan") if rows["heritage"].iloc[0] == 1 else 1.0
 
     with pytest.raises(DesignError, match="every assignment; it is not under 15 of 35"):
-        permutation.permutation_test(labs, undefined, label="heritage", unit="lab")
+        exchanged(labs, undefined)
 
 
 def test_a_column_that_the_statistic_reads_is_present_and_complete():
@@ -174,16 +141,13 @@ def test_a_column_that_the_statistic_reads_is_present_and_complete():
         return float(means["b"] - means["a"])
 
     with pytest.raises(ColumnError, match="'y'"):
-        permutation.permutation_test(rows, difference, label="g", unit=None)
+        exchanged(rows, difference, label="g", unit=None)
     with pytest.raises(ColumnError, match="'z'"):
-        permutation.permutation_test(rows, lambda frame: frame["z"].mean(), label="g", unit=None)
+        exchanged(rows, lambda frame: frame["z"].mean(), label="g", unit=None)
     with pytest.raises(ColumnError, match="TypeError"):
-        permutation.permutation_test(rows, lambda frame: frame["g"].mean(), label="g", unit=None)
+        exchanged(rows, lambda frame: frame["g"].mean(), label="g", unit=None)
     unread = rows.rename(columns={"y": "gap"}).assign(y=range(6))
-    assert (
-        permutation.permutation_test(unread, difference, label="g", unit=None)["p_value"].iloc[0]
-        == 0.1
-    )
+    assert exchanged(unread, difference, label="g", unit=None)["p_value"] == 0.1
 
 
 #: Two models by six prompts, three of which are long; the response is the number of the cell.
@@ -204,14 +168,7 @@ def kind_difference(rows):
 
 @pytest.mark.parametrize("unit", ["lab", "suite", "model_id"])
 def test_labels_can_be_exchanged_between_labs_suites_or_models(unit):
-    row = permutation.permutation_test(
-        models,
-        mean_difference("gain"),
-        label="heritage",
-        unit=unit,
-        rng=np.random.default_rng(1),
-        n_permutations=99,
-    ).iloc[0]
+    row = exchanged(models, unit=unit, rng=np.random.default_rng(1), n_permutations=99)
     units = models.drop_duplicates(unit)
     ways = comb(len(units), int(units["heritage"].sum()))
     assert row["n_groups"] == len(units)
@@ -221,9 +178,7 @@ def test_labels_can_be_exchanged_between_labs_suites_or_models(unit):
 
 
 def test_labels_can_be_exchanged_between_prompts():
-    row = permutation.permutation_test(
-        prompts, kind_difference, label="kind", unit="prompt_id"
-    ).iloc[0]
+    row = exchanged(prompts, kind_difference, label="kind", unit="prompt_id")
     # The three last of six prompts stand against the three first: the most extreme of 20, twice.
     assert row["estimate"] == 3
     assert row["n_permutations"] == 20
@@ -235,21 +190,21 @@ boot = pd.read_csv(R / "bootstrap.csv").set_index("method")
 replicates = values.loc[values["what"] == "replicate", "value"].to_numpy()
 
 
-def test_the_percentile_interval_of_the_same_replicates_is_that_of_boot():
+def test_the_percentile_interval_is_that_of_boot_and_of_counted_order_statistics():
     ends = bootstrap.interval(replicates, 0.95)
     np.testing.assert_allclose(ends, boot.loc["percentile"], rtol=1e-14)
-
-
-def test_a_quantile_is_the_counted_order_statistic():
     # (39 + 1) * 0.025 = 1 and (39 + 1) * 0.975 = 39: the first and the last.
     low, high = bootstrap.interval(np.arange(1.0, 40.0), 0.95)
     assert (low, high) == pytest.approx((1, 39), rel=1e-14)
     assert bootstrap.interval(np.arange(1.0, 20.0), 0.9) == pytest.approx((1, 19))
-
-
-def test_missing_replicates_are_left_out():
     gaps = np.where(np.arange(60) % 3 == 0, np.nan, np.arange(60.0))
     assert bootstrap.interval(gaps, 0.95) == bootstrap.interval(gaps[~np.isnan(gaps)], 0.95)
+    assert "Only 7 clusters" in bootstrap.interval_note(7, 0.5, 0.0, 1.0)
+    assert bootstrap.interval_note(bootstrap.FEW_GROUPS, 0.5, 0.0, 1.0) == ""
+    assert "outside" in bootstrap.interval_note(bootstrap.FEW_GROUPS, 1.5, 0.0, 1.0)
+    assert "no width" in bootstrap.interval_note(bootstrap.FEW_GROUPS, 1.0, 1.0, 1.0)
+    with pytest.raises(DesignError, match=r"at least 39 resamples; 20 of 21"):
+        bootstrap.interval(np.append(np.arange(20.0), np.nan), 0.95)
 
 
 def test_draws_are_of_all_clusters_and_the_same_for_a_seed():
@@ -258,13 +213,6 @@ def test_draws_are_of_all_clusters_and_the_same_for_a_seed():
     assert first.shape == (500, 4)
     # A cluster is drawn as often as any other: two standard errors of a share of 2,000 draws.
     np.testing.assert_allclose(np.bincount(first.ravel()) / 2000, 0.25, atol=0.03)
-
-
-def test_few_clusters_and_degenerate_intervals_are_noted():
-    assert "Only 7 clusters" in bootstrap.interval_note(7, 0.5, 0.0, 1.0)
-    assert bootstrap.interval_note(bootstrap.FEW_GROUPS, 0.5, 0.0, 1.0) == ""
-    assert "outside" in bootstrap.interval_note(bootstrap.FEW_GROUPS, 1.5, 0.0, 1.0)
-    assert "no width" in bootstrap.interval_note(bootstrap.FEW_GROUPS, 1.0, 1.0, 1.0)
 
 
 @settings(max_examples=20, deadline=None)
@@ -292,8 +240,3 @@ def test_coverage_is_near_nominal_with_thirty_clusters_and_lower_with_five():
     # errors are 0.032 and 0.041.
     assert coverage[30] == pytest.approx(0.885, abs=0.032)
     assert coverage[5] == pytest.approx(0.785, abs=0.041)
-
-
-def test_too_few_resamples_for_the_level_are_refused():
-    with pytest.raises(DesignError, match=r"at least 39 resamples; 20 of 21"):
-        bootstrap.interval(np.append(np.arange(20.0), np.nan), 0.95)
