@@ -143,8 +143,5 @@ def test_a_first_fit_leaves_the_rest_unimported():
     loaded = done.stdout.split()
     assert "analysis.mixed.model" in loaded
     assert [name for name in NOT_NEEDED if name in loaded] == []
-
-
-def test_every_name_is_there_when_it_is_asked_for():
     assert all(callable(getattr(mixed, name)) for name in mixed.__all__)
     assert not hasattr(mixed, "something_else")

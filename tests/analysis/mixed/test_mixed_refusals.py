@@ -95,28 +95,6 @@ def test_bad_input_is_refused_in_one_sentence(formula, changed, kind, named):
     assert refusal.value.hint
 
 
-def test_no_rows_are_refused():
-    with pytest.raises(DesignError, match="the selection is empty"):
-        mixed.fit(PLAIN, rows[:0])
-
-
-def test_a_weight_must_be_positive():
-    weights = [0.0, *rows["precision"][1:]]
-    with pytest.raises(ColumnError, match=r"Weights 'precision' must be positive; the smallest is"):
-        mixed.fit("gain ~ depth + (1 | model)", rows.assign(precision=weights), weights="precision")
-
-
-def test_a_path_must_be_parquet(tmp_path):
-    with pytest.raises(StoreError, match="must name Parquet files"):
-        mixed.fit("gain ~ depth + (1 | model)", tmp_path / "nothing.parquet")
-
-
-def test_an_unknown_method_names_the_known_ones():
-    model = mixed.fit("gain ~ depth + (1 | model)", rows)
-    with pytest.raises(AnalysisError, match="`df` must be one of 'kenward-roger', 'satterth"):
-        model.tidy(df="z")
-
-
 def test_sums_are_fitted_with_the_offset_they_were_collected_with():
     known = "gain ~ depth + offset(known) + (1 | model)"
     collected = mixed.collect_statistics(known, rows)
@@ -125,29 +103,30 @@ def test_sums_are_fitted_with_the_offset_they_were_collected_with():
         mixed.fit_statistics("gain ~ depth + (1 | model)", collected)
 
 
-def test_a_contrast_of_no_factor_is_refused():
-    with pytest.raises(ColumnError, match="Contrasts must be of factors of the formula"):
-        mixed.fit("gain ~ depth + (1 | model)", rows, contrasts={"depth": "a"})
-
-
 @pytest.fixture(scope="module")
 def plain():
     return mixed.fit("gain ~ depth + kind + (1 | model)", rows)
 
 
-FLAGS = {
-    "fit": ("reml", lambda m: mixed.fit(m.formula.text, rows, reml="yes")),
-    "update": ("reml", lambda m: m.update(reml="no")),
-    "statistics": ("reml", lambda m: mixed.fit_statistics(m.formula.text, m.statistics, reml="ML")),
-    "means": ("pairs", lambda m: m.means("kind", pairs="kind")),
-    "trends": ("pairs", lambda m: m.trends("depth", "kind", pairs="none")),
-}
+CALLS = [
+    (lambda m: mixed.fit(PLAIN, rows[:0]), DesignError, "the selection is empty"),
+    (lambda m: mixed.fit(PLAIN, rows.assign(precision=0.0), weights="precision"), ColumnError,
+     r"Weights 'precision' must be positive; the smallest is"),
+    (lambda m: mixed.fit(PLAIN, Path("nothing.parquet")), StoreError, "must name Parquet files"),
+    (lambda m: mixed.fit(PLAIN, rows, contrasts={"depth": "a"}), ColumnError, "of factors of the"),
+    (lambda m: m.tidy(df="z"), AnalysisError, "`df` must be one of 'kenward-roger', 'satterth"),
+    (lambda m: mixed.fit(m.formula.text, rows, reml="yes"), AnalysisError, "`reml` must be True"),
+    (lambda m: m.update(reml="no"), AnalysisError, "`reml` must be True or False; found"),
+    (lambda m: mixed.fit_statistics(m.formula.text, m.statistics, reml="ML"), AnalysisError,
+     "`reml` must be True or False; found"),
+    (lambda m: m.means("kind", pairs="kind"), AnalysisError, "`pairs` must be True or False"),
+    (lambda m: m.trends("depth", "kind", pairs="none"), AnalysisError, "`pairs` must be True"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FLAGS)
-def test_what_says_yes_or_no_is_true_or_false(plain, name):
-    argument, call = FLAGS[name]
-    with pytest.raises(AnalysisError, match=f"`{argument}` must be True or False; found"):
+@pytest.mark.parametrize(("call", "kind", "named"), CALLS)
+def test_arguments_that_are_none_are_refused(plain, call, kind, named):
+    with pytest.raises(kind, match=named):
         call(plain)
 
 

@@ -132,7 +132,7 @@ def values_of(lmer, other):
     return int(round(lmer["p_value"] / other.pvalues["Days"], -3))
 
 
-def test_the_table_of_times_is_that_of_the_benchmark():
+def test_the_tables_of_times_and_sizes_are_those_of_the_benchmark():
     times = pd.read_csv(ROOT / "tests/benchmarks/mixed_peers.csv")
     rows = GUIDE.partition("peak memory [MB] |")[2].splitlines()[2:]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if row[:1] == "|"]
@@ -144,9 +144,6 @@ def test_the_table_of_times_is_that_of_the_benchmark():
             assert numbers[0] == row.note
         else:
             assert [float(number) for number in numbers] == expected
-
-
-def test_the_size_of_a_fit_is_what_the_guide_says():
     size = FitSize(20_000, 10_000)
     assert f"about {size.memory / 1e9:.0f} GB" in GUIDE.replace("\n", " ")
     assert round(size.seconds / 3600) == 5

@@ -119,7 +119,7 @@ def test_modes_and_products_are_those_written_out_over_rows(theta, seed):
     np.testing.assert_allclose(products.first_later[:, 1], slopes.T @ inverse @ in_h, atol=1e-9)
 
 
-def test_kenward_roger_in_a_balanced_one_way_layout_is_exact():
+def test_a_balanced_one_way_layout_is_that_of_the_anova():
     # Balanced groups: the mean of G group means has G - 1 degrees of freedom exactly.
     rng = np.random.default_rng(5)
     groups = np.repeat(list("abcdef"), 4)
@@ -129,9 +129,6 @@ def test_kenward_roger_in_a_balanced_one_way_layout_is_exact():
     assert adjusted.df(np.ones(1)) == pytest.approx(5)
     means = y.reshape(6, 4).mean(axis=1)
     assert adjusted.adjusted[0, 0] == pytest.approx(means.var(ddof=1) / 6)
-
-
-def test_a_balanced_variance_is_the_anova_estimate():
     rng = np.random.default_rng(6)
     y = (np.repeat(2 * rng.normal(size=6), 4) + rng.normal(size=24)).reshape(6, 4)
     rows = pd.DataFrame({"y": y.ravel(), "g": np.repeat(list("abcdef"), 4)})
@@ -141,7 +138,7 @@ def test_a_balanced_variance_is_the_anova_estimate():
     assert pars.tolist() == pytest.approx([np.sqrt((between - within) / 4), np.sqrt(within)])
 
 
-def test_classes_of_equal_levels_sum_to_the_levels():
+def test_classes_of_equal_levels_sum_to_the_levels_and_give_the_same_fit():
     rng = np.random.default_rng(1)
     sizes = rng.integers(1, 4, 200).astype(float)
     cross = rng.normal(size=(200, 1, 5))
@@ -157,9 +154,6 @@ def test_classes_of_equal_levels_sum_to_the_levels():
     by_class = np.zeros(len(classes.sizes))
     np.add.at(by_class, classes.codes, apart.inner(through)[:, 0, 0])
     np.testing.assert_allclose(classes.inner(through)[:, 0, 0], by_class, atol=1e-10)
-
-
-def test_many_levels_give_the_same_fit_gathered_or_not():
     rng = np.random.default_rng(3)
     unit = rng.integers(0, 400, 2000)
     block = rng.integers(0, 6, 2000)

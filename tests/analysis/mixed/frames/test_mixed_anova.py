@@ -92,7 +92,7 @@ def test_the_contrasts_of_the_fit_change_no_test(kind):
         )
 
 
-def test_the_default_is_type_three_and_says_so():
+def test_the_default_is_type_three_and_an_unknown_type_names_the_known_ones():
     model = mixed.fit("angle ~ recipe * temp + (1 | recipe:replicate)", cake)
     frame = model.anova()
     pd.testing.assert_frame_equal(frame, model.anova(type="III"))
@@ -101,9 +101,6 @@ def test_the_default_is_type_three_and_says_so():
     assert notes["recipe"] == "Tested where temp is zero."
     assert notes["temp"] == ""
     assert "type II" in model.anova(type="II")["method"].iloc[0]
-
-
-def test_an_unknown_type_names_the_known_ones():
     model = mixed.fit("angle ~ recipe + (1 | recipe:replicate)", cake)
     with pytest.raises(AnalysisError, match="`type` must be one of 'II', 'III'; found 'I'"):
         model.anova(type="I")

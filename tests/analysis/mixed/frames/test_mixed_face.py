@@ -21,7 +21,7 @@ def model():
     return mixed.fit(FORMULA, rows)
 
 
-def test_a_model_prints_as_a_few_lines(model):
+def test_a_model_prints_as_a_few_lines_and_its_summary_holds_the_numbers_of_the_frames(model):
     lines = repr(model).splitlines()
     assert str(model) == repr(model)
     assert lines[0] == "Linear mixed model fitted by REML"
@@ -29,9 +29,6 @@ def test_a_model_prints_as_a_few_lines(model):
     assert "rows: 371; levels: prompt 15, model 12, lab 5" in lines[2]
     assert len(lines) < 15
     assert max(map(len, lines)) < 100
-
-
-def test_the_summary_holds_the_numbers_of_the_frames(model):
     page = model.summary()
     assert repr(page) == str(page)
     assert len(page) < 3000
@@ -59,6 +56,16 @@ def test_known_groups_are_predicted_where_their_rows_are_fitted(model):
     np.testing.assert_allclose(
         predicted["predicted_high"], predicted["estimate"] + reach, rtol=1e-6
     )
+    known = mixed.fit("gain ~ depth + offset(known) + (1 | model)", rows)
+    augmented = known.augment()
+    for groups, column in (("new", "fitted_fixed"), ("known", "fitted")):
+        predicted = known.predict(rows, groups=groups)["estimate"]
+        np.testing.assert_allclose(predicted, augmented[column], atol=1e-10)
+    flat = pd.read_csv(R / "mixed_data_dyestuff2.csv")
+    singular = mixed.fit("Yield ~ 1 + (1 | Batch)", flat)
+    predicted = singular.predict(flat.head(2), groups="known")
+    fixed = singular.predict(flat.head(2))
+    np.testing.assert_allclose(predicted["std_error"], fixed["std_error"], rtol=1e-3)
 
 
 def test_a_level_that_is_new_has_its_whole_variance(model):
@@ -74,22 +81,6 @@ def test_a_level_that_is_new_has_its_whole_variance(model):
         model.predict(one.drop(columns="lab"), groups="known")
     with pytest.raises(AnalysisError, match="`groups` must be one of 'new', 'known'"):
         model.predict(one, groups="all")
-
-
-def test_predictions_have_the_offset():
-    known = mixed.fit("gain ~ depth + offset(known) + (1 | model)", rows)
-    augmented = known.augment()
-    for groups, column in (("new", "fitted_fixed"), ("known", "fitted")):
-        predicted = known.predict(rows, groups=groups)["estimate"]
-        np.testing.assert_allclose(predicted, augmented[column], atol=1e-10)
-
-
-def test_a_singular_fit_predicts_known_groups():
-    flat = pd.read_csv(R / "mixed_data_dyestuff2.csv")
-    singular = mixed.fit("Yield ~ 1 + (1 | Batch)", flat)
-    predicted = singular.predict(flat.head(2), groups="known")
-    fixed = singular.predict(flat.head(2))
-    np.testing.assert_allclose(predicted["std_error"], fixed["std_error"], rtol=1e-3)
 
 
 def test_confint_gives_the_intervals_by_name():
@@ -167,7 +158,7 @@ def test_simulated_responses_have_the_means_and_variances_of_the_fit():
     assert correlation == pytest.approx(pars.iloc[0] / np.sqrt(inside[0] * inside[1]), abs=0.08)
 
 
-def test_a_mean_that_no_coefficient_enters_is_zero_without_error():
+def test_models_with_few_or_no_fixed_effects_are_predicted_and_drawn_from():
     model = mixed.fit("gain ~ 0 + depth + (1 | model)", rows)
     zero, half = model.predict(pd.DataFrame({"depth": [0.0, 0.5]})).to_dict("records")
     assert zero["estimate"] == zero["std_error"] == zero["conf_high"] == 0
@@ -176,9 +167,6 @@ def test_a_mean_that_no_coefficient_enters_is_zero_without_error():
     quantile = stats.t.ppf(0.975, zero["predicted_df"])
     assert zero["predicted_high"] == pytest.approx(quantile * spread)
     assert half["estimate"] == pytest.approx(0.5 * model.coefficients[0])
-
-
-def test_a_model_without_fixed_effects_is_predicted_and_drawn_from():
     model = mixed.fit("gain ~ 0 + (1 | model)", rows)
     augmented = model.augment()
     known = model.predict(rows[:5], groups="known")

@@ -82,7 +82,7 @@ def test_means_and_trends_are_those_of_emmeans(fits, case, asked, adjust):
         np.testing.assert_allclose(ours[column], theirs["p_value"], rtol=2e-3, atol=2e-6)
 
 
-def test_the_multivariate_t_is_genz_and_bretzs():
+def test_the_multivariate_t_is_genz_and_bretzs_and_of_equal_means_tukeys():
     theirs = pd.read_csv(R / "mixed_face_mvt.csv").set_index("contrast")
     model = mixed.fit("angle ~ recipe + temperature + (1 | recipe:replicate)", cake)
     ours = model.means("temperature", pairs=True, adjust="mvt").set_index("contrast")
@@ -91,6 +91,11 @@ def test_the_multivariate_t_is_genz_and_bretzs():
     np.testing.assert_allclose(ours["p_adjusted"], theirs["p_value"], rtol=2e-3, atol=5e-6)
     reach = (ours["conf_high"] - ours["estimate"]) / ours["std_error"]
     np.testing.assert_allclose(reach, theirs["critical"], rtol=1e-3)
+    for df in ("wald", "kenward-roger"):
+        ours = model.means("temperature", pairs=True, adjust="mvt", df=df)
+        tukey = model.means("temperature", pairs=True, adjust="tukey", df=df)
+        np.testing.assert_allclose(ours["p_adjusted"], tukey["p_adjusted"], rtol=1e-2, atol=1e-11)
+        np.testing.assert_allclose(ours["conf_low"], tukey["conf_low"], rtol=2e-3)
 
 
 @pytest.mark.parametrize("df", [[0.02, 5.0], [5.0, 5.000002, 5.000004], [0.4, 16.0, np.inf]])
@@ -102,16 +107,7 @@ def test_a_joint_critical_value_leaves_its_chance_at_any_df(df):
     )
 
 
-def test_the_multivariate_t_of_all_pairs_of_equal_means_is_tukeys():
-    model = mixed.fit("angle ~ recipe + temperature + (1 | recipe:replicate)", cake)
-    for df in ("wald", "kenward-roger"):
-        ours = model.means("temperature", pairs=True, adjust="mvt", df=df)
-        tukey = model.means("temperature", pairs=True, adjust="tukey", df=df)
-        np.testing.assert_allclose(ours["p_adjusted"], tukey["p_adjusted"], rtol=1e-2, atol=1e-11)
-        np.testing.assert_allclose(ours["conf_low"], tukey["conf_low"], rtol=2e-3)
-
-
-def test_an_adjustment_is_named_and_tukeys_is_of_pairs(fits):
+def test_an_adjustment_is_named_and_what_has_no_means_is_refused(fits):
     model = fits["crossed_offset"]
     frame = model.means("kind", pairs=True, adjust="tukey")
     assert set(frame["adjustment"]) == {"tukey"}
@@ -121,9 +117,16 @@ def test_an_adjustment_is_named_and_tukeys_is_of_pairs(fits):
         model.means("kind", adjust="tukey")
     with pytest.raises(AnalysisError, match="`adjust` must be one of 'none', 'tukey'"):
         model.means("kind", adjust="scheffe")
+    with pytest.raises(DesignError, match="between at least two; there is one slope by depth"):
+        fits["crossed_two"].trends("depth", pairs=True)
+    with pytest.raises(DesignError, match="Every factor must be named once"):
+        fits["crossed_two"].means(["kind", "kind"])
+    model = mixed.fit("gain ~ I(depth > 0.25) + (1 | model)", crossed)
+    with pytest.raises(DesignError, match="slope at the mean of 'depth'; it has none"):
+        model.trends("depth")
 
 
-def test_from_statistics_alone_a_transform_is_at_its_own_mean():
+def test_from_statistics_alone_numbers_are_at_the_means_they_name():
     formula = "gain ~ kind + log(rho) + (1 | model)"
     alone = mixed.fit_statistics(formula, mixed.collect_statistics(formula, crossed))
     means = alone.means("kind").set_index("contrast")
@@ -133,9 +136,6 @@ def test_from_statistics_alone_a_transform_is_at_its_own_mean():
     assert means.loc["base", "estimate"] == pytest.approx(at)
     with pytest.raises(DesignError, match="Trends need the rows"):
         alone.trends("rho")
-
-
-def test_from_weighted_statistics_alone_the_mean_over_weights_is_told():
     formula = "gain ~ kind + rho + depth + (1 | model) + (1 | prompt)"
     sums = mixed.collect_statistics(formula, crossed, weights="precision")
     means = mixed.fit_statistics(formula, sums).means("kind")
@@ -146,19 +146,6 @@ def test_from_weighted_statistics_alone_the_mean_over_weights_is_told():
     moved = means["estimate"] - model.means("kind")["estimate"]
     slope = model.coefficients[model.terms.index("depth")]
     np.testing.assert_allclose(moved, slope * heavier, rtol=1e-4)
-
-
-def test_differences_need_two_means_and_factors_are_named_once(fits):
-    with pytest.raises(DesignError, match="between at least two; there is one slope by depth"):
-        fits["crossed_two"].trends("depth", pairs=True)
-    with pytest.raises(DesignError, match="Every factor must be named once"):
-        fits["crossed_two"].means(["kind", "kind"])
-
-
-def test_a_column_that_enters_by_steps_alone_has_no_trend():
-    model = mixed.fit("gain ~ I(depth > 0.25) + (1 | model)", crossed)
-    with pytest.raises(DesignError, match="slope at the mean of 'depth'; it has none"):
-        model.trends("depth")
 
 
 @pytest.mark.parametrize("df", [0.7, 5.0, np.inf])

@@ -36,6 +36,17 @@ def test_tidy_has_one_row_per_effect_group_level_and_term(model):
     assert (tidy["effect"] == "ran_pars").sum() == 6
     assert (tidy["effect"] == "ran_vals").sum() == 5 + 2 * 12 + 15
     assert set(tidy.columns) <= set(glossary.GLOSSARY)
+    n_groups = model.tidy(["fixed"]).set_index("term")["n_groups"]
+    # rho belongs to the 12 models, kind to the 15 prompts, the slope of depth varies by model.
+    of_kind = {"kind[T.chat]": 15, "kind[T.code]": 15}
+    assert n_groups.to_dict() == {"Intercept": 5, **of_kind, "rho": 12, "depth": 12}
+    glance = model.glance()
+    assert glance["n_groups"].item() == 5
+    assert glance["note"].item().endswith("Groups: prompt, 15; model, 12; lab, 5.")
+    signs = mixed.fit_binomial("(gain > 1) ~ depth + (1 | model) + (1 | prompt)", rows).glance()
+    assert signs["note"].item().endswith("Groups: prompt, 15; model, 12.")
+    alone = mixed.fit("gain ~ depth + (1 | model)", rows).glance()
+    assert "Groups:" not in alone["note"].item()
 
 
 def test_intervals_and_p_values_follow_from_the_statistic_and_its_df(model):
@@ -51,37 +62,12 @@ def test_intervals_and_p_values_follow_from_the_statistic_and_its_df(model):
         np.testing.assert_allclose(tidy["conf_high"], tidy["estimate"] + reach, rtol=1e-9)
 
 
-def test_groups_carry_their_terms(model):
-    n_groups = model.tidy(["fixed"]).set_index("term")["n_groups"]
-    # rho belongs to the 12 models, kind to the 15 prompts, the slope of depth varies by model.
-    assert n_groups.to_dict() == {
-        "Intercept": 5,
-        "kind[T.chat]": 15,
-        "kind[T.code]": 15,
-        "rho": 12,
-        "depth": 12,
-    }
-
-
-def test_glance_counts_each_of_several_groups(model):
-    glance = model.glance()
-    assert glance["n_groups"].item() == 5
-    assert glance["note"].item().endswith("Groups: prompt, 15; model, 12; lab, 5.")
-    signs = mixed.fit_binomial("(gain > 1) ~ depth + (1 | model) + (1 | prompt)", rows).glance()
-    assert signs["note"].item().endswith("Groups: prompt, 15; model, 12.")
-    alone = mixed.fit("gain ~ depth + (1 | model)", rows).glance()
-    assert "Groups:" not in alone["note"].item()
-
-
-def test_augment_keeps_rows_order_and_columns(model):
+def test_augment_keeps_rows_order_and_columns(model, tmp_path):
     augmented = model.augment()
     pd.testing.assert_frame_equal(augmented[list(rows.columns)], rows, check_dtype=False)
     np.testing.assert_allclose(
         augmented["fitted"] + augmented["residual"], augmented["gain"], atol=1e-12
     )
-
-
-def test_augment_with_an_offset_and_a_transformed_response(tmp_path):
     positive = rows.assign(gain=np.exp(rows["gain"]))
     positive.to_parquet(tmp_path / "rows.parquet")
     formula = "log(gain) ~ depth + offset(known) + (1 | model)"
@@ -94,13 +80,10 @@ def test_augment_with_an_offset_and_a_transformed_response(tmp_path):
     np.testing.assert_allclose(augmented["fitted_fixed"], fixed, atol=1e-12)
 
 
-def test_augment_needs_the_rows(model):
+def test_augment_needs_the_rows_and_a_locked_store_has_them(model):
     alone = mixed.fit_statistics(FORMULA, model.statistics)
     with pytest.raises(DesignError, match="fitted from statistics"):
         alone.augment()
-
-
-def test_a_locked_store_is_read_and_augmented():
     connection = duckdb.connect()
     connection.from_df(rows).create("measured")
     connection.execute("SET enable_external_access = false")
@@ -110,63 +93,22 @@ def test_a_locked_store_is_read_and_augmented():
     assert len(augmented) == len(rows)
 
 
-def test_a_z_test_with_few_groups_is_warned_of(model):
+def test_few_groups_groups_alike_and_mixed_definitions_are_warned_of(model):
     assert ("few groups for a z test", "rho", "model") in guards(model, df="wald")
     assert ("few groups for a z test", "depth", "model") in guards(model, df="wald")
     assert not any(guard == "few groups for a z test" for guard, *_ in guards(model))
     assert "rejects too often" in model.tidy(["fixed"], df="wald").set_index("term")["note"]["rho"]
-
-
-def test_a_lab_level_predictor_without_a_lab_intercept_is_warned_of():
-    heritage = rows.assign(heritage=rows["lab"].isin(["alpha", "beta"]))
-    formula = "gain ~ heritage + (1 | model)"
-    without = mixed.fit(formula, heritage, units=["lab"])
-    assert ("no random intercept", "heritage[T.true]", "lab") in guards(without)
-    with_lab = mixed.fit(formula + " + (1 | lab)", heritage)
-    assert not any(guard == "no random intercept" for guard, *_ in guards(with_lab))
-    assert ("confounded with a group", "heritage[T.true]", "lab") in guards(with_lab)
-
-
-def test_levels_of_one_row_each_are_no_group():
-    single = rows.assign(row=[f"r{place}" for place in range(len(rows))])
-    model = mixed.fit("gain ~ depth + (1 | model)", single, units=["row"])
-    assert not any(guard == "no random intercept" for guard, *_ in guards(model))
-
-
-def test_a_group_named_by_its_nesting_is_the_same_group():
-    nested = mixed.fit("gain ~ rho + (1 | lab/model)", rows)
-    assert not any(guard == "no random intercept" for guard, *_ in guards(nested))
-    crossed = mixed.fit("gain ~ rho + (1 | model:prompt) + (1 | prompt)", rows)
-    assert ("no random intercept", "rho", "model") in guards(crossed)
-
-
-def test_a_within_model_predictor_without_a_slope_is_warned_of(model):
-    intercepts = mixed.fit("gain ~ depth + (1 | lab) + (1 | model)", rows)
-    assert ("no random slope", "depth", "lab") in guards(intercepts)
-    assert not any(guard == "no random slope" for guard, *_ in guards(model))
-
-
-def test_a_variance_at_the_boundary_is_warned_of():
     flat = pd.read_csv(R / "mixed_data_dyestuff2.csv")
     singular = mixed.fit("Yield ~ 1 + (1 | Batch)", flat)
     assert ("variance at the boundary", "", "Batch") in guards(singular)
     assert bool(singular.glance()["singular"].iloc[0])
     assert "The variance of Intercept among Batch is zero" in singular.glance()["note"].iloc[0]
-
-
-def test_fewer_than_five_groups_are_warned_of():
     three = mixed.fit("gain ~ depth + (1 | kind)", rows)
     assert ("fewer than five groups", "", "kind") in guards(three)
-
-
-def test_groups_that_divide_the_rows_alike_are_warned_of():
     alike = mixed.fit("gain ~ depth + (1 | lab:kind) + (1 | kind:lab)", rows)
     assert ("groups alike", "", "kind:lab") in guards(alike)
     nested = mixed.fit("gain ~ depth + (1 | lab/kind)", rows)
     assert not any(guard == "groups alike" for guard, *_ in guards(nested))
-
-
-def test_a_mixture_of_definitions_is_warned_of():
     two = rows.assign(metric=np.where(rows["depth"] > 0.5, "gain_last_block", "gain_final"))
     formula = "gain ~ rho + (1 | model)"
     assert ("mixed definitions", "", "metric") in guards(mixed.fit(formula, two))
@@ -174,12 +116,29 @@ def test_a_mixture_of_definitions_is_warned_of():
     assert not any(guard == "mixed definitions" for guard, *_ in guards(told_apart))
 
 
-def test_a_level_that_was_not_fitted_cannot_be_predicted(model):
+def test_a_predictor_without_its_intercept_or_slope_is_warned_of(model):
+    heritage = rows.assign(heritage=rows["lab"].isin(["alpha", "beta"]))
+    formula = "gain ~ heritage + (1 | model)"
+    without = mixed.fit(formula, heritage, units=["lab"])
+    assert ("no random intercept", "heritage[T.true]", "lab") in guards(without)
+    with_lab = mixed.fit(formula + " + (1 | lab)", heritage)
+    assert not any(guard == "no random intercept" for guard, *_ in guards(with_lab))
+    assert ("confounded with a group", "heritage[T.true]", "lab") in guards(with_lab)
+    single = rows.assign(row=[f"r{place}" for place in range(len(rows))])
+    by_row = mixed.fit("gain ~ depth + (1 | model)", single, units=["row"])
+    assert not any(guard == "no random intercept" for guard, *_ in guards(by_row))
+    nested = mixed.fit("gain ~ rho + (1 | lab/model)", rows)
+    assert not any(guard == "no random intercept" for guard, *_ in guards(nested))
+    crossed = mixed.fit("gain ~ rho + (1 | model:prompt) + (1 | prompt)", rows)
+    assert ("no random intercept", "rho", "model") in guards(crossed)
+    intercepts = mixed.fit("gain ~ depth + (1 | lab) + (1 | model)", rows)
+    assert ("no random slope", "depth", "lab") in guards(intercepts)
+    assert not any(guard == "no random slope" for guard, *_ in guards(model))
+
+
+def test_what_was_not_fitted_or_is_no_frame_cannot_be_predicted(model):
     with pytest.raises(ColumnError, match=r"must hold levels that were fitted; \['poem'\]"):
         model.predict(rows.head(2).assign(kind="poem"))
-
-
-def test_predictions_are_of_a_frame(model):
     with pytest.raises(ColumnError, match="must be a pandas DataFrame; found dict"):
         model.predict({"depth": [0.5]})
 

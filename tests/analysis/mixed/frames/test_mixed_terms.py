@@ -46,15 +46,12 @@ def test_all_columns_of_a_basis_are_tested_together(splines, kind):
     np.testing.assert_allclose(ours["statistic"], at["statistic"], rtol=1e-4)
 
 
-def test_all_columns_of_a_basis_are_dropped_together(splines):
+def test_all_columns_of_a_basis_are_dropped_together_and_taken_by_a_binary_response(splines):
     ours, known = splines.drop1().iloc[1:], theirs("drop1")
     assert len(ours) == len(known)
     at = known.loc[list(ours["term"].map(parts))]
     np.testing.assert_allclose(ours["statistic"], at["statistic"], rtol=1e-6)
     np.testing.assert_allclose(ours["p_value"], at["p_value"], rtol=1e-6)
-
-
-def test_a_binary_response_takes_bases():
     ours, known = (
         mixed.fit_binomial("(gain > 1) ~ poly(depth, 2) + ns(rho, 2) + (1 | model)", rows),
         theirs("glmer"),
@@ -63,16 +60,13 @@ def test_a_binary_response_takes_bases():
     np.testing.assert_allclose(ours.coefficients, at["statistic"], rtol=2e-4)
 
 
-def test_statistics_carry_the_constants_of_bases(splines, tmp_path):
+def test_statistics_carry_the_constants_of_bases_and_places_share_them(splines, tmp_path):
     mixed.write_statistics(mixed.collect_statistics(SPLINES, rows), tmp_path / "sums.parquet")
     held = mixed.read_statistics(tmp_path / "sums.parquet")
     again = mixed.fit_statistics(SPLINES, held)
     np.testing.assert_array_equal(again.coefficients, splines.coefficients)
     with pytest.raises(DesignError, match=r"constants of poly\(depth, 2\) come from the rows"):
         mixed.fit_statistics("gain ~ poly(depth, 2) + (1 | model)", held)
-
-
-def test_two_places_must_share_the_constants_of_bases():
     formula = "gain ~ ns(rho, 2) + (1 | model)"
     first = mixed.collect_statistics(formula, rows[:200], constant=())
     apart = mixed.collect_statistics(formula, rows[200:], constant=())
@@ -123,9 +117,6 @@ def test_what_aliased_columns_leave_open_is_refused():
         cell.anova()
     with pytest.raises(DesignError, match="1 of 6 points are not"):
         cell.means(["kind"])
-
-
-def test_an_unknown_word_for_aliased_columns_is_refused():
     with pytest.raises(AnalysisError, match="aliased"):
         mixed.fit(LINE, rows, aliased="keep")
 
@@ -157,7 +148,7 @@ def test_fits_and_predictions_of_bases_are_rs(name):
         np.testing.assert_allclose(sorted(model.coefficients), sorted(coefficients), rtol=1e-4)
 
 
-def test_columns_are_named_as_written():
+def test_columns_are_named_as_written_and_fixed_factors_nest_as_in_r():
     model = mixed.fit("gain ~ poly(depth, 2) + scale(rho) + (1 + scale(depth) | model)", rows)
     assert model.terms == ("Intercept", "poly(depth, 2)1", "poly(depth, 2)2", "scale(rho)")
     assert "sd__scale(depth)" in set(model.tidy()["term"])
@@ -168,6 +159,11 @@ def test_columns_are_named_as_written():
     augmented = model.augment()
     predicted = model.predict(rows, groups="known", df="wald")["estimate"]
     np.testing.assert_allclose(predicted, augmented["fitted"], atol=1e-10)
+    nested = mixed.fit("gain ~ kind/depth + (1 | model)", rows)
+    crossed = mixed.fit("gain ~ kind*depth + (1 | model)", rows)
+    assert nested.terms[3:] == ("kind[base]:depth", "kind[chat]:depth", "kind[code]:depth")
+    slopes = crossed.trends("depth", "kind", df="wald")["estimate"]
+    np.testing.assert_allclose(nested.coefficients[3:], slopes, atol=1e-6)
 
 
 CALLS_REFUSED = {
@@ -186,11 +182,3 @@ def test_calls_without_a_meaning_are_refused(formula):
     data = rows.assign(step=np.arange(len(rows)) % 3, one=1.0)
     with pytest.raises(ColumnError, match=CALLS_REFUSED[formula]):
         mixed.fit(formula, data)
-
-
-def test_fixed_factors_nest_as_in_r():
-    nested = mixed.fit("gain ~ kind/depth + (1 | model)", rows)
-    crossed = mixed.fit("gain ~ kind*depth + (1 | model)", rows)
-    assert nested.terms[3:] == ("kind[base]:depth", "kind[chat]:depth", "kind[code]:depth")
-    slopes = crossed.trends("depth", "kind", df="wald")["estimate"]
-    np.testing.assert_allclose(nested.coefficients[3:], slopes, atol=1e-6)

@@ -50,14 +50,11 @@ def test_a_joint_test_takes_the_degrees_of_freedom_whose_f_has_the_mean_of_the_p
     assert result.df(np.array([1.0, 0.0])) == pytest.approx(2 / uncertainties[0])
 
 
-def test_a_contrast_whose_variance_is_known_has_infinite_degrees_of_freedom():
+def test_known_and_flat_directions_have_no_uncertainty():
     result = Satterthwaite(
         covariance=np.eye(1), derivatives=np.zeros((1, 1, 1)), uncertainty=np.eye(1)
     )
     assert result.df(np.ones(1)) == np.inf
-
-
-def test_a_direction_in_which_the_deviance_is_flat_or_falls_has_no_variance():
     # The covariance of the parameters is twice the inverse of the Hessian of the deviance.
     result = satterthwaite._uncertainty(np.diag([4.0, 0.0, -1e-9]), np.ones(3))
     assert result == pytest.approx(np.diag([0.5, 0.0, 0.0]))

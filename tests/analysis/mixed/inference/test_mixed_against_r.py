@@ -44,24 +44,24 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize(("name", "estimator"), glances[["name", "estimator"]].to_numpy())
 
 
-def test_criterion_and_sigma_agree(against_r, name, estimator):
+def test_the_optimum_and_the_criteria_agree(against_r, name, estimator):
     answer = against_r.answer("glances", name, estimator).iloc[0]
     model = against_r.at_r(name, estimator)
     # With a response of 1e4 the last digits of y'y are lme4's rounding, not ours.
     assert model.solution.criterion == pytest.approx(answer["criterion"], abs=CRITERION, rel=0)
     assert np.sqrt(model.solution.variance) == pytest.approx(answer["sigma"], rel=SIGMA)
-
-
-def test_our_optimum_is_never_worse(against_r, name, estimator):
-    answer = against_r.answer("glances", name, estimator).iloc[0]
     model = against_r.fitted(name, estimator)
     rounding = 1e-14 * abs(answer["criterion"])
     assert model.solution.criterion <= answer["criterion"] + max(rounding, 5e-12)
     assert model.optimum.converged
     assert model.optimum.singular == answer["singular"]
+    glance = against_r.at_r(name, estimator).glance().iloc[0]
+    for column in ("log_likelihood", "aic", "bic"):
+        assert glance[column] == pytest.approx(answer[column], abs=CRITERION, rel=0)
+    assert glance["n_obs"] == answer["n_obs"]
 
 
-def test_fixed_effects_and_standard_errors_agree(against_r, name, estimator):
+def test_fixed_effects_and_their_tests_agree(against_r, name, estimator):
     answer = against_r.answer("fixed", name, estimator).set_index("term")
     model = against_r.at_r(name, estimator)
     tidy = model.tidy(["fixed"], df="satterthwaite").set_index("term")
@@ -72,9 +72,6 @@ def test_fixed_effects_and_standard_errors_agree(against_r, name, estimator):
     if (name, estimator) != RIDGE:
         tolerance = SATTERTHWAITE_SHIFTED if name == "shifted" else SATTERTHWAITE
         np.testing.assert_allclose(tidy["df"], answer["satterthwaite_df"], rtol=tolerance)
-
-
-def test_kenward_roger_agrees(against_r, name, estimator):
     answer = against_r.answer("fixed", name, estimator).set_index("term")
     if answer["kr_df"].isna().any():
         # pbkrtest neither takes ML fits nor uses weights.
@@ -87,7 +84,7 @@ def test_kenward_roger_agrees(against_r, name, estimator):
     np.testing.assert_allclose(tidy["df"], answer["kr_df"], rtol=KENWARD_ROGER)
 
 
-def test_conditional_modes_agree(against_r, name, estimator):
+def test_modes_variances_and_their_shares_agree(against_r, name, estimator):
     answer = against_r.answer("modes", name, estimator)
     answer["group"] = [plain(g.split(".")[0]) for g in answer["group"].astype(str)]
     answer["term"] = [plain(str(term)) for term in answer["term"]]
@@ -99,32 +96,12 @@ def test_conditional_modes_agree(against_r, name, estimator):
     assert len(both) == len(answer) == len(ours)
     np.testing.assert_allclose(both["estimate"], both["estimate_r"], atol=MODES, rtol=0)
     np.testing.assert_allclose(both["std_error"], both["std_error_r"], atol=MODES, rtol=0)
-
-
-def test_variance_parameters_agree(against_r, name, estimator):
     answer = against_r.answer("pars", name, estimator)
     ours = against_r.at_r(name, estimator).tidy(["ran_pars"])
     for row in answer.itertuples():
         # A deviation of zero has no correlation, and a deviation is the root of a difference.
         result = parameter(ours, row)
         assert result == pytest.approx([row.sdcor], rel=1e-7, abs=1e-9, nan_ok=True)
-
-
-def test_criteria_agree(against_r, name, estimator):
-    answer = against_r.answer("glances", name, estimator).iloc[0]
-    glance = against_r.at_r(name, estimator).glance().iloc[0]
-    for column in ("log_likelihood", "aic", "bic"):
-        assert glance[column] == pytest.approx(answer[column], abs=CRITERION, rel=0)
-    assert glance["n_obs"] == answer["n_obs"]
-
-
-#: insight 0.19.0, which performance asks, counts other random variances for slopes split by ||
-#: and for slopes without an intercept (written out below), and averages over rows where we
-#: average over weights. It answers no singular fit.
-NO_SHARES = ("sleep_uncorrelated", "crossed_uncorrelated", "crossed_weights", "machines_factor")
-
-
-def test_shares_of_variance_agree_with_performance(against_r, name, estimator):
     answer = against_r.answer("glances", name, estimator).iloc[0]
     if name in NO_SHARES or np.isnan(answer["r_squared_conditional"]):
         assert name in NO_SHARES or answer["singular"]
@@ -134,7 +111,13 @@ def test_shares_of_variance_agree_with_performance(against_r, name, estimator):
         assert glance[column] == pytest.approx(answer[column], rel=1e-8, abs=1e-12)
 
 
-def test_shares_of_variance_with_split_slopes_are_those_written_out(against_r):
+#: insight 0.19.0, which performance asks, counts other random variances for slopes split by ||
+#: and for slopes without an intercept (written out below), and averages over rows where we
+#: average over weights. It answers no singular fit.
+NO_SHARES = ("sleep_uncorrelated", "crossed_uncorrelated", "crossed_weights", "machines_factor")
+
+
+def test_shares_of_variance_are_those_written_out_over_rows(against_r):
     days = against_r.rows("sleep_uncorrelated")["Days"]
     model = against_r.fitted("sleep_uncorrelated", "REML")
     intercept, slope, sigma = model.tidy(["ran_pars"])["estimate"]
@@ -145,9 +128,6 @@ def test_shares_of_variance_with_split_slopes_are_those_written_out(against_r):
     assert glance["r_squared_marginal"] == pytest.approx(fixed / total)
     assert glance["r_squared_conditional"] == pytest.approx((fixed + random) / total)
     assert glance["icc"] == pytest.approx(random / (random + sigma**2))
-
-
-def test_shares_of_variance_are_means_over_weights(against_r):
     rows, model = (against_r.rows("crossed_weights"), against_r.fitted("crossed_weights", "REML"))
     weights = rows["precision"]
     part = dict(zip(model.terms, model.coefficients, strict=True))
@@ -169,21 +149,7 @@ def test_shares_of_variance_are_means_over_weights(against_r):
     assert other["icc"] == pytest.approx(glance["icc"], rel=1e-6)
 
 
-def test_a_contrast_that_follows_from_others_adds_nothing_to_their_joint_test(against_r):
-    tests = against_r.fitted("crossed_intercepts", "REML").inference
-    two = np.eye(3)[1:]
-    # Satterthwaite's degrees of freedom depend on how contrasts are written.
-    for method in ("wald", "kenward-roger"):
-        result, expected = (
-            tests.joint(np.vstack([two, two.sum(0)]), method),
-            tests.joint(two, method),
-        )
-        assert result.df == expected.df == 2
-        assert result.statistic == pytest.approx(expected.statistic)
-        assert result.df_residual == pytest.approx(expected.df_residual)
-
-
-def test_joint_tests_agree(against_r):
+def test_joint_tests_agree_and_a_contrast_that_follows_adds_nothing(against_r):
     for row in against_r.joint.itertuples():
         model = against_r.at_r(row.name, "REML")
         method = row.method.lower()
@@ -199,6 +165,17 @@ def test_joint_tests_agree(against_r):
         assert test.statistic == pytest.approx(row.statistic, rel=1e-7)
         assert test.df_residual == pytest.approx(row.den_df, rel=1e-6)
         assert test.p_value == pytest.approx(row.p_value, rel=1e-6)
+    tests = against_r.fitted("crossed_intercepts", "REML").inference
+    two = np.eye(3)[1:]
+    # Satterthwaite's degrees of freedom depend on how contrasts are written.
+    for method in ("wald", "kenward-roger"):
+        result, expected = (
+            tests.joint(np.vstack([two, two.sum(0)]), method),
+            tests.joint(two, method),
+        )
+        assert result.df == expected.df == 2
+        assert result.statistic == pytest.approx(expected.statistic)
+        assert result.df_residual == pytest.approx(expected.df_residual)
 
 
 def test_likelihood_ratios_agree(against_r):

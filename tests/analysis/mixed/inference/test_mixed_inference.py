@@ -65,9 +65,13 @@ def test_the_parametric_bootstrap_gives_the_same_numbers_for_the_same_seed(whole
     pd.testing.assert_frame_equal(one, other)
 
 
-def test_too_few_resamples_are_refused(whole):
+def test_what_cannot_be_drawn_or_exchanged_is_refused(whole):
     with pytest.raises(DesignError, match="39 resamples"):
         parametric_bootstrap(whole, rng=np.random.default_rng(5), n_resamples=10)
+    with pytest.raises(DesignError, match="'rho' must have one value in every lab"):
+        permutation_test(whole, "rho", "rho", "lab")
+    with pytest.raises(DesignError, match="constant within cells; 'depth' is not"):
+        permutation_test(whole, "depth", "depth", "model")
 
 
 @pytest.mark.parametrize("term", ["depth", "Intercept"])
@@ -99,7 +103,7 @@ def test_the_boundary_halves_the_p_value_of_one_variance():
     assert boundary_p_value(0.0, 1) == 1.0
 
 
-def test_models_are_compared_from_the_smallest(whole):
+def test_models_are_compared_from_the_smallest_by_maximum_likelihood(whole):
     smaller = mixed.fit("gain ~ rho + depth + (1 | model) + (1 | prompt)", rows)
     frame = compare([smaller, whole])
     assert frame["p_value_boundary"].iloc[1] < frame["p_value"].iloc[1]
@@ -107,9 +111,6 @@ def test_models_are_compared_from_the_smallest(whole):
         compare([whole, smaller])
     with pytest.raises(DesignError, match="on the same rows"):
         compare([mixed.fit(FORMULA, rows[:300]), whole])
-
-
-def test_models_with_other_fixed_parts_are_compared_by_maximum_likelihood(whole):
     smaller = mixed.fit("gain ~ depth + (1 | lab) + (1 | model) + (1 | prompt)", rows)
     frame = compare([smaller, whole])
     assert frame["method"].iloc[0] == "Likelihood ratio, maximum likelihood"
@@ -128,13 +129,6 @@ def test_all_ten_ways_to_give_two_labs_a_heritage_are_tried():
     assert result["p_value"] * 10 == pytest.approx(round(result["p_value"] * 10))
     tidy = model.tidy(["fixed"], df="satterthwaite").set_index("term")
     assert result["statistic"] == pytest.approx(tidy.loc["heritage[T.open]", "statistic"], rel=1e-4)
-
-
-def test_a_predictor_that_varies_within_a_unit_is_not_exchanged(whole):
-    with pytest.raises(DesignError, match="'rho' must have one value in every lab"):
-        permutation_test(whole, "rho", "rho", "lab")
-    with pytest.raises(DesignError, match="constant within cells; 'depth' is not"):
-        permutation_test(whole, "depth", "depth", "model")
 
 
 def test_drawn_effects_have_the_covariance_of_the_model():

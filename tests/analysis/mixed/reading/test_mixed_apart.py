@@ -69,7 +69,7 @@ def joint():
     return collected(SAMPLE)
 
 
-def test_two_directories_collected_apart_have_the_sums_of_one_store(files, joint):
+def test_two_directories_collected_apart_give_the_sums_and_the_fit_of_one_store(files, joint):
     merged = mixed.merge_statistics([mixed.read_statistics(path) for path in files])
     assert merged.n_obs == joint.n_obs
     for name, factor in joint.factors.items():
@@ -78,9 +78,6 @@ def test_two_directories_collected_apart_have_the_sums_of_one_store(files, joint
     ours = shift_to(merged, joint.shift).sums
     size = np.abs(joint.sums).max(axis=1, keepdims=True)
     np.testing.assert_allclose(ours / size, joint.sums / size, rtol=0, atol=1e-12)
-
-
-def test_two_directories_collected_apart_give_the_fit_of_one_store(files, joint):
     whole = mixed.fit_statistics(FORMULA, joint)
     parts = [mixed.read_statistics(path) for path in files]
     apart = mixed.fit_statistics(FORMULA, mixed.merge_statistics(parts))
@@ -95,20 +92,17 @@ def test_two_directories_collected_apart_give_the_fit_of_one_store(files, joint)
         np.testing.assert_allclose(ours["df"], theirs["df"], rtol=1e-6)
 
 
-def test_no_row_is_in_the_files_that_travel(files):
+def test_no_row_is_in_the_files_that_travel_and_one_place_alone_is_not_both(files, joint):
     for path in files:
         table = pq.read_table(path)
         assert table.num_rows == 6 * 25  # models times prompts, not their layers and tokens
         assert "log_gain" not in table.column_names
-
-
-def test_one_place_alone_is_not_both(files, joint):
     alone = mixed.read_statistics(files[0])
     assert len(alone.factors["model_id"].levels) == 6
     assert alone.n_obs < joint.n_obs
 
 
-def test_sums_of_another_formula_are_refused(files, tmp_path):
+def test_sums_of_another_formula_or_version_are_refused(files, tmp_path):
     other = tmp_path / "other.parquet"
     formula = "log_gain ~ layer + (1 | model_id)"
     mixed.write_statistics(collected(SAMPLE, formula=formula), other)
@@ -122,9 +116,6 @@ def test_sums_of_another_formula_are_refused(files, tmp_path):
         mixed.fit_statistics("gain ~ layer + (1 | model_id)", mixed.read_statistics(other))
     with pytest.raises(DesignError, match="Statistics to merge must be given; found none"):
         mixed.merge_statistics([])
-
-
-def test_sums_of_another_version_are_refused(files, tmp_path):
     table = pq.read_table(files[0])
     about = json.loads(table.schema.metadata[b"statistics"])
     newer = table.replace_schema_metadata({"statistics": json.dumps(about | {"version": 3})})

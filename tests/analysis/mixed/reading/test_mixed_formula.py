@@ -219,27 +219,18 @@ def test_what_is_no_contrast_of_the_levels_is_refused(fixed, contrasts):
         mixed.fit(f"gain ~ {fixed} + (1 | model)", rows, contrasts=contrasts)
 
 
-def test_categories_keep_their_order():
+def test_categories_numbers_and_comparisons_are_factors_as_they_stand():
     ordered = rows.assign(kind=pd.Categorical(rows["kind"], categories=["code", "chat", "base"]))
     model = mixed.fit("gain ~ kind + (1 | model)", ordered)
     assert model.terms == ("Intercept", "kind[T.chat]", "kind[T.base]")
-
-
-def test_a_number_can_be_a_factor():
     tenths = rows.assign(tenth=(rows["depth"] * 3).astype(int))
     model = mixed.fit("gain ~ C(tenth) + (1 | model)", tenths)
     assert model.terms[:2] == ("Intercept", "C(tenth)[T.1]")
-
-
-def test_a_comparison_is_one_where_it_holds():
     model = mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", rows)
     column = mixed.fit("gain ~ deep + (1 | model)", rows.assign(deep=1.0 * (rows["depth"] > 0.5)))
     np.testing.assert_array_equal(model.coefficients, column.coefficients)
     for text, sign in (("<", "<"), (">=", ">="), ("==", "="), ("!=", "<>")):
         assert f' {sign} CAST("rho" AS DOUBLE)' in translate(f"depth {text} rho").sql
-
-
-def test_a_comparison_with_no_number_is_no_number():
     holes = rows.assign(depth=[np.nan, np.inf, *rows["depth"][2:]])
     with pytest.raises(ColumnError, match=r"rows where it is not: 2 of 371"):
         mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", holes)

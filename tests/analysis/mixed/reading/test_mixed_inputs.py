@@ -244,14 +244,11 @@ def test_levels_of_any_type_are_found_again_in_the_rows(kind):
     np.testing.assert_allclose(known["estimate"], augmented["fitted"], rtol=1e-12)
 
 
-def test_durations_as_levels_are_refused_where_the_rows_are_needed():
+def test_levels_are_those_of_the_rows_whatever_their_type():
     unit = pd.to_timedelta(pd.factorize(rows["model"])[0], unit="h")
     model = mixed.fit("gain ~ depth + (1 | unit)", rows.assign(unit=unit))
     with pytest.raises(ColumnError, match="'unit' must hold text, numbers or dates"):
         model.augment()
-
-
-def test_whole_numbers_are_the_same_levels_as_floats():
     data = rows.assign(size=pd.factorize(rows["kind"])[0])
     fitted = mixed.fit("gain ~ C(size) + (1 | model)", data)
     new = pd.DataFrame({"size": [0, np.nan, 2]})
@@ -260,9 +257,6 @@ def test_whole_numbers_are_the_same_levels_as_floats():
     grouped = mixed.fit("gain ~ depth + (1 | size)", data)
     known = grouped.predict(pd.DataFrame({"depth": 0.0, "size": [0.0, 2.0]}), groups="known")
     assert known["note"].tolist() == ["", ""]
-
-
-def test_levels_whose_joined_names_agree_are_told_apart():
     first = np.where(rows["depth"] > 0.5, "a:b", "a")
     second = np.where(rows["depth"] > 0.5, "c", "b:c")
     second = np.where(rows["prompt"] < "p05", "d", second)
@@ -271,6 +265,10 @@ def test_levels_whose_joined_names_agree_are_told_apart():
     augmented = model.augment()
     known = model.predict(data, groups="known")
     np.testing.assert_allclose(known["estimate"], augmented["fitted"], rtol=1e-12)
+    size = np.where(rows["kind"] == "chat", np.nan, 1.0 + pd.factorize(rows["model"])[0])
+    table = pa.Table.from_pandas(rows).append_column("size", pa.array(size, from_pandas=False))
+    with pytest.raises(ColumnError, match="'size' must name a level in every row; rows without:"):
+        mixed.fit("gain ~ depth + (1 | size)", table)
 
 
 @pytest.mark.parametrize("numbers", [[10, 9, 100], [0.5, 1.5, 2.5]])
@@ -282,13 +280,6 @@ def test_categories_of_numbers_are_a_factor_in_their_order(numbers):
     augmented = model.augment()
     result = model.predict(data, groups="known")["estimate"]
     np.testing.assert_allclose(result, augmented["fitted"], rtol=1e-12)
-
-
-def test_a_level_that_is_not_a_number_is_missing_wherever_the_rows_lie():
-    size = np.where(rows["kind"] == "chat", np.nan, 1.0 + pd.factorize(rows["model"])[0])
-    table = pa.Table.from_pandas(rows).append_column("size", pa.array(size, from_pandas=False))
-    with pytest.raises(ColumnError, match="'size' must name a level in every row; rows without:"):
-        mixed.fit("gain ~ depth + (1 | size)", table)
 
 
 def test_rows_are_dropped_for_missing_values_of_columns_that_are_named_and_of_no_others():

@@ -44,18 +44,12 @@ def test_predictors_constant_in_every_cell_are_attached_without_sums():
     assert result.basis == ((), ("depth",))
     models = rows.groupby("model")["rho"].first()
     assert result.constants["rho"].tolist() == models.tolist()
-
-
-def test_a_wrong_guess_about_a_constant_is_corrected():
     # The first 4096 rows show one value per group, later ones do not.
     many = pd.DataFrame({"g": np.tile(["a", "b"], 3000), "y": np.arange(6000.0) % 7})
     many["x"] = np.where(np.arange(6000) < 5000, many["g"] == "a", np.arange(6000) % 3)
     result = mixed.collect_statistics("y ~ x + (1 | g)", many)
     assert result.constants == {}
     assert result.basis == ((), ("x",))
-
-
-def test_a_stated_constant_must_be_one():
     with pytest.raises(DesignError, match=r"\['depth'\] must be constant within every cell"):
         mixed.collect_statistics("gain ~ depth + (1 | model)", rows, constant=["depth"])
 
@@ -108,9 +102,6 @@ def test_sums_are_about_the_mean_where_the_middle_of_the_range_is_far_from_it():
     assert result.shift[2] == pytest.approx(skew["heavy"].mean(), rel=1e-9)
     squares = ((skew["heavy"] - result.shift[2]) ** 2).sum()
     assert result.product(2, 2).sum() == pytest.approx(squares, rel=1e-14)
-
-
-def test_weighted_sums_move_to_the_weighted_mean():
     heavy = rows.assign(gain=np.where(np.arange(len(rows)) == 7, 1e7, rows["gain"]))
     result = mixed.collect_statistics("gain ~ 1 + (1 | model)", heavy, weights="precision")
     mean = np.average(heavy["gain"], weights=heavy["precision"])
@@ -149,9 +140,6 @@ def test_what_is_written_is_read_back_bit_for_bit(tmp_path):
     for name, factor in result.factors.items():
         assert again.factors[name].levels == factor.levels
         assert again.factors[name].codes.tolist() == factor.codes.tolist()
-
-
-def test_a_file_of_something_else_is_refused(tmp_path):
     rows.to_parquet(tmp_path / "rows.parquet")
     with pytest.raises(StoreError, match="must hold statistics of a mixed model"):
         read_statistics(tmp_path / "rows.parquet")
