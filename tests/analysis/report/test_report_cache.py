@@ -48,16 +48,11 @@ def keep(store, directory, counter):
     return results.cached("frame", counter.frame)
 
 
-def test_a_result_is_computed_once_and_comes_back_equal(store, tmp_path):
+def test_a_result_is_computed_once_and_anew_for_other_data(store, tmp_path, folder):
     counter, directory = Counter(), tmp_path / "kept"
     first, second = (keep(store, directory, counter) for _ in range(2))
     assert counter.n == 1
     pd.testing.assert_frame_equal(first, second)
-
-
-def test_other_data_are_computed_anew(store, folder, tmp_path):
-    counter, directory = Counter(), tmp_path / "kept"
-    keep(store, directory, counter)
     figures = folder / "published_figure.csv"
     figures.write_text(figures.read_text().replace("2.9", "3.1"))
     keep(open_store(folder), directory, counter)
@@ -96,7 +91,13 @@ def test_a_damaged_result_is_computed_anew(store, tmp_path, damage):
     assert counter.n == 2
 
 
-def test_where_nothing_can_be_kept_it_is_computed(store, tmp_path):
+def test_few_results_of_a_name_are_kept(store, tmp_path):
+    results = results_of(store, tmp_path / "kept")
+    computed = [lambda i=i: i for i in range(3)]
+    assert [results.cached("one", it) for it in computed] == [0, 1, 2]
+    for text in "abcdefg":
+        cache.Results(text.encode(), tmp_path / "kept").cached("one", lambda: 1)
+    assert len(list((tmp_path / "kept").glob("*.cache"))) == cache.N_SIDE_BY_SIDE
     (tmp_path / "file").write_text("")
     counter = Counter()
     for _ in range(2):
@@ -105,15 +106,6 @@ def test_where_nothing_can_be_kept_it_is_computed(store, tmp_path):
     results = results_of(store, tmp_path / "kept")
     assert results.cached("function", lambda: len)([1]) == 1
     assert results.cached("local", lambda: lambda: 7)() == 7
-
-
-def test_few_results_of_a_name_are_kept(store, tmp_path):
-    results = results_of(store, tmp_path / "kept")
-    computed = [lambda i=i: i for i in range(3)]
-    assert [results.cached("one", it) for it in computed] == [0, 1, 2]
-    for text in "abcdefg":
-        cache.Results(text.encode(), tmp_path / "kept").cached("one", lambda: 1)
-    assert len(list((tmp_path / "kept").glob("*.cache"))) == cache.N_SIDE_BY_SIDE
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])

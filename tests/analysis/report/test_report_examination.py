@@ -1,12 +1,16 @@
-"""Faults of finished pages: each is named, and what Quarto's own pages hold is none."""
+"""Faults of finished pages are named; the reference names every public name and verb."""
 
 import base64
+import re
+from importlib import import_module
 
 import pytest
 
 from analysis.commands import cli
+from analysis.report import reference
 from analysis.report.examination import PageFaults, refuse_faults
 from analysis.tidy.errors import ReportError
+from collect.process.verbs import EXIT_CODES, declared
 
 CSS = base64.b64encode(b"@import url(https://fonts.test/css2); a { color: red }").decode()
 
@@ -72,7 +76,7 @@ def page(directory, name, body):
     return path
 
 
-def test_links_between_pages_must_lead_to_places(tmp_path):
+def test_links_between_pages_must_lead_to_places_and_many_faults_are_counted(tmp_path):
     claims = page(tmp_path, "claims.html", '<h2 id="claim-7">7</h2>')
     front = page(tmp_path, "index.html", '<a href="claims.html#claim-7">7</a>')
     refuse_faults([front, claims])
@@ -80,11 +84,13 @@ def test_links_between_pages_must_lead_to_places(tmp_path):
     dead = page(tmp_path, "dead.html", '<a href="claims.html#claim-99">a</a><a href="no.csv">b</a>')
     with pytest.raises(ReportError) as caught:
         refuse_faults([front, dead])
-    assert caught.value.problem == (
-        "A finished page must be complete in itself; found in dead.html: "
-        "a link to 'claims.html#claim-99', which does not exist; "
-        "a link to 'no.csv', which does not exist."
-    )
+    assert re.findall("link to '([^']*)'", caught.value.problem) == [
+        "claims.html#claim-99",
+        "no.csv",
+    ]
+    body = "".join(f'<a href="#n{i}">x</a>' for i in range(20))
+    with pytest.raises(ReportError, match=r"'#n11', which does not exist; and 8 more\."):
+        refuse_faults([page(tmp_path, "a.html", body)])
 
 
 def test_the_command_examines_a_page_that_was_rendered_elsewhere(tmp_path, capsys):
@@ -99,7 +105,32 @@ def test_the_command_examines_a_page_that_was_rendered_elsewhere(tmp_path, capsy
     assert "must be a readable file; found: No such file" in capsys.readouterr().err
 
 
-def test_many_faults_are_counted(tmp_path):
-    body = "".join(f'<a href="#n{i}">x</a>' for i in range(20))
-    with pytest.raises(ReportError, match=r"'#n11', which does not exist; and 8 more\."):
-        refuse_faults([page(tmp_path, "a.html", body)])
+#: Names whose example needs a whole training, which examples/api runs.
+IN_A_TRAINING = {"MeasurementCallback", "measure_step", "CollectError"}
+
+
+def described(package):
+    """Return what the reference says of each public name, by name."""
+    parts = ("\n\n" + reference.api(package)).split("\n\n### ")[1:]
+    return {part.partition(" ")[0]: part for part in parts}
+
+
+@pytest.mark.parametrize("package", ["analysis.mixed", "analysis.inference", "collect"])
+def test_every_public_name_is_described_with_an_example(package):
+    entries = described(package)
+    assert [*entries] == [*import_module(package).__all__]
+    assert len(entries) > 10
+    without = {name for name, part in entries.items() if "&gt;&gt;&gt; " not in part}
+    assert without <= IN_A_TRAINING
+
+
+def test_every_verb_is_described():
+    shown = reference.commands()
+    assert [name for name in declared() if f"### {name} " not in shown] == []
+
+
+def test_the_exit_codes_are_those_of_the_help():
+    codes = [line.split()[0] for line in EXIT_CODES.splitlines()[1:] if line[2:3].isdigit()]
+    shown = reference.exit_codes()
+    assert codes
+    assert all(f"\n{code:>3}  " in shown.replace("<code>", "\n") for code in codes)

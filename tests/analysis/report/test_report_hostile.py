@@ -102,13 +102,16 @@ def words(text):
     return " ".join(visible.split())
 
 
-def test_a_cell_shows_any_text_as_it_stands():
+def test_a_cell_and_a_value_in_prose_show_any_text_as_it_stands():
     rows = pd.DataFrame({"a": HOSTILE, "b": HOSTILE[::-1]})
     parts = rendered(prose.pipe_table(rows, {"a": "A", "b": "B"}))
     assert_harmless(parts)
     assert [[words(cell) for cell in row] for row in parts.rows[1:]] == [
         [words(a), words(b)] for a, b in zip(HOSTILE, HOSTILE[::-1], strict=True)
     ]
+    parts = rendered("\n\n".join(f"Said: {prose.literal(text)}." for text in HOSTILE))
+    assert_harmless(parts)
+    assert [name for name, _ in parts.elements].count("p") >= len(HOSTILE)
 
 
 class Hostile:
@@ -170,25 +173,10 @@ def test_only_vetted_columns_of_the_report_are_markdown():
     assert named == vetted
 
 
-def test_a_value_in_prose_shows_any_text_as_it_stands():
-    parts = rendered("\n\n".join(f"Said: {prose.literal(text)}." for text in HOSTILE))
-    assert_harmless(parts)
-    assert [name for name, _ in parts.elements].count("p") >= len(HOSTILE)
-
-
 def test_what_is_set_as_a_formula_can_be_set():
     """Pandoc complains of TeX that it cannot set, and a complaint is a refusal."""
     rng = np.random.default_rng(7)
-    signs = [
-        *"xGLH_^{}()|‖a12/-+=*.,<≈∝Σρ\\#%&~²₂−",
-        "L*",
-        "Tr",
-        "argmax",
-        "x_L",
-        "|x_1|",
-        "^(",
-        "}",
-    ]
+    signs = [*"xGLH_^{}()|‖a12/-+=*.,<≈∝Σρ\\#%&~²₂−", "L*", "Tr", "argmax", "x_L", "|x_1|", "^("]
     texts = ["".join(rng.choice(signs, size=rng.integers(2, 12))) for _ in range(6000)]
     set_as_formula = [
         it for text in texts for it in re.findall(r"\$[^$]+\$", notation.typeset(text))

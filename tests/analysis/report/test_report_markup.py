@@ -67,24 +67,21 @@ def test_inline_code_is_replaced_outside_of_fences_only():
     assert requests == [[Inline("x", "paper.qmd:1"), Inline("f('b')", "paper.qmd:1")]]
 
 
-def test_html_outranks_markdown_and_plain_text():
+def test_outputs_become_markdown_of_their_kind():
     data = {"text/plain": "p", "text/markdown": "m", "text/html": "<i>h</i>"}
     text = chunk_text(outputs=[{"type": "execute_result", "data": data}])
     assert text == "::: {.cell-output .html-output}\n``` {=html}\n<i>h</i>\n```\n:::"
-
-
-def test_a_stream_becomes_a_code_block_longer_than_its_ticks():
     text = chunk_text(outputs=[{"type": "stream", "name": "stdout", "text": "```\n\x1b[31mred\n"}])
     assert text == "```` {.cell-output .stdout}\n```\nred\n````"
-
-
-def test_an_image_is_kept_under_a_name_with_its_text():
     gallery = Named()
     text = chunk_text("fig-alt: A line.", outputs=[SHOWN], gallery=gallery)
     assert text == "![](chunk-image-1)"
     picture = gallery.pictures["chunk-image-1"]
     assert (picture.mime, picture.alt) == ("image/png", "A line.")
     assert picture.content == b"\x89PNG\r\n\x1a\n"
+    options = ("label: fig-x", "fig-cap: >", "  Two", "  lines.", "fig-alt: A line.")
+    text = chunk_text(*options, outputs=[SHOWN])
+    assert text == "::: {#fig-x .fig-float}\n![](chunk-image-1)\n\nTwo lines.\n:::"
 
 
 @pytest.mark.parametrize("options", [(), ("label: fig-x", "fig-cap: C"), ("fig-alt: ' '",)])
@@ -95,13 +92,7 @@ def test_an_image_without_alternative_text_is_refused(options):
     assert caught.value.problem.startswith(f"The chunk {name} must have one 'fig-alt' for each")
 
 
-def test_a_labelled_chunk_becomes_a_division_that_ends_with_its_caption():
-    options = ("label: fig-x", "fig-cap: >", "  Two", "  lines.", "fig-alt: A line.")
-    text = chunk_text(*options, outputs=[SHOWN])
-    assert text == "::: {#fig-x .fig-float}\n![](chunk-image-1)\n\nTwo lines.\n:::"
-
-
-def test_warnings_and_outputs_are_shown_as_the_options_say():
+def test_warnings_outputs_and_code_are_shown_as_the_options_say():
     warning = {"type": "stream", "name": "stderr", "text": "careful"}
     printed = {"type": "stream", "name": "stdout", "text": "*said*"}
     assert "careful" in chunk_text(outputs=[warning])
@@ -110,9 +101,6 @@ def test_warnings_and_outputs_are_shown_as_the_options_say():
     assert chunk_text("output: asis", outputs=[printed]) == "*said*"
     assert chunk_text("include: false", "echo: true", outputs=[printed]) == ""
     assert chunk_text("output: false", outputs=[SHOWN]) == ""
-
-
-def test_code_is_folded_when_asked():
     folded = chunk_text("echo: true", "code-fold: true", outputs=[])
     assert "<details class='code-fold'><summary>Code</summary>" in folded
     assert "``` {.python .cell-code}\ncode()\n```" in folded

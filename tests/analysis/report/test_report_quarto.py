@@ -43,43 +43,39 @@ def asked(value):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_strings_have_a_markdown_form_before_the_first_value_in_prose(document):
     blocks = read_source(document).blocks
-    prose_with_values = [
-        i
-        for i, block in enumerate(blocks)
-        if isinstance(block, Prose)
-        and any(INLINE_CODE.search(line.text) for line in block.lines if not line.fence)
-    ]
-    registering = [
-        i
-        for i, block in enumerate(blocks)
-        if not isinstance(block, Prose) and "register_strings()" in block.code
-    ]
-    assert registering
-    assert registering[0] < min(prose_with_values, default=len(blocks))
+
+    def has_value(block):
+        lines = block.lines if isinstance(block, Prose) else ()
+        return any(INLINE_CODE.search(line.text) for line in lines if not line.fence)
+
+    registering = ["register_strings()" in getattr(block, "code", "") for block in blocks].index(
+        True
+    )
+    assert not any(has_value(block) for block in blocks[:registering])
+
+
+PYTHON = ["'80\\xa0%'", "'a\\nb'", '"C:\\\\x"', "np.float64(0.5)", "<object at 0x7f>"]
 
 
 @pytest.mark.parametrize(
-    "text", ["'80\\xa0%'", "'a\\nb'", '"C:\\\\x"', "np.float64(0.5)", "<object at 0x7f>"]
+    ("value", "named"),
+    [
+        *(
+            ({"text/plain": text}, "must have a form that readers can read; Quar")
+            for text in PYTHON
+        ),
+        *((value, "empty, and Quarto") for value in ({"text/markdown": ""}, {"text/plain": "''"})),
+    ],
 )
-def test_a_value_that_quarto_would_print_as_python_is_refused(text):
-    with pytest.raises(ReportError, match="must have a form that readers can read; Quarto would"):
-        asked({"text/plain": text})
+def test_a_value_that_quarto_would_print_as_python_or_leave_as_code_is_refused(value, named):
+    with pytest.raises(ReportError, match=named):
+        asked(value)
 
 
 def test_a_markdown_form_outranks_the_repr():
     value = {"text/plain": "'80\\xa0%'", "text/markdown": prose.literal("80\u00a0%")}
     assert asked(value) == "80\u00a0%"
     assert asked({"text/plain": "7"}) == "7"
-
-
-@pytest.mark.parametrize("value", [{"text/markdown": ""}, {"text/plain": "''"}])
-def test_a_value_whose_code_quarto_would_leave_in_the_page_is_refused(value):
-    """What came of inline code takes its place only if it is not empty."""
-    with pytest.raises(ReportError, match="it is empty, and Quarto would leave its code"):
-        asked(value)
-
-
-def test_strings_are_registered_in_a_kernel_only():
     with pytest.raises(ReportError, match="must be registered in a kernel; none runs this code"):
         register_strings()
 
@@ -110,11 +106,7 @@ def _plain(block):
     return "".join(said.get(inline["t"]) or inline["c"] for inline in block["c"])
 
 
-def test_formulas_need_no_network_and_no_script():
-    assert options()["format"]["html"]["html-math-method"] == "mathml"
-
-
-def test_no_style_of_the_page_fetches_a_font():
+def test_styles_fetch_no_font_and_follow_the_page():
     themes = options()["format"]["html"]["theme"]
     names = [name for side in themes.values() for name in side]
     files = [QUARTO / name for name in names if name.endswith(".scss")]
@@ -122,6 +114,18 @@ def test_no_style_of_the_page_fetches_a_font():
     assert len(files) == 2
     for path in [*files, QUARTO / "style.css"]:
         assert not re.search(r"@import|url\(|https?:", path.read_text(encoding="utf-8")), path
+    dark = (QUARTO / "dark.scss").read_text(encoding="utf-8")
+    of_code, of_blocks = (
+        re.search(rf"^\{name}: (#\w+);", dark, flags=re.MULTILINE)
+        for name in ("$code-bg", "$code-block-bg")
+    )
+    assert of_code[1] == of_blocks[1]
+    style = (QUARTO / "style.css").read_text(encoding="utf-8")
+    assert re.search(r"\.quarto-color-scheme-toggle \{\s*display: none !important;", style)
+    of_page = options()["format"]["html"]
+    assert (of_page["toc-location"], of_page["html-math-method"]) == ("right-body", "mathml")
+    assert re.search(r"nav#TOC-body \{\s*display: block !important;", style)
+    assert re.search(r":not\(pre\) > code:not\(.sourceCode\) \{\s*overflow-wrap: anywhere;", style)
 
 
 def test_formulas_have_in_quarto_s_page_the_font_and_the_rule_of_the_embedded_one():
@@ -151,27 +155,6 @@ def test_formulas_have_in_quarto_s_page_the_font_and_the_rule_of_the_embedded_on
             check=True,
         )
     assert ended.stderr == 'in-header <link rel="stylesheet" href="site/formula.css">'
-
-
-def test_blocks_of_code_and_the_switch_of_colours_follow_the_page():
-    dark = (QUARTO / "dark.scss").read_text(encoding="utf-8")
-    of_code, of_blocks = (
-        re.search(rf"^\{name}: (#\w+);", dark, flags=re.MULTILINE)
-        for name in ("$code-bg", "$code-block-bg")
-    )
-    assert of_code
-    assert of_blocks
-    assert of_code[1] == of_blocks[1]
-    style = (QUARTO / "style.css").read_text(encoding="utf-8")
-    assert re.search(r"\.quarto-color-scheme-toggle \{\s*display: none !important;", style)
-
-
-def test_the_contents_are_there_on_a_phone_and_code_does_not_widen_the_page():
-    """The rules for Quarto's page; how ours looks is seen in a browser."""
-    style = (QUARTO / "style.css").read_text(encoding="utf-8")
-    assert options()["format"]["html"]["toc-location"] == "right-body"
-    assert re.search(r"nav#TOC-body \{\s*display: block !important;", style)
-    assert re.search(r":not\(pre\) > code:not\(.sourceCode\) \{\s*overflow-wrap: anywhere;", style)
 
 
 @pytest.mark.parametrize("project", ["quarto", "quarto/audit"])
@@ -213,11 +196,6 @@ def test_the_environment_is_examined_before_quarto_starts(tmp_path):
     assert re.match(r'hint: Run: QUARTO_PYTHON=".*/\.venv/bin/python" quarto render quarto', hint)
     absent = run_script("pre-render", QUARTO_PYTHON=str(tmp_path / "absent"))
     assert "absent cannot be run: No such file" in absent.stderr
-
-
-def test_the_readme_says_how_quarto_finds_the_environment():
-    line = 'QUARTO_PYTHON="$PWD/.venv/bin/python" quarto render quarto'
-    assert line in (QUARTO / "README.md").read_text(encoding="utf-8").splitlines()
 
 
 def test_the_pages_that_quarto_names_are_examined_after_it(tmp_path):
@@ -278,12 +256,17 @@ def test_every_page_keeps_to_what_both_renderers_read_alike(project, path):
     assert {"title", "short-title"} <= set(source.front_matter)
 
 
-def test_every_page_is_listed_and_can_be_reached_from_every_other():
+def test_every_page_is_listed_and_a_licence_is_said_in_words():
     listed = options()["project"]["render"]
     assert sorted(listed) == [path.name for path in DOCUMENTS]
     opening = (QUARTO / "site" / "opening.html").read_text(encoding="utf-8")
     linked = set(re.findall(r'href="([\w-]+)\.html', opening))
     assert {Path(name).stem for name in listed} == linked
+    licences = [read_source(path).front_matter.get("license") for path in DOCUMENTS]
+    assert [list(it) for it in licences if it] == [["text"]]
+    for project in (QUARTO, QUARTO / "audit"):
+        settled = project_options(project)["execute"]
+        assert (settled["freeze"], settled["cache"], settled["daemon"]) == (False, False, False)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -293,12 +276,6 @@ def test_every_page_names_the_one_format_that_a_plain_render_makes(document):
     named = read_source(document).front_matter.get("format")
     assert isinstance(named, dict)
     assert list(named) == ["html"]
-
-
-def test_a_licence_is_said_in_words_that_quarto_leaves_as_they_are():
-    """Quarto makes an address of a text with `CC BY`, but not of the words of a mapping."""
-    licences = [read_source(path).front_matter.get("license") for path in DOCUMENTS]
-    assert [list(it) for it in licences if it] == [["text"]]
 
 
 def test_images_are_embedded_as_drawings_and_the_paper_is_printed_as_it_is_read():
@@ -337,9 +314,3 @@ def test_a_drawing_of_quarto_says_what_it_shows_without_a_script(tmp_path, to, s
     made = pandoc(source, ["--from=markdown", f"--to={to}", *filters], directory=tmp_path)
     assert shown in " ".join(made.split())
     assert ("Data (CSV)" in made) == (to == "html")
-
-
-def test_nothing_is_frozen_and_no_kernel_outlives_a_rendering():
-    for project in (QUARTO, QUARTO / "audit"):
-        settled = project_options(project)["execute"]
-        assert (settled["freeze"], settled["cache"], settled["daemon"]) == (False, False, False)

@@ -33,14 +33,11 @@ def filtered(shipped_store):
     return result
 
 
-def test_views_over_measurements_scan_files(filtered):
+def test_a_constant_model_id_reaches_every_scan(filtered):
     assert sum(len(scanned) > 0 for scanned in filtered.values()) > 25
     assert len(filtered["model_gain"]) > 5
     assert all(len(filtered[name]) == 1 for name in ("attention", "residual_norm"))
     assert {"attention", "residual_norm"} < set(schema.LARGE)
-
-
-def test_a_constant_model_id_reaches_every_scan(filtered):
     unfiltered = {
         name: scan
         for name, scanned in filtered.items()

@@ -145,14 +145,13 @@ def test_an_address_that_leads_to_no_files_is_refused_in_one_sentence(place, kin
         open_store(place)
 
 
-def test_a_store_in_an_archive_is_read_where_it_lies(published, tmp_path):
+def test_a_store_in_an_archive_is_read_and_other_bytes_than_listed_are_refused(
+    published, tmp_path, address
+):
     archive = shutil.make_archive(str(tmp_path / "streams"), "zip", published)
     assert (
         open_store(f"zip://::{archive}").query(OF_ONE).equals(open_store(published).query(OF_ONE))
     )
-
-
-def test_other_bytes_than_listed_are_refused(address):
     files = fsspec.filesystem("memory")
     (path,) = files.glob("/streams/attention/*.parquet")
     files.pipe(path, files.cat_file(path)[:-50_000])
@@ -160,7 +159,7 @@ def test_other_bytes_than_listed_are_refused(address):
         open_store(address)
 
 
-def test_a_missing_package_is_named(monkeypatch, capsys):
+def test_an_address_is_no_path_and_a_missing_package_is_named(monkeypatch, capsys):
     def missing(_):
         raise ImportError("HTTPFileSystem requires aiohttp to be installed")
 
@@ -169,9 +168,6 @@ def test_a_missing_package_is_named(monkeypatch, capsys):
     printed = capsys.readouterr().err
     assert "requires aiohttp" in printed
     assert "thermoscope[remote]" in printed
-
-
-def test_an_address_is_no_path():
     assert remote.is_address("https://example.org/x")
     assert not remote.is_address("data/sample")
     assert not remote.is_address(Path("https://example.org/x"))

@@ -24,8 +24,11 @@ from collect.schema import contract
 ROOT = Path(__file__).parents[3]
 
 
-def test_every_table_of_the_contract_is_there_even_when_empty(tiny_store):
+def test_every_table_is_there_and_its_rows_are_those_of_the_files(tiny_store):
     assert tiny_store.counts()["table"].tolist() == list(schema.tables())
+    counts = tiny_store.counts().set_index("table")["n_rows"]
+    counted = counts[["model", "prompt", "run", "residual_norm", "attention"]]
+    assert counted.tolist() == [1, 2, 2, 18, 12]
 
 
 def test_the_schema_is_replayed_once_at_each_opening(tiny_directory, monkeypatch):
@@ -36,18 +39,7 @@ def test_the_schema_is_replayed_once_at_each_opening(tiny_directory, monkeypatch
     assert len(replayed) == 1
 
 
-def test_rows_are_those_of_the_files(tiny_store):
-    counts = tiny_store.counts().set_index("table")["n_rows"]
-    assert counts[["model", "prompt", "run", "residual_norm", "attention"]].tolist() == [
-        1,
-        2,
-        2,
-        18,
-        12,
-    ]
-
-
-def test_an_interrupted_unit_is_left_out_and_named(tiny_copy):
+def test_units_that_are_interrupted_are_left_out_and_half_written_files_refused(tiny_copy):
     (tiny_copy / "run" / "test--tiny@S.parquet").unlink()
     store = open_store(tiny_copy)
     assert store.counts().set_index("table")["n_rows"]["residual_norm"] == 0
@@ -69,7 +61,7 @@ def test_a_lost_file_of_a_complete_unit_is_refused(tmp_path):
         open_store(sample)
 
 
-def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):
+def test_damaged_files_are_refused_by_name(tiny_copy):
     path = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
     rows = pq.read_table(path)
     renamed = ["norms" if name == "norm" else name for name in rows.column_names]
@@ -81,16 +73,12 @@ def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):
 
 def test_a_row_that_breaks_a_check_is_refused(tiny_copy):
     path = tiny_copy / "model" / "test--tiny.parquet"
-    pq.write_table(_with_zero_layers(path), path)
-    with pytest.raises(StoreError, match="CHECK constraint"):
-        open_store(tiny_copy)
-
-
-def _with_zero_layers(path):
     rows = pq.read_table(path)
     place = rows.column_names.index("n_layers")
     field = rows.schema.field(place)
-    return rows.set_column(place, field, pa.array([0], field.type))
+    pq.write_table(rows.set_column(place, field, pa.array([0], field.type)), path)
+    with pytest.raises(StoreError, match="CHECK constraint"):
+        open_store(tiny_copy)
 
 
 def test_two_directories_with_the_same_run_count_it_once(tiny_directory, tiny_copy):
@@ -112,10 +100,8 @@ def test_a_measured_model_keeps_its_numbers_and_takes_missing_labels_from_a_tabl
     hand_made = tmp_path / "published"
     hand_made.mkdir()
     columns = [column.name for column in schema.tables()["model"].columns]
-    row = dict.fromkeys(columns) | {
-        "model_id": "test/tiny",
-        "lab": "another lab",
-        "year": 2024,
+    row = dict.fromkeys(columns) | {"model_id": "test/tiny", "lab": "another lab", "year": 2024}
+    row |= {
         "family": "gpt2",
         "n_layers": 3,
         "d_model": 4,
@@ -128,30 +114,29 @@ def test_a_measured_model_keeps_its_numbers_and_takes_missing_labels_from_a_tabl
     assert (model["lab"], model["year"]) == ("a lab", 2024)
 
 
-def test_two_shapes_of_one_model_are_refused(tiny_directory, tmp_path):
-    hand_made = tmp_path / "published"
-    hand_made.mkdir()
-    model = open_store(tiny_directory).query("FROM model").assign(n_layers=4)
-    model.to_csv(hand_made / "model.csv", index=False)
-    with pytest.raises(StoreError, match="must agree on its geometry"):
-        open_store(hand_made, tiny_directory)
-
-
 @pytest.mark.parametrize(
-    ("source", "message"),
-    [("nowhere", "existing places"), (".", "at least one table of measurements")],
+    ("places", "message"),
+    [
+        (["nowhere"], "existing places"),
+        (["empty"], "at least one table of measurements"),
+        (["text.duckdb"], "must be a DuckDB database"),
+        (["nothing.duckdb"], "must be a DuckDB database"),
+        (["other.duckdb"], "must hold every table"),
+        (["nothing.duckdb", "copy"], "must be opened alone"),
+        (["reshaped", "copy"], "must agree on its geometry"),
+    ],
 )
-def test_a_directory_without_measurements_is_refused(tmp_path, source, message):
+def test_what_is_no_store_is_refused(tiny_copy, tmp_path, places, message):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.duckdb").write_text("hello")
+    (tmp_path / "nothing.duckdb").touch()
+    with duckdb.connect(str(tmp_path / "other.duckdb")) as connection:
+        connection.execute("CREATE TABLE x (i INTEGER)")
+    (tmp_path / "reshaped").mkdir()
+    model = pd.read_parquet(tiny_copy / "model" / "test--tiny.parquet").assign(n_layers=4)
+    model.to_csv(tmp_path / "reshaped" / "model.csv", index=False)
     with pytest.raises(StoreError, match=message):
-        open_store(tmp_path / source)
-
-
-@pytest.mark.parametrize("content", ["hello", ""])
-def test_a_file_that_is_no_database_is_refused(tmp_path, content):
-    path = tmp_path / "not.duckdb"
-    path.write_text(content)
-    with pytest.raises(StoreError, match="must be a DuckDB database"):
-        open_store(path)
+        open_store(*(tmp_path / place for place in places))
 
 
 @pytest.mark.parametrize(
@@ -177,32 +162,11 @@ def test_a_query_reads_nothing_outside_the_store(tiny_store, place):
         tiny_store.query(f"FROM read_text('{place}')")
 
 
-def test_a_database_of_something_else_is_refused(tmp_path):
-    path = tmp_path / "other.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE x (i INTEGER)")
-    with pytest.raises(StoreError, match="must hold every table"):
-        open_store(path)
-
-
-def test_a_database_is_opened_alone(tmp_path, tiny_directory):
-    path = tmp_path / "some.duckdb"
-    path.touch()
-    with pytest.raises(StoreError, match="must be opened alone"):
-        open_store(path, tiny_directory)
-
-
-def test_a_misspelt_column_is_answered_with_the_nearest(tiny_store):
+def test_names_are_guessed_values_bound_and_comments_survive(tiny_store):
     with pytest.raises(QueryError, match=r'"modl_id" not found.*"model_id"'):
         tiny_store.query("SELECT modl_id FROM model")
-
-
-def test_values_are_bound_not_pasted(tiny_store):
     name = "'; DROP TABLE model; --"
     assert tiny_store.query("FROM model WHERE model_id = $name", name=name).empty
-
-
-def test_a_tables_comments_survive_when_it_stays_in_its_files(tiny_store):
     rows = tiny_store.query(
         "SELECT comment FROM duckdb_columns() WHERE table_name = 'residual_norm' "
         "AND column_name = 'norm'"
@@ -244,12 +208,8 @@ def test_what_is_shared_is_computed_once_for_each_store_and_argument(tiny_direct
     assert [n_rows(stores[0], "metric"), n_rows(stores[0], "metric")] == [0, 0]
     assert len(asked) == 3
     kind = shared(lambda _store, value: type(value).__name__)
-    assert [kind(stores[0], value) for value in (1, True, 1.0, 1)] == [
-        "int",
-        "bool",
-        "float",
-        "int",
-    ]
+    kinds = [kind(stores[0], value) for value in (1, True, 1.0, 1)]
+    assert kinds == ["int", "bool", "float", "int"]
     told = shared(lambda _store, *, value: type(value).__name__)
     assert [told(stores[0], value=value) for value in (0, False)] == ["int", "bool"]
 

@@ -9,47 +9,64 @@ from analysis.store import open_store
 from analysis.tidy.defaults import BAND
 from collect.record.writer import write_table
 
-
-def gain(store, prompt_id, metric):
-    rows = store.query(
-        "SELECT gain FROM prompt_gain WHERE prompt_id = $prompt AND metric = $metric",
-        prompt=prompt_id,
-        metric=metric,
-    )
-    return rows["gain"].item()
+GAIN = "SELECT gain FROM prompt_gain WHERE metric = '{}' ORDER BY prompt_id"
+LENGTH = "SELECT {} FROM stream_length WHERE prompt_id = 'S:0{}' AND layer = 2"
+BY_LENGTH = (
+    "SELECT gain FROM length_gain WHERE prompt_id = 'S:00' AND layer = 1 AND reduction = '{}'"
+)
 
 
 @pytest.mark.parametrize(
-    ("metric", "two_tokens", "one_token"),
+    ("query", "expected"),
     [
         # The last token of S:00 has norms 2 (input), 4, 6, 3 and 9 after the final norm.
         # The only token of S:01 has norms 1 (input), 2, 1, 4 and 7 after the final norm.
-        ("gain_last_block", 3 / 6, 4 / 1),
-        ("gain_penultimate_block", 6 / 4, 1 / 2),
-        ("gain_embedding", 4 / 2, 2 / 1),
-        ("gain_with_final_norm", 9 / 6, 7 / 1),
-        ("gain_geometric_mean", (3 / 2) ** (1 / 3), 4 ** (1 / 3)),
-        ("gain_body", (3 / 4) ** (1 / 2), (4 / 2) ** (1 / 2)),
-        ("gain_maximum", 6 / 4, 4 / 1),
-        ("total_amplification", 3 / 4, 4 / 2),
+        (GAIN.format("gain_last_block"), [3 / 6, 4 / 1]),
+        (GAIN.format("gain_penultimate_block"), [6 / 4, 1 / 2]),
+        (GAIN.format("gain_embedding"), [4 / 2, 2 / 1]),
+        (GAIN.format("gain_with_final_norm"), [9 / 6, 7 / 1]),
+        (GAIN.format("gain_geometric_mean"), [(3 / 2) ** (1 / 3), 4 ** (1 / 3)]),
+        (GAIN.format("gain_body"), [(3 / 4) ** (1 / 2), (4 / 2) ** (1 / 2)]),
+        (GAIN.format("gain_maximum"), [6 / 4, 4 / 1]),
+        (GAIN.format("total_amplification"), [3 / 4, 4 / 2]),
         # Over both tokens: sqrt(8^2 + 3^2) after the last block, sqrt(8^2 + 6^2) = 10 before.
-        ("gain_whole_matrix", math.sqrt(73) / 10, 4 / 1),
+        (GAIN.format("gain_whole_matrix"), [math.sqrt(73) / 10, 4 / 1]),
         # sqrt(4^2 + 4^2) after block 0; looked up were 0.6 and 0.8, sqrt(0.36 + 0.64) = 1.
-        ("gain_embedding_whole_matrix", math.sqrt(32), 2 / 0.5),
+        (GAIN.format("gain_embedding_whole_matrix"), [math.sqrt(32), 2 / 0.5]),
+        # Without the first token none is left of a prompt of one.
+        (GAIN.format("gain_without_first"), [3 / 6]),
+        ("SELECT gain FROM matrix_gain_from(1) WHERE layer > 0 ORDER BY layer", [6 / 4, 3 / 6]),
+        ("SELECT DISTINCT prompt_id FROM matrix_gain_from(1)", ["S:00"]),
+        ("SELECT sum(log_gain) FROM block_gain GROUP BY prompt_id, position "
+         "ORDER BY prompt_id, position", [math.log(8 / 1), math.log(3 / 2), math.log(4 / 1)]),
+        # The two tokens have norms 8 and 3; a prompt of one token has no body.
+        (LENGTH.format("last_token", 0), [3]),
+        (LENGTH.format("whole_matrix", 0), [math.sqrt(73)]),
+        (LENGTH.format("token_mean", 0), [5.5]),
+        (LENGTH.format("body_median", 0), [3]),
+        (LENGTH.format("largest", 0), [8]),
+        (LENGTH.format("token_median", 0), [5.5]),
+        (LENGTH.format("body_median IS NULL", 1), [True]),
+        # Block 1 of S:00 takes the norms 4, 4 to 8, 6.
+        (BY_LENGTH.format("last_token"), [6 / 4]),
+        (BY_LENGTH.format("whole_matrix"), [10 / math.sqrt(32)]),
+        (BY_LENGTH.format("token_mean"), [7 / 4]),
+        (BY_LENGTH.format("body_median"), [6 / 4]),
+        # Means of ratios over prompts: 1/2 and 4.
+        ("UNPIVOT (SELECT gain_mean, gain_sd, gain_sd_population, log_gain_mean, log_gain_sd, "
+         "n_prompts::DOUBLE AS n FROM model_gain WHERE metric = 'gain_last_block') ON COLUMNS(*)",
+         [4.5 / 2, 3.5 / math.sqrt(2), 3.5 / 2, math.log(2) / 2, math.log(8) / math.sqrt(2), 2]),
+        # What has no sign is not called neutral.
+        ("SELECT gain_sign(x, 0.01) FROM (VALUES (NULL), ('NaN'::DOUBLE)) t(x)", [None, None]),
+        ("SELECT gain_sign('Infinity'::DOUBLE, 0.01)", ["expand"]),
+        ("SELECT gain_bound(10)", [1.2589254117941673]),
+        ("SELECT head_density(32, 128)", [0.25]),
+        ("SELECT DISTINCT log_parameters FROM gain_by_model", [3]),  # of 1,000 parameters
     ],
-)
-def test_every_definition_of_gain_follows_from_the_norms(tiny_store, metric, two_tokens, one_token):
-    assert gain(tiny_store, "S:00", metric) == pytest.approx(two_tokens, rel=1e-14)
-    assert gain(tiny_store, "S:01", metric) == pytest.approx(one_token, rel=1e-14)
-
-
-def test_log_gains_add_up_to_the_total_for_every_token(tiny_store):
-    rows = tiny_store.query(
-        "SELECT prompt_id, position, sum(log_gain) AS total FROM block_gain "
-        "GROUP BY ALL ORDER BY ALL"
-    )
-    expected = [math.log(8 / 1), math.log(3 / 2), math.log(4 / 1)]
-    assert rows["total"].tolist() == pytest.approx(expected, rel=1e-14)
+)  # fmt: skip
+def test_a_number_is_that_counted_by_hand(tiny_store, query, expected):
+    result = tiny_store.query(query).iloc[:, -1].astype(object)
+    assert result.where(result.notna(), None).tolist() == pytest.approx(expected, rel=1e-14)
 
 
 def test_the_gain_of_a_last_token_is_that_of_its_block(shipped_store):
@@ -77,49 +94,12 @@ def test_no_gain_is_made_from_a_block_that_is_missing_or_a_length_of_zero(tiny_c
         assert set(store.query(f"SELECT layer FROM {view}")["layer"]) == {0}, view
 
 
-def test_each_reduction_of_the_tokens_gives_its_length(tiny_store):
-    row = tiny_store.query("FROM stream_length WHERE prompt_id = 'S:00' AND layer = 2").iloc[0]
-    # The two tokens have norms 8 and 3.
-    expected = {
-        "last_token": 3,
-        "whole_matrix": math.sqrt(73),
-        "token_mean": 5.5,
-        "body_median": 3,
-        "largest": 8,
-        "token_median": 5.5,
-    }
-    assert row[list(expected)].to_dict() == pytest.approx(expected)
-
-
-def test_a_prompt_of_one_token_has_no_body(tiny_store):
-    rows = tiny_store.query("SELECT body_median FROM stream_length WHERE prompt_id = 'S:01'")
-    assert rows["body_median"].isna().tolist() == [True] * 4
-
-
 def test_a_special_token_is_no_body(tiny_copy):
     path = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
     write_table("residual_norm", pd.read_parquet(path).assign(is_special=True), path)
     store = open_store(tiny_copy)
     assert store.query("SELECT body_median FROM stream_length")["body_median"].isna().all()
     assert not store.query("SELECT is_body FROM token")["is_body"].any()
-
-
-@pytest.mark.parametrize(
-    ("reduction", "expected"),
-    [
-        # Block 1 of S:00 takes the norms 4, 4 to 8, 6.
-        ("last_token", 6 / 4),
-        ("whole_matrix", 10 / math.sqrt(32)),
-        ("token_mean", 7 / 4),
-        ("body_median", 6 / 4),
-    ],
-)
-def test_a_gain_follows_from_each_length(tiny_store, reduction, expected):
-    rows = tiny_store.query(
-        "SELECT gain FROM length_gain WHERE prompt_id = 'S:00' AND layer = 1 AND reduction = $r",
-        r=reduction,
-    )
-    assert rows["gain"].item() == pytest.approx(expected, rel=1e-14)
 
 
 def test_the_gain_of_the_whole_matrix_is_that_of_its_length(tiny_store):
@@ -130,22 +110,6 @@ def test_the_gain_of_the_whole_matrix_is_that_of_its_length(tiny_store):
     matrices = tiny_store.query(f"SELECT {columns} FROM matrix_gain ORDER BY ALL")
     assert len(matrices) > 3
     pd.testing.assert_frame_equal(matrices, lengths, check_exact=True)
-
-
-def test_the_first_tokens_can_be_left_out_of_the_whole_matrix(tiny_store):
-    rows = tiny_store.query("FROM matrix_gain_from(1) ORDER BY prompt_id, layer")
-    assert rows["prompt_id"].unique().tolist() == ["S:00"]
-    assert rows["gain"].tolist()[1:] == [4 / 2, 6 / 4, 3 / 6]
-
-
-def test_model_gain_is_the_mean_of_ratios_over_prompts(tiny_store):
-    row = tiny_store.query("FROM model_gain WHERE metric = 'gain_last_block'").iloc[0]
-    assert row["gain_mean"] == pytest.approx((0.5 + 4) / 2)
-    assert row["gain_sd"] == pytest.approx(3.5 / math.sqrt(2))
-    assert row["gain_sd_population"] == pytest.approx(3.5 / 2)
-    assert row["log_gain_mean"] == pytest.approx((math.log(0.5) + math.log(4)) / 2)
-    assert row["log_gain_sd"] == pytest.approx((math.log(4) - math.log(0.5)) / math.sqrt(2))
-    assert row["n_prompts"] == 2
 
 
 def test_a_model_of_one_definition_can_dampen_where_another_expands(tiny_store):
@@ -161,48 +125,18 @@ def test_a_model_of_one_definition_can_dampen_where_another_expands(tiny_store):
     assert [sign for sign in ("dampen", "neutral", "expand") if sign not in printed] == []
 
 
-def test_the_neutral_band_is_inclusive_and_symmetric(tiny_store):
+def test_gains_within_the_band_are_neutral_and_others_keep_their_sign(tiny_store, shipped_store):
     rows = tiny_store.query(
         "SELECT gain_sign(x * rounding_band(), rounding_band()) AS sign, rounding_band() AS band "
         "FROM (VALUES (-2), (-1), (0), (1), (2)) t(x)"
     )
     assert set(rows["band"]) == {BAND}  # what Python calls the band
     assert rows["sign"].tolist() == ["dampen", "neutral", "neutral", "neutral", "expand"]
-
-
-def test_gains_within_the_band_are_neutral_and_others_keep_their_sign(shipped_store):
     rows = shipped_store.query("SELECT log_gain, sign_strict, sign_banded FROM gain_by_model")
     is_near = rows["log_gain"].abs() <= BAND
     assert 0 < is_near.sum() < len(rows)
     assert (rows["sign_banded"] == rows["sign_strict"].mask(is_near, "neutral")).all()
     assert (rows["sign_strict"] == "neutral").sum() < is_near.sum()
-
-
-def test_every_metric_of_a_gain_is_defined_where_the_comment_of_gain_definition_says(shipped_store):
-    missing = shipped_store.query(
-        "SELECT DISTINCT metric FROM prompt_gain ANTI JOIN gain_definition USING (metric)"
-    )["metric"].tolist()
-    printed = shipped_store.query(
-        "SELECT comment FROM duckdb_views() WHERE view_name = 'gain_definition'"
-    )["comment"].item()
-    assert missing
-    assert [metric for metric in missing if metric not in printed] == []
-
-
-def test_what_has_no_sign_is_not_called_neutral(tiny_store):
-    rows = tiny_store.query(
-        "SELECT gain_sign(x, 0.01) AS sign FROM (VALUES (NULL), ('NaN'::DOUBLE), ('Infinity')) t(x)"
-    )
-    assert rows["sign"].isna().tolist() == [True, True, False]
-    assert rows["sign"].tolist()[2] == "expand"
-
-
-def test_the_bound_and_the_density_are_the_papers(tiny_store):
-    row = tiny_store.query("SELECT gain_bound(10) AS g, head_density(32, 128) AS rho").iloc[0]
-    assert row["g"] == pytest.approx(1.2589254117941673)
-    size = tiny_store.query("SELECT DISTINCT log_parameters FROM gain_by_model")
-    assert size["log_parameters"].item() == pytest.approx(3)  # of 1,000 parameters
-    assert row["rho"] == 0.25
 
 
 def test_the_published_density_ignores_the_width_of_the_heads(tiny_store, published_store):
@@ -222,7 +156,7 @@ def test_the_published_density_ignores_the_width_of_the_heads(tiny_store, publis
     assert densities[["rho", "rho_published", "rho_kv"]].tolist() == [1.0, 1.0, 0.5]
 
 
-def test_every_view_column_that_is_derived_has_a_comment_and_every_view_too(tiny_store):
+def test_every_view_and_metric_of_a_gain_is_described(tiny_store, shipped_store):
     views = tiny_store.query(
         "SELECT view_name FROM duckdb_views() WHERE NOT internal AND comment IS NULL"
     )
@@ -231,19 +165,19 @@ def test_every_view_column_that_is_derived_has_a_comment_and_every_view_too(tiny
     )
     assert views["view_name"].tolist() == []
     assert macros["function_name"].tolist() == []
-
-
-def test_published_and_measured_gains_share_one_vocabulary(shipped_store):
+    missing = shipped_store.query(
+        "SELECT DISTINCT metric FROM prompt_gain ANTI JOIN gain_definition USING (metric)"
+    )["metric"].tolist()
+    printed = shipped_store.query(
+        "SELECT comment FROM duckdb_views() WHERE view_name = 'gain_definition'"
+    )["comment"].item()
+    assert missing
+    assert [metric for metric in missing if metric not in printed] == []
     rows = shipped_store.query(
         "SELECT metric, count(DISTINCT source) AS sources FROM gain_by_model GROUP BY metric"
     ).set_index("metric")["sources"]
     shared = ["gain_last_block", "gain_penultimate_block", "gain_with_final_norm", "gain_body"]
     assert rows[shared].tolist() == [2, 2, 2, 2]
-
-
-def test_without_the_first_token_none_is_left_of_a_prompt_of_one(tiny_store):
-    rows = tiny_store.query("FROM prompt_gain WHERE metric = 'gain_without_first'")
-    assert rows[["prompt_id", "gain"]].to_numpy().tolist() == [["S:00", 3 / 6]]
 
 
 def test_a_massive_token_is_named_with_its_blocks(tiny_copy):

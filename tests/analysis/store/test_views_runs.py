@@ -74,7 +74,7 @@ def test_the_release_counts_or_the_last_step_then_the_stream_then_the_format_the
     assert primary(open_store(directory)) == [expected]
 
 
-def test_two_names_of_one_step_are_one_step(tiny_copy):
+def test_steps_are_counted_once_and_are_the_models_without_a_named_revision(tiny_copy):
     write_revisions(tiny_copy, {"0": [1000, 1000]})
     rows = open_store(tiny_copy).query("FROM run_revision WHERE kind = 'prompts'")
     assert rows["training_step"].tolist() == [1000, 1000]
@@ -104,18 +104,11 @@ def test_every_run_has_its_own_gains_and_says_how_it_was_made(add_run):
         "WHERE metric = 'gain_last_block' ORDER BY file"
     ).set_index("file")
     assert gains["n_prompts"].tolist() == [2, 2, 2]
-    assert gains["rendering"].to_dict() == {
-        "chat": "chat",
-        "run-prompts": "plain",
-        "wrong": "plain",
-    }
-    assert gains["is_conforming"].to_dict() == {"chat": True, "run-prompts": True, "wrong": False}
-    expected = {
-        "chat": (1000 / 6 + 1000 / 1) / 2,
-        "run-prompts": (3 / 6 + 4 / 1) / 2,
-        "wrong": (1 / 6 + 1 / 1) / 2,
-    }
-    assert gains["gain_mean"].to_dict() == pytest.approx(expected)
+    assert gains.index.tolist() == ["chat", "run-prompts", "wrong"]
+    assert gains["rendering"].tolist() == ["chat", "plain", "plain"]
+    assert gains["is_conforming"].tolist() == [True, True, False]
+    expected = [(1000 / 6 + 1000 / 1) / 2, (3 / 6 + 4 / 1) / 2, (1 / 6 + 1 / 1) / 2]
+    assert gains["gain_mean"].tolist() == pytest.approx(expected)
 
 
 def test_runs_that_differ_in_tokens_or_revision_are_told_apart_where_gains_are_read(add_run):
@@ -158,7 +151,7 @@ def test_the_trace_takes_the_very_weights_that_were_asked(add_run, hashed):
     assert store.query("FROM weights_of_run")["weights_run_id"].tolist() == ["run-weights"]
 
 
-def test_of_two_runs_of_the_same_weights_the_conforming_one_counts(add_run):
+def test_a_trace_takes_conforming_weights_or_says_that_they_are_not(add_run):
     store = open_store(add_run("a", kind="weights", is_conforming=False))
     rows = store.query("FROM layer_trace WHERE prompt_id = 'S:00' ORDER BY layer")
     assert rows["trace_multi_head"].tolist() == [100.0, 400.0, 900.0]

@@ -77,15 +77,12 @@ def test_a_statement_that_never_ends_is_interrupted(sql, ending):
     assert spilled() <= before
 
 
-def test_a_statement_ends_at_its_time_limit():
+def test_a_statement_ends_at_its_time_limit_and_with_a_parent_that_is_killed():
     process = started(ENDLESS["rows"], "--timeout", "1")
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (71, "")
     assert err.startswith("error: The time limit of 1 s")
     assert "Traceback" not in err
-
-
-def test_a_statement_ends_with_a_parent_that_is_killed():
     process = started(ENDLESS["rows"])
     child = child_at_work(process.pid)
     process.kill()

@@ -108,24 +108,19 @@ def test_no_argument_is_changed():
     pd.testing.assert_frame_equal(models, before)
 
 
-@pytest.mark.parametrize("name", glossary.GLOSSARY)
-def test_every_entry_is_a_phrase_about_a_column_that_can_be_an_attribute(name):
-    meaning = glossary.GLOSSARY[name]
-    assert name.isidentifier()
-    assert name == name.lower()
-    assert len(meaning.split()) >= 2
-    assert not meaning.endswith(".")
-    assert meaning == meaning.strip()
-
-
-def test_no_two_columns_mean_the_same():
+def test_columns_are_defined_once_and_undefined_ones_refused():
     assert len(set(glossary.GLOSSARY.values())) == len(glossary.GLOSSARY)
-
-
-def test_an_undefined_column_is_refused():
+    for name, meaning in glossary.GLOSSARY.items():
+        assert name.isidentifier(), name
+        assert name == name.lower()
+        assert len(meaning.split()) >= 2, name
+        assert meaning == meaning.strip(" .")
     glossary.checked(["estimate", "model_id"], also=["model_id"])
     with pytest.raises(ColumnError, match=r"\['p_val'\] are not"):
         glossary.checked(["estimate", "p_val"])
+    assert set(broom.BROOM) <= set(glossary.GLOSSARY)
+    assert len(set(broom.BROOM.values())) == len(broom.BROOM)
+    assert not set(broom.BROOM.values()) & set(glossary.GLOSSARY)
 
 
 #: What broom's tidy, glance and augment return in R of lm, or broom.mixed's of lmer.
@@ -143,9 +138,3 @@ def test_a_renamed_frame_has_brooms_names_and_the_same_values(verb):
     assert set(named) >= OF_BROOM[verb]
     assert not set(named) & set(broom.BROOM)
     pd.testing.assert_frame_equal(named.set_axis(frame.columns, axis=1), frame)
-
-
-def test_only_columns_of_the_glossary_have_brooms_names_and_no_two_share_one():
-    assert set(broom.BROOM) <= set(glossary.GLOSSARY)
-    assert len(set(broom.BROOM.values())) == len(broom.BROOM)
-    assert not set(broom.BROOM.values()) & set(glossary.GLOSSARY)
