@@ -1,11 +1,15 @@
-"""What the forensics refuse, and what a refusal names."""
+"""What the forensics refuse; no pattern of theirs gives back what a repetition took."""
 
+import re
+from importlib import import_module
 from math import nan
+from pkgutil import iter_modules
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from analysis import forensics
 from analysis.forensics import error_bar, mape, p_value, provenance, reported_tests, table_search
 from analysis.forensics.rounding import percent_change, ratio, read
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
@@ -56,3 +60,43 @@ TESTS = reported_tests.find("t(3) = 1, p = .4")
 def test_what_cannot_be_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+_parser, _constants = re._parser, re._constants  # the parsed form has no public name
+
+MODULES = [
+    *(f"analysis.forensics.{found.name}" for found in iter_modules(forensics.__path__)),
+    "analysis.tidy.numerals",
+]
+
+
+def patterns():
+    for name in MODULES:
+        for attribute, value in vars(import_module(name)).items():
+            for each in value if isinstance(value, tuple) else (value,):
+                pattern = each[0] if isinstance(each, tuple) and each else each
+                if isinstance(pattern, re.Pattern):
+                    yield pytest.param(pattern, id=f"{name.rpartition('.')[2]}.{attribute}")
+
+
+def unbounded(parsed):
+    """Yield the repetitions without an upper limit that may give back what they took."""
+    for code, value in parsed:
+        if code in (_constants.MAX_REPEAT, _constants.MIN_REPEAT) and value[1] > 1_000:
+            yield value
+        for part in value if isinstance(value, tuple | list) else ():
+            for inner in part if isinstance(part, list) else (part,):
+                if isinstance(inner, _parser.SubPattern):
+                    yield from unbounded(inner)
+
+
+@pytest.mark.parametrize("pattern", list(patterns()))
+def test_no_unbounded_repetition_gives_back(pattern):
+    assert not list(unbounded(_parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)))
+
+
+def test_the_search_sees_what_it_looks_for():
+    assert len(list(patterns())) > 20
+    for pattern in (r"a*", r"(?:b|(c+)d)?", r"(?:[ ,]*x)*+", r"(?=a+)"):
+        assert list(unbounded(_parser.parse(pattern)))
+    assert not list(unbounded(_parser.parse(r"(?:a*+|b++){1,3}c?")))

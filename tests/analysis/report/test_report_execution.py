@@ -1,6 +1,7 @@
-"""Workers: what a chunk shows, in order; what it raises; one page knows nothing of another."""
+"""Workers show a chunk in order and know no other page; both renderers say the same."""
 
 import os
+import shutil
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +10,11 @@ from threading import Barrier, Event
 
 import pytest
 
-from analysis.report import cache
+from analysis.report import cache, render
 from analysis.report.execution import in_workers
 from analysis.report.reading.inline import Inline
 from analysis.tidy.errors import ReportError
+from tests.analysis.report.both_renderers import content, differences
 
 CODE = """
 import sys
@@ -99,3 +101,53 @@ def test_a_result_that_another_computes_is_waited_for(tmp_path, monkeypatch):
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(ask, range(2))) == [7, 7]
     assert computed == [1]
+
+
+EXAMPLE = Path(__file__).parent / "report_example"
+
+MARKUP = Path(__file__).parent / "markup"
+OURS = (MARKUP / "embedded.html").read_text(encoding="utf-8")
+
+
+#: The same as Quarto marks it up.
+THEIRS = (MARKUP / "quarto.html").read_text(encoding="utf-8")
+
+
+def test_two_markups_of_one_page_say_the_same():
+    result = content(OURS)
+    assert result.headings == ["1 One"]
+    assert result.captions == ["Figure 1: A line."]
+    assert result.tables == [[["a", "b"], ["1", ".5"]]]
+    links = [("#fig-a", "Figure 1"), ("claims.html#claim-7", "claim 7")]
+    assert result.links == [*links, ("data:text/csv;base64,YQo=", "Data (CSV)")]
+    before = ["See", "Figure", "1", "and", "claim", "7", "."]
+    drawn = ["It", "rises.", "Data", "(CSV)"]
+    assert result.words == [*before, *drawn, "Named", "Inside."]
+    assert differences(OURS, THEIRS) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "instead"),
+    [
+        ("headings", 'section-number">1<', 'section-number">2<'),
+        ("captions", "A line.", "A dot."),
+        ("tables", "<td>.5</td>", "<td>0.5</td>"),
+        ("links", "#claim-7", "#claim-8"),
+        ("words", "Inside.", ""),
+    ],
+)
+def test_what_differs_is_told_by_kind(kind, text, instead):
+    assert text in OURS
+    told = differences(OURS.replace(text, instead), THEIRS)
+    assert told
+    assert {line.split(":")[0] for line in told} == {kind}
+
+
+@pytest.mark.skipif(shutil.which("quarto") is None, reason="quarto is not on the PATH")
+def test_the_example_says_the_same_in_both_renderings(tmp_path):
+    pages = []
+    for engine in ("quarto", "embedded"):
+        project = shutil.copytree(EXAMPLE, tmp_path / engine)
+        page = render(project / "paper.qmd", tmp_path / f"{engine}.html", engine=engine)
+        pages.append(page.read_text(encoding="utf-8"))
+    assert differences(*pages) == []

@@ -1,10 +1,15 @@
 """The claims of an invented paper: its table bears out one, refutes one, and cannot tell of one."""
 
-from analysis.audit import Claim, evidence
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.audit import Check, Claim, evidence
 from analysis.inference import correlation
+from analysis.store import Store
 
 
-def below_three(store):
+def below_three(store: Store) -> Sequence[Check]:
     """Check claim 1: every loss is below 3 nats."""
     losses = evidence.figures(store, "held_out_loss")
     below = losses["mean"] < 3
@@ -20,7 +25,7 @@ def below_three(store):
     ]
 
 
-def falls_with_depth(store):
+def falls_with_depth(store: Store) -> Sequence[Check]:
     """Check claim 2: loss and depth correlate with r = -0.9."""
     losses = evidence.figures(store, "held_out_loss")
     row = correlation.correlate(losses, x="n_layers", y="mean").iloc[0]
@@ -40,7 +45,7 @@ def falls_with_depth(store):
     ]
 
 
-def dropout(store):
+def dropout(store: Store) -> Sequence[Check]:
     """Check claim 3: dropout lowers the loss, of which the paper prints nothing."""
     part, condition = "dropout lowers the loss", "models with and without dropout"
     losses = evidence.figures(store, "held_out_loss_with_dropout")
@@ -51,7 +56,11 @@ def dropout(store):
 
 CLAIMS = (
     Claim(
-        1, "Share of models whose loss is below 3 nats", "The share is 1.", below_three, "universal"
+        1,
+        "Share of models whose loss is below 3 nats",
+        "The share is 1.",
+        below_three,
+        "universal",
     ),
     Claim(
         2,

@@ -1,4 +1,4 @@
-"""Analyses of variance are car's and lmerTest's, whatever contrasts the fit has.
+"""Analyses of variance are car's and lmerTest's; only nested models have a likelihood ratio.
 
 `tests/r/mixed_face.R` and, for Satterthwaite's degrees of freedom, `tests/r/mixed_anova_rows.R`
 wrote the answers with car 3.1-1 and lmerTest 3.1-3.
@@ -12,7 +12,7 @@ import patsy
 import pytest
 
 from analysis import mixed
-from analysis.tidy.errors import AnalysisError
+from analysis.tidy.errors import AnalysisError, DesignError
 
 R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_face_anova.csv")
@@ -104,3 +104,73 @@ def test_the_default_is_type_three_and_an_unknown_type_names_the_known_ones():
     model = mixed.fit("angle ~ recipe + (1 | recipe:replicate)", cake)
     with pytest.raises(AnalysisError, match="`type` must be one of 'II', 'III'; found 'I'"):
         model.anova(type="I")
+
+
+BASE = "gain ~ rho + depth + (1 | model) + (1 | prompt)"
+
+NESTED = {
+    "a term more": ("gain ~ rho + (1 | model)", "gain ~ rho + kind + (1 | model)"),
+    "an interaction spans its factors": (
+        "gain ~ kind + lab + (1 | model)",
+        "gain ~ kind:lab + (1 | model)",
+    ),
+    "a slope more": ("gain ~ depth + (1 | model)", "gain ~ depth + (1 + depth | model)"),
+    "uncorrelated within correlated": (
+        "gain ~ depth + (1 + depth || model)",
+        "gain ~ depth + (1 + depth | model)",
+    ),
+}
+
+APART = {
+    "a line within a factor": ("gain ~ step + (1 | model)", "gain ~ C(step) + (1 | model)", "step"),
+    "other predictors": ("gain ~ rho + (1 | model)", "gain ~ depth + kind + (1 | model)", "rho"),
+    "a transform": ("gain ~ log(rho) + (1 | model)", "gain ~ rho + kind + (1 | model)", r"log\("),
+    "other groups": (
+        "gain ~ rho + (1 | prompt)",
+        "gain ~ rho + depth + (1 | model)",
+        r"\(1 \| prompt\)",
+    ),
+    "another slope": (
+        "gain ~ depth + rho + (1 + rho | prompt)",
+        "gain ~ depth + rho + kind + (1 + depth | prompt)",
+        r"\(1 \+ rho \| prompt\)",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def stepped():
+    return crossed.assign(step=np.arange(len(crossed)) % 4)
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_nested_models_are_compared_however_they_are_written(name, stepped):
+    smaller, larger = (mixed.fit(formula, stepped) for formula in NESTED[name])
+    assert mixed.compare([smaller, larger])["df"].iloc[1] > 0
+
+
+@pytest.mark.parametrize("name", APART)
+def test_models_that_are_not_nested_are_refused(name, stepped):
+    smaller, larger, lacking = APART[name]
+    refusal = f"The smaller model must lie in the larger; .* does not contain {lacking}"
+    with pytest.raises(DesignError, match=refusal):
+        mixed.compare([mixed.fit(smaller, stepped), mixed.fit(larger, stepped)])
+
+
+def test_other_rows_responses_offsets_or_weights_are_refused():
+    smaller = mixed.fit("gain ~ rho + (1 | model)", crossed[1:])
+    larger = mixed.fit(BASE, crossed[:-1])
+    with pytest.raises(DesignError, match="was fitted to other crossed than"):
+        mixed.compare([smaller, larger])
+    larger = mixed.fit(BASE, crossed)
+    other = crossed.assign(score=crossed["gain"])
+    with pytest.raises(DesignError, match=r"must explain the same response; found \['gain', 'sc"):
+        mixed.compare([mixed.fit("score ~ rho + (1 | model)", other), larger])
+    with pytest.raises(DesignError, match="'gain less known'"):
+        mixed.compare([mixed.fit("gain ~ rho + offset(known) + (1 | model)", crossed), larger])
+    weighted = mixed.fit("gain ~ rho + (1 | model)", crossed, weights="precision")
+    with pytest.raises(DesignError, match="the same crossed with the same weights"):
+        mixed.compare([weighted, larger])
+    shuffled = crossed.sample(frac=1, random_state=1)
+    smaller = mixed.fit("gain ~ rho + (1 | model) + (1 | prompt)", shuffled)
+    assert mixed.compare([smaller, larger])["df"].iloc[1] == 1
