@@ -13,10 +13,9 @@ from analysis.audit.claim import verdict
 from analysis.heritage.pages.register import CLAIMS
 from analysis.store import Store, open_store
 from collect import schema
+from tests.analysis.places import PUBLISHED, SHARED
 
-ROOT = Path(__file__).parents[2]
-PUBLISHED = ROOT / "data/published"
-RAW = ROOT.parent / "shared/published/Results"
+RAW = SHARED / "published/Results"
 
 #: Rows of a table, as far as they say anything.
 Rows = Iterable[dict[str, Any]]

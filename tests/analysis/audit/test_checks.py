@@ -73,16 +73,13 @@ def test_a_check_on_ours_decides_where_all_models_are_theirs(is_theirs, holds):
     assert result.note.startswith("why.")
 
 
-def test_labels_join_words_and_ids_and_survive_a_copy():
+def test_labels_join_words_and_ids_and_two_of_one_id_are_refused(published_store):
     joined = Label("fisher", "Fisher; ") + Label("hunt", "the hunt") + ", all"
     assert (joined, joined.id) == ("Fisher; the hunt, all", "fisher_hunt")
     again = pickle.loads(pickle.dumps(joined))
     assert (again, again.id) == (joined, joined.id)
     assert Check(Label("bound", "a bound"), joined, True).id == "bound_fisher_hunt"
     assert Check("a bound", "All models", True).id == "a_bound_all_models"
-
-
-def test_two_checks_of_one_id_are_refused(published_store):
     twice = Claim(1, "q", "r", lambda _: [Check("p", "c", True), Check("p", "c", True)])
     with pytest.raises(AnalysisError, match="'p_c'"):
         examined(twice, published_store)
@@ -128,28 +125,18 @@ def test_no_two_checks_of_a_claim_rest_on_the_same_models(shipped_store, claim_i
     assert not counted.duplicated(["term", "method", "estimate", "n_models", "evidence"]).any()
 
 
-def test_every_caveat_that_a_verdict_names_is_explained(shipped_store, judged):
+def test_a_check_has_the_caveats_of_all_rows_it_used_and_each_is_explained(shipped_store, judged):
     explained = set(shipped_store.query("FROM caveat")["caveat_id"])
     named = {name for joined in judged["caveats"] for name in joined.split()}
     assert named
     assert named <= explained
-
-
-def test_a_check_has_the_caveats_of_all_rows_it_used_and_of_no_others():
     rows = pd.DataFrame(
-        {
-            "model_id": ["a", "b", "c"],
-            "suite": ["s", "s", "t"],
-            "file": ["f", "f", "g"],
-            "caveats": ["B3,B16", "B1", ""],
-        }
+        {"model_id": ["a", "b", "c"], "suite": ["s", "s", "t"], "file": ["f", "f", "g"]}
+        | {"caveats": ["B3,B16", "B1", ""]}
     )
     result = evidence.check("part", "reading", True, rows)
     assert result.caveats == ("B1", "B3", "B16")
     assert evidence.check("part", "reading", True, rows.iloc[2:]).caveats == ()
-
-
-def test_a_caveat_about_other_models_stays_away(shipped_store):
     # B2 touches Pythia and BLOOM, whose fused matrices were cut in the wrong place.
     weights = evidence.figures(shipped_store, "weight_spectral_v")
     touched = weights["caveats"].str.contains("B2")

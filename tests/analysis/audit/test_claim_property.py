@@ -1,7 +1,5 @@
 """What each claim's quantity is a property of, and the p adjusted within its declared family."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,8 +12,8 @@ from analysis.heritage.pages.register import CLAIMS
 from analysis.tidy.errors import StoreError
 from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect
+from tests.analysis.places import PUBLISHED
 
-PUBLISHED = Path("data/published")
 KINDS = {"function", "parametrisation", "training", "architecture", "record"}
 
 
@@ -161,9 +159,6 @@ def test_a_paper_that_declares_nothing_has_empty_properties(made_store):
     assert properties.of_claim(store, 1) == {"property": "", "property_remark": ""}
 
 
-ROOT = Path(__file__).parents[3]
-
-
 def rows(*tests):
     """Return claims with the columns that `adjusted` reads, from pairs of family and p."""
     return pd.DataFrame(
@@ -201,7 +196,7 @@ def test_p_values_are_adjusted_within_their_family_as_by_hand():
 
 
 def test_each_claim_has_one_family_of_tests_counted_once(judged, made):
-    declared = pd.read_csv(ROOT / "data/published/claim_family.csv")
+    declared = pd.read_csv(PUBLISHED / "claim_family.csv")
     assert declared["claim_id"].tolist() == list(CLAIMS)
     assert judged["family"].tolist() == declared["family"].tolist()
     result = claims.adjusted(judged).set_index("claim_id")

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,8 +16,9 @@ from analysis.store import open_store
 from analysis.tidy import numerals
 from analysis.tidy.errors import StoreError
 from analysis.tidy.spreadsheet import to_csv
+from tests.analysis.places import PUBLISHED, ROOT, SHARED
 
-HOME = Path(__file__).parents[3] / "data/published"
+HOME = PUBLISHED
 ONE = Claim(
     1,
     "mean",
@@ -30,28 +30,21 @@ ONE = Claim(
 )
 
 
-def test_the_shipped_tables_are_those_of_the_claims():
+def test_tables_that_are_absent_or_of_other_claims_are_named_and_written(tmp_path):
     assert claim_tables.differing(CLAIMS, HOME) == []
     assert len(claim_tables.tables(CLAIMS)) == 6
-
-
-def test_a_claim_is_its_rows():
     assert claim_tables.tables({1: ONE}) == {
         "claim.csv": 'claim_id,statement,place\n1,"""two, or so""",§1\n',
         "claim_line.csv": "claim_id,part,measure,value,low,high\n"
         "1,the mean,mean gain,2,,\n1,the mean,p,0.05,,0.1\n",
     }
-
-
-def test_a_table_that_is_absent_or_of_other_claims_is_named_and_written(tmp_path):
     assert claim_tables.differing({1: ONE}, tmp_path) == ["claim.csv", "claim_line.csv"]
     claim_tables.write({1: ONE}, tmp_path)
     assert claim_tables.differing({1: ONE}, tmp_path) == []
     assert claim_tables.differing({1: replace(ONE, place="§2")}, tmp_path) == ["claim.csv"]
 
 
-ROOT = Path(__file__).parents[3]
-PAPER = ROOT.parent / "shared" / "paper"
+PAPER = SHARED / "paper"
 
 #: Printed inside the images, or counted in them, of which the text has only the captions.
 IN_IMAGES = {"n_clipped"}
@@ -59,7 +52,7 @@ IN_IMAGES = {"n_clipped"}
 HEADER = "claim_id,place,quantity,subject,printed,unit,accuracy"
 
 
-def test_every_row_belongs_to_a_claim_and_every_value_can_be_read(published_store):
+def test_every_quoted_row_belongs_to_a_claim_a_model_and_a_notebook(published_store):
     rows = quoted.quoted(published_store)
     known = set(published_store.query("FROM claim")["claim_id"])
     assert set(rows["claim_id"]) <= known
@@ -67,14 +60,14 @@ def test_every_row_belongs_to_a_claim_and_every_value_can_be_read(published_stor
     is_name = rows["quantity"].isin(["notebook", "excluded_positional_scheme"])
     for value in rows.loc[~is_name & (rows["printed"] != ""), "printed"]:
         rounding.read(value)
-
-
-def test_every_model_and_notebook_named_is_known(published_store):
     rows = quoted.quoted(published_store)
     models = set(published_store.query("FROM model")["model_id"])
     assert {name for name in rows["subject"] if "/" in name} <= models
     notebooks = set(published_store.query("FROM published_file")["notebook"].dropna())
     assert set(rows.loc[rows["quantity"] == "notebook", "printed"]) <= notebooks
+    bars = quoted.at(published_store, "Fig. 2")
+    assert (bars["accuracy"] > 0).all()
+    assert quoted.text(published_store, "§5.5", "gain", "google/gemma-7b") == "2.32"
 
 
 def test_what_is_quoted_is_printed_in_the_paper(published_store):
@@ -88,12 +81,6 @@ def test_what_is_quoted_is_printed_in_the_paper(published_store):
     for value in printed["printed"]:
         digits = numerals.plain(value).rstrip("× ")
         assert digits in plain, value
-
-
-def test_numbers_read_off_a_figure_say_how_well(published_store):
-    bars = quoted.at(published_store, "Fig. 2")
-    assert (bars["accuracy"] > 0).all()
-    assert quoted.text(published_store, "§5.5", "gain", "google/gemma-7b") == "2.32"
 
 
 def test_a_store_without_them_has_no_quoted_number(tiny_store):
@@ -118,7 +105,7 @@ def test_a_damaged_file_is_refused(tmp_path, content, reason):
 
 @pytest.fixture(scope="module")
 def store_raw(imported):
-    store = open_store(ROOT / "data/published", ROOT / "data/sample", imported)
+    store = open_store(PUBLISHED, ROOT / "data/sample", imported)
     yield store
     store.connection.close()
 
@@ -127,9 +114,6 @@ def test_with_the_raw_files_every_check_comes_out_alike(store_raw, judged, made)
     again = claims.examine(store_raw, CLAIMS)
     assert to_csv(claims.evaluate(store_raw, CLAIMS, made=again)) == to_csv(judged)
     assert repr(again) == repr(made)
-
-
-def test_an_imported_file_stands_in_for_what_is_shipped_of_it(store_raw):
     read, imported = (
         store_raw.query(f"SELECT file, path, value FROM {table} ORDER BY ALL")
         for table in ("raw_value", "published_value")
@@ -137,14 +121,11 @@ def test_an_imported_file_stands_in_for_what_is_shipped_of_it(store_raw):
     pd.testing.assert_frame_equal(read, imported)
 
 
-def test_three_of_25_prompts_of_mistral_change_sides_by_tuning(published_store):
+def test_shipped_values_name_their_claims_and_three_of_25_change_sides(published_store):
     gains = evidence.raw_values(published_store, "gain_last_block", [evidence.TWINS])
     expands = gains.set_index(["model_id", "prompt_id"])["value"] > 1
     base, tuned = "mistralai/Mistral-7B-v0.1", "mistralai/Mistral-7B-Instruct-v0.2"
     assert len(expands[base]) == 25
     assert int((expands[base] != expands[tuned]).sum()) == 3
-
-
-def test_each_shipped_value_names_a_claim_that_can_be_judged(published_store):
     named = published_store.query("SELECT DISTINCT claims FROM published_excerpt")["claims"]
     assert {int(number) for joined in named for number in joined.split(",")} <= set(CLAIMS)

@@ -1,11 +1,11 @@
 """The verdict rule, each claim's checks on hand-made stores, and the committed verdicts."""
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import ROOT
 
 from analysis import audit as claims
 from analysis.audit import committed, evidence
@@ -19,8 +19,6 @@ from analysis.heritage.sign import claims_heritage as heritage
 from analysis.heritage.sign import threshold
 from analysis.tidy.errors import AnalysisError, StoreError
 from analysis.tidy.spreadsheet import to_csv
-
-ROOT = Path(__file__).parents[3]
 
 YES, NO, UNDECIDED = (
     Check("part", "reading", True),
@@ -122,28 +120,26 @@ def test_a_reading_that_fails_by_looking_often_contradicts_nothing():
     ]
 
 
-def test_each_claim_has_one_row_with_its_quoted_statement(shipped_store, judged):
+def test_each_claim_has_one_row_whose_numbers_are_the_committed_ones_bit_for_bit(
+    shipped_store, judged
+):
     quoted = shipped_store.query("FROM claim").set_index("claim_id")["statement"]
     assert judged["claim_id"].tolist() == list(CLAIMS)
     assert judged["statement"].tolist() == quoted[judged["claim_id"]].tolist()
     assert set(judged["verdict"]) <= set(claims.VERDICTS)
-
-
-def test_a_second_evaluation_is_bit_identical(shipped_store, judged):
     pd.testing.assert_frame_equal(claims.evaluate(shipped_store, CLAIMS), judged, check_exact=True)
-
-
-def test_the_committed_numbers_are_those_of_the_data(judged):
     committed = pd.read_csv(ROOT / "reports/claims.csv", keep_default_na=True)
     again = pd.read_csv(io.StringIO(to_csv(judged)))
     # The last digits of a bootstrap quantile may differ between machines.
     pd.testing.assert_frame_equal(again, committed, rtol=1e-6)
 
 
-def test_an_unknown_claim_is_refused_with_the_known_ones():
+def test_an_unknown_claim_and_a_store_without_statements_are_refused(tiny_store):
     with pytest.raises(AnalysisError, match="999 is not") as refusal:
         claims.claim(999, CLAIMS)
     assert refusal.value.hint == "Choose from 1 to 61."
+    with pytest.raises(StoreError, match="must hold the statement of claim 1"):
+        claims.evaluate(tiny_store, CLAIMS)
 
 
 def test_numbers_in_the_code_of_claims_are_those_quoted(shipped_store):
@@ -175,17 +171,23 @@ def test_base_models_keep_the_figure_over_most_prompts(shipped_store):
     assert chosen.index.is_unique
 
 
-def test_a_store_without_statements_is_refused(tiny_store):
-    with pytest.raises(StoreError, match="must hold the statement of claim 1"):
-        claims.evaluate(tiny_store, CLAIMS)
-
-
-def test_every_check_names_files_that_exist_in_the_store(shipped_store, made):
+def test_checks_name_files_of_the_store_and_the_least_p_of_a_reading(shipped_store, made):
     known = set(shipped_store.query("FROM published_file")["file"])
     for checks in made.values():
         named = [name for check in checks for name in check.evidence]
         files = {name for name in named if name.endswith((".json", ".csv"))}
         assert files <= known
+    by_models, by_suites = heritage.least_p(shipped_store, "hunt")
+    # Six of 16 dampen and five are of the lab: 6 of 4368 tables are as extreme as can be.
+    assert by_models == pytest.approx(6 / 4368)
+    # Three of seven suites are EleutherAI's: one of 35 assignments.
+    assert by_suites == pytest.approx(1 / 35)
+    rows = evidence.figures(shipped_store, "weight_spectral_v")
+    models = rows.assign(size=rows["mean"], dampens=rows["lab"] == "EleutherAI")
+    assert threshold.separation("part", "c", models).holds is not None
+    shown = threshold.separation("part", "c", models, counts=False, tests=False)
+    assert shown.holds is None
+    assert shown.p_value != shown.p_value
 
 
 def test_what_a_cancelling_sum_leaves_is_no_difference():
@@ -195,20 +197,3 @@ def test_what_a_cancelling_sum_leaves_is_no_difference():
     before, after = of(2e-16, 1.0, 0.0, 0.02), of(0.0, 1.0 + 1e-9, 1e-9, 0.022)
     result = committed.differences(before, after, ["estimate"])
     assert result["claim_id"].tolist() == [2, 3]
-
-
-def test_the_smallest_p_of_a_reading_is_that_of_its_margins_and_suites(shipped_store):
-    by_models, by_suites = heritage.least_p(shipped_store, "hunt")
-    # Six of 16 dampen and five are of the lab: 6 of 4368 tables are as extreme as can be.
-    assert by_models == pytest.approx(6 / 4368)
-    # Three of seven suites are EleutherAI's: one of 35 assignments.
-    assert by_suites == pytest.approx(1 / 35)
-
-
-def test_a_separation_that_does_not_count_decides_nothing(shipped_store):
-    rows = evidence.figures(shipped_store, "weight_spectral_v")
-    models = rows.assign(size=rows["mean"], dampens=rows["lab"] == "EleutherAI")
-    assert threshold.separation("part", "c", models).holds is not None
-    shown = threshold.separation("part", "c", models, counts=False, tests=False)
-    assert shown.holds is None
-    assert shown.p_value != shown.p_value

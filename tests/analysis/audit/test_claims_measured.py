@@ -57,15 +57,12 @@ def measured(store):
     return rows[rows["condition"] == "models measured here, gain of the last block"]
 
 
-def test_a_dampener_of_the_paper_that_was_measured_decides(twins):
+def test_a_measured_dampener_of_the_paper_decides_and_another_pair_is_shown_only(twins):
     result = measured(with_figures_of(twins, BASE))
     assert result["term"].tolist() == [finetuning.DAMPENER]
     assert result["holds"].tolist() == [True]
     assert result["note"].tolist() == ["tiny-it 0.50 to 0.60."]
     assert result["evidence"].tolist() == [evidence.OURS]
-
-
-def test_a_pair_the_paper_does_not_have_is_shown_only(twins):
     result = measured(with_figures_of(twins, OTHER))
     assert result["estimate"].tolist() == [1.0]
     assert result["holds"].tolist() == [None]
@@ -139,7 +136,7 @@ def test_definitions_that_agree_are_one_reading():
     assert list(evidence.definitions(spread, ["gain_mean", "gain_sd"])) == [evidence.INVARIANT, ""]
 
 
-def test_every_claim_on_measured_gains_reads_their_invariant_partner(made):
+def test_measured_gains_are_read_with_their_invariant_partners(made, shipped_store):
     read = {
         claim_id
         for claim_id, checks in made.items()
@@ -147,9 +144,6 @@ def test_every_claim_on_measured_gains_reads_their_invariant_partner(made):
     }
     # 19, 49, 54 and 56 are about models that are not in the sample.
     assert read == {13, 25, 57, 60}
-
-
-def test_measured_gains_have_the_moments_of_their_partners(shipped_store):
     result = evidence.measured_gains(shipped_store, "gain_last_block").set_index("model_id")
     gains = shipped_store.query(
         """

@@ -16,9 +16,8 @@ from analysis.commands import cli
 from analysis.heritage.pages.register import CLAIMS
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
+from tests.analysis.places import ROOT, SECOND
 
-ROOT = Path(__file__).parents[3]
-SECOND = ROOT / "tests" / "analysis" / "second_paper"
 SHARED = "from analysis.store import shared\nexamine = shared(examine)\n"
 
 
@@ -34,7 +33,7 @@ def folder(tmp_path):
     return Path(shutil.copytree(SECOND, tmp_path / "paper"))
 
 
-def test_a_second_paper_is_judged_by_the_same_rule():
+def test_a_second_paper_is_judged_by_the_same_rule_and_the_first_stays_the_default():
     judged = claims.evaluate(open_store(SECOND), paper.load(SECOND)).set_index("claim_id")
     assert judged["verdict"].tolist() == ["reproduced", "contradicted", "no data"]
     # Depths 2, 4, 6, 8 and losses 2.5, 2.1, 2.9, 2.5: r = 0.8 / sqrt(20 * 0.32).
@@ -45,6 +44,9 @@ def test_a_second_paper_is_judged_by_the_same_rule():
         "table_2",
         "one-seed",
     ]
+    assert claims.claim(7, CLAIMS).claim_id == 7
+    with pytest.raises(AnalysisError, match="7 is not"):
+        claims.claim(7, {1: Claim(1, "a", "b", lambda _store: [])})
 
 
 def test_the_command_line_judges_the_folder_alone(capsys, monkeypatch, tmp_path):
@@ -79,7 +81,9 @@ def test_the_verdicts_of_a_paper_are_committed_in_its_folder(capsys, folder):
     assert "claim 1: verdict reproduced -> contradicted" in out
 
 
-def test_another_source_of_figures_is_opened_beside_the_folder(capsys, folder, tmp_path):
+def test_another_source_of_figures_or_single_values_is_opened_beside_the_folder(
+    capsys, folder, tmp_path
+):
     more = tmp_path / "more"
     more.mkdir()
     rows = pd.read_csv(SECOND / "published_figure.csv").assign(
@@ -92,9 +96,6 @@ def test_another_source_of_figures_is_opened_beside_the_folder(capsys, folder, t
     code, out, _ = run(capsys, folder, "--data", more, "claim", 3)
     assert code == 0
     assert "Verdict:  reproduced" in out
-
-
-def test_single_values_may_come_as_csv(folder):
     columns = ["file", "path", "metric", "statistic", "value", "unit", "caveats"]
     columns += ["model_id", "prompt_set", "prompt_id", "layer", "dtype", "text"]
     row = pd.DataFrame([["t", "$", "m", "value", 1.5, "nat", ""]], columns=columns[:7])
@@ -205,12 +206,6 @@ def test_a_function_that_fails_names_its_claim(capsys, folder, body, sentence):
     assert "The function of claim 1 must return" in err
     assert sentence in err
     assert "Traceback" not in err
-
-
-def test_the_paper_audited_here_stays_the_default():
-    assert claims.claim(7, CLAIMS).claim_id == 7
-    with pytest.raises(AnalysisError, match="7 is not"):
-        claims.claim(7, {1: Claim(1, "a", "b", lambda _store: [])})
 
 
 def test_caveats_may_be_parted_by_a_comma_and_a_space_and_are_ordered(capsys, folder):

@@ -8,6 +8,7 @@ import sys
 
 import pandas as pd
 import pytest
+from tests.analysis.places import PUBLISHED
 
 from analysis.audit.pages import revision
 from analysis.commands import verdicts
@@ -148,12 +149,11 @@ def test_a_closed_pipe_ends_quietly_and_a_full_device_is_exit_code_5():
     assert "Exception ignored" not in ran.stderr
 
 
-def test_outside_a_checkout_the_projects_own_data_are_found(capsys, monkeypatch, tmp_path):
+def test_outside_a_checkout_the_projects_own_data_are_found_but_no_pages(
+    capsys, monkeypatch, tmp_path
+):
     monkeypatch.chdir(tmp_path)
     assert run(capsys, "claims")[0] == 0
-
-
-def test_data_without_sources_of_pages_are_refused(capsys, monkeypatch, tmp_path):
     (tmp_path / "data" / "published").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     code, _, error = run(capsys, "report", "--out", str(tmp_path / "pages"))
@@ -166,7 +166,7 @@ def test_an_installed_copy_writes_no_verdicts(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(shipped, "is_clone", lambda: False)
     monkeypatch.setattr(shipped, "root", lambda: tmp_path / "site-packages")
-    code, _, error = run(capsys, "--data", str(ROOT / "data/published"), "study", "--write")
+    code, _, error = run(capsys, "--data", str(PUBLISHED), "study", "--write")
     assert code == 2
     assert "clone" in error
 
@@ -184,15 +184,12 @@ def test_the_colophon_names_every_version_and_source(shipped_store, monkeypatch,
     assert colophon.data_hash(tmp_path) != before
 
 
-def test_verified_contents_are_said(capsys):
+def test_the_committed_verdicts_are_those_of_the_data_and_verified_contents_are_told(capsys):
+    code, out, _ = run(capsys, "claims", "--check")
+    assert (code, out.split(" ")[0]) == (0, "0")
     code, _, err = run(capsys, "--data", "data/sample", "--verify", "sql", "SELECT 1")
     assert code == 0
     assert "by their hashes" in err
-
-
-def test_the_committed_verdicts_are_those_of_the_data(capsys):
-    code, out, _ = run(capsys, "claims", "--check")
-    assert (code, out.split(" ")[0]) == (0, "0")
 
 
 @pytest.mark.parametrize(
@@ -212,21 +209,15 @@ def test_what_changed_is_named_and_exits_1(capsys, monkeypatch, tmp_path, change
     assert f"claim 7: {difference}" in out
 
 
-def test_verdicts_that_were_never_written_are_asked_for(capsys, monkeypatch, tmp_path):
+def test_verdicts_are_asked_for_written_and_read_back_or_refused(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(verdicts, "COMMITTED", str(tmp_path / "claims.csv"))
     code, _, err = run(capsys, "claims", "--check")
     assert code == 2
     assert "claims --write" in err
     assert f"{tmp_path / 'claims.csv'}; No such file or directory.\n" in err
-
-
-def test_written_verdicts_are_read_back_equal(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(verdicts, "COMMITTED", str(tmp_path / "new" / "claims.csv"))
     assert run(capsys, "claims", "--write")[0] == 0
     assert run(capsys, "claims", "--check")[0] == 0
-
-
-def test_an_unwritable_place_is_exit_code_5(capsys, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(verdicts, "COMMITTED", str(tmp_path / "file" / "claims.csv"))
     code, _, err = run(capsys, "claims", "--write")

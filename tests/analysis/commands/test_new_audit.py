@@ -11,7 +11,11 @@ from analysis.commands import cli
 from analysis.commands.colour import CODES, coloured
 
 
-def test_a_new_audit_has_verdicts_as_their_kinds_say(tmp_path, capsys):
+def test_a_new_audit_has_verdicts_as_their_kinds_say_and_leaves_a_folder_in_use(tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    assert cli.main(["init", str(tmp_path)]) == 2
+    assert "is not empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     folder = tmp_path / "audit"
     assert cli.main(["init", str(folder)]) == 0
     assert cli.main(["--paper", str(folder), "claims"]) == 0
@@ -20,13 +24,6 @@ def test_a_new_audit_has_verdicts_as_their_kinds_say(tmp_path, capsys):
     every, rises = json.loads(capsys.readouterr().out)
     assert (every["kind"], rises["kind"]) == ("universal", "difference")
     assert rises["conf_low"] > 0
-
-
-def test_a_folder_in_use_is_left_alone(tmp_path, capsys):
-    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
-    assert cli.main(["init", str(tmp_path)]) == 2
-    assert "is not empty" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_left(tmp_path, capsys, monkeypatch):

@@ -114,13 +114,10 @@ def test_a_table_without_units_of_their_own_and_settings_that_are_none_are_refus
     assert name in capsys.readouterr().err
 
 
-def test_one_word_for_units_is_refused(tmp_path, capsys):
+def test_at_a_terminal_it_asks_for_what_no_option_says(tmp_path, capsys, monkeypatch):
     assert cli.main(["init", str(tmp_path / "new"), "--units", "pupil"]) == 2
     assert "--units" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
-
-
-def test_at_a_terminal_it_asks_for_what_no_option_says(tmp_path, monkeypatch):
     printed = iter(["Mine", "", "", "pupil,pupils", ""])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda _: next(printed))

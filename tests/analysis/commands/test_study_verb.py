@@ -2,17 +2,15 @@
 
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import ROOT
 
 from analysis.commands import cli, study
 from analysis.heritage.study import status as standing
 from analysis.store import open_store
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

@@ -70,13 +70,10 @@ def test_a_figure_uses_its_own_letters_first_and_helvetica_after():
     assert names[0] != names[1]
 
 
-def test_charts_are_laid_out_with_the_typeface():
+def test_charts_are_laid_out_with_the_typeface_which_has_what_figures_need():
     svg("gain")
     drawn = [vl_convert.svg_to_png(_text(family)) for family in ("Figure Sans", "No Such Font")]
     assert drawn[0] != drawn[1]
-
-
-def test_the_typeface_has_what_figures_need_and_the_widths_of_helvetica():
     font = whole_font()
     characters = font.getBestCmap()
     assert [it for it in IN_FIGURES if ord(it) not in characters] == []

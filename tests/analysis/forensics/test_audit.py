@@ -1,14 +1,14 @@
 """The verb: any paper's Markdown in, a verdict on each test and an exit code out."""
 
 import io
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from analysis.commands import cli
+from tests.analysis.places import SHARED
 
-PAPER = Path(__file__).parents[4] / "shared" / "paper" / "paper.md"
+PAPER = SHARED / "paper" / "paper.md"
 
 TEXT = """# An invented paper
 
@@ -49,16 +49,13 @@ def test_an_inconsistent_paper_has_exit_code_one_and_a_consistent_one_zero(capsy
     assert run(capsys, paper)[0] == 0
 
 
-def test_csv_holds_what_is_printed(capsys, paper):
+def test_csv_holds_what_is_printed_and_the_level_is_an_option(capsys, paper):
     code, out, _ = run(capsys, paper, "--csv")
     rows = pd.read_csv(io.StringIO(out))
     assert code == 1
     assert rows["line"].tolist() == [3, 3, 7, 9]
     assert rows["consistency"].tolist()[2:] == ["decision error", "not checkable"]
     assert rows["p_value"][0] == pytest.approx(0.036225, abs=1e-6)
-
-
-def test_the_level_is_an_option(capsys, paper):
     paper.write_text("t(28) = 2.20, p = .03", encoding="utf-8")
     assert "1 inconsistent, 0 decision error" in run(capsys, paper)[1]
     assert "0 inconsistent, 1 decision error" in run(capsys, paper, "--alpha", 0.035)[1]

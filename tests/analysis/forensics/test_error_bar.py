@@ -1,13 +1,13 @@
 """What an error bar can be, where numbers of a figure are found, tables against counting and R."""
 
 from itertools import combinations, product
-from pathlib import Path
 from statistics import mean, stdev
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.analysis.places import R
 
 from analysis.forensics import error_bar, provenance, table_search
 
@@ -98,7 +98,7 @@ def test_a_subject_with_two_values_has_two_chances():
     assert provenance.sources(figure, values)["n_by_chance"].item() == pytest.approx(1 / 2)
 
 
-ANSWERS = pd.read_csv(Path(__file__).parents[2] / "r" / "table_search.csv")
+ANSWERS = pd.read_csv(R / "table_search.csv")
 
 #: R enumerates on the log scale.
 DIGITS = 1e-9

@@ -1,18 +1,17 @@
 """Recomputed p against R's statcheck, and what a printed pair leaves possible."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.analysis.places import R
 
 from analysis.forensics import p_value, reported_tests
 from analysis.forensics.rounding import read
 
-STATCHECK = pd.read_csv(Path(__file__).parents[2] / "r" / "statcheck.csv")
+STATCHECK = pd.read_csv(R / "statcheck.csv")
 
 #: scipy's and R's distributions differ in the last digits.
 DIGITS = 1e-11

@@ -3,8 +3,6 @@
 The right values are R's, or a property that decides. `quarto/appendix/_engines.qmd` lists them.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pingouin
@@ -14,13 +12,12 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 from statsmodels.stats.effect_size import _noncentrality_f
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import multiplicity, noncentral
 from analysis.mixed import power
-
-R = Path(__file__).parents[2] / "r"
 
 models = pd.read_csv(R / "models.csv")
 

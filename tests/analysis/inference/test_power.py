@@ -1,10 +1,9 @@
 """Power of the tests at a design at hand, and the design that a power asks for."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.inference import power
@@ -14,8 +13,6 @@ from analysis.mixed import power as power_mixed
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
 from tests.benchmarks import inference_size
-
-R = Path(__file__).parents[2] / "r"
 
 models = pd.read_csv(R / "models.csv")
 answers = pd.read_csv(R / "power.csv")

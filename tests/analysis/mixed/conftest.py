@@ -1,16 +1,13 @@
 """Models of the comparison with R, fitted once, and R's theta in this package's order."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis import mixed
 from tests.analysis.mixed.at_theta import at_theta, plain
 from tests.analysis.mixed.glmer import CASES
-
-R = Path(__file__).parents[2] / "r"
 
 FORMULAS = {
     "sleep_correlated": "Reaction ~ Days + (1 + Days | Subject)",

@@ -1,10 +1,8 @@
 """The binary responses that R's glmer was asked, and how closely two programs agree on them."""
 
-from pathlib import Path
-
 import pandas as pd
+from tests.analysis.places import R
 
-R = Path(__file__).parents[2] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 cows = pd.read_csv(R / "mixed_data_cows.csv")
 

@@ -4,17 +4,17 @@ import inspect
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import ROOT, R
 
 from analysis import mixed
 from analysis.mixed.second_engine import StatsmodelsModel
 from analysis.tidy import glossary
 
-rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
 
 
 @dataclass(frozen=True)
@@ -134,11 +134,7 @@ NOT_NEEDED = (
 
 def test_a_first_fit_leaves_the_rest_unimported():
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parents[3],
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, cwd=ROOT
     )
     loaded = done.stdout.split()
     assert "analysis.mixed.model" in loaded

@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.algebra.rank import SPANNED
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, StoreError
 
-rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
 sizes = rows["lab"].map({"alpha": 1.0, "beta": 2.0}).fillna(3.5)
 infinite = rows["rho"].where(rows["model"] != "m12", np.inf)
 huge = rows["depth"] * 1e200
@@ -64,7 +65,7 @@ REFUSED = [
     (PLAIN, {"depth": huge}, ColumnError, "'depth' must be at most 1e"),
 ]
 
-near = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_near.csv")
+near = pd.read_csv(R / "mixed_data_near.csv")
 
 
 @pytest.mark.parametrize("column", ["x2", "x3"])
@@ -79,7 +80,7 @@ def test_columns_that_hardly_differ_are_told_with_the_distance_that_is_seen(colu
 
 
 def test_the_difference_of_columns_that_hardly_differ_has_lme4s_estimate():
-    known = pd.read_csv(Path(__file__).parents[2] / "r/mixed_near.csv").set_index("name")
+    known = pd.read_csv(R / "mixed_near.csv").set_index("name")
     model = mixed.fit("y ~ x + I(x2 - x) + (1 | g)", near)
     ours = model.tidy(("fixed",), df="satterthwaite").set_index("term").loc["I(x2 - x)"]
     columns = ["estimate", "std_error", "statistic"]

@@ -1,12 +1,11 @@
 """statsmodels as a second engine, against lme4's answers, and the tables of the guide."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 from statsmodels.regression.mixed_linear_model import MixedLM
+from tests.analysis.places import ROOT
 
 from analysis import mixed
 from analysis.mixed import second_engine
@@ -67,7 +66,7 @@ def test_what_it_cannot_fit_is_refused(formula):
         second_engine.fit(formula, rows)
 
 
-def test_an_unknown_engine_and_weights_are_refused():
+def test_what_it_is_not_asked_for_is_refused():
     rows = data("dyestuff")
     with pytest.raises(AnalysisError, match="engine"):
         mixed.fit(FORMULAS["dyestuff"], rows, engine="lme4")
@@ -97,7 +96,6 @@ def test_errors_are_of_the_expected_information(first, is_balanced):
     assert (np.abs(excess) < 1e-8).all() if is_balanced else (excess > 3e-4).all()
 
 
-ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "quarto/guides/_for_lme4.qmd").read_text(encoding="utf-8")
 
 

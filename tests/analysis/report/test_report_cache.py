@@ -15,10 +15,7 @@ from analysis.report import cache
 from analysis.report.cache import results_of
 from analysis.store import open_store
 from collect.process import shipped
-
-SECOND = Path(__file__).parents[1] / "second_paper"
-
-ROOT = Path(__file__).parents[3]
+from tests.analysis.places import ROOT, SECOND
 
 
 class Counter:

@@ -124,12 +124,9 @@ def test_every_public_name_is_described_with_an_example(package):
     assert without <= IN_A_TRAINING
 
 
-def test_every_verb_is_described():
+def test_every_verb_and_exit_code_is_described():
     shown = reference.commands()
     assert [name for name in declared() if f"### {name} " not in shown] == []
-
-
-def test_the_exit_codes_are_those_of_the_help():
     codes = [line.split()[0] for line in EXIT_CODES.splitlines()[1:] if line[2:3].isdigit()]
     shown = reference.exit_codes()
     assert codes

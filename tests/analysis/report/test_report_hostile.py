@@ -16,9 +16,9 @@ from analysis.report.making.page import page
 from analysis.report.making.pandoc import pandoc
 from analysis.report.reading.settings import settings_of
 from analysis.tidy import notation, prose
+from tests.analysis.places import ROOT
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
 HOSTILE = (
     "<img src=x onerror=alert(1)>",
     "<script>alert(1)</script>",

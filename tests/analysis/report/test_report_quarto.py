@@ -14,6 +14,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.analysis.places import ROOT
 
 from analysis.report.making.markup import INLINE_CODE
 from analysis.report.making.pandoc import pandoc, program
@@ -24,7 +25,6 @@ from analysis.report.reading.source import Prose, read_source
 from analysis.tidy import prose
 from analysis.tidy.errors import ReportError
 
-ROOT = Path(__file__).parents[3]
 QUARTO = ROOT / "quarto"
 DOCUMENTS = sorted(path for path in QUARTO.glob("*.qmd") if not path.name.startswith("_"))
 #: Not the themes themselves: which of Quarto's have no web font; the others import one.

@@ -229,7 +229,7 @@ def test_quarto_renders_where_it_is_installed(tmp_path, monkeypatch):
     assert render(source, tmp_path / "out" / "paper.html") == tmp_path / "out" / "paper.html"
 
 
-def test_a_failing_silent_or_faulty_quarto_is_refused(tmp_path, monkeypatch):
+def test_a_failing_or_silent_quarto_is_refused(tmp_path, monkeypatch):
     source = document(tmp_path, "Text.")
     fake_quarto(tmp_path, monkeypatch, "exit $STATUS")
     monkeypatch.setenv("STATUS", "3")

@@ -4,9 +4,9 @@ import json
 import os
 import re
 import sys
-from pathlib import Path
 
 import pytest
+from tests.analysis.places import ROOT
 
 from analysis.heritage.pages.register import CLAIMS
 from analysis.report import site
@@ -17,7 +17,6 @@ from analysis.report.reading.source import Line, Prose, read_source
 from analysis.report.site import render_site, results_of_report
 from analysis.tidy.errors import MissingExtraError, ReportError
 
-ROOT = Path(__file__).parents[3]
 FILTER = ROOT / "quarto" / "filters" / "site.lua"
 PROJECT = f"""project: {{type: default, render: [a.qmd, b.qmd]}}
 filters: [{FILTER}]

@@ -2,9 +2,9 @@
 
 import base64
 import re
-from pathlib import Path
 
 import pytest
+from tests.analysis.places import ROOT
 
 from analysis.report.reading.chunk import Chunk, assignments, chunk_of
 from analysis.report.reading.origin import link
@@ -12,7 +12,7 @@ from analysis.report.reading.settings import settings_of
 from analysis.report.reading.source import read_source
 from analysis.tidy.errors import ReportError
 
-QUARTO = Path(__file__).parents[3] / "quarto"
+QUARTO = ROOT / "quarto"
 
 
 def written(directory, name, text):
@@ -85,12 +85,16 @@ def test_a_source_that_quarto_would_read_otherwise_is_refused_with_its_line(tmp_
     assert named in str(caught.value)
 
 
-def test_an_unknown_chunk_option_is_refused_with_chunk_and_line():
+def test_chunk_options_outrank_the_document_and_unknown_ones_are_refused():
     with pytest.raises(ReportError) as caught:
         chunk_of(["#| label: a", "#| fig-caption: x", "1"], place="paper.qmd:7")
     assert "'a' at paper.qmd:7" in caught.value.problem
     assert "'fig-caption'" in caught.value.problem
     assert "fig-cap" in caught.value.hint
+    chunk = chunk_of(["#| echo: true", "1"], place="x.qmd:1")
+    options = chunk.settled({"echo": False, "warning": False, "freeze": False})
+    assert (options["echo"], options["warning"], options["include"]) == (True, False, True)
+    assert "freeze" not in options
 
 
 @pytest.mark.parametrize(
@@ -109,13 +113,6 @@ def test_a_chunk_option_of_the_wrong_kind_is_refused(option, wanted):
     assert wanted in str(caught.value)
 
 
-def test_the_chunk_outranks_the_document_and_the_document_the_default():
-    chunk = chunk_of(["#| echo: true", "1"], place="x.qmd:1")
-    options = chunk.settled({"echo": False, "warning": False, "freeze": False})
-    assert (options["echo"], options["warning"], options["include"]) == (True, False, True)
-    assert "freeze" not in options
-
-
 def test_parameters_become_assignments_and_unknown_ones_are_refused():
     tagged = chunk_of(["#| tags: [parameters]", "a = 1", "b: str = 'x'"], place="x.qmd:1")
     code = assignments([tagged], {"b": "../data/it's", "a": "3"})
@@ -129,7 +126,7 @@ def test_parameters_become_assignments_and_unknown_ones_are_refused():
         assignments([chunk_of(["a = 1"], place="x.qmd:1")], {"a": "3"})
 
 
-def test_front_matter_outranks_the_project_and_html_options_outrank_both(tmp_path):
+def test_settings_come_from_front_matter_project_and_html_options(tmp_path):
     written(
         tmp_path,
         "_quarto.yml",
@@ -140,9 +137,6 @@ def test_front_matter_outranks_the_project_and_html_options_outrank_both(tmp_pat
     assert settings.chunk_defaults == {"echo": False, "warning": False, "code-fold": True}
     assert (settings.lang, settings.toc, settings.number_sections) == ("en", True, False)
     assert settings.title_block == {"title": "T"}
-
-
-def test_authors_become_a_list_and_a_missing_bibliography_is_refused(tmp_path):
     settings = settings_of({"author": [{"name": "A"}, "B"], "date": "today"}, tmp_path)
     assert settings.title_block["author"] == ["A", "B"]
     assert settings.title_block["date"] != "today"

@@ -6,11 +6,11 @@ What is expected is counted from the shipped files by other means, or by hand.
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import PUBLISHED
 
 from analysis.store import open_store
 from tests.analysis.commands.conftest import ROOT
 
-PUBLISHED = ROOT / "data" / "published"
 FIGURES = pd.read_csv(PUBLISHED / "published_figure.csv")
 MODELS = pd.read_csv(PUBLISHED / "model.csv")
 
@@ -24,11 +24,19 @@ def studied():
     return open_store(PUBLISHED, ROOT / "data" / "fleet")
 
 
-def test_models_by_lab(shipped_store):
+def test_models_and_mean_gain_by_lab_count_each_model_once(shipped_store):
     result = shipped_store.query("SELECT lab, count(*) AS n FROM published_gain GROUP BY lab")
     gains = FIGURES[FIGURES["metric"].str.startswith("gain")]
     named = MODELS[MODELS["model_id"].isin(gains["model_id"])]
     assert result.set_index("lab")["n"].to_dict() == named["lab"].value_counts().to_dict()
+    result = shipped_store.query(
+        "SELECT lab, avg(gain_mean) AS gain, count(*) AS n FROM published_gain GROUP BY lab"
+    ).set_index("lab")
+    figures = FIGURES[FIGURES["metric"] == "gain_penultimate_block"].merge(MODELS, on="model_id")
+    most = figures.sort_values("n").drop_duplicates("model_id", keep="last")
+    expected = most[most["lab"] == "EleutherAI"]["mean"]
+    assert result.loc["EleutherAI", "n"] == len(expected) == 12
+    assert result.loc["EleutherAI", "gain"] == pytest.approx(expected.mean())
 
 
 def test_the_largest_gain_is_of_a_block_and_what_bound_means(shipped_store):
@@ -46,18 +54,7 @@ def test_the_largest_gain_is_of_a_block_and_what_bound_means(shipped_store):
     assert len(result) == 12
 
 
-def test_mean_gain_per_lab_counts_each_model_once(shipped_store):
-    result = shipped_store.query(
-        "SELECT lab, avg(gain_mean) AS gain, count(*) AS n FROM published_gain GROUP BY lab"
-    ).set_index("lab")
-    figures = FIGURES[FIGURES["metric"] == "gain_penultimate_block"].merge(MODELS, on="model_id")
-    most = figures.sort_values("n").drop_duplicates("model_id", keep="last")
-    expected = most[most["lab"] == "EleutherAI"]["mean"]
-    assert result.loc["EleutherAI", "n"] == len(expected) == 12
-    assert result.loc["EleutherAI", "gain"] == pytest.approx(expected.mean())
-
-
-def test_r_of_depth_and_gain_over_pythia(shipped_store):
+def test_r_of_depth_and_gain_over_pythia_and_prompts_that_shrink_a_model(shipped_store):
     result = shipped_store.query(
         "SELECT corr(n_layers, gain_mean) AS r, count(*) AS n FROM published_gain "
         "WHERE suite = 'Pythia'"
@@ -69,9 +66,6 @@ def test_r_of_depth_and_gain_over_pythia(shipped_store):
     assert result["n"] == len(rows) == 8
     assert result["r"] == pytest.approx(np.corrcoef(rows["n_layers"], rows["mean"])[0, 1])
     assert result["r"] == pytest.approx(-0.878, abs=5e-4)
-
-
-def test_prompts_that_shrink_a_published_model(shipped_store):
     result = shipped_store.query(
         "SELECT prompt_id FROM raw_value WHERE model_id = 'EleutherAI/pythia-70m' "
         "AND prompt_id IS NOT NULL AND metric = 'gain_penultimate_block' AND value < 1"
@@ -82,7 +76,7 @@ def test_prompts_that_shrink_a_published_model(shipped_store):
     assert sorted(result["prompt_id"]) == sorted(rows["prompt_id"])
 
 
-def test_length_of_the_stream_by_layer_has_one_place_a_layer(shipped_store):
+def test_length_by_layer_has_one_place_a_layer_and_attention_to_the_first_token(shipped_store):
     result = shipped_store.query(
         "SELECT s.layer, avg(norm) AS length FROM stream s WHERE model_id = "
         "'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer"
@@ -93,9 +87,6 @@ def test_length_of_the_stream_by_layer_has_one_place_a_layer(shipped_store):
     )
     assert result["layer"].tolist() == [-1, 0, 1, 2, 3]
     assert result["length"].tolist()[1:] == pytest.approx(sites["length"].tolist())
-
-
-def test_attention_to_the_first_token(shipped_store):
     result = shipped_store.query(
         "SELECT model_id, avg(sink_share) AS share FROM attention_layer GROUP BY model_id"
     )

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import duckdb
 import fsspec
 import pytest
+from tests.analysis.places import ROOT
 
 from analysis.commands.cli import main
 from analysis.heritage.pages.colophon import data_hash
@@ -22,7 +23,7 @@ from collect.record.compaction import compact
 from collect.record.publication.description import About
 from collect.record.publication.publish import publish
 
-SAMPLE = Path(__file__).parents[3] / "data/sample"
+SAMPLE = ROOT / "data/sample"
 MODELS = ("gpt2-l4-adamw", "gptneox-l4-adamw", "llama-l4-adamw")
 OF_ONE = "SELECT sum(cosine) FROM residual_update WHERE model_id = 'thermoscope/llama-l4-adamw'"
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.analysis.places import ROOT
 
 from analysis import audit as claims
 from analysis.heritage.pages.register import CLAIMS
@@ -21,8 +22,6 @@ from collect.record.publication.database import write_database
 from collect.record.writer import write_table
 from collect.schema import contract
 
-ROOT = Path(__file__).parents[3]
-
 
 def test_every_table_is_there_and_its_rows_are_those_of_the_files(tiny_store):
     assert tiny_store.counts()["table"].tolist() == list(schema.tables())
@@ -31,15 +30,23 @@ def test_every_table_is_there_and_its_rows_are_those_of_the_files(tiny_store):
     assert counted.tolist() == [1, 2, 2, 18, 12]
 
 
-def test_the_schema_is_replayed_once_at_each_opening(tiny_directory, monkeypatch):
+def test_the_schema_is_replayed_once_and_facts_are_asked_of_the_engine_once(
+    tiny_directory, monkeypatch
+):
     replayed = []
     text = contract.schema_sql()
     monkeypatch.setattr(contract, "schema_sql", lambda: replayed.append(1) or text)
     open_store(tiny_directory)
     assert len(replayed) == 1
+    store = open_store(tiny_directory)
+    first = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
+    first.loc[0, "model_id"] = "changed"
+    store.connection.close()
+    again = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
+    assert again["model_id"].tolist() == ["test/tiny"]
 
 
-def test_units_that_are_interrupted_are_left_out_and_half_written_files_refused(tiny_copy):
+def test_an_interrupted_unit_is_left_out_and_named(tiny_copy):
     (tiny_copy / "run" / "test--tiny@S.parquet").unlink()
     store = open_store(tiny_copy)
     assert store.counts().set_index("table")["n_rows"]["residual_norm"] == 0
@@ -61,7 +68,7 @@ def test_a_lost_file_of_a_complete_unit_is_refused(tmp_path):
         open_store(sample)
 
 
-def test_damaged_files_are_refused_by_name(tiny_copy):
+def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):
     path = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
     rows = pq.read_table(path)
     renamed = ["norms" if name == "norm" else name for name in rows.column_names]
@@ -81,12 +88,9 @@ def test_a_row_that_breaks_a_check_is_refused(tiny_copy):
         open_store(tiny_copy)
 
 
-def test_two_directories_with_the_same_run_count_it_once(tiny_directory, tiny_copy):
+def test_two_directories_count_one_run_once_and_refuse_two_of_one_unit(tiny_directory, tiny_copy):
     both = open_store(tiny_directory, tiny_copy).counts()
     assert both["n_rows"].tolist() == open_store(tiny_directory).counts()["n_rows"].tolist()
-
-
-def test_two_measurements_of_one_unit_in_one_store_are_refused(tiny_directory, tiny_copy):
     path = tiny_copy / "run" / "test--tiny@S.parquet"
     rows = pq.read_table(path).to_pandas().assign(run_id="another")
     write_table("run", rows, path)
@@ -183,15 +187,6 @@ def test_a_database_file_judges_and_states_what_its_directory_does(published_sto
         rows = claims.checks(published_store, claim_id, CLAIMS)
         pd.testing.assert_frame_equal(claims.checks(store, claim_id, CLAIMS), rows)
     pd.testing.assert_frame_equal(stated.ledger(store), stated.ledger(published_store))
-
-
-def test_facts_are_asked_of_the_engine_once_and_each_caller_has_its_own(tiny_directory):
-    store = open_store(tiny_directory)
-    first = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
-    first.loc[0, "model_id"] = "changed"
-    store.connection.close()
-    again = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
-    assert again["model_id"].tolist() == ["test/tiny"]
 
 
 def test_what_is_shared_is_computed_once_for_each_store_and_argument(tiny_directory):

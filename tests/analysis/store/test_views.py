@@ -110,9 +110,6 @@ def test_the_gain_of_the_whole_matrix_is_that_of_its_length(tiny_store):
     matrices = tiny_store.query(f"SELECT {columns} FROM matrix_gain ORDER BY ALL")
     assert len(matrices) > 3
     pd.testing.assert_frame_equal(matrices, lengths, check_exact=True)
-
-
-def test_a_model_of_one_definition_can_dampen_where_another_expands(tiny_store):
     signs = tiny_store.query(
         "SELECT DISTINCT sign_strict FROM gain_by_model WHERE metric IN "
         "('gain_last_block', 'gain_body', 'gain_penultimate_block')"

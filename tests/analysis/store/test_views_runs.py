@@ -78,17 +78,14 @@ def test_the_release_counts_or_the_last_step_then_the_stream_then_the_format_the
 
 
 def test_steps_are_counted_once_and_are_the_models_without_a_named_revision(tiny_copy):
-    write_revisions(tiny_copy, {"0": [1000, 1000]})
-    rows = open_store(tiny_copy).query("FROM run_revision WHERE kind = 'prompts'")
-    assert rows["training_step"].tolist() == [1000, 1000]
-    assert rows["n_steps"].tolist() == [1, 1]
-
-
-def test_without_a_named_revision_step_and_tokens_are_those_of_the_model(tiny_copy):
     path = tiny_copy / "model" / "test--tiny.parquet"
     write_table("model", pd.read_parquet(path).assign(training_step=5, training_tokens=70), path)
     row = open_store(tiny_copy).query("FROM run_revision WHERE kind = 'prompts'").iloc[0]
     assert row[["training_step", "training_tokens"]].tolist() == [5, 70]
+    write_revisions(tiny_copy, {"0": [1000, 1000]})
+    rows = open_store(tiny_copy).query("FROM run_revision WHERE kind = 'prompts'")
+    assert rows["training_step"].tolist() == [1000, 1000]
+    assert rows["n_steps"].tolist() == [1, 1]
 
 
 def test_a_model_measured_in_chat_only_enters_no_summary(add_run):
@@ -154,7 +151,7 @@ def test_the_trace_takes_the_very_weights_that_were_asked(add_run, hashed):
     assert store.query("FROM weights_of_run")["weights_run_id"].tolist() == ["run-weights"]
 
 
-def test_a_trace_takes_conforming_weights_or_says_that_they_are_not(add_run):
+def test_of_two_runs_of_the_same_weights_the_conforming_one_counts(add_run):
     store = open_store(add_run("a", kind="weights", is_conforming=False))
     rows = store.query("FROM layer_trace WHERE prompt_id = 'S:00' ORDER BY layer")
     assert rows["trace_multi_head"].tolist() == [100.0, 400.0, 900.0]

@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.analysis.places import ROOT
 
 from analysis.commands import cli
 
-ROOT = Path(__file__).parents[3]
 ENDLESS = {
     "asleep": "SELECT pg_sleep(3600)",
     "one call": "SELECT list_reduce(range(1000000000), lambda x, y: x + y)",

@@ -1,9 +1,9 @@
 import inspect
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.heritage.transition import frames as l_star_frames
@@ -18,7 +18,7 @@ METHODS = (correlation, fisher, l_star_frames, permutation, regression)
 #: What every estimate carries.
 ESTIMATE = {"conf_low", "conf_high", "conf_level", "method", "n_obs", "note"}
 
-models = pd.read_csv(Path(__file__).parents[2] / "r" / "models.csv")
+models = pd.read_csv(R / "models.csv")
 profiles = pd.DataFrame(
     {
         "group": np.repeat(["a", "b"], 5),
@@ -93,15 +93,12 @@ def test_every_column_returned_is_in_the_glossary(name):
     assert name in NO_ESTIMATE or set(result.columns) >= ESTIMATE
 
 
-def test_no_data_column_holds_formatted_numbers():
+def test_no_call_formats_numbers_or_changes_its_argument():
     words = {"term", "contrast", "group", "method", "note", "alternative", "block"}
     for name in set(CALLS) - AUGMENTED:
         result = CALLS[name]()
         for column in set(result.columns) - words:
             assert pd.api.types.is_numeric_dtype(result[column]), (name, column)
-
-
-def test_no_argument_is_changed():
     before = models.copy()
     for call in CALLS.values():
         call()

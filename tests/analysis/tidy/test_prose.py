@@ -2,7 +2,6 @@
 
 import io
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from analysis.commands import cli
 from analysis.tidy import notation, prose
 from analysis.tidy.spreadsheet import to_csv
+from tests.analysis.places import ROOT, SECOND
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,6 @@ def test_powers_infinities_and_bounds_are_numbers(cell):
     assert prose.pipe_table(rows, {"n": "N"}).splitlines()[1].endswith("-:|")
 
 
-ROOT = Path(__file__).parents[3]
-
-
 def unescaped(markdown):
     """Return Markdown without the backslashes before marks; commands of TeX keep theirs."""
     return re.sub(r"\\([^A-Za-z])", r"\1", markdown)
@@ -119,7 +116,7 @@ def test_no_claim_or_definition_shows_raw_markup_and_formulas_are_balanced(publi
             assert all(formula.count(a) == formula.count(b) for a, b in ("()", "{}")), formula
 
 
-SOURCES = sorted((Path(__file__).parents[3] / "reports").glob("claims*.csv"))
+SOURCES = sorted((ROOT / "reports").glob("claims*.csv"))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +139,7 @@ def test_numbers_and_other_values_are_written_as_they_are(capsys):
     assert to_csv(rows) == "a,b,c\n-0.5,True,1\n+3e-7,False,-2\n−0.81,,3\n"
     twice = pd.DataFrame([["=1", "=2"]], columns=["x", "x"])
     assert to_csv(twice) == "x,x\n'=1,'=2\n"
-    folder = Path(__file__).parents[1] / "second_paper"
+    folder = SECOND
     query = "SELECT '=1+1' AS \"=a\", -1.5 AS n"
     assert cli.main(["--data", str(folder), "sql", query, "--csv"]) == 0
     assert capsys.readouterr().out == "'=a,n\n'=1+1,-1.5\n"

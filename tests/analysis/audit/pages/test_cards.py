@@ -3,7 +3,6 @@
 import base64
 import io
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,9 +16,7 @@ from analysis.audit.pages.tables import Words
 from analysis.heritage.pages import frames
 from analysis.heritage.pages.register import CLAIMS
 from analysis.store import open_store
-
-SECOND = Path(__file__).parents[2] / "second_paper"
-ROOT = Path(__file__).parents[4]
+from tests.analysis.places import SECOND
 
 
 @pytest.fixture(scope="module")
@@ -151,12 +148,16 @@ def _spelt(numbers):
     )
 
 
-def test_the_bar_offers_each_verdict_with_its_count():
+def test_what_is_shown_beside_cards_is_counted():
     judged = pd.DataFrame({"verdict": ["contradicted"] * 2, "family": ["b", "a"]})
     bar = cards.controls(judged)
     assert len(re.findall("data-verdict=", bar)) == len(claims.VERDICTS)
     assert "contradicted</span> 2</button>" in bar
     assert "<option>b</option><option>a</option>" in bar
+    judged = pd.DataFrame(
+        {"claim_id": [1, 5, 16], "rule": ["p < 0.001.", "The 95 % interval holds 1.", "interval"]}
+    )
+    assert exhibits.judged_by_interval(judged) == "[5 and 16]{.claims}"
 
 
 def test_the_rows_under_a_table_come_back_as_they_were():
@@ -179,10 +180,3 @@ def test_the_two_sets_of_base_models_differ_by_the_post_norm_model(shipped_store
     said = frames.base_sets(shipped_store)
     assert (said["all"], said["kept"]) == ("23 base models", "22 base models")
     assert (said["left_out"], said["left_out_gain"]) == ("opt-350m", "0.9995")
-
-
-def test_only_claims_whose_rule_asks_for_an_interval_are_named():
-    judged = pd.DataFrame(
-        {"claim_id": [1, 5, 16], "rule": ["p < 0.001.", "The 95 % interval holds 1.", "interval"]}
-    )
-    assert exhibits.judged_by_interval(judged) == "[5 and 16]{.claims}"

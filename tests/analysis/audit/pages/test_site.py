@@ -1,7 +1,6 @@
 """The pages around the paper: front, data, imprint; colours and shapes of verdicts."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,8 @@ from analysis.audit.pages import front, imprint, relations
 from analysis.drawing import names
 from analysis.store import open_store
 from tests.analysis.drawn import borrowed
+from tests.analysis.places import ROOT, SECOND
 
-ROOT = Path(__file__).parents[4]
-SECOND = Path(__file__).parents[2] / "second_paper"
 STYLE = (ROOT / "quarto" / "site" / "site.css").read_text(encoding="utf-8")
 
 

@@ -3,10 +3,10 @@
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests.analysis.places import PUBLISHED, ROOT
 
 from analysis import audit as claims
 from analysis.audit.pages import estimates, strips
@@ -14,8 +14,6 @@ from analysis.audit.pages import estimates as estimates_shown
 from analysis.audit.pages.strips import Line
 from analysis.heritage.pages.register import CLAIMS
 from analysis.tidy import prose
-
-ROOT = Path(__file__).parents[4]
 
 
 def check(condition, estimate, *ends, **other):
@@ -72,11 +70,15 @@ def test_a_strip_says_in_words_what_it_shows():
     assert 'role="img" aria-label="a &lt;part&gt;: of 2 readings 1 holds' in drawn
 
 
-def test_nothing_is_drawn_of_one_reading_without_an_interval():
+def test_nothing_is_drawn_of_one_reading_without_an_interval_and_a_percentage_as_a_share():
     assert strips.strip(SHARES, Line("a <part>", "count", 7)) == ""
     assert strips.strip(SHARES, Line("c", "share", 1)) == ""
     assert strips.strip(SHARES, Line("b", "share", 1)) == ""
     assert strips.strip(SHARES[:1], Line("a <part>", "share", 1))
+    row = check("file", 55.0, 50.0, 60.0, measure="error", is_percent=True)
+    (mark,) = strips.drawn([row], Line("a <part>", "error", 0.05))
+    assert (mark.value, mark.low, mark.high) == pytest.approx((0.55, 0.5, 0.6))
+    assert estimates.written("error", mark.value) == "55\u00a0%"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_an_axis_reaches_as_far_as_what_is_drawn(line, values, places):
 
 
 def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(made):
-    named = strips.lines(pd.read_csv(ROOT / "data/published/claim_line.csv"))
+    named = strips.lines(pd.read_csv(PUBLISHED / "claim_line.csv"))
     for number, lines in named.items():
         kind = claims.claim(number, CLAIMS).kind
         checks = claims.check_rows(made[number], kind).to_dict("records")
@@ -116,25 +118,15 @@ def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(made):
                 assert max(side * it for it in sides["fails"]) <= 0, (number, line)
 
 
-def test_a_percentage_is_drawn_as_the_share_it_is():
-    row = check("file", 55.0, 50.0, 60.0, measure="error", is_percent=True)
-    (mark,) = strips.drawn([row], Line("a <part>", "error", 0.05))
-    assert (mark.value, mark.low, mark.high) == pytest.approx((0.55, 0.5, 0.6))
-    assert estimates.written("error", mark.value) == "55\u00a0%"
-
-
 @pytest.fixture(scope="module")
 def committed():
     return pd.read_csv(ROOT / "reports/claims.csv")
 
 
-def test_every_estimate_of_the_audit_has_a_name(committed):
+def test_every_estimate_of_the_audit_has_a_name_and_one_unit(committed):
     rows = committed[committed["estimate"].notna()].to_dict("records")
     unnamed = {row["claim_id"] for row in rows if estimates_shown.name(row) == prose.MISSING}
     assert unnamed == set()
-
-
-def test_errors_of_the_formula_have_one_unit(committed):
     rows = committed.set_index("claim_id").loc[[40, 41]].to_dict("records")
     assert {estimates_shown.name(row) for row in rows} == {"error"}
     shown = [estimates_shown.estimate(row) for row in rows]
@@ -159,13 +151,8 @@ def test_an_estimate_by_hand(measure, is_percent, estimate, printed):
 
 
 def test_an_interval_has_the_unit_of_its_estimate():
-    row = {
-        "estimate": 0.8,
-        "conf_low": 0.28,
-        "conf_high": 0.99,
-        "measure": "share",
-        "is_percent": False,
-    }
+    row = {"estimate": 0.8, "conf_low": 0.28, "conf_high": 0.99}
+    row |= {"measure": "share", "is_percent": False}
     assert estimates_shown.interval(row) == "[28\u00a0%,\u00a099\u00a0%]"
     row["measure"] = "r"
     assert estimates_shown.interval(row) == "[0.28,\u00a00.99]"

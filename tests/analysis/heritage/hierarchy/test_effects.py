@@ -1,14 +1,12 @@
 """Simulated effects are recovered; those of the published figures agree with lme4."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis.heritage.hierarchy import effects
 
-R = Path(__file__).parents[3] / "r"
 BLOCKS = (*effects.BLOCKS, effects.EVERYTHING)
 
 LAB_SD, SUITE_SD, MODEL_SD, RESIDUAL_SD = 0.3, 0.2, 0.15, 0.2

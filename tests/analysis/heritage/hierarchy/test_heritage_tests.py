@@ -31,13 +31,18 @@ def drawn():
     )
 
 
-def test_every_test_answers_and_counts_its_own_units(drawn):
+def test_every_test_answers_counts_its_own_units_and_is_printed(drawn):
     result = heritage_tests.every_test(drawn)
     assert len(result) == 6
     assert result["estimate"].notna().all()
     assert set(result.loc[result["unit"] == "model", "n_obs"]) == {18}
     assert set(result.loc[result["unit"] == "suite", "n_obs"]) == {6}
     assert result[["p_value", "bayes_factor", "conf_low"]].notna().any(axis=1).all()
+    rows = heritage_tests.printable(heritage_tests.every_test(drawn)).set_index("method")
+    assert rows.loc["Fisher", "bayes_factor"] == prose.MISSING
+    assert rows.loc["t test, Hedges' g [SD]", "bayes_factor"] != prose.MISSING
+    tests = pd.DataFrame({"unit": ["model"] * 3, "p_value": [0.01, 0.02, float("nan")]})
+    assert heritage_tests.p_range(tests, "model") == "0.010 and 0.020"
 
 
 def test_fisher_and_the_exchange_of_suites_are_those_of_a_hand_count(drawn):
@@ -52,14 +57,6 @@ def test_fisher_and_the_exchange_of_suites_are_those_of_a_hand_count(drawn):
     assert exchanged["estimate"] == pytest.approx(
         drawn.loc[ours, "log_gain"].mean() - drawn.loc[~ours, "log_gain"].mean()
     )
-
-
-def test_the_table_prints_a_dash_where_a_test_has_no_p(drawn):
-    rows = heritage_tests.printable(heritage_tests.every_test(drawn)).set_index("method")
-    assert rows.loc["Fisher", "bayes_factor"] == prose.MISSING
-    assert rows.loc["t test, Hedges' g [SD]", "bayes_factor"] != prose.MISSING
-    tests = pd.DataFrame({"unit": ["model"] * 3, "p_value": [0.01, 0.02, float("nan")]})
-    assert heritage_tests.p_range(tests, "model") == "0.010 and 0.020"
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +76,6 @@ def test_p_of_the_hunt_by_suites_is_that_of_all_ways_to_choose_them(table, shipp
     observed = means[ours].mean() - means[~ours].mean()
     expected = np.mean(np.abs(ways) >= abs(observed) - 1e-12)
     assert table.loc["hunt_suite_share_of_units", "p_value"] == pytest.approx(expected)
-
-
-def test_known_p_and_the_ends_of_the_range(table):
     known = {"share_of_units": 6, "share_pooled": 3, "gain_of_units": 10}
     for statistic, ways in known.items():
         assert table.loc[f"hunt_suite_{statistic}", "p_value"] == pytest.approx(ways / 35)

@@ -42,17 +42,21 @@ def test_the_chart_of_shares_has_fields_units_and_more_than_colour(subsets):
     assert spec["usermeta"]["finding"].startswith(f"By itself the suite explains {most}")
 
 
-def test_the_lab_explains_nothing_beside_its_suites(subsets):
+def test_rankings_count_what_the_frame_holds_by_lab_and_by_suite(subsets):
     shares = partition_exhibits.shares(subsets).set_index(["block", "term"])["share"]
     assert shares["lab", "unique"] == pytest.approx(0, abs=1e-12)
-
-
-def test_ranking_words_count_what_the_frame_holds(subsets):
     words = partition_exhibits.ranking_words(subsets)
     table = partition_exhibits.rankings(subsets)
     general = table[table["term"] == "general"]
     assert words["pairs"] == prose.share_of(int(general["holds"].notna().sum()), 6)
     assert (words["named"] == "none") == general["holds"].isna().all()
+    table = partition_exhibits.rankings(subsets, partition_exhibits.WITH_SUITE)
+    contrasts = " ".join(table["contrast"])
+    assert "suite" in contrasts
+    assert "lab" not in contrasts
+    words = partition_exhibits.ranking_words(subsets, partition_exhibits.WITH_SUITE)
+    by_lab = partition_exhibits.ranking_words(subsets)
+    assert float(words["r_squared"]) > float(by_lab["r_squared"])
 
 
 def test_matched_models_have_one_shape_and_two_labs(base):
@@ -65,22 +69,7 @@ def test_matched_models_have_one_shape_and_two_labs(base):
     assert len(rows) == matches["match"].nunique()
     words = partition_exhibits.match_words(base)
     assert words["lower"].endswith(f"of {len(rows)}")
-
-
-def test_no_test_with_labs_as_units_can_reject(curves):
-    labs = curves[curves["method"] == "lab"]
-    assert set(labs["power"]) == {0.0}
-    assert (labs["smallest_p"] > 0.05).all()
-
-
-def test_the_suite_takes_the_place_of_its_lab_in_a_second_ranking(subsets):
-    table = partition_exhibits.rankings(subsets, partition_exhibits.WITH_SUITE)
-    contrasts = " ".join(table["contrast"])
-    assert "suite" in contrasts
-    assert "lab" not in contrasts
-    words = partition_exhibits.ranking_words(subsets, partition_exhibits.WITH_SUITE)
-    by_lab = partition_exhibits.ranking_words(subsets)
-    assert float(words["r_squared"]) > float(by_lab["r_squared"])
+    assert partition_exhibits.variation_words(base)["suites"] == "4 of 7"
 
 
 def test_the_table_of_power_and_its_words_follow_the_curves(base, curves, deviations):
@@ -93,7 +82,6 @@ def test_the_table_of_power_and_its_words_follow_the_curves(base, curves, deviat
     words = power_tables.design_words(observed, deviations, curves)
     low, high = (int(end) for end in words["suites_range"].split(" to "))
     assert low <= int(words["suites"].split()[0]) <= high
-
-
-def test_geometry_varies_within_four_of_seven_suites(base):
-    assert partition_exhibits.variation_words(base)["suites"] == "4 of 7"
+    labs = curves[curves["method"] == "lab"]
+    assert set(labs["power"]) == {0.0}
+    assert (labs["smallest_p"] > 0.05).all()

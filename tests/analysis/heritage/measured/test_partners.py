@@ -1,12 +1,11 @@
 """Measured quantities: their signs, their invariant partners, and one network in four gauges."""
 
-from pathlib import Path
-
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.analysis.places import PUBLISHED
 
 from analysis.heritage.measured import gauge, partners
 from analysis.heritage.measured import gauge as questions
@@ -174,9 +173,6 @@ def test_an_unmeasured_gain_and_runs_in_chat_do_not_enter(tiny_store, published_
     with pytest.raises(AnalysisError, match="'gain_body'"):
         signs(published_store, "gain_body")
     assert len(signs(open_store(add_run("chat", rendering="chat")), "gain_body")) == 1
-
-
-PUBLISHED = Path(__file__).parents[4] / "data" / "published"
 
 
 def test_the_gauges_have_the_shapes_of_their_names_and_one_centred_profile(shipped_store):

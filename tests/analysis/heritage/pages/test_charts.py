@@ -6,6 +6,7 @@ from pathlib import Path
 import altair as alt
 import pandas as pd
 import pytest
+from tests.analysis.places import ROOT
 
 import analysis
 from analysis.audit.pages import tables
@@ -96,7 +97,6 @@ def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(specs):
     assert taken == {"labs.py"}
 
 
-ROOT = Path(__file__).parents[4]
 QUARTO = ROOT / "quarto"
 
 

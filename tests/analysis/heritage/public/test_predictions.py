@@ -1,9 +1,8 @@
 """Registered predictions on a store whose numbers are counted by hand, and on the sample."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
+from tests.analysis.places import ROOT
 
 from analysis.heritage.public import predictions, rounding
 
@@ -50,7 +49,7 @@ def test_pairs_in_order_are_counted(monkeypatch):
     assert (row["estimate"], row["bound"]) == (2, 3)
 
 
-PUBLIC = Path(__file__).parents[4] / "data" / "public"
+PUBLIC = ROOT / "data" / "public"
 
 
 def test_the_body_is_safe_and_the_first_token_is_not():

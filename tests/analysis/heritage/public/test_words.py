@@ -74,14 +74,11 @@ def test_outcomes_known_before_are_counted_apart():
     ]  # fmt: skip
 
 
-def test_claims_that_count_the_first_token_are_those_of_their_quantities(published_store):
+def test_claims_lengths_and_sinks_are_those_of_their_quantities(published_store, tiny_store):
     claims = tokens.counting_claims(published_store)
     # By hand from claim_quantity.csv: traces 12, 13, 36, L* 37 to 42, equation (4) 35,
     # the whole matrix 18, anisotropy 51, sub-layers 61.
     assert claims["claim_id"].tolist() == [12, 13, 18, *range(35, 43), 51, 61]
-
-
-def test_lengths_and_sinks_are_those_of_the_stream(tiny_store):
     table = tokens.lengths(tiny_store, "S").set_index(["counted", "layer"])
     # Gains of the last block of the two prompts: 3/6 and 4.
     assert table.loc[("last_token", 2), "gain"] == pytest.approx(2**0.5)

@@ -1,10 +1,9 @@
 """The paper's figures redrawn from their numbers; claims judged by what is printed."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import PUBLISHED
 
 from analysis.audit import evidence
 from analysis.heritage.pages import frames
@@ -16,8 +15,7 @@ from analysis.heritage.record import replica_figures as replica
 from analysis.store import open_store
 from tests.analysis.drawn import borrowed, lines_with_points
 
-ROOT = Path(__file__).parents[4]
-PROFILES = pd.read_csv(ROOT / "data/published/published_profile.csv")
+PROFILES = pd.read_csv(PUBLISHED / "published_profile.csv")
 
 
 def test_as_drawn_figure_1_holds_the_gains_of_the_sweep(shipped_store):
@@ -107,7 +105,7 @@ def test_a_store_without_quoted_numbers_gives_no_rows(tiny_store):
 
 
 def test_a_mapping_to_the_right_notebook_would_hold(shipped_store, tmp_path):
-    for path in (ROOT / "data/published").glob("*.csv"):
+    for path in (PUBLISHED).glob("*.csv"):
         text = path.read_text(encoding="utf-8")
         wrong, right = "Scaling_Law_Multi_Pythia.ipynb", "Pythia_Family_Residual_Gain_Sweep.ipynb"
         text = text.replace(f"Fig. 1,{wrong}", f"Fig. 1,{right}")

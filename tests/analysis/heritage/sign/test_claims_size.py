@@ -1,10 +1,9 @@
 """Size and the two further laws: verdicts on stores where the answer is plain."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import PUBLISHED
 
 from analysis import audit as claims
 from analysis.audit import evidence
@@ -12,7 +11,6 @@ from analysis.heritage.depth import claims_three_laws as laws
 from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_size as size
 
-ROOT = Path(__file__).parents[4]
 SMALL, LARGE = size.SMALL, size.LARGE
 PYTHIA = [
     "EleutherAI/pythia-70m",
@@ -146,7 +144,7 @@ def test_without_single_prompts_the_law_within_models_is_not_judged(shipped_stor
 
 
 def expansion_profile(exponent, noise):
-    parameters = pd.read_csv(ROOT / "data/published/model.csv").set_index("model_id")
+    parameters = pd.read_csv(PUBLISHED / "model.csv").set_index("model_id")
     rows = []
     for place, name in enumerate(PYTHIA):
         n_layers = int(parameters.loc[name, "n_layers"])

@@ -1,10 +1,9 @@
 """The rule judges papers with planted truths; on the real gains it finds what the claims find."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import PUBLISHED
 
 from analysis import audit as claims
 from analysis.audit import evidence, weight
@@ -23,8 +22,6 @@ from tests.proofs.simulated.papers import of_level, of_tuned, papers
 from tests.proofs.simulated.separation import separated, separation_checks
 from tests.proofs.simulated.three_laws import three_laws_checks
 from tests.proofs.simulated.tuning import tuning_checks
-
-ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +58,7 @@ def test_what_rules_has_the_planted_share_of_the_variance(design):
 
 
 def test_a_small_share_of_the_proof_agrees_with_the_shipped_table(few):
-    shipped = pd.read_csv(ROOT / "data/published/verdict_rate.csv")
+    shipped = pd.read_csv(PUBLISHED / "verdict_rate.csv")
     remaining = shipped.set_index(["claim_id", "truth", "wrong_labels", "verdict"])["probability"]
     assert set(remaining.index) == set(few.index)
     # Forty papers, 49 draws at ties for 399: four standard errors of a share are at most 0.32.
@@ -69,7 +66,7 @@ def test_a_small_share_of_the_proof_agrees_with_the_shipped_table(few):
 
 
 def test_the_shipped_rates_are_probabilities_and_nothing_is_rarely_reproduced():
-    shipped = pd.read_csv(ROOT / "data/published/verdict_rate.csv")
+    shipped = pd.read_csv(PUBLISHED / "verdict_rate.csv")
     totals = shipped.groupby(["claim_id", "truth", "wrong_labels"])["probability"].sum()
     assert totals.to_numpy() == pytest.approx(1)
     assert verdict_rates.too_often(shipped).empty

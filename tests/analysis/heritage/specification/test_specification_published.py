@@ -2,12 +2,12 @@
 
 import io
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.regression.linear_model import OLS
+from tests.analysis.places import PUBLISHED
 
 from analysis.audit import evidence
 from analysis.commands.cli import main
@@ -17,8 +17,6 @@ from analysis.heritage.specification import curve_tables as specification_exhibi
 from analysis.heritage.specification.curve import distinct, specification_curve
 from analysis.inference.resampling import permutation
 from tests.analysis.heritage.specification.specified import one, rng
-
-ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="module")
@@ -168,9 +166,6 @@ def test_leaving_out_uses_the_band_and_the_norm_and_means_are_of_log_gains(figur
     assert row["log_gain"] == pytest.approx(three["log_gain"].mean())
     assert row["n_prompts"] == 33
     assert row["log_error"] == pytest.approx(math.sqrt((three["log_error"] ** 2).sum()) / 3)
-
-
-PUBLISHED = Path(__file__).parents[4] / "data/published"
 
 
 @pytest.fixture(scope="module")

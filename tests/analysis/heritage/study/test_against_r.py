@@ -1,18 +1,17 @@
 """The study's own rows: shares, labs and slopes against base R."""
 
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import ROOT, R
 
 from analysis.heritage.study import labs, registered, screening, shares, slope
 from analysis.store import open_store
 from collect.training.study.design import read_design
 
-R = Path(__file__).parents[3] / "r"
-DATA = Path(__file__).parents[4] / "data"
+DATA = ROOT / "data"
 
 #: R inverts the same distribution with another root finder.
 ENDS = 1e-5

@@ -26,7 +26,7 @@ def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_comple
     assert band.high - band.middle == pytest.approx(stats.t.ppf(0.975, 3) * band.sd)
 
 
-def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(simulated_fleet):
+def test_shares_and_sizes_of_the_fleet_are_those_of_its_runs(simulated_fleet):
     result = fleet.response_shares(simulated_fleet, rng=np.random.default_rng(1))
     assert set(result["response"]) == {"excess", "last_log_gain"}
     expected = registered.fleet_shares(
@@ -36,9 +36,6 @@ def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(s
     assert first["estimate"].tolist() == expected["estimate"].tolist()
     order = fleet.recipe_runs(simulated_fleet)["recipe"].drop_duplicates()
     assert list(order) == sorted(VALUES, key=lambda name: VALUES[name])
-
-
-def test_the_fleet_is_as_large_as_its_runs(simulated_fleet):
     expected = {"smallest": 1, "largest": 1, "n_steps": 10, "n_bytes": 10 * 8 * 192}
     assert fleet.sizes(simulated_fleet).to_dict() == expected
 

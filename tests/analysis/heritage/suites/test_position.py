@@ -1,11 +1,11 @@
 """Suites as recipes: where along depth they differ, and the numbers stated beforehand."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis.heritage.suites import blocks, components, models
 from analysis.heritage.suites import suites_by_block as suites
@@ -13,8 +13,6 @@ from analysis.heritage.suites import suites_tables as exhibits
 from analysis.mixed.algebra.deviance import profile
 from analysis.mixed.inference.fixed_effects import Inference
 from analysis.store import open_store
-
-R = Path(__file__).parents[3] / "r"
 
 #: R's short names of the quarters.
 SHORT = {name.split(" ")[0]: name for name in blocks.QUARTERS}
@@ -30,14 +28,11 @@ def model(rows):
     return suites.fit(rows)
 
 
-def test_the_published_gains_are_counted(published_store):
+def test_the_published_gains_are_counted_and_quarters_hold_as_many_blocks(published_store, rows):
     result = blocks.counted(published_store)
     # 22 models have 24 blocks on average, 27 where each of their rows counts.
     counts = {"published": 536, "published_models": 23, "blocks": 484, "models": 22}
     assert result == {**counts, "depth": 27}
-
-
-def test_quarters_hold_the_same_number_of_blocks(rows):
     sizes = rows.groupby(["model_id", "part"]).size().groupby(level=0)
     assert (sizes.max() - sizes.min()).max() <= 1
     shallow = rows[rows["model_id"] == "EleutherAI/pythia-70m"]
@@ -66,16 +61,13 @@ def _ours(term):
     return f"part[{SHORT[part]}]:{level}"
 
 
-def test_the_tests_of_suites_are_pbkrtests(model):
+def test_the_tests_of_suites_are_pbkrtests_and_suites_part_in_the_last_quarter(model):
     theirs = pd.read_csv(R / "position_tests.csv")
     theirs.index = theirs["part"].map(SHORT)
     ours = suites.part_tests(model).set_index("part")
     assert list(ours.index) == list(blocks.QUARTERS)
     for column in ("statistic", "df_numerator", "df", "p_value"):
         np.testing.assert_allclose(ours[column], theirs.loc[ours.index, column], rtol=1e-5)
-
-
-def test_suites_part_in_the_last_quarter_and_not_in_the_second(model):
     result = suites.part_tests(model).set_index("part")
     assert result.loc["last quarter", "p_adjusted"] < 0.05
     assert (result.drop("last quarter")["p_adjusted"] > 0.05).all()

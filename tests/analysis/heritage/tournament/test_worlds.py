@@ -1,10 +1,9 @@
 """What is planted has its share; three cells of the tournament by RLRsim, lme4 and in R."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis.heritage.tournament import criterion
 from tests.proofs.competing import exact, lattice, layouts
@@ -80,7 +79,6 @@ def test_the_worlds_are_those_of_the_criterion():
     assert all(sum(one.shares.values()) <= 0.9 + 1e-9 for one in result)
 
 
-R = Path(__file__).parents[3] / "r"
 WAYS = ["cell", "paper"]
 
 

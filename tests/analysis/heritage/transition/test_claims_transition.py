@@ -1,10 +1,9 @@
 """The claims on L*: the stated numbers come again, and each verdict turns on its evidence."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import PUBLISHED
 
 from analysis import audit as claims
 from analysis.heritage.pages.register import CLAIMS
@@ -13,9 +12,6 @@ from analysis.heritage.transition import noise as l_star_noise
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import FIGURE, FITTED, HEADS
 from analysis.store import open_store
-
-ROOT = Path(__file__).parents[4]
-PUBLISHED = ROOT / "data/published"
 
 
 def of_figure(layers):

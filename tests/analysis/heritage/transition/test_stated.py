@@ -1,15 +1,13 @@
 """Stated numbers are computed again, agree or differ, and say why when they cannot be."""
 
-from pathlib import Path
-
 import pytest
 
 from analysis.heritage.transition import stated
 from analysis.store import open_store
 from analysis.tidy.errors import StoreError
+from tests.analysis.places import PUBLISHED, SHARED
 
-ROOT = Path(__file__).parents[4]
-RAW = ROOT.parent / "shared/published/Results"
+RAW = SHARED / "published/Results"
 HEADER = "stated_id,place,quantity,printed,unit,accuracy,query,through,reason"
 
 
@@ -53,7 +51,7 @@ def test_with_the_raw_files_no_number_is_left_for_want_of_them(tmp_path):
     from collect.commands.cli import main
 
     assert main(["published", str(RAW), "--out", str(tmp_path / "raw")]) == 0
-    result = stated.ledger(open_store(ROOT / "data/published", tmp_path / "raw"))
+    result = stated.ledger(open_store(PUBLISHED, tmp_path / "raw"))
     assert entries(result, "needs the raw files") == set()
     ours = result[result["place"].str.startswith("notes")]
     assert entries(ours, "differs") == set()
@@ -115,7 +113,7 @@ def test_a_table_for_print_has_a_dash_where_nothing_was_found(shipped):
 
 
 def _ledger(directory):
-    for table in (ROOT / "data/published").glob("claim.csv"):
+    for table in (PUBLISHED).glob("claim.csv"):
         (directory / table.name).write_bytes(table.read_bytes())
     return stated.ledger(open_store(directory))
 

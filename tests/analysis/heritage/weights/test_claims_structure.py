@@ -1,11 +1,10 @@
 """The claims on blocks, cost, trace, rho and weights: hand algebra, counts, verdicts that turn."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from tests.analysis.places import PUBLISHED
 
 from analysis import audit as claims
 from analysis.audit import evidence
@@ -20,9 +19,6 @@ from analysis.heritage.weights import claims_structure as structure
 from analysis.heritage.weights import claims_trace as trace
 from analysis.store import open_store
 from collect.record.writer import write_table
-
-ROOT = Path(__file__).parents[4]
-PUBLISHED = ROOT / "data/published"
 
 
 def with_heads(folder, whole):

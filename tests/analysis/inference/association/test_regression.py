@@ -1,15 +1,12 @@
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.analysis.places import R
 
 from analysis.inference.association import regression
 from analysis.tidy.errors import ColumnError, DesignError
-
-R = Path(__file__).parents[3] / "r"
 
 #: Both solve by QR; log-scaled products and incomplete beta functions lose a few digits.
 AGREEMENT = 1e-11

@@ -1,16 +1,13 @@
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.analysis.places import R
 
 from analysis.inference.counts import contingency, fisher
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
-
-R = Path(__file__).parents[3] / "r"
 
 #: The same equations with the same convergence; lgamma and dhyper differ in the last digits.
 ROOTS = 1e-11
@@ -29,14 +26,6 @@ cells = st.lists(st.integers(0, 12), min_size=4, max_size=4).filter(
 
 def table(a, b, c, d):
     return pd.DataFrame([[a, b], [c, d]], index=["first", "second"], columns=["yes", "no"])
-
-
-def test_the_lady_tasting_tea_has_p_of_34_in_70():
-    row = fisher.fisher_exact(table(3, 1, 1, 3)).iloc[0]
-    assert row["p_value"] == pytest.approx(34 / 70, abs=1e-15)
-    assert row["smallest_p"] == pytest.approx(2 / 70, abs=1e-15)
-    assert row["contrast"] == "odds of yes over no: first / second"
-    assert row["n_obs"] == 8
 
 
 @pytest.mark.parametrize("position", range(len(answers)))
@@ -89,6 +78,7 @@ def test_rows_of_units_and_their_counts_give_the_same_answer():
     assert row["contrast"] == "odds of False over True: other / EleutherAI"
     assert row["estimate"] == pytest.approx(counted["estimate"])
     assert row["p_value"] == counted["p_value"]
+    assert counted["smallest_p"] == pytest.approx(2 / 70, abs=1e-15)
     units = pd.DataFrame({"lab": ["b", "a", "b", "b"], "dampens": [True, False, False, True]})
     counts = contingency.two_by_two(units, "lab", "dampens")
     assert counts.to_numpy().tolist() == [[1, 0], [1, 2]]

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,13 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_ind
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.inference.association import regression
 from analysis.inference.effects import equivalence, multiplicity
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
-
-R = Path(__file__).parents[3] / "r"
 
 #: The same formulas; pt uses another series.
 AGREEMENT = 1e-11
@@ -78,7 +75,7 @@ def test_what_cannot_be_tested_is_refused():
 #: A multiplication and a division by whole numbers.
 EXACT = 1e-14
 
-adjusted_by_r = pd.read_csv(Path(__file__).parents[3] / "r" / "multiplicity.csv")
+adjusted_by_r = pd.read_csv(R / "multiplicity.csv")
 tests = adjusted_by_r[["family", "p_value"]]
 
 

@@ -1,10 +1,9 @@
 """Contrasts within models of like geometry; inflation and variation within groups."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis.inference.partition import collinearity, matched
 from analysis.tidy.errors import DesignError
@@ -72,8 +71,6 @@ def test_labels_are_exchanged_within_matches_by_suites_and_by_sign():
     assert row["p_value"] == pytest.approx(0.5)
     assert row["smallest_p"] == pytest.approx(0.5)
 
-
-R = Path(__file__).parents[3] / "r"
 
 #: Determinants against singular values.
 AGREEMENT = 1e-10

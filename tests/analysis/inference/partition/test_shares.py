@@ -1,19 +1,17 @@
 """R squared of many samples, and its shares among blocks, against lm() and by hand."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.analysis.places import R
 
 from analysis.inference.partition import explained, shares
 from analysis.inference.partition.subsets import Subsets, all_subsets, among
 from analysis.tidy.errors import ColumnError, DesignError
-
-R = Path(__file__).parents[3] / "r"
 
 #: lm() eliminates by Householder rotations, ours orthogonalises column by column.
 AGREEMENT = 1e-11

@@ -1,15 +1,13 @@
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis.inference.resampling.freedman_lane import freedman_lane
 from analysis.inference.resampling.permutation import permutation_test
 from analysis.tidy.errors import AnalysisError, DesignError
-
-R = Path(__file__).parents[3] / "r"
 
 small = pd.DataFrame(
     {

@@ -1,16 +1,14 @@
 from math import comb
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.analysis.places import R
 
 from analysis.inference.resampling import bootstrap, permutation
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
-
-R = Path(__file__).parents[3] / "r"
 
 models = pd.read_csv(R / "models.csv")
 labs = models.groupby("lab", as_index=False)[["gain", "heritage", "density"]].mean()

@@ -1,7 +1,6 @@
 """The optimum is the best of many starts; crossed factors with thousands of levels are as lme4."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize, rosen, rosen_der
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.algebra import levels
@@ -188,9 +188,6 @@ def test_quadratics_have_the_bottom_that_scipy_finds(seed, size):
 
     ours = descend(quadratic, np.ones(size), tolerance=1e-16, flat=1e-10)
     assert quadratic(ours)[0] <= minimize(quadratic, np.ones(size), jac=True).fun + 1e-9
-
-
-R = Path(__file__).parents[3] / "r"
 
 
 def test_students_crossed_with_lecturers_are_as_lme4():

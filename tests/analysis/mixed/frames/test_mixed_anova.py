@@ -4,17 +4,15 @@
 wrote the answers with car 3.1-1 and lmerTest 3.1-3.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import patsy
 import pytest
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.tidy.errors import AnalysisError, DesignError
 
-R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_face_anova.csv")
 rows_of_r = pd.read_csv(R / "mixed_anova_rows.csv", keep_default_na=False)
 cake = pd.read_csv(R / "mixed_data_cake.csv")

@@ -1,12 +1,11 @@
 """The frames of a fit: summary, prediction, confint, update, drop1; keys, columns, warnings."""
 
-from pathlib import Path
-
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.inference.association import regression
@@ -15,7 +14,6 @@ from analysis.mixed.reading.formula import updated
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
-R = Path(__file__).parents[3] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"
 

@@ -4,17 +4,15 @@
 `tests/r/mixed_emmeans.R` those at lme4's theta.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.frames import means
 from analysis.tidy.errors import AnalysisError, DesignError
 
-R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_face_means.csv")
 at_theta_of_r = pd.read_csv(R / "mixed_emmeans.csv")
 cake = pd.read_csv(R / "mixed_data_cake.csv")

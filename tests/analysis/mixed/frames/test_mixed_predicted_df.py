@@ -1,15 +1,14 @@
 """Degrees of freedom of predictions: by hand in a balanced design, by whole matrices in others."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.analysis.places import R
 
 from analysis import mixed
 
-rows = pd.read_csv(Path(__file__).parents[3] / "r" / "mixed_data_crossed.csv")
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
 
 
 def balanced(n_groups, n):

@@ -4,16 +4,14 @@
 those of scale, poly, bs and ns, which predict other rows with the same constants.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
-R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_terms.csv")
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 rows = rows.assign(twice=2 * rows["depth"] + 3, half=np.where(np.arange(len(rows)) % 2, "u", "v"))

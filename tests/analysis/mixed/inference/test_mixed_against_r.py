@@ -7,6 +7,7 @@ and performance 0.10.2.
 
 import numpy as np
 import pytest
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.frames.comparison import compare
@@ -36,11 +37,9 @@ def test_every_model_was_answered_by_both_estimators(against_r):
 
 def pytest_generate_tests(metafunc):
     if "name" in metafunc.fixturenames:
-        from pathlib import Path
-
         import pandas as pd
 
-        glances = pd.read_csv(Path(__file__).parents[3] / "r/mixed_glance.csv")
+        glances = pd.read_csv(R / "mixed_glance.csv")
         metafunc.parametrize(("name", "estimator"), glances[["name", "estimator"]].to_numpy())
 
 
@@ -189,11 +188,10 @@ def test_likelihood_ratios_agree(against_r):
 
 
 def test_fitted_values_and_residuals_agree(against_r):
-    from pathlib import Path
 
     import pandas as pd
 
-    answer = pd.read_csv(Path(__file__).parents[3] / "r/mixed_augment.csv")
+    answer = pd.read_csv(R / "mixed_augment.csv")
     augmented = against_r.at_r("crossed_correlated", "REML").augment()
     np.testing.assert_allclose(augmented["fitted"], answer["fitted"], atol=1e-10)
     np.testing.assert_allclose(augmented["residual"], answer["residual"], atol=1e-10)

@@ -1,12 +1,12 @@
 """Parametric bootstrap, permutation and comparison of models."""
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.algebra.simulate import simulator
@@ -15,7 +15,6 @@ from analysis.mixed.refitting.bootstrap import parametric_bootstrap
 from analysis.mixed.refitting.permutation import permutation_test
 from analysis.tidy.errors import DesignError
 
-R = Path(__file__).parents[3] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 rows["heritage"] = rows["lab"].map(
     {"alpha": "open", "beta": "open", "gamma": "closed", "delta": "closed", "epsilon": "closed"}

@@ -1,11 +1,10 @@
 """Profile intervals against lme4 and as roots of its deviance; degrees of freedom by hand."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, stats
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.inference import satterthwaite
@@ -13,7 +12,6 @@ from analysis.mixed.inference.kenward_roger import KenwardRoger
 from analysis.mixed.inference.satterthwaite import Satterthwaite
 from analysis.mixed.refitting.profile_interval import profile_intervals
 
-R = Path(__file__).parents[3] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 
 #: lme4 interpolates its profile with splines.

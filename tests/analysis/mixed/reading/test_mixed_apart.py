@@ -3,7 +3,6 @@
 import io
 import json
 import shutil
-from pathlib import Path
 
 import duckdb
 import fsspec
@@ -12,6 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from tests.analysis.places import ROOT, R
 
 from analysis import mixed
 from analysis.mixed.reading.statistics import shift_to
@@ -19,8 +19,7 @@ from analysis.store import open_store
 from analysis.tidy.errors import DesignError, StoreError
 from tests.analysis.mixed.at_theta import at_theta
 
-SAMPLE = Path(__file__).parents[4] / "data/sample"
-R = Path(__file__).parents[3] / "r"
+SAMPLE = ROOT / "data/sample"
 
 FORMULA = "log_gain ~ family + layer + (1 + layer | model_id) + (1 | prompt_id)"
 

@@ -1,18 +1,17 @@
 """The formula language is lme4's, and the columns are the ones R and patsy make."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import patsy
 import pytest
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.reading.expression import translate
 from analysis.mixed.reading.formula import RandomTerm, parse
 from analysis.tidy.errors import ColumnError
 
-rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
 
 RANDOM = {
     "(1 | lab)": [("1", ("lab",))],

@@ -1,17 +1,16 @@
 """What may hold rows and weights, how methods may be named, and what has no residual."""
 
-from pathlib import Path
-
 import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, QueryError
 
-rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
 FORMULA = "gain ~ depth + kind + (1 | model)"
 
 HOLDERS = {

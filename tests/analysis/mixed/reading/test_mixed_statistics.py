@@ -1,13 +1,12 @@
 """The sums are right, exact, the same bits every time, and add up across places."""
 
-from pathlib import Path
-
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.reading.statistics import (
@@ -18,7 +17,7 @@ from analysis.mixed.reading.statistics import (
 )
 from analysis.tidy.errors import ColumnError, DesignError, StoreError
 
-rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
 FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"
 
 

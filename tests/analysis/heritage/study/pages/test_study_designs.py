@@ -1,17 +1,14 @@
 """The study shown: birth against upbringing, ingredients, its exhibit, tables and words."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.analysis.places import ROOT
 
 from analysis.heritage.study import fleet, horizons, inheritance, registered, screening
 from analysis.heritage.study.pages import charts, names, tables, words
 from collect.training.study.design import read_design
 from tests.analysis.drawn import borrowed
 from tests.analysis.heritage.study.simulated import filled, packages
-
-ROOT = Path(__file__).parents[5]
 
 #: Excess of a network at birth, and what training on under another recipe adds to it.
 BIRTHS = {"opt": 0.05, "pythia": -0.8, "bloom": -2.0}
