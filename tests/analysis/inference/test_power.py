@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.inference import power
@@ -12,6 +11,7 @@ from analysis.inference.resampling import permutation
 from analysis.mixed import power as power_mixed
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
+from tests.analysis.places import R
 from tests.benchmarks import inference_size
 
 models = pd.read_csv(R / "models.csv")
@@ -78,7 +78,7 @@ def test_permutation_power_is_that_of_the_permutation_test():
     assert result["smallest_p"].tolist() == [1 / 35, 1 / 35]
 
 
-def test_one_lab_against_four_can_never_reject():
+def test_the_detectable_effect_is_read_off_the_curve():
     rows = models[models["lab"].isin(["Ainu", "Basque", "Catalan", "Dakota", "Ewe"])]
     rows = rows.assign(ours=rows["lab"] == "Ainu")
     result = by_exchange(rows, "ours", [100.0], 20)
@@ -87,9 +87,6 @@ def test_one_lab_against_four_can_never_reject():
     unreached = power.minimum_detectable(result)
     assert np.isnan(unreached["estimate"].iloc[0])
     assert unreached["note"].iloc[0] == "No effect up to 100 reaches a power of 0.8."
-
-
-def test_the_detectable_effect_is_read_off_the_curve():
     curve = pd.DataFrame(
         {"term": "x", "method": "m", "true_value": [0.0, 1, 2, 3], "power": [0.05, 0.5, 0.7, 0.9]}
         | {"conf_low": [0.0, 0.4, 0.6, 0.8], "conf_high": [0.1, 0.6, 0.8, 1.0]}
@@ -100,7 +97,7 @@ def test_the_detectable_effect_is_read_off_the_curve():
     assert row["test_size"] == 0.05
 
 
-def test_mixed_power_has_its_size_and_rises():
+def test_mixed_power_has_its_size_rises_and_draws_with_its_components():
     model = mixed.fit("gain ~ heritage + (1 | lab)", models)
     result = power_mixed.mixed_power(
         model,
@@ -113,21 +110,6 @@ def test_mixed_power_has_its_size_and_rises():
     assert result["power"].iloc[1] > 0.95
     assert result["n_groups"].tolist() == [7, 7]
     glossary.checked(result.columns)
-
-
-def test_an_effect_shifts_the_fit_as_if_it_had_been_in_the_response():
-    known = mixed.fit("gain ~ heritage + (1 | lab)", models)
-    shifted = mixed.fit(
-        "gain ~ heritage + (1 | lab)", models.assign(gain=models["gain"] + 2 * models["heritage"])
-    )
-    first, second = (fitted.tidy(["fixed"]).set_index("term") for fitted in (known, shifted))
-    for column in ("std_error", "df"):
-        np.testing.assert_allclose(first[column], second[column], rtol=1e-6)
-    change = second["estimate"] - first["estimate"]
-    np.testing.assert_allclose(change.to_numpy(), [0, 2], atol=1e-8)
-
-
-def test_mixed_power_draws_with_the_components_asked_for():
     model = mixed.fit("gain ~ heritage + (1 | lab)", models)
     rates = []
     for known in (Components(0.05, 0.05), Components(3.0, 3.0)):
@@ -138,7 +120,16 @@ def test_mixed_power_draws_with_the_components_asked_for():
     assert rates[1] < 0.4
 
 
-def test_components_are_the_deviations_of_the_mixed_model():
+def test_effects_and_components_are_those_of_the_mixed_model():
+    known = mixed.fit("gain ~ heritage + (1 | lab)", models)
+    shifted = mixed.fit(
+        "gain ~ heritage + (1 | lab)", models.assign(gain=models["gain"] + 2 * models["heritage"])
+    )
+    first, second = (fitted.tidy(["fixed"]).set_index("term") for fitted in (known, shifted))
+    for column in ("std_error", "df"):
+        np.testing.assert_allclose(first[column], second[column], rtol=1e-6)
+    change = second["estimate"] - first["estimate"]
+    np.testing.assert_allclose(change.to_numpy(), [0, 2], atol=1e-8)
     result = power_mixed.variance_components(models, formula="gain ~ heritage", group="lab")
     fitted = mixed.fit("gain ~ heritage + (1 | lab)", models)
     expected = fitted.tidy(["ran_pars"])["estimate"]

@@ -243,6 +243,9 @@ def test_a_probability_is_its_log_odds_turned_round(binomial_models, new_rows):
     np.testing.assert_allclose(share["std_error"], error)
     assert np.isinf(odds["df"]).all()
     assert (odds["conf_level"] == 0.9).all()
+    singular = mixed.fit_binomial("(gain > 1) ~ 0 + kind + (1 | lab / model)", rows)
+    known = singular.predict(rows.head(2), kind="link", groups="known")
+    assert (known["std_error"] > 0).all()
 
 
 @pytest.mark.parametrize("groups", ["new", "known"])
@@ -268,9 +271,3 @@ def test_what_cannot_be_predicted_is_refused_as_by_a_linear_model(binomial_model
         model.predict(one.drop(columns="prompt"), groups="known")
     with pytest.raises(ColumnError, match=r"must hold levels that were fitted; \['poem'\]"):
         binomial_models["sign_factor"].predict(one.assign(kind="poem"))
-
-
-def test_a_singular_fit_has_errors_of_known_groups():
-    singular = mixed.fit_binomial("(gain > 1) ~ 0 + kind + (1 | lab / model)", rows)
-    known = singular.predict(rows.head(2), kind="link", groups="known")
-    assert (known["std_error"] > 0).all()

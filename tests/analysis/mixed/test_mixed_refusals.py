@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.algebra.rank import SPANNED
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, StoreError
+from tests.analysis.places import R
 
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 sizes = rows["lab"].map({"alpha": 1.0, "beta": 2.0}).fillna(3.5)
@@ -79,15 +79,6 @@ def test_columns_that_hardly_differ_are_told_with_the_distance_that_is_seen(colu
     assert column in notes["columns left out"]
 
 
-def test_the_difference_of_columns_that_hardly_differ_has_lme4s_estimate():
-    known = pd.read_csv(R / "mixed_near.csv").set_index("name")
-    model = mixed.fit("y ~ x + I(x2 - x) + (1 | g)", near)
-    ours = model.tidy(("fixed",), df="satterthwaite").set_index("term").loc["I(x2 - x)"]
-    columns = ["estimate", "std_error", "statistic"]
-    at = known.loc["difference", columns].to_numpy(dtype=float)
-    np.testing.assert_allclose(ours[columns].to_numpy(dtype=float), at, rtol=1e-5)
-
-
 @pytest.mark.parametrize(("formula", "changed", "kind", "named"), REFUSED)
 def test_bad_input_is_refused_in_one_sentence(formula, changed, kind, named):
     with pytest.raises(kind, match=named) as refusal:
@@ -96,12 +87,18 @@ def test_bad_input_is_refused_in_one_sentence(formula, changed, kind, named):
     assert refusal.value.hint
 
 
-def test_sums_are_fitted_with_the_offset_they_were_collected_with():
+def test_sums_with_an_offset_and_near_columns_are_fitted_as_they_were_collected():
     known = "gain ~ depth + offset(known) + (1 | model)"
     collected = mixed.collect_statistics(known, rows)
     assert mixed.fit_statistics(known, collected).statistics.offset == "known"
     with pytest.raises(DesignError, match="must be of the formula's offset, none; they were coll"):
         mixed.fit_statistics("gain ~ depth + (1 | model)", collected)
+    known = pd.read_csv(R / "mixed_near.csv").set_index("name")
+    model = mixed.fit("y ~ x + I(x2 - x) + (1 | g)", near)
+    ours = model.tidy(("fixed",), df="satterthwaite").set_index("term").loc["I(x2 - x)"]
+    columns = ["estimate", "std_error", "statistic"]
+    at = known.loc["difference", columns].to_numpy(dtype=float)
+    np.testing.assert_allclose(ours[columns].to_numpy(dtype=float), at, rtol=1e-5)
 
 
 @pytest.fixture(scope="module")

@@ -90,28 +90,13 @@ def with_recipe(published_store):
     return recipes.gains_with_recipe(published_store)
 
 
-def test_every_fact_names_its_source_and_quotes_it(published_store):
+def test_every_fact_names_its_source_and_pythia_is_two_recipes(published_store):
     facts = published_store.query("FROM training_recipe")
     assert len(facts) > 200
     for column in ("repository", "path", "revision", "quoted"):
         assert (facts[column].str.len() > 0).all(), column
     known = set(published_store.query("SELECT model_id FROM model")["model_id"])
     assert set(facts["model_id"]) <= known
-
-
-@pytest.mark.parametrize(("decay", "steps"), [(100, 100), (60, 100)])
-def test_the_sum_of_rates_is_that_of_the_schedule(published_store, decay, steps):
-    peak, final, warmup = 0.3, 0.03, 10
-    at = np.arange(steps) + 0.5
-    fall = final + (peak - final) * (1 + np.cos(np.pi * (at - warmup) / (decay - warmup))) / 2
-    rates = np.where(at < warmup, peak * at / warmup, np.where(at < decay, fall, final))
-    result = published_store.query(
-        f"SELECT rate_sum({peak}, {final}, {warmup}, {decay}, {steps}) AS total"
-    )
-    assert result["total"].iloc[0] == pytest.approx(rates.sum(), rel=1e-4)
-
-
-def test_pythia_is_two_recipes(published_store):
     known = recipes.recipes(published_store)
     result = known.set_index("model_id")["decay_turns"]
     assert result["EleutherAI/pythia-70m"] == pytest.approx(0.1 * 1e-3 * 143000 * 0.55, rel=0.01)
@@ -128,6 +113,18 @@ def test_pythia_is_two_recipes(published_store):
     table = recipes.start_rows(known)
     pythias = table[table["models"].str.startswith("Pythia")]
     assert list(pythias["inner"]) == ["normal", "small_init"]
+
+
+@pytest.mark.parametrize(("decay", "steps"), [(100, 100), (60, 100)])
+def test_the_sum_of_rates_is_that_of_the_schedule(published_store, decay, steps):
+    peak, final, warmup = 0.3, 0.03, 10
+    at = np.arange(steps) + 0.5
+    fall = final + (peak - final) * (1 + np.cos(np.pi * (at - warmup) / (decay - warmup))) / 2
+    rates = np.where(at < warmup, peak * at / warmup, np.where(at < decay, fall, final))
+    result = published_store.query(
+        f"SELECT rate_sum({peak}, {final}, {warmup}, {decay}, {steps}) AS total"
+    )
+    assert result["total"].iloc[0] == pytest.approx(rates.sum(), rel=1e-4)
 
 
 def test_correlations_within_suites_are_those_of_deviations_from_the_suite(with_recipe):

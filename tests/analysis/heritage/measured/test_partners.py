@@ -5,13 +5,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.analysis.places import PUBLISHED
 
 from analysis.heritage.measured import gauge, partners
 from analysis.heritage.measured import gauge as questions
 from analysis.heritage.measured.signs import MINIMUM_PROMPTS, signs
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
+from tests.analysis.places import PUBLISHED
 
 
 @pytest.fixture(scope="module")
@@ -19,23 +19,21 @@ def store():
     return open_store("data/published", "data/sample", "data/fleet")
 
 
-def test_the_same_weights_in_three_gauges_have_three_verdicts_and_one_centred_one(store):
+def test_gauges_have_their_names_shapes_verdicts_and_one_centred_profile(store, shipped_store):
     result = partners.verdicts_by_gauge(store).set_index("gauge")
     chosen = result.loc[["shrinking", "flat", "growing"]]
     assert chosen["sign_published"].tolist() == ["dampen", "neutral", "expand"]
     assert len(set(chosen["sign_centred"])) == 1
     assert np.ptp(chosen["gain_centred"]) < 1e-9
     assert result["largest_logit_change"].max() < 1e-10
-
-
-def test_the_primary_gain_is_centred_under_layer_norm_and_raw_under_rms_norm(store):
-    result = partners.signs(store)
-    is_layer_norm = result["norm_kind"] == "LayerNorm"
-    assert is_layer_norm.sum() == 8
-    assert len(result) == 12
-    expected = result["gain_centred"].where(is_layer_norm, result["gain_published"])
-    assert result["gain_primary"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
-    assert (result["sign_published"] == result["sign_centred"])[is_layer_norm].all()
+    layers = questions.profiles(shipped_store)
+    gains = layers.dropna().pivot_table("log_gain", "layer", "gauge")
+    assert (gains["shrinking"] < -0.1).all()
+    assert gains["flat"].abs().max() < 1e-9
+    assert (gains["growing"] > 0.1).all()
+    centred = layers.dropna().pivot_table("log_gain_centred", "layer", "gauge")
+    assert np.ptp(centred.to_numpy(), axis=1).max() < 1e-9
+    assert layers["largest_logit_change"].max() < 1e-10
 
 
 def test_centred_gains_follow_from_the_centred_lengths_of_the_stream(store):
@@ -75,7 +73,7 @@ def test_centred_gains_follow_from_the_centred_lengths_of_the_stream(store):
         assert result[metric].to_numpy() == pytest.approx(values.to_numpy(), abs=1e-12), metric
 
 
-def test_every_quantity_is_invariant_has_a_partner_or_is_named_a_convention(store):
+def test_quantities_are_invariant_have_a_partner_or_are_conventions(store):
     result = store.query("FROM gauge_partner")
     assert set(result["standing"]) == {"invariant", "partner", "convention"}
     assert (result["partner"] == "convention").eq(result["standing"] == "convention").all()
@@ -87,6 +85,13 @@ def test_every_quantity_is_invariant_has_a_partner_or_is_named_a_convention(stor
     assert read["weight_spectral_ratio", "LayerNorm"] == "circuit_spectral"
     assert read["token_mean_cosine", "LayerNorm"] == "token_mean_cosine_centred"
     assert read["q_spectral", "RMSNorm"] == "convention"
+    result = partners.signs(store)
+    is_layer_norm = result["norm_kind"] == "LayerNorm"
+    assert is_layer_norm.sum() == 8
+    assert len(result) == 12
+    expected = result["gain_centred"].where(is_layer_norm, result["gain_published"])
+    assert result["gain_primary"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
+    assert (result["sign_published"] == result["sign_centred"])[is_layer_norm].all()
 
 
 def test_the_share_of_the_mean_is_of_squared_lengths_behind_the_first_token(store):
@@ -142,7 +147,9 @@ def test_the_interval_is_students(shipped_store):
     assert decided.any()
 
 
-def test_few_prompts_give_no_interval_and_no_sign(tiny_store):
+def test_signs_are_of_enough_prompts_beyond_a_band_and_of_primary_runs(
+    tiny_store, published_store, add_run
+):
     # Gains of the last block are 3/6 and 4; block 0 doubles the last token of both prompts.
     row = signs(tiny_store, "gain_last_block").iloc[0]
     assert row["estimate"] == pytest.approx((np.log(0.5) + np.log(4)) / 2)
@@ -150,6 +157,12 @@ def test_few_prompts_give_no_interval_and_no_sign(tiny_store):
     row = signs(tiny_store, "gain_embedding").iloc[0]
     assert row[["conf_low", "conf_high"]].isna().all()
     assert row["sign"] == "not identified"
+    with pytest.raises(AnalysisError, match="'gain_bdy'") as refusal:
+        signs(tiny_store, "gain_bdy")
+    assert "'gain_body'" in refusal.value.hint
+    with pytest.raises(AnalysisError, match="'gain_body'"):
+        signs(published_store, "gain_body")
+    assert len(signs(open_store(add_run("chat", rendering="chat")), "gain_body")) == 1
 
 
 def test_a_band_can_hide_a_small_gain(shipped_store):
@@ -164,26 +177,6 @@ def test_a_band_can_hide_a_small_gain(shipped_store):
 def test_a_band_that_is_no_length_is_refused(tiny_store, band):
     with pytest.raises(AnalysisError, match="band"):
         signs(tiny_store, "gain_embedding", band=band)
-
-
-def test_an_unmeasured_gain_and_runs_in_chat_do_not_enter(tiny_store, published_store, add_run):
-    with pytest.raises(AnalysisError, match="'gain_bdy'") as refusal:
-        signs(tiny_store, "gain_bdy")
-    assert "'gain_body'" in refusal.value.hint
-    with pytest.raises(AnalysisError, match="'gain_body'"):
-        signs(published_store, "gain_body")
-    assert len(signs(open_store(add_run("chat", rendering="chat")), "gain_body")) == 1
-
-
-def test_the_gauges_have_the_shapes_of_their_names_and_one_centred_profile(shipped_store):
-    layers = questions.profiles(shipped_store)
-    gains = layers.dropna().pivot_table("log_gain", "layer", "gauge")
-    assert (gains["shrinking"] < -0.1).all()
-    assert gains["flat"].abs().max() < 1e-9
-    assert (gains["growing"] > 0.1).all()
-    centred = layers.dropna().pivot_table("log_gain_centred", "layer", "gauge")
-    assert np.ptp(centred.to_numpy(), axis=1).max() < 1e-9
-    assert layers["largest_logit_change"].max() < 1e-10
 
 
 def test_free_signs_count_the_norms_of_the_published_models(shipped_store):

@@ -2,9 +2,9 @@
 
 import pandas as pd
 import pytest
-from tests.analysis.places import ROOT
 
 from analysis.heritage.public import predictions, rounding
+from tests.analysis.places import ROOT
 
 KEYS = ["prediction", "metric", "model_id", "prompt_set", "special_tokens"]
 
@@ -27,7 +27,7 @@ def test_the_tiny_model_meets_what_its_norms_say(tiny_store):
     assert not seen["bound_mean_block"]
 
 
-def test_rows_are_unique_and_what_was_known_is_marked(shipped_store):
+def test_rows_are_unique_and_what_was_known_is_marked(shipped_store, monkeypatch):
     rows = predictions.outcomes(shipped_store)
     assert not rows.duplicated(KEYS).any()
     known = rows.groupby("prediction")["seen"].all()
@@ -38,9 +38,6 @@ def test_rows_are_unique_and_what_was_known_is_marked(shipped_store):
         lambda row: predictions.RELATIONS[row["relation"]](row["estimate"], row["bound"]), axis=1
     )
     pd.testing.assert_series_equal(rows["is_met"].astype(bool), expected, check_names=False)
-
-
-def test_pairs_in_order_are_counted(monkeypatch):
     labs = dict(zip(predictions.ORDER, (1.2, 0.9, 1.0), strict=True))
     table = pd.DataFrame({"lab": labs.keys(), "estimate": labs.values()})
     table = table.assign(metric="gain_body", prompt_set="B")

@@ -31,7 +31,7 @@ def plain(text):
     return text.replace(prose.NO_BREAK, " ")
 
 
-def test_models_whose_sign_turns_are_counted():
+def test_models_whose_sign_turns_are_counted_and_one_is_drawn_twice():
     # last token, without the first, all tokens
     table = lengths(a=(1.1, 1.2, 0.5), b=(1.1, 0.9, 0.8), c=(1.1, 1.3, 1.2))
     words_shown = plain(words.turning(table))
@@ -39,9 +39,6 @@ def test_models_whose_sign_turns_are_counted():
     assert words_shown.endswith("of 1.")
     assert words.most_turned(table) == "a"
     assert "×0.50" in words.front(table[table["model_id"] == "a"])
-
-
-def test_the_front_draws_one_model_twice():
     chart = charts.chart_front(
         lengths(a=(1.1, 1.2, 0.5), b=(1.1, 0.9, 0.8)), width=310, height=150
     ).to_dict()

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import PUBLISHED
 
 from analysis.audit import evidence
 from analysis.heritage.pages import frames
@@ -14,18 +13,16 @@ from analysis.heritage.record import replica_charts
 from analysis.heritage.record import replica_figures as replica
 from analysis.store import open_store
 from tests.analysis.drawn import borrowed, lines_with_points
+from tests.analysis.places import PUBLISHED
 
 PROFILES = pd.read_csv(PUBLISHED / "published_profile.csv")
 
 
-def test_as_drawn_figure_1_holds_the_gains_of_the_sweep(shipped_store):
+def test_redrawn_figures_hold_the_gains_and_errors_of_the_models(shipped_store):
     drawn = replica.gains_by_depth(shipped_store).query("panel == @replica.AS_DRAWN")
     gains = dict(zip(drawn["model"], drawn["gain_mean"].round(4), strict=True))
     assert gains["pythia-2.8b"] == 0.9274
     assert gains["pythia-1b"] == 1.2163
-
-
-def test_the_primary_gain_leaves_out_the_first_block(shipped_store):
     rows = PROFILES[
         (PROFILES["file"] == evidence.PYTHIA)
         & (PROFILES["metric"] == "gain_block")
@@ -36,9 +33,6 @@ def test_the_primary_gain_leaves_out_the_first_block(shipped_store):
     result = primary.set_index("model").loc["pythia-70m", "gain_mean"]
     assert result == pytest.approx(by_hand, rel=1e-12)
     assert result < np.exp(np.log(rows["value"]).mean())
-
-
-def test_figure_2_has_the_standard_error_of_the_models(shipped_store):
     labs = replica.gains_by_lab(shipped_store).query("panel == @replica.AS_DRAWN").set_index("lab")
     gains = shipped_store.query(
         """
@@ -79,7 +73,7 @@ def rows(published_store):
     return exhibits.recomputed(published_store).set_index("place")
 
 
-def test_each_printed_number_is_compared_with_what_follows(rows):
+def test_printed_numbers_are_compared_with_what_follows(rows, published_store, tiny_store):
     yes = dict.fromkeys(["Fig. 1", "§5.2.3", "§5.5", "App. B", "§4.2"], "yes")
     assert rows["agrees"].to_dict() == {**yes, "§5.3": "no"}
     assert rows["follows"]["Fig. 1"].endswith("agree for n = 8 alone")
@@ -87,9 +81,6 @@ def test_each_printed_number_is_compared_with_what_follows(rows):
     assert rows["follows"]["§4.2"].startswith("4 tables; this p with 5, 10 or 15 models")
     assert rows["follows"]["§5.3"].startswith("mean of |error| / size, size the depth")
     assert exhibits.agreeing(rows) == ("5", "6")
-
-
-def test_the_words_of_the_section_are_computed(published_store):
     assert exhibits.bars(published_store) == ("2", "3")
     # 5 ways to choose who of the 5 expands, of all choices of 4 dampening models among 16.
     assert exhibits.shares_of_the_hunt(published_store) == {
@@ -97,9 +88,6 @@ def test_the_words_of_the_section_are_computed(published_store):
         "others": "11",
         "p": f"{5 / 1820:.2g}",
     }
-
-
-def test_a_store_without_quoted_numbers_gives_no_rows(tiny_store):
     assert exhibits.recomputed(tiny_store).empty
     assert exhibits.shares_of_the_hunt(tiny_store) == {}
 

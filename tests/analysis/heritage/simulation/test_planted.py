@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import PUBLISHED
 
 from analysis import audit as claims
 from analysis.audit import evidence, weight
@@ -11,6 +10,7 @@ from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.pages.verdict_rule import RULING
 from analysis.heritage.sign import claims_finetuning as finetuning
 from analysis.heritage.weights import claims_spectral as spectral
+from tests.analysis.places import PUBLISHED
 from tests.proofs import verdict_rates
 from tests.proofs.simulated import papers as planted
 from tests.proofs.simulated import ranking, rates
@@ -57,16 +57,12 @@ def test_what_rules_has_the_planted_share_of_the_variance(design):
     assert both == pytest.approx(expected, abs=0.02)
 
 
-def test_a_small_share_of_the_proof_agrees_with_the_shipped_table(few):
+def test_the_shipped_rates_are_probabilities_that_a_share_of_the_proof_repeats(few):
     shipped = pd.read_csv(PUBLISHED / "verdict_rate.csv")
     remaining = shipped.set_index(["claim_id", "truth", "wrong_labels", "verdict"])["probability"]
     assert set(remaining.index) == set(few.index)
     # Forty papers, 49 draws at ties for 399: four standard errors of a share are at most 0.32.
     assert (few["probability"] - remaining).abs().max() < 0.32
-
-
-def test_the_shipped_rates_are_probabilities_and_nothing_is_rarely_reproduced():
-    shipped = pd.read_csv(PUBLISHED / "verdict_rate.csv")
     totals = shipped.groupby(["claim_id", "truth", "wrong_labels"])["probability"].sum()
     assert totals.to_numpy() == pytest.approx(1)
     assert verdict_rates.too_often(shipped).empty
@@ -119,7 +115,7 @@ def answers(columns):
     return [of_papers[0].holds for of_papers in columns]
 
 
-def test_the_bound_and_its_slopes_are_those_of_the_claim(shipped_store, design, published):
+def test_bounds_thresholds_and_pairs_are_those_of_the_claims(shipped_store, design, published):
     result = bound_checks(design, published)
     known = real(shipped_store, 5)
     assert answers(result) == [one.holds for one in known]
@@ -129,15 +125,9 @@ def test_the_bound_and_its_slopes_are_those_of_the_claim(shipped_store, design, 
             for each in ([one[0] for one in result], known)
         )
         np.testing.assert_allclose(again, ours, rtol=1e-9)
-
-
-def test_thresholds_on_norms_separate_as_in_the_claim(shipped_store, design, published):
     assert answers(separation_checks(design, published)) == [
         one.holds for one in real(shipped_store, 10)
     ]
-
-
-def test_pairs_keep_their_side_and_order_as_in_the_claim(shipped_store, design, published):
     known = [
         one.holds
         for one in real(shipped_store, 19)

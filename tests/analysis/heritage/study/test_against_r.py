@@ -5,11 +5,11 @@ import tomllib
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import ROOT, R
 
 from analysis.heritage.study import labs, registered, screening, shares, slope
 from analysis.store import open_store
 from collect.training.study.design import read_design
+from tests.analysis.places import ROOT, R
 
 DATA = ROOT / "data"
 
@@ -64,13 +64,17 @@ def test_shares_and_their_joint_intervals_agree_with_r(rows, answers, response):
         assert ours[end].to_numpy() == pytest.approx(theirs[end], rel=ENDS)
 
 
-def test_the_share_of_labs_agrees_with_every_labelling_in_r(rows, answers):
+def test_labs_and_slopes_agree_with_r(rows, answers):
     fleet = rows[rows["study"] == "packages"]
     means = fleet.groupby(["recipe", "lab"], as_index=False)["excess"].mean()
     ours = labs.lab_share(means, "excess").set_index("term").loc["lab"]
     theirs = answers.loc["lab", "excess"]["estimate"]
     for mine, name in (("estimate", "lab"), ("null_value", "chance"), ("p_value", "p")):
         assert ours[mine] == pytest.approx(theirs[name], rel=1e-9)
+    theirs = answers.loc["slope", "penultimate"]
+    ours = slope.slopes(rows[rows["study"] == "depth_and_rate"], "penultimate").set_index("term")
+    for column in ("estimate", "conf_low", "conf_high"):
+        assert ours.loc[theirs.index, column].to_numpy() == pytest.approx(theirs[column], rel=1e-9)
 
 
 def test_labs_are_told_from_chance_by_twins_alone(rows):
@@ -84,13 +88,6 @@ def test_labs_are_told_from_chance_by_twins_alone(rows):
     assert p(means[means["recipe"] != "pythia_default_init"]) == pytest.approx(1 / 210)
     assert p(means[~means["recipe"].isin(list(labs.TWINS))]) == pytest.approx(0.05)
     assert p(means, twins=labs.TWINS) == pytest.approx(0.05)
-
-
-def test_the_parts_of_the_slope_agree_with_lm(rows, answers):
-    theirs = answers.loc["slope", "penultimate"]
-    ours = slope.slopes(rows[rows["study"] == "depth_and_rate"], "penultimate").set_index("term")
-    for column in ("estimate", "conf_low", "conf_high"):
-        assert ours.loc[theirs.index, column].to_numpy() == pytest.approx(theirs[column], rel=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +108,10 @@ def test_the_rows_of_ingredients_are_those_that_are_shipped(screened, shipped):
                 rows[word] == -rows[letters].prod(axis=1)
             ).all()
         assert set(base) <= set(screened.columns)
+    design = read_design(DATA / "study" / "ingredients.toml")
+    assert {name: next(iter(levels)) for name, levels in design.factors.items()} == (
+        registered.LOW.to_dict()
+    )
 
 
 def test_effects_of_ingredients_and_their_sum_agree_with_r(screened):
@@ -129,10 +130,3 @@ def test_effects_of_ingredients_and_their_sum_agree_with_r(screened):
     row = screening.foretold(runs, others, "excess", low, terms).iloc[0]
     for name, value in theirs.loc["sum", "estimate"].items():
         assert row[str(name)] == pytest.approx(value, rel=1e-9)
-
-
-def test_the_low_levels_are_the_first_ones_of_the_design():
-    design = read_design(DATA / "study" / "ingredients.toml")
-    assert {name: next(iter(levels)) for name, levels in design.factors.items()} == (
-        registered.LOW.to_dict()
-    )

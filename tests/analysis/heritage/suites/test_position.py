@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis.heritage.suites import blocks, components, models
 from analysis.heritage.suites import suites_by_block as suites
@@ -13,6 +12,7 @@ from analysis.heritage.suites import suites_tables as exhibits
 from analysis.mixed.algebra.deviance import profile
 from analysis.mixed.inference.fixed_effects import Inference
 from analysis.store import open_store
+from tests.analysis.places import R
 
 #: R's short names of the quarters.
 SHORT = {name.split(" ")[0]: name for name in blocks.QUARTERS}
@@ -100,20 +100,12 @@ def test_the_ratio_finds_suites_and_no_labs_beside_them():
         assert rows.loc[(condition, "lab + suite"), "conf_low"] > 0.3
 
 
-def test_one_suite_carries_the_difference_between_suites():
+def test_one_suite_carries_the_difference_between_suites_whose_intervals_are_rs():
     without = components.deviation_without_each_suite(base())
     assert set(without) == set(base()["suite"])
     whole = components.deviations(base()).set_index("group").loc["suite", "estimate"]
     assert min(without, key=without.get) == "GPT-Neo"
     assert without["GPT-Neo"] < whole / 2 < min(v for k, v in without.items() if k != "GPT-Neo")
-
-
-def test_deviations_have_the_intervals_of_the_restricted_likelihood():
-    """Roots that R found of the same likelihood, written with the whole covariance matrix.
-
-    Those by maximum likelihood are [0.051, 0.185] and [0, 0.123]; of gains drawn at this design
-    they hold the truth 89 to 91 times in 100.
-    """
     result = components.deviations(base()).set_index("group")
     assert result.loc["suite", ["conf_low", "conf_high"]].tolist() == pytest.approx(
         [0.05404, 0.21346], abs=1e-4
@@ -121,9 +113,6 @@ def test_deviations_have_the_intervals_of_the_restricted_likelihood():
     assert result.loc["lab", ["conf_low", "conf_high"]].tolist() == pytest.approx(
         [0.0, 0.16336], abs=1e-4
     )
-
-
-def test_the_share_of_suites_is_that_of_an_independent_recomputation():
     rows = shares().query("condition == 'shape, depth, scale' and groups == 'suite'").iloc[0]
     # .78 and .95 were stated beforehand, and .41 for the lower end: .4017 by lme4's deviance
     # function too (tests/r/components.R), the profile is right.

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import PUBLISHED
 
 from analysis import audit as claims
 from analysis.heritage.pages.register import CLAIMS
@@ -12,6 +11,7 @@ from analysis.heritage.transition import noise as l_star_noise
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import FIGURE, FITTED, HEADS
 from analysis.store import open_store
+from tests.analysis.places import PUBLISHED
 
 
 def of_figure(layers):
@@ -25,7 +25,7 @@ def of_figure(layers):
     return change
 
 
-def test_the_layers_read_off_give_the_printed_error_over_depth(published_store):
+def test_errors_are_those_printed_and_counted_by_hand(published_store):
     errors = published_l_star.errors(published_store).set_index(["condition", "prediction"])
     # (2.348/12 + 2.902/24 + 1.652/12 + 1.302/24 + 6.702/24 + 1.852/12) / 6
     assert errors.loc[(FIGURE, "formula"), "error_over_depth"] == pytest.approx(0.157014, abs=1e-6)
@@ -34,10 +34,6 @@ def test_the_layers_read_off_give_the_printed_error_over_depth(published_store):
     # Over L* half the depth is the better prediction.
     assert errors.loc[(FIGURE, "formula"), "error_over_layer"] == pytest.approx(0.288, abs=5e-4)
     assert errors.loc[(FIGURE, "half_depth"), "error_over_layer"] == pytest.approx(0.2307, abs=5e-5)
-
-
-def test_the_errors_on_the_fitted_models_are_those_counted_by_hand(published_store):
-    errors = published_l_star.errors(published_store).set_index(["condition", "prediction"])
     # L* 7, 16, 8, 9 of 12, 24, 12, 12 layers; the formula gives 7.948 and 16.902.
     over_depth = (0.948 / 12 + 0.902 / 24 + 0.052 / 12 + 1.052 / 12) / 4
     over_layer = (0.948 / 7 + 0.902 / 16 + 0.052 / 8 + 1.052 / 9) / 4
@@ -76,7 +72,7 @@ def test_the_error_within_one_heritage_turns_when_the_layers_do(facts, changed, 
     assert check(store, 38, "EleutherAI's models of script 20, over L")["holds"]
 
 
-def test_half_the_depth_errs_by_25_percent_in_no_published_set(facts, changed, judge, check):
+def test_errors_and_stated_layers_turn_when_the_layers_do(facts, changed, judge, check):
     part, condition = "half the depth errs", "all models of script 20, over L*"
 
     def quarter(figures):
@@ -88,8 +84,6 @@ def test_half_the_depth_errs_by_25_percent_in_no_published_set(facts, changed, j
     assert check(store, 39, condition, part)["holds"]
     assert judge(store, 39) == "no data"
 
-
-def test_stated_layers_come_again_from_one_trace_only(facts, changed, judge):
     def shifted(figures):
         is_meant = figures["path"].str.endswith("L_star_trace")
         return figures.assign(mean=figures["mean"].where(~is_meant, 1))

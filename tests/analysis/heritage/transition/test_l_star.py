@@ -86,7 +86,7 @@ MODELS = [
 ]
 
 
-def test_the_published_layers_follow_from_the_published_traces(published_store):
+def test_the_published_layers_and_predictions_follow_from_the_published_traces(published_store):
     traces = published(published_store, "trace_first_head")
     result = [l_star.argmax_abs_gradient(traces[model_id]) for model_id in MODELS]
     stated = published_store.query(
@@ -95,9 +95,6 @@ def test_the_published_layers_follow_from_the_published_traces(published_store):
     ).set_index("model_id")["mean"]
     assert result == stated[MODELS].tolist() == [7, 16, 8, 9]
     assert l_star.argmax_abs_diff(traces["facebook/opt-125m"]) == 2
-
-
-def test_the_predictions_are_the_published_ones(published_store):
     rows = published_store.query(
         "SELECT f.model_id, f.path, f.mean, m.n_layers, m.n_heads FROM published_figure AS f "
         "JOIN model AS m USING (model_id) WHERE f.metric = 'l_star_predicted'"
@@ -159,7 +156,7 @@ def test_every_profile_meets_every_estimator_and_a_gap_is_no_layer():
     assert set(result["note"]) == {"1 of 4 values are missing."}
 
 
-def test_a_profile_with_a_layer_missing_or_twice_is_refused():
+def test_profiles_that_are_incomplete_or_unknown_are_refused(tiny_store):
     rows = profiles(a=STEP_AT_1)
     with pytest.raises(DesignError, match=r"each layer once; \('a',\) has \[0, 1, 3, 4\]"):
         l_star_frames.estimates(rows[rows["layer"] != 2], value="trace", by=["prompt_id"])
@@ -167,6 +164,9 @@ def test_a_profile_with_a_layer_missing_or_twice_is_refused():
         l_star_frames.estimates(profiles(a=STEP_AT_1, b=STEP_AT_1), value="trace", by=["layer"])
     with pytest.raises(ColumnError, match="'depth'"):
         l_star_frames.estimates(rows, value="depth", by=["prompt_id"])
+    with pytest.raises(AnalysisError, match="'trace_fold' is not") as refusal:
+        turning.profiles(tiny_store, "trace_fold")
+    assert refusal.value.hint == "Did you mean 'trace_folded'?"
 
 
 def test_a_constant_share_is_learnt_from_the_other_suites_only():
@@ -198,12 +198,6 @@ def test_every_method_names_a_layer_or_says_why_not(tiny_store):
     assert rows.index.tolist() == list(expected)
     assert rows.loc["first_sign_change", "note"] == "The profile has no such layer."
     assert set(rows["source"]) == {"measured"}
-
-
-def test_an_unknown_profile_is_refused_with_a_guess(tiny_store):
-    with pytest.raises(AnalysisError, match="'trace_fold' is not") as refusal:
-        turning.profiles(tiny_store, "trace_fold")
-    assert refusal.value.hint == "Did you mean 'trace_folded'?"
 
 
 def test_the_estimators_disagree_on_the_published_traces(published_store):

@@ -20,13 +20,24 @@ def entries(ledger, status):
     return set(ledger.loc[ledger["status"] == status, "term"])
 
 
-def test_every_stated_number_has_a_status_and_those_that_cannot_be_computed_a_reason(shipped):
+def test_every_stated_number_has_a_status_and_a_place_in_print(shipped):
     assert len(shipped) > 100
     assert set(shipped["status"]) <= set(stated.STATUSES)
     without = shipped[shipped["status"] == "cannot be computed"]
     assert without["estimate"].isna().all()
     assert without["note"].str.len().gt(20).all()
     assert sum(stated.counted(shipped).values()) == len(shipped)
+    missing = stated.printable(shipped, "cannot be computed")
+    assert set(missing["computed"]) == {"–"}
+    assert len(stated.printable(shipped)) == len(shipped)
+    differing = stated.printable(shipped, stated.DIFFERS).set_index("term")
+    r = differing.loc["abstract: r of depth and gain, Pythia"]
+    assert (r["printed"], r["computed"]) == ("−0.81", "−0.878")
+    everywhere = stated.printable(shipped)
+    assert not everywhere["term"].str.contains("notes [0-9B]").any()
+    assert set(everywhere["status"]) == {"=", "≠", "raw", "–"}
+    trace = everywhere["term"] == "our notes: mean trace over heads, gpt2"
+    assert everywhere.loc[trace, "computed"].tolist() == ["62,695.868"]
 
 
 def test_what_the_paper_states_and_its_files_do_not_bear_out(shipped):
@@ -96,20 +107,6 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path, content
     (tmp_path / "stated_number.csv").write_text(content, encoding="utf-8")
     with pytest.raises(StoreError, match=message):
         _ledger(tmp_path)
-
-
-def test_a_table_for_print_has_a_dash_where_nothing_was_found(shipped):
-    missing = stated.printable(shipped, "cannot be computed")
-    assert set(missing["computed"]) == {"–"}
-    assert len(stated.printable(shipped)) == len(shipped)
-    differing = stated.printable(shipped, stated.DIFFERS).set_index("term")
-    r = differing.loc["abstract: r of depth and gain, Pythia"]
-    assert (r["printed"], r["computed"]) == ("−0.81", "−0.878")
-    everywhere = stated.printable(shipped)
-    assert not everywhere["term"].str.contains("notes [0-9B]").any()
-    assert set(everywhere["status"]) == {"=", "≠", "raw", "–"}
-    trace = everywhere["term"] == "our notes: mean trace over heads, gpt2"
-    assert everywhere.loc[trace, "computed"].tolist() == ["62,695.868"]
 
 
 def _ledger(directory):

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
-from tests.analysis.places import PUBLISHED
 
 from analysis import audit as claims
 from analysis.audit import evidence
@@ -19,6 +18,7 @@ from analysis.heritage.weights import claims_structure as structure
 from analysis.heritage.weights import claims_trace as trace
 from analysis.store import open_store
 from collect.record.writer import write_table
+from tests.analysis.places import PUBLISHED
 
 
 def with_heads(folder, whole):
@@ -72,6 +72,11 @@ def test_operations_are_those_counted_by_hand():
     assert counts["sufficient"] == 2 * 16 + 2
     ratios = structure.operations(models, [16]).set_index("way")["ratio"]
     assert ratios["whole"] == pytest.approx(305 / (256 + 16))
+    models = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "dampens": [True, True, False, False]})
+    assert threshold.best_cut(models) == 1
+    assert threshold.best_cut(models.assign(dampens=~models["dampens"])) == 1
+    mixed = models.assign(dampens=[False, True, True, False])
+    assert threshold.best_cut(mixed) == 0.75
 
 
 def test_the_cost_is_as_claimed_for_one_map_and_not_for_many(
@@ -83,15 +88,7 @@ def test_the_cost_is_as_claimed_for_one_map_and_not_for_many(
     assert [row.holds for row in structure.cost(one_head)] == [True, True, False]
 
 
-def test_the_best_cut_may_point_either_way():
-    models = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "dampens": [True, True, False, False]})
-    assert threshold.best_cut(models) == 1
-    assert threshold.best_cut(models.assign(dampens=~models["dampens"])) == 1
-    mixed = models.assign(dampens=[False, True, True, False])
-    assert threshold.best_cut(mixed) == 0.75
-
-
-def test_the_verdict_turns_when_the_pair_has_two_labels(facts, published_store, changed, judge):
+def test_verdicts_turn_with_labels_points_and_heads(facts, published_store, changed, judge):
     assert judge(published_store, 13) == "contradicted"
 
     def relabelled(models):
@@ -99,6 +96,8 @@ def test_the_verdict_turns_when_the_pair_has_two_labels(facts, published_store, 
         return models.assign(lab=models["lab"].where(~is_gpt2, "EleutherAI"))
 
     assert judge(changed(facts, "model", relabelled), 13) == "depends on the reading"
+    store = changed(facts, "digitised_point", lambda points: points.assign(caveats=""))
+    assert judge(store, 33) == "reproduced"
 
 
 def gains(rule):
@@ -142,11 +141,6 @@ def test_the_layers_read_off_average_to_the_published_means(published_store):
     assert (by_model["min"] == 0).all()
     assert (by_model["max"] + 1 == depths).all()
     assert (by_model["count"] == depths).all()
-
-
-def test_three_of_six_lines_are_of_the_value_matrix(facts, changed, judge):
-    store = changed(facts, "digitised_point", lambda points: points.assign(caveats=""))
-    assert judge(store, 33) == "reproduced"
 
 
 @pytest.mark.parametrize(("factor", "expected"), [(0.001, "reproduced"), (1000.0, "contradicted")])

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.analysis.places import R
 
 from analysis.inference.counts import contingency, fisher
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from tests.analysis.places import R
 
 #: The same equations with the same convergence; lgamma and dhyper differ in the last digits.
 ROOTS = 1e-11
@@ -46,7 +46,7 @@ def test_p_value_estimate_and_roots_agree_with_r(position):
         assert ours == pytest.approx(theirs, abs=R_UNIROOT)
 
 
-def test_at_the_upper_end_the_tail_is_what_the_level_says_and_at_r_end_it_is_not():
+def test_ends_have_the_tails_of_their_level_and_empty_cells_none():
     upper = float(fisher.fisher_exact(table(7, 1, 2, 8))["conf_high"].iloc[0])
 
     def tail(odds_ratio):
@@ -55,9 +55,6 @@ def test_at_the_upper_end_the_tail_is_what_the_level_says_and_at_r_end_it_is_not
     assert tail(upper) == pytest.approx(0.025, rel=1e-9)
     assert upper == pytest.approx(1413.29494, rel=1e-8)
     assert abs(tail(1396.0171) - 0.025) > 2e-4
-
-
-def test_an_empty_cell_puts_the_estimate_on_the_boundary_and_says_so():
     never = fisher.fisher_exact(table(0, 6, 5, 4)).iloc[0]
     always = fisher.fisher_exact(table(10, 0, 3, 5)).iloc[0]
     assert (never["estimate"], never["conf_low"]) == (0, 0)

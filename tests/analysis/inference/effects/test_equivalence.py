@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_ind
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.inference.association import regression
 from analysis.inference.effects import equivalence, multiplicity
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from tests.analysis.places import R
 
 #: The same formulas; pt uses another series.
 AGREEMENT = 1e-11
@@ -62,7 +62,7 @@ def test_terms_of_clustered_and_mixed_models_can_be_tested_as_they_are():
     assert tested["p_value"] == pytest.approx(stats.t.cdf(t, known["df"]), rel=1e-12)
 
 
-def test_what_cannot_be_tested_is_refused():
+def test_what_cannot_be_tested_or_adjusted_is_refused():
     terms = pd.DataFrame({"term": ["a"], "estimate": [0.5], "std_error": 0.0, "df": 4})
     with pytest.raises(AnalysisError, match="low < high; found 1 and -1"):
         equivalence.estimates(terms, low=1, high=-1)
@@ -70,6 +70,16 @@ def test_what_cannot_be_tested_is_refused():
         equivalence.estimates(terms, low=-1, high=1, alpha=0.6)
     with pytest.raises(DesignError, match=r"must be positive; the smallest are 0\.0"):
         equivalence.estimates(terms, low=-1, high=1)
+    with pytest.raises(AnalysisError, match=r"'p_value' holds 1\.2"):
+        multiplicity.adjust(tests.assign(p_value=1.2), family="family")
+    with pytest.raises(ColumnError, match="must hold numbers"):
+        multiplicity.adjust(tests.assign(p_value="< .001"), family="family")
+    with pytest.raises(ColumnError, match="must name a level in every row"):
+        multiplicity.adjust(tests.assign(family=None), family="family")
+    with pytest.raises(ColumnError, match=r"it has \['n_tests'\]"):
+        multiplicity.adjust(tests.assign(n_tests=1), family="family")
+    with pytest.raises(AnalysisError, match="Did you mean 'holm'"):
+        multiplicity.adjust(tests, family="family", method="Holm")
 
 
 #: A multiplication and a division by whole numbers.
@@ -110,16 +120,3 @@ def test_adjusting_never_lowers_a_p_and_holm_is_the_stricter(p_values):
     assert (rows["p_value"] <= shares * (1 + 1e-12)).all()
     assert (shares <= holm * (1 + 1e-12)).all()
     assert (holm <= 1).all()
-
-
-def test_what_is_no_p_value_or_family_is_refused():
-    with pytest.raises(AnalysisError, match=r"'p_value' holds 1\.2"):
-        multiplicity.adjust(tests.assign(p_value=1.2), family="family")
-    with pytest.raises(ColumnError, match="must hold numbers"):
-        multiplicity.adjust(tests.assign(p_value="< .001"), family="family")
-    with pytest.raises(ColumnError, match="must name a level in every row"):
-        multiplicity.adjust(tests.assign(family=None), family="family")
-    with pytest.raises(ColumnError, match=r"it has \['n_tests'\]"):
-        multiplicity.adjust(tests.assign(n_tests=1), family="family")
-    with pytest.raises(AnalysisError, match="Did you mean 'holm'"):
-        multiplicity.adjust(tests, family="family", method="Holm")

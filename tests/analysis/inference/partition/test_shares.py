@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.analysis.places import R
 
 from analysis.inference.partition import explained, shares
 from analysis.inference.partition.subsets import Subsets, all_subsets, among
 from analysis.tidy.errors import ColumnError, DesignError
+from tests.analysis.places import R
 
 #: lm() eliminates by Householder rotations, ours orthogonalises column by column.
 AGREEMENT = 1e-11
@@ -63,15 +63,12 @@ def oracle(kind):
     return answers[answers["kind"] == kind].set_index("block")["share"]
 
 
-def test_shares_agree_with_all_orders_of_lm():
+def test_shares_agree_with_lm_on_every_subset_and_in_all_orders(subsets):
     expected = pd.read_csv(R / "partition.csv")
     result = shares.shapley(subsets_of(blocks=THREE))
     assert result["block"].tolist() == expected["block"].tolist()
     np.testing.assert_allclose(result["share"], expected["share"], rtol=AGREEMENT)
     np.testing.assert_allclose(result["r_squared"], expected["r_squared"], rtol=AGREEMENT)
-
-
-def test_general_unique_and_dominance_agree_with_lm_on_every_subset(subsets):
     general = shares.shapley(subsets).set_index("block")["share"]
     np.testing.assert_allclose(general[oracle("general").index], oracle("general"), atol=AGREEMENT)
     parts = shares.unique_and_alone(subsets)
@@ -106,7 +103,7 @@ def test_two_blocks_by_hand():
     assert by_hand["b", "unique"] == pytest.approx(0.1)
 
 
-def test_chance_is_what_a_shuffled_response_gives(subsets):
+def test_chance_is_what_a_shuffled_response_gives_and_failures_are_counted(subsets):
     rng = np.random.default_rng(3)
     drawn = np.array(
         [
@@ -116,6 +113,12 @@ def test_chance_is_what_a_shuffled_response_gives(subsets):
     )
     error = drawn.std(axis=0) / 10
     assert (np.abs(drawn.mean(axis=0) - subsets.chance) <= 4 * error + 1e-12).all()
+    rows = pd.DataFrame(
+        {"lab": list("aabbcc"), "density": [1.0, 2, 4, 3, 5, 9], "gain": [1.0, 1, 1, 1, 2, 3]}
+    )
+    result = shares.shapley(subsets_of(rows, {"geometry": ["density"]}, n_resamples=999))
+    # The third lab is missed with probability (2/3)^3.
+    assert result["n_failed"].iloc[0] / 999 == pytest.approx(8 / 27, abs=0.045)
 
 
 def test_chance_of_a_resample_counts_repeated_rows():
@@ -134,15 +137,6 @@ def test_chance_of_a_resample_counts_repeated_rows():
     simulated = explained.sum() / (y**2).sum(axis=1)[varies].sum()
     assert np.nanmean(found.chance_replicates[:, 1]) == pytest.approx(simulated, abs=0.015)
     assert simulated > 1.3 / 7
-
-
-def test_a_resample_without_variation_is_counted():
-    rows = pd.DataFrame(
-        {"lab": list("aabbcc"), "density": [1.0, 2, 4, 3, 5, 9], "gain": [1.0, 1, 1, 1, 2, 3]}
-    )
-    result = shares.shapley(subsets_of(rows, {"geometry": ["density"]}, n_resamples=999))
-    # The third lab is missed with probability (2/3)^3.
-    assert result["n_failed"].iloc[0] / 999 == pytest.approx(8 / 27, abs=0.045)
 
 
 def test_differences_come_from_the_resamples_of_the_shares():

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.analysis.places import R
 
 from analysis.inference.resampling import bootstrap, permutation
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from tests.analysis.places import R
 
 models = pd.read_csv(R / "models.csv")
 labs = models.groupby("lab", as_index=False)[["gain", "heritage", "density"]].mean()
@@ -42,12 +42,21 @@ def test_p_values_are_those_of_coin_to_the_count(position):
     assert round(row["p_value"] * 35, 9) == round(row["p_value"] * 35)
 
 
-def test_a_statistic_whose_centre_is_not_zero_is_centred_as_in_coin():
+def test_centres_and_sums_are_those_of_coin_whatever_their_rounding():
     # A sum over the marked labs and a difference of means rank assignments alike.
     answer = answers.query("response == 'gain' and alternative == 'two-sided'").iloc[0]
     row = exchanged(labs, marked_sum)
     assert row["null_value"] == pytest.approx(3 * labs["gain"].mean())
     assert row["p_value"] == pytest.approx(answer["p_value"], abs=1e-14)
+
+    # Of 20 sums of three of 0.1 to 0.6, four are at most 0.8 and four at least 1.3; those equal
+    # to 0.1 + 0.2 + 0.5 come out in two ways.
+    def total(rows):
+        return float(sum(rows.loc[rows["heritage"] == 1, "gain"].tolist()))
+
+    rows = pd.DataFrame({"heritage": [1, 1, 0, 0, 1, 0], "gain": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]})
+    row = exchanged(rows, total, unit=None)
+    assert row["p_value"] == pytest.approx(8 / 20)
 
 
 def test_few_units_are_counted_by_hand():
@@ -70,18 +79,7 @@ def test_few_units_are_counted_by_hand():
     assert row["p_value"] == row["smallest_p"] == 1
 
 
-def test_sums_that_differ_by_their_rounding_alone_are_equal():
-    # Of 20 sums of three of 0.1 to 0.6, four are at most 0.8 and four at least 1.3; those equal
-    # to 0.1 + 0.2 + 0.5 come out in two ways.
-    def total(rows):
-        return float(sum(rows.loc[rows["heritage"] == 1, "gain"].tolist()))
-
-    rows = pd.DataFrame({"heritage": [1, 1, 0, 0, 1, 0], "gain": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]})
-    row = exchanged(rows, total, unit=None)
-    assert row["p_value"] == pytest.approx(8 / 20)
-
-
-def test_rows_of_a_unit_move_together():
+def test_units_and_prompts_move_as_wholes():
     seen = set()
 
     def remember(rows):
@@ -92,6 +90,11 @@ def test_rows_of_a_unit_move_together():
     row = exchanged(models, remember)
     assert len(seen) == 35
     assert row["n_obs"] == 24
+    row = exchanged(prompts, kind_difference, label="kind", unit="prompt_id")
+    # The three last of six prompts stand against the three first: the most extreme of 20, twice.
+    assert row["estimate"] == 3
+    assert row["n_permutations"] == 20
+    assert row["p_value"] == row["smallest_p"] == 2 / 20
 
 
 def test_many_units_are_sampled_and_p_is_never_zero():
@@ -173,14 +176,6 @@ def test_labels_can_be_exchanged_between_labs_suites_or_models(unit):
     assert row["n_permutations"] == (ways if ways <= permutation.MOST_ENUMERATED else 99)
     least = 1 / ways if ways <= permutation.MOST_ENUMERATED else 1 / 100
     assert row["p_value"] >= row["smallest_p"] >= least
-
-
-def test_labels_can_be_exchanged_between_prompts():
-    row = exchanged(prompts, kind_difference, label="kind", unit="prompt_id")
-    # The three last of six prompts stand against the three first: the most extreme of 20, twice.
-    assert row["estimate"] == 3
-    assert row["n_permutations"] == 20
-    assert row["p_value"] == row["smallest_p"] == 2 / 20
 
 
 values = pd.read_csv(R / "bootstrap_replicates.csv")

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize, rosen, rosen_der
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.algebra import levels
@@ -27,6 +26,7 @@ from analysis.mixed.algebra.optimise import (
 )
 from analysis.mixed.algebra.size import FitSize, fit_size, require_memory
 from analysis.tidy.errors import DesignError
+from tests.analysis.places import R
 from tests.proofs.mixed_optimum import WORSE, drawn, least_of_many_starts
 
 #: Designs of the proof (seed 1), by their places.
@@ -130,7 +130,7 @@ def test_new_searches_are_few_and_each_pattern_of_each_term_has_one():
     np.testing.assert_allclose(canonical(without_smallest(factor, NEAR_ZERO))[1], [1, 0], atol=1e-6)
 
 
-def test_newton_leaves_a_saddle():
+def test_newton_leaves_a_saddle_and_follows_a_curved_valley():
     # x^4 / 4 - x^2 / 2 + y^2: a saddle at zero, floors at x = 1 and -1.
     def function(at):
         x, y = at
@@ -144,6 +144,11 @@ def test_newton_leaves_a_saddle():
     saddle = descend_to_floor(function, np.zeros(2), free)
     direction = saddle.downward()
     assert abs(direction[0]) == pytest.approx(1)
+    result = descend(valley, np.array([-1.2, 1.0]), tolerance=1e-16, flat=1e-9)
+    np.testing.assert_allclose(result, [1, 1], atol=1e-8)
+    at = np.array([1.0, 1.0])
+    np.testing.assert_array_equal(descend(valley, at), at)
+    assert valley(at)[0] == pytest.approx(0)
 
 
 @pytest.mark.parametrize("place", SHARE)
@@ -165,14 +170,6 @@ def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place):
 def valley(at):
     """Return Rosenbrock's function, least at (1, 1)."""
     return float(rosen(at)), rosen_der(at)
-
-
-def test_a_curved_valley_is_followed_to_its_end():
-    result = descend(valley, np.array([-1.2, 1.0]), tolerance=1e-16, flat=1e-9)
-    np.testing.assert_allclose(result, [1, 1], atol=1e-8)
-    at = np.array([1.0, 1.0])
-    np.testing.assert_array_equal(descend(valley, at), at)
-    assert valley(at)[0] == pytest.approx(0)
 
 
 @settings(max_examples=50, deadline=None)

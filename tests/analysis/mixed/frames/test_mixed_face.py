@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.inference.association import regression
@@ -13,6 +12,7 @@ from analysis.mixed.frames.tables import df_note
 from analysis.mixed.reading.formula import updated
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from tests.analysis.places import R
 
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"
@@ -70,7 +70,7 @@ def test_known_groups_are_predicted_where_their_rows_are_fitted(model):
     np.testing.assert_allclose(predicted["std_error"], fixed["std_error"], rtol=1e-3)
 
 
-def test_a_level_that_is_new_has_its_whole_variance(model):
+def test_a_level_or_rows_that_are_new_are_predicted_or_refused(model):
     one = rows.head(1)
     everywhere = one.assign(lab="zeta", model="m99", prompt="p99")
     known = model.predict(everywhere, groups="known", df="satterthwaite")
@@ -83,9 +83,13 @@ def test_a_level_that_is_new_has_its_whole_variance(model):
         model.predict(one.drop(columns="lab"), groups="known")
     with pytest.raises(AnalysisError, match="`groups` must be one of 'new', 'known'"):
         model.predict(one, groups="all")
+    with pytest.raises(ColumnError, match=r"must hold levels that were fitted; \['poem'\]"):
+        model.predict(rows.head(2).assign(kind="poem"))
+    with pytest.raises(ColumnError, match="must be a pandas DataFrame; found dict"):
+        model.predict({"depth": [0.5]})
 
 
-def test_confint_gives_the_intervals_by_name():
+def test_confint_and_drop1_give_what_their_methods_give():
     model = mixed.fit("Yield ~ 1 + (1 | Batch)", pd.read_csv(R / "mixed_data_dyestuff.csv"))
     pd.testing.assert_frame_equal(model.confint(), mixed.profile_intervals(model))
     drawn = model.confint("bootstrap", rng=np.random.default_rng(1), n_resamples=39)
@@ -98,6 +102,16 @@ def test_confint_gives_the_intervals_by_name():
             model.simulate(rng=seed)
     with pytest.raises(AnalysisError, match="`method` must be one of 'profile'"):
         model.confint("boot")
+    whole = mixed.fit("gain ~ rho + kind * depth + (1 | model)", rows)
+    frame = whole.drop1().set_index("term")
+    assert list(frame.index) == ["", "rho", "kind:depth"]
+    smaller = mixed.fit("gain ~ kind * depth + (1 | model)", rows)
+    test = mixed.compare([smaller, whole]).iloc[1]
+    assert frame.loc["rho", "statistic"] == pytest.approx(test["statistic"], abs=1e-6)
+    assert frame.loc["rho", "p_value"] == pytest.approx(test["p_value"], rel=1e-5)
+    assert frame.loc["kind:depth", "df"] == 2
+    with pytest.raises(DesignError, match="beside the intercept must be there to be dropped"):
+        mixed.fit("gain ~ 1 + (1 | model)", rows).drop1()
 
 
 UPDATES = {
@@ -125,19 +139,6 @@ def test_update_fits_anew_with_something_changed(model):
         alone.update(". ~ . - rho")
     with pytest.raises(ColumnError, match=r"A random term that is dropped must be there; \(1 \| k"):
         model.update(". ~ . - (1 | kind)")
-
-
-def test_drop1_compares_with_the_model_without_each_term():
-    whole = mixed.fit("gain ~ rho + kind * depth + (1 | model)", rows)
-    frame = whole.drop1().set_index("term")
-    assert list(frame.index) == ["", "rho", "kind:depth"]
-    smaller = mixed.fit("gain ~ kind * depth + (1 | model)", rows)
-    test = mixed.compare([smaller, whole]).iloc[1]
-    assert frame.loc["rho", "statistic"] == pytest.approx(test["statistic"], abs=1e-6)
-    assert frame.loc["rho", "p_value"] == pytest.approx(test["p_value"], rel=1e-5)
-    assert frame.loc["kind:depth", "df"] == 2
-    with pytest.raises(DesignError, match="beside the intercept must be there to be dropped"):
-        mixed.fit("gain ~ 1 + (1 | model)", rows).drop1()
 
 
 def test_simulated_responses_have_the_means_and_variances_of_the_fit():
@@ -214,6 +215,14 @@ def test_intervals_and_p_values_follow_from_the_statistic_and_its_df(model):
         )
         reach = stats.t.isf(0.05, freedom) * tidy["std_error"]
         np.testing.assert_allclose(tidy["conf_high"], tidy["estimate"] + reach, rtol=1e-9)
+    # Five clusters beside the one leave four degrees of freedom, less a rounding error.
+    labs = np.repeat(list("abcdef"), 8)
+    values = np.random.default_rng(5).normal(size=(2, 48))
+    frame = pd.DataFrame({"lab": labs, "y": values[0], "one": (labs == "a").astype(float)})
+    notes = regression.fit(frame, "y ~ one", cluster="lab").tidy()["note"]
+    assert not notes.str.contains("Fewer than").any()
+    assert not df_note(4 - 1e-12)
+    assert df_note(3.9)
 
 
 def test_augment_keeps_rows_order_and_columns(model, tmp_path):
@@ -290,13 +299,6 @@ def test_a_predictor_without_its_intercept_or_slope_is_warned_of(model):
     assert not any(guard == "no random slope" for guard, *_ in guards(model))
 
 
-def test_what_was_not_fitted_or_is_no_frame_cannot_be_predicted(model):
-    with pytest.raises(ColumnError, match=r"must hold levels that were fitted; \['poem'\]"):
-        model.predict(rows.head(2).assign(kind="poem"))
-    with pytest.raises(ColumnError, match="must be a pandas DataFrame; found dict"):
-        model.predict({"depth": [0.5]})
-
-
 @pytest.mark.parametrize("groups", ["new", "known"])
 def test_a_row_that_lacks_a_predictor_has_no_prediction_and_says_why(model, groups):
     labelled = rows.head(6).set_axis([3, 1, 4, 1, 5, 9])
@@ -325,14 +327,3 @@ def test_rows_with_a_column_called_like_one_that_is_joined_are_refused(name):
     model = mixed.fit(f"gain ~ {name} + (1 | model)", rows.rename(columns={"depth": name}))
     with pytest.raises(ColumnError, match=rf"must not already have .*\['{name}'\]"):
         model.augment()
-
-
-def test_whole_degrees_of_freedom_are_not_fewer_than_themselves():
-    # Five clusters beside the one leave four degrees of freedom, less a rounding error.
-    labs = np.repeat(list("abcdef"), 8)
-    values = np.random.default_rng(5).normal(size=(2, 48))
-    frame = pd.DataFrame({"lab": labs, "y": values[0], "one": (labs == "a").astype(float)})
-    notes = regression.fit(frame, "y ~ one", cluster="lab").tidy()["note"]
-    assert not notes.str.contains("Fewer than").any()
-    assert not df_note(4 - 1e-12)
-    assert df_note(3.9)

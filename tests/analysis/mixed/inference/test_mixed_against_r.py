@@ -7,11 +7,11 @@ and performance 0.10.2.
 
 import numpy as np
 import pytest
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.frames.comparison import compare
 from tests.analysis.mixed.at_theta import parameter, plain
+from tests.analysis.places import R
 
 #: lme4 solves with sparse Cholesky factors of unshifted columns; ours are shifted.
 FIXED = 1e-8
@@ -30,9 +30,22 @@ KENWARD_ROGER = 1e-9
 RIDGE = ("flat_singular", "ML")
 
 
-def test_every_model_was_answered_by_both_estimators(against_r):
+def test_likelihood_ratios_fitted_values_and_residuals_agree(against_r):
     answered = set(zip(against_r.glances["name"], against_r.glances["estimator"], strict=True))
     assert answered == {(name, how) for name in against_r.formulas for how in ("REML", "ML")}
+    for row in against_r.likelihood_ratio.itertuples():
+        smaller = against_r.fitted(row.smaller, "ML")
+        larger = against_r.fitted(row.larger, "ML")
+        frame = compare([smaller, larger])
+        assert frame["statistic"].iloc[-1] == pytest.approx(row.statistic, abs=1e-7)
+        assert frame["df"].iloc[-1] == row.df
+        assert frame["p_value"].iloc[-1] == pytest.approx(row.p_value, rel=1e-6)
+    import pandas as pd
+
+    answer = pd.read_csv(R / "mixed_augment.csv")
+    augmented = against_r.at_r("crossed_correlated", "REML").augment()
+    np.testing.assert_allclose(augmented["fitted"], answer["fitted"], atol=1e-10)
+    np.testing.assert_allclose(augmented["residual"], answer["residual"], atol=1e-10)
 
 
 def pytest_generate_tests(metafunc):
@@ -175,26 +188,6 @@ def test_joint_tests_agree_and_a_contrast_that_follows_adds_nothing(against_r):
         assert result.df == expected.df == 2
         assert result.statistic == pytest.approx(expected.statistic)
         assert result.df_residual == pytest.approx(expected.df_residual)
-
-
-def test_likelihood_ratios_agree(against_r):
-    for row in against_r.likelihood_ratio.itertuples():
-        smaller = against_r.fitted(row.smaller, "ML")
-        larger = against_r.fitted(row.larger, "ML")
-        frame = compare([smaller, larger])
-        assert frame["statistic"].iloc[-1] == pytest.approx(row.statistic, abs=1e-7)
-        assert frame["df"].iloc[-1] == row.df
-        assert frame["p_value"].iloc[-1] == pytest.approx(row.p_value, rel=1e-6)
-
-
-def test_fitted_values_and_residuals_agree(against_r):
-
-    import pandas as pd
-
-    answer = pd.read_csv(R / "mixed_augment.csv")
-    augmented = against_r.at_r("crossed_correlated", "REML").augment()
-    np.testing.assert_allclose(augmented["fitted"], answer["fitted"], atol=1e-10)
-    np.testing.assert_allclose(augmented["residual"], answer["residual"], atol=1e-10)
 
 
 def test_a_response_of_ten_thousand_loses_no_digits(against_r):

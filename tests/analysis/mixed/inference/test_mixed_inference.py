@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.algebra.simulate import simulator
@@ -14,6 +13,7 @@ from analysis.mixed.frames.comparison import boundary_p_value, compare
 from analysis.mixed.refitting.bootstrap import parametric_bootstrap
 from analysis.mixed.refitting.permutation import permutation_test
 from analysis.tidy.errors import DesignError
+from tests.analysis.places import R
 
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 rows["heritage"] = rows["lab"].map(
@@ -57,14 +57,11 @@ def test_the_parametric_bootstrap_repeats_the_standard_errors(whole):
     assert (result["conf_low"] <= result["conf_high"]).all()
 
 
-def test_the_parametric_bootstrap_gives_the_same_numbers_for_the_same_seed(whole):
+def test_the_parametric_bootstrap_has_a_seed_and_enough_resamples(whole):
     one, other = (
         parametric_bootstrap(whole, rng=np.random.default_rng(5), n_resamples=40) for _ in range(2)
     )
     pd.testing.assert_frame_equal(one, other)
-
-
-def test_what_cannot_be_drawn_or_exchanged_is_refused(whole):
     with pytest.raises(DesignError, match="39 resamples"):
         parametric_bootstrap(whole, rng=np.random.default_rng(5), n_resamples=10)
     with pytest.raises(DesignError, match="'rho' must have one value in every lab"):
@@ -95,14 +92,7 @@ def test_drawn_noise_has_the_covariance_of_columns_of_any_size(unit, formula):
     )
 
 
-def test_the_boundary_halves_the_p_value_of_one_variance():
-    assert boundary_p_value(2.0, 1) == pytest.approx(stats.chi2.sf(2.0, 1) / 2)
-    mixture = (stats.chi2.sf(5.0, 2) + stats.chi2.sf(5.0, 1)) / 2
-    assert boundary_p_value(5.0, 2) == pytest.approx(mixture)
-    assert boundary_p_value(0.0, 1) == 1.0
-
-
-def test_models_are_compared_from_the_smallest_by_maximum_likelihood(whole):
+def test_models_are_compared_from_the_smallest_at_the_boundary(whole):
     smaller = mixed.fit("gain ~ rho + depth + (1 | model) + (1 | prompt)", rows)
     frame = compare([smaller, whole])
     assert frame["p_value_boundary"].iloc[1] < frame["p_value"].iloc[1]
@@ -116,9 +106,13 @@ def test_models_are_compared_from_the_smallest_by_maximum_likelihood(whole):
     by_hand = smaller.refitted(reml=False).solution.criterion
     by_hand -= whole.refitted(reml=False).solution.criterion
     assert frame["statistic"].iloc[1] == pytest.approx(by_hand, abs=1e-9)
+    assert boundary_p_value(2.0, 1) == pytest.approx(stats.chi2.sf(2.0, 1) / 2)
+    mixture = (stats.chi2.sf(5.0, 2) + stats.chi2.sf(5.0, 1)) / 2
+    assert boundary_p_value(5.0, 2) == pytest.approx(mixture)
+    assert boundary_p_value(0.0, 1) == 1.0
 
 
-def test_all_ten_ways_to_give_two_labs_a_heritage_are_tried():
+def test_all_ten_ways_to_give_two_labs_a_heritage_are_tried_or_refused():
     model = mixed.fit("gain ~ heritage + depth + (1 | lab) + (1 | prompt)", rows)
     result = permutation_test(model, "heritage[T.open]", "heritage", "lab").iloc[0]
     assert result["n_permutations"] == 10
@@ -128,6 +122,11 @@ def test_all_ten_ways_to_give_two_labs_a_heritage_are_tried():
     assert result["p_value"] * 10 == pytest.approx(round(result["p_value"] * 10))
     tidy = model.tidy(["fixed"], df="satterthwaite").set_index("term")
     assert result["statistic"] == pytest.approx(tidy.loc["heritage[T.open]", "statistic"], rel=1e-4)
+    # Another predictor of labs is matched by some assignment; a raw LinAlgError came out.
+    other = rows.assign(second=rows["lab"].isin(["beta", "gamma"]).astype(float))
+    model = mixed.fit("gain ~ heritage + second + (1 | model)", other, units=["lab"])
+    with pytest.raises(DesignError, match=r"estimable whichever lab has .*'second'.* combination"):
+        permutation_test(model, "heritage[T.open]", "heritage", "lab")
 
 
 def test_drawn_effects_have_the_covariance_of_the_model():
@@ -165,11 +164,3 @@ def test_a_permutation_p_value_is_the_share_of_assignments_that_reach_the_observ
 def _size(model):
     tidy = model.tidy(["fixed"], df="wald").set_index("term")
     return abs(float(tidy.loc["heritage[T.open]", "statistic"]))
-
-
-def test_an_assignment_without_an_estimate_is_refused():
-    # Another predictor of labs is matched by some assignment; a raw LinAlgError came out.
-    other = rows.assign(second=rows["lab"].isin(["beta", "gamma"]).astype(float))
-    model = mixed.fit("gain ~ heritage + second + (1 | model)", other, units=["lab"])
-    with pytest.raises(DesignError, match=r"estimable whichever lab has .*'second'.* combination"):
-        permutation_test(model, "heritage[T.open]", "heritage", "lab")

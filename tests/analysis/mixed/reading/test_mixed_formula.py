@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import patsy
 import pytest
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.reading.expression import translate
 from analysis.mixed.reading.formula import RandomTerm, parse
 from analysis.tidy.errors import ColumnError
+from tests.analysis.places import R
 
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 
@@ -49,10 +49,16 @@ def test_the_fixed_part_is_what_is_left(text, fixed):
     assert parse(text).fixed == fixed
 
 
-def test_an_offset_is_taken_out():
+def test_offsets_and_words_of_python_are_told_from_columns():
     result = parse("y ~ x + offset(a + log(b)) + (1 | g)").offset
     assert result is not None
     assert result.columns == ("a", "b")
+    for text in ("x if y else z", "not x", "'class' <", "Q('class') Q('lambda')"):
+        with pytest.raises(ColumnError) as refused:
+            translate(text)
+        assert "must be written" not in str(refused.value)
+    with pytest.raises(ColumnError, match=r"must be written Q\('None'\)"):
+        translate("None")
 
 
 @pytest.mark.parametrize(
@@ -94,15 +100,6 @@ def test_a_column_named_by_a_word_of_python_is_told_its_spelling(text):
     spelt = mixed.fit(text.replace("class", "Q('class')"), named)
     renamed = mixed.fit(text.replace("class", "own"), named.rename(columns={"class": "own"}))
     np.testing.assert_array_equal(spelt.coefficients, renamed.coefficients)
-
-
-def test_words_of_python_that_are_operators_or_text_are_no_columns():
-    for text in ("x if y else z", "not x", "'class' <", "Q('class') Q('lambda')"):
-        with pytest.raises(ColumnError) as refused:
-            translate(text)
-        assert "must be written" not in str(refused.value)
-    with pytest.raises(ColumnError, match=r"must be written Q\('None'\)"):
-        translate("None")
 
 
 def design_over_rows(formula):

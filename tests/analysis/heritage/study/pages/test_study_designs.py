@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.analysis.places import ROOT
 
 from analysis.heritage.study import fleet, horizons, inheritance, registered, screening
 from analysis.heritage.study.pages import charts, names, tables, words
 from collect.training.study.design import read_design
 from tests.analysis.drawn import borrowed
 from tests.analysis.heritage.study.simulated import filled, packages
+from tests.analysis.places import ROOT
 
 #: Excess of a network at birth, and what training on under another recipe adds to it.
 BIRTHS = {"opt": 0.05, "pythia": -0.8, "bloom": -2.0}
@@ -78,13 +78,10 @@ def test_birth_is_compared_between_parents_whose_networks_are_alike(children):
     assert words.shares(plain)["birth"].startswith("100\u00a0% [")
 
 
-def test_birth_accounts_for_nearly_all_where_nothing_else_moves(store):
+def test_birth_accounts_for_nearly_all_and_ingredients_are_in_order(store):
     shares = inheritance.shares(store, rng=np.random.default_rng(3))
     birth = shares.query("response == 'excess' and term == 'birth'")
     assert (birth["estimate"] > 0.98).all()
-
-
-def test_ingredients_have_a_row_each_in_the_order_of_their_effects(store):
     runs = horizons.responses(store, "ingredients")
     effects = screening.main_effects(runs, "excess", registered.levels_of(runs))
     order = tables.effect_rows(effects)["ingredient"]
