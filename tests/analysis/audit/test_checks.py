@@ -18,12 +18,7 @@ from analysis.heritage.sign import readings
 from analysis.tidy.errors import AnalysisError
 
 ROWS = pd.DataFrame(
-    {
-        "model_id": list("aabc"),
-        "suite": list("xxxy"),
-        "file": "f",
-        "caveats": ["B2,B10", "", "", ""],
-    }
+    {"model_id": list("aabc"), "suite": list("xxxy"), "file": "f", "caveats": ["B2,B10", *"   "]}
 )
 
 

@@ -17,81 +17,48 @@ from analysis.tidy.errors import AnalysisError
 
 @pytest.mark.parametrize(
     ("low", "high", "is_above", "is_below"),
-    [
-        (0.0, 1.0, None, None),
-        (-1.0, 0.0, None, None),
-        (0.1, 1.0, True, False),
-        (-1.0, -0.1, False, True),
-        (float("nan"), float("nan"), None, None),
-    ],
+    [(0, 1, None, None), (-1, 0, None, None), (0.1, 1, True, False), (-1, -0.1, False, True)],
 )
 def test_an_interval_that_holds_the_line_decides_nothing(low, high, is_above, is_below):
     assert decision.above(low, high, 0.0) is is_above
     assert decision.below(low, high, 0.0) is is_below
+    nothing = float("nan")
+    assert decision.above(nothing, nothing, 0.0) is decision.below(nothing, nothing, 0.0) is None
+
+
+def test_an_interval_that_touches_the_margin_decides_nothing_and_half_is_not_most():
+    touching = [(0.8, 1.1), (0.9, 1.2), (0.5, 0.8), (1.2, 1.5), (0.5, 1.5)]
+    assert {decision.within(*ends, 0.8, 1.2) for ends in touching} == {None}
+    assert decision.within(0.9, 1.1, 0.8, 1.2) is True
+    assert {decision.within(*ends, 0.8, 1.2) for ends in ((0.5, 0.79), (1.21, 1.5))} == {False}
+    counts = [(4, 0), (5, 3), (4, 1), (0, 5), (0, 4)]
+    answers = [decision.more_than_half(hits, unclear, 8) for hits, unclear in counts]
+    assert answers == [False, True, None, None, False]
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "expected"),
+    ("stated", "printing", "others"),
     [
-        (0.9, 1.1, True),
-        (0.8, 1.1, None),
-        (0.9, 1.2, None),
-        (0.5, 0.8, None),
-        (1.2, 1.5, None),
-        (0.5, 0.79, False),
-        (1.21, 1.5, False),
-        (0.5, 1.5, None),
+        ("110", [105.1], [104.9]),
+        ("1000", [1049.0], []),
+        ("2", [1.5], []),
+        ("-26", [-26.4], []),
+        ("0", [0.0, 0.4, -0.3], [1.0]),
+        ("0.20", [0.1951, 0.2049], [0.206]),
+        # Any usual form.
+        (".05", [0.0496], [1.06]),
+        ("−0.81", [-0.8116], [0.11]),
+        ("62,696", [62695.87], [68966.0]),
+        ("50 %", [49.6], [55.6]),
+        ("+0.5", [0.5], [1.6]),
+        ("0.00", [-0.001], [0.99]),
+        ("1.2e-3", [0.00123], [1.001]),
+        ("1.2e3", [1234.0], [1358.0]),
     ],
 )
-def test_an_interval_that_touches_the_margin_decides_nothing(low, high, expected):
-    assert decision.within(low, high, 0.8, 1.2) is expected
-
-
-@pytest.mark.parametrize(
-    ("hits", "unclear", "expected"),
-    [(4, 0, False), (5, 3, True), (4, 1, None), (0, 5, None), (0, 4, False)],
-)
-def test_half_is_not_most(hits, unclear, expected):
-    assert decision.more_than_half(hits, unclear, 8) is expected
-
-
-@pytest.mark.parametrize(
-    ("value", "stated", "prints"),
-    [
-        (105.1, "110", True),
-        (104.9, "110", False),
-        (1049.0, "1000", True),
-        (1.5, "2", True),
-        (-26.4, "-26", True),
-        (0.0, "0", True),
-        (0.4, "0", True),
-        (1.0, "0", False),
-        (0.1951, "0.20", True),
-        (0.2049, "0.20", True),
-        (0.206, "0.20", False),
-    ],
-)
-def test_a_value_prints_at_the_digits_of_the_one_stated(value, stated, prints):
-    assert decision.prints_as(value, stated) is prints
-
-
-@pytest.mark.parametrize(
-    ("value", "stated"),
-    [
-        (0.0496, ".05"),
-        (-0.8116, "−0.81"),
-        (62695.87, "62,696"),
-        (49.6, "50 %"),
-        (0.5, "+0.5"),
-        (-0.001, "0.00"),
-        (-0.3, "0"),
-        (0.00123, "1.2e-3"),
-        (1234.0, "1.2e3"),
-    ],
-)
-def test_a_number_may_be_printed_in_any_usual_form(value, stated):
-    assert decision.prints_as(value, stated)
-    assert not decision.prints_as(1.1 * value + 1, stated)
+def test_a_value_prints_at_the_digits_of_the_one_stated_in_any_usual_form(stated, printing, others):
+    assert [decision.prints_as(value, stated) for value in printing] == [True] * len(printing)
+    assert not any(decision.prints_as(value, stated) for value in others)
 
 
 @pytest.mark.parametrize("stated", ["", "< 0.001", "two", "0.1 to 0.2"])

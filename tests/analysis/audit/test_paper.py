@@ -18,6 +18,7 @@ from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
 from tests.analysis.places import ROOT, SECOND
 
+IMPORT = "from analysis.audit import Claim\n"
 SHARED = "from analysis.store import shared\nexamine = shared(examine)\n"
 
 
@@ -155,18 +156,14 @@ def test_a_statement_without_a_function_or_a_claim_without_a_statement_is_named(
         ("class Halt(BaseException): ...\nraise Halt\n", "must run; it fails in line 2 with Halt"),
         ("CLAIM = ()\n", "must assign a tuple of Claim objects to CLAIMS; it holds nothing"),
         ("CLAIMS = [1]\n", "must assign a tuple of Claim objects to CLAIMS; it holds list"),
+        ("CLAIMS = (1, 'a')\n", "a tuple of Claim objects to CLAIMS; it holds tuple with"),
         (
-            "CLAIMS = (1, 'a')\n",
-            "must assign a tuple of Claim objects to CLAIMS; it holds tuple with",
+            f"{IMPORT}CLAIMS = tuple(Claim(1, 'a', 'b', list) for _ in 'ab')\n",
+            "a number of its own; repeated: 1.",
         ),
         (
-            "from analysis.audit import Claim\n"
-            "CLAIMS = tuple(Claim(1, 'a', 'b', list) for _ in 'ab')\n",
-            "must have a number of its own; repeated: 1.",
-        ),
-        (
-            "from analysis.audit import Claim\nCLAIMS = (Claim(1, 'a', 'b', list, 'sometimes'),)\n",
-            "existence; claim 1 has 'sometimes'.",
+            f"{IMPORT}CLAIMS = (Claim(1, 'a', 'b', list, 'sometimes'),)\n",
+            "claim 1 has 'sometimes'.",
         ),
     ],
 )
@@ -234,11 +231,7 @@ COPY = "invented/a,held_out_loss,none,fp32,table_2,row 1,2.5,,1,nat,one-seed\nin
         ("2.9,,1,nat", "2.9,-0.5,2,nat", "in published_figure is -0.5."),
         ("table_2,row 3", "table 2,row 3", "must have no space; published_figure has table 2."),
         ("c,held_out_loss", "c,held_out_los", "explained by table metric; it lacks held_out_los."),
-        (
-            "2.9,,1,nat,one-seed",
-            '2.9,,1,nat,"no-seed, one-seed"',
-            "by table caveat; it lacks no-seed.",
-        ),
+        ("2.9,,1,nat,one-seed", '2.9,,1,nat,"no-seed, one-seed"', "caveat; it lacks no-seed."),
         ("invented/b,", "invented/c,", "must occur once in a file; model_id invented/c, metric"),
         ("invented/d", COPY, "must occur once in a file; model_id invented/a, metric held_out_"),
     ],

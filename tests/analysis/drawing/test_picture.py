@@ -12,15 +12,8 @@ from analysis.drawing import picture, theme, units
 from analysis.report.making.images import Picture, shown
 
 MODELS = pd.DataFrame(
-    {
-        "model": ["a<b", "c"],
-        "lab": ["Meta", "OpenAI"],
-        "depth": [12, 24],
-        "gain": [1.23456789, 0.5],
-        "n_prompts": [25, 5],
-        "file": ["x.json", "y.json"],
-        "unused": [1, 2],
-    }
+    {"model": ["a<b", "c"], "lab": ["Meta", "OpenAI"], "depth": [12, 24], "unused": [1, 2]}
+    | {"gain": [1.23456789, 0.5], "n_prompts": [25, 5], "file": ["x.json", "y.json"]}
 )
 
 

@@ -26,21 +26,7 @@ OWN_WORDS = {"Note", "Warning", "Important", "Tip", "Caution", "References", "Fo
 
 @dataclass
 class Content:
-    """What a page says.
-
-    Attributes
-    ----------
-    headings
-        Text with number, in order.
-    captions
-        Text of figures and tables with number, in order.
-    tables
-        Cells by row, of every table in order.
-    links
-        Target and text of every link, sorted.
-    words
-        Of everything else, in order.
-    """
+    """What a page says, in order: headings, captions and tables with numbers; links sorted."""
 
     headings: list[str] = field(default_factory=list)
     captions: list[str] = field(default_factory=list)

@@ -26,22 +26,19 @@ CSS = base64.b64encode(b"@import url(https://fonts.test/css2); a { color: red }"
         ("<p>80\\xa0% of</p>", "a character as Python writes it: '\\xa0'"),
         ("<p><code>{python} n</code></p>", "inline code that was not run: '{python} n'"),
         ("<p>np.float64(0.5)</p>", "a number as Python writes it: 'np.float64(0.5)'"),
+        ('<span class="math inline">\\(x^2\\)</span>', "formula that is left as TeX: '\\(x^2\\)'"),
         (
-            '<span class="math inline">\\(x^2\\)</span>',
-            "a formula that is left as TeX: '\\(x^2\\)'",
-        ),
-        (
-            '<span class="citation" data-cites="a">(<strong>a?</strong>)</span>',
-            "a citation without an entry: 'a?'",
+            '<b class="citation" data-cites="a">(<strong>a?</strong>)</b>',
+            "citation without an entry: 'a?'",
         ),
         (f'<link href="data:text/css;base64,{CSS}">', "a style loads '@import'"),
         (
-            '<script>s.src = "https://cdn.test/mathjax@3/tex.js?x=1"</script>',
-            "a script loads 'https://cdn.test/mathjax@3/tex.js?x=1'",
+            '<script>s.src = "https://a.test/b@3/c.js?x=1"</script>',
+            "script loads 'https://a.test/b@3/c.js?x=1'",
         ),
         (
-            "<script src=\"data:text/javascript,f('https://cdn.test/a.woff2')\"></script>",
-            "a script loads 'https://cdn.test/a.woff2'",
+            "<script src=\"data:text/javascript,f('https://a.test/b.woff2')\"></script>",
+            "'https://a.test/b.woff2'",
         ),
         ('<svg viewBox="0 0 1 1"><g><title>a mark</title></g></svg>', "a drawing without"),
         ('<a href="#gone">x</a>', "a link to '#gone', which does not exist"),
@@ -51,7 +48,7 @@ CSS = base64.b64encode(b"@import url(https://fonts.test/css2); a { color: red }"
 )
 def test_a_fault_of_a_page_is_named(markup, fault):
     result = PageFaults.of(markup)
-    assert fault in result or [it for it in result if it.startswith(fault)]
+    assert [it for it in result if fault in it]
 
 
 def test_what_a_whole_page_may_hold_is_no_fault():

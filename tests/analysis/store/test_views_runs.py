@@ -58,7 +58,7 @@ LATER = {"weights_sha256": "1", "revision": "b" * 40, "revision_name": "step2000
         ({"run_id": "z", "dtype_compute": "float64"}, {}, "z"),
         ({"run_id": "a", "dtype_compute": "float16"}, {}, "run-prompts"),
         (
-            {"run_id": "z", "dtype_compute": "float64", "quantities": "predictions"},
+            {"run_id": "z", "dtype_compute": "float64"} | {"quantities": "predictions"},
             {},
             "run-prompts",
         ),

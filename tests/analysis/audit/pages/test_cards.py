@@ -61,17 +61,8 @@ def test_a_card_says_how_often_the_rule_gives_each_verdict():
 
 
 def test_what_data_say_cannot_become_markup():
-    row = {
-        "claim_id": 1,
-        "statement": "a <b> [x](y)",
-        "place": "*p*",
-        "verdict": "contradicted",
-        "family": 'a "law"',
-        "note": "`n`",
-        "rule": "$r$",
-        "estimand": "<i>",
-        "kind": "value",
-    }
+    row = {"claim_id": 1, "statement": "a <b> [x](y)", "place": "*p*", "verdict": "contradicted"}
+    row |= {"family": 'a "law"', "note": "`n`", "rule": "$r$", "estimand": "<i>", "kind": "value"}
     check = claims.Check(
         "part <p>", "`read`", None, note="![x](y)", evidence=("a_b",), has_data=False
     )

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from tests.analysis.places import PUBLISHED, ROOT
 
 from analysis import audit as claims
 from analysis.audit.pages import estimates, strips
@@ -14,18 +13,14 @@ from analysis.audit.pages import estimates as estimates_shown
 from analysis.audit.pages.strips import Line
 from analysis.heritage.pages.register import CLAIMS
 from analysis.tidy import prose
+from tests.analysis.places import PUBLISHED, ROOT
 
 
 def check(condition, estimate, *ends, **other):
     low, high = ends or (math.nan, math.nan)
     row = {"term": "a <part>", "condition": condition, "kind": "value", "holds": False}
-    row |= {
-        "decides": True,
-        "has_data": True,
-        "measure": "share",
-        "is_percent": False,
-        "p_value": math.nan,
-    }
+    row |= {"decides": True, "has_data": True, "measure": "share", "is_percent": False}
+    row["p_value"] = math.nan
     return row | {"estimate": estimate, "conf_low": low, "conf_high": high} | other
 
 

@@ -21,13 +21,9 @@ def drawn():
     ours = suites < 3
     gains = 0.05 - 0.1 * ours + rng.normal(0, 0.05, 18)
     return pd.DataFrame(
-        {
-            "model_id": [f"m{number}" for number in range(18)],
-            "lab": np.where(ours, "EleutherAI", "Meta"),
-            "suite": [f"s{number}" for number in suites],
-            "log_gain": gains,
-            "sign_strict": np.where(gains < 0, "dampen", "expand"),
-        }
+        {"model_id": [f"m{number}" for number in range(18)], "log_gain": gains}
+        | {"lab": np.where(ours, "EleutherAI", "Meta"), "suite": [f"s{place}" for place in suites]}
+        | {"sign_strict": np.where(gains < 0, "dampen", "expand")}
     )
 
 

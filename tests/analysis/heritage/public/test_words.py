@@ -50,19 +50,10 @@ def test_models_whose_sign_turns_are_counted_and_one_is_drawn_twice():
 
 def test_outcomes_known_before_are_counted_apart():
     rows = pd.DataFrame(
-        {
-            "prediction": "p",
-            "statement": "It grows.",
-            "source": "paper",
-            "model_id": ["m", "m", None],
-            "prompt_set": ["A_x", "B_x", "C_x"],
-            "special_tokens": "default",
-            "estimate": [1.0, 2.0, 3.0],
-            "bound": 2.5,
-            "relation": "<",
-            "is_met": [True, True, False],
-            "seen": [True, False, False],
-        }
+        {"prediction": "p", "statement": "It grows.", "source": "paper", "relation": "<"}
+        | {"model_id": ["m", "m", None], "prompt_set": ["A_x", "B_x", "C_x"], "bound": 2.5}
+        | {"special_tokens": "default", "estimate": [1.0, 2.0, 3.0]}
+        | {"is_met": [True, True, False], "seen": [True, False, False]}
     )
     row = words.met_and_missed(rows).map(plain).iloc[0]
     assert (row["seen"], row["unseen"]) == ("1 of 1", "1 of 2")

@@ -12,14 +12,8 @@ from analysis.heritage.sign import claims_size as size
 from tests.analysis.places import PUBLISHED
 
 SMALL, LARGE = size.SMALL, size.LARGE
-PYTHIA = [
-    "EleutherAI/pythia-70m",
-    "EleutherAI/pythia-160m",
-    "EleutherAI/pythia-410m",
-    "EleutherAI/pythia-1b",
-    "EleutherAI/pythia-1.4b",
-    "EleutherAI/pythia-2.8b",
-]
+SIZES = ("70m", "160m", "410m", "1b", "1.4b", "2.8b")
+PYTHIA = [f"EleutherAI/pythia-{size}" for size in SIZES]
 
 
 def figure(model_id, mean, *, metric="gain_penultimate_block", sd=0.001, n=25, **rest):

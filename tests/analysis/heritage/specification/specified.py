@@ -9,16 +9,9 @@ def rng():
 
 def one(result, **chosen):
     """Return the specification with these choices, others at their first level."""
-    defaults = {
-        "gain": "penultimate block",
-        "figure": "most prompts",
-        "models": "base",
-        "left_out": "none",
-        "outcome": "mean below 1",
-        "unit": "model",
-        "groups": "EleutherAI / other labs",
-        "estimator": "difference",
-    }
+    defaults = {"gain": "penultimate block", "figure": "most prompts", "models": "base"}
+    defaults |= {"left_out": "none", "outcome": "mean below 1", "unit": "model"}
+    defaults |= {"groups": "EleutherAI / other labs", "estimator": "difference"}
     rows = result.specifications
     for name, level in (defaults | chosen).items():
         rows = rows[rows[name] == level]

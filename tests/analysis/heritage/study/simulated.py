@@ -9,16 +9,8 @@ from analysis.heritage.study import registered
 from analysis.store import open_store
 from collect.record.writer import write_table
 
-RECIPES = {
-    "gpt_neo": "EleutherAI",
-    "gptj": "EleutherAI",
-    "pythia": "EleutherAI",
-    "pythia_default_init": "EleutherAI",
-    "opt": "Meta",
-    "opt_post": "Meta",
-    "bloom": "BigScience",
-    "olmo2": "AI2",
-}
+RECIPES = dict.fromkeys(("gpt_neo", "gptj", "pythia", "pythia_default_init"), "EleutherAI")
+RECIPES |= {"opt": "Meta", "opt_post": "Meta", "bloom": "BigScience", "olmo2": "AI2"}
 
 TEXT = {"text": "kjv", "status": "documented"}
 #: What of a recipe is read again.

@@ -50,12 +50,7 @@ def test_a_component_has_its_share(layout, name, form):
         ({"suite": 0.5}, "lab over suite", False, True),
         ({"named lab": 0.5}, "lab over geometry", True, False),
         ({"shape": 0.2, "depth": 0.2, "lab": 0.4}, "lab over geometry", False, False),
-        (
-            {"shape": 0.2, "depth": 0.2, "lab": 0.3, "suite": 0.1},
-            "recipe over geometry",
-            False,
-            False,
-        ),
+        ({"depth": 0.4, "lab": 0.3, "suite": 0.1}, "recipe over geometry", False, False),
         ({"scale": 0.3}, "geometry over scale", False, True),
     ],
 )

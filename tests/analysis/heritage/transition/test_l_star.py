@@ -78,12 +78,8 @@ def published(store, metric):
     return dict(zip(rows["model_id"], rows["profile"], strict=True))
 
 
-MODELS = [
-    "EleutherAI/pythia-160m",
-    "EleutherAI/pythia-410m",
-    "facebook/opt-125m",
-    "openai-community/gpt2",
-]
+MODELS = ["EleutherAI/pythia-160m", "EleutherAI/pythia-410m"]
+MODELS += ["facebook/opt-125m", "openai-community/gpt2"]
 
 
 def test_the_published_layers_and_predictions_follow_from_the_published_traces(published_store):
@@ -183,17 +179,9 @@ def test_a_constant_share_is_learnt_from_the_other_suites_only():
 def test_every_method_names_a_layer_or_says_why_not(tiny_store):
     rows = turning.layers(tiny_store, "trace_folded").set_index("method")
     # The profile is 200, 800, 1800; the gain of the penultimate block is (6/4 + 1/2) / 2 = 1.
-    expected = {
-        "argmax_interior_gradient": 1,
-        "argmax_abs_gradient": 2,
-        "argmax_abs_diff": 1,
-        "first_sign_change": math.nan,
-        "argmin_contraction": 0,
-        "argmax_gap": 2,
-        "formula": 3 * (0.11 + 0.012 * 3 + 4.9 / 2),
-        "a_priori": 1.5,
-        "half_depth": 1.5,
-    }
+    expected = {"argmax_interior_gradient": 1, "argmax_abs_gradient": 2, "argmax_abs_diff": 1}
+    expected |= {"first_sign_change": math.nan, "argmin_contraction": 0, "argmax_gap": 2}
+    expected |= {"formula": 3 * (0.11 + 0.012 * 3 + 4.9 / 2), "a_priori": 1.5, "half_depth": 1.5}
     assert rows["estimate"].to_dict() == pytest.approx(expected, nan_ok=True)
     assert rows.index.tolist() == list(expected)
     assert rows.loc["first_sign_change", "note"] == "The profile has no such layer."
@@ -201,13 +189,8 @@ def test_every_method_names_a_layer_or_says_why_not(tiny_store):
 
 
 def test_the_estimators_disagree_on_the_published_traces(published_store):
-    assert turning.disagreement(published_store, "openai-community/gpt2") == {
-        "first_head": "9",
-        "multi_head": "0",
-        "lowest": "0",
-        "highest": "11",
-        "n_layers": "12",
-    }
+    turns = {"first_head": "9", "multi_head": "0", "lowest": "0", "highest": "11", "n_layers": "12"}
+    assert turning.disagreement(published_store, "openai-community/gpt2") == turns
     assert set(turning.disagreement(published_store, "nobody/nothing").values()) == {"–"}
     assert turning.sign_changes(published_store) == {"published": "2.0", "by_chance": "2.2"}
 

@@ -97,10 +97,7 @@ def test_the_status_of_a_number_by_hand(tmp_path, row, status):
     [
         ("place,quantity\nhere,count\n", "columns of table stated_number; missing: stated_id"),
         (f"{HEADER}\n1,here,count,3,1,,SELECT 3,magic,\n", "known function; found 'magic'"),
-        (
-            f"{HEADER}\n1,here,count,3,1,,SELEC 3,,\n",
-            "The query of 'count' in stated_number must run",
-        ),
+        (f"{HEADER}\n1,here,count,3,1,,SELEC 3,,\n", "query of 'count' in stated_number must run"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path, content, message):

@@ -3,21 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis.inference.partition import collinearity, matched
 from analysis.tidy.errors import DesignError
+from tests.analysis.places import R
 
 #: Two matches by hand; the last model has no partner.
 models = pd.DataFrame(
-    {
-        "model_id": ["p", "q", "r", "s", "t", "u"],
-        "lab": ["A", "A", "B", "A", "B", "B"],
-        "suite": ["A1", "A2", "B1", "A1", "B2", "B1"],
-        "layers": [12, 12, 12, 24, 25, 48],
-        "heads": [8, 8, 8, 16, 16, 16],
-        "log_gain": [-0.1, 0.0, 0.2, -0.2, 0.1, 0.5],
-    }
+    {"model_id": list("pqrstu"), "lab": list("AABABB"), "layers": [12, 12, 12, 24, 25, 48]}
+    | {"suite": ["A1", "A2", "B1", "A1", "B2", "B1"], "heads": [8, 8, 8, 16, 16, 16]}
+    | {"log_gain": [-0.1, 0.0, 0.2, -0.2, 0.1, 0.5]}
 )
 LIKE = {"layers": 1.05, "heads": 1.0}
 

@@ -3,19 +3,15 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis.inference.resampling.freedman_lane import freedman_lane
 from analysis.inference.resampling.permutation import permutation_test
 from analysis.tidy.errors import AnalysisError, DesignError
+from tests.analysis.places import R
 
 small = pd.DataFrame(
-    {
-        "y": [1.0, 2.5, 2.0, 4.0, 6.5, 5.0],
-        "x": [0.0, 1.0, 2.0, 1.0, 3.0, 4.0],
-        "g": list("aabbcc"),
-        "h": list("uuuuvv"),
-    }
+    {"y": [1.0, 2.5, 2.0, 4.0, 6.5, 5.0], "x": [0.0, 1.0, 2.0, 1.0, 3.0, 4.0]}
+    | {"g": list("aabbcc"), "h": list("uuuuvv")}
 )
 
 
@@ -73,12 +69,7 @@ def test_few_rows_have_few_orders_counted():
 def test_units_that_the_design_does_not_tell_apart_are_exchanged_once():
     # Every order within two levels, against the 6 * 3 that differ.
     rows = pd.DataFrame(
-        {
-            "y": [1.0, 2.0, 4.0, 8.0, 3.0, 9.0, 5.0],
-            "x": [0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0],
-            "h": list("uuuuvvv"),
-            "g": list("aabbaba"),
-        }
+        {"y": [1.0, 2.0, 4.0, 8.0, 3.0, 9.0, 5.0], "h": list("uuuuvvv"), "g": list("aabbaba")}
     )
     row = freedman_lane(rows, "y ~ h", "y ~ h + g", within="h").iloc[0]
     design = np.column_stack([np.ones(7), rows["h"] == "v"])
