@@ -5,7 +5,6 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import ROOT
 
 from analysis import audit as claims
 from analysis.audit import committed, evidence
@@ -19,6 +18,7 @@ from analysis.heritage.sign import claims_heritage as heritage
 from analysis.heritage.sign import threshold
 from analysis.tidy.errors import AnalysisError, StoreError
 from analysis.tidy.spreadsheet import to_csv
+from tests.analysis.places import ROOT
 
 YES, NO, UNDECIDED = (
     Check("part", "reading", True),

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.analysis.places import ROOT
 
 from analysis import audit as claims
 from analysis import store
 from analysis.commands import cli, verdicts
+from tests.analysis.places import ROOT
 
 
 @pytest.fixture

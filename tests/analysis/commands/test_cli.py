@@ -8,7 +8,6 @@ import sys
 
 import pandas as pd
 import pytest
-from tests.analysis.places import PUBLISHED
 
 from analysis.audit.pages import revision
 from analysis.commands import verdicts
@@ -17,6 +16,7 @@ from analysis.heritage.pages.register import CLAIMS
 from analysis.store.listed_files import ReadingFile
 from collect.process import shipped
 from tests.analysis.commands.conftest import ROOT, run
+from tests.analysis.places import PUBLISHED
 
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
 

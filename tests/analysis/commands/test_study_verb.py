@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import ROOT
 
 from analysis.commands import cli, study
 from analysis.heritage.study import status as standing
 from analysis.store import open_store
+from tests.analysis.places import ROOT
 
 
 @pytest.fixture(scope="module")

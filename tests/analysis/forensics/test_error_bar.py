@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.analysis.places import R
 
 from analysis.forensics import error_bar, provenance, table_search
+from tests.analysis.places import R
 
 VALUES = [1.0, 2.0, 3.0, 4.0, 5.0]
 

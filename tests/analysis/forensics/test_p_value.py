@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.analysis.places import R
 
 from analysis.forensics import p_value, reported_tests
 from analysis.forensics.rounding import read
+from tests.analysis.places import R
 
 STATCHECK = pd.read_csv(R / "statcheck.csv")
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis import mixed
 from tests.analysis.mixed.at_theta import at_theta, plain
 from tests.analysis.mixed.glmer import CASES
+from tests.analysis.places import R
 
 FORMULAS = {
     "sleep_correlated": "Reaction ~ Days + (1 + Days | Subject)",

@@ -1,6 +1,7 @@
 """The binary responses that R's glmer was asked, and how closely two programs agree on them."""
 
 import pandas as pd
+
 from tests.analysis.places import R
 
 rows = pd.read_csv(R / "mixed_data_crossed.csv")

@@ -1,17 +1,20 @@
 """statsmodels as a second engine, against lme4's answers, and the tables of the guide."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 from statsmodels.regression.mixed_linear_model import MixedLM
-from tests.analysis.places import ROOT
 
 from analysis import mixed
 from analysis.mixed import second_engine
 from analysis.mixed.algebra.size import FitSize
 from analysis.tidy.errors import AnalysisError, DesignError
 from tests.analysis.mixed.conftest import FORMULAS, R
+from tests.analysis.places import ROOT
 
 #: Where the optimum is inside, statsmodels agrees with lme4.
 CASES = {
@@ -145,3 +148,33 @@ def test_the_tables_of_times_and_sizes_are_those_of_the_benchmark():
     size = FitSize(20_000, 10_000)
     assert f"about {size.memory / 1e9:.0f} GB" in GUIDE.replace("\n", " ")
     assert round(size.seconds / 3600) == 5
+
+
+PROGRAM = """
+import sys
+from analysis import mixed
+rows = {"y": [1, 2, 4, 3, 6, 5], "x": [1, 2, 3, 1, 3, 2], "g": list("aabbcc")}
+mixed.fit("y ~ x + (1 | g)", rows).tidy()
+print("\\n".join(sys.modules))
+"""
+
+#: scipy.stats and scipy.optimize cost more than the fit.
+NOT_NEEDED = (
+    "scipy.stats",
+    "scipy.optimize",
+    "scipy.interpolate",
+    "analysis.mixed.binomial",
+    "analysis.mixed.refitting",
+    "analysis.store",
+)
+
+
+def test_a_first_fit_leaves_the_rest_unimported():
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    loaded = done.stdout.split()
+    assert "analysis.mixed.model" in loaded
+    assert [name for name in NOT_NEEDED if name in loaded] == []
+    assert all(callable(getattr(mixed, name)) for name in mixed.__all__)
+    assert not hasattr(mixed, "something_else")

@@ -2,7 +2,6 @@
 
 import re
 import tempfile
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,8 @@ from analysis.report.making.pandoc import pandoc
 from analysis.report.reading.settings import settings_of
 from analysis.tidy import notation, prose
 from tests.analysis.places import ROOT
+from tests.analysis.report.both_renderers import content
+from tests.analysis.report.parsed import Page
 
 HERE = Path(__file__).parent
 HOSTILE = (
@@ -49,47 +50,20 @@ HOSTILE = (
 VETTED = {*exhibits.MARKUP, *stated.MARKUP, *verdict_rule.MARKUP, "meaning", "law"}
 
 
-class Parts(HTMLParser):
-    """Elements with their attributes, and the words of each cell."""
-
-    def __init__(self, markup):
-        super().__init__()
-        self.elements = []
-        self.rows = []
-        self._in_cell = False
-        self.feed(markup)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-            self._in_cell = True
-
-    def handle_endtag(self, tag):
-        if tag in ("td", "th"):
-            self._in_cell = False
-
-    def handle_data(self, data):
-        if self._in_cell:
-            self.rows[-1][-1] += data
-
-
 def rendered(markdown):
     """Return the page of the embedded renderer, which refuses what a page may not hold."""
     with tempfile.TemporaryDirectory() as folder:
-        return Parts(page(markdown, settings_of({}, HERE), HERE, Path(folder)))
+        return page(markdown, settings_of({}, HERE), HERE, Path(folder))
 
 
-def assert_harmless(parts, *, n_links=0):
-    names = [name for name, _ in parts.elements]
+def assert_harmless(markup, *, n_links=0):
+    elements = Page(markup).tags
+    names = [name for name, _ in elements]
     # The script and the style are the template's own; the link skips to the text.
     assert {"img", "iframe", "object", "svg", "b", "i", "form", "input"}.isdisjoint(names)
     assert (names.count("script"), names.count("style")) == (1, 1)
     assert names.count("a") == 1 + n_links
-    for _, attributes in parts.elements:
+    for _, attributes in elements:
         assert not [name for name in attributes if name.startswith("on")]
         assert "javascript" not in attributes.get("href", "")
 
@@ -104,14 +78,15 @@ def words(text):
 
 def test_a_cell_and_a_value_in_prose_show_any_text_as_it_stands():
     rows = pd.DataFrame({"a": HOSTILE, "b": HOSTILE[::-1]})
-    parts = rendered(prose.pipe_table(rows, {"a": "A", "b": "B"}))
-    assert_harmless(parts)
-    assert [[words(cell) for cell in row] for row in parts.rows[1:]] == [
+    markup = rendered(prose.pipe_table(rows, {"a": "A", "b": "B"}))
+    assert_harmless(markup)
+    (table,) = content(markup).tables
+    assert [[words(cell) for cell in row] for row in table[1:]] == [
         [words(a), words(b)] for a, b in zip(HOSTILE, HOSTILE[::-1], strict=True)
     ]
-    parts = rendered("\n\n".join(f"Said: {prose.literal(text)}." for text in HOSTILE))
-    assert_harmless(parts)
-    assert [name for name, _ in parts.elements].count("p") >= len(HOSTILE)
+    markup = rendered("\n\n".join(f"Said: {prose.literal(text)}." for text in HOSTILE))
+    assert_harmless(markup)
+    assert len(Page(markup).all("p")) >= len(HOSTILE)
 
 
 class Hostile:
@@ -157,11 +132,11 @@ def judged():
     ids=["verdicts", "gains", "caveats", "stated", "codebook"],
 )
 def test_a_column_of_markdown_escapes_what_comes_from_data(rows):
-    markdown = prose.pipe_table(rows, {name: name for name in rows}, markup=VETTED)
-    parts = rendered(markdown)
-    assert_harmless(parts)
-    assert {len(row) for row in parts.rows} == {rows.shape[1]}
-    assert len(parts.rows) == 1 + len(HOSTILE)
+    markup = rendered(prose.pipe_table(rows, {name: name for name in rows}, markup=VETTED))
+    assert_harmless(markup)
+    (table,) = content(markup).tables
+    assert {len(row) for row in table} == {rows.shape[1]}
+    assert len(table) == 1 + len(HOSTILE)
 
 
 def test_only_vetted_columns_of_the_report_are_markdown():

@@ -14,7 +14,6 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.analysis.places import ROOT
 
 from analysis.report.making.markup import INLINE_CODE
 from analysis.report.making.pandoc import pandoc, program
@@ -24,6 +23,7 @@ from analysis.report.reading.settings import project_options
 from analysis.report.reading.source import Prose, read_source
 from analysis.tidy import prose
 from analysis.tidy.errors import ReportError
+from tests.analysis.places import ROOT
 
 QUARTO = ROOT / "quarto"
 DOCUMENTS = sorted(path for path in QUARTO.glob("*.qmd") if not path.name.startswith("_"))

@@ -6,7 +6,6 @@ import re
 import sys
 
 import pytest
-from tests.analysis.places import ROOT
 
 from analysis.heritage.pages.register import CLAIMS
 from analysis.report import site
@@ -16,6 +15,7 @@ from analysis.report.reading import origin, places
 from analysis.report.reading.source import Line, Prose, read_source
 from analysis.report.site import render_site, results_of_report
 from analysis.tidy.errors import MissingExtraError, ReportError
+from tests.analysis.places import ROOT
 
 FILTER = ROOT / "quarto" / "filters" / "site.lua"
 PROJECT = f"""project: {{type: default, render: [a.qmd, b.qmd]}}

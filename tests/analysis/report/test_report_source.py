@@ -4,13 +4,13 @@ import base64
 import re
 
 import pytest
-from tests.analysis.places import ROOT
 
 from analysis.report.reading.chunk import Chunk, assignments, chunk_of
 from analysis.report.reading.origin import link
 from analysis.report.reading.settings import settings_of
 from analysis.report.reading.source import read_source
 from analysis.tidy.errors import ReportError
+from tests.analysis.places import ROOT
 
 QUARTO = ROOT / "quarto"
 

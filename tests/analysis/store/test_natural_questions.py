@@ -6,10 +6,10 @@ What is expected is counted from the shipped files by other means, or by hand.
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import PUBLISHED
 
 from analysis.store import open_store
 from tests.analysis.commands.conftest import ROOT
+from tests.analysis.places import PUBLISHED
 
 FIGURES = pd.read_csv(PUBLISHED / "published_figure.csv")
 MODELS = pd.read_csv(PUBLISHED / "model.csv")

@@ -13,7 +13,6 @@ from urllib.parse import unquote
 import duckdb
 import fsspec
 import pytest
-from tests.analysis.places import ROOT
 
 from analysis.commands.cli import main
 from analysis.heritage.pages.colophon import data_hash
@@ -22,6 +21,7 @@ from analysis.tidy.errors import QueryError, StoreError, UnreachableError
 from collect.record.compaction import compact
 from collect.record.publication.description import About
 from collect.record.publication.publish import publish
+from tests.analysis.places import ROOT
 
 SAMPLE = ROOT / "data/sample"
 MODELS = ("gpt2-l4-adamw", "gptneox-l4-adamw", "llama-l4-adamw")

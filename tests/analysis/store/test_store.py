@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.analysis.places import ROOT
 
 from analysis import audit as claims
 from analysis.heritage.pages.register import CLAIMS
@@ -21,6 +20,7 @@ from collect import schema
 from collect.record.publication.database import write_database
 from collect.record.writer import write_table
 from collect.schema import contract
+from tests.analysis.places import ROOT
 
 
 def test_every_table_is_there_and_its_rows_are_those_of_the_files(tiny_store):

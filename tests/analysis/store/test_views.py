@@ -57,7 +57,8 @@ BY_LENGTH = (
          "n_prompts::DOUBLE AS n FROM model_gain WHERE metric = 'gain_last_block') ON COLUMNS(*)",
          [4.5 / 2, 3.5 / math.sqrt(2), 3.5 / 2, math.log(2) / 2, math.log(8) / math.sqrt(2), 2]),
         # What has no sign is not called neutral.
-        ("SELECT gain_sign(x, 0.01) IS NULL FROM (VALUES (NULL), ('NaN'::DOUBLE)) t(x)", [True] * 2),
+        ("SELECT gain_sign(NULL, 0.01) IS NULL", [True]),
+        ("SELECT gain_sign('NaN'::DOUBLE, 0.01) IS NULL", [True]),
         ("SELECT gain_sign('Infinity'::DOUBLE, 0.01) = 'expand'", [True]),
         ("SELECT gain_bound(10)", [1.2589254117941673]),
         ("SELECT head_density(32, 128)", [0.25]),

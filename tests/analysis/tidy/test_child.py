@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.analysis.places import ROOT
 
 from analysis.commands import cli
+from tests.analysis.places import ROOT
 
 ENDLESS = {
     "asleep": "SELECT pg_sleep(3600)",

@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis.heritage.depth import claims_anisotropy as anisotropy
 from analysis.heritage.depth import depth_law, depth_law_tables
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, DesignError
 from collect.record.writer import write_table
+from tests.analysis.places import R
 
 models = pd.read_csv(R / "models.csv")
 answers = pd.read_csv(R / "depth_law.csv")

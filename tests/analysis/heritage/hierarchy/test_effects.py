@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis.heritage.hierarchy import effects
+from tests.analysis.places import R
 
 BLOCKS = (*effects.BLOCKS, effects.EVERYTHING)
 

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.regression.linear_model import OLS
-from tests.analysis.places import PUBLISHED
 
 from analysis.audit import evidence
 from analysis.commands.cli import main
@@ -17,6 +16,7 @@ from analysis.heritage.specification import curve_tables as specification_exhibi
 from analysis.heritage.specification.curve import distinct, specification_curve
 from analysis.inference.resampling import permutation
 from tests.analysis.heritage.specification.specified import one, rng
+from tests.analysis.places import PUBLISHED
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.analysis.places import R
 
 from analysis.inference.association import regression
 from analysis.tidy.errors import ColumnError, DesignError
+from tests.analysis.places import R
 
 #: Both solve by QR; log-scaled products and incomplete beta functions lose a few digits.
 AGREEMENT = 1e-11

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import patsy
 import pytest
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.tidy.errors import AnalysisError, DesignError
+from tests.analysis.places import R
 
 answers = pd.read_csv(R / "mixed_face_anova.csv")
 rows_of_r = pd.read_csv(R / "mixed_anova_rows.csv", keep_default_na=False)

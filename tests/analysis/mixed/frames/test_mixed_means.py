@@ -7,11 +7,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.frames import means
 from analysis.tidy.errors import AnalysisError, DesignError
+from tests.analysis.places import R
 
 answers = pd.read_csv(R / "mixed_face_means.csv")
 at_theta_of_r = pd.read_csv(R / "mixed_emmeans.csv")

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.analysis.places import R
 
 from analysis import mixed
+from tests.analysis.places import R
 
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 

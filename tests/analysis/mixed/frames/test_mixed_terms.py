@@ -7,10 +7,10 @@ those of scale, poly, bs and ns, which predict other rows with the same constant
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from tests.analysis.places import R
 
 answers = pd.read_csv(R / "mixed_terms.csv")
 rows = pd.read_csv(R / "mixed_data_crossed.csv")

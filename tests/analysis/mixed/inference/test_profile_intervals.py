@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, stats
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.inference import satterthwaite
 from analysis.mixed.inference.kenward_roger import KenwardRoger
 from analysis.mixed.inference.satterthwaite import Satterthwaite
 from analysis.mixed.refitting.profile_interval import profile_intervals
+from tests.analysis.places import R
 
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 

@@ -11,13 +11,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from tests.analysis.places import ROOT, R
 
 from analysis import mixed
 from analysis.mixed.reading.statistics import shift_to
 from analysis.store import open_store
 from analysis.tidy.errors import DesignError, StoreError
 from tests.analysis.mixed.at_theta import at_theta
+from tests.analysis.places import ROOT, R
 
 SAMPLE = ROOT / "data/sample"
 

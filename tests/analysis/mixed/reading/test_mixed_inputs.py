@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, QueryError
+from tests.analysis.places import R
 
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 FORMULA = "gain ~ depth + kind + (1 | model)"

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.reading.statistics import (
@@ -16,6 +15,7 @@ from analysis.mixed.reading.statistics import (
     write_statistics,
 )
 from analysis.tidy.errors import ColumnError, DesignError, StoreError
+from tests.analysis.places import R
 
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"

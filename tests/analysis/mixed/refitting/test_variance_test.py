@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.analysis.places import R
 
 from analysis import mixed
 from analysis.mixed.algebra.crossproducts import assemble
 from analysis.mixed.refitting.variance_test import eigenvalues, likelihood_ratio, null_ratios
 from analysis.tidy.errors import AnalysisError, DesignError
+from tests.analysis.places import R
 
 models = pd.read_csv(R / "components_models.csv")
 tests = pd.read_csv(R / "components_tests.csv").to_dict("records")
