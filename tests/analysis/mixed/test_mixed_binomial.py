@@ -128,15 +128,16 @@ def test_a_search_that_failed_is_told_and_without_the_package_there_is_none(
         fit.diagnostics["notes"] = [{"kind": "pirls_exhausted", "final_eval": True}]
         return fit
 
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "glmm", None)
+        with pytest.raises(MissingExtraError) as refusal:
+            mixed.fit_binomial("(gain > 1) ~ depth + (1 | model)", rows)
+    assert refusal.value.exit_code == 3
+    assert "thermoscope[glmm]" in refusal.value.hint
     monkeypatch.setattr(laplace, "extra", lambda *_, **__: SimpleNamespace(fit=unfinished))
     model = mixed.fit_binomial("(gain > 1) ~ depth + (1 | model)", rows)
     assert not model.glance()["converged"].iloc[0]
     assert "not converged" in set(model.warnings()["guard"])
-    monkeypatch.setitem(sys.modules, "glmm", None)
-    with pytest.raises(MissingExtraError) as refusal:
-        mixed.fit_binomial("(gain > 1) ~ depth + (1 | model)", rows)
-    assert refusal.value.exit_code == 3
-    assert "thermoscope[glmm]" in refusal.value.hint
 
 
 high = rows.assign(high=(rows["gain"] > 1).astype(float))

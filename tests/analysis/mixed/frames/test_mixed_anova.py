@@ -158,7 +158,7 @@ def test_models_that_are_not_nested_are_refused(name, stepped):
 def test_other_rows_responses_offsets_or_weights_are_refused():
     smaller = mixed.fit("gain ~ rho + (1 | model)", crossed[1:])
     larger = mixed.fit(BASE, crossed[:-1])
-    with pytest.raises(DesignError, match="was fitted to other crossed than"):
+    with pytest.raises(DesignError, match="was fitted to other rows than"):
         mixed.compare([smaller, larger])
     larger = mixed.fit(BASE, crossed)
     other = crossed.assign(score=crossed["gain"])
@@ -167,7 +167,7 @@ def test_other_rows_responses_offsets_or_weights_are_refused():
     with pytest.raises(DesignError, match="'gain less known'"):
         mixed.compare([mixed.fit("gain ~ rho + offset(known) + (1 | model)", crossed), larger])
     weighted = mixed.fit("gain ~ rho + (1 | model)", crossed, weights="precision")
-    with pytest.raises(DesignError, match="the same crossed with the same weights"):
+    with pytest.raises(DesignError, match="the same rows with the same weights"):
         mixed.compare([weighted, larger])
     shuffled = crossed.sample(frac=1, random_state=1)
     smaller = mixed.fit("gain ~ rho + (1 | model) + (1 | prompt)", shuffled)
