@@ -1,14 +1,26 @@
-"""Whole pages: what a rendered document holds, what is refused, which renderer runs."""
+"""Whole pages: what they hold, what is refused, which renderer runs, and hostile text."""
 
 import os
 import re
 import sys
+import tempfile
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from analysis.audit.pages import tables as exhibits
+from analysis.heritage.pages import frames, verdict_rule
+from analysis.heritage.transition import stated
 from analysis.report import render
+from analysis.report.making.page import page
+from analysis.report.making.pandoc import pandoc
+from analysis.report.reading.settings import settings_of
+from analysis.tidy import notation, prose
 from analysis.tidy.errors import ReportError
+from tests.analysis.places import ROOT
+from tests.analysis.report.both_renderers import content
 from tests.analysis.report.parsed import Page
 
 EXAMPLE = Path(__file__).parent / "report_example" / "paper.qmd"
@@ -215,3 +227,147 @@ def test_a_page_cut_short_by_a_full_disk_leaves_the_old_one(tmp_path, monkeypatc
         render(source, destination)
     assert destination.read_text(encoding="utf-8") == "the old page"
     assert not list(tmp_path.glob(".*.tmp"))
+
+
+HERE = Path(__file__).parent
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(1)</script>",
+    "</td></table><iframe src='https://a.test'>",
+    "[a](javascript:alert(1))",
+    "![a](https://a.test/x.png)",
+    "<javascript:alert(1)>",
+    "`<b>`{=html}",
+    "`` ` ``{=html} <b onclick=a()>",
+    "[x]{onclick=alert(1) style='background: url(x.png)'}",
+    "$\\href{javascript:alert(1)}{x}$ and $\\frac{$",
+    "G_{\\bad{ = x^2^3 |x_{",
+    "\\begin{tabular}{c} x_1",
+    "a | b | c || d",
+    "line\n\n# one {#sec-x onclick=a()}\r\n| two |\u2028three",
+    ": caption {#tbl-x}",
+    "[@nobody] @fig-nowhere [^1]",
+    "{{< include /etc/passwd >}} {{< meta title >}}",
+    "::: {.callout-note}",
+    "\\",
+    "&lt;b&gt; &#60;i&#62;",
+    "name\x00\x1b[31m",
+    "x_L <img src=x onerror=alert(1)> x^(<b>)",
+    "**bold** _it_ ~~out~~ H~2~O ==m==",
+    "- item\t1. item",
+)
+#: The columns of the report's tables that are Markdown; all others are shown as they are.
+VETTED = {*exhibits.MARKUP, *stated.MARKUP, *verdict_rule.MARKUP, "meaning", "law"}
+
+
+def rendered(markdown):
+    """Return the page of the embedded renderer, which refuses what a page may not hold."""
+    with tempfile.TemporaryDirectory() as folder:
+        return page(markdown, settings_of({}, HERE), HERE, Path(folder))
+
+
+def assert_harmless(markup, *, n_links=0):
+    elements = Page(markup).tags
+    names = [name for name, _ in elements]
+    # The script and the style are the template's own; the link skips to the text.
+    assert {"img", "iframe", "object", "svg", "b", "i", "form", "input"}.isdisjoint(names)
+    assert (names.count("script"), names.count("style")) == (1, 1)
+    assert names.count("a") == 1 + n_links
+    for _, attributes in elements:
+        assert not [name for name in attributes if name.startswith("on")]
+        assert "javascript" not in attributes.get("href", "")
+
+
+def words(text):
+    """Return text as a page shows it: on one line, typographic marks set straight again."""
+    visible = re.sub("[\x00-\x08\x0e-\x1b\x7f]", "\ufffd", text)
+    for typographic, typed in (("“", '"'), ("”", '"'), ("‘", "'"), ("’", "'")):
+        visible = visible.replace(typographic, typed)
+    return " ".join(visible.split())
+
+
+def test_a_cell_and_a_value_in_prose_show_any_text_as_it_stands():
+    rows = pd.DataFrame({"a": HOSTILE, "b": HOSTILE[::-1]})
+    markup = rendered(prose.pipe_table(rows, {"a": "A", "b": "B"}))
+    assert_harmless(markup)
+    (table,) = content(markup).tables
+    assert [[words(cell) for cell in row] for row in table[1:]] == [
+        [words(a), words(b)] for a, b in zip(HOSTILE, HOSTILE[::-1], strict=True)
+    ]
+    markup = rendered("\n\n".join(f"Said: {prose.literal(text)}." for text in HOSTILE))
+    assert_harmless(markup)
+    assert len(Page(markup).all("p")) >= len(HOSTILE)
+
+
+class Hostile:
+    """A store whose every text is hostile."""
+
+    def query(self, sql, **_):
+        columns = ["symbol", "definition", "metric", "title", "explanation"]
+        frame = pd.DataFrame(
+            {name: np.roll(np.array(HOSTILE), i) for i, name in enumerate(columns)}
+        )
+        return frame.assign(caveat_id=HOSTILE)
+
+
+def ledger():
+    texts = {
+        name: np.roll(np.array(HOSTILE), i) for i, name in enumerate(("place", "term", "note"))
+    }
+    return pd.DataFrame(texts).assign(printed=HOSTILE, estimate=0.5, status=stated.AGREES)
+
+
+def judged():
+    numbers = dict.fromkeys(("estimate", "conf_low", "conf_high", "p_value"), 0.5)
+    return pd.DataFrame({"claim_id": range(len(HOSTILE)), "statement": HOSTILE}).assign(
+        verdict="contradicted",
+        method=HOSTILE,
+        measure=HOSTILE,
+        is_percent=False,
+        n_models=3,
+        n_suites=2,
+        **numbers,
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        exhibits.verdict_rows(judged()),
+        frames.gain_definitions(Hostile()),
+        exhibits.caveats(Hostile()),
+        stated.printable(ledger()),
+        pd.DataFrame({"meaning": [notation.typeset(text) for text in HOSTILE]}),
+    ],
+    ids=["verdicts", "gains", "caveats", "stated", "codebook"],
+)
+def test_a_column_of_markdown_escapes_what_comes_from_data(rows):
+    markup = rendered(prose.pipe_table(rows, {name: name for name in rows}, markup=VETTED))
+    assert_harmless(markup)
+    (table,) = content(markup).tables
+    assert {len(row) for row in table} == {rows.shape[1]}
+    assert len(table) == 1 + len(HOSTILE)
+
+
+def test_only_vetted_columns_of_the_report_are_markdown():
+    named = set()
+    for path in (ROOT / "quarto").rglob("*.qmd"):
+        result = re.findall(r"markup=(\[[^\]]*\]|[\w.]+)", path.read_text(encoding="utf-8"))
+        named |= set(result)
+    vetted = {"exhibits.MARKUP", "stated.MARKUP", "verdict_rule.MARKUP", '["meaning"]', '["law"]'}
+    assert named == vetted
+
+
+def test_what_is_set_as_a_formula_can_be_set():
+    """Pandoc complains of TeX that it cannot set, and a complaint is a refusal."""
+    rng = np.random.default_rng(7)
+    signs = [*"xGLH_^{}()|‖a12/-+=*.,<≈∝Σρ\\#%&~²₂−", "L*", "Tr", "argmax", "x_L", "|x_1|", "^("]
+    texts = ["".join(rng.choice(signs, size=rng.integers(2, 12))) for _ in range(6000)]
+    set_as_formula = [
+        it for text in texts for it in re.findall(r"\$[^$]+\$", notation.typeset(text))
+    ]
+    assert len(set_as_formula) > 300
+    markup = pandoc(
+        "\n\n".join(set_as_formula), ["--from=markdown", "--to=html5", "--mathml"], directory=HERE
+    )
+    assert markup.count("<math") == len(set_as_formula)
