@@ -24,13 +24,21 @@ def result(shipped_store):
     return claims.properties(shipped_store).set_index("claim_id")
 
 
-def test_every_claim_has_a_property_a_reason_and_a_remark(result):
+def test_every_claim_has_a_property_which_the_norms_of_its_models_decide(result):
     assert set(result.index) == set(CLAIMS)
     assert set(result["property"]) == KINDS
     assert result["reason"].str.len().min() > 10
     assert result["remark"].str.endswith((".",)).all()
     assert (result["remark"] == result["line"] + " " + result["reason"]).all()
     assert "in all 23 models" in result.loc[7, "remark"]
+    pair = result.loc[45]  # Pythia-6.9B and GPT-J-6B, both with LayerNorm
+    assert (pair["property"], pair["n_free"], pair["n_models"]) == ("parametrisation", 2, 2)
+    assert pair["moved_by"] == "mean_shift"
+    assert pair["partner"] == "gain_last_block_centred gain_penultimate_block_centred"
+    gemma = result.loc[48]  # RMSNorm: the raw gain is kept
+    assert (gemma["property"], gemma["n_free"], gemma["n_models"]) == ("function", 0, 1)
+    four = result.loc[18]  # Pythia-6.9B has LayerNorm; Mistral, Llama and Gemma have RMSNorm
+    assert (four["n_free"], four["n_models"]) == (1, 4)
 
 
 def test_quantities_and_places_are_known():
@@ -43,17 +51,6 @@ def test_quantities_and_places_are_known():
         assert named <= quantities, row.claim_id
         assert about <= subjects, row.claim_id
         assert bool(named) == (row.rests_on in ("network", "descent")), row.claim_id
-
-
-def test_the_norms_of_the_models_decide(result):
-    pair = result.loc[45]  # Pythia-6.9B and GPT-J-6B, both with LayerNorm
-    assert (pair["property"], pair["n_free"], pair["n_models"]) == ("parametrisation", 2, 2)
-    assert pair["moved_by"] == "mean_shift"
-    assert pair["partner"] == "gain_last_block_centred gain_penultimate_block_centred"
-    gemma = result.loc[48]  # RMSNorm: the raw gain is kept
-    assert (gemma["property"], gemma["n_free"], gemma["n_models"]) == ("function", 0, 1)
-    four = result.loc[18]  # Pythia-6.9B has LayerNorm; Mistral, Llama and Gemma have RMSNorm
-    assert (four["n_free"], four["n_models"]) == (1, 4)
 
 
 def test_what_moves_a_quantity_is_counted_over_the_models_that_a_claim_is_about(made_store):
@@ -142,9 +139,15 @@ def test_the_property_follows_from_what_moves_the_quantity():
     assert connection.execute(was, [31]).fetchone() == ("parametrisation",)
 
 
-def test_a_paper_that_declares_nothing_has_empty_properties(made_store):
+def test_a_paper_that_declares_nothing_has_no_property_and_one_family(made_store):
     store = made_store(claim=[{"claim_id": 1, "statement": "a", "place": "b"}])
     assert properties.of_claim(store, 1) == {"property": "", "property_remark": ""}
+    store = made_store()
+    named = family.families(store, pd.DataFrame({"claim_id": [1, 2]}))
+    assert named.tolist() == ["all claims", "all claims"]
+    store = made_store(claim_family=[{"claim_id": 1, "family": "a"}])
+    with pytest.raises(StoreError, match=r"must give each claim a family; it leaves out 2\."):
+        family.families(store, pd.DataFrame({"claim_id": [1, 2]}))
 
 
 def rows(*tests):
@@ -197,12 +200,3 @@ def test_a_repeated_reading_changes_no_verdict(made):
         assert verdict(twice, kind) == verdict(checks, kind)
         assert reading(twice, kind) == reading(checks, kind)
         np.testing.assert_array_equal(adjusted(twice)[::2], adjusted(checks))
-
-
-def test_a_paper_without_families_has_one_and_some_are_refused(made_store):
-    store = made_store()
-    named = family.families(store, pd.DataFrame({"claim_id": [1, 2]}))
-    assert named.tolist() == ["all claims", "all claims"]
-    store = made_store(claim_family=[{"claim_id": 1, "family": "a"}])
-    with pytest.raises(StoreError, match=r"must give each claim a family; it leaves out 2\."):
-        family.families(store, pd.DataFrame({"claim_id": [1, 2]}))

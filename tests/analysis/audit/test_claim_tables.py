@@ -153,12 +153,21 @@ def test_the_interval_and_the_p_of_a_mean_are_those_of_t(null):
     assert (result["conf_low"], result["conf_high"]) == pytest.approx((ends.low, ends.high))
 
 
-def test_one_value_has_no_interval_and_equal_ones_no_p():
+def test_intervals_of_means_are_those_of_t_where_there_are_any():
     one = checks.mean_of(pd.Series([0.5]), 0.0)
     assert np.isnan([one["conf_low"], one["conf_high"], one["p_value"]]).all()
     equal = checks.mean_of(pd.Series([0.5, 0.5]), 0.0)
     assert (equal["conf_low"], equal["conf_high"]) == (0.5, 0.5)
     assert np.isnan(equal["p_value"])
+    gains = pd.DataFrame(
+        {"gain_mean": [1.2, 0.9], "gain_sd": [0.1, None], "n_prompts": [25, 25]}
+    ).astype({"gain_sd": float})
+    result = published.with_interval(gains)
+    # The 97.5 % point of t with 24 degrees of freedom is 2.0639.
+    half = 2.0638985616 * 0.1 / 5
+    assert result["conf_low"].iloc[0] == pytest.approx(1.2 - half, rel=1e-9)
+    assert result["conf_high"].iloc[0] == pytest.approx(1.2 + half, rel=1e-9)
+    assert result[["conf_low", "conf_high"]].iloc[1].isna().all()
 
 
 def test_a_share_has_an_interval_only_as_a_sample():
@@ -198,18 +207,6 @@ def test_labels_join_words_and_ids_and_two_of_one_id_are_refused(published_store
     twice = Claim(1, "q", "r", lambda _: [Check("p", "c", True), Check("p", "c", True)])
     with pytest.raises(AnalysisError, match="'p_c'"):
         examined(twice, published_store)
-
-
-def test_the_interval_of_a_published_mean_is_that_of_t():
-    gains = pd.DataFrame(
-        {"gain_mean": [1.2, 0.9], "gain_sd": [0.1, None], "n_prompts": [25, 25]}
-    ).astype({"gain_sd": float})
-    result = published.with_interval(gains)
-    # The 97.5 % point of t with 24 degrees of freedom is 2.0639.
-    half = 2.0638985616 * 0.1 / 5
-    assert result["conf_low"].iloc[0] == pytest.approx(1.2 - half, rel=1e-9)
-    assert result["conf_high"].iloc[0] == pytest.approx(1.2 + half, rel=1e-9)
-    assert result[["conf_low", "conf_high"]].iloc[1].isna().all()
 
 
 def gains(**of_models):

@@ -248,7 +248,9 @@ def measured(store):
     return rows[rows["condition"] == "models measured here, gain of the last block"]
 
 
-def test_a_measured_dampener_of_the_paper_decides_and_another_pair_is_shown_only(twins):
+def test_a_measured_dampener_of_the_paper_decides_and_another_pair_is_shown_only(
+    twins, shipped_store
+):
     result = measured(with_figures_of(twins, BASE))
     assert result["term"].tolist() == [finetuning.DAMPENER]
     assert result["holds"].tolist() == [True]
@@ -258,9 +260,6 @@ def test_a_measured_dampener_of_the_paper_decides_and_another_pair_is_shown_only
     assert result["estimate"].tolist() == [1.0]
     assert result["holds"].tolist() == [None]
     assert result["note"].item().endswith(evidence.NOT_THEIRS)
-
-
-def test_measured_gains_tell_whose_models_they_are(shipped_store, twins):
     ours = evidence.measured_gains(shipped_store, "gain_last_block")
     assert len(ours) == 12
     assert not ours["is_theirs"].any()
@@ -268,7 +267,7 @@ def test_measured_gains_tell_whose_models_they_are(shipped_store, twins):
     assert dict(zip(both["model_id"], both["is_theirs"], strict=True)) == {BASE: True, TUNED: False}
 
 
-def test_a_note_says_where_the_invariant_gain_lies_on_the_other_side():
+def test_an_invariant_gain_is_another_reading_only_where_it_differs():
     rows = pd.DataFrame(
         {"is_theirs": True, "gain_mean": [0.9, 1.2, 0.8], "gain_primary": [1.1, 1.2, None]}
     )
@@ -276,6 +275,16 @@ def test_a_note_says_where_the_invariant_gain_lies_on_the_other_side():
     result = evidence.on_ours(check, rows)
     assert result.note.startswith("Seen. In 1 of 2 the gain that is a property of the network")
     assert evidence.on_ours(check, rows[1:]).note == "Seen."
+    rows = pd.DataFrame({"gain_mean": [0.9, 1.2], "gain_mean_primary": [0.9 + 1e-12, 1.2]})
+    assert list(evidence.definitions(rows, ["gain_mean"])) == [""]
+    apart = rows.assign(gain_mean_primary=[1.1, None], gain_primary=1.0)
+    read = evidence.definitions(apart, ["gain_mean"], words="partner")
+    assert list(read) == ["partner", ""]
+    assert read["partner"]["gain_mean"].tolist() == [1.1]
+    assert "gain_primary" not in read["partner"]
+    assert read[""] is apart
+    spread = rows.assign(gain_sd=[0.1, 0.2], gain_sd_primary=[0.1, 0.3])
+    assert list(evidence.definitions(spread, ["gain_mean", "gain_sd"])) == [evidence.INVARIANT, ""]
 
 
 def layer_normed(directory, centred_after_tuning):
@@ -312,19 +321,6 @@ def test_under_layer_norm_the_invariant_gain_is_read_first_and_the_published_one
     assert result["note"].tolist()[0].startswith("tiny-it 0.90 to 1.51")
     (claim,) = (one for one in finetuning.CLAIMS if one.claim_id == 49)
     assert verdict(claim.examine(store), claim.kind) == "depends on the reading"
-
-
-def test_definitions_that_agree_are_one_reading():
-    rows = pd.DataFrame({"gain_mean": [0.9, 1.2], "gain_mean_primary": [0.9 + 1e-12, 1.2]})
-    assert list(evidence.definitions(rows, ["gain_mean"])) == [""]
-    apart = rows.assign(gain_mean_primary=[1.1, None], gain_primary=1.0)
-    read = evidence.definitions(apart, ["gain_mean"], words="partner")
-    assert list(read) == ["partner", ""]
-    assert read["partner"]["gain_mean"].tolist() == [1.1]
-    assert "gain_primary" not in read["partner"]
-    assert read[""] is apart
-    spread = rows.assign(gain_sd=[0.1, 0.2], gain_sd_primary=[0.1, 0.3])
-    assert list(evidence.definitions(spread, ["gain_mean", "gain_sd"])) == [evidence.INVARIANT, ""]
 
 
 def test_measured_gains_are_read_with_their_invariant_partners(made, shipped_store):

@@ -25,7 +25,7 @@ def in_shell(command):
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
 
 
-def test_claims_are_listed_counted_and_given_as_csv_and_json(capsys):
+def test_claims_are_listed_counted_adjusted_and_given_as_csv_and_json(capsys):
     code, out, err = run(capsys, "claims")
     assert (code, err) == (0, "")
     assert out.strip().splitlines()[-1].startswith(f"{len(CLAIMS)} claims: ")
@@ -34,6 +34,16 @@ def test_claims_are_listed_counted_and_given_as_csv_and_json(capsys):
     from_csv, from_json = pd.read_csv(io.StringIO(lines)), pd.read_json(io.StringIO(objects))
     assert from_csv["verdict"].tolist() == from_json["verdict"].tolist()
     assert from_csv.columns.tolist() == from_json.columns.tolist()
+    code, out, err = run(capsys, "claims", "--adjusted")
+    assert (code, "p_holm" in out) == (0, True)
+    _, csv, _ = run(capsys, "claims", "--adjusted", "--csv")
+    rows = pd.read_csv(io.StringIO(csv))
+    assert err == f"{len(rows)} rows\n"
+    assert (rows["p_holm"] >= rows["p_bh"]).all()
+    assert (rows["p_bh"] >= rows["p_value"]).all()
+    code, _, err = run(capsys, "claims", "--adjusted", "--check")
+    assert code == 2
+    assert "as a table or as CSV" in err
 
 
 @pytest.mark.parametrize("n_reads", [0, 3])
@@ -122,19 +132,6 @@ def test_wrong_input_is_one_sentence_and_exit_code_2(capsys, arguments, sentence
     assert (code, out) == (2, "")
     assert re.match(f"error: {sentence.replace('(', '[(]')}", err, re.DOTALL)
     assert "Traceback" not in err
-
-
-def test_adjusted_p_values_are_printed_as_a_table_and_as_csv(capsys):
-    code, out, err = run(capsys, "claims", "--adjusted")
-    assert (code, "p_holm" in out) == (0, True)
-    _, csv, _ = run(capsys, "claims", "--adjusted", "--csv")
-    rows = pd.read_csv(io.StringIO(csv))
-    assert err == f"{len(rows)} rows\n"
-    assert (rows["p_holm"] >= rows["p_bh"]).all()
-    assert (rows["p_bh"] >= rows["p_value"]).all()
-    code, _, err = run(capsys, "claims", "--adjusted", "--check")
-    assert code == 2
-    assert "as a table or as CSV" in err
 
 
 def test_a_closed_pipe_ends_quietly_and_a_full_device_is_exit_code_5():

@@ -27,12 +27,9 @@ def _computed_once(monkeypatch, result):
     monkeypatch.setattr(standing, "statements", lambda _store, rng: result.copy())
 
 
-def test_the_committed_statements_are_those_of_the_rows(capsys):
+def test_the_committed_statements_are_those_of_the_rows_printed_with_verdicts(capsys, result):
     assert cli.main(["study", "--check"]) == 0
     assert capsys.readouterr().out == "0 of 13 statements differ from study.csv.\n"
-
-
-def test_each_statement_is_printed_with_its_verdict(capsys, result):
     assert cli.main(["study"]) == 0
     printed = capsys.readouterr().out
     for row in result.to_dict("records"):

@@ -39,7 +39,7 @@ def drawn(spec):
     return picture.svg(spec)["image/svg+xml"]
 
 
-def test_every_point_says_its_model_and_values(drawn):
+def test_every_point_says_its_model_and_values_and_names_inside_pictures_differ(drawn, spec):
     titles = re.findall("<title>(.*?)</title>", drawn)
     points = [it for it in titles if "model" in it]
     assert len(points) == 2
@@ -49,6 +49,12 @@ def test_every_point_says_its_model_and_values(drawn):
     assert not re.search(r'<(path|line|text)[^>]*aria-label="', drawn)
     path = '<path aria-label="" role="graphics-symbol" aria-roledescription="point" d="M0"/>'
     assert units.titled(path) == '<path aria-hidden="true" d="M0"/>'
+    other = picture.svg({**spec, "height": 90})["image/svg+xml"]
+    names = [set(re.findall(r'\bid="([^"]+)"', it)) for it in (drawn, other)]
+    assert names[0]
+    assert not names[0] & names[1]
+    for defined, of in zip(names, (drawn, other), strict=True):
+        assert set(re.findall(r"url\(#([^)]+)\)", of)) == defined
 
 
 def test_a_picture_carries_the_rows_that_it_draws_and_no_places_of_names(drawn):
@@ -74,15 +80,6 @@ def test_a_mark_may_lead_to_a_page_beside_this_one():
         '<a href="claims.html#claim-1">',
         '<a xlink:href="https://a.test/">',
     ]
-
-
-def test_names_inside_two_pictures_differ(drawn, spec):
-    other = picture.svg({**spec, "height": 90})["image/svg+xml"]
-    names = [set(re.findall(r'\bid="([^"]+)"', it)) for it in (drawn, other)]
-    assert names[0]
-    assert not names[0] & names[1]
-    for defined, of in zip(names, (drawn, other), strict=True):
-        assert set(re.findall(r"url\(#([^)]+)\)", of)) == defined
 
 
 def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it():
@@ -121,16 +118,13 @@ def embedded_font(picture):
     return TTFont(io.BytesIO(base64.b64decode(match[1])))
 
 
-def test_a_chart_carries_the_letters_that_it_uses_and_no_others():
+def test_a_chart_carries_the_letters_that_it_uses_the_same_in_each_process():
     letters = set(map(chr, embedded_font(svg("gain ‖W‖₂ ≤ √α"))["cmap"].getBestCmap()))
     assert set("gain‖W₂≤√αMetaOpenAI012.") <= letters
     assert not letters & set("ZQq9")
     letters = embedded_font(typeface.with_typeface("<svg><text>a &lt; b</text></svg>"))
     assert set(map(chr, letters["cmap"].getBestCmap())) == set("a <b")
     assert typeface.with_typeface("<svg><path/></svg>") == "<svg><path/></svg>"
-
-
-def test_a_chart_has_the_same_bytes_in_another_process():
     picture = "<svg><text>gain</text></svg>"
     code = f"from analysis.drawing import typeface; print(typeface.with_typeface('{picture}'))"
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

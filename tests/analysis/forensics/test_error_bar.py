@@ -93,9 +93,6 @@ def test_the_file_with_the_numbers_of_the_same_subjects_comes_first():
     exact = FIGURE.assign(accuracy=[np.nan, np.nan, np.nan])
     assert provenance.sources(exact, OF_FILES)["n_hits"].iloc[0] == 2
     assert provenance.sources(FIGURE, OF_FILES.iloc[:0]).empty
-
-
-def test_a_subject_with_two_values_has_two_chances():
     values = pd.DataFrame({"file": "one", "subject": ["a", "a", "b", "b"], "value": [1, 2, 3, 4.0]})
     figure = pd.DataFrame({"subject": ["a"], "printed": ["1"], "accuracy": [None]})
     # Of the six pairs of its values three hold the 1.
@@ -115,9 +112,18 @@ def test_the_exact_p_is_that_of_r(place):
     assert table_search.exact_p(hits, totals) == pytest.approx(answer["p_value"], rel=DIGITS)
 
 
-def test_the_p_of_an_empty_margin_and_of_a_large_table_is_exact():
+def test_the_quoted_p_needs_few_tables_and_large_ones_are_exact():
     assert table_search.exact_p([0, 0], [4, 9]) == 1
     assert table_search.exact_p([1000, 1000], [2000, 2000]) == 1.0
+    result = table_search.tables(["80 %", "0 %"], "< 0.001", n=23)
+    ours = result[result["group"] == 0].set_index("n_obs")
+    assert ours["n_hits"].to_dict() == {5: 4, 10: 8, 15: 12, 20: 16}
+    assert ours["consistent"].tolist() == [True, True, True, False]
+    expected = stats.fisher_exact([[4, 1], [0, 18]]).pvalue
+    assert ours["p_value"][5] == pytest.approx(expected)
+    result = table_search.tables(["80 %", "0 %"], "< 0.001", sizes=[5, 11])
+    assert result["p_value"].tolist() == pytest.approx([5 / 1820] * 2)
+    assert not result["consistent"].any()
 
 
 def test_every_table_with_the_shares_is_found_and_no_other():
@@ -142,18 +148,6 @@ def test_every_table_with_the_shares_is_found_and_no_other():
     pd.testing.assert_frame_equal(
         table_search.tables(pair, "< 0.001", sizes=np.array([5, 18])), by_list
     )
-
-
-def test_the_quoted_p_needs_few_of_the_possible_tables():
-    result = table_search.tables(["80 %", "0 %"], "< 0.001", n=23)
-    ours = result[result["group"] == 0].set_index("n_obs")
-    assert ours["n_hits"].to_dict() == {5: 4, 10: 8, 15: 12, 20: 16}
-    assert ours["consistent"].tolist() == [True, True, True, False]
-    expected = stats.fisher_exact([[4, 1], [0, 18]]).pvalue
-    assert ours["p_value"][5] == pytest.approx(expected)
-    result = table_search.tables(["80 %", "0 %"], "< 0.001", sizes=[5, 11])
-    assert result["p_value"].tolist() == pytest.approx([5 / 1820] * 2)
-    assert not result["consistent"].any()
 
 
 @pytest.mark.parametrize(
@@ -214,15 +208,12 @@ def test_the_printed_ratio_of_traces_and_a_change_follow():
     assert not percent_change("2.32", "1.15", "40 %")["consistent"].item()
 
 
-def test_bounds_are_compared_as_bounds():
+def test_bounds_are_compared_as_bounds_and_shares_name_their_numbers_of_units():
     assert read("< 0.05").meets(0.01, 0.02)
     assert not read("< 0.05").meets(0.05, 0.06)
     assert read("> 0.05").meets(0.01, 0.06)
     assert (read("≥ 23").meets(23, 23), read("≥ 23").meets(22, 22)) == (True, False)
     assert (read("≤ 5").meets(5, 5), read("< 5").meets(5, 5)) == (True, False)
-
-
-def test_a_share_names_the_numbers_of_units_it_can_be_of():
     assert granularity.denominators("43.75 %", 40)["n_obs"].tolist() == [16, 32]
     rows = granularity.denominators("80 %", 12)
     assert list(zip(rows["n_obs"], rows["n_hits"], strict=True)) == [(5, 4), (10, 8)]

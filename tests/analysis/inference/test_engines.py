@@ -22,7 +22,7 @@ from tests.analysis.places import R
 models = pd.read_csv(R / "models.csv")
 
 
-def test_a_missing_p_is_a_test_to_statsmodels():
+def test_a_missing_p_and_few_ranks_are_taken_amiss_by_statsmodels_and_scipy():
     rows = pd.DataFrame({"family": "a", "p_value": [0.01, np.nan, 0.03]})
     # R: p.adjust(c(.01, NA, .03)) is .02, NA, .03.
     ours = multiplicity.adjust(rows, family="family")["p_adjusted"].tolist()
@@ -31,9 +31,6 @@ def test_a_missing_p_is_a_test_to_statsmodels():
     assert theirs == pytest.approx([0.03, np.nan, 0.06], nan_ok=True)
     known = rows["p_value"].dropna().to_numpy()
     assert multipletests(known, method="holm")[1].tolist() == [0.02, 0.03]
-
-
-def test_a_rank_correlation_of_seven_is_approximated_by_scipy():
     answers = pd.read_csv(R / "correlation.csv").query("method == 'spearman' and n == 7")
     rows, exact = models.head(7), float(answers["p_value"].iloc[0])
     ours = correlation.correlate(rows, x="density", y="gain", method="spearman")["p_value"].iloc[0]

@@ -48,14 +48,11 @@ def test_a_source_is_front_matter_prose_and_chunks_in_order(tmp_path):
     assert [line.fence for line in prose.lines] == ["open", *["inside"] * 4, "close"]
 
 
-def test_a_nested_include_starts_at_the_main_document(tmp_path):
+def test_nested_includes_start_at_the_main_document_and_a_page_hands_them_out(tmp_path):
     written(tmp_path, "sections/_b.qmd", "{{< include sections/_c.qmd >}}\n")
     written(tmp_path, "sections/_c.qmd", "```{python}\n#| label: deep\n1\n```\n")
     source = read_source(written(tmp_path, "paper.qmd", "{{< include sections/_b.qmd >}}\n"))
     assert [chunk.place for chunk in source.chunks] == ["_c.qmd:1"]
-
-
-def test_a_page_hands_out_its_source_with_included_files_in_their_places():
     address = re.search(r'download="paper.qmd" href="data:[^,]*,([^"]*)"', link(QUARTO, "paper"))
     assert address is not None
     text = base64.b64decode(address[1]).decode()

@@ -25,6 +25,14 @@ HIDDEN = (
 )
 
 
+NO_READING = ("CREATE TABLE x (i INTEGER)", "DELETE FROM model", "COPY model TO 'stolen.csv'", "")
+NO_READING += (
+    "SET threads = 1",
+    "EXPLAIN ANALYZE COPY model TO 'stolen.csv'",
+    "SELECT 1; SELECT 2",
+)
+
+
 @pytest.fixture(scope="module")
 def attacked(tiny_directory, tmp_path_factory):
     """Return a store on a copy, its directory, and the hashes of its files and tables."""
@@ -92,6 +100,9 @@ def test_what_reads_is_run(tiny_store, reading):
 @pytest.mark.parametrize(
     ("sql", "reason"),
     [
+        *((sql, "must be one statement that reads") for sql in NO_READING),
+        ("FROM read_text('/etc/hostname')", ""),
+        ("FROM read_text('https://example.invalid/x.parquet')", ""),
         ("FROM query('FROM model')", r"must not call query\(\)"),
         ("FROM arrow_scan(1, 2, 3)", r"must not call arrow_scan\(\)"),
         ("SELECT setseed(0.5)", r"must not call setseed\(\)"),

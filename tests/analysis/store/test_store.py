@@ -60,12 +60,19 @@ def test_a_half_written_file_is_refused_by_name(tiny_copy):
         open_store(tiny_copy)
 
 
-def test_a_lost_file_of_a_complete_unit_is_refused(tmp_path):
+def test_a_lost_file_and_two_prompt_sets_of_one_name_are_refused(tmp_path):
     sample = Path(shutil.copytree(ROOT / "data/sample", tmp_path / "sample"))
     name = "attention/thermoscope--gpt2-l4-adamw@A_grand_unified.parquet"
     (sample / name).unlink()
     with pytest.raises(StoreError, match=f"lacks {name}"):
         open_store(sample)
+    for place, text in (("ours", "The sky is"), ("theirs", "The sea is")):
+        (tmp_path / place).mkdir()
+        row = {"prompt_set": "prompts", "prompt_id": "prompts:00", "text": text}
+        rows = pd.DataFrame([row], columns=schema.arrow_schema("prompt").names)
+        rows.to_csv(tmp_path / place / "prompt.csv", index=False)
+    with pytest.raises(StoreError, match="under another name, or open them apart"):
+        open_store(tmp_path / "ours", tmp_path / "theirs")
 
 
 def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):
@@ -141,29 +148,6 @@ def test_what_is_no_store_is_refused(tiny_copy, tmp_path, places, message):
     model.to_csv(tmp_path / "reshaped" / "model.csv", index=False)
     with pytest.raises(StoreError, match=message):
         open_store(*(tmp_path / place for place in places))
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "CREATE TABLE x (i INTEGER)",
-        "DELETE FROM model",
-        "COPY model TO 'stolen.csv'",
-        "SET threads = 1",
-        "EXPLAIN ANALYZE COPY model TO 'stolen.csv'",
-        "SELECT 1; SELECT 2",
-        "",
-    ],
-)
-def test_only_one_reading_statement_is_run(tiny_store, statement):
-    with pytest.raises(QueryError, match="must be one statement that reads"):
-        tiny_store.query(statement)
-
-
-@pytest.mark.parametrize("place", ["/etc/hostname", "https://example.invalid/x.parquet"])
-def test_a_query_reads_nothing_outside_the_store(tiny_store, place):
-    with pytest.raises(QueryError):
-        tiny_store.query(f"FROM read_text('{place}')")
 
 
 def test_names_are_guessed_values_bound_and_comments_survive(tiny_store):
@@ -279,13 +263,3 @@ def test_keys_that_cannot_be_read_are_refused(tiny_directory, tmp_path):
     path.write_bytes(content[:4] + bytes(40) + content[44:])
     with pytest.raises(StoreError, match=r"The keys of table residual_norm must be readable; "):
         open_store(tmp_path)
-
-
-def test_two_prompt_sets_of_one_name_are_told_apart_in_the_hint(tmp_path):
-    for place, text in (("ours", "The sky is"), ("theirs", "The sea is")):
-        (tmp_path / place).mkdir()
-        row = {"prompt_set": "prompts", "prompt_id": "prompts:00", "text": text}
-        rows = pd.DataFrame([row], columns=schema.arrow_schema("prompt").names)
-        rows.to_csv(tmp_path / place / "prompt.csv", index=False)
-    with pytest.raises(StoreError, match="under another name, or open them apart"):
-        open_store(tmp_path / "ours", tmp_path / "theirs")

@@ -118,7 +118,7 @@ def committed():
     return pd.read_csv(ROOT / "reports/claims.csv")
 
 
-def test_every_estimate_of_the_audit_has_a_name_and_one_unit(committed):
+def test_every_estimate_of_the_audit_has_a_name_and_its_interval_the_same_unit(committed):
     rows = committed[committed["estimate"].notna()].to_dict("records")
     unnamed = {row["claim_id"] for row in rows if estimates_shown.name(row) == prose.MISSING}
     assert unnamed == set()
@@ -126,6 +126,12 @@ def test_every_estimate_of_the_audit_has_a_name_and_one_unit(committed):
     assert {estimates_shown.name(row) for row in rows} == {"error"}
     shown = [estimates_shown.estimate(row) for row in rows]
     assert shown == [f"error {value}\u00a0%" for value in (15.7, 55.7)]
+    row = {"estimate": 0.8, "conf_low": 0.28, "conf_high": 0.99}
+    row |= {"measure": "share", "is_percent": False}
+    assert estimates_shown.interval(row) == "[28\u00a0%,\u00a099\u00a0%]"
+    row["measure"] = "r"
+    assert estimates_shown.interval(row) == "[0.28,\u00a00.99]"
+    assert estimates_shown.interval(row | {"conf_low": float("nan")}) == "–"
 
 
 @pytest.mark.parametrize(
@@ -143,12 +149,3 @@ def test_every_estimate_of_the_audit_has_a_name_and_one_unit(committed):
 def test_an_estimate_by_hand(measure, is_percent, estimate, printed):
     row = {"measure": measure, "is_percent": is_percent, "estimate": estimate}
     assert estimates_shown.estimate(row) == printed
-
-
-def test_an_interval_has_the_unit_of_its_estimate():
-    row = {"estimate": 0.8, "conf_low": 0.28, "conf_high": 0.99}
-    row |= {"measure": "share", "is_percent": False}
-    assert estimates_shown.interval(row) == "[28\u00a0%,\u00a099\u00a0%]"
-    row["measure"] = "r"
-    assert estimates_shown.interval(row) == "[0.28,\u00a00.99]"
-    assert estimates_shown.interval(row | {"conf_low": float("nan")}) == "–"

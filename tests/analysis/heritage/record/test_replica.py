@@ -92,7 +92,7 @@ def test_printed_numbers_are_compared_with_what_follows(rows, published_store, t
     assert exhibits.shares_of_the_hunt(tiny_store) == {}
 
 
-def test_a_mapping_to_the_right_notebook_would_hold(shipped_store, tmp_path):
+def test_a_right_mapping_would_hold_and_values_that_stand_apart_come_first(shipped_store, tmp_path):
     for path in (PUBLISHED).glob("*.csv"):
         text = path.read_text(encoding="utf-8")
         wrong, right = "Scaling_Law_Multi_Pythia.ipynb", "Pythia_Family_Residual_Gain_Sweep.ipynb"
@@ -100,8 +100,5 @@ def test_a_mapping_to_the_right_notebook_would_hold(shipped_store, tmp_path):
         (tmp_path / path.name).write_text(text, encoding="utf-8")
     checks = mappings.mappings(open_store(tmp_path))
     assert next(it for it in checks if it.part.startswith("Fig. 1")).holds
-
-
-def test_values_that_stand_apart_are_found_before_the_largest_fall():
     values = pd.DataFrame({"model_id": "m", "value": [1.0, 1.01, 1.02, 1.03, 1.04, 2.0, 0.2]})
     assert captions._apart(values).tolist() == [False] * 5 + [True, True]

@@ -181,13 +181,6 @@ def test_each_layer_is_quieter_only_when_each_block_is(made_store, gains, expect
     assert verdict(store, 57) == expected
 
 
-def test_the_interval_of_the_share_resamples_models_not_blocks():
-    same = whisper.share_quieter(np.array([1, 1, 1]), np.array([2, 2, 2]))
-    assert same == (0.5, 0.5, 0.5)
-    estimate, low, high = whisper.share_quieter(np.array([0, 10]), np.array([10, 10]))
-    assert (estimate, low, high) == (0.5, 0.0, 1.0)
-
-
 SMALL, LARGE = size.SMALL, size.LARGE
 SIZES = ("70m", "160m", "410m", "1b", "1.4b", "2.8b")
 SIX_PYTHIA = [f"EleutherAI/pythia-{size}" for size in SIZES]
@@ -266,11 +259,15 @@ def test_gain_that_falls_with_size_contradicts_and_few_models_leave_it_open(made
     assert "fewer than 39 models" in claims.checks(store, 58, CLAIMS)["note"].iloc[0]
 
 
-def test_suite_means_are_taken_out_of_gain_and_size(shipped_store):
+def test_suite_means_are_taken_out_and_models_resampled(shipped_store):
     rows = size.within_suites(evidence.penultimate_or_last(shipped_store))
     means = rows.groupby("suite")[["log_gain", "log_parameters"]].mean()
     assert np.abs(means.to_numpy()).max() < 1e-12
     assert rows.groupby("suite").size().min() > 1
+    same = whisper.share_quieter(np.array([1, 1, 1]), np.array([2, 2, 2]))
+    assert same == (0.5, 0.5, 0.5)
+    estimate, low, high = whisper.share_quieter(np.array([0, 10]), np.array([10, 10]))
+    assert (estimate, low, high) == (0.5, 0.0, 1.0)
 
 
 BASES = {

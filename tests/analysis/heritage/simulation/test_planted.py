@@ -47,7 +47,7 @@ def test_on_the_real_gains_every_check_is_that_of_the_claim(shipped_store, desig
     np.testing.assert_allclose(again, known, rtol=1e-6)
 
 
-def test_what_rules_has_the_planted_share_of_the_variance(design):
+def test_what_rules_has_its_share_and_a_tuned_model_keeps_it(design):
     drawn = planted.papers(design, "depth", 4000, np.random.default_rng(5))
     depth = -np.log(design.numbers("n_layers"))
     r = [np.corrcoef(depth, one)[0, 1] for one in drawn["penultimate"]]
@@ -55,6 +55,16 @@ def test_what_rules_has_the_planted_share_of_the_variance(design):
     both = np.corrcoef(drawn["penultimate"].ravel(), drawn["largest"].ravel())[0, 1]
     expected = RULING + (1 - RULING) * planted.SHARED
     assert both == pytest.approx(expected, abs=0.02)
+    rng = np.random.default_rng(3)
+    for truth, low, high in (("recipe", 0.7, 0.9), ("nothing", -0.05, 0.05)):
+        drawn = papers(design, truth, 400, rng)
+        r = np.corrcoef(drawn["last"].ravel(), drawn[of_tuned("last")].ravel())[0, 1]
+        assert low < r < high
+    sizes = np.array([[1.0, 2, 3, 4], [1, 2, 3, 4], [4, 3, 2, 1], [1, 2, 3, 4]])
+    dampens = np.array([[0, 0, 1, 1], [0, 1, 0, 1], [1, 0, 0, 0], [1, 1, 1, 1]], dtype=bool)
+    splits, both = separated(sizes, dampens)
+    assert splits.tolist() == [True, False, True, False]
+    assert both.tolist() == [True, True, True, False]
 
 
 def test_the_shipped_rates_are_probabilities_that_a_share_of_the_proof_repeats(few):
@@ -153,19 +163,3 @@ def test_the_p_of_the_three_laws_are_those_of_the_claim(shipped_store, design, p
         [known[place].p_value for place in same],
         rtol=1e-6,
     )
-
-
-def test_a_threshold_separates_where_the_signs_change_once():
-    sizes = np.array([[1.0, 2, 3, 4], [1, 2, 3, 4], [4, 3, 2, 1], [1, 2, 3, 4]])
-    dampens = np.array([[0, 0, 1, 1], [0, 1, 0, 1], [1, 0, 0, 0], [1, 1, 1, 1]], dtype=bool)
-    splits, both = separated(sizes, dampens)
-    assert splits.tolist() == [True, False, True, False]
-    assert both.tolist() == [True, True, True, False]
-
-
-def test_a_tuned_model_keeps_what_rules_and_nothing_where_nothing_does(design):
-    rng = np.random.default_rng(3)
-    for truth, low, high in (("recipe", 0.7, 0.9), ("nothing", -0.05, 0.05)):
-        drawn = papers(design, truth, 400, rng)
-        r = np.corrcoef(drawn["last"].ravel(), drawn[of_tuned("last")].ravel())[0, 1]
-        assert low < r < high

@@ -210,16 +210,13 @@ def oracle_papers():
     return pd.read_csv(R / "tournament_papers.csv").drop(columns=WAYS).to_numpy()
 
 
-def test_p_of_the_exact_ratio_is_that_of_rlrsim(oracle, oracle_papers):
+def test_the_exact_ratio_is_rlrsims_and_the_criterion_lme4s(oracle, oracle_papers):
     source = exact.of_block(oracle, "suite", ("geometry", "scale"))
     result = exact.p_above(source, oracle_papers, np.random.default_rng(1))
     known = pd.read_csv(R / "tournament_ratio.csv")["p_value"].to_numpy()
     # Our 4,000 draws against 100,000: three standard errors and the grid's step.
     assert np.abs(result - known).max() < 3 * np.sqrt(0.25 / exact.DRAWS) + 0.005
     assert np.abs(result - known)[known < 0.1].max() < 0.012
-
-
-def test_the_criterion_on_the_lattice_is_lme4s(oracle, oracle_papers):
     result = lattice.lattice(oracle)
     known = pd.read_csv(R / "tournament_criterion.csv")
     n = len(oracle)

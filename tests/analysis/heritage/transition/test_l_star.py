@@ -176,7 +176,7 @@ def test_a_constant_share_is_learnt_from_the_other_suites_only():
         l_star_frames.constant_share(models[:2])
 
 
-def test_every_method_names_a_layer_or_says_why_not(tiny_store):
+def test_every_method_names_a_layer_with_its_errors_or_says_why_not(tiny_store):
     rows = turning.layers(tiny_store, "trace_folded").set_index("method")
     # The profile is 200, 800, 1800; the gain of the penultimate block is (6/4 + 1/2) / 2 = 1.
     expected = {"argmax_interior_gradient": 1, "argmax_abs_gradient": 2, "argmax_abs_diff": 1}
@@ -186,16 +186,6 @@ def test_every_method_names_a_layer_or_says_why_not(tiny_store):
     assert rows.index.tolist() == list(expected)
     assert rows.loc["first_sign_change", "note"] == "The profile has no such layer."
     assert set(rows["source"]) == {"measured"}
-
-
-def test_the_estimators_disagree_on_the_published_traces(published_store):
-    turns = {"first_head": "9", "multi_head": "0", "lowest": "0", "highest": "11", "n_layers": "12"}
-    assert turning.disagreement(published_store, "openai-community/gpt2") == turns
-    assert set(turning.disagreement(published_store, "nobody/nothing").values()) == {"–"}
-    assert turning.sign_changes(published_store) == {"published": "2.0", "by_chance": "2.2"}
-
-
-def test_each_prediction_is_compared_with_each_estimate(tiny_store):
     rows = turning.errors(tiny_store, "trace_folded").set_index(["method", "prediction"])
     # L* by the interior gradient is 1 of 3 layers, half the depth is 1.5.
     row = rows.loc[("argmax_interior_gradient", "half_depth")]
@@ -206,6 +196,13 @@ def test_each_prediction_is_compared_with_each_estimate(tiny_store):
     assert smallest["error_over_depth"] == pytest.approx(0.5)
     assert math.isnan(smallest["error_over_layer"])
     assert "first_sign_change" not in rows.index.get_level_values("method")
+
+
+def test_the_estimators_disagree_on_the_published_traces(published_store):
+    turns = {"first_head": "9", "multi_head": "0", "lowest": "0", "highest": "11", "n_layers": "12"}
+    assert turning.disagreement(published_store, "openai-community/gpt2") == turns
+    assert set(turning.disagreement(published_store, "nobody/nothing").values()) == {"–"}
+    assert turning.sign_changes(published_store) == {"published": "2.0", "by_chance": "2.2"}
 
 
 def test_each_published_layer_is_one_point_of_the_chart_and_the_table(published_store):

@@ -124,7 +124,7 @@ def test_the_explanation_by_rho_turns_with_the_gains(facts, changed, judge):
     assert rows["holds"].tolist() == [False] * 3
 
 
-def test_rho_beside_suites_is_the_slope_of_least_squares(published_store):
+def test_rho_beside_suites_is_least_squares_and_layers_read_off_are_whole(published_store):
     row = claims.checks(published_store, 16, CLAIMS).iloc[0]
     gains = evidence.base_gains(published_store, "gain_penultimate_block")
     models = evidence.without_post_norm(gains).astype({"n_layers": float, "rho": float})
@@ -132,9 +132,6 @@ def test_rho_beside_suites_is_the_slope_of_least_squares(published_store):
     assert fitted.params["rho"] < 0
     assert row["p_value"] == pytest.approx(fitted.pvalues["rho"] / 2)
     assert row["n_obs"] == len(models) == 22
-
-
-def test_the_layers_read_off_average_to_the_published_means(published_store):
     layers = by_layer.layers(published_store)
     by_model = layers.groupby("model_id")["layer"].agg(["min", "max", "count"])
     depths = layers.groupby("model_id")["n_layers"].first()

@@ -145,7 +145,7 @@ def test_columns_over_cells_are_patsys_columns_over_rows(fixed):
     np.testing.assert_allclose(matrix, np.asarray(expected), atol=1e-12)
 
 
-def test_the_reference_level_is_stated_and_can_be_chosen():
+def test_levels_and_comparisons_are_factors_as_they_stand_with_a_stated_reference():
     first = mixed.fit("gain ~ kind + (1 | model)", rows)
     chosen = mixed.fit("gain ~ kind + (1 | model)", rows, contrasts={"kind": "code"})
     assert first.design.references == ("kind = base",)
@@ -154,6 +154,20 @@ def test_the_reference_level_is_stated_and_can_be_chosen():
     assert chosen.solution.criterion == pytest.approx(first.solution.criterion, abs=1e-10)
     tidy = chosen.tidy(["fixed"])
     assert tidy["note"].str.contains("Reference level: kind = code").all()
+    ordered = rows.assign(kind=pd.Categorical(rows["kind"], categories=["code", "chat", "base"]))
+    model = mixed.fit("gain ~ kind + (1 | model)", ordered)
+    assert model.terms == ("Intercept", "kind[T.chat]", "kind[T.base]")
+    tenths = rows.assign(tenth=(rows["depth"] * 3).astype(int))
+    model = mixed.fit("gain ~ C(tenth) + (1 | model)", tenths)
+    assert model.terms[:2] == ("Intercept", "C(tenth)[T.1]")
+    model = mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", rows)
+    column = mixed.fit("gain ~ deep + (1 | model)", rows.assign(deep=1.0 * (rows["depth"] > 0.5)))
+    np.testing.assert_array_equal(model.coefficients, column.coefficients)
+    for text, sign in (("<", "<"), (">=", ">="), ("==", "="), ("!=", "<>")):
+        assert f' {sign} CAST("rho" AS DOUBLE)' in translate(f"depth {text} rho").sql
+    holes = rows.assign(depth=[np.nan, np.inf, *rows["depth"][2:]])
+    with pytest.raises(ColumnError, match=r"rows where it is not: 2 of 371"):
+        mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", holes)
 
 
 @pytest.mark.parametrize(
@@ -213,20 +227,3 @@ def test_the_reference_is_the_level_without_a_column(fixed, contrasts, reference
 def test_what_is_no_contrast_of_the_levels_is_refused(fixed, contrasts):
     with pytest.raises(ColumnError, match=r"^The (contrast|reference) (of|in) .* must be"):
         mixed.fit(f"gain ~ {fixed} + (1 | model)", rows, contrasts=contrasts)
-
-
-def test_categories_numbers_and_comparisons_are_factors_as_they_stand():
-    ordered = rows.assign(kind=pd.Categorical(rows["kind"], categories=["code", "chat", "base"]))
-    model = mixed.fit("gain ~ kind + (1 | model)", ordered)
-    assert model.terms == ("Intercept", "kind[T.chat]", "kind[T.base]")
-    tenths = rows.assign(tenth=(rows["depth"] * 3).astype(int))
-    model = mixed.fit("gain ~ C(tenth) + (1 | model)", tenths)
-    assert model.terms[:2] == ("Intercept", "C(tenth)[T.1]")
-    model = mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", rows)
-    column = mixed.fit("gain ~ deep + (1 | model)", rows.assign(deep=1.0 * (rows["depth"] > 0.5)))
-    np.testing.assert_array_equal(model.coefficients, column.coefficients)
-    for text, sign in (("<", "<"), (">=", ">="), ("==", "="), ("!=", "<>")):
-        assert f' {sign} CAST("rho" AS DOUBLE)' in translate(f"depth {text} rho").sql
-    holes = rows.assign(depth=[np.nan, np.inf, *rows["depth"][2:]])
-    with pytest.raises(ColumnError, match=r"rows where it is not: 2 of 371"):
-        mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", holes)

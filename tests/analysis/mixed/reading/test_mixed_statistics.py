@@ -333,7 +333,7 @@ def same_bits(one, other):
     )
 
 
-def test_files_of_a_registered_file_system_give_the_local_bits(remote_rows):
+def test_files_of_a_file_system_give_the_local_bits_and_send_only_columns_read(remote_rows):
     memory = fsspec.filesystem("memory")
     for path in sorted(remote_rows.iterdir()):
         memory.pipe_file(f"/rows/{path.name}", path.read_bytes())
@@ -344,6 +344,16 @@ def test_files_of_a_registered_file_system_give_the_local_bits(remote_rows):
     assert same_bits(remote, local)
     augmented, expected = remote.augment(), local.augment()
     pd.testing.assert_frame_equal(augmented, expected)
+    elsewhere = Counted()
+    for path in remote_rows.iterdir():
+        elsewhere.pipe_file(f"counted://{path.name}", path.read_bytes())
+    connection = duckdb.connect()
+    connection.register_filesystem(elsewhere)
+    names = [f"counted://{name}.parquet" for name in ("one", "two")]
+    remote = mixed.fit(REMOTE, connection.read_parquet(names))
+    assert same_bits(remote, mixed.fit(REMOTE, str(remote_rows / "*.parquet")))
+    whole = sum(path.stat().st_size for path in remote_rows.iterdir())
+    assert 0 < Counted.sent < whole / 2
 
 
 class CountedFile(io.BytesIO):
@@ -363,16 +373,3 @@ class Counted(MemoryFileSystem):
 
     def _open(self, path, mode="rb", **options):
         return CountedFile(super()._open(path, mode, **options).getvalue())
-
-
-def test_only_columns_that_are_read_travel(remote_rows):
-    elsewhere = Counted()
-    for path in remote_rows.iterdir():
-        elsewhere.pipe_file(f"counted://{path.name}", path.read_bytes())
-    connection = duckdb.connect()
-    connection.register_filesystem(elsewhere)
-    names = [f"counted://{name}.parquet" for name in ("one", "two")]
-    remote = mixed.fit(REMOTE, connection.read_parquet(names))
-    assert same_bits(remote, mixed.fit(REMOTE, str(remote_rows / "*.parquet")))
-    whole = sum(path.stat().st_size for path in remote_rows.iterdir())
-    assert 0 < Counted.sent < whole / 2
