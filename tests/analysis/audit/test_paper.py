@@ -179,25 +179,23 @@ def test_claims_that_cannot_be_read_name_their_file(capsys, folder, text, senten
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ("    return 1 / 0\n", "line 3 with ZeroDivisionError: division by zero."),
-        (f"    return 1 / 0\n{SHARED}", "claims.py, line 3 with ZeroDivisionError"),
-        ("    return store.query('FROM nowhere')\n", "line 3 with QueryError: Catalog Error"),
-        ("    return []\n", "at least one Check and nothing else; it returned none."),
-        ("    return ['yes']\n", "at least one Check and nothing else; it returned str."),
-        ("    pass\n", "at least one Check and nothing else; it returned NoneType."),
-        ("    return [Check('a', 'b', 'no')]\n", "True, False or None (the data cannot tell); fou"),
-        ("    return [Check('a', 'b', float('nan'))]\n", "the data cannot tell); found nan."),
-        ("    return [Check('a', 'b', True, estimate='big')]\n", "must be a number; found 'big'."),
-        ("    return [Check('a', 'b', True, decides='no')]\n", "`decides` must be True or False"),
-        ("    return [Check('a', 'b', True, kind='rare')]\n", "difference, equality, univer"),
+        ("return 1 / 0", "line 3 with ZeroDivisionError: division by zero."),
+        (f"return 1 / 0\n{SHARED}", "claims.py, line 3 with ZeroDivisionError"),
+        ("return store.query('FROM nowhere')", "line 3 with QueryError: Catalog Error"),
+        ("return []", "at least one Check and nothing else; it returned none."),
+        ("return ['yes']", "at least one Check and nothing else; it returned str."),
+        ("pass", "at least one Check and nothing else; it returned NoneType."),
+        ("return [Check('a', 'b', 'no')]", "True, False or None (the data cannot tell); fou"),
+        ("return [Check('a', 'b', float('nan'))]", "the data cannot tell); found nan."),
+        ("return [Check('a', 'b', True, estimate='big')]", "must be a number; found 'big'."),
+        ("return [Check('a', 'b', True, decides='no')]", "`decides` must be True or False"),
+        ("return [Check('a', 'b', True, kind='rare')]", "difference, equality, univer"),
     ],
 )
 def test_a_function_that_fails_names_its_claim(capsys, folder, body, sentence):
-    (folder / "claims.py").write_text(
-        "from analysis.audit import Check, Claim\n"
-        f"def examine(store):\n{body}"
-        "CLAIMS = (Claim(1, 'a', 'b', examine),)\n"
-    )
+    head = "from analysis.audit import Check, Claim\ndef examine(store):\n"
+    last = "CLAIMS = (Claim(1, 'a', 'b', examine),)\n"
+    (folder / "claims.py").write_text(f"{head}    {body}\n{last}")
     code, _, err = run(capsys, folder, "claims")
     assert code == 2
     assert "The function of claim 1 must return" in err

@@ -20,16 +20,9 @@ KNOWN = Components(between=0.3, within=0.2)
 
 
 def by_exchange(rows, label, effects, n):
-    return power.permutation_power(
-        rows,
-        label=label,
-        unit="lab",
-        cluster="lab",
-        components=KNOWN,
-        effects=effects,
-        rng=np.random.default_rng(3),
-        n_simulations=n,
-    )
+    names = {"label": label, "unit": "lab", "cluster": "lab", "components": KNOWN}
+    drawn = {"rng": np.random.default_rng(3), "n_simulations": n}
+    return power.permutation_power(rows, effects=effects, **names, **drawn)
 
 
 def test_power_and_units_needed_agree_with_power_t_test():

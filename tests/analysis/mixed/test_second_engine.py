@@ -19,14 +19,8 @@ from tests.analysis.mixed.conftest import FORMULAS
 from tests.analysis.places import ROOT, R
 
 #: Where the optimum is inside, statsmodels agrees with lme4.
-CASES = {
-    "sleep_correlated": "sleep",
-    "sleep_uncorrelated": "sleep",
-    "penicillin": "penicillin",
-    "dyestuff": "dyestuff",
-    "cake_nested": "cake",
-    "machines_nested": "machines",
-}
+CASES = {"sleep_correlated": "sleep", "sleep_uncorrelated": "sleep", "penicillin": "penicillin"}
+CASES |= {"dyestuff": "dyestuff", "cake_nested": "cake", "machines_nested": "machines"}
 
 AGAINST = pd.read_csv(R / "mixed_glance.csv").query("estimator == 'REML'")
 
@@ -161,14 +155,8 @@ print("\\n".join(sys.modules))
 """
 
 #: scipy.stats and scipy.optimize cost more than the fit.
-NOT_NEEDED = (
-    "scipy.stats",
-    "scipy.optimize",
-    "scipy.interpolate",
-    "analysis.mixed.binomial",
-    "analysis.mixed.refitting",
-    "analysis.store",
-)
+NOT_NEEDED = ("scipy.stats", "scipy.optimize", "scipy.interpolate", "analysis.store")
+NOT_NEEDED += ("analysis.mixed.binomial", "analysis.mixed.refitting")
 
 
 def test_a_first_fit_leaves_the_rest_unimported():

@@ -31,6 +31,9 @@ DOCUMENTS = sorted(path for path in QUARTO.glob("*.qmd") if not path.name.starts
 WITHOUT_WEB_FONT = {"default", "none", "cerulean", "slate"}
 
 
+SIGNS = "ab1 \u00a0*_`~^$\\[](){}<>#+-.!|@&\n;:/%="
+
+
 def options():
     return yaml.safe_load((QUARTO / "_quarto.yml").read_text())
 
@@ -81,13 +84,7 @@ def test_a_markdown_form_outranks_the_repr():
 
 
 @settings(max_examples=20, deadline=None)
-@given(
-    st.lists(
-        st.text(st.sampled_from("ab1 \u00a0*_`~^$\\[](){}<>#+-.!|@&\n;:/%="), min_size=1),
-        min_size=1,
-        max_size=40,
-    )
-)
+@given(st.lists(st.text(st.sampled_from(SIGNS), min_size=1), min_size=1, max_size=40))
 def test_a_string_is_shown_as_it_stands(texts):
     """Pandoc reads Markdown as Quarto does; nothing in a literal string is markup to it."""
     lines = [f"x{prose.literal(text)}x" for text in texts]

@@ -319,15 +319,9 @@ def ledger():
 
 def judged():
     numbers = dict.fromkeys(("estimate", "conf_low", "conf_high", "p_value"), 0.5)
-    return pd.DataFrame({"claim_id": range(len(HOSTILE)), "statement": HOSTILE}).assign(
-        verdict="contradicted",
-        method=HOSTILE,
-        measure=HOSTILE,
-        is_percent=False,
-        n_models=3,
-        n_suites=2,
-        **numbers,
-    )
+    numbers |= {"is_percent": False, "n_models": 3, "n_suites": 2, "verdict": "contradicted"}
+    texts = dict.fromkeys(("statement", "method", "measure"), HOSTILE)
+    return pd.DataFrame({"claim_id": range(len(HOSTILE))} | texts | numbers)
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_parameters_become_assignments_and_unknown_ones_are_refused():
     with pytest.raises(ReportError) as caught:
         assignments([tagged], {"c": "3"})
     assert "x.qmd:1; found: c." in caught.value.problem
-    assert caught.value.hint == "Its parameters are a and b."
+    assert caught.value.hint == "Its parameters are a, b."
     assert caught.value.exit_code == 2
     with pytest.raises(ReportError, match="need a chunk tagged 'parameters'; there is none"):
         assignments([chunk_of(["a = 1"], place="x.qmd:1")], {"a": "3"})

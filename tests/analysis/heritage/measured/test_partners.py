@@ -129,7 +129,7 @@ def test_signs_and_freedom_in_practice_are_those_of_the_rows_as_stored(store):
     assert shares["share_upper"] == pytest.approx(0.002393, abs=1e-6)
 
 
-def test_the_interval_is_students(shipped_store):
+def test_the_interval_is_students_and_a_band_can_hide_a_small_gain(shipped_store):
     rows = signs(shipped_store, "gain_last_block").set_index("model_id")
     model = "thermoscope/llama-l8-muon"
     gains = shipped_store.query(
@@ -145,6 +145,11 @@ def test_the_interval_is_students(shipped_store):
     decided = rows["sign"] != "not identified"
     assert (np.sign(rows["conf_low"]) == np.sign(rows["conf_high"]))[decided].all()
     assert decided.any()
+    rows = signs(shipped_store, "gain_body", band=0)
+    expands = rows[rows["sign"] == "expand"].iloc[0]
+    for band, sign in ((expands["estimate"] * 0.99, "expand"), (expands["estimate"], "not")):
+        again = signs(shipped_store, "gain_body", band=band).set_index("model_id")
+        assert again.loc[expands["model_id"], "sign"].startswith(sign)
 
 
 def test_signs_are_of_enough_prompts_beyond_a_band_and_of_primary_runs(
@@ -163,14 +168,6 @@ def test_signs_are_of_enough_prompts_beyond_a_band_and_of_primary_runs(
     with pytest.raises(AnalysisError, match="'gain_body'"):
         signs(published_store, "gain_body")
     assert len(signs(open_store(add_run("chat", rendering="chat")), "gain_body")) == 1
-
-
-def test_a_band_can_hide_a_small_gain(shipped_store):
-    rows = signs(shipped_store, "gain_body", band=0)
-    expands = rows[rows["sign"] == "expand"].iloc[0]
-    for band, sign in ((expands["estimate"] * 0.99, "expand"), (expands["estimate"], "not")):
-        again = signs(shipped_store, "gain_body", band=band).set_index("model_id")
-        assert again.loc[expands["model_id"], "sign"].startswith(sign)
 
 
 @pytest.mark.parametrize("band", [-0.01, float("nan"), float("inf")])

@@ -110,15 +110,12 @@ JUDGED = pd.DataFrame(
 )
 
 
-def test_an_answer_changes_with_the_verdict():
+def test_an_answer_changes_with_the_verdict_and_every_check_that_is_quoted_is_made(made):
     assert summary.answer(JUDGED, 5) == "No."
     assert summary.answer(JUDGED, 5, no="Not so.") == "Not so."
     assert summary.answer(JUDGED.assign(verdict="reproduced"), 5) == "Yes."
     with pytest.raises(AnalysisError, match="claim 9 has not"):
         summary.answer(JUDGED, 9)
-
-
-def test_every_check_that_a_page_quotes_is_made(made):
     sources = "".join(path.read_text() for path in QUARTO.rglob("*.qmd"))
     ids = {(int(n), name) for n, name in re.findall(r'check\((\d+), "(\w+)"\)', sources)}
     assert len(ids) > 50

@@ -14,12 +14,8 @@ from tests.analysis.places import PUBLISHED
 
 PENULTIMATE, LAST, NORMED = ("gain_penultimate_block", "gain_last_block", "gain_with_final_norm")
 #: Four Pythia models and their numbers of layers.
-PYTHIA = {
-    "EleutherAI/pythia-70m": 6,
-    "EleutherAI/pythia-160m": 12,
-    "EleutherAI/pythia-410m": 24,
-    "EleutherAI/pythia-1b": 16,
-}
+PYTHIA = {"EleutherAI/pythia-70m": 6, "EleutherAI/pythia-160m": 12}
+PYTHIA |= {"EleutherAI/pythia-410m": 24, "EleutherAI/pythia-1b": 16}
 GEMMA, LLAMA, MISTRAL = "google/gemma-7b", "meta-llama/Llama-3.1-8B", "mistralai/Mistral-7B-v0.1"
 TUNED = {GEMMA: f"{GEMMA}-it", LLAMA: f"{LLAMA}-Instruct"}
 TUNED[MISTRAL] = "mistralai/Mistral-7B-Instruct-v0.2"

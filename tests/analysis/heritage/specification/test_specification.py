@@ -17,12 +17,8 @@ from tests.analysis.heritage.specification.specified import one, rng
 LN2 = math.log(2)
 
 #: Suite to lab, gain of its one model: EleutherAI's two halve the stream or worse.
-FOUR = {
-    "Pythia": ("EleutherAI", 1 / 2),
-    "GPT-J": ("EleutherAI", 1 / 4),
-    "OPT": ("Meta", 2.0),
-    "GPT-2": ("OpenAI", 4.0),
-}
+FOUR = {"Pythia": ("EleutherAI", 1 / 2), "GPT-J": ("EleutherAI", 1 / 4)}
+FOUR |= {"OPT": ("Meta", 2.0), "GPT-2": ("OpenAI", 4.0)}
 
 
 FIGURE = {"metric": "gain_penultimate_block", "prompt_set": "S", "dtype": "fp32", "file": "f"}
@@ -109,14 +105,8 @@ def test_outcomes_of_four_models_are_those_of_a_hand(counted):
 def test_specifications_with_the_same_rows_are_counted_once(counted):
     first = one(counted)
     # One model per suite; all other labs are Meta and OpenAI; one figure per model; and so on.
-    again = one(
-        counted,
-        unit="suite",
-        groups="EleutherAI / Meta, OpenAI",
-        figure="mean of all",
-        outcome="mean below 0.99",
-        gain="penultimate, else last",
-    )
+    other = {"unit": "suite", "groups": "EleutherAI / Meta, OpenAI", "figure": "mean of all"}
+    again = one(counted, **other, outcome="mean below 0.99", gain="penultimate, else last")
     assert pd.isna(first["duplicate_of"])
     assert again["duplicate_of"] == first["specification"] == 1
     assert again["estimate"] == first["estimate"]
@@ -145,10 +135,8 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
     figures = five_suites()
     levels = {
         **specification_choices.CHOICES,
-        "gain": ("penultimate block",),
-        "figure": ("most prompts",),
-        "models": ("base",),
-        "left_out": ("none",),
+        **{"gain": ("penultimate block",), "figure": ("most prompts",)},
+        **{"models": ("base",), "left_out": ("none",)},
         "outcome": ("mean below 1", "size of log gain"),
         "estimator": ("difference", "log odds ratio"),
     }
@@ -184,13 +172,8 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
 
 def five_suites():
     """Return invented figures: five suites of two models, EleutherAI's two among them."""
-    labs = {
-        "Pythia": "EleutherAI",
-        "GPT-J": "EleutherAI",
-        "OPT": "Meta",
-        "GPT-2": "OpenAI",
-        "Falcon": "TII",
-    }
+    labs = {"Pythia": "EleutherAI", "GPT-J": "EleutherAI", "OPT": "Meta", "GPT-2": "OpenAI"}
+    labs["Falcon"] = "TII"
     gain = np.array([-0.3, 0.1, -0.2, -0.15, 0.25, -0.05, 0.3, 0.12, 0.4, 0.2])
     suites = np.repeat(list(labs), 2)
     return pd.DataFrame(

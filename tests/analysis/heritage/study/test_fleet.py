@@ -121,7 +121,7 @@ def test_joint_intervals_hold_the_true_shares_and_estimates_are_near_them():
     assert np.mean(estimates, axis=0) == pytest.approx(truth, abs=0.015)
 
 
-def test_shares_sum_to_one_and_f_is_the_usual_one():
+def test_shares_sum_to_one_f_is_the_usual_one_and_incomplete_rows_are_left_out():
     values = drawn_table(np.random.default_rng(3))
     result = shares.variance_shares(
         values, "recipe", shares.SCALE_AND_SHAPE, n_resamples=200, rng=np.random.default_rng(0)
@@ -133,9 +133,6 @@ def test_shares_sum_to_one_and_f_is_the_usual_one():
     error = one_way[-1].sum_of_squares / one_way[-1].df
     expected = stats.f_oneway(*values[:, 0]).statistic
     assert one_way[0].sum_of_squares / one_way[0].df / error == pytest.approx(expected)
-
-
-def test_a_row_with_a_run_missing_is_left_out_whole():
     runs = pd.DataFrame(
         [
             {"recipe": recipe, "geometry": shape, "seed": seed, "excess": float(seed)}

@@ -292,11 +292,8 @@ def test_cr2_keeps_its_size_with_seven_labs_where_the_row_test_does_not():
     for _ in range(n_simulations):
         gain = rng.normal(size=7)[labs] + rng.normal(scale=0.5, size=len(models))
         rows = models.assign(gain=gain)
-        fits = {
-            "rows": regression.fit(rows, "gain ~ heritage"),
-            "CR2": regression.fit(rows, "gain ~ heritage", cluster="lab"),
-        }
-        for name, fit in fits.items():
+        for name, cluster in (("rows", None), ("CR2", "lab")):
+            fit = regression.fit(rows, "gain ~ heritage", cluster=cluster)
             rejected[name] += fit.tidy()["p_value"].iloc[1] <= 0.1
     size = {name: count / n_simulations for name, count in rejected.items()}
     # Two Monte-Carlo standard errors at a nominal 0.1 are 0.038.

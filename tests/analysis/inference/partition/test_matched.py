@@ -113,7 +113,7 @@ def result():
     return restricted.lattice(sources(np.random.default_rng(1)))
 
 
-def test_at_a_tie_the_p_is_uniform(result):
+def test_at_a_tie_the_p_is_uniform_and_what_rules_is_named(result):
     rng = np.random.default_rng(2)
     ties = result.ties(["level"], ["slope"])
     drawn = restricted.drawn_at(result, map(int, ties), 399, rng)
@@ -124,9 +124,6 @@ def test_at_a_tie_the_p_is_uniform(result):
     for p in (above, below):
         assert (p <= 0.05).mean() < 0.05 + 4 * error
         assert (p <= 0.5).mean() > 0.3
-
-
-def test_what_rules_is_named(result):
     rng = np.random.default_rng(3)
     blocks = sources(np.random.default_rng(1))
     by_level = blocks["level"] @ rng.standard_normal(6) * 3 + 0.3 * rng.standard_normal(18)

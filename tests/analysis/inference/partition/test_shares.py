@@ -16,12 +16,8 @@ from tests.analysis.places import R
 #: lm() eliminates by Householder rotations, ours orthogonalises column by column.
 AGREEMENT = 1e-11
 
-BLOCKS = {
-    "lab": ["lab"],
-    "suite": ["suite"],
-    "geometry": ["density", "layers"],
-    "scale": ["log_parameters"],
-}
+BLOCKS = {"lab": ["lab"], "suite": ["suite"], "geometry": ["density", "layers"]}
+BLOCKS["scale"] = ["log_parameters"]
 THREE = {name: BLOCKS[name] for name in ("lab", "geometry", "scale")}
 
 models = pd.read_csv(R / "models.csv")
@@ -29,15 +25,9 @@ answers = pd.read_csv(R / "subsets.csv")
 
 
 def subsets_of(rows=models, blocks=BLOCKS, seed=1, n_resamples=99):
-    return all_subsets(
-        rows,
-        response="gain",
-        blocks=blocks,
-        cluster="lab" if "lab" in rows else None,
-        n_resamples=n_resamples,
-        rng=np.random.default_rng(seed),
-        with_chance=True,
-    )
+    names = {"response": "gain", "blocks": blocks, "cluster": "lab" if "lab" in rows else None}
+    drawn = {"n_resamples": n_resamples, "rng": np.random.default_rng(seed), "with_chance": True}
+    return all_subsets(rows, **names, **drawn)
 
 
 def subsets_with(values):
@@ -139,7 +129,7 @@ def test_chance_of_a_resample_counts_repeated_rows():
     assert simulated > 1.3 / 7
 
 
-def test_differences_come_from_the_resamples_of_the_shares():
+def test_differences_and_chosen_blocks_come_from_the_same_resamples(subsets):
     three = subsets_of(blocks=THREE, n_resamples=199)
     pairs = shares.differences(three)
     assert pairs["contrast"].tolist() == ["lab - geometry", "lab - scale", "geometry - scale"]
@@ -150,6 +140,13 @@ def test_differences_come_from_the_resamples_of_the_shares():
     np.testing.assert_allclose(pairs["null_value"], [4 / 23, 5 / 23, 1 / 23], rtol=1e-12)
     assert (pairs["conf_low"] < pairs["estimate"]).all()
     assert (pairs["estimate"] < pairs["conf_high"]).all()
+    chosen = ["scale", "lab", "geometry"]
+    alone = subsets_of(blocks={name: BLOCKS[name] for name in chosen})
+    found = among(subsets, chosen)
+    assert found.names == alone.names
+    np.testing.assert_allclose(found.r_squared, alone.r_squared, atol=1e-13)
+    np.testing.assert_allclose(found.replicates, alone.replicates, atol=1e-12)
+    np.testing.assert_allclose(found.chance_replicates, alone.chance_replicates, atol=1e-12)
 
 
 @settings(max_examples=15, deadline=None)
@@ -184,16 +181,6 @@ def test_dominance_is_stated_only_when_the_resamples_agree():
         subsets_with([0, 0.3, 0.2, 0.4]), chance=chance, chance_replicates=np.tile(chance, (99, 1))
     )
     assert shares.dominance(known)["estimate"].tolist() == [0.0, 0.0]
-
-
-def test_some_blocks_of_many_are_the_blocks_alone(subsets):
-    chosen = ["scale", "lab", "geometry"]
-    alone = subsets_of(blocks={name: BLOCKS[name] for name in chosen})
-    found = among(subsets, chosen)
-    assert found.names == alone.names
-    np.testing.assert_allclose(found.r_squared, alone.r_squared, atol=1e-13)
-    np.testing.assert_allclose(found.replicates, alone.replicates, atol=1e-12)
-    np.testing.assert_allclose(found.chance_replicates, alone.chance_replicates, atol=1e-12)
 
 
 def test_designs_without_an_answer_are_refused():

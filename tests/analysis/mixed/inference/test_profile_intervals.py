@@ -92,7 +92,7 @@ def test_the_order_of_three_correlated_effects_does_not_move_their_intervals():
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
-def test_a_correlation_of_a_variance_that_is_zero_has_no_interval():
+def test_a_profile_ends_where_the_deviance_has_risen_or_nowhere():
     rng = np.random.default_rng(3)
     flat = pd.DataFrame({"g": np.repeat(list("abcdefgh"), 12), "x": rng.normal(size=96)})
     flat["y"] = flat["x"] + rng.normal(size=96)
@@ -101,9 +101,6 @@ def test_a_correlation_of_a_variance_that_is_zero_has_no_interval():
     frame = profile_intervals(model).set_index("term")
     assert frame.loc["sd__Intercept", "estimate"] == 0
     assert frame.loc["cor__Intercept.x", ["estimate", "conf_low", "conf_high"]].isna().all()
-
-
-def test_at_the_ends_of_a_profile_interval_the_deviance_has_risen_by_the_quantile():
     model = mixed.fit("gain ~ depth + (1 | model)", rows, reml=False)
     low = profile_intervals(model).set_index("term").loc["depth", "conf_low"]
     held = rows.assign(gain=rows["gain"] - low * rows["depth"])
