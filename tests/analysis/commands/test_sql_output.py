@@ -18,16 +18,15 @@ from tests.analysis.commands.conftest import run
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
 
 
-def test_a_name_like_that_of_the_exception_is_no_interrupt(capsys):
+def test_sql_prints_csv_that_pandas_reads_back(capsys):
     code, _, err = run(capsys, "sql", 'SELECT "KeyboardInterrupt"')
     assert code == 2
     assert "KeyboardInterrupt" in err
-
-
-def test_sql_prints_csv_that_pandas_reads_back(capsys):
     code, out, _ = run(capsys, "sql", "SELECT claim_id FROM claim ORDER BY 1 LIMIT 2", "--csv")
     assert code == 0
     assert pd.read_csv(io.StringIO(out))["claim_id"].tolist() == [1, 2]
+    error = duckdb.InternalException("INTERNAL Error: a size\n\nStack Trace:\n\n/x.so(+0x1) [0x7f]")
+    assert plain(error) == "INTERNAL Error: a size"
 
 
 VALUES = """FROM (VALUES (1.5::DOUBLE, 'a/b', 1, 'nan'::DOUBLE), (NULL, NULL, NULL, NULL),
@@ -107,7 +106,7 @@ def test_values_beside_what_json_has_no_number_for_keep_every_digit(capsys):
     assert row["beside"] == '{"a":"NaN","d":12345678901234567890.12345678901}'
 
 
-def test_of_a_long_answer_both_ends_are_kept_and_every_row_is_counted(capsys):
+def test_of_a_long_answer_both_ends_are_kept_and_no_rows_are_heads_alone(capsys):
     code, out, err = run(capsys, "sql", "SELECT range AS n, range / 3 AS third FROM range(25000)")
     assert (code, err) == (0, "25,000 rows\n")
     lines = [line.split()[0] for line in out.splitlines()]
@@ -118,9 +117,6 @@ def test_of_a_long_answer_both_ends_are_kept_and_every_row_is_counted(capsys):
     assert len(whole.splitlines()) == tables.MOST_SHOWN + 1
     rows, count = tables.ends((str(n),) for n in range(10**6))
     assert (len(rows), count) == (2 * tables.AT_AN_END, 10**6)
-
-
-def test_no_rows_are_heads_alone_and_a_plan_is_as_the_engine_drew_it(capsys):
     assert run(capsys, "sql", "SELECT 1 AS a, 2 AS b WHERE false")[1:] == ("a b\n", "0 rows\n")
     plan = run(capsys, "sql", "EXPLAIN SELECT 1")[1]
     assert "explain" not in plan
@@ -220,11 +216,14 @@ def test_no_note_where_what_repeats_is_grouped_filtered_or_not_aggregated(shippe
     assert caution.cautions(shipped_store, query) == []
 
 
-def test_a_note_is_printed_beside_every_form(capsys):
+def test_a_note_is_printed_beside_every_form_and_of_a_table_without_rows(capsys):
     for form in ([], ["--csv"], ["--json"]):
         (note, again) = notes(capsys, "SELECT sum(norm) AS n FROM residual_norm", *form)
         assert note.startswith("residual_norm: take one site")
         assert again.startswith("residual_norm: runs of ")
+    (note,) = notes(capsys, "SELECT count(*) AS n FROM published_value")
+    assert "published_value" in note
+    assert notes(capsys, "SELECT count(*) AS n FROM published_figure") == []
 
 
 def test_runs_of_a_model_that_a_query_does_not_name_are_not_noted(capsys):
@@ -253,7 +252,7 @@ def test_a_wide_answer_is_cut_to_the_terminal_and_whole_as_csv(capsys, monkeypat
     assert len(pd.read_csv(io.StringIO(out)).columns) == 32
 
 
-def test_columns_prints_types_units_and_meanings_or_where_to_start(capsys):
+def test_columns_prints_types_units_and_meanings_and_an_unknown_table_the_nearest(capsys):
     _, out, _ = run(capsys, "columns", "published_gain", "--csv")
     rows = pd.read_csv(io.StringIO(out)).set_index("column")
     assert rows.loc["bound", "unit"] == "ratio"
@@ -263,21 +262,12 @@ def test_columns_prints_types_units_and_meanings_or_where_to_start(capsys):
     code, _, err = run(capsys, "columns", "trained")
     assert code == 2
     assert "trained_network" in err
-
-
-def test_an_unknown_table_is_answered_with_the_nearest_and_kinds_are_named_once(capsys):
     _, _, err = run(capsys, "sql", "FROM modells")
     assert "The nearest is model." in err
     assert "Did you mean" not in err
     _, _, err = run(capsys, "sql", "SELECT 1; SELECT 2")
     assert "found 2 (SELECT)" in err
     assert all(word in err for word in ("SHOW", "DESCRIBE", "EXPLAIN"))
-
-
-def test_a_table_without_rows_is_noted(capsys):
-    (note,) = notes(capsys, "SELECT count(*) AS n FROM published_value")
-    assert "published_value" in note
-    assert notes(capsys, "SELECT count(*) AS n FROM published_figure") == []
 
 
 @pytest.mark.parametrize("options", [[], ["--csv"], ["--json"]], ids=["table", "csv", "json"])
@@ -288,8 +278,3 @@ def test_nan_of_a_query_is_noted_and_counted(capsys, options):
     assert notes(capsys, "SELECT 'nan' AS word, NULL::DOUBLE AS nothing", *options) == []
     many = "SELECT 'nan'::DOUBLE AS r FROM range(1000)"
     assert notes(capsys, many, *options)[0].startswith("1,000 of r NaN")
-
-
-def test_an_error_within_the_engine_is_told_without_its_trace():
-    error = duckdb.InternalException("INTERNAL Error: a size\n\nStack Trace:\n\n/x.so(+0x1) [0x7f]")
-    assert plain(error) == "INTERNAL Error: a size"
