@@ -50,6 +50,13 @@ def test_tables_that_are_absent_or_of_other_claims_are_named_and_written(tmp_pat
     assert claim_tables.differing({1: replace(ONE, place="§2")}, tmp_path) == ["claim.csv"]
 
 
+def test_statements_that_only_the_table_has_are_not_overwritten(tmp_path):
+    (tmp_path / "claim.csv").write_text("claim_id,statement,place\n2,three,\n")
+    with pytest.raises(AnalysisError, match=r"without one: 2\."):
+        claim_tables.write({1: ONE, 2: replace(ONE, claim_id=2, statement="")}, tmp_path)
+    assert "three" in (tmp_path / "claim.csv").read_text()
+
+
 PAPER = SHARED / "paper"
 
 #: Printed inside the images, or counted in them, of which the text has only the captions.

@@ -147,6 +147,18 @@ def test_a_statement_without_a_function_or_a_claim_without_a_statement_is_named(
     assert "Give claim.csv a row" in err
 
 
+def test_writing_gives_a_new_claim_the_statement_that_stands_in_the_code(capsys, folder):
+    functions = folder / "claims.py"
+    functions.write_text(
+        functions.read_text() + "\nfrom dataclasses import replace\n"
+        "CLAIMS = tuple(replace(one, statement='S', place='P') for one in\n"
+        "               (*CLAIMS, replace(CLAIMS[0], claim_id=4)))\n"
+    )
+    assert run(capsys, folder, "claims", "--write")[0] == 0
+    assert pd.read_csv(folder / "claim.csv")["claim_id"].tolist() == [1, 2, 3, 4]
+    assert run(capsys, folder, "claims", "--check")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

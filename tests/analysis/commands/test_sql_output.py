@@ -138,6 +138,10 @@ def test_a_query_that_fails_in_its_first_row_prints_nothing(capsys, form, query)
         ("SELECT modell FROM MODEL", "hint: List columns with: DESCRIBE model"),
         ("EXPLAIN SELECT m.x FROM gain_by_model m", "List columns with: DESCRIBE gain_by_model"),
         ("FROM model JOIN metric USING (lab)", "DESCRIBE metric or DESCRIBE model"),
+        ("SELECT lab, avg(sigma_max) FROM weight_norm GROUP BY 1", "JOIN model USING (model_id)\n"),
+        ("SELECT device FROM stream", "device is in run: add JOIN run USING (run_id, model_id)\n"),
+        ("SELECT n.category FROM next_token n", "in prompt: add JOIN prompt USING (prompt_id)\n"),
+        ("SELECT lab FROM metric", "List columns with: DESCRIBE metric\n"),
         ("FROM modell", "List tables and views with: SHOW TABLES"),
         ("SELECT foo(1)", "hint: List functions with: SELECT DISTINCT function_name"),
         ("SELECT lab FROM model a, model b", "'a.lab' or 'b.lab')\n"),
@@ -189,7 +193,12 @@ SELECT avg(g) FROM (SELECT gain_mean AS g, metric AS m FROM gain_by_model WHERE 
 m = 'x'
 SELECT avg(n) FROM (SELECT DISTINCT model_id, n_layers AS n FROM gain_by_model)
 WITH gain_by_model AS (SELECT 1 AS n) SELECT avg(n) FROM gain_by_model
-SELECT lab, avg(gain_mean) FROM published_gain GROUP BY lab
+SELECT metric, avg(gain_mean) FROM published_gain GROUP BY metric
+SELECT lab, count(*) FROM published_gain GROUP BY lab
+SELECT corr(n_layers, gain_mean) FROM published_gain WHERE suite = 'Pythia'
+SELECT lab, avg(g.gain_mean) FROM published_gain g WHERE g.metric = 'gain_last_block' GROUP BY ALL
+SELECT avg(gain_mean) FROM measured_gain
+SELECT count(*) FROM quoted_number WHERE subject NOT IN (SELECT model_id FROM model)
 DESCRIBE gain_by_model
 """.strip().split("\n")
 
@@ -209,11 +218,19 @@ def test_no_note_where_what_repeats_is_grouped_filtered_or_not_aggregated(shippe
 
 def test_a_note_is_printed_beside_every_form_and_of_a_table_without_rows(capsys):
     for form in ([], ["--csv"], ["--json"]):
-        (note,) = notes(capsys, "SELECT sum(norm) AS n FROM residual_norm", *form)
+        (note, again) = notes(capsys, "SELECT sum(norm) AS n FROM residual_norm", *form)
         assert note.startswith("residual_norm: take one site")
+        assert again.startswith("residual_norm: runs of ")
     (note,) = notes(capsys, "SELECT count(*) AS n FROM published_value")
     assert "published_value" in note
     assert notes(capsys, "SELECT count(*) AS n FROM published_figure") == []
+
+
+def test_runs_of_a_model_that_a_query_does_not_name_are_not_noted(capsys):
+    query = "SELECT model_id, avg(norm) AS n FROM stream WHERE model_id LIKE '{}' GROUP BY ALL"
+    (note,) = notes(capsys, query.format("%qwen%"))
+    assert "qwen" in note
+    assert notes(capsys, query.format("thermoscope/gpt2%")) == []
 
 
 def test_rules_name_columns_that_there_are_and_begin_with_what_repeats(shipped_store):

@@ -221,7 +221,7 @@ def test_bounds_are_compared_as_bounds_and_shares_name_their_numbers_of_units():
     assert granularity.hits_of(read("> 50 %"), 4) == [3, 4]
 
 
-CASES = pd.DataFrame({"predicted": [6.0, 6.0, 9.0], "found": [3.0, 6.0, 10.0], "size": 12.0})
+CASES = pd.DataFrame({"predicted": [6.0, 6.0, 9.0], "observed": [3.0, 6.0, 10.0], "size": 12.0})
 
 
 def test_each_definition_is_what_a_hand_computes():

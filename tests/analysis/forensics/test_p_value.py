@@ -130,7 +130,7 @@ def test_the_true_n_is_among_those_that_fit(r, n):
 
 
 FIVE, PAIR = [1.0, 2.0, 3.0, 4.0, 5.0], ["80 %", "0 %"]
-CASES = pd.DataFrame({"predicted": [6.0, 6.0, 9.0], "found": [3.0, 6.0, 10.0], "size": 12.0})
+CASES = pd.DataFrame({"predicted": [6.0, 6.0, 9.0], "observed": [3.0, 6.0, 10.0], "size": 12.0})
 FIGURE = pd.DataFrame({"subject": ["a", "b"], "printed": ["1.1", ""], "accuracy": [np.nan, 0.1]})
 FILES = pd.DataFrame({"file": ["f", "f"], "subject": ["a", "b"], "value": [1.1, 0.9]})
 TESTS = reported_tests.find("t(3) = 1, p = .4")
@@ -149,7 +149,7 @@ TESTS = reported_tests.find("t(3) = 1, p = .4")
         (lambda: error_bar.kinds(1.0, 1, "0.5"), DesignError, "at least 2 values; found 1"),
         (lambda: error_bar.subsets(FIVE, 6, "1", "1"), DesignError, "2 to 5, with at most 1,000,"),
         (lambda: error_bar.subsets(list(range(40)), 20, "1", "1"), DesignError, "found 20"),
-        (lambda: mape.definitions(CASES.assign(found=0.0), "1 %"), DesignError, "0; found 3 cases"),
+        (lambda: mape.definitions(CASES.assign(observed=0), "1 %"), DesignError, "found 3 cases"),
         (lambda: mape.definitions(CASES.iloc[:0], "1 %"), DesignError, "found 0 cases"),
         (lambda: mape.definitions(CASES.drop(columns="size"), "1 %"), ColumnError, "'size'"),
         (lambda: p_value.from_statistic("u", 1.0), AnalysisError, "one of 't', 'r', 'z'"),

@@ -151,3 +151,74 @@ def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
     expected = gains.groupby("special_tokens").mean().to_dict()
     assert result.to_dict() == pytest.approx(expected)
     assert result["default"] < 1 < result["always"]
+
+
+def test_first_token_against_the_others_takes_one_run_of_a_model():
+    public = ROOT / "data" / "public"
+    result = (
+        open_store(public)
+        .query(
+            "SELECT model_id, avg(norm) FILTER (position = 0) / avg(norm) FILTER (position > 0) AS r "
+            "FROM stream JOIN primary_run USING (run_id, model_id) GROUP BY model_id",
+        )
+        .set_index("model_id")["r"]
+    )
+    rows = _parquet(public / "residual_norm").merge(
+        _parquet(public / "run")[["run_id", "special_tokens"]], on="run_id"
+    )
+    is_input = (rows["site"] == "block_input") & (rows["layer"] == 0)
+    rows = rows[(rows["site"] == "block_output") | is_input]
+    rows = rows[rows["special_tokens"] == "default"]
+    rows["is_first"] = rows["position"] == 0
+    means = rows.pivot_table("norm", "model_id", "is_first", aggfunc="mean")
+    assert result.to_dict() == pytest.approx((means[True] / means[False]).to_dict())
+    assert result["local/qwen2.5-coder-0.5b-instruct-awq-q4_k_m"] == pytest.approx(32.0, abs=0.05)
+
+
+def test_r_of_depth_and_gain_over_one_definition(shipped_store):
+    result = shipped_store.query(
+        "SELECT metric, corr(n_layers, log_gain) AS r FROM published_gain GROUP BY metric",
+    ).set_index("metric")["r"]
+    figures = FIGURES[FIGURES["metric"] == "gain_penultimate_block"].merge(MODELS, on="model_id")
+    rows = figures.sort_values(["n", "file"], ascending=[False, True]).drop_duplicates("model_id")
+    r = np.corrcoef(rows["n_layers"], np.log(rows["mean"]))[0, 1]
+    assert result["gain_penultimate_block"] == pytest.approx(r)
+    assert r == pytest.approx(-0.474, abs=5e-4)
+
+
+def test_a_chat_model_against_its_base_by_prompt(shipped_store):
+    result = shipped_store.query(
+        "SELECT c.model_id, count(*) AS n, avg(ln(c.value / b.value)) AS difference "
+        "FROM raw_value AS c JOIN model USING (model_id) JOIN raw_value AS b "
+        "ON b.model_id = base_model_id AND (b.metric, b.statistic, b.file, b.prompt_id) = "
+        "(c.metric, c.statistic, c.file, c.prompt_id) "
+        "WHERE c.metric = 'gain_last_block' AND c.statistic = 'value' GROUP BY c.model_id",
+    ).set_index("model_id")
+    rows = pd.read_csv(PUBLISHED / "published_excerpt.csv")
+    rows = rows[rows["file"].str.startswith("twin_test") & (rows["metric"] == "gain_last_block")]
+    logs = np.log(rows.pivot_table("value", "prompt_id", "model_id"))
+    expected = (logs["google/gemma-7b-it"] - logs["google/gemma-7b"]).mean()
+    assert result["n"].tolist() == [25, 25]
+    assert result.loc["google/gemma-7b-it", "difference"] == pytest.approx(expected)
+
+
+def test_a_contradicted_claim_may_quote_a_check_that_holds(shipped_store):
+    result = shipped_store.query(
+        "SELECT claim_id, c.p_value FROM verdict JOIN verdict_check AS c USING (claim_id, check_id)"
+        " WHERE verdict = 'contradicted' AND holds",
+    ).set_index("claim_id")["p_value"]
+    assert result[4] < 0.05
+    comment = shipped_store.query(
+        "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'verdict'",
+    ).set_index("column_name")["comment"]
+    assert "verdict_check.holds" in comment["check_id"]
+
+
+def test_models_of_the_paper_without_figures(shipped_store):
+    result = shipped_store.query(
+        "SELECT DISTINCT subject FROM quoted_number JOIN model ON subject = model_id "
+        "ANTI JOIN published_figure USING (model_id)",
+    )
+    quoted = pd.read_csv(PUBLISHED / "quoted_number.csv")["subject"].dropna()
+    expected = set(quoted) & set(MODELS["model_id"]) - set(FIGURES["model_id"])
+    assert set(result["subject"]) == expected == {"google/gemma-2b"}

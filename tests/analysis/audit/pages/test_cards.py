@@ -97,7 +97,7 @@ def test_the_reason_counts_readings_part_by_part():
         "e": "e: its one reading holds",
         "d": "d: its one reading is without data",
     }
-    assert cards.found(rows, []) == [f"{'; '.join(cards.reasons(rows).values())}."]
+    assert cards.grounds_shown(rows, []) == [f"{'; '.join(cards.reasons(rows).values())}."]
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,9 @@
 """Models of a hub, against one on the loopback interface: found, judged, fetched, or refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 
-import pandas as pd
 import pytest
 from huggingface_hub import utils
 
@@ -31,7 +26,7 @@ def test_a_model_is_pinned_to_its_commit_and_its_files_are_those_of_the_hub(loca
     assert asked[0] == "/api/models/acme/tiny"
     assert WEIGHTS in asked[-1]
     n_asked = len(local_hub.log)
-    assert locate("acme/tiny") == replace(checkpoint, download_bytes=0)
+    assert locate("acme/tiny") == checkpoint
     assert not [path for _, path, *_ in local_hub.log[n_asked:] if WEIGHTS in path]
 
 
@@ -117,60 +112,42 @@ def test_a_directory_named_as_the_owner_does_not_hide_a_model_of_the_hub(
         locate("acme/mine")
 
 
+@pytest.fixture
+def bars():
+    """Bars of the client are on, and as they were afterwards."""
+    was_off = utils.are_progress_bars_disabled()
+    utils.enable_progress_bars()
+    yield
+    (utils.disable_progress_bars if was_off else utils.enable_progress_bars)()
+
+
+@pytest.mark.usefixtures("bars")
 @pytest.mark.parametrize("variable", [None, False])
-def test_quiet_shows_no_bars(offer, tmp_path, capsys, monkeypatch, variable):
-    """Nor where a variable of the environment asks for them."""
+def test_quiet_shows_no_bars_nor_where_a_variable_asks_for_them(
+    offer, tmp_path, capsys, monkeypatch, variable
+):
     offer("tiny")
     of_bars = import_module("huggingface_hub.utils.tqdm")
     monkeypatch.setattr(of_bars, "HF_HUB_DISABLE_PROGRESS_BARS", variable)
-    was_off = utils.are_progress_bars_disabled()
-    try:
-        utils.enable_progress_bars()
-        resolve(["acme/tiny"], [], tmp_path / "out", quiet=True)
-        assert utils.are_progress_bars_disabled()
-        assert capsys.readouterr().err == ""
-    finally:
-        (utils.disable_progress_bars if was_off else utils.enable_progress_bars)()
+    resolve(["acme/tiny"], [], tmp_path / "out", quiet=True)
+    assert utils.are_progress_bars_disabled()
+    assert capsys.readouterr().err == ""
 
 
+@pytest.mark.usefixtures("bars")
 def test_a_download_of_weights_draws_its_bar_though_the_library_is_quiet(
     offer, tmp_path, monkeypatch
 ):
     offer("tiny")
-    asked = []
+    asked, of_hub = [], hub._fetched
 
-    def fetched(repository: hub.Repository, name: str, revision: str) -> Path:
+    def fetched(repository, name, revision):
         asked.append((name, utils.are_progress_bars_disabled()))
         return of_hub(repository, name, revision)
 
-    of_hub, was_off = hub._fetched, utils.are_progress_bars_disabled()
     monkeypatch.setattr(hub, "_fetched", fetched)
-    try:
-        utils.enable_progress_bars()
-        run(["acme/tiny"], [], tmp_path / "out", quantities=["weights"])
-    finally:
-        (utils.disable_progress_bars if was_off else utils.enable_progress_bars)()
+    run(["acme/tiny"], [], tmp_path / "out", quantities=["weights"])
     assert asked[-1] == (WEIGHTS, False)
-
-
-def test_a_model_of_the_hub_is_measured_as_the_same_files_in_a_directory(
-    local_hub, offer, tmp_path
-):
-    directory, out = offer("tiny"), tmp_path / "out"
-    for model in ("acme/tiny", str(directory)):
-        run([model], [], out, quantities=["weights"], quiet=True)
-    norms = [
-        pd.read_parquet(out / "matrix_norm" / f"{unit}.parquet").drop(
-            columns=["run_id", "model_id"]
-        )
-        for unit in ("acme--tiny", "local--tiny")
-    ]
-    pd.testing.assert_frame_equal(*norms, check_exact=True)
-    marks = pd.read_parquet(out / "run")
-    assert set(marks["weights_sha256"]) == {locate(str(directory)).weights_sha256()}
-    n_asked = len(local_hub.asked(WEIGHTS))
-    run(["acme/tiny"], [], out, quantities=["weights"], quiet=True)
-    assert len(local_hub.asked(WEIGHTS)) == n_asked
 
 
 def test_a_known_model_of_the_hub_has_its_labels(local_hub, offer):

@@ -1,7 +1,5 @@
 """GGUF files of a hub repository: listed, chosen by name, judged by the header, then fetched."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 
@@ -31,14 +29,11 @@ def repository(local_hub, offer):
     return directory
 
 
-def test_the_files_of_a_repository_are_listed(repository):
+def test_a_file_that_is_not_named_or_not_there_is_refused_with_those_that_are(repository):
     with pytest.raises(InputError, match=r"config\.json") as caught:
         locate("acme/tiny-GGUF")
     assert f"acme/tiny-GGUF/{NAME}" in caught.value.hint
     assert "acme/tiny-GGUF/tiny-again.gguf" in caught.value.hint
-
-
-def test_a_file_that_is_not_there_is_refused_with_those_that_are(repository):
     with pytest.raises(InputError, match=r"no file other\.gguf") as caught:
         locate("acme/tiny-GGUF/other.gguf")
     assert NAME in caught.value.hint

@@ -1,7 +1,5 @@
 """A hub that is not there, refuses, breaks off or goes silent, and a cache that is full."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 import sys
@@ -33,8 +31,7 @@ def test_content_that_is_not_what_the_hub_lists_is_refused(local_hub, offer):
 
 
 @pytest.mark.parametrize(
-    ("fault", "sentence"),
-    [(403, "403"), (503, "503"), ((200, b"null", {}), "acme/tiny")],
+    ("fault", "sentence"), [(403, "403"), (503, "503"), ((200, b"null", {}), "acme/tiny")]
 )
 @pytest.mark.parametrize("at", ["/api/models/acme/tiny", "config.json"])
 def test_what_a_hub_answers_in_place_of_a_file_is_told_in_a_sentence(
@@ -102,14 +99,11 @@ def test_a_model_that_is_not_open_is_told_apart_from_a_token_that_is_wrong(
     assert "hf auth login" in refusal.value.hint
 
 
-@pytest.mark.parametrize(
-    "number",
-    [errno.ENOSPC, errno.EACCES],
-)
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
 def test_a_cache_that_cannot_be_written_is_named(offer, monkeypatch, number):
     offer("tiny")
 
-    def full(*_: object, **__: object) -> str:
+    def full(*_, **__):
         raise OSError(number, "no")
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", full)

@@ -1,20 +1,17 @@
 """Models of a hub judged by listings, indices and headers, before weights are fetched."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
 
-from collect.errors import CollectError, InputError, UnreachableError, UnsupportedModelError
+from collect.errors import CollectError, InputError, UnreachableError
 from collect.job.planning.plan import plan
 from collect.job.resolve import resolve
 from collect.job.run import run
 from collect.model.checkpoint.location import locate
-from tests.collect.conftest import edit_config
+from tests.collect.conftest import edit_config, edit_weights
 from tests.collect.model.checkpoint.local_hub import WEIGHTS, pickles_only, shard
 
 
@@ -34,15 +31,12 @@ def test_an_index_of_more_blocks_than_the_configuration_is_refused_before_weight
         plan([str(local)], [], out)
 
 
-def quantise(directory: Path) -> None:
+def quantise(directory):
     """Store the weights as whole numbers."""
-    from safetensors.torch import load_file, save_file
-
-    weights = load_file(directory / WEIGHTS)
-    save_file({name: of.to(torch.int8) for name, of in weights.items()}, directory / WEIGHTS)
+    edit_weights(directory, lambda tensors: {k: t.to(torch.int8) for k, t in tensors.items()})
 
 
-def lengthen(directory: Path) -> None:
+def lengthen(directory):
     """Say that the header is longer than any."""
     with (directory / WEIGHTS).open("r+b") as handle:
         handle.write(b"\xff" * 8)
@@ -53,10 +47,7 @@ def lengthen(directory: Path) -> None:
     [
         (lambda d: edit_config(d, num_hidden_layers=2), r"ends at model\.layers\.1, .*\.layers\.2"),
         (lambda d: edit_config(d, num_hidden_layers=4), r"lacks 9, for example model\.layers\.3"),
-        (
-            lambda d: edit_config(d, intermediate_size=96),
-            r"must have the shape \(32, 96\) .* found \(32, 48\)",
-        ),
+        (lambda d: edit_config(d, intermediate_size=96), r"found \(32, 48\)"),
         (quantise, r"is quantised \(I8\)"),
         (lengthen, "model.safetensors of acme/tiny must be complete .* it has no header"),
         (lambda d: (d / WEIGHTS).write_bytes(b"\x02" + b"\0" * 7 + b"[]"), "its header is none"),
@@ -104,13 +95,7 @@ def test_a_header_comes_without_ranges_too_and_one_that_is_kept_back_is_told_in_
         plan(["acme/tiny"], [], None)
 
 
-def no_tensors(directory: Path) -> None:
-    from safetensors.torch import save_file
-
-    save_file({}, directory / WEIGHTS)
-
-
-def half_listed(directory: Path) -> None:
+def half_listed(directory):
     shard(directory, "kept.safetensors", lost="lost.safetensors")
 
 
@@ -119,14 +104,11 @@ def half_listed(directory: Path) -> None:
     [
         (lambda d: edit_config(d, model_type="bert"), "'bert' is refused: it is an encoder"),
         (lambda d: edit_config(d, quantization_config={"bits": 4}), "are quantised"),
-        (
-            lambda d: edit_config(d, model_type="own", auto_map={"A": "b.C"}),
-            "brings code of its own",
-        ),
+        (lambda d: edit_config(d, model_type="own", auto_map={"A": "b"}), "code of its own"),
         (lambda d: (d / "tokenizer.json").unlink(), "must bring its tokenizer"),
         (lambda d: edit_config(d, num_attention_heads=7), "must load as the model"),
         (pickles_only, "lacks model.safetensors and holds pytorch_model.bin"),
-        (no_tensors, "model.safetensors of acme/bad holds no tensor"),
+        (lambda d: edit_weights(d, lambda _: {}), "model.safetensors of acme/bad holds no tensor"),
         (half_listed, "lacks 1 of 2: lost.safetensors"),
         (lambda d: (d / "adapter_config.json").write_text("{}"), "holds adapter_config.json"),
         (lambda d: (d / "config.json").unlink(), "must hold config.json"),
@@ -142,7 +124,7 @@ def test_a_bad_model_after_a_good_one_costs_no_download(
     assert [model.name for model in job.subjects] == ["acme/first"]
     (refusal,) = job.refusals
     assert re.search(sentence, refusal.sentence)
-    assert ("pickle" in refusal.hint) == (damage is pickles_only)
+    assert ("pickle" in refusal.hint) == ("refs/pr/N" in refusal.hint) == (damage is pickles_only)
     assert not local_hub.fetched(WEIGHTS)
 
 
@@ -153,18 +135,3 @@ def test_a_bad_model_ends_the_job_where_that_is_asked_for(local_hub, offer, prom
     with pytest.raises(InputError, match="'bert' is refused: it is an encoder"):
         resolve(names, [prompt_file], None, fail_fast=True)
     assert not local_hub.fetched(WEIGHTS)
-
-
-def test_pickles_alone_are_refused_by_the_plan_too_and_a_conversion_is_pointed_at(
-    offer, prompt_file
-):
-    pickles_only(offer("old"))
-    with pytest.raises(InputError, match=r"holds pytorch_model\.bin") as refusal:
-        plan(["acme/old"], [prompt_file], None)
-    assert "refs/pr/N" in refusal.value.hint
-
-
-def test_a_type_that_is_refused_is_of_its_own_kind(offer):
-    edit_config(offer("tiny"), model_type="wobble")
-    with pytest.raises(UnsupportedModelError, match="'wobble' has none"):
-        locate("acme/tiny")

@@ -1,7 +1,5 @@
 """Revisions of a model of the hub: pinned, compared by weights, kept under one name."""
 
-from __future__ import annotations
-
 import pytest
 from huggingface_hub import constants
 
@@ -17,7 +15,7 @@ from collect.record.integrity import faults
 from tests.collect.model.checkpoint.local_hub import Repository, commit_of
 
 
-def versions_of(offer, save_tiny, **seeds: int) -> None:
+def versions_of(offer, save_tiny, **seeds):
     """Put a model on the hub with branches; of two with one seed the weights are the same."""
     commits = {}
     for name, seed in seeds.items():

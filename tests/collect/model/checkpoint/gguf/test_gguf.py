@@ -1,7 +1,5 @@
 """GGUF files: read as transformers reads them, loaded or one block at a time; others refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -22,7 +20,7 @@ from collect.model.checkpoint.gguf import header
 from collect.model.checkpoint.load import load_model, load_skeleton, load_tokenizer
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
-from collect.model.description import model_row, stored_facts
+from collect.model.description import model_row
 from tests.collect.gguf_files import TEMPLATE, tensors, tiny, write
 
 ARCHITECTURES = ("llama", "qwen2", "gemma3", "gpt2", "qwen3moe")
@@ -108,16 +106,11 @@ def test_what_the_file_says_of_itself_is_recorded(llama_file):
     checkpoint = locate(str(llama_file))
     row = model_row(checkpoint, load_skeleton(checkpoint)).iloc[0]
     expected = {
-        "model_id": "local/tiny-Q8_0",
-        "title": "Tiny One",
-        "licence": "apache-2.0",
-        "lab": "Lab",
-        "base_model_id": "lab/tiny-base",
-        "quantisation": "Q8_0",
-        "n_layers": 3,
+        **{"model_id": "local/tiny-Q8_0", "title": "Tiny One", "licence": "apache-2.0"},
+        **{"lab": "Lab", "base_model_id": "lab/tiny-base", "quantisation": "Q8_0", "n_layers": 3},
     }
     assert row[list(expected)].to_dict() == expected
-    facts = stored_facts(checkpoint)
+    facts = checkpoint.of_run
     kinds = ("attn_k", "attn_output", "attn_q", "attn_v", "ffn_down", "ffn_gate", "ffn_up")
     assert json.loads(facts["quantisation"]) == dict.fromkeys((*kinds, "token_embd"), "Q8_0")
     # 34 bytes for 32 numbers of matrices; 4 bytes for each of 7 norms of 64
@@ -131,7 +124,7 @@ def test_what_the_file_says_of_itself_is_recorded(llama_file):
 def test_a_file_in_plain_floats_is_not_called_quantised(tmp_path):
     path = write("llama", tiny("llama"), tmp_path / "plain.gguf", number_format="F16")
     checkpoint = locate(str(path))
-    assert stored_facts(checkpoint) == {}
+    assert checkpoint.of_run == {}
     assert checkpoint.dtype_weights == "float16+float32"
 
 
@@ -195,25 +188,6 @@ def test_a_missing_package_is_named(llama_file, monkeypatch):
     monkeypatch.setattr(header, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="package gguf"):
         locate(str(llama_file))
-
-
-def test_a_model_read_by_transformers_is_measured_in_memory(llama_file, tmp_path, prompt_file):
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        llama_file.parent, gguf_file=llama_file.name, dtype=torch.float32
-    )
-    tokenizer = load_tokenizer(locate(str(llama_file)))
-    texts = ["The sky is", "Two and two", "A b", "The quick brown fox is"]
-    result = collect.measure(model, tokenizer, texts, quantities=["stream"])
-    collect.run([str(llama_file)], [prompt_file], tmp_path / "out", quiet=True)
-    (file,) = (tmp_path / "out" / "residual_norm").iterdir()
-    columns = ["layer", "site", "position", "norm", "top_feature"]
-    order = ["prompt_id", "layer", "site", "position"]
-    pd.testing.assert_frame_equal(
-        result["residual_norm"].sort_values(order, ignore_index=True)[columns],
-        pd.read_parquet(file).sort_values(order, ignore_index=True)[columns],
-        check_dtype=False,
-        check_exact=True,
-    )
 
 
 def test_a_configuration_is_named_though_gguf_files_lie_beside_it(save_tiny):
