@@ -250,10 +250,11 @@ def design_columns(
     from patsy.desc import Term
     from patsy.eval import EvalEnvironment
 
-    adapted = [
-        Term([_adapted(factor.code, statistics, stated) for factor in term.factors])
-        for term in terms(side)
-    ]
+    # One object for each piece: patsy knows a factor that occurs twice by its being equal, which
+    # contrasts of the same level are not.
+    codes = {factor.code for term in terms(side) for factor in term.factors}
+    pieces = {code: _adapted(code, statistics, stated) for code in sorted(codes)}
+    adapted = [Term([pieces[factor.code] for factor in term.factors]) for term in terms(side)]
     environment = EvalEnvironment([{}])
     (info,) = design_matrix_builders([adapted], lambda: iter([{}]), environment)
     columns: list[Column] = []
