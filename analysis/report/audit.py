@@ -46,11 +46,6 @@ def opened(*sources: str, folder: str = "") -> Audit:
         Directories or files of data; the first holds the claims unless a folder is named.
     folder
         The folder of another paper, whose claims are judged. It is a source too.
-
-    Raises
-    ------
-    AnalysisError
-        If a source cannot be opened, or a claim not judged.
     """
     store = open_store(*(Path(name) for name in (*([folder] if folder else []), *sources)))
     results = results_of(store)

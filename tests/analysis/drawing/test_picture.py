@@ -100,7 +100,7 @@ def test_names_inside_two_pictures_differ(drawn: str, spec: dict[str, Any]) -> N
 def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it() -> None:
     chart = alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=500)
     content = picture.svg(theme.found(chart, "1 of 2 <grow>.").to_dict())["image/svg+xml"]
-    markup = shown(Picture("image/svg+xml", content.encode(), "Two points."), "chart")
+    markup = shown(Picture(content, "Two points."), "chart")
     assert markup.startswith('<span class="finding">1 of 2 &lt;grow&gt;.</span><svg')
     assert markup.count('aria-label="1 of 2 &lt;grow&gt;. Two points."') == 1
     assert "<metadata" not in markup

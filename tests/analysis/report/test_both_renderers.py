@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report import render
+from tests.analysis.report.alone import render
 from tests.analysis.report.both_renderers import content, differences
 
 EXAMPLE = Path(__file__).parent / "report_example"
@@ -55,6 +55,6 @@ def test_the_example_says_the_same_in_both_renderings(tmp_path: Path):
     pages = []
     for engine in ("quarto", "embedded"):
         project = shutil.copytree(EXAMPLE, tmp_path / engine)
-        page = render(project / "paper.qmd", tmp_path / f"{engine}.html", engine=engine)
+        page = render(project / "paper.qmd", tmp_path / f"{engine} out", engine=engine)
         pages.append(page.read_text(encoding="utf-8"))
     assert differences(*pages) == []

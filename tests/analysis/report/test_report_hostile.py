@@ -14,8 +14,7 @@ import pytest
 from analysis.audit.pages import tables as exhibits
 from analysis.heritage.pages import frames, verdict_rule
 from analysis.heritage.transition import stated
-from analysis.report.making.page import page
-from analysis.report.making.pandoc import pandoc
+from analysis.report.making.page import page, pandoc
 from analysis.report.reading.settings import settings_of
 from analysis.tidy import notation, prose
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,8 +14,7 @@ from analysis.report.reading.inline import Inline
 from analysis.report.reading.source import Line
 from analysis.tidy.errors import ReportError
 
-PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
-SHOWN: dict[str, Any] = {"type": "display_data", "data": {"image/png": PNG, "text/plain": "<c>"}}
+SHOWN = {"image/svg+xml": "<svg/>", "text/plain": "<c>"}
 QUIET = {"echo": False}
 
 
@@ -33,7 +30,7 @@ class Named(Gallery):
         return "chunk-image-1"
 
 
-def chunk_text(*options: str, outputs: list[dict[str, Any]], gallery: Gallery | None = None) -> str:
+def chunk_text(*options: str, outputs: list[dict[str, str]], gallery: Gallery | None = None) -> str:
     chunk = chunk_of([*(f"#| {option}" for option in options), "code()"], place="x.qmd:1")
     return chunk_markdown(chunk, outputs, QUIET, gallery or Named()).strip()
 
@@ -75,13 +72,13 @@ def test_inline_code_is_replaced_outside_of_fences_only() -> None:
 
 def test_html_outranks_markdown_and_plain_text() -> None:
     data = {"text/plain": "p", "text/markdown": "m", "text/html": "<i>h</i>"}
-    text = chunk_text(outputs=[{"type": "execute_result", "data": data}])
+    text = chunk_text(outputs=[data])
     assert text == "::: {.cell-output .html-output}\n``` {=html}\n<i>h</i>\n```\n:::"
 
 
-def test_a_stream_becomes_a_code_block_longer_than_its_ticks() -> None:
-    text = chunk_text(outputs=[{"type": "stream", "name": "stdout", "text": "```\n\x1b[31mred\n"}])
-    assert text == "```` {.cell-output .stdout}\n```\nred\n````"
+def test_plain_text_becomes_a_code_block_longer_than_its_ticks() -> None:
+    text = chunk_text(outputs=[{"text/plain": "```\nred\n"}])
+    assert text == "```` {.cell-output}\n```\nred\n````"
 
 
 def test_an_image_is_kept_under_a_name_with_its_text() -> None:
@@ -89,8 +86,12 @@ def test_an_image_is_kept_under_a_name_with_its_text() -> None:
     text = chunk_text("fig-alt: A line.", outputs=[SHOWN], gallery=gallery)
     assert text == "![](chunk-image-1)"
     picture = gallery.pictures["chunk-image-1"]
-    assert (picture.mime, picture.alt) == ("image/png", "A line.")
-    assert picture.content == b"\x89PNG\r\n\x1a\n"
+    assert (picture.drawing, picture.alt) == ("<svg/>", "A line.")
+
+
+def test_an_image_that_is_no_drawing_is_refused() -> None:
+    with pytest.raises(ReportError, match="image/png"):
+        chunk_text("fig-alt: A line.", outputs=[{"image/png": "eA==", "text/plain": "<c>"}])
 
 
 @pytest.mark.parametrize("options", [(), ("label: fig-x", "fig-cap: C"), ("fig-alt: ' '",)])
@@ -98,7 +99,7 @@ def test_an_image_without_alternative_text_is_refused(options: tuple[str, ...]) 
     with pytest.raises(ReportError) as caught:
         chunk_text(*options, outputs=[SHOWN])
     name = "'fig-x' at x.qmd:1" if len(options) == 2 else "at x.qmd:1"
-    assert caught.value.problem.startswith(f"The chunk {name} must have one 'fig-alt' for each")
+    assert caught.value.problem.startswith(f"The chunk {name} must have one 'fig-alt' for one")
 
 
 def test_a_labelled_chunk_becomes_a_division_that_ends_with_its_caption() -> None:
@@ -107,22 +108,13 @@ def test_a_labelled_chunk_becomes_a_division_that_ends_with_its_caption() -> Non
     assert text == "::: {#fig-x .fig-float}\n![](chunk-image-1)\n\nTwo lines.\n:::"
 
 
-def test_warnings_and_outputs_are_shown_as_the_options_say() -> None:
-    warning = {"type": "stream", "name": "stderr", "text": "careful"}
-    printed = {"type": "stream", "name": "stdout", "text": "*said*"}
-    assert "careful" in chunk_text(outputs=[warning])
-    assert chunk_text("warning: false", outputs=[warning]) == ""
-    assert chunk_text("output: false", outputs=[printed]) == ""
-    assert chunk_text("output: asis", outputs=[printed]) == "*said*"
-    assert chunk_text("include: false", "echo: true", outputs=[printed]) == ""
-    assert chunk_text("output: false", outputs=[SHOWN]) == ""
+def test_a_chunk_that_is_not_included_shows_nothing() -> None:
+    assert chunk_text("include: false", "echo: true", outputs=[{"text/plain": "1"}]) == ""
 
 
-def test_code_is_folded_when_asked() -> None:
-    folded = chunk_text("echo: true", "code-fold: true", outputs=[])
+def test_code_is_folded_when_the_document_says_so() -> None:
+    chunk = chunk_of(["code()"], place="x.qmd:1")
+    folded = chunk_markdown(chunk, [], {"code-fold": True}, Named())
     assert "<details class='code-fold'><summary>Code</summary>" in folded
     assert "``` {.python .cell-code}\ncode()\n```" in folded
-    assert "<details class='code-fold' open>" in chunk_text(
-        "echo: true", "code-fold: show", outputs=[]
-    )
     assert "details" not in chunk_text("echo: true", outputs=[])

@@ -134,7 +134,6 @@ def test_an_unknown_chunk_option_is_refused_with_chunk_and_line() -> None:
     ("option", "wanted"),
     [
         ("echo: maybe", "'echo' of the chunk at x.qmd:1 cannot be 'maybe'"),
-        ("output: none", "'output' of the chunk at x.qmd:1 cannot be 'none'"),
         ("label: 1", "'label' of the chunk '1' at x.qmd:1 cannot be 1"),
         ("echo: [", "YAML of x.qmd:1 must be readable"),
         ("just text", "YAML of x.qmd:1 must be 'key: value' lines; found 'just text'"),
@@ -148,15 +147,15 @@ def test_a_chunk_option_of_the_wrong_kind_is_refused(option: str, wanted: str) -
 
 def test_the_chunk_outranks_the_document_and_the_document_the_default() -> None:
     chunk = chunk_of(["#| echo: true", "1"], place="x.qmd:1")
-    options = chunk.settled({"echo": False, "warning": False, "freeze": False})
-    assert (options["echo"], options["warning"], options["include"]) == (True, False, True)
-    assert "freeze" not in options
+    document = {"code-fold": True, "execute": {"echo": False, "include": False, "freeze": False}}
+    assert chunk.settled(document) == {"echo": True, "include": False, "code-fold": True}
+    assert chunk_of(["1"], place="x.qmd:1").settled({})["include"]
 
 
-def test_parameters_become_assignments_of_yaml_scalars() -> None:
-    tagged = chunk_of(["#| tags: [parameters]", "a = 1", "b: str = 'x'"], place="x.qmd:1")
+def test_parameters_become_assignments_of_text() -> None:
+    tagged = chunk_of(["#| tags: [parameters]", "a = '1'", "b = 'x'"], place="x.qmd:1")
     code = assignments([tagged], {"b": "../data/it's", "a": "3"})
-    assert code == 'b = "../data/it\'s"\na = 3'
+    assert code == "b = \"../data/it's\"\na = '3'"
 
 
 def test_an_unknown_parameter_is_refused_with_the_known_ones() -> None:
@@ -182,26 +181,12 @@ def test_front_matter_outranks_the_project_and_html_options_outrank_both(tmp_pat
         "execute: {echo: true, warning: false}\nlang: de\n"
         "format: {html: {toc: true, code-fold: true, lang: en}}\n",
     )
-    settings = settings_of({"execute": {"echo": False}, "title": "T"}, tmp_path)
-    assert settings.chunk_defaults == {"echo": False, "warning": False, "code-fold": True}
-    assert (settings.lang, settings.toc, settings.number_sections) == ("en", True, False)
-    assert settings.title_block == {"title": "T"}
+    options = settings_of({"execute": {"echo": False}, "title": "T"}, tmp_path)
+    assert options["execute"] == {"echo": False, "warning": False}
+    assert (options["lang"], options["toc"], options["code-fold"]) == ("en", True, True)
+    assert options["title"] == "T"
 
 
-def test_authors_become_a_list_of_names(tmp_path: Path) -> None:
-    settings = settings_of({"author": [{"name": "A"}, "B"], "date": "today"}, tmp_path)
-    assert settings.title_block["author"] == ["A", "B"]
-    assert settings.title_block["date"] != "today"
-
-
-@pytest.mark.parametrize(
-    ("licence", "words"),
-    [("All rights", "All rights"), ({"text": "Code MIT"}, "Code MIT"), ({}, "")],
-)
-def test_a_licence_says_its_words(tmp_path: Path, licence: object, words: str) -> None:
-    assert settings_of({"license": licence}, tmp_path).reuse == words
-
-
-def test_a_missing_bibliography_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="named under 'bibliography' must exist; it does not"):
-        settings_of({"bibliography": "absent.bib"}, tmp_path)
+def test_a_page_of_today_says_the_day(tmp_path: Path) -> None:
+    assert re.fullmatch(r"\d+ [A-Z]\w+ 20\d\d", settings_of({"date": "today"}, tmp_path)["date"])
+    assert settings_of({}, tmp_path) == {"lang": "en"}
