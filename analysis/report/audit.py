@@ -17,21 +17,13 @@ from analysis.store import Store, open_store
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What every page of a site rests on.
+    """What every page of a site rests on."""
 
-    Attributes
-    ----------
-    store, results
-        The data, and what is kept of results between two renderings.
-    registry
-        The claims, by number.
-    made, judged
-        The checks of each claim, and one row per claim with its verdict.
-    """
-
+    #: The data, and what is kept of results between two renderings.
     store: Store
     results: Results
-    registry: Mapping[int, claims.Claim]
+    registry: Mapping[int, claims.Claim]  #: The claims, by number.
+    #: The checks of each claim, and one row per claim with its verdict.
     made: Mapping[int, Sequence[claims.Check]]
     judged: pd.DataFrame
 

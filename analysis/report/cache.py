@@ -41,18 +41,11 @@ N_SIDE_BY_SIDE = 4
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results that belong to one store.
+    """The results that belong to one store."""
 
-    Attributes
-    ----------
-    key
-        Hash of the store's files, of the code and of the installed packages; see `results_of`.
-    directory
-        Where they are kept. Nothing else writes there.
-    """
-
+    #: Hash of the store's files, of the code and of the installed packages; see `results_of`.
     key: bytes
-    directory: Path = field(default=DIRECTORY)
+    directory: Path = field(default=DIRECTORY)  #: Where they are kept. Nothing else writes there.
 
     def cached(
         self, name: str, compute: Callable[[], Result], *, is_announced: bool = True

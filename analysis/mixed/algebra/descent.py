@@ -117,27 +117,14 @@ def _updated(inverse: Floats | None, step: Floats, change: Floats) -> Floats | N
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """Where Newton's method ended.
+    """Where Newton's method ended."""
 
-    Attributes
-    ----------
-    at
-        The point.
-    value
-        Of the function there.
-    gradient
-        Of the function there.
-    hessian
-        There or at a point very near, by the free parameters, shape (f, f); None if none is free.
-    free
-        Which parameters were free.
-    """
-
-    at: Floats
-    value: float
-    gradient: Floats
+    at: Floats  #: The point.
+    value: float  #: Of the function there.
+    gradient: Floats  #: Of the function there.
+    #: There or at a point very near, by the free parameters, shape (f, f); None if none is free.
     hessian: Floats | None
-    free: NDArray[np.bool_]
+    free: NDArray[np.bool_]  #: Which parameters were free.
 
     @property
     def steepest(self) -> float:

@@ -31,21 +31,11 @@ from analysis.tidy.frame import Floats, Integers
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A design column: in a row of cell i it is ``coefficient[i]`` times a basis number.
+    """A design column: in a row of cell i it is ``coefficient[i]`` times a basis number."""
 
-    Attributes
-    ----------
-    name
-        As patsy writes it, such as ``lab[T.EleutherAI]:depth``.
-    coefficient
-        Shape (n cells,).
-    basis
-        Position of the basis number in the statistics.
-    """
-
-    name: str
-    coefficient: Floats
-    basis: int
+    name: str  #: As patsy writes it, such as ``lab[T.EleutherAI]:depth``.
+    coefficient: Floats  #: Shape (n cells,).
+    basis: int  #: Position of the basis number in the statistics.
 
 
 def matrix_of(columns: Iterable[Column]) -> Floats:
@@ -55,26 +45,13 @@ def matrix_of(columns: Iterable[Column]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """All random effects of one grouping factor.
+    """All random effects of one grouping factor."""
 
-    Attributes
-    ----------
-    group
-        Name of the factor, such as ``lab:suite``.
-    levels
-        Labels of its levels.
-    codes
-        Level of every cell, shape (n cells,).
-    columns
-        The coefficients that vary, k of them.
-    positions
-        Row and column of every parameter in the k x k relative factor, lme4's order.
-    """
-
-    group: str
-    levels: tuple[str, ...]
-    codes: Integers
-    columns: tuple[Column, ...]
+    group: str  #: Name of the factor, such as ``lab:suite``.
+    levels: tuple[str, ...]  #: Labels of its levels.
+    codes: Integers  #: Level of every cell, shape (n cells,).
+    columns: tuple[Column, ...]  #: The coefficients that vary, k of them.
+    #: Row and column of every parameter in the k x k relative factor, lme4's order.
     positions: tuple[tuple[int, int], ...]
 
     @property
@@ -98,43 +75,25 @@ def block_rows(blocks: Iterable[Block]) -> Iterator[slice]:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Fixed columns that are left out because they add nothing to those before them.
+    """Fixed columns that are left out because they add nothing to those before them."""
 
-    Attributes
-    ----------
-    names
-        Their names.
-    null
-        Combinations of all columns, theirs included, that are zero in every row, shape
-        (all columns, columns left out).
-    """
-
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  #: Their names.
+    #: Combinations of all columns, theirs included, that are zero in every row, shape (all columns,
+    #: columns left out).
     null: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What a formula makes of the cells.
+    """What a formula makes of the cells."""
 
-    Attributes
-    ----------
-    fixed
-        Columns of the fixed design.
-    blocks
-        Random effects by grouping factor, most levels first, as in lme4.
-    references
-        Reference level of every factor with treatment contrasts, as ``lab = AI2``.
-    term_columns
-        Columns of every fixed term: name of the term to positions.
-    left_out
-        Fixed columns that the formula has and the design has not.
-    """
-
-    fixed: tuple[Column, ...]
-    blocks: tuple[Block, ...]
+    fixed: tuple[Column, ...]  #: Columns of the fixed design.
+    blocks: tuple[Block, ...]  #: Random effects by grouping factor, most levels first, as in lme4.
+    #: Reference level of every factor with treatment contrasts, as ``lab = AI2``.
     references: tuple[str, ...]
+    #: Columns of every fixed term: name of the term to positions.
     term_columns: dict[str, tuple[int, ...]]
+    #: Fixed columns that the formula has and the design has not.
     left_out: LeftOut = field(default_factory=LeftOut)
 
 

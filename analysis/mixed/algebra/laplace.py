@@ -23,36 +23,16 @@ from analysis.tidy.frame import Floats
 
 @dataclass(frozen=True, slots=True)
 class Laplace:
-    """The maximum, for p fixed effects and blocks of L levels with k effects.
+    """The maximum, for p fixed effects and blocks of L levels with k effects."""
 
-    Attributes
-    ----------
-    coefficients
-        Fixed effects, shape (p,).
-    covariance
-        Inverse of the observed information, fixed part, shape (p, p).
-    covariances
-        Covariance of every block's effects, shape (k, k) each.
-    modes
-        Conditional modes of every block's effects, shape (L, k) each.
-    log_likelihood
-        Approximate log-likelihood of the single rows.
-    n_parameters
-        Fixed effects and elements of the covariances.
-    converged
-        Whether the search and its last inner solution converged.
-    singular
-        Whether a variance is zero or a correlation is one.
-    """
-
-    coefficients: Floats
-    covariance: Floats
-    covariances: tuple[Floats, ...]
-    modes: tuple[Floats, ...]
-    log_likelihood: float
-    n_parameters: int
-    converged: bool
-    singular: bool
+    coefficients: Floats  #: Fixed effects, shape (p,).
+    covariance: Floats  #: Inverse of the observed information, fixed part, shape (p, p).
+    covariances: tuple[Floats, ...]  #: Covariance of every block's effects, shape (k, k) each.
+    modes: tuple[Floats, ...]  #: Conditional modes of every block's effects, shape (L, k) each.
+    log_likelihood: float  #: Approximate log-likelihood of the single rows.
+    n_parameters: int  #: Fixed effects and elements of the covariances.
+    converged: bool  #: Whether the search and its last inner solution converged.
+    singular: bool  #: Whether a variance is zero or a correlation is one.
 
 
 def maximise(design: Design, statistics: Statistics, offset: Floats | None) -> Laplace:

@@ -52,21 +52,11 @@ def method_named(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ContrastTests:
-    """Tests of single contrasts; arrays run over the contrasts.
+    """Tests of single contrasts; arrays run over the contrasts."""
 
-    Attributes
-    ----------
-    estimates
-        Values of the contrasts.
-    std_errors
-        Standard errors.
-    df
-        Degrees of freedom, infinite for a z test.
-    """
-
-    estimates: Floats
-    std_errors: Floats
-    df: Floats
+    estimates: Floats  #: Values of the contrasts.
+    std_errors: Floats  #: Standard errors.
+    df: Floats  #: Degrees of freedom, infinite for a z test.
 
     @property
     def statistics(self) -> Floats:
@@ -86,21 +76,11 @@ class ContrastTests:
 
 @dataclass(frozen=True, slots=True)
 class JointTest:
-    """F test that several contrasts are all zero.
+    """F test that several contrasts are all zero."""
 
-    Attributes
-    ----------
-    statistic
-        F, scaled as the method says.
-    df
-        Numerator degrees of freedom.
-    df_residual
-        Denominator degrees of freedom.
-    """
-
-    statistic: float
-    df: int
-    df_residual: float
+    statistic: float  #: F, scaled as the method says.
+    df: int  #: Numerator degrees of freedom.
+    df_residual: float  #: Denominator degrees of freedom.
 
     @property
     def p_value(self) -> float:
@@ -110,21 +90,11 @@ class JointTest:
 
 @dataclass(frozen=True)
 class Inference:
-    """A fit's fixed effects and all that their tests need, computed when first asked for.
+    """A fit's fixed effects and all that their tests need, computed when first asked for."""
 
-    Attributes
-    ----------
-    cross
-        The cross-products.
-    solution
-        The solution at theta.
-    reml
-        Whether the fit is by restricted maximum likelihood.
-    """
-
-    cross: CrossProducts
-    solution: Profile
-    reml: bool
+    cross: CrossProducts  #: The cross-products.
+    solution: Profile  #: The solution at theta.
+    reml: bool  #: Whether the fit is by restricted maximum likelihood.
 
     @classmethod
     def at(cls, cross: CrossProducts, theta: Floats, *, reml: bool) -> Inference:

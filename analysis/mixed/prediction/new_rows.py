@@ -141,29 +141,16 @@ def known_places(column: pd.Series, name: str, levels: tuple[str, ...]) -> Integ
 
 @dataclass(frozen=True, slots=True)
 class KnownEffects:
-    """The random effects of n rows; a level that was not fitted has none, and its whole variance.
+    """Random effects of n rows; a level that was not fitted has none, and its whole variance."""
 
-    Attributes
-    ----------
-    part
-        Sum of the modes' effects, shape (n,).
-    variances
-        Variance of the effects of levels that were not fitted, shape (n,).
-    notes
-        Per row, the groups whose level was not fitted.
-    columns
-        Per group the columns of the effects, zero where the level was not fitted, shape (n, k).
-    levels
-        Per group the level of every row, the first where it was not fitted, shape (n,).
-    new_columns
-        Per group the columns of the effects, zero where the level was fitted, shape (n, k).
-    """
-
-    part: Floats
-    variances: Floats
-    notes: list[str]
+    part: Floats  #: Sum of the modes' effects, shape (n,).
+    variances: Floats  #: Variance of the effects of levels that were not fitted, shape (n,).
+    notes: list[str]  #: Per row, the groups whose level was not fitted.
+    #: Per group the columns of the effects, zero where the level was not fitted, shape (n, k).
     columns: list[Floats]
+    #: Per group the level of every row, the first where it was not fitted, shape (n,).
     levels: list[Integers]
+    #: Per group the columns of the effects, zero where the level was fitted, shape (n, k).
     new_columns: list[Floats]
 
 

@@ -50,21 +50,11 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An arithmetic expression over columns.
+    """An arithmetic expression over columns."""
 
-    Attributes
-    ----------
-    text
-        As the formula has it.
-    sql
-        The same in SQL, of type DOUBLE.
-    columns
-        Columns it reads.
-    """
-
-    text: str
-    sql: str
-    columns: tuple[str, ...]
+    text: str  #: As the formula has it.
+    sql: str  #: The same in SQL, of type DOUBLE.
+    columns: tuple[str, ...]  #: Columns it reads.
 
 
 def quoted(name: str) -> str:

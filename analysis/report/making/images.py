@@ -26,16 +26,11 @@ POINT = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing in SVG, and what it shows in words.
-
-    Attributes
-    ----------
-    label, drawn_by
-        The label of its chunk, and the function that its chunk calls last; empty if there is none.
-    """
+    """A drawing in SVG, and what it shows in words."""
 
     drawing: str
     alt: str
+    #: The label of its chunk, and the function that its chunk calls last; empty if there is none.
     label: str = ""
     drawn_by: str = ""
 

@@ -23,21 +23,12 @@ DEFAULTS = {"echo": True, "include": True, "code-fold": False}
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A ``{python}`` fence.
+    """A ``{python}`` fence."""
 
-    Attributes
-    ----------
-    code
-        The lines below the options.
-    options
-        The ``#|`` options as written; ``settled`` adds what holds by default.
-    place
-        ``file:line`` of the opening fence.
-    """
-
-    code: str
+    code: str  #: The lines below the options.
+    #: The ``#|`` options as written; ``settled`` adds what holds by default.
     options: Mapping[str, Any]
-    place: str
+    place: str  #: ``file:line`` of the opening fence.
 
     @property
     def name(self) -> str:

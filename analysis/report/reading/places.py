@@ -31,22 +31,14 @@ Mark = tuple[str, str, str, int]
 
 @dataclass(slots=True)
 class Place:
-    """Something that can be referred to.
+    """Something that can be referred to."""
 
-    Attributes
-    ----------
-    page
-        Stem of the page that has it.
-    identifier, number, title
-        Its label; its number on that page, empty where it has none; the words of a heading.
-    claims
-        Numbers of the claims that a section uses, without those of its subsections.
-    """
-
-    page: str
+    page: str  #: Stem of the page that has it.
+    #: Its label; its number on that page, empty where it has none; the words of a heading.
     identifier: str
     number: str
     title: str = ""
+    #: Numbers of the claims that a section uses, without those of its subsections.
     claims: set[int] = field(default_factory=set)
 
 

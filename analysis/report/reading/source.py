@@ -50,18 +50,11 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A whole document.
-
-    Attributes
-    ----------
-    front_matter
-        The YAML block at the head of the main file.
-    blocks
-        Prose and chunks in the order of the text, included files spliced in.
-    """
+    """A whole document."""
 
     path: Path
-    front_matter: Mapping[str, Any]
+    front_matter: Mapping[str, Any]  #: The YAML block at the head of the main file.
+    #: Prose and chunks in the order of the text, included files spliced in.
     blocks: tuple[Prose | Chunk, ...]
 
     @property
