@@ -51,16 +51,8 @@ def descend(
 ) -> Floats:
     """Return a point where the function falls no more.
 
-    Parameters
-    ----------
-    function
-        Value and gradient.
-    start
-        Where to start.
-    tolerance
-        Fall of one step, relative to the value, below which to stop.
-    flat
-        Largest derivative by a parameter below which to stop.
+    The search stops where one step falls by less than the tolerance, relative to the value, or
+    where no derivative by a parameter is larger than `flat`.
     """
     at, (value, gradient) = start, function(start)
     inverse: Floats | None = None

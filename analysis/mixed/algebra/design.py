@@ -102,15 +102,8 @@ def build(
 ) -> Design:
     """Return the design of a formula over the cells.
 
-    Parameters
-    ----------
-    formula
-        The model.
-    statistics
-        The cells.
-    contrasts
-        Contrast of a factor by column: the reference level, or a contrast of patsy's such as
-        ``patsy.Sum()``. Treatment contrasts with the first level as reference otherwise.
+    Contrasts of factors by column: the reference level, or a contrast of patsy's such as
+    ``patsy.Sum()``; treatment contrasts with the first level as reference otherwise.
     """
     stated = dict(contrasts or {})
     unknown = [name for name in stated if name not in statistics.factors]

@@ -38,14 +38,7 @@ class Laplace:
 def maximise(design: Design, statistics: Statistics, offset: Floats | None) -> Laplace:
     """Return the maximum of the Laplace approximation over the cells' trials.
 
-    Parameters
-    ----------
-    design
-        Columns over the cells; every part has an intercept.
-    statistics
-        Trials and successes of every cell.
-    offset
-        What is added to the log odds of every cell, None for nothing.
+    Every part of the design has an intercept; the offset is added to the log odds of every cell.
     """
     glmm = extra("glmm", of="glmm", what="A mixed model of a binary response")
     trials, successes = statistics.product(0, 0), statistics.product(0, 1)

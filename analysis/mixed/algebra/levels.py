@@ -105,14 +105,8 @@ def gather(diagonal: Floats, cross: Floats) -> Levels:
 def sparse_products(cross: Floats, occurring: Integers) -> sparse.csr_array:
     """Return the outer products of every level's rows of C that are not zero, (L k k, r r).
 
-    They are made batch by batch, as the indices of all take several times their memory.
-
-    Parameters
-    ----------
-    cross
-        C per level, shape (L, k, r).
-    occurring
-        Numbers of C that are not zero in every level, shape (L,).
+    They are made batch by batch, as the indices of all take several times their memory. `occurring`
+    counts the numbers of C that are not zero in every level, shape (L,).
     """
     products = np.cumsum(occurring**2)
     ends = np.searchsorted(products, np.arange(BATCH, products[-1], BATCH), side="right")

@@ -40,12 +40,7 @@ class Satterthwaite:
     def df_of(self, variances: Floats, gradients: Floats) -> Floats:
         """Return the degrees of freedom of n estimated variances, shape (n,).
 
-        Parameters
-        ----------
-        variances
-            Variances, shape (n,).
-        gradients
-            Their derivatives by theta and log sigma, shape (n, m).
+        Gradients are their derivatives by theta and log sigma, shape (n, m).
         """
         spread = np.einsum("nj,jk,nk->n", gradients, self.uncertainty, gradients)
         moved = spread > 0

@@ -51,20 +51,8 @@ def predictions(
 ) -> pd.DataFrame:
     """Return one row per new row: its prediction, or missing numbers and what it lacks.
 
-    Parameters
-    ----------
-    model
-        The fit.
-    rows
-        The new rows.
-    of_whole
-        The predictions, with a `note`, of rows that lack nothing.
-    groups
-        ``new`` or ``known``.
-    conf_level
-        Nominal coverage of the intervals.
-    reference
-        The distribution that the intervals are from.
+    `of_whole` gives the predictions, with a `note`, of rows that lack nothing; the intervals are
+    from the reference distribution.
     """
     require_conf_level(conf_level)
     require_option("groups", groups, GROUPS)
@@ -162,16 +150,8 @@ def known_effects(
 ) -> KnownEffects:
     """Return the random effects of new rows.
 
-    Parameters
-    ----------
-    model
-        The fit.
-    groups
-        Every group with the covariance of its effects and their modes, shape (levels, k).
-    points
-        The rows' factors and numbers.
-    rows
-        The rows, for the levels of the groups; None for levels that are all new.
+    Every group has the covariance of its effects and their modes, shape (levels, k); without rows
+    all levels are new.
     """
     n = len(points.counts)
     known = KnownEffects(np.zeros(n), np.zeros(n), [""] * n, [], [], [])

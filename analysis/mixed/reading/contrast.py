@@ -30,17 +30,7 @@ def written_contrast(code: str) -> Any:
 
 
 def contrast_of(name: str, factor: Factor, stated: Any) -> Any:
-    """Return a contrast as patsy takes it.
-
-    Parameters
-    ----------
-    name
-        The factor's column.
-    factor
-        The factor.
-    stated
-        The reference level, a contrast of patsy's, or None for treatment contrasts.
-    """
+    """Return a contrast as patsy takes it; treatment contrasts when none is stated."""
     from patsy import PatsyError, Treatment
     from patsy.contrasts import code_contrast_matrix
 

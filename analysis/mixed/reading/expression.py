@@ -98,14 +98,9 @@ def _as_other_number(value: object) -> str:
 def translate(text: str) -> Expression:
     """Return an arithmetic expression as SQL.
 
-    Parameters
-    ----------
-    text
-        Columns (``Q("a name")`` for one that is not a word), numbers, ``+ - * / **`` (``^`` is
-        read as ``**``), one comparison, brackets, and the functions of `FUNCTIONS`.
+    It has columns (``Q("a name")`` for one that is not a word), numbers, ``+ - * / **`` (``^`` is
+    read as ``**``), one comparison, brackets, and the functions of `FUNCTIONS`.
 
-    Examples
-    --------
     >>> translate("log(rho) / 2").sql
     '(ln(CAST("rho" AS DOUBLE)) / 2.0)'
     """
