@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from analysis.mixed.reading.contrast import contrast_of, written_contrast
-from analysis.mixed.reading.expression import shown
+from analysis.mixed.reading.expression import level_places, shown
 from analysis.mixed.reading.formula import (
     MixedFormula,
     RandomTerm,
@@ -24,7 +23,7 @@ from analysis.mixed.reading.formula import (
     terms,
 )
 from analysis.mixed.reading.plan import column_name, factor_column
-from analysis.mixed.reading.statistics import Statistics, interaction
+from analysis.mixed.reading.statistics import Factor, Statistics, interaction
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import Floats, Integers
 
@@ -268,8 +267,8 @@ def _adapted(code: str, statistics: Statistics, stated: Mapping[str, Any]) -> _P
             f"Factor {name!r} must have at least two levels; found {list(factor.levels)}.",
             "Drop it from the formula, or widen the filter.",
         )
-    contrast = written_contrast(code) if name not in stated else stated[name]
-    return _Label(code, name, factor.levels, contrast_of(name, factor, contrast))
+    contrast = _written_contrast(code) if name not in stated else stated[name]
+    return _Label(code, name, factor.levels, _contrast_of(name, factor, contrast))
 
 
 def _references(
@@ -331,3 +330,62 @@ def _dummies(
         (factor.code, suffix, over_cells[:, place])
         for place, suffix in enumerate(contrast.column_suffixes)
     ]
+
+
+def _written_contrast(code: str) -> Any:
+    """Return the contrast inside ``C(column, contrast)``, None without."""
+    import patsy
+
+    if not is_factor_call(code) or "," not in code:
+        return None
+    known = {name: getattr(patsy, name) for name in ("Treatment", "Sum", "Helmert", "Poly", "Diff")}
+    text = code.partition(",")[2].rsplit(")", 1)[0].strip()
+    try:
+        return eval(text, {"__builtins__": {}}, known)  # noqa: S307 - the caller's own formula
+    except Exception as error:  # what the caller wrote may fail in any way
+        raise ColumnError(
+            f"The contrast in {code!r} must be one of {', '.join(known)}; {error}.",
+            "Such as C(lab, Treatment('EleutherAI')) or C(lab, Sum).",
+        ) from error
+
+
+def _contrast_of(name: str, factor: Factor, stated: Any) -> Any:
+    """Return a contrast as patsy takes it; treatment contrasts when none is stated."""
+    from patsy import PatsyError, Treatment
+    from patsy.contrasts import code_contrast_matrix
+
+    if isinstance(stated, str | int | float | np.generic):
+        if not (known := _levels_named(stated, factor)):
+            raise ColumnError(
+                f"The reference of {name!r} must be one of its levels; found {stated!r}.",
+                f"Levels: {', '.join(factor.levels)}.",
+            )
+        return Treatment(reference=known[0])
+    contrast = _with_level_named(stated, factor)
+    try:
+        hash(contrast)
+        for full_rank in (True, False):
+            code_contrast_matrix(full_rank, list(factor.levels), contrast, Treatment)
+    except (PatsyError, AttributeError, IndexError, TypeError, ValueError) as error:
+        raise ColumnError(
+            f"The contrast of {name!r} must be a level or a contrast of patsy's that fits its "
+            f"{len(factor.levels)} levels; found {stated!r} ({error}).",
+            f"Such as patsy.Sum(), or one of the levels: {', '.join(factor.levels)}.",
+        ) from error
+    return contrast
+
+
+def _with_level_named(stated: Any, factor: Factor) -> Any:
+    """Return a contrast with its level by name; a number is a place where no level is called so."""
+    from patsy import Sum, Treatment
+
+    if isinstance(stated, Treatment) and (known := _levels_named(stated.reference, factor)):
+        return Treatment(reference=known[0])
+    if isinstance(stated, Sum) and (known := _levels_named(stated.omit, factor)):
+        return Sum(omit=known[0])
+    return stated
+
+
+def _levels_named(value: object, factor: Factor) -> list[str]:
+    """Return the level that a value names, none or one."""
+    return [factor.levels[place] for place in level_places([value], factor.levels) if place >= 0]

@@ -84,11 +84,7 @@ def marginal(
     return glossary.table(
         {
             "contrast": labels,
-            "estimate": tests.estimates,
-            "std_error": tests.std_errors,
-            "statistic": tests.statistics,
-            "df": tests.df,
-            "p_value": tests.p_values,
+            **tests.columns,
             **added,
             "conf_low": low,
             "conf_high": high,

@@ -148,6 +148,11 @@ class Fitted(Specification):
         return self.inference.coefficients
 
     @property
+    def n_parameters(self) -> int:
+        """Fixed effects, parameters of the covariances and the residual variance."""
+        return len(self.terms) + len(self.solution.theta) + 1
+
+    @property
     def default_df(self) -> str:
         """Kenward-Roger for a REML fit, Satterthwaite for one by maximum likelihood."""
         return "kenward-roger" if self.reml else "satterthwaite"
