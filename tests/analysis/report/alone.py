@@ -1,14 +1,9 @@
 """One source rendered alone, as the only page of a project."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 from analysis.report import render_site
 
 
-def render(source: Path, folder: Path, **options: Any) -> Path:
+def render(source, folder, **options):
     """Render a source into a folder and return the page; its project is written if it has none."""
     settings = source.parent / "_quarto.yml"
     if not settings.is_file():
