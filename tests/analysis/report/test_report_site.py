@@ -181,6 +181,7 @@ def test_places_are_numbered_as_renderers_do_and_must_exist(project):
     assert places.used_in(project)[22] == "[Two](b.html#sec-two) (The second)"
     assert places.titles(project) == {"a": "First", "b": "The second"}
     (project / "a.qmd").write_text(A.replace("#sec-one", "#sec-two"), encoding="utf-8")
+    places.places.cache_clear()
     with pytest.raises(ReportError, match="'sec-two' is on a and b"):
         places.places(project)
     (project / "b.qmd").unlink()
