@@ -24,9 +24,6 @@ from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.frame import Floats, require_count
 
-#: The tests whose power is simulated, and their level.
-DF, ALPHA = "kenward-roger", 0.05
-
 #: More units per group than this are not a design.
 MOST_UNITS = 10_000
 
@@ -38,8 +35,10 @@ def mixed_power(
     rng: np.random.Generator,
     components: Components | None = None,
     n_simulations: int = 200,
+    alpha: float = 0.05,
+    df: str = "kenward-roger",
 ) -> pd.DataFrame:
-    """Return the power of Kenward and Roger's tests of fixed effects, at a level of 0.05.
+    """Return the power of the tests of fixed effects of a mixed model.
 
     Cross-products of new responses are drawn exactly (`algebra.simulate`) and the model
     is fitted again to each, so that any design of crossed and nested factors can be asked,
@@ -56,8 +55,10 @@ def mixed_power(
         Source of the draws.
     components
         Deviations instead of the fitted ones; only for a model with one random intercept.
-    n_simulations
-        Responses to draw.
+    n_simulations, alpha
+        Responses to draw, and the level of the tests.
+    df
+        ``kenward-roger``, ``satterthwaite`` or ``wald``.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def mixed_power(
         If a term is not in the model, or components are given for another kind of model.
     """
     require_count("n_simulations", n_simulations)
-    require_effects(effects, ALPHA)
+    require_effects(effects, alpha)
     unknown = [term for term in effects if term not in model.terms]
     if unknown:
         raise DesignError(
@@ -79,27 +80,27 @@ def mixed_power(
     truth = _truth(model, components)
     none = np.linalg.solve(model.cross.centring, -model.cross.shift).astype(np.float64)
     source = simulator(model.cross, replace(truth, coefficients=none))
-    drawn = [_tests(model, source.draw(rng), truth.theta) for _ in range(n_simulations)]
+    drawn = [_tests(model, source.draw(rng), truth.theta, df) for _ in range(n_simulations)]
     rows: list[dict[str, object]] = []
     for term, values in effects.items():
         place = model.terms.index(term)
         deviations = np.array([tests.estimates[place] for tests in drawn])
         std_errors = np.array([tests.std_errors[place] for tests in drawn])
-        critical = t_quantile(1 - ALPHA / 2, np.array([tests.df[place] for tests in drawn]))
+        critical = t_quantile(1 - alpha / 2, np.array([tests.df[place] for tests in drawn]))
         rows += [
             {"term": term, "true_value": float(value)}
             | rejection_rate(np.abs(deviations + value) >= critical * std_errors)
             for value in values
         ]
     n_groups = int(model.groups()["n_groups"].min())
-    return curve_frame(rows, ALPHA, model.statistics.n_obs, n_groups, f"Mixed model, {DF} t")
+    return curve_frame(rows, alpha, model.statistics.n_obs, n_groups, f"Mixed model, {df} t")
 
 
-def _tests(model: MixedModel, cross: CrossProducts, start: Floats) -> ContrastTests:
+def _tests(model: MixedModel, cross: CrossProducts, start: Floats, df: str) -> ContrastTests:
     """Return the tests of all fixed effects, fitted to other cross-products."""
     theta = quick(cross, start, reml=model.reml)
     inference = Inference.at(cross, theta, reml=model.reml)
-    return inference.tests(np.eye(len(model.terms)), DF)
+    return inference.tests(np.eye(len(model.terms)), df)
 
 
 def _truth(model: MixedModel, components: Components | None) -> Profile:
@@ -116,7 +117,9 @@ def _truth(model: MixedModel, components: Components | None) -> Profile:
     return replace(known, residual=components.within**2 * known.df)
 
 
-def variance_components(models: pd.DataFrame, *, formula: str, group: str) -> pd.DataFrame:
+def variance_components(
+    models: pd.DataFrame, *, formula: str, group: str, conf_level: float = 0.95
+) -> pd.DataFrame:
     """Return the deviation among groups and within them, given the terms of a formula.
 
     Estimates are by restricted maximum likelihood, intervals by its profile. With few groups the
@@ -130,6 +133,8 @@ def variance_components(models: pd.DataFrame, *, formula: str, group: str) -> pd
         Fixed part: ``log_gain ~ heritage``.
     group
         Column of units with a random intercept: suites.
+    conf_level
+        Nominal coverage.
 
     Returns
     -------
@@ -143,14 +148,14 @@ def variance_components(models: pd.DataFrame, *, formula: str, group: str) -> pd
     """
     fitted = mixed.fit(f"{formula} + (1 | {group})", models)
     estimated = fitted.tidy(["ran_pars"])
-    profiled = mixed.profile_intervals(fitted, reml=True)
+    profiled = mixed.profile_intervals(fitted, conf_level=conf_level, reml=True)
     return glossary.table(
         {
             "term": ["between", "within"],
             "estimate": estimated["estimate"].to_numpy(),
             "conf_low": profiled["conf_low"].to_numpy(),
             "conf_high": profiled["conf_high"].to_numpy(),
-            "conf_level": 0.95,
+            "conf_level": conf_level,
             "n_obs": len(models),
             "n_groups": models[group].nunique(),
             "method": "REML estimate, interval by its profile",
