@@ -92,7 +92,7 @@ def test_what_is_called_moved_moves_in_some_layout():
 
 def test_every_quantity_and_every_transformation_is_in_the_table():
     table = registered()
-    assert set(table["quantity"]) == set(QUERIES)
+    assert set(table["quantity"]) == set(QUERIES), "a row for each in gauge_quantity.csv"
     # A quantity without a value would be moved by nothing.
     assert set(changes("gpt2")["quantity"]) == set(QUERIES)
     assert set(table["transformation"]) == set(group.TRANSFORMATIONS)
