@@ -19,11 +19,6 @@ ROOT = Path(__file__).parents[3]
 STATES = ("--model", "GOOD", "--engine", "vllm")
 
 
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
-
-
 def python_m_collect(*arguments, **how):
     command = [sys.executable, "-m", "collect", *arguments]
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}

@@ -21,11 +21,6 @@ OF_PROMPTS = {"prompt", "residual_norm", "residual_update", "attention", "attent
 OF_PROMPTS |= {"token_geometry", "prompt_geometry", "next_token"}
 
 
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
-
-
 @pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "llama_shared_values"])
 def test_a_run_fills_every_measured_table(save_tiny, prompt_file, out, name):
     how = {"quantities": ["all"], "quiet": True}
