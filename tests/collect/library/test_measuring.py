@@ -333,6 +333,7 @@ def test_a_run_of_nothing_or_of_another_type_is_refused(tmp_path, wrong, sentenc
 
 
 def returning_more(model):
+    model.set_attn_implementation("eager")  # the library asks for it
     model.config.return_dict = False
     model.config.output_hidden_states = model.config.output_attentions = True
 
