@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -74,7 +75,7 @@ def look(options: argparse.Namespace) -> int:
     with libraries_imported():
         from collect.library.look import look
 
-    show(look(options.model, **_of_one(options)).as_text())
+    show(look(options.model, **_taken(options, _OF_ONE)).as_text())
     return 0
 
 
@@ -84,7 +85,7 @@ def verify(options: argparse.Namespace) -> int:
     with libraries_imported():
         from collect.library.verification import verify
 
-    verification = verify(options.model, **_of_one(options))
+    verification = verify(options.model, **_taken(options, _OF_ONE))
     show(verification.as_text())
     verification.raise_if_failed()
     return 0
@@ -121,31 +122,25 @@ def states(options: argparse.Namespace) -> int:
     return 0
 
 
-def _of_one(options: argparse.Namespace) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in ("revision", "dtype", "device")}
+def _taken(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in names}
+
+
+#: What a model that is looked at, and a plan and a run, take as it is typed.
+_OF_ONE = ("revision", "dtype", "device")
+_OF_RUN = (
+    *_OF_ONE,
+    *("lab", "suite", "year", "batch_size", "register", "special_tokens", "too_long", "stream"),
+    *("allow_nonconforming", "fail_fast", "overwrite", "perturb", "seeds"),
+)
 
 
 def _how(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what a plan and a run both take, as options of `run.prepare`."""
+    """Return what a plan and a run both take, as options of `resolve`."""
     return {
-        "revision": options.revision,
-        "lab": options.lab,
-        "suite": options.suite,
-        "year": options.year,
-        "dtype": options.dtype,
-        "device": options.device,
-        "batch_size": options.batch_size,
+        **_taken(options, _OF_RUN),
         "quantities": options.quantities or [],
-        "register": options.register,
         "rendering": "chat" if options.chat_template else "plain",
-        "special_tokens": options.special_tokens,
-        "too_long": options.too_long,
-        "stream": options.stream,
-        "allow_nonconforming": options.allow_nonconforming,
-        "fail_fast": options.fail_fast,
-        "overwrite": options.overwrite,
-        "perturb": options.perturb,
-        "seeds": options.seeds,
     }
 
 
@@ -272,24 +267,13 @@ def gauge(options: argparse.Namespace) -> int:
     with libraries_imported():
         from collect.gauge.command import gauge, plan
 
-    what: dict[str, Any] = {
-        "prompt_sets": sets,
-        "too_long": options.too_long,
-        "revision": options.revision,
-    }
+    what = {"prompt_sets": sets, **_taken(options, ("too_long", "revision"))}
     if options.plan:
         show(plan(options.model, **what).as_text())
         return 0
-    checkpoint = gauge(
-        options.model,
-        options.out,
-        transformations=options.transformations,
-        seed=options.seed,
-        extreme_of=options.extreme,
-        lowers=options.lower,
-        overwrite=options.overwrite,
-        **what,
-    )
+    what |= _taken(options, ("transformations", "seed", "overwrite"))
+    how = {"extreme_of": options.extreme, "lowers": options.lower}
+    checkpoint = gauge(options.model, options.out, **what, **how)
     show(checkpoint)
     return 0
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from collect.adapters.configuration import rotation_limits
 from collect.gauge.precision import Float64
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.forward.passes import inputs, last_states
-from collect.prompts.tokens import Encoded, buckets
+from collect.model.forward.passes import buckets, inputs, last_states
+from collect.prompts.tokens import Encoded
 from collect.record.atomic.files import write_atomically
 
 #: Largest difference of logits over the largest logit that passes for unchanged, by number format.

@@ -19,8 +19,8 @@ from collect.instruments.hooks import Recorder
 from collect.instruments.weights import spectra
 from collect.instruments.weights.singular import grams, product_norms
 from collect.model.checkpoint.decoder import Decoder, HeadWeights
-from collect.model.forward.passes import whole
-from collect.prompts.tokens import Encoded, buckets
+from collect.model.forward.passes import buckets, whole
+from collect.prompts.tokens import Encoded
 from collect.schema import schema_sql, tables, views_sql
 from collect.schema.quantities import BUILT_IN
 

@@ -8,8 +8,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from collect.instruments.hooked import after
 from collect.model.checkpoint.decoder import Decoder
+from collect.model.forward.hooked import after
 from collect.model.forward.passes import inputs
 from collect.prompts.tokens import Encoded
 

@@ -63,10 +63,14 @@ def sums(vectors: Tensor, n_vectors: Sequence[int]) -> Tensor:
     """
     unpadded = [of_set[:n].double() for of_set, n in zip(vectors, n_vectors, strict=True)]
     products = [_smaller_gram(wide) for wide in unpadded]
-    by_set = [
-        _of_cosines(_cosines(gram)) if len(gram) == len(wide) else _of_units(directions(wide))
-        for wide, gram in zip(unpadded, products, strict=True)
-    ]
+    by_set = []
+    for wide, gram in zip(unpadded, products, strict=True):
+        if len(gram) == len(wide):
+            by_set.append(_of_cosines(_cosines(gram)))
+            continue
+        units = directions(wide)  # of so many vectors that the cosines are not held
+        of_units = [_in_common(units), _in_common(units[1:]), _total_closeness(units)]
+        by_set.append(torch.stack(of_units))
     return torch.cat([torch.stack(by_set), _rank_entropies(products)[:, None]], dim=1)
 
 
@@ -81,11 +85,6 @@ def _of_cosines(cosines: Tensor) -> Tensor:
     """Return the first three of `sums` for vectors of which all cosines are held."""
     in_common_body = cosines[1:, 1:].sum()
     return torch.stack([cosines.sum(), in_common_body, _closeness(cosines).sum()])
-
-
-def _of_units(units: Tensor) -> Tensor:
-    """Return the same from the directions of so many vectors that the cosines are not held."""
-    return torch.stack([_in_common(units), _in_common(units[1:]), _total_closeness(units)])
 
 
 def of_sums(n: int, numbers: Sequence[float]) -> Geometry:

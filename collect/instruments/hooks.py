@@ -21,7 +21,6 @@ from collect.errors import ConformanceError, InputError
 from collect.instruments import geometry, legacy
 from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.gram_accumulator import GramAccumulator
-from collect.instruments.hooked import Hooked, after, around, before
 from collect.instruments.measures import (
     correlations,
     grams,
@@ -33,6 +32,7 @@ from collect.instruments.measures import (
 from collect.instruments.observation import Observation, TokenGeometry
 from collect.instruments.predictions import Predictions, predictions
 from collect.instruments.transfer import transferred
+from collect.model.forward.hooked import Hooked, after, around, before
 from collect.model.forward.passes import Batch
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Recorder(Hooked):
     batches
         What will be run.
     quantities
-        Some of ``stream``, ``attention``, ``geometry``, ``predictions`` and ``legacy``.
+        Built-in quantities that are measured on prompts; other names are passed over.
 
     Attributes
     ----------
@@ -253,9 +253,7 @@ class Recorder(Hooked):
         return products
 
     def _see_attention(self, layer: int, args: Any, kwargs: Any, output: Any) -> None:
-        self._see_maps(layer, self._decoder.attention_maps(layer, args, kwargs, output))
-
-    def _see_maps(self, layer: int, maps: Tensor) -> None:
+        maps = self._decoder.attention_maps(layer, args, kwargs, output)
         observation, n_tokens = self._observations[self._index], self._n_tokens
         if "attention" in self._quantities:
             of_heads, of_mean = attention_statistics(maps, n_tokens)

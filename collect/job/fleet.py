@@ -20,7 +20,7 @@ from collect.errors import CollectError, first_line
 from collect.instruments.quantities import files_of
 from collect.job import run as local
 from collect.job.model_list import expanded
-from collect.job.outcome import Outcome, Refusal, RefusedError, raise_if_refused, refusal_of
+from collect.job.outcome import Outcome, Refusal, RefusedError, refusal_of
 from collect.job.resolve import resolve
 from collect.record.provenance import code_version, take_version_of_driver
 from collect.schema.paths import as_path
@@ -73,7 +73,8 @@ def run(
             print(f"{model}: {'refused' if ended.refusals else 'measured'}", file=sys.stderr)
     for running in pending:
         ray.cancel(running, force=True)
-    raise_if_refused(outcome, job.n_models)
+    if outcome.refusals:
+        raise RefusedError(outcome, job.n_models)
     return outcome
 
 

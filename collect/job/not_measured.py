@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-import pandas as pd
-
 from collect.adapters.capability import OWN_NEEDS, PARTS
 from collect.instruments import quantities
 from collect.job.task import Task
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.description import Missing, missing, undefined
-from collect.record.units import quantities_of
 
 
 def lacking(
@@ -46,24 +43,14 @@ def lacking(
         False when an earlier unit of the same run says what concerns the model and the prompts.
     """
     tables = {name: quantities.TABLES[name] for name in asked if name in quantities.TABLES}
-    gaps = [
-        *(gap for gap in missing(skeleton) if gap.table in {"model", *filled}),
-        *undefined(skeleton, tables),
-        *_of_model(unused or {}, uniform or {}, contradictions or {}),
-        *_places(task, skeleton),
-        *(gap for gap in _names(task) if gap.table in filled),
-    ]
+    of_model = [*_of_model(unused or {}, uniform or {}, contradictions or {})]
+    of_tokens = [gap for gap in _names(task) if gap.table in filled]
+    of_task = [*of_model, *_places(task, skeleton), *of_tokens]
+    of_layout = [gap for gap in missing(skeleton) if gap.table in {"model", *filled}]
+    gaps = [*of_layout, *undefined(skeleton, tables), *of_task]
     if not is_first:
         return [gap for gap in gaps if gap.table != "model"]
     return [*gaps, *(Missing("prompt", *remark) for remark in task.remarks.items())]
-
-
-def rows(gaps: Sequence[Missing]) -> pd.DataFrame:
-    """Return rows of ``not_measured``, without ``run_id`` and ``model_id``."""
-    return pd.DataFrame(
-        {"measured_table": gap.table, "quantity": gap.quantity, "reason": gap.reason}
-        for gap in gaps
-    )
 
 
 def _of_model(
@@ -106,7 +93,7 @@ def _places(task: Task, skeleton: Decoder) -> Iterator[Missing]:
         "block_mid": not skeleton.adapter.has(PARTS) or skeleton.sites(0).mid is None,
         "final_norm": skeleton.final_norm is None,
     }
-    for quantity in quantities.own_among(quantities_of(task.unit.determinants)):
+    for quantity in quantities.own_among(task.unit.quantities):
         table = "own_vector" if quantity.is_vector else "own_value"
         for part in (OWN_NEEDS[need] for need in quantity.needs):
             if part in skeleton.adapter.lacks:

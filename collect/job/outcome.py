@@ -156,12 +156,6 @@ def noted(model: str, refusals: list[Refusal], *, goes_on: bool) -> Iterator[Non
         refusals.append(refusal_of(model, error))
 
 
-def raise_if_refused(outcome: Outcome, n_models: int) -> None:
-    """Raise RefusedError if a model was refused."""
-    if outcome.refusals:
-        raise RefusedError(outcome, n_models)
-
-
 def as_text(refusals: Sequence[Refusal]) -> str:
     """Return refusals for people, a line each."""
     return "\n".join(f"refused: {refusal.sentence}" for refusal in refusals)

@@ -113,7 +113,8 @@ def resolve(
     check_chosen(settings, len(prompt_sets))
     if out is not None and not is_planned:
         check_writable(out)
-    hub.silence(quiet=settings.quiet)
+    if settings.quiet:
+        hub.silence()
     named = [revision] if isinstance(revision, str) else list(revision or [])
     job = Job(settings, tuple(load_all(prompt_sets)))
     job = _located(names, named, Labels(lab, suite, year), job)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from collect.job.measurement import measure
-from collect.job.outcome import Done, Outcome, noted, raise_if_refused
+from collect.job.outcome import Done, Outcome, RefusedError, noted
 from collect.job.resolve import resolve
 from collect.job.subject import Subject
-from collect.job.task import Task, pending, say_complete, tasks
+from collect.job.task import Task, pending, tasks
 from collect.record.atomic import locks
 from collect.record.commit import commit, remove_leftovers
-from collect.record.inventory import Inventory
+from collect.record.inventory import Complete, Inventory
 from collect.schema.counting import counted
 
 
@@ -57,7 +57,8 @@ def run(
                 subject.fetch(is_run=any(task.prompt_set is not None for task in todo))
                 carry_out(todo, subject, inventory, outcome.units)
         subject.release()
-    raise_if_refused(outcome, job.n_models)
+    if outcome.refusals:
+        raise RefusedError(outcome, job.n_models)
     return outcome
 
 
@@ -75,29 +76,34 @@ def carry_out(
         for task in waiting:
             if wait:
                 subject.settings.say(f"{task.unit.title}: waiting for the process that measures it")
-            with locks.held(inventory.out, task.unit.variant, wait=wait) as is_held:
-                if is_held:
-                    done.append(_measured(task, subject, inventory, gone))
-                    ended.append(task)
-                else:
-                    subject.settings.say(
-                        f"{task.unit.title}: another process measures it, left for later"
-                    )
+            unit = _measured(task, subject, inventory, gone, wait=wait)
+            if unit is None:
+                subject.settings.say(
+                    f"{task.unit.title}: another process measures it, left for later"
+                )
+            else:
+                done.append(unit)
+                ended.append(task)
         waiting = [task for task in waiting if task not in ended]
 
 
-def _measured(task: Task, subject: Subject, inventory: Inventory, gone: set[Path]) -> Done:
-    """Measure and write one unit, whose lock is held."""
+def _measured(
+    task: Task, subject: Subject, inventory: Inventory, gone: set[Path], *, wait: bool
+) -> Done | None:
+    """Measure and write one unit under its lock; None where another process holds that."""
     settings = subject.settings
-    unit = task.unit if settings.overwrite else inventory.missing(task.unit)
-    if unit is None:
-        say_complete(task, subject, inventory)
-        return Done(task.unit.stem, task.unit.run_id, "complete")
-    stored = {"dtype_weights": subject.checkpoint.dtype_weights}
-    unit = replace(unit, determinants={**unit.determinants, **stored})
-    is_first = not inventory.is_examined(unit)
-    frames, tensors = measure(replace(task, unit=unit), subject, is_first=is_first)
-    n_rows = commit(unit, frames, inventory.out, tensors=tensors, gone=gone)
-    duration_s = float(frames["run"]["duration_s"].iloc[0])
-    settings.say(f"{unit.title}: {counted(n_rows, 'row')} in {duration_s:.1f} s")
-    return Done(unit.stem, unit.run_id, "measured", n_rows, duration_s)
+    with locks.held(inventory.out, task.unit.variant, wait=wait) as is_held:
+        if not is_held:
+            return None
+        unit = task.unit if settings.overwrite else inventory.missing(task.unit)
+        if isinstance(unit, Complete):
+            settings.say(unit.sentence)
+            return Done(task.unit.stem, task.unit.run_id, "complete")
+        stored = {"dtype_weights": subject.checkpoint.dtype_weights}
+        unit = replace(unit, determinants={**unit.determinants, **stored})
+        is_first = not inventory.is_examined(unit)
+        frames, tensors = measure(replace(task, unit=unit), subject, is_first=is_first)
+        n_rows = commit(unit, frames, inventory.out, tensors=tensors, gone=gone)
+        duration_s = float(frames["run"]["duration_s"].iloc[0])
+        settings.say(f"{unit.title}: {counted(n_rows, 'row')} in {duration_s:.1f} s")
+        return Done(unit.stem, unit.run_id, "measured", n_rows, duration_s)

@@ -17,6 +17,7 @@ from collect.model.checkpoint.load import DTYPES
 from collect.prompts.fitting import TOO_LONG
 from collect.prompts.rendering import RENDERINGS
 from collect.prompts.tokens import SPECIAL_TOKENS
+from collect.record import provenance
 from collect.schema.counting import as_count
 from collect.schema.paths import several
 
@@ -113,6 +114,11 @@ class Settings:
     def main_device(self) -> str:
         """The device of what is not spread over several."""
         return "cpu" if self.device == "auto" else self.device
+
+    @property
+    def device_name(self) -> str:
+        """The device as table ``run`` names it."""
+        return provenance.device_name(self.device)
 
     def say(self, sentence: str) -> None:
         """Tell the person at the terminal, unless asked to be quiet."""

@@ -17,12 +17,13 @@ from collect.model.checkpoint import blueprint, memory, unused_tensors
 from collect.model.checkpoint.checkpoint import Checkpoint, with_listed_tensors
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import DTYPES, load_model, load_skeleton, tokenizer_for, untie
-from collect.model.checkpoint.location import locate
+from collect.model.checkpoint.location import fetched
 from collect.model.checkpoint.shards import Shards
 from collect.model.conformance import configured
 from collect.model.conformance import refusal as conformance
 from collect.model.forward.passes import Batch, Watcher, whole
 from collect.model.forward.stream import streamed
+from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet
 from collect.schema.counting import counted
 
@@ -76,16 +77,9 @@ class Subject:
     def fetch(self, *, is_run: bool = True) -> None:
         """Fetch the weights at the very commit where they are not here yet."""
         self.is_run = is_run
-        known = self.checkpoint
-        if known.weight_files:
-            return
-        fetched = locate(self.name, revision=known.revision)
-        names = ("directory", "weight_files", "dtype_weights", "gguf")
-        here = {name: getattr(fetched, name) for name in names}
-        if known.gguf is not None and known.gguf.seed is not None:
-            here["gguf"] = replace(here["gguf"], seed=known.gguf.seed)
-        self.checkpoint = replace(known, **here)
-        self.checkpoint.weights_sha256()  # refuses content that is not what the hub lists
+        if not self.checkpoint.weight_files:
+            self.checkpoint = fetched(self.checkpoint)
+            self.checkpoint.weights_sha256()  # refuses content that is not what the hub lists
 
     def release(self) -> None:
         """Forget what was loaded; it is loaded again where it is asked for again."""
@@ -102,7 +96,10 @@ class Subject:
     @cached_property
     def tokenizer(self) -> Any:
         """Its tokenizer; None when there are no prompts, or token ids alone."""
-        return tokenizer_for(self.checkpoint, self.sets)
+        tokenizer = tokenizer_for(self.checkpoint, self.sets)
+        if tokenizer is not None and self.settings.rendering == "chat":
+            check_template(tokenizer, self.checkpoint.model_id)
+        return tokenizer
 
     @cached_property
     def skeleton(self) -> Decoder:

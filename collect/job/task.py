@@ -16,14 +16,12 @@ from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.checkpoint.gguf import facts
-from collect.model.forward.positions import position_table
+from collect.model.forward.positions import refuse_beyond
 from collect.prompts.fitting import Fitted, fitted
-from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import Encoded, encode
 from collect.record import provenance
-from collect.record.inventory import Inventory
+from collect.record.inventory import Complete, Inventory
 from collect.record.revision import write_revision
 from collect.record.units import Unit
 
@@ -51,10 +49,6 @@ _OF_WEIGHTS = {
 }
 
 
-#: States of a task: pending, there already, and there as measured in another way.
-TO_DO, COMPLETE, CONTRADICTED = "to do", "complete", "measured otherwise"
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
     """One unit to measure, with its prompts when it has any.
@@ -70,8 +64,6 @@ class Task:
     is_decoded
         Whether there is a tokenizer, which says what a token is: its text, and whether it is
         special.
-    state
-        `TO_DO`, `COMPLETE` or `CONTRADICTED`: what an output holds of it.
     """
 
     unit: Unit
@@ -79,7 +71,6 @@ class Task:
     encoded: tuple[Encoded, ...] = ()
     remarks: Mapping[str, str] = field(default_factory=dict)
     is_decoded: bool = True
-    state: str = TO_DO
 
 
 def check_chosen(settings: Settings, n_sets: int) -> None:
@@ -102,7 +93,7 @@ def tasks(subject: Subject, weights_sha256: str | None) -> list[Task]:
 
     ``weights_sha256`` is the hash of its weights; None to leave it open.
     """
-    checkpoint, settings = subject.checkpoint, subject.settings
+    checkpoint = subject.checkpoint
     shared = _of_model(checkpoint, subject.bare) | {"weights_sha256": weights_sha256}
     tokenizer = subject.tokenizer
     labels = asdict(checkpoint.labels)
@@ -110,8 +101,6 @@ def tasks(subject: Subject, weights_sha256: str | None) -> list[Task]:
     listed = []
     if "weights" in asked:
         listed.append(Task(Unit({**shared, **_OF_WEIGHTS}, labels)))
-    if tokenizer is not None and settings.rendering == "chat":
-        check_template(tokenizer, checkpoint.model_id)
     for prompt_set in subject.sets if quantities.of_prompts(asked) else ():
         read = _read(prompt_set, subject)
         of_prompts = _of_prompts(prompt_set, read.prompts, subject, asked)
@@ -130,15 +119,10 @@ def _read(prompt_set: PromptSet, subject: Subject) -> Fitted:
         rendering=settings.rendering,
         special_tokens=settings.special_tokens,
     )
+    if settings.too_long == "extend":
+        refuse_beyond(bare, max(map(len, encoded), default=0))
     embedding: Any = bare.embedding
     n_context = bare.adapter.n_context(bare.model.config)
-    table = position_table(bare) if settings.too_long == "extend" else None
-    if table and any(len(prompt) > (n_context or 0) for prompt in encoded):
-        raise InputError(
-            f"The model cannot read beyond its context of {n_context} tokens: its positions come "
-            f"from a table that ends there, {table}.",
-            "Use --too-long skip or --too-long truncate.",
-        )
     return fitted(encoded, n_context, int(embedding.weight.shape[0]), policy=settings.too_long)
 
 
@@ -172,7 +156,7 @@ def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
         "measurement_version": MEASUREMENT_VERSION,
         "torch_version": versions["torch_version"],
         "transformers_version": versions["transformers_version"],
-        **({} if checkpoint.gguf is None else facts.perturbation(checkpoint.gguf)),
+        **checkpoint.perturbation,
     }
 
 
@@ -193,7 +177,7 @@ def _of_prompts(
         "rendering": settings.rendering,
         "special_tokens": settings.special_tokens,
         "dtype_compute": settings.dtype,
-        "device": provenance.device_name(settings.device),
+        "device": settings.device_name,
         "attention_implementation": subject.bare.attention_implementation,
     }
 
@@ -206,10 +190,16 @@ def pending(
     asked: Sequence[Task], subject: Subject, inventory: Inventory
 ) -> tuple[list[Task], list[Done]]:
     """Return what an output lacks and holds of some tasks, and note what the revision holds."""
-    states, refusal = compared(asked, inventory, overwrites=subject.settings.overwrite)
-    complete = [task for task in states if task.state == COMPLETE]
-    for task in complete:
-        say_complete(task, subject, inventory)
+    units, refusal = inventory.compared(
+        [task.unit for task in asked], overwrites=subject.settings.overwrite
+    )
+    todo, done = [], []
+    for task, unit in zip(asked, units, strict=True):
+        if isinstance(unit, Complete):
+            subject.settings.say(unit.sentence)
+            done.append(Done(task.unit.stem, task.unit.run_id, "complete"))
+        elif isinstance(unit, Unit):
+            todo.append(replace(task, unit=unit))
     if refusal is not None:
         raise refusal
     known = subject.checkpoint
@@ -219,33 +209,4 @@ def pending(
         training_step=known.training_step,
         training_tokens=known.training_tokens,
     )
-    done = [Done(task.unit.stem, task.unit.run_id, "complete") for task in complete]
-    return [task for task in states if task.state == TO_DO], done
-
-
-def say_complete(task: Task, subject: Subject, inventory: Inventory) -> None:
-    """Say that a unit is there, or another revision with the same weights."""
-    twin = inventory.twin(task.unit)
-    state = "already complete" if twin is None else f"the same weights as {twin}"
-    subject.settings.say(f"{task.unit.title}: {state}, skipped")
-
-
-def compared(
-    asked: Sequence[Task], inventory: Inventory, *, overwrites: bool
-) -> tuple[list[Task], InputError | None]:
-    """Return tasks with their state in an output, and why a run refuses them where it does.
-
-    Those that are to do are reduced to what is pending; ``overwrites`` says whether what is
-    complete is measured again.
-    """
-    units, refusal = inventory.compared([task.unit for task in asked], overwrites=overwrites)
-    states = []
-    for task, unit in zip(asked, units, strict=True):
-        if isinstance(unit, InputError):
-            states.append(replace(task, state=CONTRADICTED))
-        elif unit is None:
-            states.append(replace(task, state=COMPLETE))
-        else:
-            state = TO_DO if refusal is None else CONTRADICTED
-            states.append(replace(task, unit=unit, state=state))
-    return states, refusal
+    return todo, done

@@ -18,7 +18,12 @@ from collect.library.custom import HOOKS, is_custom
 @contextmanager
 def uncompiled(model: nn.Module) -> Iterator[None]:
     """Run the code of a model as it is written, though all or parts of it are compiled."""
-    with instead(model, _is_compiled, lambda module: module._orig_mod):
+    within = "_orig_mod"
+    with instead(
+        model,
+        lambda module: isinstance(module._modules.get(within), nn.Module),
+        lambda module: getattr(module, within),
+    ):
         if "torch._dynamo" not in sys.modules:  # nothing is compiled; its import takes a second
             yield
             return
@@ -100,10 +105,6 @@ def _outermost(
             yield parent, name, module
         else:
             yield from _outermost(module, is_sought)
-
-
-def _is_compiled(module: nn.Module) -> bool:
-    return isinstance(module._modules.get("_orig_mod"), nn.Module)
 
 
 def _is_adapted(module: nn.Module) -> bool:

@@ -29,10 +29,10 @@ from collect.library.lendable import (
     refuse_other_attention,
     saved_buffers,
 )
-from collect.model.alignment import aligned
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import DTYPES
+from collect.model.checkpoint.shards import aligned
 from collect.model.conformance.refusal import BLAMED
 from collect.model.labels import Labels
 
@@ -267,13 +267,13 @@ def _attending(model: Any, code: str) -> Iterator[None]:
 def _configurations(model: nn.Module) -> list[Any]:
     """Return the configurations that the modules of a model read, its own and those within."""
     held = [getattr(module, "config", None) for module in (model, *model.modules())]
-    within = [getattr(config, name, None) for config in held for name in _within(config)]
+    within = [
+        getattr(config, name, None)
+        for config in held
+        for name in getattr(config, "sub_configs", ())
+    ]
     known = {id(config): config for config in [*held, *within]}
     return [config for config in known.values() if hasattr(config, "_attn_implementation_internal")]
-
-
-def _within(config: Any) -> list[str]:
-    return [*getattr(config, "sub_configs", {})]
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from collect.job.task import Task, check_chosen, pending, tasks
 from collect.library import in_memory
 from collect.library.custom import warn_of_custom_parts
 from collect.library.lendable import tokenizer_of
+from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet, given
 from collect.prompts.tokens import needs_tokenizer
 from collect.record.commit import check_writable, remove_leftovers
@@ -147,7 +148,9 @@ def measure(
         for task in units:
             for table, frame in _rows_of(task, subject).items():
                 parts.setdefault(table, []).append(frame)
-    return {table: _joined(table, frames) for table, frames in parts.items() if _any(frames)}
+    return {
+        table: _joined(table, frames) for table, frames in parts.items() if any(map(len, frames))
+    }
 
 
 def measure_step(
@@ -311,6 +314,8 @@ def _present(
             "Give tokenizer, or prompts as token ids; without prompts the weights are measured "
             "alone.",
         )
+    if tokenizer is not None and settings.rendering == "chat":
+        check_template(tokenizer, state.model_id)
     with in_memory.lent(model) as decoder, in_memory.explained(decoder):
         device, dtype = in_memory.device_of(decoder), in_memory.dtype_of(decoder)
         _refuse_another_way(how, {"device": device, "dtype": dtype, "stream": False})
@@ -368,10 +373,6 @@ def _with_vectors(
     places = zip(rows["tensor"], rows["tensor_row"], strict=True)
     vectors = [arrays[tensor][row] for tensor, row in places]
     return rows.drop(columns=["tensor", "tensor_row"]).assign(vector=vectors)
-
-
-def _any(frames: Sequence[pd.DataFrame]) -> bool:
-    return any(len(frame) for frame in frames)
 
 
 def _joined(table: str, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -9,8 +9,8 @@ deviations stand two answers that depend on a model's code: whether the last of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from collect.model.checkpoint.shards import Shards
 from collect.model.conformance import refusal
 from collect.model.conformance.deviations import place_deviation, whole_deviation
 from collect.model.conformance.refusal import Finding
+from collect.model.forward.hooked import Hooked, after
 from collect.model.forward.passes import Batch, inputs, last_states, whole
 from collect.model.forward.replay import NotReplayableError
 from collect.model.forward.stream import streamed
@@ -156,35 +157,18 @@ def verify(
     return Verification(checkpoint.model_id, dtype, ordered, has_parts, facts)
 
 
-@dataclass(slots=True)
-class _Outputs:
-    """A watcher that keeps what leaves every block, and the body, of one batch."""
+class _Outputs(Hooked):
+    """A watcher that keeps what leaves every block of one batch."""
 
-    blocks: list[Tensor] = field(default_factory=list)
-    last: Tensor | None = None
+    def __init__(self) -> None:
+        self.blocks: list[Tensor] = []
 
-    @contextmanager
-    def attached(self, decoder: Decoder) -> Iterator[None]:
-        handles = [block.register_forward_hook(self._keep) for block in decoder.blocks]
-        try:
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-
-    def watch(self, index: int) -> None:
-        pass
+    def _hooks(self, decoder: Decoder) -> Iterator[Any]:
+        for block in decoder.blocks:
+            yield after(block, lambda states: self.blocks.append(states.detach().clone()))
 
     def finish(self, index: int, states: Tensor) -> None:
-        self.last = states
-
-    def _keep(self, _module: Any, _args: Any, output: Any) -> None:
-        self.blocks.append(_first(output).detach().clone())
-
-
-def _first(output: Any) -> Tensor:
-    first: Tensor = output[0] if isinstance(output, tuple | list) else output
-    return first
+        """Nothing is kept of what leaves the body."""
 
 
 def _apart(skeleton: Decoder, by_block: Any, batches: list[Batch], loaded: _Outputs) -> Finding:
@@ -232,22 +216,14 @@ def _of_attention(loaded: Decoder, batch: Batch) -> str:
     sites = loaded.sites(0)
     outputs: dict[str, Tensor] = {}
 
-    def keep(name: str) -> Any:
-        return lambda _module, _args, output: outputs.update(
-            {name: _first(output).detach().clone()}
-        )
+    def keep(name: str, states: Tensor) -> None:
+        outputs[name] = states.detach().clone()
 
     update = sites.attention_update
-    handles = [
-        sites.attention.register_forward_hook(keep("attention")),
-        update.module.register_forward_hook(keep("update")),
-    ]
-    try:
-        with torch.inference_mode():
-            loaded.body(**inputs(loaded, batch), use_cache=False)
-    finally:
-        for handle in handles:
-            handle.remove()
+    with ExitStack() as hooks, torch.inference_mode():
+        for name, module in (("attention", sites.attention), ("update", update.module)):
+            hooks.callback(after(module, partial(keep, name)).remove)
+        loaded.body(**inputs(loaded, batch), use_cache=False)
     same = outputs["attention"].numel() == outputs["update"].numel() and torch.equal(
         outputs["attention"].flatten(), outputs["update"].flatten()
     )

@@ -11,7 +11,6 @@ import pandas as pd
 from collect.adapters.capability import HEAD, HEADS, MAPS, PARTS
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.checkpoint.gguf import facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,14 @@ def undefined(decoder: Decoder, tables: Mapping[str, Sequence[str]]) -> list[Mis
         for table, reason in gaps.items()
         if reason is not None
     ]
+
+
+def rows(gaps: Sequence[Missing]) -> pd.DataFrame:
+    """Return rows of ``not_measured``, without ``run_id`` and ``model_id``."""
+    return pd.DataFrame(
+        {"measured_table": gap.table, "quantity": gap.quantity, "reason": gap.reason}
+        for gap in gaps
+    )
 
 
 def _sentence(reason: str) -> str:
@@ -115,14 +122,9 @@ def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
         "n_parameters_source": "counted",
         "training_step": checkpoint.training_step,
         "training_tokens": checkpoint.training_tokens,
-        **({} if checkpoint.gguf is None else facts.of_model(checkpoint.gguf)),
+        **checkpoint.of_model,
     }
     return pd.DataFrame([row])
-
-
-def stored_facts(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Return what table ``run`` says of how the weights of a checkpoint are quantised."""
-    return {} if checkpoint.gguf is None else facts.of_run(checkpoint.gguf)
 
 
 def _is_tied(placed: Decoder) -> bool | None:

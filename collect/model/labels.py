@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from collect.errors import InputError
 
@@ -70,23 +70,24 @@ def labels_of(sidecar: dict[str, Any], directory: Path) -> Labels:
         raise InputError(f"{directory / SIDECAR}: {error.problem}", error.hint) from error
 
 
-def known_labels(model_id: str) -> Labels:
-    """Return lab, suite, year and base model that ``models.toml`` knows of a hub identifier.
+class Known(NamedTuple):
+    """What ``models.toml`` knows of a hub identifier: its labels, and the tokens of a step."""
 
-    The longest matching prefix wins; an unknown identifier gets no labels.
+    labels: Labels
+    tokens_per_step: int | None
+
+
+def known(model_id: str) -> Known:
+    """Return what ``models.toml`` knows of a hub identifier; of most, nothing.
+
+    The longest prefix of a suite that matches wins.
     """
-    base_model_id = _known_models()["base"].get(model_id)
-    best = known_suite(model_id)
-    if not best:
-        return Labels(base_model_id=base_model_id)
-    return Labels(best["lab"], best["suite"], best["year"], base_model_id)
-
-
-def known_suite(model_id: str) -> dict[str, Any]:
-    """Return what ``models.toml`` says of the suite of a hub identifier; nothing of most."""
-    name = model_id.lower()
-    suites = [s for s in _known_models()["suite"] if name.startswith(s["prefix"].lower())]
-    return max(suites, key=lambda suite: len(suite["prefix"]), default={})
+    name, models = model_id.lower(), _known_models()
+    suites = [s for s in models["suite"] if name.startswith(s["prefix"].lower())]
+    suite: dict[str, Any] = max(suites, key=lambda suite: len(suite["prefix"]), default={})
+    of_suite = {key: suite.get(key) for key in ("lab", "suite", "year")}
+    labels = Labels(**of_suite, base_model_id=models["base"].get(model_id))
+    return Known(labels, suite.get("tokens_per_step"))
 
 
 @cache

@@ -158,10 +158,6 @@ def _check_names(names: list[str], path: Path) -> None:
         )
 
 
-def _of_parquet(path: Path) -> Iterator[Placed]:
-    yield from _of_rows(path, pq.ParquetFile(path).read())
-
-
 def _of_dataset(path: Path) -> Iterator[Placed]:
     if not (path / _STATE).is_file():
         splits = sorted(place.parent.name for place in path.glob(f"*/{_STATE}"))
@@ -204,5 +200,5 @@ _READERS: dict[str, Callable[[Path], Iterator[Placed]]] = {
     ".json": _of_json,
     ".csv": _separated(","),
     ".tsv": _separated("\t"),
-    ".parquet": _of_parquet,
+    ".parquet": lambda path: _of_rows(path, pq.ParquetFile(path).read()),
 }

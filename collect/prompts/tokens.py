@@ -1,9 +1,9 @@
-"""Prompts as token ids: encoded, checked against the model, batched and padded."""
+"""Prompts as token ids: encoded, checked against the model, and padded."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -168,50 +168,6 @@ def _encoded_turns(rendered: Rendered, tokenizer: Any) -> _Marked:
         return token_ids, tuple(not rendered.holds(*place) for place in tokens["offset_mapping"])
     special = set(tokenizer.all_special_ids)
     return token_ids, tuple(token_id in special for token_id in token_ids)
-
-
-#: Tokens that cost about as much as a pass does by itself, found with GPT-2 on a processor: all
-#: weights go through its cache once, however few tokens there are.
-_TOKENS_OF_A_PASS = 64
-
-
-def buckets(
-    prompts: Sequence[Encoded], batch_size: int, limits: Collection[int] = ()
-) -> list[tuple[Encoded, ...]]:
-    """Return the prompts in batches of about equal length, shortest first.
-
-    Of all ways to cut the prompts, sorted by length, into batches of at most ``batch_size``, the
-    one that is cheapest to run: tokens with their padding, and 64 more for each batch. No batch
-    has prompts on both sides of a limit, beyond which a model reads all of a batch otherwise.
-    """
-    kinds: dict[int, list[Encoded]] = {}
-    for prompt in sorted(prompts, key=len):
-        kinds.setdefault(sum(len(prompt) > limit for limit in limits), []).append(prompt)
-    return [batch for ordered in kinds.values() for batch in _cheapest(ordered, batch_size)]
-
-
-def _cheapest(ordered: Sequence[Encoded], batch_size: int) -> list[tuple[Encoded, ...]]:
-    cheapest = [(0, 0)]
-    for stop, longest in enumerate(ordered, start=1):
-        cheapest.append(
-            min(
-                (cheapest[start][0] + (stop - start) * len(longest) + _TOKENS_OF_A_PASS, start)
-                for start in range(max(0, stop - batch_size), stop)
-            )
-        )
-    return _cut(ordered, cheapest)
-
-
-def _cut(
-    ordered: Sequence[Encoded], cheapest: Sequence[tuple[int, int]]
-) -> list[tuple[Encoded, ...]]:
-    """Return the batches, from the cheapest start of the batch that ends at each place."""
-    batches, stop = [], len(ordered)
-    while stop:
-        start = cheapest[stop][1]
-        batches.append(tuple(ordered[start:stop]))
-        stop = start
-    return batches[::-1]
 
 
 def right_padded(prompts: Sequence[Encoded], device: torch.device) -> dict[str, Tensor]:

@@ -82,7 +82,11 @@ def commit(
                 refuse_other_shape(unit, shape, inventory, gone)
             if repeated_by(unit, inventory) is not None:
                 return 0
-            n_prompts = _write_prompts(unit, frames, out, provenance)
+            n_prompts = None
+            if "prompt" in frames:  # the units that were measured on a set share its file
+                of_set = {n: provenance[n] for n in _OF_SET if n in provenance}
+                place = out / _prompt_file(unit)
+                n_prompts = write_table("prompt", frames["prompt"], place, metadata=of_set)
             with in_place():
                 mark = _mark(unit, run_row, rows, staged, n_prompts, beside=beside)
             metadata = {**provenance, **mark.metadata}
@@ -111,6 +115,10 @@ _PROVENANCE = (
     "is_conforming",
     "code_version",
 )
+
+
+#: What the file of a prompt set says about itself.
+_OF_SET = ("code_version", "prompt_set_sha256")
 
 
 def _write_rows(
@@ -250,20 +258,6 @@ def _files(stem: str, out: Path) -> list[Path]:
 
 def _prompt_file(unit: Unit) -> str:
     return f"prompt/{unit.determinants['prompt_set']}.parquet"
-
-
-def _write_prompts(
-    unit: Unit, frames: Mapping[str, pd.DataFrame], out: Path, provenance: Mapping[str, str]
-) -> int | None:
-    """Write the file of a prompt set, which every unit measured on it shares; None without one.
-
-    The caller holds the lock of the marks and has refused other prompts of the same name.
-    """
-    if "prompt" not in frames:
-        return None
-    of_prompts = ("code_version", "prompt_set_sha256")
-    metadata = {name: provenance[name] for name in of_prompts if name in provenance}
-    return write_table("prompt", frames["prompt"], out / _prompt_file(unit), metadata=metadata)
 
 
 def check_writable(out: Path) -> None:

@@ -16,7 +16,6 @@ from collect.record.units import (
     Unit,
     differences,
     is_intact,
-    quantities_of,
     read_mark,
     run_as_marked,
     run_file,
@@ -36,14 +35,16 @@ class Entry:
     run_id: str
 
     @property
-    def quantities(self) -> tuple[str, ...]:
-        """What the unit holds of its run."""
-        return quantities_of(self.mark.determinants)
-
-    @property
     def has_conformance(self) -> bool:
         """Whether the examination of the model is kept with this unit."""
         return any(name.startswith("conformance/") for name in self.mark.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """That nothing is pending of a unit, in a sentence: it is there, or its weights' twin is."""
+
+    sentence: str
 
 
 class Inventory:
@@ -70,9 +71,6 @@ class Inventory:
         """Return the units whose marks can be read, sorted by the name of their run file."""
         return sorted(self._by_path().values(), key=lambda entry: entry.path)
 
-    def _entry(self, path: Path) -> Entry | None:
-        return self._by_path().get(path)
-
     def _by_path(self) -> dict[Path, Entry]:
         """Return the units by their run files."""
         entries = map(self._read_again, (self.out / "run").glob("*.parquet"))
@@ -91,12 +89,12 @@ class Inventory:
 
     def compared(
         self, asked: Sequence[Unit], *, overwrites: bool
-    ) -> tuple[list[Unit | InputError | None], InputError | None]:
+    ) -> tuple[list[Unit | Complete | InputError], InputError | None]:
         """Return what is pending of some units, and the first refusal of any of them.
 
-        None stands for a unit that is complete, a refusal for one that is measured otherwise.
+        A refusal stands for a unit that is measured otherwise.
         """
-        states: list[Unit | InputError | None] = []
+        states: list[Unit | Complete | InputError] = []
         for unit in map(self._with_known_weights, asked):
             try:
                 states.append(self.instead(unit) if overwrites else self.missing(unit))
@@ -109,25 +107,29 @@ class Inventory:
             refusals.append(error)
         return states, next(iter(refusals), None)
 
-    def missing(self, unit: Unit) -> Unit | None:
-        """Return the pending part of a unit, with what it replaces; None when it is complete."""
-        unit = unit.part(quantities_of(unit.determinants))
+    def missing(self, asked: Unit) -> Unit | Complete:
+        """Return the pending part of a unit, with what it replaces."""
+        unit = asked.part(asked.quantities)
         same = [entry for entry in self.entries() if entry.run_id == unit.run_id]
         for entry in same:
-            self._refuse_otherwise(unit, entry)
+            unit.refuse_otherwise(entry.mark, self.out, self._if_other_weights)
         intact = [entry for entry in same if is_intact(entry.path, entry.mark, self.out)]
-        complete = {name for entry in intact for name in entry.quantities}
-        pending = [name for name in quantities_of(unit.determinants) if name not in complete]
+        complete = {name for entry in intact for name in entry.mark.quantities}
+        pending = [name for name in unit.quantities if name not in complete]
         if not pending:
-            return None
-        first = self._entry(run_file(self.out, unit))
-        if first is not None and run_as_marked(first.path, first.mark) is not None:
-            self._refuse_otherwise(unit, first)
-        if first is None or first not in intact:
-            broken = () if first is None else first.quantities
-            wanted = [*pending, *(name for name in broken if name not in {*pending, *complete})]
-            return unit.part(wanted, replaces=() if first is None else (first.path,))
-        return unit.part(pending, is_later=True)
+            names = [entry.path.stem for entry in same]
+            is_here = unit.variant in map(variant_of, names)
+            state = "already complete" if is_here else f"the same weights as {names[0]}"
+            return Complete(f"{asked.title}: {state}, skipped")
+        first = self._by_path().get(run_file(self.out, unit))
+        if first is None:
+            return unit.part(pending)
+        if first not in same and run_as_marked(first.path, first.mark) is not None:
+            unit.refuse_otherwise(first.mark, self.out, self._if_other_weights)
+        if first in intact:
+            return unit.part(pending, is_later=True)
+        broken = [name for name in first.mark.quantities if name not in {*pending, *complete}]
+        return unit.part([*pending, *broken], replaces=(first.path,))
 
     def _with_known_weights(self, unit: Unit) -> Unit:
         """Return a unit with the hash of its weights: where open, that of the same revision."""
@@ -141,35 +143,24 @@ class Inventory:
                 return replace(unit, determinants={**unit.determinants, **weights})
         return unit
 
-    def twin(self, unit: Unit) -> str | None:
-        """Return the name of a unit of the same run, of another revision with the same weights.
-
-        None where a unit of this revision is there itself.
-        """
-        names = [entry.path.stem for entry in self.entries() if entry.run_id == unit.run_id]
-        if not names or any(variant_of(name) == unit.variant for name in names):
-            return None
-        return names[0]
-
     def instead(self, unit: Unit) -> Unit:
         """Return a unit that is measured whatever the output holds of it, with what it replaces.
 
         What the units that it replaces hold besides is measured again too, so that nothing is
         lost.
         """
-        asked = quantities_of(unit.determinants)
-        unit = unit.part(asked)
+        asked = unit.quantities
         touched = [
             entry
             for entry in self.entries()
             if (entry.run_id == unit.run_id or variant_of(entry.path.stem) == unit.variant)
-            and {*asked} & {*entry.quantities}
+            and {*asked} & {*entry.mark.quantities}
         ]
-        besides = dict.fromkeys(name for entry in touched for name in entry.quantities)
+        besides = dict.fromkeys(name for entry in touched for name in entry.mark.quantities)
         wanted = [*asked, *(name for name in besides if name not in asked)]
         replaces = tuple(entry.path for entry in touched)
         plain = run_file(self.out, unit)
-        is_free = plain in replaces or self._entry(plain) is None
+        is_free = plain in replaces or plain not in self._by_path()
         return unit.part(wanted, is_later=not is_free, replaces=replaces)
 
     def is_examined(self, unit: Unit) -> bool:
@@ -182,21 +173,7 @@ class Inventory:
             if entry.path != run_file(self.out, unit)
         )
 
-    def _refuse_otherwise(self, unit: Unit, entry: Entry) -> None:
-        reasons, known = unit.otherwise(entry.mark), entry.mark.determinants
-        if reasons:
-            is_same = known.get("weights_sha256") == unit.determinants["weights_sha256"]
-            raise InputError(
-                f"A unit must be measured in one way only; {self.out} holds {unit.title} measured "
-                f"otherwise: {reasons}.",
-                _ANOTHER_WAY if is_same else self._if_other_weights,
-            )
 
-
-_ANOTHER_WAY = (
-    "Add --overwrite to measure it again, or choose another --out; prompts under another name "
-    "stand side by side."
-)
 _OTHER_WEIGHTS = (
     "If these are two checkpoints, name one by a model_id in thermoscope.json beside its weights, "
     "or choose another --out; revisions, with --revision, stand side by side. --overwrite would "
@@ -223,11 +200,11 @@ def refuse_mixtures(
         if entry.path in replaced or entry.path in gone:
             continue
         for unit in units:
-            contradictions = unit.contradictions(entry.mark.determinants)
-            if contradictions:
+            conflicts = unit.conflicts(entry.mark.determinants)
+            if conflicts:
                 raise InputError(
                     f"The output {inventory.out} must not mix measurements; {entry.path.name} was "
-                    f"measured otherwise than {unit.title}: {contradictions}.",
+                    f"measured otherwise than {unit.title}: {conflicts}.",
                     "Choose another --out, or measure that unit again in the same command.",
                 )
 
@@ -260,9 +237,9 @@ def refuse_other_shape(
 def repeated_by(unit: Unit, inventory: Inventory) -> Entry | None:
     """Return the unit of another name that holds some of the same, put down meanwhile."""
     its_files = {run_file(inventory.out, unit), *unit.replaces}
-    asked = {*quantities_of(unit.determinants)}
+    asked = {*unit.quantities}
     for entry in inventory.entries():
         is_same = entry.run_id == unit.run_id and entry.path not in its_files
-        if is_same and asked & {*entry.quantities}:
+        if is_same and asked & {*entry.mark.quantities}:
             return entry
     return None

@@ -122,8 +122,7 @@ def as_json(units: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the frame of `units` as objects of JSON, times as ISO 8601 in UTC."""
     plain = units.astype(object).where(units.notna(), None)
     rows = [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False)]
-    return [row | {"started_at": _iso(row["started_at"])} for row in rows]
-
-
-def _iso(at: Any) -> str | None:
-    return None if at is None else at.isoformat(timespec="seconds")
+    for row in rows:
+        if row["started_at"] is not None:
+            row["started_at"] = row["started_at"].isoformat(timespec="seconds")
+    return rows

@@ -37,6 +37,11 @@ APART = ("quantities", "definitions", "revision", "revision_name", "dtype_weight
 #: Versions of the schema in which everything was part of the identity.
 _EARLIER = (1, 2)
 
+_ANOTHER_WAY = (
+    "Add --overwrite to measure it again, or choose another --out; prompts under another name "
+    "stand side by side."
+)
+
 #: What stands between the name of a run and the quantities of a later unit of it.
 _LATER = ","
 
@@ -78,6 +83,11 @@ class Unit:
         return run_id(self.determinants)
 
     @property
+    def quantities(self) -> tuple[str, ...]:
+        """What the unit holds of its run."""
+        return quantities_of(self.determinants)
+
+    @property
     def identity(self) -> dict[str, Any]:
         """The determinants that identify the run."""
         return {name: value for name, value in self.determinants.items() if name not in APART}
@@ -109,8 +119,7 @@ class Unit:
     @property
     def stem(self) -> str:
         """Name of the unit's files, without suffix: a later unit names its quantities."""
-        later = [*quantities_of(self.determinants)] if self.is_later else []
-        stem = _LATER.join([self.variant, *later])
+        stem = _LATER.join([self.variant, *(self.quantities if self.is_later else ())])
         if len(stem.encode()) <= _LONGEST_STEM:
             return stem
         return f"{self.variant}{_LATER}{hashlib.sha256(stem.encode()).hexdigest()[:8]}"
@@ -122,7 +131,7 @@ class Unit:
         at = f" at {revision}" if revision else ""
         what = self.determinants["prompt_set"] or "weights"
         ways = f" in {' and '.join(self._ways)}" if self._ways else ""
-        later = f", {' and '.join(quantities_of(self.determinants))}" if self.is_later else ""
+        later = f", {' and '.join(self.quantities)}" if self.is_later else ""
         return f"{self.determinants['model_id']}{at}, {what}{ways}{later}"
 
     def part(
@@ -136,12 +145,22 @@ class Unit:
         asked = {**self.determinants, "quantities": ",".join(quantities)}
         return Unit(asked, self.labels, is_later, replaces)
 
-    def otherwise(self, mark: Mark) -> str:
-        """Return how the same unit was measured otherwise, empty when in nothing."""
-        known, new = mark.determinants, {**self.identity, **self.labels}
-        return _joined(differences({**known, **mark.labels}, new), self._redefined(known))
+    def refuse_otherwise(self, mark: Mark, out: Path, if_other_weights: str) -> None:
+        """Raise InputError if an output holds the same unit measured otherwise, as a mark says.
 
-    def contradictions(self, other: Mapping[str, Any]) -> str:
+        ``if_other_weights`` is what to do where its weights are others.
+        """
+        known, new = mark.determinants, {**self.identity, **self.labels}
+        reasons = _joined(differences({**known, **mark.labels}, new), self._redefined(known))
+        if reasons:
+            is_same = known.get("weights_sha256") == self.determinants["weights_sha256"]
+            raise InputError(
+                f"A unit must be measured in one way only; {out} holds {self.title} measured "
+                f"otherwise: {reasons}.",
+                _ANOTHER_WAY if is_same else if_other_weights,
+            )
+
+    def conflicts(self, other: Mapping[str, Any]) -> str:
         """Return how another unit's determinants contradict these, empty when in nothing."""
         new = self.determinants
         is_same_model = other["model_id"] == new["model_id"]
@@ -156,7 +175,7 @@ class Unit:
     def _redefined(self, other: Mapping[str, Any]) -> str:
         """Return which quantities that two units hold are defined differently."""
         old, new = (of.get("definitions") or {} for of in (other, self.determinants))
-        both = {*quantities_of(other)} & {*quantities_of(self.determinants)}
+        both = {*quantities_of(other)} & {*self.quantities}
         changed = sorted(name for name in both if old.get(name) != new.get(name))
         return ", ".join(f"{name} is defined otherwise" for name in changed)
 
@@ -188,6 +207,11 @@ class Mark:
     sizes: dict[str, int] = field(default_factory=dict)
     times: dict[str, int] = field(default_factory=dict)
     run_sha256: str = ""
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What the unit holds of its run."""
+        return quantities_of(self.determinants)
 
     @property
     def metadata(self) -> dict[str, str]:

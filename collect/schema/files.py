@@ -92,7 +92,7 @@ def incomplete_units(directory: Path) -> list[str]:
     """
     committed, packed = _complete(directory)
     begun = {path.name for path in (directory / UNFINISHED).glob("*")}
-    begun |= set().union(*(_stems(directory, table) for table in MEASURED))
+    begun |= {p.stem for table in MEASURED for p in (directory / table).glob("*.parquet")}
     return sorted(stem for stem in begun - committed - packed if not is_pack(stem))
 
 
@@ -125,10 +125,6 @@ def _complete(directory: Path) -> tuple[set[str], set[str]]:
     """Return the stems of the run files of a directory, and of the units that packs hold."""
     run_files = list((directory / "run").glob("*.parquet"))
     return {path.stem for path in run_files}, packed_units(run_files)
-
-
-def _stems(directory: Path, table: str) -> set[str]:
-    return {path.stem for path in (directory / table).glob("*.parquet")}
 
 
 def _read_csv(file: BinaryIO, expected: pa.Schema) -> pa.Table:

@@ -61,7 +61,7 @@ class Sources:
         self.vouched |= listed
         repeated = self._registered(directory, units)
         for table, paths in by_table.items():
-            fresh = [path for path in paths if not _is_repeated(path, table, repeated)]
+            fresh = [p for p in paths if p.parent.name != table or p.stem not in repeated]
             chosen = _listed_only(table, fresh, units, listed)
             if chosen:
                 self.files.setdefault(table, []).extend(chosen)
@@ -124,10 +124,6 @@ def _check_once(directory: Path, files: Mapping[str, Sequence[Path]]) -> None:
             f"Table {table} must lie in one place of {directory}; found {several}.",
             "Its rows would count twice: move one of them elsewhere.",
         )
-
-
-def _is_repeated(path: Path, table: str, repeated: set[str]) -> bool:
-    return path.parent.name == table and path.stem in repeated
 
 
 def _listed_only(

@@ -86,10 +86,6 @@ def _gpt2(recipe: Recipe) -> dict[str, Any]:
     return {"n_inner": 4 * recipe.geometry.d_model, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
 
 
-def _gptj(recipe: Recipe) -> dict[str, Any]:
-    return {**_gpt2(recipe), "rotary_dim": recipe.geometry.d_model // recipe.geometry.n_heads // 4}
-
-
 def _gpt_neo(recipe: Recipe) -> dict[str, Any]:
     pairs, odd = divmod(recipe.geometry.n_layers, 2)
     kinds = [[["global", "local"], pairs]] * (pairs > 0) + [[["global"], 1]] * odd
@@ -128,7 +124,8 @@ def _llama(recipe: Recipe) -> dict[str, Any]:
     geometry = recipe.geometry
     return {
         "num_key_value_heads": geometry.n_kv_heads or geometry.n_heads,
-        "intermediate_size": _gated_width(geometry.d_model),
+        # as wide as gives a gated layer the parameters of an ungated one of 4 d
+        "intermediate_size": max(8, 8 * geometry.d_model // 3 // 8 * 8),
     }
 
 
@@ -151,16 +148,14 @@ def _granite(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _gated_width(d_model: int) -> int:
-    """Return the inner width that gives a gated layer the parameters of an ungated 4 d one."""
-    return max(8, 8 * d_model // 3 // 8 * 8)
-
-
 _SETTINGS: dict[str, Callable[[Recipe], dict[str, Any]]] = {
     "gpt2": _gpt2,
     "gpt_neo": _gpt_neo,
     "gpt_neox": _gpt_neox,
-    "gptj": _gptj,
+    "gptj": lambda recipe: {
+        **_gpt2(recipe),
+        "rotary_dim": recipe.geometry.d_model // recipe.geometry.n_heads // 4,
+    },
     "opt": _opt,
     "bloom": lambda _recipe: {},
     "falcon": _falcon,

@@ -10,6 +10,7 @@ from typing import Any
 
 from collect.model.labels import SIDECAR
 from collect.record.provenance import versions
+from collect.schema.marks import file_sha256
 from collect.training.recipe import Recipe
 
 #: Files without which a trained checkpoint cannot be measured.
@@ -53,7 +54,7 @@ def file_hashes(directory: Path) -> dict[str, str]:
     """Return the hash of every file of a checkpoint by name, the sidecar left out."""
     files = (path for path in directory.iterdir() if path.is_file())
     paths = sorted(path for path in files if path.name != SIDECAR)
-    return {path.name: _sha256(path) for path in paths}
+    return {path.name: file_sha256(path) for path in paths}
 
 
 def is_intact(directory: Path, content: dict[str, Any]) -> bool:
@@ -65,14 +66,9 @@ def is_intact(directory: Path, content: dict[str, Any]) -> bool:
     try:
         if listed is None:
             return all((directory / name).is_file() for name in ESSENTIAL_FILES)
-        return all(_sha256(directory / name) == digest for name, digest in listed.items())
+        return all(file_sha256(directory / name) == digest for name, digest in listed.items())
     except (OSError, AttributeError):
         return False
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def write_sidecar(content: dict[str, Any], directory: Path) -> None:

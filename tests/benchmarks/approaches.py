@@ -26,11 +26,11 @@ from transformers import (
 
 from collect.adapters import adapter_for
 from collect.instruments import rows
-from collect.instruments.hooked import Hooked, after, before
 from collect.instruments.hooks import Recorder
 from collect.model.checkpoint.decoder import Decoder, decoder
-from collect.model.forward.passes import Batch, whole
-from collect.prompts.tokens import Encoded, buckets, right_padded
+from collect.model.forward.hooked import Hooked, after, before
+from collect.model.forward.passes import Batch, buckets, whole
+from collect.prompts.tokens import Encoded, right_padded
 
 BATCH_SIZE = 8
 N_PROMPTS, N_TOKENS, SHORTEST, LONGEST = 25, 1351, 16, 96

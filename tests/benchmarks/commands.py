@@ -28,7 +28,8 @@ SCRIPT = """
 import sys, torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from collect.prompts.sets import load
-from collect.prompts.tokens import buckets, encode
+from collect.model.forward.passes import buckets
+from collect.prompts.tokens import encode
 model = AutoModelForCausalLM.from_pretrained(sys.argv[1], attn_implementation="eager").eval()
 tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
 encoded = encode(load("A_grand_unified").prompts, tokenizer)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from collect.adapters.capability import HEADS, MAPS, PARTS
 from collect.adapters.configuration import always, expert_or_ffn_width
@@ -83,12 +82,7 @@ MIMO = replace(
     d_ffn=expert_or_ffn_width,
 )
 
-
-def _of_vocabulary(logits: Any, config: Any) -> Any:
-    """Return logits over ``logits_mup_width_multiplier``, those of padding left out."""
-    return (logits / config.logits_mup_width_multiplier)[..., : config.unpadded_vocab_size]
-
-
+#: Of its logits, those of padding are left out.
 INKLING = replace(
     LLAMA,
     name="inkling",
@@ -98,7 +92,9 @@ INKLING = replace(
     ffn_update="mlp_sconv",
     positional_scheme=always("none"),
     d_ffn=expert_or_ffn_width,
-    logits=_of_vocabulary,
+    logits=lambda logits, config: (logits / config.logits_mup_width_multiplier)[
+        ..., : config.unpadded_vocab_size
+    ],
 )
 
 JETMOE = replace(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from collect.adapters.capability import GAIN, HEADS, MAPS
 from collect.adapters.configuration import expert_or_ffn_width
@@ -16,16 +15,6 @@ _COMPRESSED = (
 )
 _UNEVEN = "its blocks have different numbers of heads"
 _TWICE = "a block holds two attentions and three feed-forward parts"
-
-
-def _depth_scale(config: Any) -> float:
-    """Return the factor on updates, ``scale_depth`` over the root of the number of blocks."""
-    return float(config.scale_depth / config.num_hidden_layers**0.5)
-
-
-def _over_width(logits: Any, config: Any) -> Any:
-    """Return logits times ``dim_model_base`` over the width of the stream."""
-    return logits * (config.dim_model_base / config.hidden_size)
 
 
 LATENT = replace(
@@ -64,8 +53,8 @@ LATENT_SCALED = replace(
     LATENT,
     name="latent_scaled",
     model_types=("minicpm3",),
-    update_scale=_depth_scale,
-    logits=_over_width,
+    update_scale=lambda config: float(config.scale_depth / config.num_hidden_layers**0.5),
+    logits=lambda logits, config: logits * (config.dim_model_base / config.hidden_size),
 )
 
 LATENT_TWICE = replace(

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from collect.adapters.capability import OWN_NEEDS, PARTS
 from collect.errors import InputError, of_others
-from collect.instruments.hooked import Hooked, after, around, before, unseen
 from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.transfer import transferred
+from collect.model.forward.hooked import Hooked, after, around, before, unseen
 from collect.model.forward.passes import Batch, Watcher
 
 if TYPE_CHECKING:

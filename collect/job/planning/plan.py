@@ -13,12 +13,15 @@ from collect.job.outcome import Outcome, RefusedError, noted
 from collect.job.planning import estimate
 from collect.job.resolve import Job, resolve
 from collect.job.subject import Subject, is_too_large
-from collect.job.task import COMPLETE, TO_DO, Task, compared, tasks
+from collect.job.task import Task, tasks
 from collect.model.checkpoint.gguf import facts
 from collect.model.checkpoint.load import DTYPES
 from collect.model.description import Missing
-from collect.record.inventory import Inventory
-from collect.record.units import quantities_of
+from collect.record.inventory import Complete, Inventory
+from collect.record.units import Unit
+
+#: States of a unit: pending, there already, and there as measured in another way.
+TO_DO, COMPLETE, OTHERWISE = "to do", "complete", "measured otherwise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +141,23 @@ def _of_model(
 ) -> tuple[list[Planned], InputError | None]:
     """Return the units of a model, and why a run refuses it for what the output holds."""
     asked, refusal = tasks(subject, digest), None
+    units: Sequence[Unit | Complete | InputError] = [task.unit for task in asked]
     if inventory is not None:
-        asked, refusal = compared(asked, inventory, overwrites=subject.settings.overwrite)
-    examined = [
-        inventory is not None and task.state != COMPLETE and inventory.is_examined(task.unit)
-        for task in asked
-    ]
+        overwrites = subject.settings.overwrite
+        units, refusal = inventory.compared([task.unit for task in asked], overwrites=overwrites)
     unused, shape = subject.unused_beforehand(), estimate.shape_of(subject.bare)
-    return [
-        _planned(task, subject, shape, unused, throughput, is_first=not is_examined)
-        for task, is_examined in zip(asked, examined, strict=True)
-    ], refusal
+    planned = []
+    for task, unit in zip(asked, units, strict=True):
+        state = TO_DO if refusal is None else OTHERWISE
+        is_later = False
+        if isinstance(unit, Complete):
+            state = COMPLETE
+        elif inventory is not None:
+            is_later = inventory.is_examined(task.unit if isinstance(unit, InputError) else unit)
+        part = replace(task, unit=unit) if isinstance(unit, Unit) else task
+        known = _planned(part, subject, shape, unused, throughput, is_first=not is_later)
+        planned.append(replace(known, state=state))
+    return planned, refusal
 
 
 def _planned(
@@ -165,7 +174,7 @@ def _planned(
     slower = 1.0 if gguf is None or gguf.seed is None else estimate.PERTURBED
     lengths = [len(prompt) for prompt in task.encoded]
     prompts = 0 if task.prompt_set is None else len(task.prompt_set.prompts)
-    asked = quantities_of(task.unit.determinants)
+    asked = task.unit.quantities
     rows = estimate.n_rows(shape, lengths, asked, n_prompts=prompts, is_first=is_first)
     filled = [table for table, n in rows.items() if n]
     gaps = lacking(
@@ -176,11 +185,11 @@ def _planned(
     return Planned(
         unit=task.unit.stem,
         run_id=task.unit.run_id,
-        state=task.state,
+        state=TO_DO,
         execution=("streamed" if streamed else "loaded") if prompts else "shards",
         n_rows=rows,
         n_bytes=estimate.n_bytes(rows, shape.d_model * DTYPES[settings.dtype].itemsize),
-        quantities=tuple(asked),
+        quantities=asked,
         peak_bytes=estimate.peak_bytes(shape, lengths, streamed=streamed, **how),
         duration_s=estimate.duration_s(
             shape,

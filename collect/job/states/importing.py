@@ -12,30 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from collect import schema
 from collect.errors import InputError
 from collect.instruments import rows
 from collect.instruments.imported import ImportedStates, before
 from collect.instruments.quantities import DEFAULT, TABLES
 from collect.job import not_measured
+from collect.job.measurement import of_unit
 from collect.job.settings import Settings
 from collect.job.states.declared import Declared, places
 from collect.job.states.files import Head, states
 from collect.job.subject import Present
-from collect.job.task import COMPLETE, Task, compared, tasks
+from collect.job.task import Task, tasks
 from collect.model.checkpoint.checkpoint import Checkpoint, hash_of
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_skeleton, tokenizer_for
 from collect.model.checkpoint.location import locate
 from collect.model.conformance.refusal import PROPERTIES, TOLERANCES, Finding
 from collect.model.description import Missing, model_row
+from collect.model.description import rows as rows_of_gaps
 from collect.prompts.entry import Entry
 from collect.prompts.sets import PromptSet, load, prompt_set
-from collect.record import provenance
 from collect.record.atomic import locks
 from collect.record.commit import check_writable, commit, remove_leftovers
 from collect.record.inventory import Inventory
-from collect.record.units import UNSEEN, run_file
+from collect.record.units import UNSEEN, Unit, run_file
 from collect.schema.marks import file_sha256
 
 if TYPE_CHECKING:
@@ -164,27 +164,11 @@ def measured(task: Task, source: Source) -> dict[str, pd.DataFrame]:
     frames = {table: pd.concat(of, ignore_index=True) for table, of in parts.items()}
     frames |= rows.across_prompts(reader, source.tokenizer)
     gaps = _gaps(task, source, frames, seen)
-    frames |= {"not_measured": not_measured.rows(gaps), "conformance": _conformance(source)}
-    unit = task.unit
-    known = {"run_id": unit.run_id, "model_id": unit.determinants["model_id"]}
-    labelled = {table: frame.assign(**known) for table, frame in frames.items()}
-    model = model_row(source.checkpoint, source.skeleton).assign(model_id=known["model_id"])
-    times = {"started_at": started_at, "duration_s": time.perf_counter() - start}
-    run = pd.DataFrame([_run_row(task) | times])
-    return {"model": model, "prompt": source.prompts.prompts, **labelled, "run": run}
-
-
-def _run_row(task: Task) -> dict[str, Any]:
-    columns = {column.name for column in schema.tables()["run"].columns}
-    known = {k: v for k, v in task.unit.determinants.items() if k in columns}
-    return {
-        "run_id": task.unit.run_id,
-        **known,
-        **provenance.versions(),
-        "execution": "imported",
-        "is_conforming": True,
-        "adds_special_tokens": any(any(prompt.is_special) for prompt in task.encoded),
-    }
+    frames |= {"not_measured": rows_of_gaps(gaps), "conformance": _conformance(source)}
+    model = model_row(source.checkpoint, source.skeleton)
+    model = model.assign(model_id=task.unit.determinants["model_id"])
+    run = {"execution": "imported", "is_conforming": True, "started_at": started_at}
+    return of_unit(task, model, frames, {**run, "duration_s": time.perf_counter() - start})
 
 
 def _conformance(source: Source) -> pd.DataFrame:
@@ -194,14 +178,14 @@ def _conformance(source: Source) -> pd.DataFrame:
         [
             asdict(Finding(name, None, 0.0, 0.0, True, None))
             if name == "finite"
-            else asdict(Finding(name, None, None, _tolerance(name), None, reason))
+            else asdict(
+                Finding(
+                    name, None, None, TOLERANCES.get(name, {}).get("float32", 0.0), None, reason
+                )
+            )
             for name in PROPERTIES
         ]
     )
-
-
-def _tolerance(name: str) -> float:
-    return TOLERANCES.get(name, {}).get("float32", 0.0)
 
 
 def _gaps(
@@ -261,11 +245,11 @@ def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tupl
     remove_leftovers(out)
     inventory, task = Inventory(out), source.task
     with locks.held(out, task.unit.variant, wait=True):
-        (state,), refusal = compared([task], inventory, overwrites=overwrite)
+        (unit,), refusal = inventory.compared([task.unit], overwrites=overwrite)
         if refusal is not None:
             raise refusal
-        if state.state == COMPLETE:
-            return state.unit.stem, 0
-        gone = {run_file(out, state.unit), *state.unit.replaces}
-        frames = measured(state, source)
-        return state.unit.stem, commit(state.unit, frames, out, gone=gone)
+        if not isinstance(unit, Unit):
+            return task.unit.stem, 0
+        gone = {run_file(out, unit), *unit.replaces}
+        frames = measured(replace(task, unit=unit), source)
+        return unit.stem, commit(unit, frames, out, gone=gone)

@@ -11,6 +11,8 @@ from typing import Any
 
 from collect.adapters import Adapter
 from collect.errors import InputError
+from collect.model.checkpoint import hub
+from collect.model.checkpoint.gguf import facts
 from collect.model.checkpoint.gguf import header as gguf_header
 from collect.model.checkpoint.safetensors import header
 from collect.model.labels import Labels
@@ -36,10 +38,8 @@ class Checkpoint:
         Number formats found in them, joined by ``+`` when there are several.
     config
         ``config.json`` as written, or what the header of a GGUF file says in its place.
-    listed_sha256
-        By name of a weight file: the hash that the hub's listing gives.
-    download_bytes
-        Size of the weight files that were not in the cache when it was asked [bytes].
+    repository
+        What the hub lists at the commit; None of a local directory or file.
     weight_names
         Names of the weight files that the hub lists, whether they were fetched or not.
     listed_tensors
@@ -62,8 +62,7 @@ class Checkpoint:
     weight_files: tuple[Path, ...]
     dtype_weights: str
     labels: Labels
-    listed_sha256: dict[str, str] = field(default_factory=dict)
-    download_bytes: int = 0
+    repository: hub.Repository | None = None
     weight_names: tuple[str, ...] = ()
     listed_tensors: dict[str, header.Stored | None] = field(default_factory=dict)
     revision_name: str | None = None
@@ -78,14 +77,41 @@ class Checkpoint:
         entries = named.items() if isinstance(named, dict) else ()
         return {str(kind): str(code) for kind, code in entries}
 
+    @property
+    def listed_sha256(self) -> dict[str, str]:
+        """By name of a weight file: the hash that the hub's listing gives, where it does."""
+        hashes = {} if self.repository is None else self.repository.sha256
+        return {name: hashes[name] for name in self.weight_names if name in hashes}
+
+    @property
+    def download_bytes(self) -> int:
+        """Size of the weight files that are still on the hub [bytes]."""
+        listed = self.repository
+        return 0 if listed is None else listed.missing_bytes(self.weight_names)
+
+    @property
+    def perturbation(self) -> dict[str, Any]:
+        """What table ``run`` holds of weights that are read with one more rounding error."""
+        return {} if self.gguf is None else facts.perturbation(self.gguf)
+
+    @property
+    def of_model(self) -> dict[str, str | None]:
+        """What a GGUF file says of itself for table ``model``: title, licence, quantisation."""
+        return {} if self.gguf is None else facts.of_model(self.gguf)
+
+    @property
+    def of_run(self) -> dict[str, Any]:
+        """How the weights are quantised, as table ``run`` has it."""
+        return {} if self.gguf is None else facts.of_run(self.gguf)
+
     def listed_weights_sha256(self) -> str | None:
         """Return the hash of the weights as the hub's listing tells it; None where it does not."""
-        named = self.weight_names
-        if not named or any(name not in self.listed_sha256 for name in named):
+        named, listed = self.weight_names, self.listed_sha256
+        if not named or len(listed) < len(named):
             return None
         if self.gguf is not None:
-            return self.listed_sha256[named[0]]
-        return hash_of((Path(name).name, self.listed_sha256[name]) for name in named)
+            return listed[named[0]]
+        return hash_of((Path(name).name, digest) for name, digest in listed.items())
 
     def weights_sha256(self) -> str:
         """Return a hash over the names and contents of the weight files; a GGUF file's own.
@@ -95,11 +121,11 @@ class Checkpoint:
         InputError
             If the content of a file is not what the hub lists.
         """
-        contents = []
+        contents, listed = [], self.listed_sha256
         for path in self.weight_files:
             stat = path.stat()
             content = _content_sha256(path, stat.st_size, stat.st_mtime_ns)
-            if self.listed_sha256.get(path.name, content) != content:
+            if listed.get(path.name, content) != content:
                 raise InputError(
                     f"The file {path} must have the content that the hub lists; its sha256 is "
                     "another.",

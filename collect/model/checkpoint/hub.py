@@ -8,16 +8,24 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from collect.errors import InputError, OutputError, UnreachableError
+from collect.errors import (
+    CollectError,
+    InputError,
+    MissingExtraError,
+    OutputError,
+    UnreachableError,
+    first_line,
+    scarcity,
+)
 from collect.model.checkpoint.memory import as_text
-from collect.model.hub_causes import no_revision, translated, unreachable
 
 #: Files that say what a model is and how its tokenizer works.
 _SMALL = ("*.json", "*.txt", "*.model", "*.jinja")
@@ -29,6 +37,12 @@ TIMEOUT_S = 5.0
 
 #: Longest name, and largest size, of a file that says what a model is [bytes].
 _LONGEST_NAME, _LARGEST_SMALL = 200, 200_000_000
+
+_HINT = (
+    "Check the name, the connection and the settings of huggingface_hub (HF_ENDPOINT, HF_TOKEN, "
+    "proxies); log in with `hf auth login` and accept the licence on the model's page; "
+    "HF_HUB_DISABLE_XET=1 fetches without the store of large files; or give a checkpoint directory."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +74,7 @@ class Repository:
 
     def missing_bytes(self, names: Sequence[str]) -> int:
         """Return the size of those files that are not in the cache [bytes]."""
-        return sum(self.sizes.get(name, 0) for name in names if not self.is_cached(name))
-
-    def is_cached(self, name: str) -> bool:
-        """Return whether a file is in the cache."""
-        return isinstance(_cached(self.model, name, self.commit), str)
+        return sum(self.sizes.get(name, 0) for name in names if file_of(self, name) is None)
 
 
 class NoConfigurationError(InputError):
@@ -76,6 +86,16 @@ class NoConfigurationError(InputError):
             "Name a repository of a transformers model.",
         )
         self.repository = repository
+
+
+class UnknownModelError(InputError):
+    """The hub knows no model of this name, or none for this account (exit code 2)."""
+
+
+class MissingClientError(UnreachableError):
+    """The hub's client lacks a package, as for a SOCKS proxy, and asks nothing (exit code 3)."""
+
+    exit_code = MissingExtraError.exit_code
 
 
 def listing(model: str, revision: str | None, name: str = "") -> Repository:
@@ -151,18 +171,7 @@ def _is_small(name: str) -> bool:
 
 
 def references(model: str) -> list[str]:
-    """Return the names of a repository's branches and tags, or of those that the cache knows.
-
-    Parameters
-    ----------
-    model
-        Identifier on the hub.
-
-    Raises
-    ------
-    CollectError
-        As `repository`.
-    """
+    """Return the names of a repository's branches and tags, or of those that the cache knows."""
     from huggingface_hub import HfApi, constants
 
     try:
@@ -178,15 +187,8 @@ def references(model: str) -> list[str]:
     return sorted({reference.name for reference in (*answer.branches, *answer.tags)})
 
 
-def fetch(repository: Repository, names: Sequence[str]) -> None:
-    """Fetch files into the snapshot, after a look at the free space.
-
-    Parameters
-    ----------
-    repository
-        As listed.
-    names
-        The files.
+def fetch(repository: Repository, names: Sequence[str]) -> tuple[Path, ...]:
+    """Fetch files into the snapshot, after a look at the free space; return where they are.
 
     Raises
     ------
@@ -205,9 +207,9 @@ def fetch(repository: Repository, names: Sequence[str]) -> None:
             f"{as_text(needed)}; {cache} has {as_text(free)}.",
             "Free space there, or point HF_HOME at a larger disk.",
         )
-    for name in names:
-        if not repository.is_cached(name):
-            _fetched(repository, name, repository.commit)
+    return tuple(
+        file_of(repository, name) or _fetched(repository, name, repository.commit) for name in names
+    )
 
 
 def not_in_cache(model: str) -> UnreachableError:
@@ -219,17 +221,16 @@ def not_in_cache(model: str) -> UnreachableError:
     )
 
 
-def silence(*, quiet: bool) -> None:
-    """Let the hub's own bars and warnings show, or not."""
+def silence() -> None:
+    """Let neither bars nor warnings of the hub's client show."""
     import huggingface_hub
 
     utils: Any = huggingface_hub.utils
-    if quiet:
-        # A variable of the environment has priority over what a program asks for.
-        of_bars: Any = import_module("huggingface_hub.utils.tqdm")
-        of_bars.HF_HUB_DISABLE_PROGRESS_BARS = None
-        utils.disable_progress_bars()
-        utils.logging.set_verbosity_error()
+    # A variable of the environment has priority over what a program asks for.
+    of_bars: Any = import_module("huggingface_hub.utils.tqdm")
+    of_bars.HF_HUB_DISABLE_PROGRESS_BARS = None
+    utils.disable_progress_bars()
+    utils.logging.set_verbosity_error()
 
 
 def _folder(model: str) -> Path:
@@ -297,3 +298,94 @@ def _fetched(repository: Repository, name: str, revision: str) -> Path:
                 etag_timeout=TIMEOUT_S,
             )
         )
+
+
+@contextmanager
+def translated(model: str, revision: str | None) -> Iterator[None]:
+    """Translate the failures of the hub's client into errors with an exit code.
+
+    They are 2, input: an unknown model or revision; 3: the client lacks a package; 4: the hub does
+    not give the model; 5: the cache cannot be used; 71: the machine lacks something.
+
+    Parameters
+    ----------
+    model, revision
+        What is asked for.
+
+    Raises
+    ------
+    CollectError
+        If what is done within fails.
+    """
+    try:
+        yield
+    except CollectError:
+        raise
+    except Exception as error:
+        # The client says that a file is not in the cache, and hides why it could not be fetched.
+        hidden = error.__cause__
+        is_hidden = isinstance(error, FileNotFoundError) and error.errno is None
+        cause = hidden if is_hidden and isinstance(hidden, Exception) else error
+        raise _translation(model, revision, cause) from error
+
+
+def unreachable(model: str, reason: str) -> UnreachableError:
+    """Return the error that a model does not come from the hub and is not in the cache."""
+    return UnreachableError(
+        f"The hub did not give the model {model}, which is not in the cache: {reason}.", _HINT
+    )
+
+
+def no_revision(model: str, revision: str | None) -> InputError:
+    """Return the error that a repository has no revision of a name."""
+    return InputError(
+        f"The model {model} has no revision {revision!r}.",
+        "Give a branch, tag or commit of its repository.",
+    )
+
+
+def _translation(model: str, revision: str | None, error: Exception) -> CollectError:
+    """Return the error that a failure of the client is."""
+    from huggingface_hub import errors
+
+    if isinstance(error, ImportError):
+        return MissingClientError(
+            f"The hub was not asked for {model}, which is not in the cache: {first_line(error)}",
+            "Install that package (pip install socksio for a SOCKS proxy), or take the proxy out "
+            "of ALL_PROXY, HTTPS_PROXY and HTTP_PROXY.",
+        )
+    message = f"{type(error).__name__}: {first_line(error)}".rstrip(". ")
+    if isinstance(error, errors.RevisionNotFoundError):
+        return no_revision(model, revision)
+    if isinstance(error, errors.HFValidationError) or _is_unknown(error):
+        return UnknownModelError(
+            f"The hub has no model {model!r} for this account: {message}.",
+            "Check the name, log in with `hf auth login` if it is private, or give a checkpoint "
+            "directory.",
+        )
+    return scarcity(error) or _cache_error(error) or unreachable(model, message)
+
+
+def _is_unknown(error: Any) -> bool:
+    """Return whether the hub says that it has no such model, or hides it from this account."""
+    from huggingface_hub import errors
+
+    is_missing = isinstance(error, errors.RepositoryNotFoundError)
+    if not is_missing or isinstance(error, errors.GatedRepoError):
+        return False
+    # Who brings a token and is a stranger all the same has one that has ended.
+    response = error.response
+    return response.status_code != 401 or "authorization" not in response.request.headers
+
+
+def _cache_error(error: Exception) -> OutputError | None:
+    """Return the error that the cache cannot be used; None where the disk did not fail."""
+    from huggingface_hub import constants, errors
+
+    is_of_network = isinstance(error, ConnectionError | TimeoutError | errors.HfHubHTTPError)
+    if not isinstance(error, OSError) or error.errno is None or is_of_network:
+        return None
+    return OutputError(
+        f"The cache of the hub cannot be used: {constants.HF_HUB_CACHE}: {error.strerror}.",
+        "Free space there, or point HF_HOME at another disk.",
+    )

@@ -12,7 +12,6 @@ from transformers.models.auto import modeling_auto
 from collect.adapters.configuration import of_text as text_configuration
 from collect.adapters.nested import WHOLE
 from collect.errors import InputError, first_line
-from collect.model.alignment import aligned
 from collect.model.checkpoint import blueprint, memory, placement
 from collect.model.checkpoint.checkpoint import Checkpoint, tensor_names
 from collect.model.checkpoint.configuration import (
@@ -22,7 +21,7 @@ from collect.model.checkpoint.configuration import (
     quieten,
 )
 from collect.model.checkpoint.decoder import Decoder, decoder
-from collect.model.checkpoint.shards import Shards, refuse_non_finite
+from collect.model.checkpoint.shards import Shards, aligned, refuse_non_finite
 from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import needs_tokenizer
 

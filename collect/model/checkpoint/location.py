@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from collect.adapters import adapter_for
 from collect.adapters.nested import text_entry
@@ -13,7 +12,7 @@ from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.gguf import config as gguf_config
-from collect.model.checkpoint.gguf import facts, files, on_hub
+from collect.model.checkpoint.gguf import facts, on_hub
 from collect.model.checkpoint.gguf import header as gguf_header
 from collect.model.checkpoint.safetensors import header
 from collect.model.checkpoint.weight_files import (
@@ -22,9 +21,8 @@ from collect.model.checkpoint.weight_files import (
     json_object,
     weight_files,
 )
-from collect.model.hub_causes import UnknownModelError
 from collect.model.identifier import neither, refuse_nameless
-from collect.model.labels import SIDECAR, Labels, known_labels, known_suite, labels_of
+from collect.model.labels import SIDECAR, Labels, known, labels_of
 from collect.schema.paths import as_path
 
 _MODEL_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
@@ -32,13 +30,14 @@ _CONVERSION = (
     "A pickle can run code and is never opened. A conversion may wait as a pull request on the "
     "hub's page of the model: give --revision refs/pr/N; or convert it with save_pretrained."
 )
+_NO_LABELS = Labels()
 
 
 def locate(
     model: str,
     *,
     revision: str | None = None,
-    labels: Labels | None = None,
+    labels: Labels = _NO_LABELS,
     needs_weights: bool = True,
 ) -> Checkpoint:
     """Find a checkpoint by directory or hub identifier and check that it can be measured.
@@ -72,89 +71,64 @@ def locate(
     """
     path = as_path(model)
     is_configuration = path.name == "config.json" and path.is_file()
-    file = files.of(path, revision) if model and not is_configuration else None
-    if file is not None:
-        return _of_gguf(file, labels or Labels())
     if is_configuration:
         path = path.parent
-    if model and path.is_dir():
-        if revision is None:
-            revisions.refuse_series(path)
-        holder = path if revision is None else revisions.within(path, revision)
-        named = f"local/{path.resolve().name}"
-        return _inspect(
-            holder,
-            None,
-            revision,
-            labels or Labels(),
-            named=named,
-            needs_weights=needs_weights,
-            revision_name=revision,
-        )
-    refuse_nameless(model)
-    if path.exists():
-        raise neither(model)
-    of_hub = on_hub.file_in(model)
-    try:
-        if of_hub is not None:
-            return _gguf_of_hub(*of_hub, revision, labels or Labels(), needs_weights=needs_weights)
-        return _of_hub(model, revision, labels or Labels(), needs_weights=needs_weights)
-    except UnknownModelError as error:
-        if _is_beside(path):
-            raise neither(model) from error
-        raise
+    file = _gguf_file(path, revision) if model and not is_configuration else None
+    if file is not None:
+        checkpoint = _of_gguf(file, labels)
+    elif model and path.is_dir():
+        checkpoint = _of_directory(path, revision, labels)
+    else:
+        checkpoint = _of_hub(model, path, revision, labels)
+    return fetched(checkpoint) if needs_weights else checkpoint
 
 
-def _is_beside(path: Path) -> bool:
-    """Return whether a path that leads nowhere begins with a directory that is there."""
-    return len(path.parts) > 1 and path.parent.is_dir()
+def fetched(checkpoint: Checkpoint) -> Checkpoint:
+    """Return a located checkpoint with its weights on this machine, the hub's at its very commit.
 
-
-def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: bool) -> Checkpoint:
-    """Return a checkpoint of the hub, judged by its listing and small files before its weights."""
-    try:
-        repository, snapshot = hub.repository(model, revision)
-    except hub.NoConfigurationError as error:
-        raise InputError(error.problem, on_hub.choice(error.repository) or error.hint) from error
-    checkpoint = _inspect(
-        snapshot,
-        repository.model_id,
-        repository.commit,
-        labels,
-        needs_weights=False,
-        revision_name=revision,
-    )
-    try:
-        weights = weight_files(
-            model,
-            checkpoint.config,
-            {name.partition("/")[0] for name in repository.sizes},
-            repository.sizes.__contains__,
-            lambda name: json_object(snapshot / name),
-        )
-    except UnsupportedModelError:
-        raise
-    except InputError as error:
-        if repository.is_listed:
-            is_incomplete = isinstance(error, IncompleteError)
-            hint = error.hint if is_incomplete else on_hub.choice(repository) or _CONVERSION
-            raise InputError(error.problem, hint) from error
-        if needs_weights:
-            raise hub.not_in_cache(model) from error
+    Raises
+    ------
+    CollectError
+        As `locate`.
+    """
+    if checkpoint.weight_files:
         return checkpoint
-    hashes = repository.sha256
-    described = replace(
-        checkpoint,
-        listed_sha256={name: hashes[name] for name in weights.names if name in hashes},
-        download_bytes=repository.missing_bytes(weights.names),
-        weight_names=weights.names,
-        listed_tensors=dict.fromkeys(weights.tensors),
-    )
-    if not needs_weights:
-        return described
-    hub.fetch(repository, weights.names)
-    paths = tuple(snapshot / name for name in weights.names)
-    return replace(described, weight_files=paths, dtype_weights=header.formats(paths))
+    repository, names = checkpoint.repository, checkpoint.weight_names
+    if repository is None:
+        directory = checkpoint.directory
+        names = weight_files(directory, checkpoint.config).names
+        paths = tuple(directory / name for name in names)
+    elif not names:
+        raise hub.not_in_cache(repository.model)
+    else:
+        paths = hub.fetch(repository, names)
+    if checkpoint.gguf is not None:
+        here = replace(checkpoint.gguf, path=paths[0])
+        return replace(checkpoint, directory=paths[0], weight_files=paths, gguf=here)
+    return replace(checkpoint, weight_files=paths, dtype_weights=header.formats(paths))
+
+
+def _gguf_file(path: Path, revision: str | None) -> Path | None:
+    """Return the GGUF file that a path names: itself, or the only one in a directory, else None.
+
+    A directory that holds safetensors files is a checkpoint, whatever lies beside them.
+    """
+    beside = sorted(path.glob(f"*{gguf_header.SUFFIX}")) if path.is_dir() else []
+    if not beside and not (path.suffix == gguf_header.SUFFIX and path.is_file()):
+        return None
+    if beside and (any(path.glob("*.safetensors*")) or revision is not None):
+        return None
+    if revision is not None:
+        raise InputError(
+            f"A GGUF file has no revisions; {path} was asked for at {revision!r}.",
+            "Leave --revision out.",
+        )
+    if len(beside) > 1:
+        raise InputError(
+            f"The directory {path} holds {len(beside)} GGUF files.",
+            f"Give one of them: {', '.join(str(file) for file in beside)}.",
+        )
+    return beside[0] if beside else path
 
 
 def _of_gguf(path: Path, labels: Labels) -> Checkpoint:
@@ -175,14 +149,62 @@ def _of_gguf(path: Path, labels: Labels) -> Checkpoint:
     )
 
 
-def _gguf_of_hub(
-    model: str, name: str, revision: str | None, labels: Labels, *, needs_weights: bool
-) -> Checkpoint:
+def _of_directory(path: Path, revision: str | None, labels: Labels) -> Checkpoint:
+    """Return the checkpoint of a directory, or one of those that lie side by side in it."""
+    if revision is None:
+        revisions.refuse_series(path)
+        holder = path
+    else:
+        holder = revisions.within(path, revision)
+    return _inspect(holder, None, revision, revision, labels, named=f"local/{path.resolve().name}")
+
+
+def _of_hub(model: str, path: Path, revision: str | None, labels: Labels) -> Checkpoint:
+    """Return a checkpoint of the hub; ``path`` is the model's name as one of this machine."""
+    refuse_nameless(model)
+    if path.exists():
+        raise neither(model)
+    of_file = on_hub.file_in(model)
+    try:
+        if of_file is not None:
+            return _gguf_of_hub(*of_file, revision, labels)
+        return _of_repository(model, revision, labels)
+    except hub.UnknownModelError as error:
+        is_beside = len(path.parts) > 1 and path.parent.is_dir()
+        if is_beside:  # it leads nowhere, and begins with a directory that is there
+            raise neither(model) from error
+        raise
+
+
+def _of_repository(model: str, revision: str | None, labels: Labels) -> Checkpoint:
+    """Return a checkpoint of the hub, judged by its listing and small files before its weights."""
+    try:
+        repository, snapshot = hub.repository(model, revision)
+    except hub.NoConfigurationError as error:
+        raise InputError(error.problem, on_hub.choice(error.repository) or error.hint) from error
+    inspected = _inspect(snapshot, repository.model_id, repository.commit, revision, labels)
+    checkpoint = replace(inspected, repository=repository)
+    try:
+        weights = weight_files(snapshot, checkpoint.config, repository)
+    except UnsupportedModelError:
+        raise
+    except InputError as error:
+        if repository.is_listed:
+            is_incomplete = isinstance(error, IncompleteError)
+            hint = error.hint if is_incomplete else on_hub.choice(repository) or _CONVERSION
+            raise InputError(error.problem, hint) from error
+        return checkpoint
+    return replace(
+        checkpoint,
+        weight_names=weights.names,
+        listed_tensors=dict.fromkeys(weights.tensors),
+    )
+
+
+def _gguf_of_hub(model: str, name: str, revision: str | None, labels: Labels) -> Checkpoint:
     """Return a GGUF file of the hub, judged by its header before it is fetched."""
     repository = hub.listing(model, revision, name)
     on_hub.refuse_absent(repository, name)
-    if needs_weights:
-        hub.fetch(repository, [name])
     cached = hub.file_of(repository, name)
     parsed = _of_gguf(cached or on_hub.headed(repository, name), labels)
     model_id = f"{repository.model_id}/{name}"
@@ -192,10 +214,9 @@ def _gguf_of_hub(
         revision=repository.commit,
         revision_name=revision,
         weight_files=() if cached is None else parsed.weight_files,
+        repository=repository,
         weight_names=(name,),
-        listed_sha256={k: v for k, v in repository.sha256.items() if k == name},
-        download_bytes=repository.missing_bytes([name]),
-        labels=parsed.labels.over(known_labels(model_id)),
+        labels=parsed.labels.over(known(model_id).labels),
     )
 
 
@@ -203,12 +224,12 @@ def _inspect(
     directory: Path,
     model_id: str | None,
     revision: str | None,
+    revision_name: str | None,
     labels: Labels,
     *,
     named: str = "",
-    needs_weights: bool = True,
-    revision_name: str | None = None,
 ) -> Checkpoint:
+    """Return what the small files of a directory say of a checkpoint, its weights left out."""
     config = config_of(directory)
     sidecar = json_object(directory / SIDECAR) if (directory / SIDECAR).is_file() else {}
     given = model_id or sidecar.get("model_id")
@@ -219,34 +240,18 @@ def _inspect(
             f"Rename the directory, or put a model_id into {SIDECAR} beside the weights.",
         )
     adapter = adapter_for(str(config["model_type"]), text_entry(config, "model_type"))
-    paths = _paths_of_weights(directory, config) if needs_weights else ()
-    per_step = known_suite(name).get("tokens_per_step")
-    step, tokens = revisions.training(revision_name, directory, sidecar, per_step)
+    suite = known(name)
+    step, tokens = revisions.training(revision_name, directory, sidecar, suite.tokens_per_step)
     return Checkpoint(
         model_id=name,
         directory=directory,
         revision=revision,
         adapter=adapter,
         config=config,
-        weight_files=paths,
-        dtype_weights=header.formats(paths) if needs_weights else _configured_dtype(config),
-        labels=labels.over(labels_of(sidecar, directory)).over(known_labels(name)),
+        weight_files=(),
+        dtype_weights=str(config.get("dtype") or config.get("torch_dtype") or "float32"),
+        labels=labels.over(labels_of(sidecar, directory)).over(suite.labels),
         revision_name=revision_name,
         training_step=step,
         training_tokens=tokens,
     )
-
-
-def _paths_of_weights(directory: Path, config: dict[str, Any]) -> tuple[Path, ...]:
-    weights = weight_files(
-        str(directory),
-        config,
-        {path.name for path in directory.iterdir()},
-        lambda name: (directory / name).is_file(),
-        lambda name: json_object(directory / name),
-    )
-    return tuple(directory / name for name in weights.names)
-
-
-def _configured_dtype(config: dict[str, Any]) -> str:
-    return str(config.get("dtype") or config.get("torch_dtype") or "float32")

@@ -9,8 +9,13 @@ import torch
 from transformers import core_model_loading
 from transformers.modeling_utils import LoadStateDictConfig
 
-from collect.model.alignment import aligned
-from collect.model.checkpoint.shards import Shards, contradiction, refuse_non_finite, unconverted
+from collect.model.checkpoint.shards import (
+    Shards,
+    aligned,
+    contradiction,
+    refuse_non_finite,
+    unconverted,
+)
 
 
 def place(shards: Shards, parameters: Iterable[str], *, device: str) -> None:

@@ -20,7 +20,6 @@ from transformers import core_model_loading
 
 from collect.adapters import quantised
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.alignment import aligned
 from collect.model.checkpoint.blueprint import Blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.gguf.tensors import GgufFile
@@ -38,6 +37,9 @@ _SCANNED = 1 << 24
 
 #: Rows of two matrices that are compared at once.
 _ROWS = 1 << 12
+
+#: What torch aligns memory of its own to [bytes]: the width of a processor's cache line.
+ALIGNMENT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,3 +352,15 @@ def contradiction(
         f"config.json describes; found {tuple(actual)}.",
         "Copy or download it again, or check config.json.",
     )
+
+
+def aligned(tensor: Tensor) -> Tensor:
+    """Return a tensor that begins at a multiple of `ALIGNMENT` bytes, copied if it does not.
+
+    A tensor of a safetensors file begins where the header ends, at a multiple of eight bytes.
+    On some processors the kernels for products add up in another order from there, so the same
+    weights under a longer name would give other last bits. Tensors that are not on the CPU are
+    returned as they are.
+    """
+    is_placed = tensor.device.type != "cpu" or tensor.data_ptr() % ALIGNMENT == 0
+    return tensor if is_placed else tensor.clone()

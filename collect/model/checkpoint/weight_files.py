@@ -6,7 +6,7 @@ They are those that transformers loads, for every number.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from collect.adapters import ADAPTERS, nearest_types, quantised
 from collect.adapters.nested import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
+from collect.model.checkpoint.hub import Repository
 
 #: Name of a file that holds all weights, and of the list of files that hold them together.
 SINGLE = "model.safetensors"
@@ -54,11 +55,7 @@ class WeightFiles:
 
 
 def weight_files(
-    where: str,
-    config: dict[str, Any],
-    beside: Collection[str],
-    holds: Callable[[str], bool],
-    read_index: Callable[[str], dict[str, Any]],
+    directory: Path, config: dict[str, Any], listed: Repository | None = None
 ) -> WeightFiles:
     """Return the safetensors files that make up the weights.
 
@@ -68,16 +65,12 @@ def weight_files(
 
     Parameters
     ----------
-    where
-        Directory or repository, for messages.
+    directory
+        Where the small files are.
     config
         ``config.json``.
-    beside
-        Names of the files beside ``config.json``.
-    holds
-        Returns whether there is a file of some name, which may be a path from there.
-    read_index
-        Returns the content of an index by its name.
+    listed
+        The repository of the hub whose snapshot the directory is; None where it holds all.
 
     Raises
     ------
@@ -88,6 +81,7 @@ def weight_files(
         If they are quantised, or an adapter lies beside them, which would change activations but
         no weights.
     """
+    where = str(directory) if listed is None else listed.model
     packed = config.get("quantization_config") or text_entry(config, "quantization_config")
     if packed:
         method = packed.get("quant_method") if isinstance(packed, dict) else None
@@ -96,6 +90,10 @@ def weight_files(
             f"The weights of {where} are quantised{named}, not plain floating numbers.",
             quantised.hint(method),
         )
+    if listed is None:
+        beside = {path.name for path in directory.iterdir()}
+    else:
+        beside = {name.partition("/")[0] for name in listed.sizes}
     if ADAPTER in beside:
         raise UnsupportedModelError(
             f"The weights must be those that run; {where} holds {ADAPTER}, which adds others to "
@@ -103,9 +101,11 @@ def weight_files(
             "Merge the adapter with merge_and_unload and save the result, or take the file out.",
         )
     chosen = _chosen(where, config, beside)
-    is_index = chosen.endswith(".index.json") and holds(chosen)
-    files = _of_index(where, chosen, read_index(chosen)) if is_index else WeightFiles((chosen,))
-    missing = [name for name in files.names if not holds(name)]
+    is_index = chosen.endswith(".index.json") and _holds(directory, chosen, listed)
+    files = WeightFiles((chosen,))
+    if is_index:
+        files = _of_index(where, chosen, json_object(directory / chosen))
+    missing = [name for name in files.names if not _holds(directory, name, listed)]
     if missing and is_index:
         raise _incomplete(where, chosen, missing, len(files.names))
     if missing:
@@ -117,6 +117,10 @@ def weight_files(
             "opened. Otherwise copy the whole directory again.",
         )
     return files
+
+
+def _holds(directory: Path, name: str, listed: Repository | None) -> bool:
+    return (directory / name).is_file() if listed is None else name in listed.sizes
 
 
 def _incomplete(where: str, index: str, missing: list[str], n: int) -> IncompleteError:

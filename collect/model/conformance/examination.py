@@ -9,8 +9,8 @@ block's doing: differences that only come from rounding would grow from block to
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -29,6 +29,7 @@ from collect.model.conformance.deviations import (
     sums,
     whole_deviation,
 )
+from collect.model.forward.hooked import Hooked, after, around, before
 from collect.model.forward.tail import own_logits
 
 #: What a block must show to be compared, by what its layout may lack.
@@ -64,7 +65,7 @@ class Repeat:
     length: int
 
 
-class Examiner:
+class Examiner(Hooked):
     """What a pass shows of a decoder; see ``collect.model.forward.passes.Watcher``.
 
     It keeps four vectors per token and block: what must come again.
@@ -94,7 +95,6 @@ class Examiner:
         self._decoder = decoder
         self._lengths = list(lengths)
         self._repeats = list(repeats)
-        self._index = 0
         self._seen: dict[str, Tensor] = {}
         self._kept: dict[tuple[int, str], list[Tensor]] = {}
         self._left: dict[int, Tensor] = {}
@@ -104,25 +104,8 @@ class Examiner:
     def _repeat(self) -> Repeat | None:
         return self._repeats[self._index - 1] if self._index else None
 
-    @contextmanager
-    def attached(self, decoder: Decoder) -> Iterator[None]:
-        """Put hooks on every block, and take them off on leaving."""
-        handles = [handle for layer in range(len(decoder.blocks)) for handle in self._hooks(layer)]
-        last = decoder.blocks[-1] if decoder.final_norm is None else decoder.final_norm
-        handles.append(_after(last, self._keep_last))
-        try:
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-
-    def watch(self, index: int) -> None:
-        """Take what runs from now on as batch ``index``."""
-        self._index = index
-
     def finish(self, index: int, states: Tensor) -> None:
         """Count what is not finite in what leaves the body, and compare what becomes of it."""
-        self._index = index
         leaving = self._of_tokens(states)
         n_not_finite = self._count(None, [leaving])
         if n_not_finite or self._repeat is not None or self._last is None:
@@ -138,31 +121,36 @@ class Examiner:
             logits = self._decoder.next_token_logits(ends)
             self._note("logits", None, place_deviation(logits, expected.to(logits.device)))
 
-    def _hooks(self, layer: int) -> Iterator[Any]:
+    def _hooks(self, decoder: Decoder) -> Iterator[Any]:
+        for layer in range(len(decoder.blocks)):
+            yield from self._hooks_of_block(layer)
+        last = decoder.blocks[-1] if decoder.final_norm is None else decoder.final_norm
+        yield after(last, self._keep_last)
+
+    def _hooks_of_block(self, layer: int) -> Iterator[Any]:
         adapter, block = self._decoder.adapter, self._decoder.blocks[layer]
         yield block.register_forward_pre_hook(self._enterer(layer), with_kwargs=True)
         if adapter.has(MAPS):
-            attention = self._decoder.attentions[layer]
-            yield attention.register_forward_hook(self._maps_keeper(layer), with_kwargs=True)
+            yield around(self._decoder.attentions[layer], partial(self._keep_maps, layer))
         if adapter.has(HEADS):
             projection = self._decoder.at(adapter.output, block)
-            yield _after(projection, self._keeper("projected"))
+            yield after(projection, self._keeper("projected"))
         if adapter.has(PARTS):
             yield from self._hooks_of_parts(self._decoder.sites(layer))
-        yield _after(block, lambda stream: self._leave(layer, stream))
+        yield after(block, partial(self._leave, layer))
 
     def _hooks_of_parts(self, sites: Sites) -> Iterator[Any]:
-        yield _before(sites.attention, self._keeper("attention_input"))
-        yield _after(sites.attention_update.module, self._keeper("attention_update"))
-        yield _before(sites.ffn_input, self._keeper("ffn_input"))
-        yield _after(sites.ffn_update.module, self._keeper("ffn_update"))
+        yield before(sites.attention, self._keeper("attention_input"))
+        yield after(sites.attention_update.module, self._keeper("attention_update"))
+        yield before(sites.ffn_input, self._keeper("ffn_input"))
+        yield after(sites.ffn_update.module, self._keeper("ffn_update"))
         if sites.mid is not None:
-            yield _before(sites.mid, self._keeper("mid"))
+            yield before(sites.mid, self._keeper("mid"))
         if sites.mid is not None and _has_norm_between(sites):
-            yield _after(sites.mid, self._keeper("mid_normed"))
+            yield after(sites.mid, self._keeper("mid_normed"))
         if sites.norms_after is not None:
-            yield _before(sites.norms_after[0], self._keeper("attention_sum"))
-            yield _before(sites.norms_after[1], self._keeper("ffn_sum"))
+            yield before(sites.norms_after[0], self._keeper("attention_sum"))
+            yield before(sites.norms_after[1], self._keeper("ffn_sum"))
 
     def _of_tokens(self, vectors: Tensor) -> Tensor:
         """Return the vectors of all tokens, padding left out: (n, d) in float32."""
@@ -196,13 +184,10 @@ class Examiner:
         if self._repeat is None:
             self._last = self._of_tokens(vectors)
 
-    def _maps_keeper(self, layer: int) -> Callable[..., None]:
-        def keep(_module: nn.Module, args: Any, kwargs: dict[str, Any], output: Any) -> None:
-            if self._repeat is None:
-                self._seen["maps"] = self._decoder.attention_maps(layer, args, kwargs, output)
-                self._seen["states"] = _first_argument(args, kwargs)
-
-        return keep
+    def _keep_maps(self, layer: int, args: Any, kwargs: Any, output: Any) -> None:
+        if self._repeat is None:
+            self._seen["maps"] = self._decoder.attention_maps(layer, args, kwargs, output)
+            self._seen["states"] = _first_argument(args, kwargs)
 
     def _leave(self, layer: int, stream: Tensor) -> None:
         """Compare what the block showed, and drop it."""
@@ -293,12 +278,12 @@ class Examiner:
     def _gains(
         self, layer: int, sites: Sites, seen: dict[str, Tensor]
     ) -> Iterator[tuple[str, float]]:
-        expected, scale = self._normed(sites, seen["stream"], self._decoder.gain(layer))
+        expected, scale = self._expected(sites, seen["stream"], self._decoder.gain(layer))
         yield "norm_gain", place_deviation(seen["attention_input"], expected, scale)
         if _has_norm_between(sites):
             yield "norm_gain", place_deviation(seen["ffn_input"], seen["mid_normed"])
 
-    def _normed(
+    def _expected(
         self, sites: Sites, stream: Tensor, gain: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """Return what attention must read: the stream, through its norm if it has one.
@@ -326,19 +311,3 @@ def _has_norm_between(sites: Sites) -> bool:
 def _first_argument(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     first: Tensor = args[0] if args else kwargs["hidden_states"]
     return first
-
-
-def _before(module: nn.Module, keep: Callable[[Tensor], None]) -> Any:
-    """Call ``keep`` with the first argument of every call of a module."""
-    return module.register_forward_pre_hook(
-        lambda _module, args, kwargs: keep(_first_argument(args, kwargs)), with_kwargs=True
-    )
-
-
-def _after(module: nn.Module, keep: Callable[[Tensor], None]) -> Any:
-    """Call ``keep`` with what a module returns, alone or first of a tuple."""
-    return module.register_forward_hook(
-        lambda _module, _args, output: keep(
-            output[0] if isinstance(output, tuple | list) else output
-        )
-    )

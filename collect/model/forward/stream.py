@@ -3,7 +3,7 @@
 Numbers are those of a loaded model, bit for bit, on the same machine with as many threads: each
 block is read, all batches go through it with the arguments that the body gives it (see
 ``replay``), and it is dropped. Everything around the blocks is the body's own code, and all
-weights lie in memory as those of a loaded model do (see ``alignment``).
+weights lie in memory as those of a loaded model do (see `shards.aligned`).
 """
 
 from __future__ import annotations

@@ -98,7 +98,8 @@ def compared(
     run_id: str, name: str, known: pd.DataFrame, again: pd.DataFrame, spread: pd.DataFrame
 ) -> Again:
     """Return how far the rows of a run trained again are from its own."""
-    old, new = (_responses(rows[rows["study_run_id"] == run_id]) for rows in (known, again))
+    of_run = [rows[rows["study_run_id"] == run_id] for rows in (known, again)]
+    old, new = (of.drop(columns="study_run_id").set_index(_KEY).sort_index() for of in of_run)
     if not old.index.equals(new.index):
         return Again(run_id, name, np.inf, np.inf, np.nan)
     differences = (new - old).abs().fillna(np.inf)
@@ -129,10 +130,6 @@ def spread_of_seeds(responses: pd.DataFrame, trained: pd.DataFrame) -> pd.DataFr
     squares = groups.var().mul(df, axis=0)[df > 0].groupby(level=_KEY).sum()
     variances: pd.DataFrame = squares.div(df[df > 0].groupby(level=_KEY).sum(), axis=0)
     return variances**0.5
-
-
-def _responses(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.drop(columns="study_run_id").set_index(_KEY).sort_index()
 
 
 def _read(table: str, directory: Path) -> pd.DataFrame:

@@ -129,12 +129,9 @@ class Design:
             for levels in self._combinations(block):
                 if self.head.continued is not None:
                     alone = {k: v for k, v in levels.items() if k != self.head.continued}
-                    if levels[self.head.continued] == self._first_continued(block):
+                    if levels[self.head.continued] == self._levels(block, self.head.continued)[0]:
                         yield Cell(block, alone)
                 yield Cell(block, levels)
-
-    def _first_continued(self, block: Block) -> str:
-        return self._levels(block, self.head.continued or "")[0]
 
     def _levels(self, block: Block, factor: str) -> tuple[str, ...]:
         return block.levels.get(factor, tuple(self.factors[factor]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -77,7 +76,8 @@ def runs(design: Design) -> list[Run]:
             text = design.path.parent / recipe.text
             if text not in hashes:
                 hashes[text] = hashlib.sha256(read_text(text)).hexdigest()
-            alone = _without(cell.levels, design.head.continued)
+            continued = design.head.continued
+            alone = {name: level for name, level in cell.levels.items() if name != continued}
             key = (cell.block.name, json.dumps(alone), seed)
             is_child = len(alone) < len(cell.levels)
             parent = parents[key] if is_child else None
@@ -110,10 +110,6 @@ def as_text(design: Design) -> str:
         lines.append(f"  {n_parents} of the runs train on from another")
     lines += [f"  {run.run_id}  {run.cell.name}  seed {run.seed}" for run in planned]
     return "\n".join(lines)
-
-
-def _without(levels: Mapping[str, str], factor: str | None) -> dict[str, str]:
-    return {name: level for name, level in levels.items() if name != factor}
 
 
 def _run_id(design: Design, recipe: Recipe, text: str, parent: Run | None) -> str:

@@ -222,9 +222,17 @@ def test_it_is_placed_without_weights_as_with_them(name):
     assert placed.head_weights(0).query.is_meta
 
 
+WHOLE_TYPES = {model_type for layout in WHOLE for model_type in layout.model_types}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_its_model_type_has_an_adapter_that_lacks_nothing(name):
+    assert CONFIGURATIONS[name][0] in WHOLE_TYPES, "collect/adapters/README.md says how to add one"
+
+
 def test_every_model_type_that_is_measured_whole_is_shown_here():
-    whole_types = {model_type for layout in WHOLE for model_type in layout.model_types}
-    assert {model_type for model_type, _ in CONFIGURATIONS.values()} == whole_types
+    without = WHOLE_TYPES - {model_type for model_type, _ in CONFIGURATIONS.values()}
+    assert without == set(), "give each a tiny configuration in tests/collect/families.py"
 
 
 @of_each_family

@@ -90,7 +90,7 @@ def refusal(capsys):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--quantities", "atention"], "A quantity must be one of weights, stream, attention,"),
+        (["--quantities", "atention"], "A quantity must be one of weights, stream,"),
         (["--quantities", "weights"], "Prompts must be for a quantity that needs them"),
         (["--chat-template"], "that of local/gpt2 has none"),
         (["--special-tokens", "sometimes"], "one of default, never, always; found 'sometimes'"),

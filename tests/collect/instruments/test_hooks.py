@@ -7,26 +7,21 @@ import pandas as pd
 import pytest
 import torch
 
+from collect import schema
 from collect.errors import ConformanceError
 from collect.instruments import rows
 from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.geometry import geometry
 from collect.instruments.hooks import Recorder
 from collect.instruments.predictions import predictions
+from collect.instruments.quantities import TABLES, of_prompts
 from collect.model.forward.passes import inputs, whole
 from collect.prompts.tokens import Encoded
 from tests.collect.families import OF_EACH_ADAPTER
 from tests.collect.shown import loaded_family
 
-EVERYTHING = ("stream", "attention", "geometry", "predictions", "legacy")
-KEYS = {
-    "residual_norm": ["prompt_id", "layer", "site", "position"],
-    "residual_update": ["prompt_id", "layer", "part", "position"],
-    **{"attention": ["prompt_id", "layer", "head"], "attention_mean": ["prompt_id", "layer"]},
-    **{"token_geometry": ["prompt_id", "layer", "site"], "prompt_geometry": ["layer", "site"]},
-    **{"token_prediction": ["prompt_id", "position"], "next_token": ["prompt_id"]},
-    "legacy_value": ["prompt_id", "layer", "metric"],
-}
+EVERYTHING = of_prompts(TABLES)
+KEYS = {table: [*schema.tables()[table].key[1:]] for name in EVERYTHING for table in TABLES[name]}
 #: Rounding of float32 in a batched product against an unbatched one.
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 

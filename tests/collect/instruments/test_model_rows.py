@@ -137,4 +137,5 @@ def test_the_row_of_table_model_is_right(line):
 
 
 def test_the_table_names_every_family():
-    assert [line.split()[0] for line in ROWS.splitlines()[1:]] == list(FAMILIES)
+    names = [line.split()[0] for line in ROWS.splitlines()[1:]]
+    assert names == list(FAMILIES), "write its row in ROWS, from the modelling file"

@@ -11,11 +11,12 @@ from collect.instruments import attention_maps, geometry, legacy, measures, rows
 from collect.instruments.hooks import Recorder
 from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.own.recording import OwnRecorder, Together
+from collect.instruments.quantities import TABLES, of_prompts
 from collect.model.forward.passes import whole
 from tests.collect.instruments.test_hooks import Numbers, drawn
 from tests.collect.shown import loaded_family
 
-QUANTITIES = ("stream", "attention", "geometry", "predictions", "legacy")
+QUANTITIES = of_prompts(TABLES)
 WORDS = {"unit": "1", "description": "What passes, or its norm"}
 OWN = (
     OwnQuantity("width", measure=lambda _site, _layer, x, _maps: x.norm(dim=-1), **WORDS),

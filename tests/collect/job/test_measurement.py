@@ -11,14 +11,11 @@ from collect.errors import ConformanceError, InputError
 from collect.job.run import run
 from collect.model.conformance.refusal import PROPERTIES
 from collect.record.integrity import faults
+from collect.schema.quantities import FILLED
 from tests.collect.conftest import edit_config, edit_weights
 from tests.collect.record.written import contents, frame
 
 OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
-
-
-OF_PROMPTS = {"prompt", "residual_norm", "residual_update", "attention", "attention_mean"}
-OF_PROMPTS |= {"token_geometry", "prompt_geometry", "next_token"}
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "llama_shared_values"])
@@ -26,8 +23,8 @@ def test_a_run_fills_every_measured_table(save_tiny, prompt_file, out, name):
     how = {"quantities": ["all"], "quiet": True}
     run([str(save_tiny(name, adds_start=True))], [prompt_file], out, **how)
     parallel = name == "gpt_neox"
-    legacy = OF_PROMPTS | {"token_prediction", "legacy_value"}
-    assert {path.name for path in out.iterdir()} - {"not_measured"} == OF_WEIGHTS | legacy
+    written = {path.name for path in out.iterdir()}
+    assert written - {"not_measured"} == OF_WEIGHTS | {"prompt"} | FILLED.keys()
     norms = frame(out, "residual_norm")
     n_tokens = frame(out, "next_token").set_index("prompt_id")["n_tokens"]
     assert n_tokens.to_dict() == {"own:00": 11, "own:01": 12, "own:02": 4, "own:03": 23}

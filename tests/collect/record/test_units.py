@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.errors import InputError
-from collect.record.inventory import Inventory, refuse_mixtures
+from collect.record.inventory import Complete, Inventory, refuse_mixtures
 from collect.record.units import Mark, Unit, read_mark, run_file, run_id, variant_of
 from collect.schema.marks import file_sha256
 
@@ -35,7 +35,7 @@ APART = {"quantities", "revision", "revision_name", "dtype_weights"}
 
 
 def is_complete(unit, out):
-    return Inventory(out).missing(unit) is None
+    return isinstance(Inventory(out).missing(unit), Complete)
 
 
 def weights(**changes):
@@ -114,8 +114,8 @@ def test_a_quantity_that_is_there_is_not_measured_again(tmp_path):
     pending = inventory.missing(asked)
     assert (pending.stem, pending.run_id) == ("a--b@S,predictions", prompts().run_id)
     put_down(pending, tmp_path)
-    assert inventory.missing(asked) is None
-    assert inventory.missing(prompts(quantities="predictions")) is None
+    assert isinstance(inventory.missing(asked), Complete)
+    assert isinstance(inventory.missing(prompts(quantities="predictions")), Complete)
 
 
 def test_a_broken_unit_is_measured_again_with_all_it_held(tmp_path):

@@ -92,7 +92,8 @@ def of_file(path: Path) -> Header:
     refuse_without_package()
     metadata, table, place = _read(path)
     _refuse_part(path, metadata)
-    short = {key: _shortened(key, value) for key, value in metadata.items()}
+    listed = {key for key in VOCABULARY if isinstance(metadata.get(key), list)}
+    short = {key: len(value) if key in listed else value for key, value in metadata.items()}
     step = int(metadata.get("general.alignment", 32))
     start = -(-place // step) * step
     tensors = tuple(
@@ -152,10 +153,6 @@ def _n_bytes(path: Path, name: str, shape: tuple[int, ...], kind: int) -> int:
         )
     n_of_block, bytes_of_block = known[kind]
     return prod(shape) // n_of_block * bytes_of_block
-
-
-def _shortened(key: str, value: Any) -> Any:
-    return len(value) if key in VOCABULARY and isinstance(value, list) else value
 
 
 def _refuse_part(path: Path, metadata: dict[str, Any]) -> None:

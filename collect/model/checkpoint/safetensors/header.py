@@ -13,7 +13,6 @@ from safetensors import SafetensorError, safe_open
 from collect.adapters import quantised
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import hub
-from collect.model.hub_causes import translated, unreachable
 
 #: Plain floating numbers as files call them, and as torch does; all else is quantised.
 FLOATS = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
@@ -118,7 +117,7 @@ def part(model: str, commit: str, name: str, start: int, n: int) -> bytes:
     # Who has asked too often may be told to wait for hours: that is said, not waited for.
     how["retry_on_status_codes"] = (500, 502, 503, 504)
     with (
-        translated(model, commit),
+        hub.translated(model, commit),
         utils.http_stream_backoff("GET", url, **how) as response,
     ):
         utils.hf_raise_for_status(response)
@@ -126,7 +125,7 @@ def part(model: str, commit: str, name: str, start: int, n: int) -> bytes:
         skipped = start if response.status_code == 200 else 0
         place = response.headers.get("Content-Range", f"bytes {start}-")
         if response.status_code == 206 and not place.startswith(f"bytes {start}-"):
-            raise unreachable(model, "it sends other parts of a file than are asked for")
+            raise hub.unreachable(model, "it sends other parts of a file than are asked for")
         content = bytearray()
         for piece in response.iter_bytes():
             content += piece

@@ -17,7 +17,7 @@ from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
-from collect.model.labels import Labels, known_labels
+from collect.model.labels import Labels, known
 from tests.collect.conftest import edit_config
 
 ROOT = Path(__file__).parents[4]
@@ -88,8 +88,8 @@ def test_known_labels_agree_with_the_published_table_of_models():
     for row in rows:
         year = int(row["year"]) if row["year"] else None
         expected = Labels(row["lab"], row["suite"], year, row["base_model_id"] or None)
-        assert known_labels(row["model_id"]) == expected, row["model_id"]
-    assert known_labels("someone/pythia-70m") == Labels()
+        assert known(row["model_id"]).labels == expected, row["model_id"]
+    assert known("someone/pythia-70m").labels == Labels()
 
 
 def test_the_hash_depends_on_contents_and_names_of_the_weight_files_only(save_tiny):
@@ -250,8 +250,8 @@ def test_what_is_neither_directory_nor_identifier_is_refused(name):
     ],
 )
 def test_an_instruct_model_is_linked_to_its_base_and_the_base_to_none(instruct, base):
-    assert known_labels(instruct).base_model_id == base
-    assert known_labels(base).base_model_id is None
+    assert known(instruct).labels.base_model_id == base
+    assert known(base).labels.base_model_id is None
 
 
 def test_twins_are_of_one_lab_and_known_suites_and_never_of_themselves():
@@ -259,6 +259,6 @@ def test_twins_are_of_one_lab_and_known_suites_and_never_of_themselves():
     for instruct, base in table["base"].items():
         assert instruct != base
         assert base not in table["base"], f"{base} is a base and has one"
-        labels = known_labels(instruct), known_labels(base)
+        labels = known(instruct).labels, known(base).labels
         assert labels[0].suite is not None, instruct
         assert labels[0].lab == labels[1].lab is not None, instruct

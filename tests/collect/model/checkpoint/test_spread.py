@@ -6,6 +6,7 @@ import torch
 
 from collect.instruments import rows
 from collect.instruments.hooks import Recorder
+from collect.instruments.quantities import TABLES, of_prompts
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
 from tests.collect.instruments.test_hooks import Numbers
@@ -15,7 +16,7 @@ from tests.collect.shown import examined, loaded_family
 #: One of each kind of block and of attention.
 NAMES = ("gpt2", "gptj", "opt_post_norm", "bloom", "falcon_7b", "falcon_11b", "llama", "mixtral")
 NAMES += ("gemma3_text", "olmo2", "gpt_oss", "apertus")
-EVERYTHING = ("stream", "attention", "geometry", "predictions", "legacy")
+EVERYTHING = of_prompts(TABLES)
 BATCHES = (
     (Encoded("p:0", (5, 7, 11, 13), (False,) * 4), Encoded("p:1", (17, 19, 23), (False,) * 3)),
     (Encoded("p:2", (29, 31), (False,) * 2),),

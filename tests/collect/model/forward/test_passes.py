@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collect.model.forward.passes import inputs, whole
-from collect.prompts.tokens import Encoded, buckets, right_padded
+from collect.model.forward.passes import buckets, inputs, whole
+from collect.prompts.tokens import Encoded, right_padded
 from tests.collect.shown import loaded_family
 
 

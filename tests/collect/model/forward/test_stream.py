@@ -11,12 +11,11 @@ from safetensors.torch import load_file, save_file
 
 from collect.errors import InputError
 from collect.instruments.weights import spectra
-from collect.model.alignment import ALIGNMENT
 from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.placement import place
-from collect.model.checkpoint.shards import Shards
+from collect.model.checkpoint.shards import ALIGNMENT, Shards
 from collect.model.forward.passes import whole
 from collect.model.forward.replay import NotReplayableError
 from collect.model.forward.stream import streamed

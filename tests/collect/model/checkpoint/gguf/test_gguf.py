@@ -20,7 +20,7 @@ from collect.model.checkpoint.gguf import header
 from collect.model.checkpoint.load import load_model, load_skeleton, load_tokenizer
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
-from collect.model.description import model_row, stored_facts
+from collect.model.description import model_row
 from tests.collect.gguf_files import TEMPLATE, tensors, tiny, write
 
 ARCHITECTURES = ("llama", "qwen2", "gemma3", "gpt2", "qwen3moe")
@@ -110,7 +110,7 @@ def test_what_the_file_says_of_itself_is_recorded(llama_file):
         **{"lab": "Lab", "base_model_id": "lab/tiny-base", "quantisation": "Q8_0", "n_layers": 3},
     }
     assert row[list(expected)].to_dict() == expected
-    facts = stored_facts(checkpoint)
+    facts = checkpoint.of_run
     kinds = ("attn_k", "attn_output", "attn_q", "attn_v", "ffn_down", "ffn_gate", "ffn_up")
     assert json.loads(facts["quantisation"]) == dict.fromkeys((*kinds, "token_embd"), "Q8_0")
     # 34 bytes for 32 numbers of matrices; 4 bytes for each of 7 norms of 64
@@ -124,7 +124,7 @@ def test_what_the_file_says_of_itself_is_recorded(llama_file):
 def test_a_file_in_plain_floats_is_not_called_quantised(tmp_path):
     path = write("llama", tiny("llama"), tmp_path / "plain.gguf", number_format="F16")
     checkpoint = locate(str(path))
-    assert stored_facts(checkpoint) == {}
+    assert checkpoint.of_run == {}
     assert checkpoint.dtype_weights == "float16+float32"
 
 
