@@ -41,32 +41,14 @@ def mixed_power(
 ) -> pd.DataFrame:
     """Return the power of Kenward and Roger's tests of fixed effects, at a level of 0.05.
 
-    Cross-products of new responses are drawn exactly (`algebra.simulate`) and the model
-    is fitted again to each, so that any design of crossed and nested factors can be asked,
-    at a cost that does not grow with its rows. An effect of a column of the model shifts its
-    estimate and leaves the variances, so one fit per response serves all effects.
+    Cross-products of new responses are drawn exactly (`algebra.simulate`) and the model is fitted
+    again to each, so that any design of crossed and nested factors can be asked, at a cost that
+    does not grow with its rows. An effect of a column of the model shifts its estimate and leaves
+    the variances, so one fit per response serves all effects.
 
-    Parameters
-    ----------
-    model
-        The fit whose design is asked.
-    effects
-        Fixed effect to the true values to try.
-    rng
-        Source of the draws.
-    components
-        Deviations instead of the fitted ones; only for a model with one random intercept.
-    n_simulations
-        Responses to draw.
-
-    Returns
-    -------
-    As `analysis.inference.power.permutation_power`.
-
-    Raises
-    ------
-    DesignError
-        If a term is not in the model, or components are given for another kind of model.
+    Effects are named with the true values to try. Components are deviations instead of the fitted
+    ones, for a model with one random intercept alone. The frame is that of
+    `analysis.inference.power.permutation_power`.
     """
     require_count("n_simulations", n_simulations)
     require_effects(effects, ALPHA)
@@ -122,24 +104,9 @@ def variance_components(models: pd.DataFrame, *, formula: str, group: str) -> pd
     Estimates are by restricted maximum likelihood, intervals by its profile. With few groups the
     interval of the first is wide, and everything computed from it is as unsure.
 
-    Parameters
-    ----------
-    models
-        One row per model.
-    formula
-        Fixed part: ``log_gain ~ heritage``.
-    group
-        Column of units with a random intercept: suites.
-
-    Returns
-    -------
-    Two rows, `term` between and within: `estimate` [units of the response], the interval,
-    `n_obs`, `n_groups`, `method`.
-
-    Raises
-    ------
-    ColumnError, DesignError
-        As `analysis.mixed.fit`.
+    The formula is the fixed part, ``log_gain ~ heritage``; the group is the column of units with a
+    random intercept. Two rows, `term` between and within: `estimate` [units of the response], the
+    interval, `n_obs`, `n_groups`, `method`.
     """
     fitted = mixed.fit(f"{formula} + (1 | {group})", models)
     estimated = fitted.tidy(["ran_pars"])
