@@ -182,7 +182,7 @@ def test_places_are_numbered_as_renderers_do(project):
     assert places.titles(project) == {"a": "First", "b": "The second"}
 
 
-def test_a_label_stands_on_one_page_and_every_page_exists(project):
+def test_a_label_stands_on_one_page_and_a_page_that_is_named_must_exist(project):
     (project / "a.qmd").write_text(A.replace("#sec-one", "#sec-two"), encoding="utf-8")
     with pytest.raises(ReportError, match="'sec-two' is on a and b"):
         places.places(project)
