@@ -128,7 +128,7 @@ def shown(picture, tmp_path):
     return made(f"![]({Gallery(tmp_path).add(picture)})")
 
 
-def test_a_chart_becomes_part_of_the_page_with_its_rows_as_a_link(tmp_path):
+def test_charts_become_part_of_the_page(tmp_path):
     chart = SVG.replace("></svg>", f">{ROWS}</svg>")
     markup = shown(Picture(chart, 'A "line".', "fig-a", "charts.draw"), tmp_path)
     assert markup.startswith('<p><svg class="picture marks" role="graphics-document document"')

@@ -133,15 +133,12 @@ def test_settings_come_from_front_matter_project_and_html_options(tmp_path):
         "execute: {echo: true, warning: false}\nlang: de\n"
         "format: {html: {toc: true, code-fold: true, lang: en}}\n",
     )
-    options = settings_of({"execute": {"echo": False}, "title": "T"}, tmp_path)
+    options = settings_of({"execute": {"echo": False}, "title": "T", "date": "today"}, tmp_path)
     assert options["execute"] == {"echo": False, "warning": False}
     assert (options["lang"], options["toc"], options["code-fold"]) == ("en", True, True)
     assert options["title"] == "T"
-
-
-def test_a_page_of_today_says_the_day(tmp_path):
-    assert re.fullmatch(r"\d+ [A-Z]\w+ 20\d\d", settings_of({"date": "today"}, tmp_path)["date"])
-    assert settings_of({}, tmp_path) == {"lang": "en"}
+    assert re.fullmatch(r"\d+ [A-Z]\w+ 20\d\d", options["date"])
+    assert settings_of({}, tmp_path / "elsewhere") == {"lang": "en"}
 
 
 SHOWN = {"image/svg+xml": "<svg/>", "text/plain": "<c>"}
@@ -224,7 +221,7 @@ def test_an_image_without_alternative_text_is_refused(options):
     assert caught.value.problem.startswith(f"The chunk {name} must have one 'fig-alt' for one")
 
 
-def test_code_and_outputs_are_shown_as_chunk_and_document_say():
+def test_chunks_and_code_are_shown_as_the_options_say():
     assert chunk_text("include: false", "echo: true", outputs=[{"text/plain": "1"}]) == ""
     chunk = chunk_of(["code()"], place="x.qmd:1")
     folded = chunk_markdown(chunk, [], {"code-fold": True}, Named())
