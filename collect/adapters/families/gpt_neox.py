@@ -33,10 +33,8 @@ GPT_NEOX = replace(
     forms=(Form(lambda config: config.use_parallel_residual, replace(_SEQUENTIAL, mid=None)),),
 )
 
-PERSIMMON = replace(
-    _SEQUENTIAL,
-    name="persimmon",
-    model_types=("persimmon",),
+PERSIMMON = _SEQUENTIAL.variant(
+    "persimmon",
     body="model",
     blocks="model.layers",
     final_norm="model.final_layernorm",

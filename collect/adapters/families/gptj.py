@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from collect.adapters.adapter import Adapter
 from collect.adapters.configuration import always, own_or_four_widths
 from collect.adapters.layouts import codegen
@@ -27,10 +25,4 @@ GPTJ = Adapter(
     positional_scheme=always("rotary"),
 )
 
-CODEGEN = replace(
-    GPTJ,
-    name="codegen",
-    model_types=("codegen",),
-    projections=("attn.qkv_proj",),
-    layout=codegen,
-)
+CODEGEN = GPTJ.variant("codegen", projections=("attn.qkv_proj",), layout=codegen)

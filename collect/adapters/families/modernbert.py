@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from collect.adapters.families.llama import LLAMA
 
 #: Block 0 has no norm in front of attention: one stands between the embedding and the block.
-MODERNBERT = replace(
-    LLAMA,
-    name="modernbert",
-    model_types=("modernbert-decoder",),
+MODERNBERT = LLAMA.variant(
+    "modernbert",
+    "modernbert-decoder",
     final_norm="model.final_norm",
     before_head="lm_head",
     head="decoder",

@@ -44,19 +44,15 @@ OPT = replace(
     ),
 )
 
-XGLM = replace(
-    _PRE_NORM,
-    name="xglm",
-    model_types=("xglm",),
+XGLM = _PRE_NORM.variant(
+    "xglm",
     blocks="model.layers",
     final_norm="model.layer_norm",
     positional_scheme=always("sinusoidal"),
 )
 
-BIOGPT = replace(
-    _PRE_NORM,
-    name="biogpt",
-    model_types=("biogpt",),
+BIOGPT = _PRE_NORM.variant(
+    "biogpt",
     body="biogpt",
     blocks="biogpt.layers",
     final_norm="biogpt.layer_norm",
