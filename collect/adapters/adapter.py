@@ -93,7 +93,8 @@ class Adapter:
         Path from a block to a module whose first argument is the stream between attention
         and feed-forward; None when both read the same stream (parallel).
     attention_update, ffn_update
-        Paths from a block to the modules that return what is added to the stream.
+        Paths from a block to the modules that return what is added to the stream; empty where
+        those at `attention` and `ffn_input` do.
     update_scale
         Factor on both before they are added.
     norms_after

@@ -71,9 +71,7 @@ INKLING = LLAMA.variant(
     ],
 )
 
-JETMOE = LLAMA.variant(
-    "jetmoe", lacks={HEADS: _ROUTED}, attention="self_attention", attention_update="self_attention"
-)
+JETMOE = LLAMA.variant("jetmoe", lacks={HEADS: _ROUTED}, attention="self_attention")
 
 NEOX_JAPANESE = GPT_NEOX.variant(
     "gpt_neox_japanese",

@@ -34,8 +34,6 @@ GPT2 = Adapter(
     attention="attn",
     ffn_input="mlp",
     mid="ln_2",
-    attention_update="attn",
-    ffn_update="mlp",
     projections=("attn.c_attn",),
     layout=contiguous,
     output="attn.c_proj",
@@ -52,7 +50,6 @@ GPT_BIGCODE = GPT2.variant("gpt_bigcode", layout=shared_or_interleaved, is_conv1
 GPT_NEO = GPT2.variant(
     "gpt_neo",
     attention="attn.attention",
-    attention_update="attn.attention",
     projections=("attn.attention.q_proj", "attn.attention.k_proj", "attn.attention.v_proj"),
     layout=None,
     output="attn.attention.out_proj",

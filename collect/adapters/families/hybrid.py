@@ -31,7 +31,6 @@ QWEN_HYBRID = HYBRID.variant(
     "qwen3_5_text",
     "qwen3_next",
     attention="linear_attn|self_attn",
-    attention_update="linear_attn|self_attn",
     gain_offset=1.0,
 )
 
@@ -41,9 +40,7 @@ JAMBA = HYBRID.variant(
     "jamba",
     final_norm="model.final_layernorm",
     attention="mamba|self_attn",
-    attention_update="mamba|self_attn",
     ffn_input="feed_forward",
-    ffn_update="feed_forward",
     mid="pre_ff_layernorm",
     positional_scheme=always("none"),
 )
@@ -68,9 +65,7 @@ LFM = HYBRID.variant(
     d_ffn=_two_thirds,
     final_norm="model.embedding_norm",
     attention="conv|self_attn",
-    attention_update="conv|self_attn",
     ffn_input="feed_forward",
-    ffn_update="feed_forward",
     mid="ffn_norm",
     attention_norm="operator_norm",
 )
@@ -87,9 +82,7 @@ GRIFFIN = HYBRID.variant(
     "recurrent_gemma",
     final_norm="model.final_norm",
     attention="temporal_block",
-    attention_update="temporal_block",
     ffn_input="mlp_block",
-    ffn_update="mlp_block",
     mid="channel_pre_norm",
     attention_norm="temporal_pre_norm",
     gain_offset=1.0,

@@ -36,8 +36,6 @@ LLAMA = Adapter(
     attention="self_attn",
     ffn_input="mlp",
     mid="post_attention_layernorm",
-    attention_update="self_attn",
-    ffn_update="mlp",
     projections=("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     output="self_attn.o_proj",
     attention_norm="input_layernorm",
@@ -78,7 +76,6 @@ LLAMA4 = LLAMA.variant(
     "llama4_text",
     prefix="language_model",
     ffn_input="feed_forward",
-    ffn_update="feed_forward",
 )
 
 #: Its maps are wrapped one by one, and its feed-forward width counts gate and value together.
@@ -121,9 +118,7 @@ PHI3 = LLAMA.variant("phi3", projections=("self_attn.qkv_proj",), layout=contigu
 GRANITE = LLAMA.variant("granite", update_scale=entry("residual_multiplier"), logits=divided)
 
 #: Experts in place of the feed-forward layer.
-GRANITE_EXPERTS = GRANITE.variant(
-    "granite_experts", "granitemoe", ffn_input="block_sparse_moe", ffn_update="block_sparse_moe"
-)
+GRANITE_EXPERTS = GRANITE.variant("granite_experts", "granitemoe", ffn_input="block_sparse_moe")
 
 #: Both updates go through a norm of their own and are scaled; so are the logits.
 HYPERCLOVAX = GRANITE.variant(

@@ -13,7 +13,6 @@ MODERNBERT = LLAMA.variant(
     head="decoder",
     attention="attn",
     mid="mlp_norm",
-    attention_update="attn",
     projections=("attn.q_proj", "attn.k_proj", "attn.v_proj"),
     output="attn.Wo",
     attention_norm="attn_norm",

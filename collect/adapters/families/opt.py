@@ -16,7 +16,6 @@ _PRE_NORM = Adapter(
     attention="self_attn",
     ffn_input="fc1",
     mid="final_layer_norm",
-    attention_update="self_attn",
     ffn_update="fc2",
     projections=("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     output="self_attn.out_proj",
