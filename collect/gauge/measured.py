@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from collect.adapters.configuration import rotation_limits
-from collect.gauge.centred import centred_geometries
+from collect.gauge.centred import block_outputs, centred_geometries
 from collect.gauge.precision import Float64
-from collect.gauge.stream import block_outputs
 from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
 from collect.instruments.weights import spectra
