@@ -5,7 +5,7 @@ Columns are those of the table, without ``run_id`` and ``model_id``. NaN stands 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 def frames(batch: Batch, observation: Observation) -> dict[str, pd.DataFrame]:
     """Return the rows of every table that the observation of one batch fills."""
     return {table: _OF_BATCH[table](batch, seen) for table, seen in observation.items()}
+
+
+def joined(parts: Iterable[Mapping[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """Return the rows of several batches as one frame a table."""
+    by_table: dict[str, list[pd.DataFrame]] = {}
+    for part in parts:
+        for table, frame in part.items():
+            by_table.setdefault(table, []).append(frame)
+    return {table: pd.concat(of, ignore_index=True) for table, of in by_table.items()}
 
 
 def across_prompts(recorder: Recorder | ImportedStates, tokenizer: Any) -> dict[str, pd.DataFrame]:
