@@ -23,9 +23,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.record.compaction import compact
-from collect.record.units import Mark, read_mark, run_id
+from collect.record.units import run_id
 from collect.record.writer import write_parquet
-from collect.schema.marks import file_sha256, run_sha256
+from collect.schema.marks import Mark, file_sha256, read_mark, run_sha256
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "data/sample"
