@@ -54,7 +54,7 @@ coverage: $(VENV)/.everything ## run the tests and list the lines and branches t
 bare: $(VENV)/.everything ## build the wheel and use it in an empty folder, torch blocked
 	bash tests/bare_install.sh
 
-claims: $(VENV)/.report ## judge the claims and write reports/claims.csv
+claims: $(VENV)/.report ## judge the claims; write their tables in data/published and reports/claims.csv
 	$(RUN) -m analysis claims --write
 
 # In the order in which the study is registered; the designs after the ladder wait for its length.

@@ -4,7 +4,8 @@
 -- brackets ([1] is a pure number, [-] is not a quantity). Keys are natural.
 -- Arrow schemas, Parquet field metadata and data/README.md are read off this file.
 --
--- NULL means "not measured". NaN in a table means "measured, and the number overflowed".
+-- NULL means "not measured", or "not defined" where a column says when. No measured number is NaN:
+-- the writer makes NULL of it. NaN is in published_value alone, where the paper's file says NaN.
 -- Layers count from 0, heads from 0, token positions from 0.
 
 CREATE TABLE model (
@@ -43,7 +44,7 @@ COMMENT ON COLUMN model.revision IS 'Commit of the hub repository, or name of on
 COMMENT ON COLUMN model.lab IS 'Organisation that trained the model; NULL when the checkpoint does not say [-]';
 COMMENT ON COLUMN model.suite IS 'Training suite: models trained together with one recipe, for example Pythia [-]';
 COMMENT ON COLUMN model.family IS 'model_type of the transformers configuration [-]';
-COMMENT ON COLUMN model.base_model_id IS 'model_id of the checkpoint this one was fine-tuned from; NULL for a base model [-]';
+COMMENT ON COLUMN model.base_model_id IS 'model_id of the checkpoint this one was fine-tuned from, which need not be among the models; NULL for a base model, and for a model measured here, whose files state none: its name or title may tell [-]';
 COMMENT ON COLUMN model.year IS 'Year of first public release [year]';
 COMMENT ON COLUMN model.n_layers IS 'Number of transformer blocks, L [1]';
 COMMENT ON COLUMN model.d_model IS 'Width of the residual stream [1]';
@@ -354,7 +355,7 @@ CREATE TABLE weight_norm (
     frobenius     DOUBLE,
     PRIMARY KEY (run_id, layer, head, matrix, is_folded, slicing)
 );
-COMMENT ON TABLE weight_norm IS 'One row per model, layer, head AND matrix, folding and slicing: norms of the head''s own part of the attention weights. For V as the paper means it: NOT is_folded AND slicing = ''correct''. Take one matrix, is_folded and slicing: a head has a row for each matrix and each way to read it.';
+COMMENT ON TABLE weight_norm IS 'One row per model, layer, head AND matrix, folding and slicing: norms of the head''s own part of the attention weights. For V as the paper means it: NOT is_folded AND slicing = ''correct''. Measured models alone: the published norms are in published_figure, metric weight_spectral_v and the like. Take one matrix, is_folded and slicing: a head has a row for each matrix and each way to read it.';
 COMMENT ON COLUMN weight_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN weight_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN weight_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
@@ -419,7 +420,7 @@ CREATE TABLE token_prediction (
     surprisal        FLOAT,
     PRIMARY KEY (run_id, prompt_id, position)
 );
-COMMENT ON TABLE token_prediction IS 'One row per model, prompt and token: the distribution of the token that comes after it. next_token holds the last position in full precision.';
+COMMENT ON TABLE token_prediction IS 'One row per model, prompt and token: the distribution of the token that comes after it, in runs whose run.quantities have predictions; a join leaves out the other models. next_token holds the last position in full precision, of every run over prompts.';
 COMMENT ON COLUMN token_prediction.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN token_prediction.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN token_prediction.prompt_id IS 'Prompt; see prompt [-]';
@@ -580,7 +581,7 @@ CREATE TABLE claim (
     PRIMARY KEY (claim_id)
 );
 COMMENT ON TABLE claim IS 'One row per statement of the paper, its readme, forum post or summary that can be tested.';
-COMMENT ON COLUMN claim.claim_id IS 'Number of the claim, 1 to 61 [-]';
+COMMENT ON COLUMN claim.claim_id IS 'Number of the claim [-]';
 COMMENT ON COLUMN claim.statement IS 'The statement, as quoted [-]';
 COMMENT ON COLUMN claim.place IS 'Where it stands [-]';
 
@@ -672,12 +673,12 @@ COMMENT ON COLUMN verdict.is_central IS 'True where the abstract asserts it as a
 COMMENT ON COLUMN verdict.verdict IS 'reproduced, depends on the reading, contradicted, undecided or no data [-]';
 COMMENT ON COLUMN verdict.reading IS 'How it depends on the reading; NULL for other verdicts [-]';
 COMMENT ON COLUMN verdict.property IS 'What its quantity is a property of; see claim_property [-]';
-COMMENT ON COLUMN verdict.check_id IS 'The check whose numbers follow; see verdict_check [-]';
+COMMENT ON COLUMN verdict.check_id IS 'The check whose numbers follow, quoted first; it may hold where another check of the claim does not, so a contradicted claim can stand beside a small p: verdict_check.holds has each [-]';
 COMMENT ON COLUMN verdict.measure IS 'What the estimate is: r, share, ratio and so on; NULL where it has no short name [-]';
 COMMENT ON COLUMN verdict.estimate IS 'Estimate of the check; NULL where there is none [see measure]';
 COMMENT ON COLUMN verdict.conf_low IS 'Lower end of its 95 % interval; NULL where there is none [see measure]';
 COMMENT ON COLUMN verdict.conf_high IS 'Upper end of its 95 % interval [see measure]';
-COMMENT ON COLUMN verdict.p_value IS 'p of the check; NULL where nothing is tested [1]';
+COMMENT ON COLUMN verdict.p_value IS 'p of that check, as in verdict_check; it is no p of the verdict. NULL where nothing is tested [1]';
 COMMENT ON COLUMN verdict.p_holm IS 'The same adjusted over the checks of the claim, by Holm [1]';
 COMMENT ON COLUMN verdict.n_models IS 'Models that entered the check [1]';
 COMMENT ON COLUMN verdict.n_suites IS 'Training suites of these models [1]';
@@ -802,7 +803,7 @@ COMMENT ON TABLE quoted_number IS 'One row per number (or name) that the paper p
 COMMENT ON COLUMN quoted_number.claim_id IS 'Claim it belongs to; see claim [-]';
 COMMENT ON COLUMN quoted_number.place IS 'Section, figure or document [-]';
 COMMENT ON COLUMN quoted_number.quantity IS 'A metric, or what else is quoted [-]';
-COMMENT ON COLUMN quoted_number.subject IS 'Model, lab, suite or whatever it is about; empty when about none [-]';
+COMMENT ON COLUMN quoted_number.subject IS 'Model (its model_id), lab, suite or whatever it is about; empty when about none [-]';
 COMMENT ON COLUMN quoted_number.printed IS 'As printed, because the number of decimals is part of it; empty where a figure shows its subject without a number [see unit]';
 COMMENT ON COLUMN quoted_number.unit IS 'Unit of the number [-]';
 COMMENT ON COLUMN quoted_number.accuracy IS 'Half-width within which it was read off a figure; NULL when it is printed [see unit]';
@@ -966,7 +967,7 @@ CREATE TABLE published_value (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (file, path)
 );
-COMMENT ON TABLE published_value IS 'One row per raw result file AND number (or label) in it, none left out. Empty as shipped: `thermoscope collect published` imports it, and raw_value has the numbers that are shipped. Take one metric and statistic: values of many quantities, and their summaries, stand in one file.';
+COMMENT ON TABLE published_value IS 'One row per raw result file AND number (or label) in it, none left out. Empty as shipped: `thermoscope collect published` imports it, and raw_value has the numbers that are shipped. Take one metric, statistic and file: values of many quantities, and their summaries, stand in one file, and several files hold the same prompts of a model.';
 COMMENT ON COLUMN published_value.file IS 'File the value stands in; see published_file [-]';
 COMMENT ON COLUMN published_value.path IS 'Where in the file: a JSON path such as $.models[0].rho, or row and column of a CSV such as $[3].Last_Gain [-]';
 COMMENT ON COLUMN published_value.metric IS 'What was measured, for example gain_last_block; see metric; unclassified when the importer has no rule for it [-]';
@@ -998,7 +999,7 @@ CREATE TABLE published_excerpt (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (file, path)
 );
-COMMENT ON TABLE published_excerpt IS 'One row per raw result file AND single value that decides a claim: the values of a prompt, of a layer, or that a file states; a fact each, with its source. Take one metric and statistic: values of many quantities, and their summaries, stand in one file.';
+COMMENT ON TABLE published_excerpt IS 'One row per raw result file AND single value that decides a claim: the values of a prompt, of a layer, or that a file states; a fact each, with its source. Take one metric, statistic and file: values of many quantities, and their summaries, stand in one file, and several files hold the same prompts of a model.';
 COMMENT ON COLUMN published_excerpt.file IS 'File the value stands in; see published_file [-]';
 COMMENT ON COLUMN published_excerpt.sha256 IS 'Hash of the file the value was read from [-]';
 COMMENT ON COLUMN published_excerpt.path IS 'Where in the file: a JSON path [-]';

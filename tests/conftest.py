@@ -146,15 +146,8 @@ def judged(shipped_store: Store, made: dict[int, Sequence[Check]]) -> pd.DataFra
 def _model() -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "model_id": [MODEL],
-            "lab": ["a lab"],
-            "suite": ["a suite"],
-            "family": ["gpt2"],
-            "n_layers": [3],
-            "d_model": [4],
-            "n_heads": [2],
-            "n_kv_heads": [1],
-            "d_head": [2],
+            **{"model_id": [MODEL], "lab": ["a lab"], "suite": ["a suite"], "family": ["gpt2"]},
+            **{"n_layers": [3], "d_model": [4], "n_heads": [2], "n_kv_heads": [1], "d_head": [2]},
             "n_parameters": [1000],
         }
     )
@@ -180,14 +173,8 @@ def _residual_norms() -> pd.DataFrame:
         ]
         rows += [
             {
-                "prompt_id": prompt_id,
-                "layer": layer,
-                "site": site,
-                "position": position,
-                "is_special": False,
-                "norm": norm,
-                "norm_centred": norm / 2,
-                "top_share": 0.5,
+                **{"prompt_id": prompt_id, "layer": layer, "site": site, "position": position},
+                **{"is_special": False, "norm": norm, "norm_centred": norm / 2, "top_share": 0.5},
                 "top_feature": 3,
             }
             for site, layer, norms in sites
@@ -206,13 +193,9 @@ def _residual_updates() -> pd.DataFrame:
                 cosines = {"attention": -0.5 if position == 0 else 0.5, "ffn": 0.0}
                 rows += [
                     {
-                        "prompt_id": prompt_id,
-                        "layer": layer,
-                        "part": part,
-                        "position": position,
-                        "norm": ratio * norm,
-                        "norm_centred": ratio * norm,
-                        "ratio": ratio,
+                        **{"prompt_id": prompt_id, "layer": layer, "part": part},
+                        **{"position": position, "norm": ratio * norm},
+                        **{"norm_centred": ratio * norm, "ratio": ratio},
                         "cosine": cosines[part],
                         "input_norm": 2.0 if position == 0 else 4.0,
                     }
@@ -224,15 +207,11 @@ def _residual_updates() -> pd.DataFrame:
 def _next_tokens() -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "run_id": RUN,
-            "model_id": MODEL,
+            **{"run_id": RUN, "model_id": MODEL},
             "prompt_id": list(NORMS),
-            "n_tokens": [2, 1],
-            "n_special": 0,
+            **{"n_tokens": [2, 1], "n_special": 0},
             "entropy": math.log(2),
-            "top_token_id": 0,
-            "top_token": "a",
-            "top_probability": 0.5,
+            **{"top_token_id": 0, "top_token": "a", "top_probability": 0.5},
         }
     )
 
@@ -249,13 +228,9 @@ def _map(head: int | None, prompt_id: str) -> dict[str, object]:
         return {**shape, "entropy": 0.0, "sum_squares": 1.0, "distance": 0.0}
     first, own = SECOND_ROW[head]
     return {
-        "n_tokens": 2,
-        "mass": 2.0,
-        "diagonal": 1.0 + own,
-        "first_column": 1.0 + first,
+        **{"n_tokens": 2, "mass": 2.0, "diagonal": 1.0 + own, "first_column": 1.0 + first},
         "entropy": -first * math.log(first) - own * math.log(own),
-        "sum_squares": 1.0 + first**2 + own**2,
-        "distance": first,
+        **{"sum_squares": 1.0 + first**2 + own**2, "distance": first},
     }
 
 
@@ -368,31 +343,16 @@ def _not_measured() -> pd.DataFrame:
 def _run(run_id: str, kind: str, **settings: object) -> pd.DataFrame:
     """Return the one row of table run of a unit; ``settings`` replace columns."""
     of_prompts: dict[str, object] = {
-        "prompt_set": "S",
-        "rendering": "plain",
-        "special_tokens": "default",
-        "quantities": "stream,attention,geometry",
-        "execution": "loaded",
+        **{"prompt_set": "S", "rendering": "plain", "special_tokens": "default"},
+        **{"quantities": "stream,attention,geometry", "execution": "loaded"},
     }
     row: dict[str, object] = {
-        "run_id": run_id,
-        "model_id": MODEL,
-        "kind": kind,
-        "weights_sha256": "0",
-        "config_sha256": "0",
-        "adapter": "gpt2",
-        "dtype_weights": "float32",
-        "dtype_compute": "float32",
-        "device": "cpu",
-        "attention_implementation": "eager",
-        "execution": "shards",
-        "quantities": "weights",
-        "is_conforming": True,
-        "schema_version": 2,
-        "code_version": "test",
-        "python_version": "3",
-        "torch_version": "2",
-        "transformers_version": "5",
+        **{"run_id": run_id, "model_id": MODEL, "kind": kind, "weights_sha256": "0"},
+        **{"config_sha256": "0", "adapter": "gpt2", "dtype_weights": "float32"},
+        **{"dtype_compute": "float32", "device": "cpu", "attention_implementation": "eager"},
+        **{"execution": "shards", "quantities": "weights", "is_conforming": True},
+        **{"schema_version": 2, "code_version": "test", "python_version": "3"},
+        **{"torch_version": "2", "transformers_version": "5"},
         "started_at": datetime(2026, 1, 1),
         "duration_s": 0.0,
     }

@@ -1,7 +1,5 @@
 """ARCHITECTURE.md is true: its paths exist, its floors are the contracts'; faces open."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Analysis needs no torch, and both packages are the ones in this repository."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +23,7 @@ sys.meta_path.insert(0, Blocker())
 """
 
 
-def python_without_torch(statements: str) -> subprocess.CompletedProcess[str]:
+def python_without_torch(statements):
     return subprocess.run(
         [sys.executable, "-c", BLOCKED + statements],
         cwd=ROOT,

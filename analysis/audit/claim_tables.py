@@ -14,6 +14,8 @@ from analysis.audit.claim import Claim
 from analysis.audit.committed import differences, read_verdicts
 from analysis.audit.evaluation import check_rows
 from analysis.audit.evidence.checks import Check
+from analysis.audit.wording import in_runs
+from analysis.tidy.errors import AnalysisError
 from analysis.tidy.output import replace_bytes
 from analysis.tidy.spreadsheet import to_csv
 from collect import schema
@@ -64,7 +66,21 @@ def differing(registry: Mapping[int, Claim], folder: Path) -> list[str]:
 
 
 def write(registry: Mapping[int, Claim], folder: Path) -> None:
-    """Write the tables of a folder whose claims have them."""
+    """Write the tables of a folder whose claims have them.
+
+    Raises
+    ------
+    AnalysisError
+        If some claims have their statement and others leave it to ``claim.csv``, which would lose
+        those.
+    """
+    lacking = [number for number, one in sorted(registry.items()) if not one.statement]
+    if 0 < len(lacking) < len(registry):
+        raise AnalysisError(
+            "All claims must have their statement beside their function, or none; without one: "
+            f"{in_runs(lacking)}.",
+            "Write it there too, or leave the others to claim.csv.",
+        )
     for name in differing(registry, folder):
         replace_bytes(folder / name, tables(registry)[name].encode())
 

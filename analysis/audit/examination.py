@@ -81,7 +81,7 @@ def statement(store: Store, claim_id: int) -> pd.Series[Any]:
     if rows.empty:
         raise StoreError(
             f"The store must hold the statement of claim {claim_id}; its table claim does not.",
-            "Give claim.csv a row with this claim_id; for the paper audited here, open "
-            "data/published as well: --data data/published.",
+            "Give claim.csv a row with this claim_id, or write it from the claims with: "
+            "thermoscope claims --write. For the paper audited here, open data/published as well.",
         )
     return rows.iloc[0]

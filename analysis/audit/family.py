@@ -43,7 +43,7 @@ def families(store: Store, judged: pd.DataFrame) -> pd.Series[str]:
         lacking = ", ".join(map(str, judged.loc[result.isna(), "claim_id"]))
         raise StoreError(
             f"Table claim_family must give each claim a family; it leaves out {lacking}.",
-            "Add a row with claim_id and family.",
+            "Name the family where the claim is declared, or in a row of the table.",
         )
     return result
 

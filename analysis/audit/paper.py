@@ -40,7 +40,7 @@ def load(folder: Path) -> Mapping[int, Claim]:
     claims = _run(path).get("CLAIMS")
     if not isinstance(claims, tuple) or not all(isinstance(one, Claim) for one in claims):
         raise AnalysisError(
-            f"{path} must assign a tuple of Claim objects to CLAIMS; it holds {_found(claims)}.",
+            f"{path} must assign a tuple of Claim objects to CLAIMS; it holds {_type(claims)}.",
             "End the file with CLAIMS = (Claim(1, ...), Claim(2, ...)).",
         )
     numbers = [one.claim_id for one in claims]
@@ -54,7 +54,7 @@ def load(folder: Path) -> Mapping[int, Claim]:
     return {one.claim_id: one for one in sorted(claims, key=lambda one: one.claim_id)}
 
 
-def _found(claims: object) -> str:
+def _type(claims: object) -> str:
     """Return in words what stands where a tuple of claims should."""
     if claims is None:
         return "nothing of that name"

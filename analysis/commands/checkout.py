@@ -25,7 +25,8 @@ def refuse_unknown(claim_id: int) -> None:
     if claim_id not in numbers:
         raise AnalysisError(
             f"A claim must be one of those that can be judged; {claim_id} is not.",
-            f"Choose from {numbers[0]} to {numbers[-1]}.",
+            f"Choose from {numbers[0]} to {numbers[-1]}; a claim that is new is added by: "
+            "thermoscope claims --write",
         )
 
 

@@ -192,16 +192,16 @@ def _under_heads(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
     """
     escaped = [[text.translate(ESCAPED) for text in column] for column in columns]
     room = shutil.get_terminal_size(fallback=(UNKNOWN_WIDTH, 24)).columns
-    found = _fitted([[head, *cells] for head, cells in zip(heads, escaped, strict=True)], room)
-    if len(found) < len(heads):
-        told = (
-            f"{len(heads) + 1 - len(found)} of {len(heads)} columns have no room; see --csv, --json"
+    shown = _fitted([[head, *cells] for head, cells in zip(heads, escaped, strict=True)], room)
+    if len(shown) < len(heads):
+        note = (
+            f"{len(heads) + 1 - len(shown)} of {len(heads)} columns have no room; see --csv, --json"
         )
-        print(f"note: {told}", file=sys.stderr)
-    widths = [max(map(len, column)) for column in found]
+        print(f"note: {note}", file=sys.stderr)
+    widths = [max(map(len, column)) for column in shown]
     return "\n".join(
         " ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
-        for row in zip(*found, strict=True)
+        for row in zip(*shown, strict=True)
     )
 
 

@@ -25,7 +25,8 @@ def _add_claims(verb: argparse.ArgumentParser) -> None:
     form.add_argument(
         "--check",
         action="store_true",
-        help=f"compare with {COMMITTED}, or {COMMITTED_BESIDE} of the paper",
+        help=f"compare with {COMMITTED}, or {COMMITTED_BESIDE} of the paper, and with the tables "
+        "of claims and verdicts beside its figures",
     )
     form.add_argument("--write", action="store_true", help="write what --check compares with")
     verb.add_argument(

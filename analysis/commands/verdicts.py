@@ -39,6 +39,10 @@ def verdicts(options: argparse.Namespace) -> int:
             "Give --adjusted alone or with --csv.",
         )
     registry = claims_of(options)
+    folder = Path(options.paper or home())
+    if options.write:  # first: a new claim is judged on a store that has its statement
+        committed = _committed_path(options, writable_root)
+        claim_tables.write(registry, folder)
     store = opened(options)
     _tell_unjudged(store, registry)
     made = _examined(options, store, registry)
@@ -50,12 +54,9 @@ def verdicts(options: argparse.Namespace) -> int:
     elif options.json:
         print(as_json(judged))
     elif options.write:
-        folder = Path(options.paper or home())
-        claim_tables.write(registry, folder)
         claim_tables.write_verdicts(claim_tables.verdicts(judged, made, registry), folder)
-        print(replace_text(_committed_path(options, writable_root), to_csv(judged)))
+        print(replace_text(committed, to_csv(judged)))
     elif options.check:
-        folder = Path(options.paper or home())
         stale = claim_tables.differing(registry, folder)
         if options.paper or shipped.is_clone():  # a wheel brings fewer of the measured models
             tables = claim_tables.verdicts(judged, made, registry)

@@ -25,15 +25,15 @@ def _median(misses: Floats, observed: Floats, _size: Floats) -> Floats:
     return np.asarray(np.median(misses / np.abs(observed), axis=-1))
 
 
-#: Each takes misses (>= 0), found and size, shape (..., cases), and returns shape (...,).
+#: Each takes misses (>= 0), observed and size, shape (..., cases), and returns shape (...,).
 DEFINITIONS: dict[str, Definition] = {
-    MAPE: lambda misses, found, _size: (misses / np.abs(found)).mean(axis=-1),
-    "mean of |error| / size": lambda misses, _found, size: (misses / size).mean(axis=-1),
+    MAPE: lambda misses, observed, _size: (misses / np.abs(observed)).mean(axis=-1),
+    "mean of |error| / size": lambda misses, _observed, size: (misses / size).mean(axis=-1),
     "median of |error| / found": _median,
-    "sum of |error| / sum of found": lambda misses, found, _size: (
-        misses.sum(axis=-1) / np.abs(found).sum(axis=-1)
+    "sum of |error| / sum of found": lambda misses, observed, _size: (
+        misses.sum(axis=-1) / np.abs(observed).sum(axis=-1)
     ),
-    "sum of |error| / sum of size": lambda misses, _found, size: (
+    "sum of |error| / sum of size": lambda misses, _observed, size: (
         misses.sum(axis=-1) / size.sum(axis=-1)
     ),
 }
@@ -45,7 +45,7 @@ def definitions(cases: pd.DataFrame, quoted: str) -> pd.DataFrame:
     Parameters
     ----------
     cases
-        One row per case: `predicted`, `found` (not 0), `size` (what else the miss may be
+        One row per case: `predicted`, `observed` (not 0), `size` (what else the miss may be
         divided by: a range, a depth), all in one unit.
     quoted
         As printed, in percent.
@@ -61,14 +61,14 @@ def definitions(cases: pd.DataFrame, quoted: str) -> pd.DataFrame:
     ColumnError
         If a column is absent or not finite.
     DesignError
-        If there is no case, or a found value or a size is 0.
+        If there is no case, or an observed value or a size is 0.
 
-    >>> cases = pd.DataFrame({"predicted": [6, 6], "found": [3, 6], "size": [12, 12]})
-    >>> found = definitions(cases, "12.5 %")
-    >>> found[found["consistent"]]["term"].tolist()
+    >>> cases = pd.DataFrame({"predicted": [6, 6], "observed": [3, 6], "size": [12, 12]})
+    >>> errors = definitions(cases, "12.5 %")
+    >>> errors[errors["consistent"]]["term"].tolist()
     ['mean of |error| / size', 'sum of |error| / sum of size']
     """
-    predicted, observed, size = (numbers(cases, name) for name in ("predicted", "found", "size"))
+    predicted, observed, size = (numbers(cases, name) for name in ("predicted", "observed", "size"))
     if not len(cases) or not (observed.all() and size.all()):
         raise DesignError(
             "A percentage error needs cases, and found values and sizes other than 0; found "

@@ -12,7 +12,7 @@ REFERENCE = re.compile(
     re.DOTALL,
 )
 TAG = re.compile(r"<[^>]+>")
-SAID = re.compile(r"\d+(?:\.\d+)*")
+NUMBER = re.compile(r"\d+(?:\.\d+)*")
 #: How a target shows its number, by the kind of its label.
 BORNE = {
     "fig": re.compile(r"Figure(?:\s|&nbsp;|&#160;)(\d+)"),
@@ -33,7 +33,7 @@ def wrong_numbers(page: str, pages: Mapping[str, str]) -> Iterator[str]:
         HTML by file name. References to a page that is not among them are taken as good.
     """
     for file, identifier, inner in REFERENCE.findall(pages[page]):
-        shown = SAID.search(unescape(TAG.sub("", inner)))
+        shown = NUMBER.search(unescape(TAG.sub("", inner)))
         borne = _number(pages.get(file or page, ""), identifier)
         if shown and borne and shown[0] != borne:
             target = f"{file}#{identifier}"

@@ -1,7 +1,9 @@
 """What a query must take one of, lest a mean count a unit twice: a rule in a table's comment.
 
 The parsed tree of DuckDB is asked (``json_serialize_sql``): an aggregate over rows of a table that
-repeat a unit is noted unless each column that repeats it is grouped by, filtered or joined on.
+repeat a unit is noted unless each column that repeats it is grouped by, filtered or joined on. So
+are prompts that count once for each of several runs of a model, and, where the data say so, an
+aggregate over several definitions of gain and a NOT IN whose list holds a NULL (`contents`).
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analysis.store.statement import parsed, read_tables
+from analysis.store import contents
+from analysis.store.statement import columns_of, parsed, read_tables, within
 from collect import schema
 
 if TYPE_CHECKING:
@@ -57,18 +60,48 @@ def cautions(store: Store, sql: str) -> list[str]:
     """
     with store._engine.cursor() as cursor:
         names = read_tables(sql, cursor)
+        if not names:
+            return []
         empty = [
             name
             for name in names
             if name in schema.tables() and not cursor.execute(f'FROM "{name}" LIMIT 1').fetchall()
         ]
-        known = rules({*names} - {*empty}) if names else {}
+        known = rules({*names} - {*empty})
         read = {name: columns for name, (columns, _) in known.items()}
-        noted = _Reading(read, _aggregates(cursor)).noted_in(parsed(sql, cursor)) if read else []
-    return [
-        *(f"{name} has no rows in what was opened" for name in empty),
-        *(f"{name}: take one {known[name][1]}" for name in noted),
-    ]
+        tree, aggregates = parsed(sql, cursor), _aggregates(cursor)
+        noted = _Reading(read, aggregates).noted_in(tree)
+        return [
+            *(f"{name} has no rows in what was opened" for name in empty),
+            *(f"{name}: take one {known[name][1]}" for name in noted),
+            *_of_the_rows(cursor, names, tree, aggregates),
+        ]
+
+
+def _of_the_rows(
+    cursor: duckdb.DuckDBPyConnection, names: list[str], tree: Any, aggregates: frozenset[str]
+) -> Iterator[str]:
+    """Yield what the rows say of a query: prompts counted again, mixed gains, NULL, names."""
+    again = contents.measured_again(cursor, tree)
+    runs = dict.fromkeys(contents.of_runs(cursor, names, tree), frozenset({contents.TELLS_RUNS}))
+    if again and (counted := _Reading(runs, aggregates, takes_joined_run=False).noted_in(tree)):
+        of_whom = again[0] if len(again) == 1 else f"{again[0]} and {len(again) - 1} more"
+        yield (
+            f"{', '.join(counted)}: runs of {of_whom} on the same prompts are taken together; JOIN "
+            "primary_run USING (run_id, model_id) takes one, GROUP BY run_id keeps them apart"
+        )
+    gains = {name: frozenset({"metric"}) for name in names if name in contents.ONE_GAIN}
+    mixed = contents.definitions(cursor, _Reading(gains, aggregates).noted_in(tree), tree)
+    for name, metrics in mixed.items():
+        taken = ", ".join(metrics)
+        yield f"{name}: {taken} are taken together; filter or group by metric to compare one"
+    for column in contents.nulls_in_not_in(cursor, tree):
+        yield (
+            f"NOT IN keeps no row where its list holds a NULL, as that for {column} does; "
+            "leave NULL out of the list, or use ANTI JOIN"
+        )
+    for column, text, near in contents.unknown_texts(cursor, names, tree):
+        yield f"no {column} is {text!r}{''.join(f'; the nearest is {name!r}' for name in near)}"
 
 
 def _aggregates(cursor: duckdb.DuckDBPyConnection) -> frozenset[str]:
@@ -82,8 +115,11 @@ def _aggregates(cursor: duckdb.DuckDBPyConnection) -> frozenset[str]:
 class _Reading:
     """A parsed query read from the inside out, for tables that repeat what a row is about."""
 
-    def __init__(self, known: Open, aggregates: frozenset[str]) -> None:
+    def __init__(
+        self, known: Open, aggregates: frozenset[str], *, takes_joined_run: bool = True
+    ) -> None:
         self._known, self._aggregates = known, aggregates
+        self._idle = frozenset() if takes_joined_run else frozenset({"run_id"})
         self._noted: set[str] = set()
 
     def noted_in(self, tree: Any) -> list[str]:
@@ -105,18 +141,18 @@ class _Reading:
 
     def _of_select(self, node: Any, named: Mapping[str, Open]) -> Open:
         chosen, groups = node["select_list"], node.get("group_expressions") or []
-        for inner in (each for each in _within(node) if each is not node):
+        for inner in (each for each in within(node) if each is not node):
             if inner.get("class") == "SUBQUERY":
                 self._of_query(inner["subquery"]["node"], named)
         joins, left = self._of_source(node["from_table"], named)
-        counts = [each for each in _within([chosen, node.get("having")]) if self._counts(each)]
-        taken = [node.get("where_clause"), node.get("qualify"), joins]
+        counts = [each for each in within([chosen, node.get("having")]) if self._counts(each)]
+        taken = [node.get("where_clause"), node.get("qualify")]
         taken += [_meant(each, chosen) for each in groups]
         taken += [each.get("filter") for each in counts]
         is_grouped = bool(groups) or node.get("aggregate_handling") == "FORCE_AGGREGATES"
         if is_grouped and not groups:  # GROUP BY ALL
-            taken += [each for each in chosen if not any(map(self._counts, _within(each)))]
-        left = _without(left, _columns(taken))
+            taken += [each for each in chosen if not any(map(self._counts, within(each)))]
+        left = _without(left, columns_of(taken) | (columns_of(joins) - self._idle))
         is_size = (
             not is_grouped
             and not node.get("where_clause")
@@ -171,24 +207,6 @@ def _renamed(left: Open, chosen: Sequence[Any]) -> Open:
         )
         for name, columns in left.items()
     }
-
-
-def _within(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of a tree that belongs to no query within it."""
-    if isinstance(tree, dict):
-        yield tree
-        parts = [part for name, part in tree.items() if name not in ("subquery", "cte_map")]
-    else:
-        parts = tree if isinstance(tree, list) else []
-    for part in parts:
-        yield from _within(part)
-
-
-def _columns(tree: Any) -> set[str]:
-    """Return the last name of each column that stands in a tree, and the columns of USING."""
-    result = {name for node in _within(tree) for name in node.get("using") or []}
-    named = [node["column_names"] for node in _within(tree) if node.get("class") == "COLUMN_REF"]
-    return {name.lower() for name in [*result, *(path[-1] for path in named)]}
 
 
 def _meant(group: Any, chosen: Sequence[Any]) -> Any:

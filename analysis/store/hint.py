@@ -6,6 +6,7 @@ import re
 
 import duckdb
 
+from analysis.store.contents import columns_by_table
 from analysis.store.statement import plain, read_tables
 from collect import schema
 from collect.errors import nearest
@@ -17,6 +18,12 @@ _NO_TABLE = re.compile(r"(Table with name (\S+) does not exist!).*")
 _NO_COLUMN = re.compile(
     r"\bcolumn .*not (found|exist)|not have a column|No matching columns", re.IGNORECASE
 )
+
+#: The name of such a column, where the engine says it.
+_COLUMN = re.compile(r'(?:Referenced column|a column named) "(\w+)"')
+
+#: What rows are about stands in a table of its own; and what it is joined on.
+_KEYS = {"model": ["model_id"], "run": ["run_id", "model_id"], "prompt": ["prompt_id"]}
 
 _VIEW = re.compile(r"^CREATE VIEW (\w+)", re.MULTILINE)
 
@@ -48,8 +55,21 @@ def hint(error: duckdb.Error, sql: str, connection: duckdb.DuckDBPyConnection) -
     if not (isinstance(error, duckdb.BinderException) and _NO_COLUMN.search(message)):
         return ""
     with connection.cursor() as cursor:
-        asked = " or ".join(f"DESCRIBE {name}" for name in read_tables(sql, cursor))
-    return f"List columns with: {asked}" if asked else ""
+        names = read_tables(sql, cursor)
+        missing = _COLUMN.search(message)
+        joined = _joined(missing[1].lower(), names, cursor) if missing else ""
+    asked = " or ".join(f"DESCRIBE {name}" for name in names)
+    return joined or (f"List columns with: {asked}" if asked else "")
+
+
+def _joined(column: str, names: list[str], cursor: duckdb.DuckDBPyConnection) -> str:
+    """Return how to join the table that has a column to what was read; nothing where none has."""
+    known = columns_by_table(cursor)
+    for table, keys in _KEYS.items():
+        are_read = any({*keys} <= known.get(name, set()) for name in names)
+        if table not in names and column in known[table] and are_read:
+            return f"{column} is in {table}: add JOIN {table} USING ({', '.join(keys)})"
+    return ""
 
 
 def _of_table(name: str) -> str:

@@ -96,7 +96,7 @@ def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
     if len(statements) != 1 or statements[0] not in READING:
         hint = _PIVOT if statements == ["MULTI"] else _HINT
         raise _refusal(_listed(statements), hint)
-    for node in _nodes(parsed(sql, connection)):
+    for node in every(parsed(sql, connection)):
         _check_kind(node)
         _check_place(node)
         _check_function(node, connection)
@@ -115,7 +115,7 @@ def read_tables(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
         Connection to the database.
     """
     known = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
-    nodes = list(_nodes(parsed(sql, connection)))
+    nodes = list(every(parsed(sql, connection)))
     named = {node["table_name"].lower() for node in nodes if node.get("type") == "BASE_TABLE"}
     defined = {
         str(entry["key"]).lower()
@@ -225,8 +225,26 @@ def parsed(sql: str, connection: duckdb.DuckDBPyConnection) -> Any:
     return result
 
 
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of the tree, however deep."""
+def within(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a tree that belongs to no query within it."""
+    if isinstance(tree, dict):
+        yield tree
+        parts = [part for name, part in tree.items() if name not in ("subquery", "cte_map")]
+    else:
+        parts = tree if isinstance(tree, list) else []
+    for part in parts:
+        yield from within(part)
+
+
+def columns_of(tree: Any) -> set[str]:
+    """Return the last name of each column that stands in a tree, and the columns of USING."""
+    result = {name for node in within(tree) for name in node.get("using") or []}
+    named = [node["column_names"] for node in within(tree) if node.get("class") == "COLUMN_REF"]
+    return {name.lower() for name in [*result, *(path[-1] for path in named)]}
+
+
+def every(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a tree, however deep."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -235,6 +253,13 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
             waiting.extend(node.values())
         elif isinstance(node, list):
             waiting.extend(node)
+
+
+def all_columns(tree: Any) -> set[str]:
+    """Return the last name of each column that stands anywhere in a tree, inner queries too."""
+    using = {name for node in every(tree) for name in node.get("using_columns") or []}
+    named = {node["column_names"][-1] for node in every(tree) if node.get("class") == "COLUMN_REF"}
+    return {name.lower() for name in using | named}
 
 
 def _check_kind(node: dict[str, Any]) -> None:

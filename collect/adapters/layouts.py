@@ -3,7 +3,8 @@
 Every layout takes rows in the (out, in) order of ``torch.nn.Linear`` - or a bias, which has
 the same rows and no columns - and returns (n_heads, d_head, ...) for Q and (n_kv_heads, d_head,
 ...) for K and for V. K and V are views, so writing to them writes to the model; so is Q, except
-where several query heads share a key head and lie between the shared ones.
+where several query heads share a key head and lie between the shared ones. Of CodeGen, whose
+parts lie apart, all three are copies.
 """
 
 from __future__ import annotations

@@ -72,9 +72,9 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="SET",
         default=[],
-        help="names of prompt sets under data/prompts; files: JSONL, JSON, CSV, TSV or Parquet "
-        "with a record per prompt, or text with a line per prompt; directories that datasets "
-        "saved; the word none, or no --prompts: weights only",
+        help="names of prompt sets under data/prompts; files: text with a line per prompt, or "
+        "JSONL, JSON, CSV, TSV or Parquet with a record per prompt, under text, messages or "
+        "token_ids; directories that datasets saved; the word none, or no --prompts: weights only",
     )
     what.add_argument(
         "--quantities",

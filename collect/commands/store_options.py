@@ -112,6 +112,10 @@ def models(parser: argparse.ArgumentParser) -> None:
 def prompts(parser: argparse.ArgumentParser) -> None:
     """Add the options of `prompts`."""
     parser.add_argument(
-        "sets", nargs="*", metavar="SET", help="a shipped set, or a file of prompts"
+        "sets",
+        nargs="*",
+        metavar="SET",
+        help="a shipped set, or a file as `run` reads it: a prompt per line of text, or a record "
+        "per prompt, under text, messages or token_ids",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")

@@ -47,7 +47,7 @@ class Recorder(Hooked):
     batches
         What will be run.
     quantities
-        Some of ``stream``, ``attention``, ``geometry``, ``predictions`` and ``legacy``.
+        Built-in quantities that are measured on prompts; other names are passed over.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
 """What was measured on prompts, as rows: one function per table of the contract.
 
-Columns are those of the table, without ``run_id`` and ``model_id``. NaN stands for NULL.
+Columns are those of the table, without ``run_id`` and ``model_id``. NaN is
+written as NULL.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def published_values(source: Path, names: Iterable[str]) -> pd.DataFrame:
 
 
 def _with_nan(rows: list[dict[str, object]]) -> pd.Series[Any]:
-    """Return the values with NULL (no number) and NaN (a number that overflowed) kept apart."""
+    """Return the values with NULL (no number) and NaN (what the file says) kept apart."""
     values = pa.array([row["value"] for row in rows], type=pa.float64())
     return pd.Series(pd.arrays.ArrowExtensionArray(values))
 

@@ -55,7 +55,10 @@ def _with_metadata(arrow: pa.Table, metadata: Mapping[str, str]) -> pa.Table:
 
 
 def conforming(table: str, rows: pd.DataFrame) -> pa.Table:
-    """Return the rows as an Arrow table that satisfies the contract, sorted by key."""
+    """Return the rows as an Arrow table that satisfies the contract, sorted by key.
+
+    NaN of numpy becomes NULL.
+    """
     expected = schema.arrow_schema(table)
     unknown = sorted(set(rows.columns) - set(expected.names))
     if unknown:

@@ -1,7 +1,5 @@
 """Stores made by hand from published figures, small enough to see what a claim must conclude."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,24 +9,23 @@ import pandas as pd
 import pytest
 
 from analysis import audit as claims
-from analysis.audit.claim import Verdict, verdict
+from analysis.audit.claim import verdict
 from analysis.heritage.pages.register import CLAIMS
 from analysis.store import Store, open_store
 from collect import schema
+from tests.analysis.places import PUBLISHED, SHARED
 
-ROOT = Path(__file__).parents[2]
-PUBLISHED = ROOT / "data/published"
-RAW = ROOT.parent / "shared/published/Results"
+RAW = SHARED / "published/Results"
 
 #: Rows of a table, as far as they say anything.
 Rows = Iterable[dict[str, Any]]
 
 
 @pytest.fixture
-def made_store(tmp_path: Path) -> Callable[..., Store]:
+def made_store(tmp_path):
     """Return a function from rows of published tables to a store with the paper's own models."""
 
-    def made(**tables: Rows) -> Store:
+    def made(**tables):
         directory = tmp_path / f"made-{len(list(tmp_path.iterdir()))}"
         directory.mkdir()
         for name in ("claim.csv", "metric.csv", "model.csv"):
@@ -41,7 +38,7 @@ def made_store(tmp_path: Path) -> Callable[..., Store]:
 
 
 @pytest.fixture(scope="session")
-def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def imported(tmp_path_factory):
     """Return a folder with the paper's raw files, imported."""
     if not RAW.is_dir():
         pytest.skip(f"the paper's raw files are not at {RAW}")
@@ -53,7 +50,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def facts(tmp_path: Path) -> Path:
+def facts(tmp_path):
     """Return a folder of published facts that a test may change."""
     return Path(shutil.copytree(PUBLISHED, tmp_path / "published"))
 
@@ -63,12 +60,10 @@ Changed = Callable[[Path, str, Callable[[pd.DataFrame], pd.DataFrame]], Store]
 
 
 @pytest.fixture
-def changed() -> Changed:
+def changed():
     """Return a function that changes the rows of one table of a folder and opens the folder."""
 
-    def open_changed(
-        folder: Path, table: str, change: Callable[[pd.DataFrame], pd.DataFrame]
-    ) -> Store:
+    def open_changed(folder, table, change):
         path = folder / f"{table}.csv"
         rows = pd.read_csv(path, keep_default_na=False, dtype={"caveats": str})
         change(rows).to_csv(path, index=False)
@@ -78,7 +73,7 @@ def changed() -> Changed:
 
 
 @pytest.fixture
-def judge() -> Callable[[Store, int], Verdict]:
+def judge():
     """Return a function from a store and a claim to its verdict."""
     return lambda store, claim_id: verdict(
         claims.claim(claim_id, CLAIMS).examine(store), claims.claim(claim_id, CLAIMS).kind
@@ -86,10 +81,10 @@ def judge() -> Callable[[Store, int], Verdict]:
 
 
 @pytest.fixture
-def check() -> Callable[..., pd.Series[Any]]:
+def check():
     """Return a function that finds the one check of a claim with a condition (and a part)."""
 
-    def chosen(store: Store, claim_id: int, condition: str, part: str = "") -> pd.Series[Any]:
+    def chosen(store, claim_id, condition, part=""):
         rows = claims.checks(store, claim_id, CLAIMS)
         is_part = rows["term"].str.contains(part, regex=False)
         result = rows[rows["condition"].eq(condition) & is_part]
@@ -99,7 +94,7 @@ def check() -> Callable[..., pd.Series[Any]]:
     return chosen
 
 
-def _write(directory: Path, table: str, rows: pd.DataFrame) -> None:
+def _write(directory, table, rows):
     """Write rows in the columns of the contract; what is not said gets a neutral value.
 
     A figure has the unit of its metric.

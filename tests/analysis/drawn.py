@@ -1,14 +1,9 @@
 """What a chart draws: its encodings, however it is layered."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
 from analysis.drawing import labs
 
 
-def encodings(node: Any) -> Iterator[dict[str, Any]]:
+def encodings(node):
     """Yield every encoding of a chart's specification, however it is layered or nested."""
     if isinstance(node, dict):
         if "encoding" in node:
@@ -20,7 +15,7 @@ def encodings(node: Any) -> Iterator[dict[str, Any]]:
             yield from encodings(value)
 
 
-def borrowed(node: Any) -> list[str]:
+def borrowed(node):
     """Return colours and shapes of labs that stand for something else in a specification."""
     if isinstance(node, list):
         return [colour for item in node for colour in borrowed(item)]
@@ -33,7 +28,7 @@ def borrowed(node: Any) -> list[str]:
     return [look for it in drawn for look in borrowed(it)]
 
 
-def lines_with_points(node: Any) -> list[dict[str, Any]]:
+def lines_with_points(node):
     """Return the marks of lines that Vega-Lite gives points of its own, as it does given a shape.
 
     Points that are drawn beside them would cover these, so that hollow ones look filled.

@@ -1,9 +1,7 @@
 """Ways to measure a model on some prompts: ours, a bare forward pass, and those of peers.
 
-Each turns a causal model of transformers into an action that measures all prompts once, in the
-batches that it is given. Peers are asked for the norm of the stream before, within and after each
-block and of what attention and feed-forward add, and for mass, trace, first column and entropy of
-each attention map: less than we measure, and in float32.
+Peers are asked for less than we measure, in float32: norms of the stream and of what is added, and
+four statistics of each attention map.
 """
 
 from __future__ import annotations
@@ -210,9 +208,7 @@ def transformer_lens(model: Any, batches: Batches) -> Action:
         for batch in batches:
             inputs = _padded(batch)
             _, cache = bridge.run_with_cache(
-                inputs["input_ids"],
-                attention_mask=inputs["attention_mask"],
-                logits_to_keep=1,
+                inputs["input_ids"], attention_mask=inputs["attention_mask"], logits_to_keep=1
             )
             for layer in range(model.config.num_hidden_layers):
                 _ = [_norms(cache[f"blocks.{layer}.{site}"]) for site in sites]
@@ -264,13 +260,10 @@ BARE = "bare body"
 OURS = "ours: stream, attention"
 
 _BUCKETED: dict[str, Approach] = {
-    BARE: bare_body,
-    "each number read once": reading,
+    **{BARE: bare_body, "each number read once": reading},
     OURS: collecting("stream", "attention"),
     "ours: and geometry": collecting("stream", "attention", "geometry"),
-    "output flags": flags,
-    "TransformerLens cache": transformer_lens,
-    "nnsight trace": nnsight,
+    **{"output flags": flags, "TransformerLens cache": transformer_lens, "nnsight trace": nnsight},
     "bare model, all logits": bare_model,
 }
 

@@ -1,14 +1,7 @@
 """Cost of collecting beside a bare forward pass and beside peers: time and memory, one table.
 
-Run with ``make benchmark``. All approaches take turns in one process, on one thread, on the same
-batches: ours first, then one padded batch, which is how peers are mostly used. The table holds the
-median CPU time of the rounds, the median ratio to the bare body of the same round with its
-quartiles, the median share of it that our collection took in the same round, and the peak memory
-beyond the loaded model, each found in a process of its own. No approach computes logits but the
-one that says so and what ours needs of the last tokens. Freed memory is kept, as commands do, so
-that nobody pays for how another left the heap. ``python -m
-tests.benchmarks.commands`` times whole commands. Nothing is asserted; a time is a property of a
-machine. A peer that is not installed is named as such.
+All take turns in one process, on one thread, on the same batches: medians, and ratios to the bare
+body of the same round; peak memory beyond the model in a process each (``make benchmark``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""CPU time of whole commands, from the start of the interpreter to the last file written.
-
-Start-up, examination of the model, hashes of the weights and writing are all in it. Beside them
-stand an import of the libraries, and a script of five lines that loads the model with
-transformers and runs its body on the same batches. All take turns; the table holds medians.
+"""CPU time of whole commands, beside a bare import and a script that runs the same batches.
 
 Run: python -m tests.benchmarks.commands [CHECKPOINT] [--rounds 5] [--code FOLDER ...]
 """
@@ -10,16 +6,13 @@ Run: python -m tests.benchmarks.commands [CHECKPOINT] [--rounds 5] [--code FOLDE
 from __future__ import annotations
 
 import argparse
-import os
-import resource
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.benchmarks.times import ROOT, spent
+
 RECIPE = "data/sample/recipes/llama-l4-adamw.toml"
 PROMPTS = ("--prompts", "A_grand_unified")
 
@@ -35,7 +28,8 @@ SCRIPT = """
 import sys, torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from collect.prompts.sets import load
-from collect.prompts.tokens import buckets, encode
+from collect.model.forward.passes import buckets
+from collect.prompts.tokens import encode
 model = AutoModelForCausalLM.from_pretrained(sys.argv[1], attn_implementation="eager").eval()
 tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
 encoded = encode(load("A_grand_unified").prompts, tokenizer)
@@ -56,6 +50,7 @@ def main() -> None:
         "--code", nargs="+", default=[ROOT], type=Path, help="checkouts to compare (this one)"
     )
     given = parser.parse_args()
+    given.code = [folder.resolve() for folder in given.code]
     with tempfile.TemporaryDirectory() as directory:
         here = Path(directory)
         if given.checkpoint is None:
@@ -99,18 +94,6 @@ def commands(
         for code in checkouts
     }
     return {**bare, **ours}
-
-
-def spent(words: list[str], code: Path) -> float:
-    """Return the CPU time [s] of a command in a process of its own, on one thread."""
-    environment = {**os.environ, "PYTHONPATH": str(code.resolve()), "OMP_NUM_THREADS": "1"}
-    # Compiled code is kept, as it is where nobody forbids it.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, *words]
-    subprocess.run(command, cwd=code, env=environment, check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 if __name__ == "__main__":

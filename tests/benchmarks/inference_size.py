@@ -1,12 +1,8 @@
 """How often each method rejects when nothing is there: 24 models of 7 labs, as in the paper.
 
-Run with ``python -m tests.benchmarks.inference_size [SIMULATIONS]`` from the root of the
-repository. Labs hold 6, 5, 4, 3, 2, 2 and 2 models; four labs against three are compared
-(`heritage`), or a number per model (`density`). Responses are normal, in two worlds: models
-independent (sd 0.25), and models of a lab alike (sd of labs 0.30 besides). The seed is 20. Prints
-one table: shares of p at or below 0.05 and 0.01 with their Monte-Carlo standard errors. A quarter
-as many simulations are made for methods that resample. Equivalence is tested with the true
-effect on the bound.
+``python -m tests.benchmarks.inference_size [SIMULATIONS]`` prints shares of p at or below 0.05 and
+0.01, models independent (sd 0.25) or those of a lab alike (sd of labs 0.30 besides). Equivalence is
+tested with the true effect on the bound.
 """
 
 from __future__ import annotations
@@ -148,12 +144,7 @@ def permuted(
 ) -> pd.DataFrame:
     """Return the permutation test of heritage, exchanged between labs or between models."""
     return permutation.permutation_test(
-        drawn,
-        mean_difference,
-        label="heritage",
-        unit=unit,
-        rng=rng,
-        n_permutations=n_permutations,
+        drawn, mean_difference, label="heritage", unit=unit, rng=rng, n_permutations=n_permutations
     )
 
 

@@ -1,13 +1,8 @@
 """Processor seconds and memory of one mixed model by this package, mixedlm, glmm and lme4.
 
-Run with ``python tests/benchmarks/mixed_peers.py --mixedlm PYTHON --out FILE.csv`` from the root of
-the repository, where PYTHON is an interpreter that has mixedlm, pandas and pyarrow. Three shapes:
-few groups at many rows (`mixed_rows`), lme4's InstEval (students crossed with lecturers, written
-by R), and 45,861 rows with the degrees of freedom of Kenward and Roger. Every fit is a process of
-its own that is stopped at a limit of processor seconds; programs take turns at one file, with one
-thread each. A row of the result is a fit: processor seconds from the open file to the coefficients
-(`cpu_seconds`) and of the whole process with its imports (`cpu_process`), peak memory [MB] and the
-criterion. A fit that was stopped has none of them, and `note` says so. Nothing is asserted.
+``python tests/benchmarks/mixed_peers.py --mixedlm PYTHON --out FILE.csv``: few groups at many rows,
+lme4's InstEval, and 45,861 rows with Kenward and Roger's degrees of freedom; a fit is a process of
+its own, on one thread, stopped at a limit of seconds, and a row of the result.
 """
 
 from __future__ import annotations

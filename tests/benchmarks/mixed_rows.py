@@ -1,8 +1,6 @@
 """Made rows for benchmarks and simulations: 24 models of 7 labs crossed with 25 prompts.
 
-``y = .5 + .25 heritage + .30 rho + .10 scale - .40 depth`` plus a lab (sd .30), a model (.25), a
-prompt (.20), a slope of depth by model (.15) and an error (.50); rows are drawn with
-replacement, so cells are unbalanced.
+Effects of `rows`, deviations of `write_rows`; rows are drawn with replacement, so cells differ.
 """
 
 from __future__ import annotations

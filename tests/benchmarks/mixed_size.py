@@ -1,8 +1,7 @@
 """How often each test rejects: size under no effect, power under an effect, 7 labs, 24 models.
 
-Run with ``python tests/benchmarks/mixed_size.py [SIMULATIONS [PERMUTED]]`` from the root of the
-repository. Rows are drawn by `mixed_rows`, 2,000 a time; the seed is 5. Prints one table: shares
-of p below 0.05 and 0.01 with their Monte-Carlo standard errors.
+``python tests/benchmarks/mixed_size.py [SIMULATIONS [PERMUTED]]`` prints shares of p below 0.05 and
+0.01 with their Monte-Carlo standard errors, of 2,000 rows by `mixed_rows` a time.
 """
 
 from __future__ import annotations

@@ -2,15 +2,9 @@
 
     python -m tests.benchmarks.times [--code FOLDER ...] [--rounds 3] [--report] [--place DIR]
 
-Whole processes are timed, from the start of the interpreter to its end, user and system seconds
-of all of their threads and children. All take turns with a bare import of duckdb and pandas, and
-the ratio is to that of the same round; the table holds medians. Cold means that nothing is kept
-under ``.cache/report`` of the checkout, which is emptied for it.
-
-With --report each checkout renders its report into a folder of its own: cold on all cores, for the
-time on the clock; then on one core, so that pages follow each other, cold and with nothing changed.
-What a page took is what the whole tree of processes used between its progress line and the next;
-what many pages share is paid by the first that asks for it.
+Whole processes in turns with a bare import of duckdb and pandas, medians and ratios of one round.
+Cold is without what ``.cache/report`` keeps. A page is what the processes used between its progress
+line and the next, on one core.
 """
 
 from __future__ import annotations
@@ -27,7 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.benchmarks.growth import SAMPLE, grow
+from tests.benchmarks.grown import SAMPLE, grow
 
 ROOT = Path(__file__).parents[2]
 BARE = "import duckdb, pandas"

@@ -13,14 +13,11 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from collect.adapters import ADAPTERS
 from collect.model.checkpoint.decoder import Decoder, decoder
-from collect.model.checkpoint.load import load_model
-from collect.model.checkpoint.location import locate
-from collect.prompts.tokens import Encoded
-from collect.training.train import train
 
 torch.set_num_threads(1)
 transformers.logging.disable_progress_bar()
@@ -48,37 +45,6 @@ def configurations() -> dict[str, Any]:
 
 
 FAMILIES = sorted(configurations())
-
-#: Families of which a model is trained for a moment, so that the checks also see weights that
-#: are not random.
-TRAINED = ("gpt2", "gpt_neox", "llama")
-KV_HEADS = {"llama": "n_kv_heads = 2\n"}
-RECIPE = """\
-name = "{family}"
-lab = "thermoscope"
-suite = "test"
-year = 2026
-family = "{family}"
-text = "{text}"
-seed = 0
-initializer_range = 0.05
-
-[geometry]
-n_layers = 3
-d_model = 32
-n_heads = 4
-{kv_heads}context = 64
-
-[optimiser]
-name = "adamw"
-learning_rate = 1e-2
-weight_decay = 0.1
-
-[schedule]
-steps = 60
-warm_up = 5
-batch_size = 8
-"""
 
 
 def tiny_model(name: str, *, seed: int = 0) -> Any:
@@ -117,32 +83,6 @@ def tiny_tokenizer(*, adds_start: bool = False) -> Any:
     )
 
 
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Train one small model of each family on the shipped text; return their directories."""
-    directory = tmp_path_factory.mktemp("trained")
-    text = Path(__file__).parents[2] / "data/text/kjv.txt"
-    checkpoints = {}
-    for family in TRAINED:
-        recipe = directory / f"{family}.toml"
-        recipe.write_text(
-            RECIPE.format(family=family, text=text, kv_heads=KV_HEADS.get(family, "")),
-            encoding="utf-8",
-        )
-        checkpoints[family] = train(recipe, directory / "checkpoints", quiet=True)
-    return checkpoints
-
-
-@pytest.fixture(params=[*FAMILIES, *(f"trained {family}" for family in TRAINED)])
-def loaded(request: pytest.FixtureRequest) -> Decoder:
-    """A tiny random model of each family in turn, then a trained one of each."""
-    _, is_trained, family = request.param.partition("trained ")
-    if is_trained:
-        return load_model(locate(str(request.getfixturevalue("trained")[family])))
-    model = tiny_model(request.param)
-    return decoder(model, ADAPTERS[model.config.model_type])
-
-
 @pytest.fixture
 def load_tiny() -> Callable[[str], Decoder]:
     """Return the tiny model of a given name."""
@@ -152,21 +92,6 @@ def load_tiny() -> Callable[[str], Decoder]:
         return decoder(model, ADAPTERS[model.config.model_type])
 
     return load
-
-
-@pytest.fixture
-def some_prompts() -> list[Encoded]:
-    """Three prompts of different lengths, the longest first."""
-    generator = torch.Generator().manual_seed(1)
-    lengths = {"long": 17, "short": 3, "middle": 9}
-    return [
-        Encoded(
-            name,
-            tuple(torch.randint(0, 256, (length,), generator=generator).tolist()),
-            (False,) * length,
-        )
-        for name, length in lengths.items()
-    ]
 
 
 @pytest.fixture(scope="session")
@@ -194,10 +119,20 @@ def save_tiny(tmp_path: Path, saved_models: Callable[..., Path]) -> Callable[...
     return save
 
 
-def edit_config(directory: Path, **entries: object) -> None:
-    """Change entries of a checkpoint's ``config.json``."""
+def edit_config(directory: Path, **entries: object) -> Path:
+    """Change entries of a checkpoint's ``config.json``; return its directory."""
     path = directory / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+    return directory
+
+
+def edit_weights(directory: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> Path:
+    """Let ``change`` act on the tensors of a checkpoint, or return others; return its directory."""
+    path = directory / "model.safetensors"
+    tensors = load_file(path)
+    changed = change(tensors)
+    save_file(changed if isinstance(changed, dict) else tensors, path, {"format": "pt"})
+    return directory
 
 
 OWN_PROMPTS = "# Factual\nThe sky is\nTwo and two\n\n# Novel\nA b\nThe quick brown fox is\n"

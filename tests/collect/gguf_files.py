@@ -1,7 +1,7 @@
-"""Tiny models written as GGUF files: names and layouts as llama.cpp's converter has them.
+"""Tiny models written as GGUF files, as llama.cpp's converter names and lays them out.
 
-The conversions are written down here from its source (``conversion`` of llama.cpp): rows of Q and
-K of a llama in pairs, norms of a Gemma as 1 + w, matrices of a GPT-2 transposed.
+Written down from its source: rows of Q and K of a llama in pairs, norms of a Gemma as 1 + w,
+matrices of a GPT-2 transposed.
 """
 
 from __future__ import annotations
@@ -19,31 +19,19 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 #: Sizes of every model here: rows are multiples of the 32 numbers of a block.
 SIZES = {
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "vocab_size": 259,
+    **{"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3},
+    **{"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 259},
     "max_position_embeddings": 128,
 }
 
 TEMPLATE = "{% for m in messages %}<s>{{ m['content'] }}{% endfor %}"
 
 _IN_BLOCK = {
-    "input_layernorm": "attn_norm",
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "self_attn.q_norm": "attn_q_norm",
-    "self_attn.k_norm": "attn_k_norm",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-    "mlp.gate": "ffn_gate_inp",
-    "post_attention_layernorm": "ffn_norm",
+    **{"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k"},
+    **{"self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output"},
+    **{"self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm"},
+    **{"mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"},
+    **{"mlp.gate": "ffn_gate_inp", "post_attention_layernorm": "ffn_norm"},
 }
 _IN_GEMMA = {
     **_IN_BLOCK,
@@ -52,12 +40,8 @@ _IN_GEMMA = {
     "post_feedforward_layernorm": "post_ffw_norm",
 }
 _IN_GPT2 = {
-    "ln_1": "attn_norm",
-    "ln_2": "ffn_norm",
-    "attn.c_attn": "attn_qkv",
-    "attn.c_proj": "attn_output",
-    "mlp.c_fc": "ffn_up",
-    "mlp.c_proj": "ffn_down",
+    **{"ln_1": "attn_norm", "ln_2": "ffn_norm", "attn.c_attn": "attn_qkv"},
+    **{"attn.c_proj": "attn_output", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"},
 }
 
 
@@ -133,12 +117,9 @@ def tensors(name: str, model: Any) -> dict[str, np.ndarray]:
 
 def _stored(name: str, key: str, numbers: np.ndarray) -> dict[str, np.ndarray]:
     ends = {
-        "model.embed_tokens": "token_embd",
-        "transformer.wte": "token_embd",
-        "transformer.wpe": "position_embd",
-        "model.norm": "output_norm",
-        "transformer.ln_f": "output_norm",
-        "lm_head": "output",
+        **{"model.embed_tokens": "token_embd", "transformer.wte": "token_embd"},
+        **{"transformer.wpe": "position_embd", "model.norm": "output_norm"},
+        **{"transformer.ln_f": "output_norm", "lm_head": "output"},
     }
     module, _, kind = key.rpartition(".")
     if name == "gemma3" and module.endswith("norm"):

@@ -20,22 +20,13 @@ _EXPERTS = {
     "shared_expert_intermediate_size": 16,
 }
 _ROUTED = {
-    "n_routed_experts": 4,
-    "num_experts_per_tok": 2,
-    "moe_intermediate_size": 16,
-    "n_group": 1,
-    "topk_group": 1,
-    "first_k_dense_replace": 1,
+    **{"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "n_group": 1},
+    **{"topk_group": 1, "first_k_dense_replace": 1},
 }
 _LATENT = {
     **_PLAIN,
-    "num_key_value_heads": 4,
-    "head_dim": 6,
-    "q_lora_rank": 20,
-    "kv_lora_rank": 14,
-    "qk_rope_head_dim": 6,
-    "qk_nope_head_dim": 10,
-    "v_head_dim": 9,
+    **{"num_key_value_heads": 4, "head_dim": 6, "q_lora_rank": 20, "kv_lora_rank": 14},
+    **{"qk_rope_head_dim": 6, "qk_nope_head_dim": 10, "v_head_dim": 9},
 }
 _SPARSE = {**_LATENT, **_ROUTED, "index_n_heads": 16, "index_head_dim": 12, "index_topk": 4}
 _MAMBA = {"hidden_size": 48, "num_hidden_layers": 3, "state_size": 4}
@@ -49,13 +40,8 @@ _DELTA = {
 }
 
 _KDA = {
-    "num_experts": 4,
-    "num_experts_per_token": 2,
-    "num_expert_group": 1,
-    "topk_group": 1,
-    "moe_intermediate_size": 16,
-    "linear_num_heads": 4,
-    "linear_head_dim": 6,
+    **{"num_experts": 4, "num_experts_per_token": 2, "num_expert_group": 1, "topk_group": 1},
+    **{"moe_intermediate_size": 16, "linear_num_heads": 4, "linear_head_dim": 6},
 }
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
@@ -69,27 +55,17 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "deepseek_v2": {**_LATENT, **_ROUTED},
     "deepseek_v3": {**_LATENT, **_ROUTED},
     "dbrx": {
-        "d_model": 48,
-        "n_heads": 4,
-        "n_layers": 3,
-        "max_seq_len": 64,
+        **{"d_model": 48, "n_heads": 4, "n_layers": 3, "max_seq_len": 64},
         "attn_config": {"kv_n_heads": 2, "clip_qkv": 4.0, "rope_theta": 1e4},
         "ffn_config": {"ffn_hidden_size": 32, "moe_num_experts": 4, "moe_top_k": 2},
     },
     "deepseek_v32": _SPARSE,
     "dots3_note_text": {
         **_SPARSE,
-        "head_dim": 16,
-        "sliding_window": 5,
-        "swa_num_attention_heads": 2,
-        "swa_num_key_value_heads": 2,
-        "swa_q_lora_rank": 12,
-        "swa_kv_lora_rank": 10,
-        "swa_head_dim": 12,
-        "swa_qk_nope_head_dim": 8,
-        "swa_v_head_dim": 9,
-        "n_shared_experts": 1,
-        "shared_experts_intermediate_size": 16,
+        **{"head_dim": 16, "sliding_window": 5, "swa_num_attention_heads": 2},
+        **{"swa_num_key_value_heads": 2, "swa_q_lora_rank": 12, "swa_kv_lora_rank": 10},
+        **{"swa_head_dim": 12, "swa_qk_nope_head_dim": 8, "swa_v_head_dim": 9},
+        **{"n_shared_experts": 1, "shared_experts_intermediate_size": 16},
     },
     "diffllama": _SHARED,
     "doge": {**_SHARED, "sliding_window": 5},
@@ -97,11 +73,8 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "falcon_mamba": _MAMBA,
     "gemma4_text": {
         **_SHARED,
-        "global_head_dim": 16,
-        "sliding_window": 5,
-        "hidden_size_per_layer_input": 8,
-        "vocab_size_per_layer_input": 97,
-        "num_kv_shared_layers": 0,
+        **{"global_head_dim": 16, "sliding_window": 5, "hidden_size_per_layer_input": 8},
+        **{"vocab_size_per_layer_input": 97, "num_kv_shared_layers": 0},
     },
     "gemma4_unified_text": {
         **_SHARED,
@@ -122,11 +95,8 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "granitemoehybrid": {
         **_PLAIN,
         **_MAMBA2,
-        "num_key_value_heads": 2,
-        "num_local_experts": 4,
-        "shared_intermediate_size": 32,
-        "residual_multiplier": 0.3,
-        "logits_scaling": 4.0,
+        **{"num_key_value_heads": 2, "num_local_experts": 4, "shared_intermediate_size": 32},
+        **{"residual_multiplier": 0.3, "logits_scaling": 4.0},
         "layer_types": ["mamba", "attention", "mamba"],
     },
     "granitemoeshared": {**_SHARED, "num_local_experts": 4, "shared_intermediate_size": 32},
@@ -140,12 +110,8 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "lfm3": {**_SHARED, "sliding_window": 5, "layer_types": ["conv", "full_attention", "conv"]},
     "longcat_flash": {
         **_LATENT,
-        "num_layers": 3,
-        "ffn_hidden_size": 80,
-        "expert_ffn_hidden_size": 16,
-        "n_routed_experts": 4,
-        "zero_expert_num": 2,
-        "moe_topk": 2,
+        **{"num_layers": 3, "ffn_hidden_size": 80, "expert_ffn_hidden_size": 16},
+        **{"n_routed_experts": 4, "zero_expert_num": 2, "moe_topk": 2},
     },
     "mamba": _MAMBA,
     "mamba2": {**_MAMBA, "num_heads": 6, "head_dim": 16, "n_groups": 2, "chunk_size": 8},
@@ -154,16 +120,9 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "minimax": {**_SHARED, "sliding_window": 5, "num_local_experts": 4, "block_size": 8},
     "nemotron_h": {
         **_PLAIN,
-        "num_key_value_heads": 2,
-        "head_dim": 16,
-        "sliding_window": 5,
-        "mamba_num_heads": 6,
-        "mamba_head_dim": 16,
-        "ssm_state_size": 8,
-        "n_routed_experts": 4,
-        "moe_intermediate_size": 16,
-        "moe_shared_expert_intermediate_size": 16,
-        "n_groups": 2,
+        **{"num_key_value_heads": 2, "head_dim": 16, "sliding_window": 5, "mamba_num_heads": 6},
+        **{"mamba_head_dim": 16, "ssm_state_size": 8, "n_routed_experts": 4},
+        **{"moe_intermediate_size": 16, "moe_shared_expert_intermediate_size": 16, "n_groups": 2},
     },
     "olmo_hybrid": {**_PLAIN, "num_key_value_heads": 2, **_DELTA, "linear_num_key_heads": 4},
     "qwen3_5_moe_text": {**_SHARED, **_EXPERTS, **_DELTA},
@@ -175,11 +134,8 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "youtu": _LATENT,
     "zamba": {
         **_PLAIN,
-        "num_key_value_heads": 4,
-        "n_mamba_heads": 2,
-        "mamba_d_state": 8,
-        "num_hidden_layers": 4,
-        "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid"],
+        **{"num_key_value_heads": 4, "n_mamba_heads": 2, "mamba_d_state": 8},
+        **{"num_hidden_layers": 4, "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid"]},
     },
     "zamba2": {
         **_PLAIN,

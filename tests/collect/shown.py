@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 import torch
 from torch import Tensor
 
 from collect.adapters import ADAPTERS
 from collect.model.checkpoint.decoder import Decoder, decoder
-from collect.model.forward.passes import inputs
+from collect.model.conformance.refusal import Finding, examine
+from collect.model.forward.passes import inputs, whole
 from collect.prompts.tokens import Encoded
 from tests.collect.families import tiny_family
 
@@ -86,6 +87,11 @@ def shown(name: str) -> Shown:
             output = placed.body(**inputs(placed, batch), use_cache=False)
             result.streams[label].append(output.last_hidden_state)
     return result
+
+
+def examined(placed: Decoder) -> dict[str, Finding]:
+    """Return what the examination finds of a loaded model, by property."""
+    return {finding.property: finding for finding in examine(placed, partial(whole, placed))}
 
 
 def rows_by_head(placed: Decoder) -> dict[str, Tensor]:

@@ -2,14 +2,10 @@
 
     python -m tests.faults --kills 50 --pairs 10 --starved 9 --full 5 --interrupts 10 --seed 1
 
-Half of the kills come at an event of a file, half at a random time. What a killed command leaves
-is, file by file, as before or as after (a unit may be absent); the same command then ends as if
-nothing had been, and nothing is left beside its output. Two commands at once end both, in success
-or in a sentence, with the output of one. With little memory, few open files or files that may have
-few bytes a command ends in success or in a sentence; where a native library ends the process
-instead it is counted, and its files are held to the same. A command that is asked to end (SIGINT,
-SIGTERM) ends with exit code 130 and leaves nothing beside its output. The exit code is 1 if any of
-this fails.
+What a killed command leaves is, file by file, as before or as after (a unit may be absent), and the
+same command then ends as if nothing had been. Two at once, or one with little memory, few files or
+no room, end in success or in a sentence; one that is asked to end ends with exit code 130. The exit
+code is 1 if any of this fails.
 """
 
 from __future__ import annotations
@@ -33,20 +29,13 @@ from tests.faults.trials import Trials
 
 #: What the commands import when they are needed.
 IMPORTED = (
-    "analysis.audit.paper",
-    "analysis.commands.cli",
-    "analysis.report",
-    "analysis.report.cache",
+    *("analysis.audit.paper", "analysis.commands.cli", "analysis.report", "analysis.report.cache"),
     "analysis.store",
 )
 IMPORTED_BY_COLLECT = (
-    "collect.commands.cli",
-    "collect.gauge.command",
-    "collect.job.run",
-    "collect.record.publication.database",
-    "collect.training.study.execution",
-    "collect.training.train",
-    "tests.collect.conftest",
+    *("collect.commands.cli", "collect.gauge.command", "collect.job.run"),
+    *("collect.record.publication.database", "collect.training.study.execution"),
+    *("collect.training.train", "tests.collect.conftest"),
 )
 
 #: Addressable memory [MiB] beside what the process has, processes, open files.
@@ -120,6 +109,9 @@ def _import_all(names: Sequence[str]) -> None:
         importlib.import_module(module)
     if of_collect:
         importlib.import_module("torch").set_num_threads(1)
+        # The clone may change meanwhile.
+        provenance = importlib.import_module("collect.record.provenance")
+        provenance.take_version_of_driver(provenance.code_version())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ import json
 import shutil
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from collect.published import catalogue
@@ -72,71 +74,44 @@ Act = Callable[[Path], int]
 
 @dataclass(frozen=True)
 class Writing:
-    """A command that writes.
-
-    Attributes
-    ----------
-    act
-        Runs it.
-    out
-        Where its output lies in the folder; everything else must never change.
-    may_vanish
-        Whether a killed command may leave nothing where there was something: a unit is complete
-        or absent. Other outputs are as before or as after.
-    """
+    """A command that writes, and where its output lies; everything else must never change."""
 
     act: Act
     out: str
+    #: Whether a killed command may leave nothing where there was something: a unit is complete or
+    #: absent. Other outputs are as before or as after.
     may_vanish: bool = False
 
 
-def collect(*arguments: str) -> Act:
-    """Return what runs a verb of ``collect``; ``@`` stands for the folder."""
+def verb(package: str, *arguments: str) -> Act:
+    """Return what runs a verb of ``analysis`` or ``collect``; ``@`` stands for the folder."""
 
     def act(folder: Path) -> int:
-        from collect.commands.cli import main
-
-        return main([each.replace("@", str(folder)) for each in arguments])
+        main = import_module(f"{package}.commands.cli").main
+        return int(main([each.replace("@", str(folder)) for each in arguments]))
 
     return act
 
 
-def analysis(*arguments: str) -> Act:
-    """Return what runs a verb of ``analysis``."""
-
-    def act(folder: Path) -> int:
-        from analysis.commands.cli import main
-
-        return main([each.replace("@", str(folder)) for each in arguments])
-
-    return act
+collect, analysis = partial(verb, "collect"), partial(verb, "analysis")
 
 
 def codebook(folder: Path) -> int:
     """Write the codebook into the folder instead of the repository."""
-    from collect.commands.cli import main
-    from collect.record.publication import codebook as module
-
-    module.PATH = folder / "out" / "README.md"
-    return main(["codebook"])
+    import_module("collect.record.publication.codebook").PATH = folder / "out" / "README.md"
+    return collect("codebook")(folder)
 
 
 def models(folder: Path) -> int:
     """Write the page of types into the folder instead of the repository."""
-    from collect.adapters import answers as module
-    from collect.commands.cli import main
-
-    module.PATH = folder / "out" / "TYPES.md"
-    return main(["models", "--write"])
+    import_module("collect.adapters.answers").PATH = folder / "out" / "TYPES.md"
+    return collect("models", "--write")(folder)
 
 
 def study(folder: Path) -> int:
     """Write the registered statements into the folder instead of the repository."""
-    from analysis.commands import checkout as module
-    from analysis.commands.cli import main
-
-    module.writable_root = lambda: folder / "out"
-    return main(["study", "--write"])
+    import_module("analysis.commands.checkout").writable_root = lambda: folder / "out"
+    return analysis("study", "--write")(folder)
 
 
 def report(folder: Path) -> int:
@@ -172,41 +147,27 @@ GAUGE = (
     *("--transformations", "value_basis"),
 )
 
+AGAIN = ("run", "@/model", "--prompts", "@/own.txt", "--out", "@/measured", "--quiet")
+PUBLISHED = ("--license", "CC-BY-4.0", "--creator", "A. Person", "--date", "2026-01-02")
+
 COMMANDS: dict[str, Writing] = {
     "collect run": Writing(
         collect("run", "@/model", "--prompts", "@/own.txt", "--out", "@/out", "--quiet"),
         "out",
         may_vanish=True,
     ),
-    "collect run --overwrite": Writing(
-        collect(
-            *("run", "@/model", "--prompts", "@/own.txt", "--out", "@/measured", "--quiet"),
-            "--overwrite",
-        ),
-        "measured",
-        may_vanish=True,
-    ),
+    "collect run --overwrite": Writing(collect(*AGAIN, "--overwrite"), "measured", may_vanish=True),
     "collect train": Writing(
         collect("train", "@/micro.toml", "--out", "@/out", "--quiet"), "out", may_vanish=True
     ),
-    "collect gauge": Writing(
-        collect(*GAUGE, "--overwrite"),
-        "gauged",
-        may_vanish=True,
-    ),
+    "collect gauge": Writing(collect(*GAUGE, "--overwrite"), "gauged", may_vanish=True),
     "collect study --out": Writing(
         collect("study", "@/design.toml", "--out", "@/out", "--quiet"), "out", may_vanish=True
     ),
     "collect study --merge": Writing(
         collect("study", "@/design.toml", "--out", "@/parts", "--merge", "@/merged"), "merged"
     ),
-    "collect publish": Writing(
-        collect(
-            *("publish", "@/measured", "--license", "CC-BY-4.0", "--creator", "A. Person"),
-            *("--date", "2026-01-02"),
-        ),
-        "measured",
-    ),
+    "collect publish": Writing(collect("publish", "@/measured", *PUBLISHED), "measured"),
     "collect codebook": Writing(codebook, "out"),
     "collect models": Writing(models, "out"),
     "collect database": Writing(
@@ -249,7 +210,7 @@ def prepare(folder: Path, names: Collection[str]) -> None:
     measures = ("collect run", "collect gauge", "collect data", "collect publish")
     if any(name.startswith(measures) for name in names):
         _save_model(folder / "model")
-        _measure(folder, "own", "measured")
+        _require(collect(*AGAIN)(folder))
     if "collect gauge" in names:
         _require(collect(*GAUGE, "--seed", "1")(folder))
     if "collect study --merge" in names:
@@ -268,11 +229,6 @@ def _merged_in_part(folder: Path) -> None:
     aside = last.rename(folder / last.name)
     _require(COMMANDS["collect study --merge"].act(folder))
     aside.rename(last)
-
-
-def _measure(folder: Path, prompts: str, out: str) -> None:
-    run = ("run", "@/model", "--prompts", f"@/{prompts}.txt", "--out", f"@/{out}", "--quiet")
-    _require(collect(*run)(folder))
 
 
 def _save_model(directory: Path) -> None:

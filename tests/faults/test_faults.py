@@ -1,7 +1,5 @@
 """A small seeded share of the kills and the other faults; the whole is a long proof."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -12,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def disturbed(*arguments: str) -> subprocess.CompletedProcess[str]:
+def disturbed(*arguments):
     """Return what the program says, in a process that starts no threads before it forks."""
     return subprocess.run(
         [sys.executable, "-m", "tests.faults", "--seed", "3", *arguments],
@@ -25,19 +23,10 @@ def disturbed(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 #: How often each kind of fault comes, unless a test says otherwise.
-FEW = [
-    "--pairs",
-    "1",
-    "--starved",
-    "1",
-    "--full",
-    "1",
-    "--interrupts",
-    "1",
-]
+FEW = ["--pairs", "1", "--starved", "1", "--full", "1", "--interrupts", "1"]
 
 
-def test_verdicts_and_kept_results_are_complete_or_as_before() -> None:
+def test_verdicts_and_kept_results_are_complete_or_as_before():
     commands = ("--only", "analysis claims --write", "analysis report's cache")
     done = disturbed("--kills", "3", *FEW, *commands)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -45,7 +34,7 @@ def test_verdicts_and_kept_results_are_complete_or_as_before() -> None:
 
 
 @pytest.mark.slow
-def test_a_checkpoint_is_complete_or_absent() -> None:
-    few = ("--kills", "1", *FEW, "--starved", "0")
-    done = disturbed(*few, "--only", "collect train")
+@pytest.mark.parametrize("command", ["collect train", "collect run"])
+def test_a_checkpoint_or_a_unit_is_complete_or_absent(command):
+    done = disturbed("--kills", "3", *FEW, "--starved", "0", "--only", command)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import shutil
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,17 +45,7 @@ class Whole:
 
 
 class Trials:
-    """The trials of one command.
-
-    Parameters
-    ----------
-    name
-        The command.
-    given
-        Folder with what the commands are given.
-    room
-        Folder for the trials.
-    """
+    """The trials of one command, from a folder with what it is given, in a room of their own."""
 
     def __init__(self, name: str, given: Path, room: Path) -> None:
         self.name, self.given, self.room = name, given, room
@@ -103,20 +95,37 @@ class Trials:
             raise RuntimeError(f"{self.name} must succeed undisturbed; {self.said.read_text()}")
         return Whole(before, self._contents(folder), int(counted.read_text()), seconds)
 
+    def _signalled(
+        self, folder: Path, event: int, ending: signal.Signals = signal.SIGKILL
+    ) -> Callable[[], int]:
+        """Return what runs the command, and sends itself a signal at an event unless it is 0."""
+
+        def act() -> int:
+            if event:
+                counting(folder, kill_at(event, ending))
+            return self.writing.act(folder)
+
+        return act
+
+    def _end(
+        self,
+        child: int,
+        rng: np.random.Generator,
+        *,
+        at_event: bool,
+        ending: signal.Signals = signal.SIGKILL,
+    ) -> int:
+        """Wait for a process that ends itself at an event, or end it at a random time."""
+        if at_event:
+            return ended(child)
+        return killed_after(child, float(rng.uniform(0, self.whole.seconds)), ending)
+
     def kill(self, rng: np.random.Generator, *, at_event: bool) -> None:
         """Kill the command once, look at what it left, and let it run again."""
         folder, event = self._folder(), int(rng.integers(1, self.whole.n_events + 1))
 
-        def act() -> int:
-            if at_event:
-                counting(folder, kill_at(event))
-            return self.writing.act(folder)
-
-        child = started(act, self.said)
-        if at_event:
-            code = ended(child)
-        else:
-            code = killed_after(child, float(rng.uniform(0, self.whole.seconds)))
+        child = started(self._signalled(folder, event if at_event else 0), self.said)
+        code = self._end(child, rng, at_event=at_event)
         self.found["killed" if code == -9 else "ended before the kill"] += 1
         moment = f"killed at event {event}" if at_event else "killed at a random time"
         self._look(folder, moment, may_vanish=self.writing.may_vanish)
@@ -157,19 +166,11 @@ class Trials:
         """Ask the command once to end, from the keyboard or otherwise."""
         folder, event = self._folder(), int(rng.integers(1, self.whole.n_events + 1))
         ending = signal.Signals(rng.choice(ENDINGS))
-
-        def act() -> int:
-            if at_event:
-                counting(folder, kill_at(event, ending))
-            return self.writing.act(folder)
-
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+        act = self._signalled(folder, event if at_event else 0, ending)
         child = started(interruptible(act), self.said)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
-        if at_event:
-            code = ended(child)
-        else:
-            code = killed_after(child, float(rng.uniform(0, self.whole.seconds)), ending)
+        code = self._end(child, rng, at_event=at_event, ending=ending)
         moment = f"{ending.name} {f'at event {event}' if at_event else 'at a random time'}"
         self.found[f"{ending.name}: {code}"] += 1
         said = self.said.read_text(errors="replace")
@@ -182,7 +183,9 @@ class Trials:
 
     def _look(self, folder: Path, moment: str, *, may_vanish: bool = False) -> None:
         """Hold what lies there to what lay there before and what lies there after."""
-        found = self._contents(folder)
+        found, out = self._contents(folder), folder / self.writing.out
+        for name in asked(lambda: _lost(out), self.room / "answer.json"):
+            self.faults.append(f"{moment}: {name} is listed by a run file and not there")
         places = set(found) | set(self.whole.before)
         for place in sorted(places):
             allowed = {self.whole.before.get(place), self.whole.after.get(place)}
@@ -221,6 +224,16 @@ def _orphans(out: Path) -> list[str]:
         for table in MEASURED
         for path in out.glob(f"{table}/*.parquet")
         if path.name not in run_files
+    ]
+
+
+def _lost(out: Path) -> list[str]:
+    """Return the files that a run file lists and that are not there."""
+    import pyarrow.parquet as pq
+
+    marks = [pq.read_metadata(path).metadata for path in out.glob("run/*.parquet")]
+    return [
+        name for mark in marks for name in json.loads(mark[b"rows"]) if not (out / name).is_file()
     ]
 
 

@@ -1,9 +1,7 @@
 """Single tests of claims 7, 16, 19 and 21 on papers with planted truths; writes the shipped table.
 
-``python -m tests.proofs.claim_tests [PAPERS]`` writes ``data/published/claim_test_rate.csv``. What
-competes, and how one replaces the rule that was in force, is in
-`analysis.heritage.tournament.of_claims`. That rule's rows, of `tests.proofs.verdict_rates` at
-commit 964b3d42, stay as they are.
+``python -m tests.proofs.claim_tests [PAPERS]`` writes ``data/published/claim_test_rate.csv``, but
+for the rows of the rule once in force (`tests.proofs.verdict_rates` at commit 964b3d42).
 """
 
 from __future__ import annotations
@@ -75,10 +73,7 @@ def _within_suites(design: Design, gains: Floats, rng: np.random.Generator) -> d
     slopes = (left.gains @ moved.T) / np.sqrt((moved**2).sum(axis=1))
     own = (left.gains @ left.rho) / np.sqrt(left.rho @ left.rho)
     p = (1 + (slopes <= own[:, None] + 1e-12).sum(axis=1)) / (EXCHANGES + 1)
-    return {
-        "within suites": falling_p(left) < 0.05,
-        "rho exchanged within suites": p < 0.05,
-    }
+    return {"within suites": falling_p(left) < 0.05, "rho exchanged within suites": p < 0.05}
 
 
 def _within(codes: Floats, rng: np.random.Generator) -> Floats:

@@ -1,9 +1,7 @@
 """One network in four gauges: as trained, shrinking, flat and growing, with identical logits.
 
-    thermoscope collect train data/sample/recipes/gptneox-l4-adamw.toml --out runs/models
-    python -m tests.proofs.gauge_profiles runs/models/gptneox-l4-adamw
-
-writes ``data/sample/gauge_profile.csv``.
+``python -m tests.proofs.gauge_profiles runs/models/gptneox-l4-adamw``, of a checkpoint trained by
+the shipped recipe, writes ``data/sample/gauge_profile.csv``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """A profile of lengths over depth, as asked for, in a network that computes what it did.
 
-After the mean is taken out of the stream, |x_l + s 1|^2 = |x_l|^2 + d s^2, so the length after
-every block can be given any larger value by a shift s_l of its own (`mean_shift` of
-`collect.gauge.transformations`). Lengths differ between prompts; the shift is the one that gives
-their geometric mean. `gauge_profiles` writes what comes of it.
+After the mean is taken out of the stream, |x_l + s 1|^2 = |x_l|^2 + d s^2: a shift s_l of its own
+gives the length after every block any larger value, here as geometric mean over prompts.
 """
 
 from __future__ import annotations
@@ -21,16 +19,8 @@ GAUGES = ("shrinking", "flat", "growing")
 def target(gauge: str, centred: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the lengths of a gauge: shrinking or growing by `STEP` from block to block, or flat.
 
-    Parameters
-    ----------
-    gauge
-        One of `GAUGES`.
-    centred
-        (n_prompts, L + 1): centred lengths before block 0 and after each block.
-
-    Returns
-    -------
-    (L + 1,): the smallest profile of this shape that no centred length exceeds on average.
+    Of centred lengths before block 0 and after each block, (n_prompts, L + 1), the smallest profile
+    of this shape, (L + 1,), that none exceeds on average.
     """
     depth = np.arange(centred.shape[1])
     shape = STEP ** {"shrinking": -depth, "flat": 0 * depth, "growing": depth}[gauge].astype(float)
@@ -42,17 +32,7 @@ def target(gauge: str, centred: NDArray[np.float64]) -> NDArray[np.float64]:
 def shifts(
     lengths: NDArray[np.float64], centred: NDArray[np.float64], d_model: int
 ) -> NDArray[np.float64]:
-    """Return the shift at each depth that gives the stream a geometric mean length.
-
-    Parameters
-    ----------
-    lengths
-        (L + 1,), none below the geometric mean of the centred lengths.
-    centred
-        (n_prompts, L + 1).
-    d_model
-        Width of the stream.
-    """
+    """Return the shift at each depth that gives the stream a geometric mean length, (L + 1,)."""
     pairs = zip(lengths, centred.T, strict=True)
     return np.array([_shift(float(length), of_depth, d_model) for length, of_depth in pairs])
 

@@ -1,9 +1,8 @@
 """What lists of public models could tell of the ranking, and what they take.
 
-``python -m tests.proofs.settling`` plants the worlds of the criterion on the labs, suites and
-shapes of lists in ``data/study``, lets the rules that cost seconds judge them, puts the rates into
-``data/published/rule_rate.csv``, and prints the rule that each list admits, its power, and the cost
-by the model of ``collect plan``: weights at two bytes a parameter, memory and time in float32.
+``python -m tests.proofs.settling`` lets the rules that cost seconds judge worlds planted on lists
+of ``data/study``, writes ``data/published/rule_rate.csv``, and prints the power of the rule that
+each list admits and what it costs by the model of ``collect plan``.
 """
 
 from __future__ import annotations
@@ -34,6 +33,9 @@ SHARES = (0.3, 0.5, 0.8)
 LINE = re.compile(r"(\S+)  # (.+?), (.+?): (\d+), (\d+), (\d+), (\d+)")
 #: Operations per second that the time is for, and tokens of each prompt of the paper's first set.
 THROUGHPUT, PROMPTS, TOKENS = 1e11, 25, 12
+
+
+HAS = ("has_heads", "has_head", "has_parts", "has_mid", "has_final_norm", "has_gain")
 
 
 def listed(path: Path) -> pd.DataFrame:
@@ -69,33 +71,21 @@ def rates(path: Path) -> pd.DataFrame:
 def cost(models: pd.DataFrame) -> tuple[float, float, float]:
     """Return gigabytes to fetch, the most memory of a model [GB], and minutes."""
     minutes, memory = 0.0, 0.0
-    lengths = [TOKENS] * PROMPTS
+    lengths, asked = [TOKENS] * PROMPTS, ("stream",)
+    how = {"dtype": "float32", "batch_size": 8}
     for row in models.to_dict("records"):
         size, depth = int(row["millions"] * 1e6), int(row["n_layers"])
+        n_heads, d_head = int(row["n_heads"]), int(row["d_head"])
         shape = estimate.Shape(
-            n_layers=depth,
-            n_heads=int(row["n_heads"]),
-            d_model=int(row["n_heads"] * row["d_head"]),
-            d_head=int(row["d_head"]),
-            n_vocabulary=50_000,
-            n_parameters=size,
+            **{"n_layers": depth, "n_heads": n_heads, "d_model": n_heads * d_head},
+            **{"d_head": d_head, "n_vocabulary": 50_000, "n_parameters": size},
             largest_block=size // depth,
-            largest_tensor=size // 10,
-            has_heads=True,
-            has_head=True,
-            has_parts=True,
-            has_mid=True,
-            has_final_norm=True,
-            has_gain=True,
+            **dict.fromkeys(HAS, True),
             has_contiguous=False,
         )
-        how = {"dtype": "float32", "batch_size": 8}
-        asked = ("stream",)
         counted = estimate.n_rows(shape, lengths, asked)
-        minutes += (
-            estimate.duration_s(shape, lengths, counted, asked=asked, throughput=THROUGHPUT, **how)
-            / 60
-        )
+        taken = {"asked": asked, "throughput": THROUGHPUT, **how}
+        minutes += estimate.duration_s(shape, lengths, counted, **taken) / 60
         peak = estimate.peak_bytes(shape, lengths, streamed=False, **how)
         memory = max(memory, peak / 1e9)
     return float(models["millions"].sum() * 2e6 / 1e9), memory, minutes

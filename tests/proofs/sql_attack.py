@@ -2,11 +2,9 @@
 
     python -m tests.proofs.sql_attack --n 2000 --seed 1
 
-Copies of the published figures and of sample measurements, a database file of them with views
-and macros that a stranger might have put there, a folder of another paper with its
-``claims.py``, and an empty working directory are attacked in two ways: through ``Store.query``, as
-``analysis sql`` does, and past its check, on the engine alone. After both every file must be
-what it was, and after the first every table, view, macro, setting and database too.
+Stores, a database file with a stranger's views and macros, and another paper are attacked through
+``Store.query`` and past its check, on the engine alone. No file may change, nor, through the check,
+any table, view, macro, setting or database.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The tournament of rules for the hierarchy; writes the shipped table.
 
-``python -m tests.proofs.tournament [PROCESSES]`` plants the worlds of
-`analysis.heritage.tournament.criterion` on the models of the paper, on larger layouts and on the
-lists of `tests.proofs.settling`, and writes ``data/published/rule_rate.csv``.
-Every cell comes again alone, from its own seed.
+``python -m tests.proofs.tournament [PROCESSES]`` writes ``data/published/rule_rate.csv``, of the
+models of the paper, larger layouts and the lists of `tests.proofs.settling`, a seed for each cell.
 """
 
 from __future__ import annotations
@@ -32,12 +30,7 @@ PAPERS, PAPERS_LARGER = 600, 200
 SUITES, MODELS = (14, 28, 56), (2, 4, 8)
 ALONE, SHARES = ("lab", "suite", "depth"), (0.3, 0.5, 0.8)
 TOGETHER = (
-    "nothing",
-    "lab = depth",
-    "suite = depth",
-    "suite = shape",
-    "depth = scale",
-    "lab = suite",
+    *("nothing", "lab = depth", "suite = depth", "suite = shape", "depth = scale", "lab = suite"),
 )
 #: The rules tried there: those that are chosen, today's, and one that holds its size nearly.
 RULES = (

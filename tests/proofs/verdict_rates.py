@@ -1,9 +1,7 @@
 """How often the verdict rule says what of papers with planted truths; writes the shipped table.
 
-``python -m tests.proofs.verdict_rates 1000`` draws so many papers of each truth on the real design
-and writes ``data/published/verdict_rate.csv`` and a dated text beside this file. A nothing-rules
-paper may be called reproduced in at most `MOST_REPRODUCED` of the draws; else the exit
-code is 1.
+``python -m tests.proofs.verdict_rates 1000`` writes ``data/published/verdict_rate.csv`` and a dated
+text; the exit code is 1 where nothing rules and more than `MOST_REPRODUCED` are reproduced.
 """
 
 from __future__ import annotations

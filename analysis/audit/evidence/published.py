@@ -27,7 +27,8 @@ def published_gains(
 ) -> pd.DataFrame:
     """Return one row per published gain: model, definition and file, with the model's design.
 
-    Columns are those of the view `gain_by_model`. ``metric`` and ``files`` narrow it.
+    Columns are those of the view `gain_by_model`, which ``thermoscope columns gain_by_model``
+    explains. ``metric`` and ``files`` narrow it.
     """
     every = store.facts(
         """

@@ -140,7 +140,7 @@ def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> 
             _heading(number, row),
             f"[{prose.literal(facts.meaning)}]{{.claim-meaning}}" if facts.meaning else "",
             _joined(readings.mark(str(row["verdict"])), how, _untestable(row), place),
-            *found(checks, strips.unnamed(checks) if facts.is_drawn else facts.lines),
+            *grounds_shown(checks, strips.unnamed(checks) if facts.is_drawn else facts.lines),
             _small(_joined(grounds.line(facts.rests), used)),
             _folded(row, checks, facts),
             ":::",
@@ -149,7 +149,7 @@ def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> 
     )
 
 
-def found(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Line]) -> list[str]:
+def grounds_shown(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Line]) -> list[str]:
     """Return why a claim has its verdict, as Markdown: each part in words, and drawn if it can be.
 
     ``checks`` are rows of `analysis.audit.check_rows`, ``lines`` the values that the claim names.

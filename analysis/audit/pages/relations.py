@@ -7,7 +7,7 @@ from typing import Any, cast
 import altair as alt
 import pandas as pd
 
-from analysis.drawing.theme import INK, SHAPES, found, greys, series
+from analysis.drawing.theme import INK, SHAPES, greys, series, with_finding
 from analysis.store import Store, codebook
 from analysis.tidy import notation, prose
 from analysis.tidy.defaults import START
@@ -203,7 +203,7 @@ def chart_keys(shared: pd.DataFrame) -> alt.LayerChart:
         f"{prose.plural(len(order), 'key')} join {tables}; "
         f"{most.index[0]} is in {most.iloc[0]} of them."
     )
-    return cast("alt.LayerChart", found(chart, text))
+    return cast("alt.LayerChart", with_finding(chart, text))
 
 
 def _last_of_a_row(shared: pd.DataFrame, order: list[str]) -> pd.DataFrame:

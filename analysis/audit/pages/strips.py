@@ -67,7 +67,7 @@ class Mark:
     low: float
     high: float
 
-    def said(self, measure: str) -> str:
+    def in_words(self, measure: str) -> str:
         """Return the mark in words."""
         shown = f"{measure} {_written(measure, self.value)}"
         if math.isnan(self.low):
@@ -221,7 +221,7 @@ def _measured(line: Line, marks: Sequence[Mark]) -> str:
 def _row(mark: Mark, line: Line, axis: Axis) -> str:
     """Return one reading: its words, and beside them the value named, the interval and the mark."""
     named = axis.place(line.value)
-    parts = [f"<title>{escape(mark.said(line.measure))}</title>"]
+    parts = [f"<title>{escape(mark.in_words(line.measure))}</title>"]
     if not math.isnan(line.low):
         low, high = axis.place(line.low), axis.place(line.high)
         parts.append(f'<rect x="{low:.1f}%" width="{high - low:.1f}%" height="100%"/>')

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.drawing.labs import lab_colour, lab_shape
 from analysis.drawing.marks import filled_and_hollow
-from analysis.drawing.theme import INK, SIDES, found, line_at, reach
+from analysis.drawing.theme import INK, SIDES, line_at, reach, with_finding
 from analysis.heritage.depth.depth_law_tables import DEFINITIONS
 from analysis.store import Store
 from analysis.tidy import prose
@@ -65,7 +65,7 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.HConc
         "10 to the 1/L."
     )
     shared = beside.resolve_scale(y="shared", color="shared", shape="shared")
-    return cast(alt.HConcatChart, found(shared, _exceeding(drawn)))
+    return cast(alt.HConcatChart, with_finding(shared, _exceeding(drawn)))
 
 
 def _exceeding(models: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.drawing.theme import DASHES, INK, SHAPES, WIDTH, found, greys, series
+from analysis.drawing.theme import DASHES, INK, SHAPES, WIDTH, greys, series, with_finding
 from analysis.heritage.measured.gauge import GAUGES
 from analysis.tidy import prose
 
@@ -46,7 +46,7 @@ def chart_gauges(layers: pd.DataFrame) -> alt.VConcatChart:
         "features they lie on each other in the lower panel.",
     )
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    return cast("alt.VConcatChart", found(shared, FINDING))
+    return cast("alt.VConcatChart", with_finding(shared, FINDING))
 
 
 def _row(

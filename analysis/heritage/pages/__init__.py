@@ -1,1 +1,1 @@
-"""Pages of this paper's report: summary, verdict rule, session information."""
+"""Pages of this paper's report: register, summary, verdict rule, session, gains in charts."""

@@ -25,7 +25,7 @@ def base_sets(store: Store) -> dict[str, str]:
     are counted as the paper counts them.
     """
     sets = readings.model_sets(store)
-    every, remaining = sets[readings.EVERY], sets[readings.KEPT]
+    every, remaining = sets[readings.EVERY], sets[readings.PRE_NORM]
     out = every[~every["model_id"].isin(remaining["model_id"])]
     return {
         "all": prose.plural(len(every), "base model"),

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.drawing import findings
-from analysis.drawing.theme import found
+from analysis.drawing.theme import with_finding
 from analysis.heritage.pages import charts
 
 #: Widths of the two panels of the front, beside names and without, and height of the second [px].
@@ -25,4 +25,4 @@ def chart_models(models: pd.DataFrame) -> alt.LayerChart:
         `conf_high` [ratio].
     """
     chart = charts.chart_gain_by_lab(models).properties(width=WIDE)
-    return cast("alt.LayerChart", found(chart, findings.heritage(models), is_small=True))
+    return cast("alt.LayerChart", with_finding(chart, findings.heritage(models), is_small=True))

@@ -8,7 +8,16 @@ import altair as alt
 import pandas as pd
 
 from analysis.drawing.names import at_ends
-from analysis.drawing.theme import DASHES, INK, WIDTH, found, greys, line_at, log_axis, series
+from analysis.drawing.theme import (
+    DASHES,
+    INK,
+    WIDTH,
+    greys,
+    line_at,
+    log_axis,
+    series,
+    with_finding,
+)
 from analysis.heritage.public import words
 from analysis.heritage.public.tokens import COUNTED
 
@@ -44,7 +53,7 @@ def chart_lengths(lengths: pd.DataFrame) -> alt.VConcatChart:
         description="Length of the stream over depth, one panel per model, a line for each choice "
         "of tokens; over all tokens it rises early and falls in the last blocks."
     )
-    return cast("alt.VConcatChart", found(stacked, words.turning(lengths)))
+    return cast("alt.VConcatChart", with_finding(stacked, words.turning(lengths)))
 
 
 def chart_front(lengths: pd.DataFrame, *, width: float, height: float) -> alt.LayerChart:
@@ -55,7 +64,7 @@ def chart_front(lengths: pd.DataFrame, *, width: float, height: float) -> alt.La
     rows = lengths[lengths["model_id"] == words.most_turned(lengths)]
     chart = _lengths(rows[rows["counted"].isin(SMALL)], width=width, height=height)
     chart = chart.properties(description="Length of one public model's stream over depth, twice.")
-    return cast("alt.LayerChart", found(chart, words.front(rows), is_small=True))
+    return cast("alt.LayerChart", with_finding(chart, words.front(rows), is_small=True))
 
 
 def _lengths(
@@ -109,7 +118,7 @@ def chart_sets(gains: pd.DataFrame) -> alt.VConcatChart:
     stacked = alt.vconcat(*panels, spacing=10).properties(
         description="Gain of the last block, a row per choice of tokens and a mark per prompt set."
     )
-    return cast("alt.VConcatChart", found(stacked, words.sets(rows)))
+    return cast("alt.VConcatChart", with_finding(stacked, words.sets(rows)))
 
 
 def _sets(rows: pd.DataFrame, every: pd.Series[float], *, is_last: bool) -> alt.LayerChart:

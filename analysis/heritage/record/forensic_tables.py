@@ -158,7 +158,7 @@ def _layer_error(store: Store) -> Rows:
     cases = pd.DataFrame(
         {
             "predicted": [l_star.formula(*pair) for pair in pairs],
-            "found": points["value"].astype("float64"),
+            "observed": points["value"].astype("float64"),
             "size": points["n_layers"].astype("float64"),
         }
     )

@@ -16,12 +16,12 @@ from analysis.drawing.theme import (
     INK,
     SIDES,
     WIDTH,
-    found,
     line_at,
     log_axis,
     named,
     reach,
     shrinking,
+    with_finding,
 )
 from analysis.heritage.record.replica_figures import PANELS, below_one
 from analysis.tidy import prose
@@ -185,7 +185,7 @@ def _stacked(
     ]
     scales: dict[str, Any] = dict.fromkeys(("color", "shape", *shared), "shared")
     chart = alt.vconcat(*titled, spacing=24).resolve_scale(**scales)
-    return cast(alt.VConcatChart, found(chart.properties(description=description), finding))
+    return cast(alt.VConcatChart, with_finding(chart.properties(description=description), finding))
 
 
 def _by_panel(rows: pd.DataFrame) -> list[pd.DataFrame]:

@@ -15,7 +15,7 @@ from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.declared import declared
 from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign import sources
-from analysis.heritage.sign.readings import EVERY, HUNT, JOINED, KEPT, model_sets
+from analysis.heritage.sign.readings import EVERY, HUNT, JOINED, PRE_NORM, model_sets
 from analysis.inference.partition import shares
 from analysis.inference.partition.subsets import all_subsets
 from analysis.store import Store
@@ -148,7 +148,7 @@ def ranked_sets(store: Store) -> Mapping[str, pd.DataFrame]:
 
 def hierarchy_models(store: Store) -> pd.DataFrame:
     """Return the frame behind claim 20: one row per base model that is not post-norm."""
-    return model_sets(store)[KEPT]
+    return model_sets(store)[PRE_NORM]
 
 
 def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]:

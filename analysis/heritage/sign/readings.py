@@ -17,7 +17,7 @@ JOINED = Label("joined", "all base models, penultimate or else last block")
 
 HUNT = Label("hunt", "the models of the hunt, penultimate block")
 EVERY = Label("all", "all base models, penultimate block")
-KEPT = Label("kept", "all base models without the post-norm model, penultimate block")
+PRE_NORM = Label("kept", "all base models without the post-norm model, penultimate block")
 
 
 @shared
@@ -33,7 +33,7 @@ def model_sets(store: Store) -> Mapping[Label, pd.DataFrame]:
         ),
         Label("hunt_clear", "the hunt without gains within 1 % of 1"): evidence.away_from_one(hunt),
         EVERY: every,
-        KEPT: evidence.without_post_norm(every),
+        PRE_NORM: evidence.without_post_norm(every),
         JOINED: joined,
         Label(
             "joined_kept", "penultimate or else last block, without the post-norm model"

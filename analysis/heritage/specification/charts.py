@@ -8,7 +8,7 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.drawing.theme import INK, TONES, found, line_at
+from analysis.drawing.theme import INK, TONES, line_at, with_finding
 from analysis.heritage.specification.curve_tables import NAMES
 from analysis.tidy import prose
 
@@ -65,7 +65,7 @@ def chart_specifications(
         f"At {prose.percent(float(inside))} of its ranks the curve lies inside the band that holds "
         "95 % of curves at each rank when suites exchange their labels."
     )
-    return cast(alt.VConcatChart, found(stacked.resolve_scale(opacity="shared"), text))
+    return cast(alt.VConcatChart, with_finding(stacked.resolve_scale(opacity="shared"), text))
 
 
 def _estimates(curve: pd.DataFrame, band: pd.DataFrame, x: alt.X) -> alt.LayerChart:

@@ -209,15 +209,15 @@ def _specifications(levels: Levels, places: Integers, ledger: _Ledger) -> pd.Dat
     rows = pd.DataFrame(product(*levels.values()), columns=list(levels))
     numbers = pd.Series(np.arange(1, len(rows) + 1))
     table = pd.DataFrame([analysis.row for analysis in ledger.analyses])
-    is_found = places >= 0
-    results = table.reindex(np.where(is_found, places, -1)).reset_index(drop=True)
-    reasons = np.array([*ledger.reasons, ""], dtype=object)[np.where(is_found, -1, -1 - places)]
+    is_computed = places >= 0
+    results = table.reindex(np.where(is_computed, places, -1)).reset_index(drop=True)
+    reasons = np.array([*ledger.reasons, ""], dtype=object)[np.where(is_computed, -1, -1 - places)]
     first = numbers.groupby(places).transform("first")
     result = pd.concat([numbers.rename("specification"), rows, results], axis=1).assign(
-        as_claimed=(results["estimate"] > 0).astype("boolean").where(pd.Series(is_found)),
-        duplicate_of=first.astype("Int64").where(pd.Series(is_found) & (first != numbers)),
-        n_duplicates=numbers.groupby(places).transform("size").where(pd.Series(is_found)),
-        reason=results["reason"].where(pd.Series(is_found), reasons),
+        as_claimed=(results["estimate"] > 0).astype("boolean").where(pd.Series(is_computed)),
+        duplicate_of=first.astype("Int64").where(pd.Series(is_computed) & (first != numbers)),
+        n_duplicates=numbers.groupby(places).transform("size").where(pd.Series(is_computed)),
+        reason=results["reason"].where(pd.Series(is_computed), reasons),
     )
     counts = ["n_obs", "n_models", "n_suites", "n_labs", "n_permutations", "n_duplicates"]
     result = result.astype(dict.fromkeys(counts, "Int64"))

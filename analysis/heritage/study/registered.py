@@ -99,7 +99,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     missed or cannot be told), `note` (why it cannot be told, or the remark).
     """
     rows = []
-    for prediction, own in zip(PREDICTIONS, rng.spawn(len(PREDICTIONS)), strict=True):
+    for prediction, stream in zip(PREDICTIONS, rng.spawn(len(PREDICTIONS)), strict=True):
         for horizon in horizons.HORIZONS:
             rows.append(
                 {
@@ -108,7 +108,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
                     "rule": prediction.rule,
                     "foreseen": prediction.foreseen,
                     "condition": horizon,
-                    **_judged(prediction, store, horizon, own),
+                    **_judged(prediction, store, horizon, stream),
                 }
             )
     result = pd.DataFrame(rows)

@@ -179,10 +179,10 @@ def _noise_note(models: pd.DataFrame) -> str:
 
 
 def _same_layer(condition: str, stated: pd.DataFrame, table: pd.DataFrame) -> Check:
-    both = stated.merge(table[["model_id", "estimate"]], on="model_id", suffixes=("", "_found"))
-    same = both["estimate"] == both["estimate_found"]
+    both = stated.merge(table[["model_id", "estimate"]], on="model_id", suffixes=("", "_computed"))
+    same = both["estimate"] == both["estimate_computed"]
     names = prose.short_name(both["model_id"])
-    columns = (names, both["estimate_found"], both["estimate"])
+    columns = (names, both["estimate_computed"], both["estimate"])
     layers = ", ".join(
         f"{name} {layer:g} for {given:g}" for name, layer, given in zip(*columns, strict=True)
     )

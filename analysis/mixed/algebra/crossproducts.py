@@ -108,10 +108,10 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     shape = (len(first.levels), first.width, -1)
     with_others = [_between(statistics, first, block) for block in others]
     with_dense = _against(statistics, first, dense)
-    own = [_unshifted(column, statistics) for column in first.columns]
+    unshifted = [_unshifted(column, statistics) for column in first.columns]
     return CrossProducts(
         blocks=design.blocks,
-        diagonal=_against(statistics, first, own).reshape(-1, first.width, first.width),
+        diagonal=_against(statistics, first, unshifted).reshape(-1, first.width, first.width),
         cross=np.concatenate([*with_others, with_dense], axis=1).reshape(shape),
         rest=rest,
         n_obs=statistics.n_obs,

@@ -19,13 +19,13 @@ from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import Floats, generator, require_count
 
-#: What is said of every row, from columns that are joined to it.
-SAID = {
+#: What is added to every row, from columns that are joined to it.
+EXPRESSIONS = {
     "fitted": "offset_ + fixed_ + random_",
     "fitted_fixed": "offset_ + fixed_",
     "residual": "response_ - (offset_ + fixed_ + random_)",
 }
-ADDED = tuple(SAID)
+ADDED = tuple(EXPRESSIONS)
 
 #: DuckDB's names of dates and times that it writes as Python does.
 DATE_TYPES = ("date", "timestamp", "timestamp_s", "timestamp_ms")
@@ -72,7 +72,7 @@ def fitted_rows(model: Fitted, columns: Sequence[str]) -> pd.DataFrame:
     """
     source, cells = _with_rows(model), _cell_maps(model)
     numbers, sums = _of_row(model, source), _of_cell_and_row(model)
-    _require_free([*numbers, *cells.column_names, *sums, *SAID], source)
+    _require_free([*numbers, *cells.column_names, *sums, *EXPRESSIONS], source)
     connection = duckdb.connect()
     reader = source.relation.to_arrow_reader(BATCH)
     connection.from_arrow(reader).create_view("observations")
@@ -84,7 +84,7 @@ def fitted_rows(model: Fitted, columns: Sequence[str]) -> pd.DataFrame:
     frame: pd.DataFrame = connection.sql(
         f"""
         SELECT {", ".join(map(quoted, columns))}
-          FROM (SELECT *, {_named(SAID)}
+          FROM (SELECT *, {_named(EXPRESSIONS)}
                   FROM (SELECT o.*, cell_, {_named(sums)}
                           FROM (SELECT *, {_named(numbers)} FROM observations) AS o
                           JOIN cells ON {matched}))

@@ -126,8 +126,8 @@ def updated(old: str, change: str) -> str:
     for dropped in DROPPED.findall(combined):
         pattern = r"\s*".join(map(re.escape, "".join(dropped.split())))
         combined = re.sub(rf"-\s*\(\s*{pattern}\s*\)", "", combined)
-        combined, n_found = re.subn(rf"(^|\+)\s*\(\s*{pattern}\s*\)", "", combined, count=1)
-        if not n_found:
+        combined, n_removed = re.subn(rf"(^|\+)\s*\(\s*{pattern}\s*\)", "", combined, count=1)
+        if not n_removed:
             raise ColumnError(
                 f"A random term that is dropped must be there; ({dropped}) is not in {old!r}.",
                 "Write it as the formula has it.",

@@ -39,6 +39,7 @@ SELECT after.run_id,
  WHERE before.norm > 0
    AND after.norm > 0;
 COMMENT ON VIEW block_gain IS 'One row per model, prompt, layer and token: eq. (2) of the paper, the norm after a block over the norm before it. Log gains add up over depth.';
+COMMENT ON COLUMN block_gain.layer IS 'Block, 0 to n_layers - 1; block 0 reads the embedding, and gain_body leaves it out [1]';
 COMMENT ON COLUMN block_gain.gain IS '|x_l| / |x_{l-1}| [ratio]';
 COMMENT ON COLUMN block_gain.log_gain IS 'ln |x_l| - ln |x_{l-1}|; the sum over layers is ln |x_{L-1}| - ln |e| exactly [nat]';
 COMMENT ON COLUMN block_gain.log_gain_centred IS 'The same with the mean over features removed: the primary one under LayerNorm, see function_gain; NULL where nothing is left [nat]';
@@ -72,6 +73,7 @@ SELECT run_id,
    AND before > 0
    AND norm > 0;
 COMMENT ON VIEW last_token_gain IS 'One row per model, prompt and layer: block_gain at the last token, the position the paper uses.';
+COMMENT ON COLUMN last_token_gain.layer IS 'Block, 0 to n_layers - 1; block 0 reads the embedding, and gain_body leaves it out [1]';
 COMMENT ON COLUMN last_token_gain.gain IS 'As in block_gain [ratio]';
 COMMENT ON COLUMN last_token_gain.log_gain IS 'As in block_gain [nat]';
 COMMENT ON COLUMN last_token_gain.log_gain_centred IS 'As in block_gain [nat]';
@@ -119,6 +121,7 @@ SELECT run_id,
                    INTO NAME reduction VALUE length) AS lengths) AS pairs
  WHERE layer >= 0;
 COMMENT ON VIEW length_gain IS 'One row per model, prompt, block AND reduction of the tokens: gain of the length that stream_length gives. Take one reduction: each way to reduce the tokens gives another gain.';
+COMMENT ON COLUMN length_gain.layer IS 'Block, 0 to n_layers - 1; block 0 reads the embedding, and gain_body leaves it out [1]';
 COMMENT ON COLUMN length_gain.reduction IS 'last_token, whole_matrix, without_first, token_mean or body_median; see stream_length [-]';
 COMMENT ON COLUMN length_gain.gain IS 'Length after the block over length before it [ratio]';
 
@@ -142,6 +145,7 @@ SELECT run_id,
         WINDOW depth AS (PARTITION BY run_id, model_id, prompt_id ORDER BY layer)) AS pairs
  WHERE layer >= 0;
 COMMENT ON VIEW matrix_gain IS 'One row per model, prompt and block: ratio of Frobenius norms over all tokens. Dominated by the first token where it is large (caveat B4).';
+COMMENT ON COLUMN matrix_gain.layer IS 'Block, 0 to n_layers - 1; block 0 reads the embedding, and gain_body leaves it out [1]';
 COMMENT ON COLUMN matrix_gain.gain IS '|X_l|_F / |X_{l-1}|_F [ratio]';
 COMMENT ON COLUMN matrix_gain.gain_without_first IS 'The same over all tokens but the one at position 0; NULL for a prompt of one token [ratio]';
 

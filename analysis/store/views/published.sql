@@ -65,7 +65,7 @@ SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dt
 SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dtype, value, unit, caveats
   FROM published_excerpt
  WHERE file NOT IN (SELECT file FROM published_value);
-COMMENT ON VIEW raw_value IS 'One row per raw result file AND number of it that is here: all of a file that has been imported (published_value), and of any other what is shipped because it decides a claim (published_excerpt). Take one metric and statistic: values of many quantities, and their summaries, stand in one file.';
+COMMENT ON VIEW raw_value IS 'One row per raw result file AND number of it that is here: all of a file that has been imported (published_value), and of any other what is shipped because it decides a claim (published_excerpt); a model that has none here may have figures, in published_figure. Take one metric, statistic and file: values of many quantities, and their summaries, stand in one file, and several files hold the same prompts of a model.';
 
 CREATE VIEW gain_evidence AS
 SELECT 'measured'                                   AS source,

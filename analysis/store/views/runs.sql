@@ -125,7 +125,7 @@ SELECT n.run_id, n.model_id, n.prompt_id, max(n.position) + 1
  WHERE n.run_id IN (SELECT run_id FROM run WHERE states_engine IS NOT NULL)
  GROUP BY ALL;
 COMMENT ON VIEW prompt_length IS 'One row per run and prompt whose last token is known: how many tokens were read. Of states that another engine wrote their positions tell it, else next_token.';
-COMMENT ON COLUMN prompt_length.n_tokens IS 'Tokens of the prompt; the last is at position n_tokens - 1 [tokens]';
+COMMENT ON COLUMN prompt_length.n_tokens IS 'Tokens of the prompt, special ones included; the last is at position n_tokens - 1 [tokens]';
 
 CREATE VIEW token AS
 SELECT n.run_id,

@@ -13,6 +13,7 @@ from typing import Any
 
 from collect.errors import InputError, unknown_name
 from collect.instruments.own.source import defaults_of, digest_of, enclosed_names, source_text
+from collect.schema.quantities import BUILT_IN
 
 #: Numbers a function may return: one per token, one per prompt, one per head, or vectors.
 LEVELS = ("token", "prompt", "head", "vector")
@@ -29,7 +30,7 @@ _AFTER_ATTENTION = {"block_mid", "block_output"}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 #: Names that mean something else on the command line.
-_TAKEN = ("all", "weights", "stream", "attention", "geometry", "predictions", "legacy")
+_TAKEN = ("all", *BUILT_IN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

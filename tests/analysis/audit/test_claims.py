@@ -1,8 +1,6 @@
-"""The verdict rule, each claim's checks on hand-made stores, and the committed verdicts."""
+"""The verdict rule, the committed verdicts, and what models measured here may decide."""
 
 import io
-import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,15 +9,20 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import committed, evidence
 from analysis.audit.claim import NOT_ROBUST, OTHERWISE, adjusted, counted, reading, verdict
-from analysis.audit.evidence import prints_as, quoted
+from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.depth import claims_law as depth
 from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_benchmark as benchmark
+from analysis.heritage.sign import claims_finetuning as finetuning
+from analysis.heritage.sign import claims_heritage as heritage
+from analysis.heritage.sign import threshold
+from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, StoreError
 from analysis.tidy.spreadsheet import to_csv
-
-ROOT = Path(__file__).parents[3]
+from collect import schema
+from collect.record.writer import write_table
+from tests.analysis.places import ROOT
 
 YES, NO, UNDECIDED = (
     Check("part", "reading", True),
@@ -87,6 +90,10 @@ def test_a_reading_found_by_looking_often_does_not_hold():
     # The stated reading is looked at once, and a printed value is no test.
     assert verdict([looked[1], looked[0], looked[2]]) == "reproduced"
     assert verdict(looked, "value") == "depends on the reading"
+    twice = [with_p("a", 0.02), with_p("b", 0.02), evidence.descriptive(with_p("c", 0.01))]
+    assert adjusted(twice)[:2] == pytest.approx([0.02, 0.02])
+    assert np.isnan(adjusted(twice)[2])
+    assert np.isnan(adjusted([YES, NO])).all()
 
 
 def test_a_reading_that_fails_by_looking_often_contradicts_nothing():
@@ -106,9 +113,6 @@ def test_a_reading_that_fails_by_looking_often_contradicts_nothing():
     fact = with_p("e", 0.7, holds=False)
     assert verdict([fact, *others]) == "contradicted"
     assert verdict([stated, *others], "value") == "contradicted"
-
-
-def test_the_rows_say_which_reading_counts_for_nothing_and_why():
     readings = [with_p("a", 0.03, holds=False), with_p("b", 0.04, holds=None)]
     # Of a printed value the p is no test: what does not print as stated fails.
     assert claims.check_rows(readings, "value")["holds"].tolist() == [False, None]
@@ -120,58 +124,26 @@ def test_the_rows_say_which_reading_counts_for_nothing_and_why():
     ]
 
 
-def test_only_tests_that_decide_count_in_the_family_of_readings():
-    twice = [with_p("a", 0.02), with_p("b", 0.02), evidence.descriptive(with_p("c", 0.01))]
-    assert adjusted(twice)[:2] == pytest.approx([0.02, 0.02])
-    assert np.isnan(adjusted(twice)[2])
-    assert np.isnan(adjusted([YES, NO])).all()
-
-
-def test_every_claim_that_the_project_promises_is_judged():
-    promised = [*range(1, 10), 12, 17, 18, 20, 22, 26, 29, 36, *range(45, 49), 50]
-    assert set(promised) <= set(CLAIMS)
-
-
-def test_every_claim_has_an_estimand_and_a_rule_in_words():
-    for claim in CLAIMS.values():
-        assert len(claim.estimand.split()) > 4
-        assert claim.rule.endswith(".")
-
-
-def test_each_claim_has_one_row_with_its_quoted_statement(shipped_store, judged):
+def test_each_claim_has_one_row_whose_numbers_are_the_committed_ones_bit_for_bit(
+    shipped_store, judged
+):
     quoted = shipped_store.query("FROM claim").set_index("claim_id")["statement"]
     assert judged["claim_id"].tolist() == list(CLAIMS)
     assert judged["statement"].tolist() == quoted[judged["claim_id"]].tolist()
     assert set(judged["verdict"]) <= set(claims.VERDICTS)
-
-
-def test_a_second_evaluation_is_bit_identical(shipped_store, judged):
     pd.testing.assert_frame_equal(claims.evaluate(shipped_store, CLAIMS), judged, check_exact=True)
-
-
-def test_the_committed_numbers_are_those_of_the_data(judged):
     committed = pd.read_csv(ROOT / "reports/claims.csv", keep_default_na=True)
     again = pd.read_csv(io.StringIO(to_csv(judged)))
     # The last digits of a bootstrap quantile may differ between machines.
     pd.testing.assert_frame_equal(again, committed, rtol=1e-6)
 
 
-def test_an_unknown_claim_is_refused_with_the_known_ones():
+def test_an_unknown_claim_and_a_store_without_statements_are_refused(tiny_store):
     with pytest.raises(AnalysisError, match="999 is not") as refusal:
         claims.claim(999, CLAIMS)
-    assert refusal.value.hint == "Choose from 1 to 61."
-
-
-def test_a_quoted_number_is_compared_at_the_digits_it_was_quoted_with():
-    assert prints_as(0.014438, "0.014")
-    assert not prints_as(0.0146, "0.014")
-
-
-def test_a_gain_without_a_published_spread_claims_no_interval(check, published_store):
-    row = check(published_store, 45, "mean over blocks 1 to L-1", "Pythia-6.9B dampens")
-    assert (row["holds"], math.isnan(row["conf_low"])) == (False, True)
-    assert row["method"] == "mean gain over prompts, whose spread is not published, fp16"
-    assert prints_as(62695.87, "62696")
+    assert refusal.value.hint == f"Choose from 1 to {max(CLAIMS)}."
+    with pytest.raises(StoreError, match="must hold the statement of claim 1"):
+        claims.evaluate(tiny_store, CLAIMS)
 
 
 def test_numbers_in_the_code_of_claims_are_those_quoted(shipped_store):
@@ -189,110 +161,183 @@ def test_numbers_in_the_code_of_claims_are_those_quoted(shipped_store):
 # The numbers below are counted by hand from the raw result files.
 
 
-def check_values(store, claim_id):
-    return claims.checks(store, claim_id, CLAIMS).set_index("condition")
-
-
-def test_the_quoted_correlation_is_that_of_density(shipped_store):
-    rows = claims.checks(shipped_store, 4, CLAIMS)
-    first = rows[rows["term"].str.startswith("r = -0.81")].iloc[0]
-    assert not first["holds"]
-    assert first["estimate"] == pytest.approx(-0.8784, abs=5e-5)
-    assert "head density" in first["note"]
-
-
-def test_fisher_on_the_hunt_counts_four_of_five_against_two_of_eleven(shipped_store):
-    first = claims.checks(shipped_store, 7, CLAIMS).iloc[0]
-    # P(X >= 4) for a hypergeometric with 5 EleutherAI, 11 others, 6 dampening:
-    # (C(5,4) C(11,2) + C(5,5) C(11,1)) / C(16,6) = (5*55 + 11) / 8008, doubled by no table
-    # as improbable on the other side.
-    assert first["p_value"] == pytest.approx((5 * 55 + 11) / 8008)
-    assert first["note"].startswith(
-        "EleutherAI dampen 4, EleutherAI expand 1, other dampen 2, other expand 9"
-    )
-
-
-def test_the_traces_are_as_printed_but_their_ratio_depends_on_the_aggregate(shipped_store):
-    ratios = claims.checks(shipped_store, 12, CLAIMS)["estimate"]
-    assert ratios[0] == pytest.approx(62695.87 / 2367.53, rel=1e-5)
-    assert ratios[1] == pytest.approx(4603.44 / 183.82, rel=1e-4)
-    assert ratios[2] == pytest.approx((8.954094 / 1.607602) ** 2, rel=1e-5)
-
-
-def test_equation_4_as_printed_is_rounding_on_trained_models(shipped_store):
-    by_algebra, measured = claims.checks(shipped_store, 35, CLAIMS).to_dict("records")
-    assert (by_algebra["decides"], measured["decides"]) == (True, False)
-    for check in (by_algebra, measured):
-        assert not check["holds"]
-        assert check["estimate"] < 1e-6
-    assert measured["n_models"] == 12
-
-
-def test_with_suites_as_units_no_p_can_be_small(shipped_store):
-    rows = claims.checks(shipped_store, 7, CLAIMS)
-    by_suite = rows[rows["condition"].str.startswith("exact permutation of suites")]
-    # Three of EleutherAI's suites among seven: one of C(7,3) = 35 assignments.
-    note = by_suite.iloc[0]["note"]
-    assert note.startswith("The smallest p that 7 suites admit is 0.029.")
-    assert by_suite.iloc[0]["p_value"] == pytest.approx(6 / 35)
-    # The same exchange by other statistics: 3 and 10 of the 35 assignments reach as far.
-    assert "pooled over models p = 0.086, mean log gain over suites p = 0.29." in note
-
-
-def test_the_penultimate_gain_wins_over_the_last_whatever_their_prompts(shipped_store):
+def test_base_models_keep_the_figure_over_most_prompts(shipped_store):
     rows = evidence.penultimate_or_last(shipped_store).set_index("model_id")
     assert rows.loc["EleutherAI/gpt-j-6b", "metric"] == "gain_penultimate_block"
     assert rows.loc["google/gemma-7b", "metric"] == "gain_last_block"
     assert rows.index.is_unique
-
-
-def test_the_largest_block_gain_knows_over_how_many_prompts_it_is_a_mean(shipped_store):
     gains = evidence.base_gains(shipped_store, "gain_maximum")
     row = gains.set_index("model_id").loc["EleutherAI/pythia-6.9b"]
     assert (row["n_prompts"], row["file"]) == (25, evidence.PYTHIA)
-
-
-def test_a_gain_whose_interval_contains_one_has_no_sign(shipped_store):
-    rows = claims.checks(shipped_store, 45, CLAIMS).set_index(["term", "condition"])
-    check = rows.loc[("Pythia-6.9B dampens", "gain of the penultimate block")]
-    assert check["holds"] is None
-    assert check["conf_low"] < 1 < check["conf_high"]
-
-
-def test_a_store_without_statements_is_refused(tiny_store):
-    with pytest.raises(StoreError, match="must hold the statement of claim 1"):
-        claims.evaluate(tiny_store, CLAIMS)
-
-
-def test_seven_of_sixteen_is_the_accuracy_of_the_threshold_rule_without_the_norm(shipped_store):
-    rows = claims.checks(shipped_store, 50, CLAIMS)
-    assert rows["estimate"].tolist() == [7 / 16, 1, 1]
-    assert rows["holds"].tolist() == [False, False, False]
-
-
-def test_gemma_is_as_quoted(shipped_store):
-    assert claims.checks(shipped_store, 48, CLAIMS)["note"].item() == "2.32 before, 1.15 after."
-
-
-def test_every_check_names_files_that_exist_in_the_store(shipped_store, made):
-    known = set(shipped_store.query("FROM published_file")["file"])
-    for checks in made.values():
-        named = [name for check in checks for name in check.evidence]
-        files = {name for name in named if name.endswith((".json", ".csv"))}
-        assert files <= known
-
-
-def test_base_models_keep_the_figure_over_most_prompts(shipped_store):
     gains = evidence.published_gains(shipped_store, "gain_penultimate_block")
     chosen = evidence.base_models(gains).set_index("model_id")
     assert chosen.loc["EleutherAI/pythia-6.9b", "n_prompts"] == 25
     assert chosen.index.is_unique
 
 
-def test_what_a_cancelling_sum_leaves_is_no_difference() -> None:
-    def of(*estimates: float) -> pd.DataFrame:
+def test_checks_name_files_of_the_store_and_the_least_p_of_a_reading(shipped_store, made):
+    known = set(shipped_store.query("FROM published_file")["file"])
+    for checks in made.values():
+        named = [name for check in checks for name in check.evidence]
+        files = {name for name in named if name.endswith((".json", ".csv"))}
+        assert files <= known
+    by_models, by_suites = heritage.least_p(shipped_store, "hunt")
+    # Six of 16 dampen and five are of the lab: 6 of 4368 tables are as extreme as can be.
+    assert by_models == pytest.approx(6 / 4368)
+    # Three of seven suites are EleutherAI's: one of 35 assignments.
+    assert by_suites == pytest.approx(1 / 35)
+    rows = evidence.figures(shipped_store, "weight_spectral_v")
+    models = rows.assign(size=rows["mean"], dampens=rows["lab"] == "EleutherAI")
+    assert threshold.separation("part", "c", models).holds is not None
+    shown = threshold.separation("part", "c", models, counts=False, tests=False)
+    assert shown.holds is None
+    assert shown.p_value != shown.p_value
+
+
+def test_what_a_cancelling_sum_leaves_is_no_difference():
+    def of(*estimates):
         return pd.DataFrame({"claim_id": range(len(estimates)), "estimate": estimates})
 
     before, after = of(2e-16, 1.0, 0.0, 0.02), of(0.0, 1.0 + 1e-9, 1e-9, 0.022)
     result = committed.differences(before, after, ["estimate"])
     assert result["claim_id"].tolist() == [2, 3]
+
+
+BASE, TUNED, OTHER = "test/tiny", "test/tiny-it", "another/model"
+TABLES = ("model", "residual_norm", "next_token", "run")
+
+
+@pytest.fixture
+def twins(tiny_copy):
+    """Return a directory with a dampening model and a fine-tuned one, gains 0.5 and 0.6."""
+    for table in TABLES:
+        for path in sorted((tiny_copy / table).glob("*.parquet")):
+            rows = pd.read_parquet(path)
+            write_table(table, dampening(table, rows, 0.5), path)
+            tuned = dampening(table, rows, 0.6).assign(model_id=TUNED)
+            if table == "model":
+                tuned["base_model_id"] = BASE
+                tuned = pd.concat([tuned, rows.assign(model_id=OTHER)])
+            if "run_id" in tuned:
+                tuned["run_id"] += "-tuned"
+            write_table(table, tuned, path.with_stem(f"{path.stem}-it"))
+    return tiny_copy
+
+
+def dampening(table, rows, gain):
+    """Set the last block's gain at the last token to about the one named."""
+    if table != "residual_norm":
+        return rows.copy()
+    last = (rows["site"] == "block_output") & (rows["layer"] == 2)
+    # The last tokens of the two prompts are 6 and 1 long before the last block.
+    lengths = rows["prompt_id"].map({"S:00": 6 * gain, "S:01": 1.01 * gain})
+    return rows.assign(norm=rows["norm"].where(~last, lengths))
+
+
+def with_figures_of(directory, model_id):
+    columns = [column.name for column in schema.tables()["published_figure"].columns]
+    row = {"model_id": model_id, "metric": "gain_last_block", "prompt_set": "S", "dtype": "fp32"}
+    row |= {"file": "f", "path": "$", "mean": 0.5, "n": 2, "unit": "ratio", "caveats": ""}
+    figures = pd.DataFrame([row]).reindex(columns=columns)
+    figures.to_csv(directory / "published_figure.csv", index=False)
+    return open_store(directory)
+
+
+def measured(store):
+    rows = claims.checks(store, 49, CLAIMS)
+    return rows[rows["condition"] == "models measured here, gain of the last block"]
+
+
+def test_a_measured_dampener_of_the_paper_decides_and_another_pair_is_shown_only(
+    twins, shipped_store
+):
+    result = measured(with_figures_of(twins, BASE))
+    assert result["term"].tolist() == [finetuning.DAMPENER]
+    assert result["holds"].tolist() == [True]
+    assert result["note"].tolist() == ["tiny-it 0.50 to 0.60."]
+    assert result["evidence"].tolist() == [evidence.OURS]
+    result = measured(with_figures_of(twins, OTHER))
+    assert result["estimate"].tolist() == [1.0]
+    assert result["holds"].tolist() == [None]
+    assert result["note"].item().endswith(evidence.NOT_THEIRS)
+    ours = evidence.measured_gains(shipped_store, "gain_last_block")
+    assert len(ours) == 12
+    assert not ours["is_theirs"].any()
+    both = evidence.measured_gains(with_figures_of(twins, BASE), "gain_last_block")
+    assert dict(zip(both["model_id"], both["is_theirs"], strict=True)) == {BASE: True, TUNED: False}
+
+
+def test_an_invariant_gain_is_another_reading_only_where_it_differs():
+    rows = pd.DataFrame(
+        {"is_theirs": True, "gain_mean": [0.9, 1.2, 0.8], "gain_primary": [1.1, 1.2, None]}
+    )
+    check = evidence.Check("part", "condition", True, note="Seen.")
+    result = evidence.on_ours(check, rows)
+    assert result.note.startswith("Seen. In 1 of 2 the gain that is a property of the network")
+    assert evidence.on_ours(check, rows[1:]).note == "Seen."
+    rows = pd.DataFrame({"gain_mean": [0.9, 1.2], "gain_mean_primary": [0.9 + 1e-12, 1.2]})
+    assert list(evidence.definitions(rows, ["gain_mean"])) == [""]
+    apart = rows.assign(gain_mean_primary=[1.1, None], gain_primary=1.0)
+    read = evidence.definitions(apart, ["gain_mean"], words="partner")
+    assert list(read) == ["partner", ""]
+    assert read["partner"]["gain_mean"].tolist() == [1.1]
+    assert "gain_primary" not in read["partner"]
+    assert read[""] is apart
+    spread = rows.assign(gain_sd=[0.1, 0.2], gain_sd_primary=[0.1, 0.3])
+    assert list(evidence.definitions(spread, ["gain_mean", "gain_sd"])) == [evidence.INVARIANT, ""]
+
+
+def layer_normed(directory, centred_after_tuning):
+    """Make both models of `twins` LayerNorm networks, with other centred gains than raw ones.
+
+    The centred gain of the last block is 0.9 in the base model and as given in the tuned one.
+    """
+    for path in (directory / "model").glob("*.parquet"):
+        write_table("model", pd.read_parquet(path).assign(norm_kind="LayerNorm"), path)
+    for path in (directory / "residual_norm").glob("*.parquet"):
+        rows = pd.read_parquet(path)
+        gain = centred_after_tuning if path.stem.endswith("-it") else 0.9
+        last = (rows["site"] == "block_output") & (rows["layer"] == 2)
+        # Centred, the last tokens of the two prompts are 3 and 1/2 long before the last block.
+        lengths = rows["prompt_id"].map({"S:00": 3 * gain, "S:01": 0.505 * gain})
+        write_table(
+            "residual_norm",
+            rows.assign(norm_centred=rows["norm_centred"].where(~last, lengths)),
+            path,
+        )
+    return directory
+
+
+def test_under_layer_norm_the_invariant_gain_is_read_first_and_the_published_one_beside_it(twins):
+    store = with_figures_of(layer_normed(twins, 1.5), BASE)
+    rows = claims.checks(store, 49, CLAIMS)
+    result = rows[rows["condition"].str.startswith(finetuning.MEASURED)]
+    assert result["condition"].tolist() == [
+        finetuning.MEASURED + evidence.INVARIANT,
+        finetuning.MEASURED,
+    ]
+    # From 0.9 to 1.5 a dampener turns; by the published gains, 0.5 and 0.6, it stays one.
+    assert result["holds"].tolist() == [False, True]
+    assert result["note"].tolist()[0].startswith("tiny-it 0.90 to 1.51")
+    (claim,) = (one for one in finetuning.CLAIMS if one.claim_id == 49)
+    assert verdict(claim.examine(store), claim.kind) == "depends on the reading"
+
+
+def test_measured_gains_are_read_with_their_invariant_partners(made, shipped_store):
+    read = {
+        claim_id
+        for claim_id, checks in made.items()
+        if any(evidence.INVARIANT.removeprefix(", ") in check.condition for check in checks)
+    }
+    # 19, 49, 54 and 56 are about models that are not in the sample.
+    assert read == {13, 25, 57, 60}
+    result = evidence.measured_gains(shipped_store, "gain_last_block").set_index("model_id")
+    gains = shipped_store.query(
+        """
+        SELECT g.model_id, exp(g.log_gain_primary) AS gain
+          FROM primary_gain AS g JOIN primary_run AS r USING (run_id)
+         WHERE g.metric = 'gain_last_block'
+        """
+    ).groupby("model_id")["gain"]
+    assert result["gain_mean_primary"].to_dict() == pytest.approx(gains.mean().to_dict(), rel=1e-12)
+    assert result["gain_sd_primary"].to_dict() == pytest.approx(gains.std().to_dict(), rel=1e-9)

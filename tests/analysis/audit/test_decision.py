@@ -1,96 +1,64 @@
-"""The rules of decision where a number lies on the line itself, and how numbers print."""
+"""The rules of decision on the line itself, the reading that gives the numbers, testability."""
 
-from __future__ import annotations
+import math
 
+import pandas as pd
 import pytest
 
+from analysis.audit import testable
+from analysis.audit.claim import Claim, verdict
 from analysis.audit.evidence import decision
+from analysis.audit.evidence.checks import Check, missing
+from analysis.audit.wording import primary
+from analysis.heritage.pages.register import CLAIMS
+from analysis.heritage.tournament import criterion
 from analysis.tidy.errors import AnalysisError
 
 
 @pytest.mark.parametrize(
     ("low", "high", "is_above", "is_below"),
-    [
-        (0.0, 1.0, None, None),
-        (-1.0, 0.0, None, None),
-        (0.1, 1.0, True, False),
-        (-1.0, -0.1, False, True),
-        (float("nan"), float("nan"), None, None),
-    ],
+    [(0, 1, None, None), (-1, 0, None, None), (0.1, 1, True, False), (-1, -0.1, False, True)],
 )
-def test_an_interval_that_holds_the_line_decides_nothing(
-    low: float, high: float, is_above: bool | None, is_below: bool | None
-) -> None:
+def test_an_interval_that_holds_the_line_decides_nothing(low, high, is_above, is_below):
     assert decision.above(low, high, 0.0) is is_above
     assert decision.below(low, high, 0.0) is is_below
+    nothing = float("nan")
+    assert decision.above(nothing, nothing, 0.0) is decision.below(nothing, nothing, 0.0) is None
+
+
+def test_an_interval_that_touches_the_margin_decides_nothing_and_half_is_not_most():
+    touching = [(0.8, 1.1), (0.9, 1.2), (0.5, 0.8), (1.2, 1.5), (0.5, 1.5)]
+    assert {decision.within(*ends, 0.8, 1.2) for ends in touching} == {None}
+    assert decision.within(0.9, 1.1, 0.8, 1.2) is True
+    assert {decision.within(*ends, 0.8, 1.2) for ends in ((0.5, 0.79), (1.21, 1.5))} == {False}
+    counts = [(4, 0), (5, 3), (4, 1), (0, 5), (0, 4)]
+    answers = [decision.more_than_half(hits, unclear, 8) for hits, unclear in counts]
+    assert answers == [False, True, None, None, False]
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "expected"),
+    ("stated", "printing", "others"),
     [
-        (0.9, 1.1, True),
-        (0.8, 1.1, None),
-        (0.9, 1.2, None),
-        (0.5, 0.8, None),
-        (1.2, 1.5, None),
-        (0.5, 0.79, False),
-        (1.21, 1.5, False),
-        (0.5, 1.5, None),
+        ("110", [105.1], [104.9]),
+        ("1000", [1049.0], []),
+        ("2", [1.5], []),
+        ("-26", [-26.4], []),
+        ("0", [0.0, 0.4, -0.3], [1.0]),
+        ("0.20", [0.1951, 0.2049], [0.206]),
+        # Any usual form.
+        (".05", [0.0496], [1.06]),
+        ("−0.81", [-0.8116], [0.11]),
+        ("62,696", [62695.87], [68966.0]),
+        ("50 %", [49.6], [55.6]),
+        ("+0.5", [0.5], [1.6]),
+        ("0.00", [-0.001], [0.99]),
+        ("1.2e-3", [0.00123], [1.001]),
+        ("1.2e3", [1234.0], [1358.0]),
     ],
 )
-def test_an_interval_that_touches_the_margin_decides_nothing(
-    low: float, high: float, expected: bool | None
-) -> None:
-    assert decision.within(low, high, 0.8, 1.2) is expected
-
-
-@pytest.mark.parametrize(
-    ("hits", "unclear", "expected"),
-    [(4, 0, False), (5, 3, True), (4, 1, None), (0, 5, None), (0, 4, False)],
-)
-def test_half_is_not_most(hits: int, unclear: int, expected: bool | None) -> None:
-    assert decision.more_than_half(hits, unclear, 8) is expected
-
-
-@pytest.mark.parametrize(
-    ("value", "stated", "prints"),
-    [
-        (105.1, "110", True),
-        (104.9, "110", False),
-        (1049.0, "1000", True),
-        (1.5, "2", True),
-        (-26.4, "-26", True),
-        (0.0, "0", True),
-        (0.4, "0", True),
-        (1.0, "0", False),
-        (0.1951, "0.20", True),
-        (0.2049, "0.20", True),
-        (0.206, "0.20", False),
-    ],
-)
-def test_a_value_prints_at_the_digits_of_the_one_stated(
-    value: float, stated: str, prints: bool
-) -> None:
-    assert decision.prints_as(value, stated) is prints
-
-
-@pytest.mark.parametrize(
-    ("value", "stated"),
-    [
-        (0.0496, ".05"),
-        (-0.8116, "−0.81"),
-        (62695.87, "62,696"),
-        (49.6, "50 %"),
-        (0.5, "+0.5"),
-        (-0.001, "0.00"),
-        (-0.3, "0"),
-        (0.00123, "1.2e-3"),
-        (1234.0, "1.2e3"),
-    ],
-)
-def test_a_number_may_be_printed_in_any_usual_form(value, stated):
-    assert decision.prints_as(value, stated)
-    assert not decision.prints_as(1.1 * value + 1, stated)
+def test_a_value_prints_at_the_digits_of_the_one_stated_in_any_usual_form(stated, printing, others):
+    assert [decision.prints_as(value, stated) for value in printing] == [True] * len(printing)
+    assert not any(decision.prints_as(value, stated) for value in others)
 
 
 @pytest.mark.parametrize("stated", ["", "< 0.001", "two", "0.1 to 0.2"])
@@ -105,3 +73,90 @@ def test_none_and_all_are_not_nearly_none_and_nearly_all(stated):
     assert decision.share_prints_as(whole, stated)
     assert not decision.share_prints_as(abs(whole - 1 / 24), stated)
     assert not decision.share_prints_as(abs(whole - 1 / 1000), stated)
+
+
+def test_a_reading_that_decides_gives_the_numbers():
+    stated = Check("law", "as stated", None, estimate=0.15, p_value=0.5)
+    other = Check("law", "another", False, estimate=-0.72, p_value=0.002)
+    assert verdict([stated, other], "equality") == "undecided"
+    assert primary([stated, other], "equality") is stated
+    holds = Check("first", "as stated", True, estimate=1.0)
+    absent = missing("second", "a file", "no file")
+    is_open = Check("second", "another file", None, estimate=0.3)
+    assert primary([holds, absent, is_open], "value") is is_open
+    is_open = Check("law", "as stated", None, estimate=0.15)
+    holds = Check("law", "another", True, estimate=0.9)
+    assert verdict([is_open, holds], "value") == "depends on the reading"
+    assert primary([is_open, holds], "value") is holds
+    absent = missing("law", "a file", "no file")
+    assert primary([absent], "value") is absent
+
+
+def rates(**shares):
+    rows = [
+        (1, truth, False, verdict, share)
+        for (truth, verdict), share in {
+            ("law", "reproduced"): shares.get("power", 0.0),
+            ("law", "contradicted"): 0.0,
+            ("nothing", "reproduced"): 0.01,
+            ("nothing", "contradicted"): shares.get("contrary", 0.0),
+        }.items()
+    ]
+    columns = ["claim_id", "truth", "wrong_labels", "verdict", "probability"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def claim(**fields):
+    return Claim(1, "estimand", "rule", lambda store: [], **fields)
+
+
+def found(kind):
+    return [Check("part", "reading", True, kind=kind)]
+
+
+@pytest.mark.parametrize(
+    ("power", "contrary", "word"),
+    [
+        (0.2, 0.0, testable.TESTABLE),
+        (0.0, 0.2, testable.TESTABLE),
+        (0.199, 0.199, testable.NOT_TESTABLE),
+    ],
+)
+def test_a_claim_is_testable_if_either_verdict_can_fall(power, contrary, word):
+    one = testable.of_claim(
+        claim(true_where="law"), found("difference"), rates(power=power, contrary=contrary)
+    )
+    assert (one["reproduced_if_true"], one["contradicted_if_false"]) == (power, contrary)
+    assert one["reproduced_if_false"] == 0.01
+    assert (one["testable"], one["power_basis"]) == (word, testable.SIMULATION)
+
+
+def test_a_printed_value_or_a_record_comes_again_or_does_not():
+    repeat = Claim(2, "", "", lambda store: [], true_where="law", repeats=1)
+    assert testable.of_claim(repeat, found("value"), rates(power=0.7))["reproduced_if_true"] == 0.7
+    one = testable.of_claim(claim(), found("value"), rates())
+    assert [one[name] for name in testable.SHARES] == [1, 0, 0, 1]
+    assert one["power_basis"] == testable.ALGEBRA
+    one = testable.of_claim(claim(rests_on="record"), found("universal"), rates())
+    assert [one[name] for name in testable.SHARES] == [1, 0, 0, 1]
+    assert one["power_basis"] == testable.ALGEBRA
+    missing = [Check("part", "reading", None, kind="value", has_data=False)]
+    one = testable.of_claim(claim(), missing, rates())
+    assert (one["testable"], one["power_basis"]) == ("", testable.NO_DATA)
+
+
+@pytest.mark.parametrize("kind", ["difference", "universal", "equality"])
+def test_what_was_not_simulated_is_not_given(kind):
+    one = testable.of_claim(claim(), found(kind), rates())
+    assert all(math.isnan(one[name]) for name in testable.SHARES)
+    assert (one["testable"], one["power_basis"]) == ("", testable.NOT_PLANTED)
+
+
+def test_every_claim_has_probabilities_or_the_reason_why_not(judged):
+    given = judged["reproduced_if_true"].notna()
+    assert set(judged.loc[given, "power_basis"]) == {testable.SIMULATION, testable.ALGEBRA}
+    assert set(judged.loc[~given, "power_basis"]) == {testable.NO_DATA, testable.NOT_PLANTED}
+    assert testable.LEAST == criterion.TESTABLE
+    central = judged[judged["importance"] == "central"]
+    assert set(central["power_basis"]) == {testable.SIMULATION}
+    assert all(CLAIMS[number].true_where for number in central["claim_id"])

@@ -7,8 +7,7 @@ import pytest
 from analysis import audit as claims
 from analysis import store
 from analysis.commands import cli, verdicts
-
-ROOT = Path(__file__).parents[3]
+from tests.analysis.places import ROOT
 
 
 @pytest.fixture

@@ -18,16 +18,15 @@ from tests.analysis.commands.conftest import run
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
 
 
-def test_a_name_like_that_of_the_exception_is_no_interrupt(capsys):
+def test_sql_prints_csv_that_pandas_reads_back(capsys):
     code, _, err = run(capsys, "sql", 'SELECT "KeyboardInterrupt"')
     assert code == 2
     assert "KeyboardInterrupt" in err
-
-
-def test_sql_prints_csv_that_pandas_reads_back(capsys):
     code, out, _ = run(capsys, "sql", "SELECT claim_id FROM claim ORDER BY 1 LIMIT 2", "--csv")
     assert code == 0
     assert pd.read_csv(io.StringIO(out))["claim_id"].tolist() == [1, 2]
+    error = duckdb.InternalException("INTERNAL Error: a size\n\nStack Trace:\n\n/x.so(+0x1) [0x7f]")
+    assert plain(error) == "INTERNAL Error: a size"
 
 
 VALUES = """FROM (VALUES (1.5::DOUBLE, 'a/b', 1, 'nan'::DOUBLE), (NULL, NULL, NULL, NULL),
@@ -107,7 +106,7 @@ def test_values_beside_what_json_has_no_number_for_keep_every_digit(capsys):
     assert row["beside"] == '{"a":"NaN","d":12345678901234567890.12345678901}'
 
 
-def test_of_a_long_answer_both_ends_are_kept_and_every_row_is_counted(capsys):
+def test_of_a_long_answer_both_ends_are_kept_and_no_rows_are_heads_alone(capsys):
     code, out, err = run(capsys, "sql", "SELECT range AS n, range / 3 AS third FROM range(25000)")
     assert (code, err) == (0, "25,000 rows\n")
     lines = [line.split()[0] for line in out.splitlines()]
@@ -118,9 +117,6 @@ def test_of_a_long_answer_both_ends_are_kept_and_every_row_is_counted(capsys):
     assert len(whole.splitlines()) == tables.MOST_SHOWN + 1
     rows, count = tables.ends((str(n),) for n in range(10**6))
     assert (len(rows), count) == (2 * tables.AT_AN_END, 10**6)
-
-
-def test_no_rows_are_heads_alone_and_a_plan_is_as_the_engine_drew_it(capsys):
     assert run(capsys, "sql", "SELECT 1 AS a, 2 AS b WHERE false")[1:] == ("a b\n", "0 rows\n")
     plan = run(capsys, "sql", "EXPLAIN SELECT 1")[1]
     assert "explain" not in plan
@@ -142,6 +138,10 @@ def test_a_query_that_fails_in_its_first_row_prints_nothing(capsys, form, query)
         ("SELECT modell FROM MODEL", "hint: List columns with: DESCRIBE model"),
         ("EXPLAIN SELECT m.x FROM gain_by_model m", "List columns with: DESCRIBE gain_by_model"),
         ("FROM model JOIN metric USING (lab)", "DESCRIBE metric or DESCRIBE model"),
+        ("SELECT lab, avg(sigma_max) FROM weight_norm GROUP BY 1", "JOIN model USING (model_id)\n"),
+        ("SELECT device FROM stream", "device is in run: add JOIN run USING (run_id, model_id)\n"),
+        ("SELECT n.category FROM next_token n", "in prompt: add JOIN prompt USING (prompt_id)\n"),
+        ("SELECT lab FROM metric", "List columns with: DESCRIBE metric\n"),
         ("FROM modell", "List tables and views with: SHOW TABLES"),
         ("SELECT foo(1)", "hint: List functions with: SELECT DISTINCT function_name"),
         ("SELECT lab FROM model a, model b", "'a.lab' or 'b.lab')\n"),
@@ -193,7 +193,12 @@ SELECT avg(g) FROM (SELECT gain_mean AS g, metric AS m FROM gain_by_model WHERE 
 m = 'x'
 SELECT avg(n) FROM (SELECT DISTINCT model_id, n_layers AS n FROM gain_by_model)
 WITH gain_by_model AS (SELECT 1 AS n) SELECT avg(n) FROM gain_by_model
-SELECT lab, avg(gain_mean) FROM published_gain GROUP BY lab
+SELECT metric, avg(gain_mean) FROM published_gain GROUP BY metric
+SELECT lab, count(*) FROM published_gain GROUP BY lab
+SELECT corr(n_layers, gain_mean) FROM published_gain WHERE suite = 'Pythia'
+SELECT lab, avg(g.gain_mean) FROM published_gain g WHERE g.metric = 'gain_last_block' GROUP BY ALL
+SELECT avg(gain_mean) FROM measured_gain
+SELECT count(*) FROM quoted_number WHERE subject NOT IN (SELECT model_id FROM model)
 DESCRIBE gain_by_model
 """.strip().split("\n")
 
@@ -211,10 +216,21 @@ def test_no_note_where_what_repeats_is_grouped_filtered_or_not_aggregated(shippe
     assert caution.cautions(shipped_store, query) == []
 
 
-def test_a_note_is_printed_beside_every_form(capsys):
+def test_a_note_is_printed_beside_every_form_and_of_a_table_without_rows(capsys):
     for form in ([], ["--csv"], ["--json"]):
-        (note,) = notes(capsys, "SELECT sum(norm) AS n FROM residual_norm", *form)
+        (note, again) = notes(capsys, "SELECT sum(norm) AS n FROM residual_norm", *form)
         assert note.startswith("residual_norm: take one site")
+        assert again.startswith("residual_norm: runs of ")
+    (note,) = notes(capsys, "SELECT count(*) AS n FROM published_value")
+    assert "published_value" in note
+    assert notes(capsys, "SELECT count(*) AS n FROM published_figure") == []
+
+
+def test_runs_of_a_model_that_a_query_does_not_name_are_not_noted(capsys):
+    query = "SELECT model_id, avg(norm) AS n FROM stream WHERE model_id LIKE '{}' GROUP BY ALL"
+    (note,) = notes(capsys, query.format("%qwen%"))
+    assert "qwen" in note
+    assert notes(capsys, query.format("thermoscope/gpt2%")) == []
 
 
 def test_rules_name_columns_that_there_are_and_begin_with_what_repeats(shipped_store):
@@ -236,7 +252,7 @@ def test_a_wide_answer_is_cut_to_the_terminal_and_whole_as_csv(capsys, monkeypat
     assert len(pd.read_csv(io.StringIO(out)).columns) == 32
 
 
-def test_columns_prints_types_units_and_meanings_or_where_to_start(capsys):
+def test_columns_prints_types_units_and_meanings_and_an_unknown_table_the_nearest(capsys):
     _, out, _ = run(capsys, "columns", "published_gain", "--csv")
     rows = pd.read_csv(io.StringIO(out)).set_index("column")
     assert rows.loc["bound", "unit"] == "ratio"
@@ -246,21 +262,12 @@ def test_columns_prints_types_units_and_meanings_or_where_to_start(capsys):
     code, _, err = run(capsys, "columns", "trained")
     assert code == 2
     assert "trained_network" in err
-
-
-def test_an_unknown_table_is_answered_with_the_nearest_and_kinds_are_named_once(capsys):
     _, _, err = run(capsys, "sql", "FROM modells")
     assert "The nearest is model." in err
     assert "Did you mean" not in err
     _, _, err = run(capsys, "sql", "SELECT 1; SELECT 2")
     assert "found 2 (SELECT)" in err
     assert all(word in err for word in ("SHOW", "DESCRIBE", "EXPLAIN"))
-
-
-def test_a_table_without_rows_is_noted(capsys):
-    (note,) = notes(capsys, "SELECT count(*) AS n FROM published_value")
-    assert "published_value" in note
-    assert notes(capsys, "SELECT count(*) AS n FROM published_figure") == []
 
 
 @pytest.mark.parametrize("options", [[], ["--csv"], ["--json"]], ids=["table", "csv", "json"])
@@ -271,8 +278,3 @@ def test_nan_of_a_query_is_noted_and_counted(capsys, options):
     assert notes(capsys, "SELECT 'nan' AS word, NULL::DOUBLE AS nothing", *options) == []
     many = "SELECT 'nan'::DOUBLE AS r FROM range(1000)"
     assert notes(capsys, many, *options)[0].startswith("1,000 of r NaN")
-
-
-def test_an_error_within_the_engine_is_told_without_its_trace():
-    error = duckdb.InternalException("INTERNAL Error: a size\n\nStack Trace:\n\n/x.so(+0x1) [0x7f]")
-    assert plain(error) == "INTERNAL Error: a size"

@@ -1,10 +1,7 @@
 """The verb `study`: what was registered is printed, written and compared."""
 
-from __future__ import annotations
-
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,32 +10,26 @@ import pytest
 from analysis.commands import cli, study
 from analysis.heritage.study import status as standing
 from analysis.store import open_store
-
-ROOT = Path(__file__).parents[3]
+from tests.analysis.places import ROOT
 
 
 @pytest.fixture(scope="module")
-def result() -> pd.DataFrame:
+def result():
     """Return where the statements stand in the committed rows, computed as the verb does."""
     store = open_store(ROOT / "data/fleet")
     return standing.statements(store, rng=np.random.default_rng(standing.SEED))
 
 
 @pytest.fixture(autouse=True)
-def _computed_once(monkeypatch: pytest.MonkeyPatch, result: pd.DataFrame) -> None:
+def _computed_once(monkeypatch, result):
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(study, "opened", lambda _options: None)
     monkeypatch.setattr(standing, "statements", lambda _store, rng: result.copy())
 
 
-def test_the_committed_statements_are_those_of_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_committed_statements_are_those_of_the_rows_printed_with_verdicts(capsys, result):
     assert cli.main(["study", "--check"]) == 0
     assert capsys.readouterr().out == "0 of 13 statements differ from study.csv.\n"
-
-
-def test_each_statement_is_printed_with_its_verdict(
-    capsys: pytest.CaptureFixture[str], result: pd.DataFrame
-) -> None:
     assert cli.main(["study"]) == 0
     printed = capsys.readouterr().out
     for row in result.to_dict("records"):
@@ -51,9 +42,7 @@ def test_each_statement_is_printed_with_its_verdict(
     assert len(json.loads(capsys.readouterr().out)) == len(result) == 26
 
 
-def test_a_changed_verdict_is_named_and_what_is_written_is_read_back(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_changed_verdict_is_named_and_what_is_written_is_read_back(capsys, monkeypatch, tmp_path):
     path = tmp_path / "study.csv"
     monkeypatch.setattr(study, "COMMITTED_STUDY", str(path))
     assert cli.main(["study", "--check"]) == 2

@@ -1,34 +1,28 @@
-"""Charts as pictures: a title on every mark, the rows behind them, names of their own."""
-
-from __future__ import annotations
+"""Charts as pictures with titles, rows and names, in a typeface that they carry along."""
 
 import base64
 import io
 import re
-from typing import Any
+import subprocess
+import sys
 
 import altair as alt
 import pandas as pd
 import pytest
+import vl_convert
+from fontTools.ttLib import TTFont
 
-from analysis.drawing import picture, theme, units
+from analysis.drawing import marks, picture, theme, typeface, units
 from analysis.report.making.images import Picture, shown
 
 MODELS = pd.DataFrame(
-    {
-        "model": ["a<b", "c"],
-        "lab": ["Meta", "OpenAI"],
-        "depth": [12, 24],
-        "gain": [1.23456789, 0.5],
-        "n_prompts": [25, 5],
-        "file": ["x.json", "y.json"],
-        "unused": [1, 2],
-    }
+    {"model": ["a<b", "c"], "lab": ["Meta", "OpenAI"], "depth": [12, 24], "unused": [1, 2]}
+    | {"gain": [1.23456789, 0.5], "n_prompts": [25, 5], "file": ["x.json", "y.json"]}
 )
 
 
 @pytest.fixture(scope="module")
-def spec() -> dict[str, Any]:
+def spec():
     x = alt.X("depth:Q", title="depth [blocks]")
     base = alt.Chart(MODELS).encode(x=x, y=alt.Y("gain:Q", title="gain [ratio]"))
     chart = alt.layer(
@@ -41,11 +35,11 @@ def spec() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def drawn(spec: dict[str, Any]) -> str:
+def drawn(spec):
     return picture.svg(spec)["image/svg+xml"]
 
 
-def test_every_point_says_its_model_and_values(drawn: str) -> None:
+def test_every_point_says_its_model_and_values_and_names_inside_pictures_differ(drawn, spec):
     titles = re.findall("<title>(.*?)</title>", drawn)
     points = [it for it in titles if "model" in it]
     assert len(points) == 2
@@ -53,14 +47,23 @@ def test_every_point_says_its_model_and_values(drawn: str) -> None:
         *points[0].split("; ")
     }
     assert not re.search(r'<(path|line|text)[^>]*aria-label="', drawn)
-
-
-def test_a_mark_that_says_nothing_is_hidden() -> None:
     path = '<path aria-label="" role="graphics-symbol" aria-roledescription="point" d="M0"/>'
     assert units.titled(path) == '<path aria-hidden="true" d="M0"/>'
+    other = picture.svg({**spec, "height": 90})["image/svg+xml"]
+    names = [set(re.findall(r'\bid="([^"]+)"', it)) for it in (drawn, other)]
+    assert names[0]
+    assert not names[0] & names[1]
+    for defined, of in zip(names, (drawn, other), strict=True):
+        assert set(re.findall(r"url\(#([^)]+)\)", of)) == defined
 
 
-def test_where_names_stand_is_no_data() -> None:
+def test_a_picture_carries_the_rows_that_it_draws_and_no_places_of_names(drawn):
+    match = re.search(r'<metadata class="rows">([^<]+)</metadata>', drawn)
+    assert match
+    rows = pd.read_csv(io.BytesIO(base64.b64decode(match[1])))
+    pd.testing.assert_frame_equal(
+        rows, MODELS.drop(columns="unused").round({"gain": 5}), check_dtype=False
+    )
     rows = MODELS.assign(label_at=[1.0, 2.0])
     words = alt.Chart(rows).mark_text().encode(x="depth:Q", y="label_at:Q", text="model:N")
     points = alt.Chart(rows).mark_point().encode(x="depth:Q", y="gain:Q")
@@ -69,16 +72,7 @@ def test_where_names_stand_is_no_data() -> None:
     assert len(carried) == len(MODELS)
 
 
-def test_a_picture_carries_the_rows_that_it_draws(drawn: str) -> None:
-    match = re.search(r'<metadata class="rows">([^<]+)</metadata>', drawn)
-    assert match
-    rows = pd.read_csv(io.BytesIO(base64.b64decode(match[1])))
-    pd.testing.assert_frame_equal(
-        rows, MODELS.drop(columns="unused").round({"gain": 5}), check_dtype=False
-    )
-
-
-def test_a_mark_may_lead_to_a_page_beside_this_one() -> None:
+def test_a_mark_may_lead_to_a_page_beside_this_one():
     rows = MODELS.assign(card=["claims.html#claim-1", "https://a.test/"])
     chart = alt.Chart(rows).mark_point().encode(x="depth:Q", href="card:N")
     drawn = picture.svg(dict(chart.to_dict()))["image/svg+xml"]
@@ -88,20 +82,80 @@ def test_a_mark_may_lead_to_a_page_beside_this_one() -> None:
     ]
 
 
-def test_names_inside_two_pictures_differ(drawn: str, spec: dict[str, Any]) -> None:
-    other = picture.svg({**spec, "height": 90})["image/svg+xml"]
-    names = [set(re.findall(r'\bid="([^"]+)"', it)) for it in (drawn, other)]
-    assert names[0]
-    assert not names[0] & names[1]
-    for defined, of in zip(names, (drawn, other), strict=True):
-        assert set(re.findall(r"url\(#([^)]+)\)", of)) == defined
-
-
-def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it() -> None:
+def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it():
     chart = alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=500)
-    content = picture.svg(theme.found(chart, "1 of 2 <grow>.").to_dict())["image/svg+xml"]
+    content = picture.svg(theme.with_finding(chart, "1 of 2 <grow>.").to_dict())["image/svg+xml"]
     markup = shown(Picture("image/svg+xml", content.encode(), "Two points."), "chart")
     assert markup.startswith('<span class="finding">1 of 2 &lt;grow&gt;.</span><svg')
     assert markup.count('aria-label="1 of 2 &lt;grow&gt;. Two points."') == 1
     assert "<metadata" not in markup
     assert "Data (CSV)" in markup
+
+
+FACE = re.compile(
+    r'<style>@font-face\{font-family:"Figure Sans no-[0-9a-f]{8}";'
+    r'src:url\(data:font/woff;base64,([\w+/=]+)\) format\("woff"\)\}</style>'
+)
+IN_FIGURES = "0123456789.,:;()[]|%+±−-–…/<>=≈≤≥×·²³₀₁₂₃₄₅₆₇₈₉‖√∝∞→ΑΩαβεηρσφχωÄé§'\"*_^"
+
+
+def svg(title):
+    frame = pd.DataFrame({"x": [1, 2], "lab": ["Meta", "OpenAI"]})
+    chart = marks.points_by_lab(frame).encode(x=alt.X("x:Q").title(title), y="lab:N")
+    with alt.renderers.enable("svg"):
+        bundle = theme.named(chart, "Two points.")._repr_mimebundle_()
+    assert list(bundle) == ["image/svg+xml"]
+    return str(bundle["image/svg+xml"])
+
+
+def whole_font():
+    return TTFont(io.BytesIO(typeface.FILE.read_bytes()))
+
+
+def embedded_font(picture):
+    match = FACE.search(picture)
+    assert match
+    return TTFont(io.BytesIO(base64.b64decode(match[1])))
+
+
+def test_a_chart_carries_the_letters_that_it_uses_the_same_in_each_process():
+    letters = set(map(chr, embedded_font(svg("gain ‖W‖₂ ≤ √α"))["cmap"].getBestCmap()))
+    assert set("gain‖W₂≤√αMetaOpenAI012.") <= letters
+    assert not letters & set("ZQq9")
+    letters = embedded_font(typeface.with_typeface("<svg><text>a &lt; b</text></svg>"))
+    assert set(map(chr, letters["cmap"].getBestCmap())) == set("a <b")
+    assert typeface.with_typeface("<svg><path/></svg>") == "<svg><path/></svg>"
+    picture = "<svg><text>gain</text></svg>"
+    code = f"from analysis.drawing import typeface; print(typeface.with_typeface('{picture}'))"
+    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    here = typeface.with_typeface(picture)
+    assert there.stdout.strip() == here
+    assert embedded_font(here)["head"].modified == whole_font()["head"].modified
+
+
+def test_a_figure_uses_its_own_letters_first_and_helvetica_after():
+    names = []
+    for title in ("gain", "depth"):
+        picture = svg(title)
+        (family,) = set(re.findall(r'font-family="([^"]*)"', picture))
+        name, *others = family.split(", ")
+        assert f'@font-face{{font-family:"{name}";' in picture
+        assert others == [typeface.FAMILY, "Helvetica", "Arial", "sans-serif"]
+        names.append(name)
+    assert names[0] != names[1]
+
+
+def test_charts_are_laid_out_with_the_typeface_which_has_what_figures_need():
+    svg("gain")
+    drawn = [vl_convert.svg_to_png(_text(family)) for family in ("Figure Sans", "No Such Font")]
+    assert drawn[0] != drawn[1]
+    font = whole_font()
+    characters = font.getBestCmap()
+    assert [it for it in IN_FIGURES if ord(it) not in characters] == []
+    widths = {it: font["hmtx"][characters[ord(it)]][0] / font["head"].unitsPerEm for it in "0mW."}
+    assert widths == pytest.approx({"0": 0.556, "m": 0.833, "W": 0.944, ".": 0.278}, abs=1e-3)
+
+
+def _text(family):
+    text = f'<text x="5" y="40" font-size="30" font-family="{family}">gain</text>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="120" height="60">{text}</svg>'

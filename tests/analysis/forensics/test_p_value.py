@@ -1,7 +1,9 @@
-"""Recomputed p against R's statcheck, and what a printed pair leaves possible."""
+"""Recomputed p against R's statcheck; what the forensics refuse, and how their patterns read."""
 
+import re
+from importlib import import_module
 from math import nan
-from pathlib import Path
+from pkgutil import iter_modules
 
 import numpy as np
 import pandas as pd
@@ -10,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.forensics import p_value, reported_tests
-from analysis.forensics.rounding import read
+from analysis import forensics
+from analysis.forensics import error_bar, mape, p_value, provenance, reported_tests, table_search
+from analysis.forensics.rounding import percent_change, ratio, read
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from tests.analysis.places import R
 
-STATCHECK = pd.read_csv(Path(__file__).parents[2] / "r" / "statcheck.csv")
+STATCHECK = pd.read_csv(R / "statcheck.csv")
 
 #: scipy's and R's distributions differ in the last digits.
 DIGITS = 1e-11
@@ -33,22 +37,13 @@ def one(text, **options):
     return rows.iloc[0]
 
 
-def test_the_recomputed_p_is_that_of_statcheck(judged):
+def test_the_recomputed_p_and_its_errors_are_those_of_statcheck(judged):
     np.testing.assert_allclose(judged["p_value"], STATCHECK["computed_p"], rtol=DIGITS)
-
-
-def test_errors_and_decision_errors_are_those_of_statcheck(judged):
     is_wrong = judged["consistency"] != "consistent"
     assert is_wrong.tolist() == STATCHECK["error"].tolist()
     is_decision = judged["consistency"] == "decision error"
     assert is_decision.tolist() == STATCHECK["decision_error"].tolist()
     assert 10 < is_wrong.sum() < len(STATCHECK) - 10
-
-
-def test_a_correlation_of_eight_pairs_has_the_p_of_its_t():
-    t = -0.81 * (6 / (1 - 0.81**2)) ** 0.5
-    assert p_value.from_statistic("r", -0.81, df=6) == pytest.approx(2 * stats.t.cdf(t, 6))
-    assert p_value.from_statistic("r", 1.0, df=6) == 0
 
 
 def test_without_degrees_of_freedom_the_fitting_ones_are_named():
@@ -62,6 +57,13 @@ def test_without_degrees_of_freedom_the_fitting_ones_are_named():
     assert one("t = 3.5, p < .01")["note"].endswith("df = 7 to 10000 or more.")
     assert one("r = .81, p = .9")["consistency"] == "inconsistent"
     assert one("F = 4.1, p = .04")["consistency"] == "not checkable"
+    text = "t(28) = 2.20, p = .03"
+    assert one(text)["consistency"] == "inconsistent"
+    assert one(text, alpha=0.035)["consistency"] == "decision error"
+    assert p_value.check(reported_tests.find("Nothing is tested.")).empty
+    t = -0.81 * (6 / (1 - 0.81**2)) ** 0.5
+    assert p_value.from_statistic("r", -0.81, df=6) == pytest.approx(2 * stats.t.cdf(t, 6))
+    assert p_value.from_statistic("r", 1.0, df=6) == 0
 
 
 def test_the_named_degrees_of_freedom_are_all_that_fit():
@@ -72,18 +74,12 @@ def test_the_named_degrees_of_freedom_are_all_that_fit():
         assert (df in fitting) == (low <= 0.045 and high >= 0.035)
 
 
-def test_a_one_sided_p_is_an_error_with_a_note():
+def test_what_cannot_be_is_inconsistent():
     row = one("t(28) = 2.20, p = .018")
     assert (row["consistency"], row["note"]) == ("inconsistent", "A one-sided p would agree.")
     assert one("F(1, 28) = 4.84, p = .018")["note"] == ""
-
-
-def test_a_negative_p_is_inconsistent():
     row = one("t(198) = -2.22, p = -.22")
     assert (row["consistency"], row["note"]) == ("inconsistent", "A p lies between 0 and 1.")
-
-
-def test_what_cannot_be_is_inconsistent():
     assert one("r(8) = 1.20, p < .001")["note"] == "A correlation cannot be beyond 1."
     assert one("t(10) = 20.00, p = .000")["note"] == "A p cannot be 0."
     beyond = one("t(23) = 2.50, p = 1.2")
@@ -101,21 +97,12 @@ def test_a_bound_on_the_statistic_is_exact():
     assert one("t(9) < 1.00, p = .04")["consistency"] == "decision error"
     assert one("t(9) > 9.0, p < .001")["consistency"] == "consistent"
     assert one("t(9) > 9.0, p = .20")["consistency"] == "decision error"
-
-
-def test_a_bound_below_a_negative_statistic_bounds_its_size_from_below():
     far = one("t(28) < -2.20, p = .01")
     assert (far["consistency"], far["p_low"]) == ("consistent", 0.0)
     assert far["p_high"] == pytest.approx(p_value.from_statistic("t", 2.2, df=28))
     assert one("t(28) < -2.20, p = .20")["consistency"] == "decision error"
     assert one("t(28) > -1, p = .20")["consistency"] == "inconsistent"
     assert one("t(28) ≤ 1, p ≥ .30")["consistency"] == "consistent"
-
-
-def test_the_level_decides_what_a_decision_error_is():
-    text = "t(28) = 2.20, p = .03"
-    assert one(text)["consistency"] == "inconsistent"
-    assert one(text, alpha=0.035)["consistency"] == "decision error"
 
 
 @settings(deadline=None)
@@ -142,18 +129,89 @@ def test_the_true_n_is_among_those_that_fit(r, n):
     assert n - 2 in fitting
 
 
-def test_refusals_say_what_must_hold():
-    with pytest.raises(AnalysisError, match="`test` must be one of 't', 'r', 'z'"):
-        p_value.from_statistic("u", 1.0)
-    with pytest.raises(DesignError, match="freedom of t must be above 0; found nan"):
-        p_value.from_statistic("t", 1.0)
-    with pytest.raises(DesignError, match="freedom of F must be above 0; found nan and 3"):
-        p_value.from_statistic("F", 1.0, df=3.0, df_numerator=nan)
-    with pytest.raises(AnalysisError, match="`alpha` must lie between 0 and 1; found 5"):
-        p_value.check(reported_tests.find(""), alpha=5)
-    with pytest.raises(ColumnError, match="must have a column 'df'"):
-        p_value.check(reported_tests.find("t(3) = 1, p = .4").drop(columns="df"))
+FIVE, PAIR = [1.0, 2.0, 3.0, 4.0, 5.0], ["80 %", "0 %"]
+CASES = pd.DataFrame({"predicted": [6.0, 6.0, 9.0], "observed": [3.0, 6.0, 10.0], "size": 12.0})
+FIGURE = pd.DataFrame({"subject": ["a", "b"], "printed": ["1.1", ""], "accuracy": [np.nan, 0.1]})
+FILES = pd.DataFrame({"file": ["f", "f"], "subject": ["a", "b"], "value": [1.1, 0.9]})
+TESTS = reported_tests.find("t(3) = 1, p = .4")
 
 
-def test_a_text_without_tests_gives_no_rows():
-    assert p_value.check(reported_tests.find("Nothing is tested.")).empty
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        *((lambda text=text: read(text), AnalysisError, "A printed number must be digits")
+          for text in ("", "about 3", "1.2.3", "3 of 5", ".", "1,23")),
+        (lambda: read("50", trailing_zeros_count="no"), AnalysisError, "must be True or False"),
+        (lambda: read(2.5), AnalysisError, "must be text, which keeps its last zeros"),
+        (lambda: read("1e400"), AnalysisError, "at most 300 places"),
+        (lambda: ratio("1", "0.0", "1"), DesignError, r"denominator must not .* found '0\.0'"),
+        (lambda: percent_change("0", "1", "1"), DesignError, "first number must not round from 0"),
+        (lambda: error_bar.kinds(1.0, 1, "0.5"), DesignError, "at least 2 values; found 1"),
+        (lambda: error_bar.subsets(FIVE, 6, "1", "1"), DesignError, "2 to 5, with at most 1,000,"),
+        (lambda: error_bar.subsets(list(range(40)), 20, "1", "1"), DesignError, "found 20"),
+        (lambda: mape.definitions(CASES.assign(observed=0), "1 %"), DesignError, "found 3 cases"),
+        (lambda: mape.definitions(CASES.iloc[:0], "1 %"), DesignError, "found 0 cases"),
+        (lambda: mape.definitions(CASES.drop(columns="size"), "1 %"), ColumnError, "'size'"),
+        (lambda: p_value.from_statistic("u", 1.0), AnalysisError, "one of 't', 'r', 'z'"),
+        (lambda: p_value.from_statistic("t", 1.0), DesignError, "t must be above 0; found nan"),
+        (lambda: p_value.from_statistic("F", 1.0, df=3.0, df_numerator=nan), DesignError,
+         "of F must be above 0; found nan and 3"),
+        (lambda: p_value.check(TESTS, alpha=5), AnalysisError, "`alpha` .* 0 and 1; found 5"),
+        (lambda: p_value.check(TESTS.drop(columns="df")), ColumnError, "'df'"),
+        (lambda: provenance.sources(FIGURE.drop(columns="accuracy"), FILES), ColumnError,
+         "'accuracy'"),
+        (lambda: provenance.sources(FIGURE, FILES.assign(value=np.nan)), ColumnError, "finite"),
+        (lambda: provenance.sources(FIGURE.assign(printed="about one"), FILES), AnalysisError,
+         "must be digits"),
+        (lambda: table_search.tables(PAIR, "< 0.05"), AnalysisError, "`n` or `sizes` .* None"),
+        (lambda: table_search.tables(PAIR, "< 0.05", sizes=[1, 2, 3]), DesignError,
+         "2 shares and 3 sizes"),
+        (lambda: table_search.tables(["50 %"] * 6, "< 0.05", n=200), DesignError,
+         "At most 2,000,000 splits"),
+        (lambda: table_search.exact_p([50] * 5, [100] * 5), DesignError,
+         "At most 2,000,000 tables can be enumerated"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+_parser, _constants = re._parser, re._constants  # the parsed form has no public name
+
+MODULES = [
+    *(f"analysis.forensics.{found.name}" for found in iter_modules(forensics.__path__)),
+    "analysis.tidy.numerals",
+]
+
+
+def patterns():
+    for name in MODULES:
+        for attribute, value in vars(import_module(name)).items():
+            for each in value if isinstance(value, tuple) else (value,):
+                pattern = each[0] if isinstance(each, tuple) and each else each
+                if isinstance(pattern, re.Pattern):
+                    yield pytest.param(pattern, id=f"{name.rpartition('.')[2]}.{attribute}")
+
+
+def unbounded(parsed):
+    """Yield the repetitions without an upper limit that may give back what they took."""
+    for code, value in parsed:
+        if code in (_constants.MAX_REPEAT, _constants.MIN_REPEAT) and value[1] > 1_000:
+            yield value
+        for part in value if isinstance(value, tuple | list) else ():
+            for inner in part if isinstance(part, list) else (part,):
+                if isinstance(inner, _parser.SubPattern):
+                    yield from unbounded(inner)
+
+
+@pytest.mark.parametrize("pattern", list(patterns()))
+def test_no_unbounded_repetition_gives_back(pattern):
+    assert not list(unbounded(_parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)))
+
+
+def test_the_search_sees_what_it_looks_for():
+    assert len(list(patterns())) > 20
+    for pattern in (r"a*", r"(?:b|(c+)d)?", r"(?:[ ,]*x)*+", r"(?=a+)"):
+        assert list(unbounded(_parser.parse(pattern)))
+    assert not list(unbounded(_parser.parse(r"(?:a*+|b++){1,3}c?")))

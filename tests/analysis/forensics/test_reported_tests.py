@@ -1,13 +1,16 @@
-"""Reported tests found in Markdown, TeX and tables, with any minus sign."""
+"""Reported tests read in Markdown, TeX and tables; the verb that judges each."""
 
+import io
 from math import isnan
-from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from analysis.commands import cli
 from analysis.forensics import audit, reported_tests
+from tests.analysis.places import SHARED
 
-PAPER = Path(__file__).parents[4] / "shared" / "paper"
+PAPER = SHARED / "paper"
 
 
 def only(text):
@@ -37,6 +40,22 @@ def only(text):
         ("Q(3) = 7.8, p = 0.05", "Q", (None, 3), "7.8", "0.05"),
         ("| r = -0.81, p = 0.014 |", "r", (None, None), "-0.81", "0.014"),
         ("$r = 0.5$\u00a0($p \\leq 0.01$)", "r", (None, None), "0.5", "0.01"),
+        # What others overlook.
+        ("t[28]=2.31, p = .03", "t", (None, 28), "2.31", ".03"),
+        ("t{28} = 2.2, p = .03", "t", (None, 28), "2.2", ".03"),
+        ("Welch's t(23.4) = -2.87, two-tailed p = .0086", "t", (None, 23.4), "-2.87", ".0086"),
+        ("$\\chi^2_{3} = 7.81$, $p = .05$", "chi2", (None, 3), "7.81", ".05"),
+        ("X2(28) = 2.20, p = .03", "chi2", (None, 28), "2.20", ".03"),
+        ("chi_2(28) = 2.20, p = .03", "chi2", (None, 28), "2.20", ".03"),
+        ("Q-within(2) = 2.20, p = .03", "Q", (None, 2), "2.20", ".03"),
+        ("t(38) = 2.25, p <= .03", "t", (None, 38), "2.25", ".03"),
+        ("F(1, 38) = 4.20, p = . 04 7", "F", (1, 38), "4.20", ".047"),
+        ("t(191) = 8.22, p <. 001 in all", "t", (None, 191), "8.22", ".001"),
+        ("t(5) = 2, p = .04 7 of them", "t", (None, 5), "2", ".04"),
+        ("t(198) = -2.22, p = -.22", "t", (None, 198), "-2.22", "-.22"),
+        ("χ2(5) = 231.24, p = 5.81 × 10−48", "chi2", (None, 5), "231.24", "5.81e-48"),
+        ("z = 2, p = 5.0 * 10 ^ -2", "z", (None, None), "2", "5.0e-2"),
+        ("F(2,25) = 11.37, MSE = 236.43, p < .01", "F", (2, 25), "11.37", ".01"),
     ],
 )
 def test_a_report_is_read_as_printed(text, test, degrees, statistic, p):
@@ -46,20 +65,19 @@ def test_a_report_is_read_as_printed(text, test, degrees, statistic, p):
         assert isnan(actual) if expected is None else actual == expected
 
 
-def test_not_significant_is_a_p():
-    row = only("t(10) = 1.2, ns")
-    assert (row["p_comparison"], row["p_printed"]) == ("ns", "")
-
-
-def test_lines_are_counted_from_one_and_rows_stand_in_order():
+def test_lines_are_counted_from_one_however_many_and_two_statistics_share_no_p():
     rows = reported_tests.find("p < .05\n\nthen r = .5,\np = .01 and t(3) = 1, p = .4")
     assert rows["line"].tolist() == [1, 3, 4]
     assert rows["test"].tolist() == ["p alone", "r", "t"]
-
-
-def test_two_statistics_share_no_p():
     rows = reported_tests.find("t = 2.1, r = .5, p = .03")
     assert rows["quoted"].tolist() == ["r = .5, p = .03"]
+    row = only("t(10) = 1.2, ns")
+    assert (row["p_comparison"], row["p_printed"]) == ("ns", "")
+    assert reported_tests.find("$r_s = .5$, $p = .02$")["test"].tolist() == ["p alone"]
+    # One look at all others for each would be 10^9 looks.
+    rows = reported_tests.find("t(28) = 2.20, p = .036\nbeside p = .04\n" * 20_000)
+    assert rows["line"].tolist() == list(range(1, 40_001))
+    assert rows["test"].tolist() == ["t", reported_tests.P_ALONE] * 20_000
 
 
 @pytest.mark.parametrize(
@@ -74,32 +92,6 @@ def test_two_statistics_share_no_p():
 )
 def test_other_equations_are_no_tests(text):
     assert reported_tests.find(text).empty
-
-
-@pytest.mark.parametrize(
-    ("text", "test", "degrees", "statistic", "p"),
-    [
-        ("t[28]=2.31, p = .03", "t", 28, "2.31", ".03"),
-        ("t{28} = 2.2, p = .03", "t", 28, "2.2", ".03"),
-        ("Welch's t(23.4) = -2.87, two-tailed p = .0086", "t", 23.4, "-2.87", ".0086"),
-        ("$\\chi^2_{3} = 7.81$, $p = .05$", "chi2", 3, "7.81", ".05"),
-        ("X2(28) = 2.20, p = .03", "chi2", 28, "2.20", ".03"),
-        ("chi_2(28) = 2.20, p = .03", "chi2", 28, "2.20", ".03"),
-        ("Q-within(2) = 2.20, p = .03", "Q", 2, "2.20", ".03"),
-        ("t(38) = 2.25, p <= .03", "t", 38, "2.25", ".03"),
-        ("F(1, 38) = 4.20, p = . 04 7", "F", 38, "4.20", ".047"),
-        ("t(191) = 8.22, p <. 001 in all", "t", 191, "8.22", ".001"),
-        ("t(5) = 2, p = .04 7 of them", "t", 5, "2", ".04"),
-        ("t(198) = -2.22, p = -.22", "t", 198, "-2.22", "-.22"),
-        ("χ2(5) = 231.24, p = 5.81 × 10−48", "chi2", 5, "231.24", "5.81e-48"),
-        ("z = 2, p = 5.0 * 10 ^ -2", "z", None, "2", "5.0e-2"),
-        ("F(2,25) = 11.37, MSE = 236.43, p < .01", "F", 25, "11.37", ".01"),
-    ],
-)
-def test_what_others_overlook_is_read(text, test, degrees, statistic, p):
-    row = only(text)
-    assert (row["test"], row["statistic"], row["p_printed"]) == (test, statistic, p)
-    assert isnan(row["df"]) if degrees is None else row["df"] == degrees
 
 
 @pytest.mark.parametrize(
@@ -122,10 +114,6 @@ def test_what_looks_like_a_test_is_a_row(text):
     assert only(text)["test"] == "not understood"
 
 
-def test_a_rank_correlation_is_left_alone():
-    assert reported_tests.find("$r_s = .5$, $p = .02$")["test"].tolist() == ["p alone"]
-
-
 def test_the_audited_paper_reports_one_correlation_several_times():
     path = PAPER / "paper.md"
     if not path.exists():
@@ -135,7 +123,7 @@ def test_the_audited_paper_reports_one_correlation_several_times():
     assert (rows["test"] == "p alone").any()
 
 
-def test_an_impossible_test_is_a_row_with_its_reason_among_the_others(tmp_path):
+def test_an_impossible_or_endless_number_is_a_row_with_its_reason(tmp_path):
     paper = tmp_path / "paper.md"
     paper.write_text("t(28) = 2.20, p = .036\n\nt(0) = 2.0, p = .05\n\nF(0, 0) = 1, p = .3\n")
     rows = audit.of_file(paper)
@@ -143,9 +131,6 @@ def test_an_impossible_test_is_a_row_with_its_reason_among_the_others(tmp_path):
     assert rows["consistency"].tolist() == ["consistent", "inconsistent", "inconsistent"]
     assert rows["quoted"][1] == "t(0) = 2.0, p = .05"
     assert rows["note"][1] == "The degrees of freedom of t must be above 0; found 0."
-
-
-def test_a_number_too_long_to_read_is_a_row_with_its_reason(tmp_path):
     paper = tmp_path / "paper.md"
     paper.write_text("t(28) = 1e999, p = .036\n")
     row = audit.of_file(paper).iloc[0]
@@ -169,8 +154,89 @@ def test_what_could_be_read_in_many_ways_is_read_in_one(text):
     assert "quoted" in reported_tests.find(text)
 
 
-def test_many_tests_and_lone_ps_keep_their_lines():
-    # One look at all others for each would be 10^9 looks.
-    rows = reported_tests.find("t(28) = 2.20, p = .036\nbeside p = .04\n" * 20_000)
-    assert rows["line"].tolist() == list(range(1, 40_001))
-    assert rows["test"].tolist() == ["t", reported_tests.P_ALONE] * 20_000
+PAPER_TEXT = SHARED / "paper" / "paper.md"
+
+TEXT = """# An invented paper
+
+It grew, *t*(28) = 2.20, *p* = .036, and fell, $r = -0.81$, $p = 0.014$.
+
+| effect | test |
+|---|---|
+| none | F(1, 28) = 0.40, p = .03 |
+
+As is well known, p < .001.
+"""
+
+
+def run(capsys, *arguments):
+    code = cli.main(["forensics", *map(str, arguments)])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+@pytest.fixture
+def paper(tmp_path):
+    path = tmp_path / "paper.md"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_an_inconsistent_paper_has_exit_code_one_and_a_consistent_one_zero(capsys, paper):
+    code, out, err = run(capsys, paper)
+    assert (code, err) == (1, "")
+    assert "line    7  decision error  F(1, 28) = 0.40, p = .03" in out
+    assert "agree for n = 8." in out
+    last = out.splitlines()[-1]
+    assert last == (
+        "4 reported: 2 consistent, 0 inconsistent, 1 decision error, 1 not checkable, "
+        "0 not understood."
+    )
+    paper.write_text(TEXT.replace("0.40", "5.25"), encoding="utf-8")
+    assert run(capsys, paper)[0] == 0
+
+
+def test_csv_holds_what_is_printed_and_the_level_is_an_option(capsys, paper):
+    code, out, _ = run(capsys, paper, "--csv")
+    rows = pd.read_csv(io.StringIO(out))
+    assert code == 1
+    assert rows["line"].tolist() == [3, 3, 7, 9]
+    assert rows["consistency"].tolist()[2:] == ["decision error", "not checkable"]
+    assert rows["p_value"][0] == pytest.approx(0.036225, abs=1e-6)
+    paper.write_text("t(28) = 2.20, p = .03", encoding="utf-8")
+    assert "1 inconsistent, 0 decision error" in run(capsys, paper)[1]
+    assert "0 inconsistent, 1 decision error" in run(capsys, paper, "--alpha", 0.035)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "n"), [("Nothing is tested.", 0), ("p < .001, and t(28) = .2.20, p = .03", 2)]
+)
+def test_a_paper_without_tests_that_can_be_recomputed_has_a_code_of_its_own(capsys, paper, text, n):
+    paper.write_text(text, encoding="utf-8")
+    code, out, err = run(capsys, paper)
+    assert code == 7
+    assert out.splitlines()[-1].startswith(f"{n} reported:")
+    assert "recomputed" in err
+
+
+def test_a_pdf_and_wrong_input_are_one_sentence_and_exit_code_two(capsys, tmp_path):
+    paper = tmp_path / "paper.txt"
+    paper.write_bytes(b"%PDF-1.4\n1 0 obj << /Length 0 >> endobj\n%%EOF\n")
+    code, out, err = run(capsys, paper)
+    assert (code, out) == (2, "")
+    assert "PDF" in err
+    code, _, err = run(capsys, tmp_path / "absent.md")
+    assert code == 2
+    assert err.startswith("error: ")
+    assert "must be a readable UTF-8 text; No such file" in err
+    (tmp_path / "bytes.md").write_bytes(b"\xff\xfe\x00")
+    assert "UTF-8 text; it is not" in run(capsys, tmp_path / "bytes.md")[2]
+    code, _, err = run(capsys, tmp_path / "absent.md", "--alpha", 2)
+    assert code == 2
+
+
+def test_the_audited_paper_reports_no_test_that_contradicts_itself(capsys):
+    if not PAPER_TEXT.exists():
+        pytest.skip(f"the paper's text is not at {PAPER_TEXT}")
+    code, out, _ = run(capsys, PAPER_TEXT)
+    assert code == 0
+    assert out.count("the two agree for n = 8") == 3

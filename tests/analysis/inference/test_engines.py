@@ -3,10 +3,6 @@
 The right values are R's, or a property that decides. `quarto/appendix/_engines.qmd` lists them.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pingouin
@@ -21,13 +17,12 @@ from analysis import mixed
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import multiplicity, noncentral
 from analysis.mixed import power
-
-R = Path(__file__).parents[2] / "r"
+from tests.analysis.places import R
 
 models = pd.read_csv(R / "models.csv")
 
 
-def test_a_missing_p_is_a_test_to_statsmodels() -> None:
+def test_a_missing_p_and_few_ranks_are_taken_amiss_by_statsmodels_and_scipy():
     rows = pd.DataFrame({"family": "a", "p_value": [0.01, np.nan, 0.03]})
     # R: p.adjust(c(.01, NA, .03)) is .02, NA, .03.
     ours = multiplicity.adjust(rows, family="family")["p_adjusted"].tolist()
@@ -36,9 +31,6 @@ def test_a_missing_p_is_a_test_to_statsmodels() -> None:
     assert theirs == pytest.approx([0.03, np.nan, 0.06], nan_ok=True)
     known = rows["p_value"].dropna().to_numpy()
     assert multipletests(known, method="holm")[1].tolist() == [0.02, 0.03]
-
-
-def test_a_rank_correlation_of_seven_is_approximated_by_scipy() -> None:
     answers = pd.read_csv(R / "correlation.csv").query("method == 'spearman' and n == 7")
     rows, exact = models.head(7), float(answers["p_value"].iloc[0])
     ours = correlation.correlate(rows, x="density", y="gain", method="spearman")["p_value"].iloc[0]
@@ -46,7 +38,7 @@ def test_a_rank_correlation_of_seven_is_approximated_by_scipy() -> None:
     assert stats.spearmanr(rows["density"], rows["gain"]).pvalue < exact - 0.01
 
 
-def test_a_partial_correlation_is_pingouin_s_but_for_its_rounded_interval() -> None:
+def test_a_partial_correlation_is_pingouin_s_but_for_its_rounded_interval():
     answer = pd.read_csv(R / "correlation.csv").query("case == 'layers'").iloc[0]
     ours, asked = (
         correlation.partial(
@@ -62,22 +54,19 @@ def test_a_partial_correlation_is_pingouin_s_but_for_its_rounded_interval() -> N
     assert abs(theirs["CI95"][1] - answer["conf_high"]) > 1e-4
 
 
-def test_the_ends_of_a_noncentral_f_have_the_level_asked_for_but_not_in_statsmodels() -> None:
+def test_tails_and_powers_that_statsmodels_misses():
     ours = noncentral.noncentrality_f(30.0, 2, 40, 0.95)
     theirs = _noncentrality_f(30.0, 2, 40, alpha=0.05).confint
     levels = np.array([0.975, 0.025])
     np.testing.assert_allclose(stats.ncf.cdf(30.0, 2, 40, ours), levels, rtol=1e-9)
     assert np.abs(stats.ncf.cdf(30.0, 2, 40, theirs) - levels).max() > 1e-5
-
-
-def test_the_power_of_a_large_effect_is_no_number_in_statsmodels() -> None:
     answers = pd.read_csv(R / "power.csv").query("n == 12 and delta == 3 and alpha == 0.01")
     assert np.isnan(TTestIndPower().power(3, 12, 0.01))
     expected = answers["power"].iloc[0]
     assert power.two_group_power(3, 12, 0.01) == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_mixed_model_of_four_subjects_is_too_sure_in_statsmodels() -> None:
+def test_a_mixed_model_of_four_subjects_is_too_sure_in_statsmodels():
     # Three days of four subjects, balanced: the t test within subjects, df 7, is exact.
     rows = pd.read_csv(R / "mixed_data_sleep.csv").iloc[
         [0, 5, 9, 10, 15, 19, 20, 25, 29, 30, 35, 39]

@@ -1,9 +1,5 @@
 """Power of the tests at a design at hand, and the design that a power asks for."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,45 +11,32 @@ from analysis.inference.resampling import permutation
 from analysis.mixed import power as power_mixed
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
-
-R = Path(__file__).parents[2] / "r"
+from tests.analysis.places import R
+from tests.benchmarks import inference_size
 
 models = pd.read_csv(R / "models.csv")
 answers = pd.read_csv(R / "power.csv")
 KNOWN = Components(between=0.3, within=0.2)
 
 
-def by_exchange(rows: pd.DataFrame, label: str, effects: list[float], n: int) -> pd.DataFrame:
-    return power.permutation_power(
-        rows,
-        label=label,
-        unit="lab",
-        cluster="lab",
-        components=KNOWN,
-        effects=effects,
-        rng=np.random.default_rng(3),
-        n_simulations=n,
-    )
+def by_exchange(rows, label, effects, n):
+    names = {"label": label, "unit": "lab", "cluster": "lab", "components": KNOWN}
+    drawn = {"rng": np.random.default_rng(3), "n_simulations": n}
+    return power.permutation_power(rows, effects=effects, **names, **drawn)
 
 
-def test_power_of_two_groups_agrees_with_power_t_test() -> None:
+def test_power_and_units_needed_agree_with_power_t_test():
     result = [
         power_mixed.two_group_power(row.delta, row.n, row.alpha) for row in answers.itertuples()
     ]
     # R's noncentral t is accurate to about 1e-12 in absolute terms.
     np.testing.assert_allclose(result, answers["power"], atol=1e-9)
-
-
-def test_units_needed_agree_with_power_t_test() -> None:
     for (delta, alpha), rows in answers.groupby(["delta", "alpha"]):
         # Means of many models without deviation between: a unit's deviation is within / sqrt(n).
         result = power_mixed.units_needed(
             Components(0.0, 2.0), effects=[delta], models_per_unit=[4], alpha=alpha
         )
         assert result["units_needed"].tolist() == [rows["needed"].iloc[0]]
-
-
-def test_more_models_per_unit_cannot_replace_units() -> None:
     result = power_mixed.units_needed(
         Components(1.0, 1.0), effects=[1.0], models_per_unit=[1, 10, 10**6]
     )
@@ -62,14 +45,14 @@ def test_more_models_per_unit_cannot_replace_units() -> None:
     assert result["units_needed"].iloc[-1] == alone["units_needed"].iloc[0] == 17
 
 
-def test_permutation_power_is_that_of_the_permutation_test() -> None:
+def test_permutation_power_is_that_of_the_permutation_test():
     rows = models.assign(suite=models["lab"])
     result = by_exchange(rows, "heritage", [0.0, 0.9], 15)
     rng = np.random.default_rng(3)
     codes = pd.factorize(models["lab"], sort=True)[0]
     noise = 0.3 * rng.standard_normal((15, 7))[:, codes] + 0.2 * rng.standard_normal((15, 24))
 
-    def difference(frame: pd.DataFrame) -> float:
+    def difference(frame):
         counts = np.bincount(codes)
         of_lab = np.bincount(codes, frame["heritage"]) / counts == 1
         means = np.bincount(codes, frame["gain"]) / counts
@@ -88,7 +71,7 @@ def test_permutation_power_is_that_of_the_permutation_test() -> None:
     assert result["smallest_p"].tolist() == [1 / 35, 1 / 35]
 
 
-def test_one_lab_against_four_can_never_reject() -> None:
+def test_the_detectable_effect_is_read_off_the_curve():
     rows = models[models["lab"].isin(["Ainu", "Basque", "Catalan", "Dakota", "Ewe"])]
     rows = rows.assign(ours=rows["lab"] == "Ainu")
     result = by_exchange(rows, "ours", [100.0], 20)
@@ -97,28 +80,17 @@ def test_one_lab_against_four_can_never_reject() -> None:
     unreached = power.minimum_detectable(result)
     assert np.isnan(unreached["estimate"].iloc[0])
     assert unreached["note"].iloc[0] == "No effect up to 100 reaches a power of 0.8."
-
-
-def test_the_detectable_effect_is_read_off_the_curve() -> None:
     curve = pd.DataFrame(
-        {
-            "term": "x",
-            "method": "m",
-            "true_value": [0.0, 1.0, 2.0, 3.0],
-            "power": [0.05, 0.5, 0.7, 0.9],
-            "conf_low": [0.0, 0.4, 0.6, 0.8],
-            "conf_high": [0.1, 0.6, 0.8, 1.0],
-            "alpha": 0.05,
-            "n_obs": 10,
-            "n_groups": 5,
-        }
+        {"term": "x", "method": "m", "true_value": [0.0, 1, 2, 3], "power": [0.05, 0.5, 0.7, 0.9]}
+        | {"conf_low": [0.0, 0.4, 0.6, 0.8], "conf_high": [0.1, 0.6, 0.8, 1.0]}
+        | {"alpha": 0.05, "n_obs": 10, "n_groups": 5}
     )
     row = power.minimum_detectable(curve).iloc[0]
     assert [row["conf_low"], row["estimate"], row["conf_high"]] == pytest.approx([2.0, 2.5, 3.0])
     assert row["test_size"] == 0.05
 
 
-def test_mixed_power_has_its_size_and_rises() -> None:
+def test_mixed_power_has_its_size_rises_and_draws_with_its_components():
     model = mixed.fit("gain ~ heritage + (1 | lab)", models)
     result = power_mixed.mixed_power(
         model,
@@ -131,9 +103,17 @@ def test_mixed_power_has_its_size_and_rises() -> None:
     assert result["power"].iloc[1] > 0.95
     assert result["n_groups"].tolist() == [7, 7]
     glossary.checked(result.columns)
+    model = mixed.fit("gain ~ heritage + (1 | lab)", models)
+    rates = []
+    for known in (Components(0.05, 0.05), Components(3.0, 3.0)):
+        options = {"rng": np.random.default_rng(1), "components": known, "n_simulations": 40}
+        result = power_mixed.mixed_power(model, effects={"heritage": [1.0]}, **options)
+        rates.append(result["power"].iloc[0])
+    assert rates[0] == 1.0
+    assert rates[1] < 0.4
 
 
-def test_an_effect_shifts_the_fit_as_if_it_had_been_in_the_response() -> None:
+def test_effects_and_components_are_those_of_the_mixed_model():
     known = mixed.fit("gain ~ heritage + (1 | lab)", models)
     shifted = mixed.fit(
         "gain ~ heritage + (1 | lab)", models.assign(gain=models["gain"] + 2 * models["heritage"])
@@ -143,25 +123,6 @@ def test_an_effect_shifts_the_fit_as_if_it_had_been_in_the_response() -> None:
         np.testing.assert_allclose(first[column], second[column], rtol=1e-6)
     change = second["estimate"] - first["estimate"]
     np.testing.assert_allclose(change.to_numpy(), [0, 2], atol=1e-8)
-
-
-def test_mixed_power_draws_with_the_components_asked_for() -> None:
-    model = mixed.fit("gain ~ heritage + (1 | lab)", models)
-    rates = [
-        power_mixed.mixed_power(
-            model,
-            effects={"heritage": [1.0]},
-            rng=np.random.default_rng(1),
-            components=components,
-            n_simulations=40,
-        )["power"].iloc[0]
-        for components in (Components(0.05, 0.05), Components(3.0, 3.0))
-    ]
-    assert rates[0] == 1.0
-    assert rates[1] < 0.4
-
-
-def test_components_are_the_deviations_of_the_mixed_model() -> None:
     result = power_mixed.variance_components(models, formula="gain ~ heritage", group="lab")
     fitted = mixed.fit("gain ~ heritage + (1 | lab)", models)
     expected = fitted.tidy(["ran_pars"])["estimate"]
@@ -171,24 +132,27 @@ def test_components_are_the_deviations_of_the_mixed_model() -> None:
     assert (result["estimate"] <= result["conf_high"]).all()
 
 
-def test_an_unknown_term_is_refused() -> None:
+def test_designs_without_power_are_refused():
     model = mixed.fit("gain ~ heritage + (1 | lab)", models)
     with pytest.raises(DesignError, match=r"must be in the model; \['depth'\] are not"):
         power_mixed.mixed_power(model, effects={"depth": [0.0]}, rng=np.random.default_rng(1))
-
-
-def test_a_label_that_varies_within_a_unit_is_refused() -> None:
     with pytest.raises(DesignError, match="'heritage' must have two levels and be constant"):
         by_exchange(models.assign(lab="one" + models["suite"].str[1]), "heritage", [0.0], 9)
-
-
-def test_an_effect_of_zero_asks_for_no_design() -> None:
     with pytest.raises(AnalysisError, match="Effects must differ from 0"):
         power_mixed.units_needed(KNOWN, effects=[0.0], models_per_unit=[1])
     with pytest.raises(DesignError, match="more than 10000 units per group"):
         power_mixed.units_needed(KNOWN, effects=[1e-4], models_per_unit=[1])
-
-
-def test_deviations_without_variance_are_refused() -> None:
     with pytest.raises(AnalysisError, match=r"above 0 within; found 0\.1 and 0\.0"):
         Components(0.1, 0.0)
+
+
+@pytest.mark.slow
+def test_models_taken_as_independent_reject_too_often_when_labs_are_alike():
+    # What the table is for: the same t test, its size right and then far from right.
+    shares = {}
+    for world, deviation in inference_size.WORLDS.items():
+        result = inference_size.p_values(deviation, 100, 2)
+        assert all(0 <= p <= 1 for values in result.values() for p in values)
+        shares[world] = np.mean(np.array(result["t test"]) <= 0.05)
+    # Three Monte-Carlo standard errors at a nominal 0.05 are 0.065.
+    assert shares["independent"] < 0.115 < shares["labs alike"]

@@ -1,30 +1,23 @@
 """A fitted model at a theta of the caller's, such as another program's optimum."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
-
-import pandas as pd
 
 from analysis.mixed.inference.fixed_effects import Inference
-from analysis.mixed.model import MixedModel
-from analysis.tidy.frame import Floats
 
 
-def at_theta(model: MixedModel, theta: Floats) -> MixedModel:
+def at_theta(model, theta):
     """Return the model at a theta, one element per element of the lower triangles."""
     return replace(model, inference=Inference.at(model.cross, theta, reml=model.reml))
 
 
-def plain(name: str) -> str:
+def plain(name):
     """Return a name that is the same in R's and patsy's spelling."""
     for junk in ("(", ")", "[T.", "[", "]", " "):
         name = name.replace(junk, "")
     return ":".join(sorted(name.replace("**", "^").split(":")))
 
 
-def parameter(ours: pd.DataFrame, row: Any) -> list[float]:
+def parameter(ours, row):
     """Return our estimates of a variance parameter that R names by group and one or two terms."""
     # A term of one group split by || is called model.1 by lme4.
     group = plain(str(row.group).split(".")[0])

@@ -1,19 +1,13 @@
 """Models of the comparison with R, fitted once, and R's theta in this package's order."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import mixed
-from analysis.mixed.binomial import BinomialModel
 from tests.analysis.mixed.at_theta import at_theta, plain
 from tests.analysis.mixed.glmer import CASES
-
-R = Path(__file__).parents[2] / "r"
+from tests.analysis.places import R
 
 FORMULAS = {
     "sleep_correlated": "Reaction ~ Days + (1 + Days | Subject)",
@@ -58,21 +52,21 @@ class AgainstR:
     likelihood_ratio = pd.read_csv(R / "mixed_likelihood_ratio.csv")
     thetas = pd.read_csv(R / "mixed_theta.csv")
 
-    def rows(self, name: str) -> pd.DataFrame:
+    def rows(self, name):
         """Return the data of a model."""
         data = self.glances.set_index("name")["data"].groupby(level=0).first()[name]
         return pd.read_csv(R / f"mixed_data_{data}.csv")
 
-    def answer(self, table: str, name: str, estimator: str) -> pd.DataFrame:
+    def answer(self, table, name, estimator):
         """Return R's rows of a table for one model."""
-        rows: pd.DataFrame = getattr(self, table)
+        rows = getattr(self, table)
         chosen = rows[(rows["name"] == name) & (rows["estimator"] == estimator)]
         return chosen.reset_index(drop=True)
 
-    def __init__(self) -> None:
-        self._fits: dict[tuple[str, str], mixed.MixedModel] = {}
+    def __init__(self):
+        self._fits = {}
 
-    def fitted(self, name: str, estimator: str) -> mixed.MixedModel:
+    def fitted(self, name, estimator):
         """Return the model fitted here, once."""
         if (name, estimator) not in self._fits:
             weights = "precision" if name == "crossed_weights" else None
@@ -81,7 +75,7 @@ class AgainstR:
             )
         return self._fits[name, estimator]
 
-    def at_r(self, name: str, estimator: str) -> mixed.MixedModel:
+    def at_r(self, name, estimator):
         """Return the model at R's theta."""
         model = self.fitted(name, estimator)
         answer = self.answer("thetas", name, estimator)
@@ -95,7 +89,7 @@ class AgainstR:
         return at_theta(model, np.array([by_label[plain_label(label)] for label in labels]))
 
 
-def plain_label(label: str) -> tuple[str, ...]:
+def plain_label(label):
     """Return the group and the effects of an element of theta, in any order."""
     group, *effects = label.split(".")
     # lme4 names the second term of a group model.1; the effect tells them apart.
@@ -104,11 +98,11 @@ def plain_label(label: str) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def against_r() -> AgainstR:
+def against_r():
     """Return R's answers beside ours."""
     return AgainstR()
 
 
 @pytest.fixture(scope="session")
-def binomial_models() -> dict[str, BinomialModel]:
+def binomial_models():
     return {name: mixed.fit_binomial(formula, frame) for name, (frame, formula) in CASES.items()}

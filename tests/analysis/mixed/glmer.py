@@ -1,12 +1,9 @@
 """The binary responses that R's glmer was asked, and how closely two programs agree on them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pandas as pd
 
-R = Path(__file__).parents[2] / "r"
+from tests.analysis.places import R
+
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 cows = pd.read_csv(R / "mixed_data_cows.csv")
 

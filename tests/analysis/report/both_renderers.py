@@ -6,8 +6,6 @@ compares the pages of the same name, prints what differs and ends with 1 if anyt
 is what each renderer adds of its own: contents lists, title blocks, code, anchors, formulas.
 """
 
-from __future__ import annotations
-
 import difflib
 import sys
 from dataclasses import dataclass, field
@@ -28,21 +26,7 @@ OWN_WORDS = {"Note", "Warning", "Important", "Tip", "Caution", "References", "Fo
 
 @dataclass
 class Content:
-    """What a page says.
-
-    Attributes
-    ----------
-    headings
-        Text with number, in order.
-    captions
-        Text of figures and tables with number, in order.
-    tables
-        Cells by row, of every table in order.
-    links
-        Target and text of every link, sorted.
-    words
-        Of everything else, in order.
-    """
+    """What a page says, in order: headings, captions and tables with numbers; links sorted."""
 
     headings: list[str] = field(default_factory=list)
     captions: list[str] = field(default_factory=list)
@@ -54,14 +38,14 @@ class Content:
 class _Reader(HTMLParser):
     """Sort the text of the main part of a page by what it belongs to."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.found = Content()
-        self.open: list[tuple[str, bool]] = []  # tag, and whether it silences what it holds
-        self.text: dict[str, list[str]] = {}  # what is read now, by kind
+        self.open = []  # tag, and whether it silences what it holds
+        self.text = {}  # what is read now, by kind
         self.target = ""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         if tag in VOID:
             return
         classes = set((dict(attrs).get("class") or "").split())
@@ -79,7 +63,7 @@ class _Reader(HTMLParser):
         if kind:
             self.text[kind] = []
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag not in (name for name, _ in self.open):
             return
         is_heard = self._is_heard()
@@ -100,7 +84,7 @@ class _Reader(HTMLParser):
         elif kind == "link" and text and not self.target.startswith("#fn"):
             self.found.links.append((self.target, text))
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if not self._is_heard():
             return
         for parts in self.text.values():
@@ -108,17 +92,17 @@ class _Reader(HTMLParser):
         if not {"heading", "caption", "cell"} & set(self.text):
             self.found.words += [word for word in data.split() if word not in OWN_WORDS]
 
-    def _is_heard(self) -> bool:
+    def _is_heard(self):
         is_main = any(tag == "main" for tag, _ in self.open)
         return is_main and not any(silent for _, silent in self.open)
 
 
-def _kind(tag: str) -> str:
+def _kind(tag):
     kinds = {"figcaption": "caption", "caption": "caption", "td": "cell", "th": "cell", "a": "link"}
     return "heading" if tag in HEADINGS else kinds.get(tag, "")
 
 
-def content(page: str) -> Content:
+def content(page):
     """Return what a finished page says."""
     reader = _Reader()
     reader.feed(page)
@@ -126,7 +110,7 @@ def content(page: str) -> Content:
     return reader.found
 
 
-def differences(one: str, other: str) -> list[str]:
+def differences(one, other):
     """Return what two pages say differently, a line each; nothing where they agree."""
     first, second = content(one), content(other)
     printed = []
@@ -138,7 +122,7 @@ def differences(one: str, other: str) -> list[str]:
     return printed
 
 
-def main() -> int:
+def main():
     """Compare two folders of pages."""
     folders = [Path(name) for name in sys.argv[1:3]]
     names = sorted({path.name for folder in folders for path in folder.glob("*.html")})

@@ -1,7 +1,5 @@
 """What Quarto itself would do with our sources, held without Quarto."""
 
-from __future__ import annotations
-
 import html
 import itertools
 import json
@@ -11,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -26,79 +23,69 @@ from analysis.report.reading.settings import project_options
 from analysis.report.reading.source import Prose, read_source
 from analysis.tidy import prose
 from analysis.tidy.errors import ReportError
+from tests.analysis.places import ROOT
 
-ROOT = Path(__file__).parents[3]
 QUARTO = ROOT / "quarto"
 DOCUMENTS = sorted(path for path in QUARTO.glob("*.qmd") if not path.name.startswith("_"))
 #: Not the themes themselves: which of Quarto's have no web font; the others import one.
 WITHOUT_WEB_FONT = {"default", "none", "cerulean", "slate"}
 
 
-def options() -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load((QUARTO / "_quarto.yml").read_text())
-    return content
+SIGNS = "ab1 \u00a0*_`~^$\\[](){}<>#+-.!|@&\n;:/%="
 
 
-def asked(value: dict[str, str]) -> str:
+def options():
+    return yaml.safe_load((QUARTO / "_quarto.yml").read_text())
+
+
+def asked(value):
     mime = next(it for it in ("text/markdown", "text/plain") if it in value)
     return inline_markdown(value, mime=mime, name="The inline code 'f()' at a.qmd:3")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_strings_have_a_markdown_form_before_the_first_value_in_prose(document: Path) -> None:
+def test_strings_have_a_markdown_form_before_the_first_value_in_prose(document):
     blocks = read_source(document).blocks
-    prose_with_values = [
-        i
-        for i, block in enumerate(blocks)
-        if isinstance(block, Prose)
-        and any(INLINE_CODE.search(line.text) for line in block.lines if not line.fence)
-    ]
-    registering = [
-        i
-        for i, block in enumerate(blocks)
-        if not isinstance(block, Prose) and "register_strings()" in block.code
-    ]
-    assert registering
-    assert registering[0] < min(prose_with_values, default=len(blocks))
+
+    def has_value(block):
+        lines = block.lines if isinstance(block, Prose) else ()
+        return any(INLINE_CODE.search(line.text) for line in lines if not line.fence)
+
+    registering = ["register_strings()" in getattr(block, "code", "") for block in blocks].index(
+        True
+    )
+    assert not any(has_value(block) for block in blocks[:registering])
+
+
+PYTHON = ["'80\\xa0%'", "'a\\nb'", '"C:\\\\x"', "np.float64(0.5)", "<object at 0x7f>"]
 
 
 @pytest.mark.parametrize(
-    "text", ["'80\\xa0%'", "'a\\nb'", '"C:\\\\x"', "np.float64(0.5)", "<object at 0x7f>"]
+    ("value", "named"),
+    [
+        *(
+            ({"text/plain": text}, "must have a form that readers can read; Quar")
+            for text in PYTHON
+        ),
+        *((value, "empty, and Quarto") for value in ({"text/markdown": ""}, {"text/plain": "''"})),
+    ],
 )
-def test_a_value_that_quarto_would_print_as_python_is_refused(text: str) -> None:
-    with pytest.raises(ReportError, match="must have a form that readers can read; Quarto would"):
-        asked({"text/plain": text})
-
-
-def test_a_markdown_form_outranks_the_repr() -> None:
-    value = {"text/plain": "'80\\xa0%'", "text/markdown": prose.literal("80\u00a0%")}
-    assert asked(value) == "80\u00a0%"
-    assert asked({"text/plain": "7"}) == "7"
-
-
-@pytest.mark.parametrize("value", [{"text/markdown": ""}, {"text/plain": "''"}])
-def test_a_value_whose_code_quarto_would_leave_in_the_page_is_refused(
-    value: dict[str, str],
-) -> None:
-    """What came of inline code takes its place only if it is not empty."""
-    with pytest.raises(ReportError, match="it is empty, and Quarto would leave its code"):
+def test_a_value_that_quarto_would_print_as_python_or_leave_as_code_is_refused(value, named):
+    with pytest.raises(ReportError, match=named):
         asked(value)
 
 
-def test_strings_are_registered_in_a_kernel_only() -> None:
+def test_a_markdown_form_outranks_the_repr():
+    value = {"text/plain": "'80\\xa0%'", "text/markdown": prose.literal("80\u00a0%")}
+    assert asked(value) == "80\u00a0%"
+    assert asked({"text/plain": "7"}) == "7"
     with pytest.raises(ReportError, match="must be registered in a kernel; none runs this code"):
         register_strings()
 
 
 @settings(max_examples=20, deadline=None)
-@given(
-    st.lists(
-        st.text(st.sampled_from("ab1 \u00a0*_`~^$\\[](){}<>#+-.!|@&\n;:/%="), min_size=1),
-        min_size=1,
-        max_size=40,
-    )
-)
-def test_a_string_is_shown_as_it_stands(texts: list[str]) -> None:
+@given(st.lists(st.text(st.sampled_from(SIGNS), min_size=1), min_size=1, max_size=40))
+def test_a_string_is_shown_as_it_stands(texts):
     """Pandoc reads Markdown as Quarto does; nothing in a literal string is markup to it."""
     lines = [f"x{prose.literal(text)}x" for text in texts]
     document = json.loads(
@@ -109,18 +96,14 @@ def test_a_string_is_shown_as_it_stands(texts: list[str]) -> None:
     assert shown == [re.sub(r" +", " ", text) for text in wanted]
 
 
-def _plain(block: dict[str, Any]) -> str:
+def _plain(block):
     assert block["t"] == "Para"
     said = {"Space": " ", "SoftBreak": " "}
     assert {inline["t"] for inline in block["c"]} <= {"Str", *said}
     return "".join(said.get(inline["t"]) or inline["c"] for inline in block["c"])
 
 
-def test_formulas_need_no_network_and_no_script() -> None:
-    assert options()["format"]["html"]["html-math-method"] == "mathml"
-
-
-def test_no_style_of_the_page_fetches_a_font() -> None:
+def test_styles_fetch_no_font_and_follow_the_page():
     themes = options()["format"]["html"]["theme"]
     names = [name for side in themes.values() for name in side]
     files = [QUARTO / name for name in names if name.endswith(".scss")]
@@ -128,9 +111,21 @@ def test_no_style_of_the_page_fetches_a_font() -> None:
     assert len(files) == 2
     for path in [*files, QUARTO / "style.css"]:
         assert not re.search(r"@import|url\(|https?:", path.read_text(encoding="utf-8")), path
+    dark = (QUARTO / "dark.scss").read_text(encoding="utf-8")
+    of_code, of_blocks = (
+        re.search(rf"^\{name}: (#\w+);", dark, flags=re.MULTILINE)
+        for name in ("$code-bg", "$code-block-bg")
+    )
+    assert of_code[1] == of_blocks[1]
+    style = (QUARTO / "style.css").read_text(encoding="utf-8")
+    assert re.search(r"\.quarto-color-scheme-toggle \{\s*display: none !important;", style)
+    of_page = options()["format"]["html"]
+    assert (of_page["toc-location"], of_page["html-math-method"]) == ("right-body", "mathml")
+    assert re.search(r"nav#TOC-body \{\s*display: block !important;", style)
+    assert re.search(r":not\(pre\) > code:not\(.sourceCode\) \{\s*overflow-wrap: anywhere;", style)
 
 
-def test_formulas_have_in_quarto_s_page_the_font_and_the_rule_of_the_embedded_one() -> None:
+def test_formulas_have_in_quarto_s_page_the_font_and_the_rule_of_the_embedded_one():
     sheet = QUARTO / "site" / "formula.css"
     style = sheet.read_text(encoding="utf-8")
     (font,) = re.findall(r'url\("([^"]+)"\)', style)
@@ -159,33 +154,12 @@ def test_formulas_have_in_quarto_s_page_the_font_and_the_rule_of_the_embedded_on
     assert ended.stderr == 'in-header <link rel="stylesheet" href="site/formula.css">'
 
 
-def test_blocks_of_code_and_the_switch_of_colours_follow_the_page() -> None:
-    dark = (QUARTO / "dark.scss").read_text(encoding="utf-8")
-    of_code, of_blocks = (
-        re.search(rf"^\{name}: (#\w+);", dark, flags=re.MULTILINE)
-        for name in ("$code-bg", "$code-block-bg")
-    )
-    assert of_code
-    assert of_blocks
-    assert of_code[1] == of_blocks[1]
-    style = (QUARTO / "style.css").read_text(encoding="utf-8")
-    assert re.search(r"\.quarto-color-scheme-toggle \{\s*display: none !important;", style)
-
-
-def test_the_contents_are_there_on_a_phone_and_code_does_not_widen_the_page() -> None:
-    """The rules for Quarto's page; how ours looks is seen in a browser."""
-    style = (QUARTO / "style.css").read_text(encoding="utf-8")
-    assert options()["format"]["html"]["toc-location"] == "right-body"
-    assert re.search(r"nav#TOC-body \{\s*display: block !important;", style)
-    assert re.search(r":not\(pre\) > code:not\(.sourceCode\) \{\s*overflow-wrap: anywhere;", style)
-
-
 @pytest.mark.parametrize("project", ["quarto", "quarto/audit"])
 @pytest.mark.parametrize(
     "left",
     [".gitignore", ".quarto/x", "_freeze/x", "data.quarto_ipynb", "data_files/x", "data.html"],
 )
-def test_what_a_render_leaves_behind_is_not_offered_to_git(project: str, left: str) -> None:
+def test_what_a_render_leaves_behind_is_not_offered_to_git(project, left):
     name = f"{project}/{left}"
     process = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)
     if process.returncode == 128:
@@ -193,7 +167,7 @@ def test_what_a_render_leaves_behind_is_not_offered_to_git(project: str, left: s
     assert process.returncode == 0
 
 
-def run_script(name: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run_script(name, **variables):
     """Run a script of the project as Quarto does, with the project as working directory."""
     inherited = {key: it for key, it in os.environ.items() if not key.startswith("QUARTO_")}
     return subprocess.run(
@@ -206,7 +180,7 @@ def run_script(name: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_environment_is_examined_before_quarto_starts(tmp_path: Path) -> None:
+def test_the_environment_is_examined_before_quarto_starts(tmp_path):
     assert run_script("pre-render").returncode == 0
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n', encoding="utf-8")
@@ -221,12 +195,7 @@ def test_the_environment_is_examined_before_quarto_starts(tmp_path: Path) -> Non
     assert "absent cannot be run: No such file" in absent.stderr
 
 
-def test_the_readme_says_how_quarto_finds_the_environment() -> None:
-    line = 'QUARTO_PYTHON="$PWD/.venv/bin/python" quarto render quarto'
-    assert line in (QUARTO / "README.md").read_text(encoding="utf-8").splitlines()
-
-
-def test_the_pages_that_quarto_names_are_examined_after_it(tmp_path: Path) -> None:
+def test_the_pages_that_quarto_names_are_examined_after_it(tmp_path):
     page = tmp_path / "paper.html"
     page.write_text("<p>?@fig-a</p>", encoding="utf-8")
     listing = tmp_path / "list"
@@ -242,8 +211,8 @@ def test_the_pages_that_quarto_names_are_examined_after_it(tmp_path: Path) -> No
     [("claims.html#claim-7", "", 0), ("claims.html", "1", 5), ("absent.html", "", 5)],
 )
 def test_a_page_that_quarto_makes_alone_may_link_to_pages_yet_to_be_made(
-    tmp_path: Path, target: str, is_whole: str, code: int
-) -> None:
+    tmp_path, target, is_whole, code
+):
     page = tmp_path / "paper.html"
     page.write_text(f'<a href="{target}">it</a>', encoding="utf-8")
     named = {"QUARTO_PROJECT_OUTPUT_FILES": str(page), "QUARTO_PROJECT_RENDER_ALL": is_whole}
@@ -261,7 +230,7 @@ DIVISION = re.compile(r"^:{3,}\s*\{[^}]*\.callout-(\w+)[^}]*\}")
 
 
 @pytest.mark.parametrize(("project", "path"), PAGES, ids=lambda it: it.name)
-def test_every_page_keeps_to_what_both_renderers_read_alike(project: Path, path: Path) -> None:
+def test_every_page_keeps_to_what_both_renderers_read_alike(project, path):
     source = read_source(path)
     lines = [line for block in source.blocks if isinstance(block, Prose) for line in block.lines]
     prose_lines = [line for line in lines if not line.fence]
@@ -284,16 +253,21 @@ def test_every_page_keeps_to_what_both_renderers_read_alike(project: Path, path:
     assert {"title", "short-title"} <= set(source.front_matter)
 
 
-def test_every_page_is_listed_and_can_be_reached_from_every_other() -> None:
+def test_every_page_is_listed_and_a_licence_is_said_in_words():
     listed = options()["project"]["render"]
     assert sorted(listed) == [path.name for path in DOCUMENTS]
     opening = (QUARTO / "site" / "opening.html").read_text(encoding="utf-8")
     linked = set(re.findall(r'href="([\w-]+)\.html', opening))
     assert {Path(name).stem for name in listed} == linked
+    licences = [read_source(path).front_matter.get("license") for path in DOCUMENTS]
+    assert [list(it) for it in licences if it] == [["text"]]
+    for project in (QUARTO, QUARTO / "audit"):
+        settled = project_options(project)["execute"]
+        assert (settled["freeze"], settled["cache"], settled["daemon"]) == (False, False, False)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_page_names_the_one_format_that_a_plain_render_makes(document: Path) -> None:
+def test_every_page_names_the_one_format_that_a_plain_render_makes(document):
     """Quarto makes a page that names no format in each one of the project, here PDF as well."""
     assert set(options()["format"]) == {"html", "typst"}
     named = read_source(document).front_matter.get("format")
@@ -301,13 +275,7 @@ def test_every_page_names_the_one_format_that_a_plain_render_makes(document: Pat
     assert list(named) == ["html"]
 
 
-def test_a_licence_is_said_in_words_that_quarto_leaves_as_they_are() -> None:
-    """Quarto makes an address of a text with `CC BY`, but not of the words of a mapping."""
-    licences = [read_source(path).front_matter.get("license") for path in DOCUMENTS]
-    assert [list(it) for it in licences if it] == [["text"]]
-
-
-def test_images_are_embedded_as_drawings_and_the_paper_is_printed_as_it_is_read() -> None:
+def test_images_are_embedded_as_drawings_and_the_paper_is_printed_as_it_is_read():
     tree = json.loads(
         pandoc(
             "![Caption](a_files/b.svg)\n\n![Caption](c.png)",
@@ -331,9 +299,7 @@ def test_images_are_embedded_as_drawings_and_the_paper_is_printed_as_it_is_read(
         ("typst", r"#strong[a \< \"b\" & c\'s] \ #box(image("),
     ],
 )
-def test_a_drawing_of_quarto_says_what_it_shows_without_a_script(
-    tmp_path: Path, to: str, shown: str
-) -> None:
+def test_a_drawing_of_quarto_says_what_it_shows_without_a_script(tmp_path, to, shown):
     finding = html.escape('a < "b" & c' + "'s")
     said = f'<metadata class="finding">{finding}</metadata>'
     rows = '<metadata class="rows">YSxiCg==</metadata>'
@@ -345,9 +311,3 @@ def test_a_drawing_of_quarto_says_what_it_shows_without_a_script(
     made = pandoc(source, ["--from=markdown", f"--to={to}", *filters], directory=tmp_path)
     assert shown in " ".join(made.split())
     assert ("Data (CSV)" in made) == (to == "html")
-
-
-def test_nothing_is_frozen_and_no_kernel_outlives_a_rendering() -> None:
-    for project in (QUARTO, QUARTO / "audit"):
-        settled = project_options(project)["execute"]
-        assert (settled["freeze"], settled["cache"], settled["daemon"]) == (False, False, False)

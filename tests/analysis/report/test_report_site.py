@@ -1,27 +1,22 @@
 """Several pages of one project: references between them, cards of claims, all or nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from analysis.heritage.pages.register import CLAIMS
 from analysis.report import site
-from analysis.report.cache import Results
 from analysis.report.examination import refuse_faults
 from analysis.report.making.pandoc import pandoc, program
 from analysis.report.reading import origin, places
 from analysis.report.reading.source import Line, Prose, read_source
 from analysis.report.site import render_site, results_of_report
 from analysis.tidy.errors import MissingExtraError, ReportError
+from tests.analysis.places import ROOT
 
-ROOT = Path(__file__).parents[3]
 FILTER = ROOT / "quarto" / "filters" / "site.lua"
 PROJECT = f"""project: {{type: default, render: [a.qmd, b.qmd]}}
 filters: [{FILTER}]
@@ -72,7 +67,7 @@ title: The second
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path):
     folder = tmp_path / "quarto"
     folder.mkdir()
     for name, text in {"_quarto.yml": PROJECT, "a.qmd": A, "b.qmd": B}.items():
@@ -81,9 +76,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_pages_refer_to_each_other_by_number_and_to_cards(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pages_refer_to_each_other_by_number_and_to_cards(project, capsys):
     out = project.parent / "out"
     out.mkdir()
     (out / "claims.html").write_text('<p id="claim-7"></p><p id="claim-22"></p>', encoding="utf-8")
@@ -112,16 +105,14 @@ def test_pages_refer_to_each_other_by_number_and_to_cards(
 @pytest.mark.parametrize(
     ("setting", "shown"), [("", False), ("repository: https://example.org/code\n", True)]
 )
-def test_a_page_links_to_the_repository_that_is_set(
-    project: Path, setting: str, shown: bool
-) -> None:
+def test_a_page_links_to_the_repository_that_is_set(project, setting, shown):
     (project / "_quarto.yml").write_text(PROJECT + setting, encoding="utf-8")
     linked = re.findall(r'href="(https:[^"]*)">Repository<', origin.link(project, "a"))
     assert linked == (["https://example.org/code"] if shown else [])
 
 
 @pytest.mark.slow
-def test_pages_with_an_address_have_their_picture_beside_them(project: Path) -> None:
+def test_pages_with_an_address_have_their_picture_beside_them(project):
     out = project.parent / "out"
     settings = "project: {type: default, render: [c.qmd]}\nsite-url: https://example.org\n"
     (project / "_quarto.yml").write_text(settings, encoding="utf-8")
@@ -138,13 +129,11 @@ def test_pages_with_an_address_have_their_picture_beside_them(project: Path) -> 
     assert head in made[0].read_text(encoding="utf-8")
 
 
-def state(project: Path) -> Results:
+def state(project):
     return results_of_report(project.parent, {}, project.parent / "kept")
 
 
-def _unchanged_until_a_word_is(
-    project: Path, out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def _unchanged_until_a_word_is(project, out, capsys):
     pages = {path: path.read_bytes() for path in out.glob("?.html")}
     (out / "a.html").write_text("spoilt", encoding="utf-8")
     again = render_site(project, out, engine="embedded", results=state(project))
@@ -157,13 +146,7 @@ def _unchanged_until_a_word_is(
         assert is_said or len(list((project.parent / "kept").glob("pages-*"))) == 2
 
 
-def test_no_paragraph_begins_with_a_reference_that_pandoc_would_number() -> None:
-    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "quarto").rglob("*.qmd")}
-    assert len(texts) > 40
-    assert not {path.name for path, text in texts.items() if re.search(r"\n\n\(@", text)}
-
-
-def test_no_number_of_a_claim_in_the_sources_is_left_without_its_card() -> None:
+def test_no_number_of_a_claim_in_the_sources_is_left_without_its_card():
     lines = [
         line.text
         for page in places.pages(ROOT / "quarto")
@@ -172,12 +155,8 @@ def test_no_number_of_a_claim_in_the_sources_is_left_without_its_card() -> None:
         for line in (*block.lines, Line("", page, 0))
         if not line.fence
     ]
-    known = {
-        "page": "x",
-        "pages": {},
-        "labels": {},
-        "claims": dict.fromkeys(map(str, CLAIMS), True),
-    }
+    known = {"page": "x", "pages": {}, "labels": {}}
+    known["claims"] = dict.fromkeys(map(str, CLAIMS), True)
     told = f"```{{.site-places}}\n{json.dumps(known)}\n```\n\n" + "\n".join(lines)
     made = pandoc(
         told, ["--from=markdown", "--to=html", "--mathml", f"--lua-filter={FILTER}"], directory=ROOT
@@ -188,10 +167,8 @@ def test_no_number_of_a_claim_in_the_sources_is_left_without_its_card() -> None:
     assert bare == []
 
 
-def test_the_paper_is_printed_or_every_page_or_those_that_are_named(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def instead(_make: object, sources: Sequence[Path], *_: object) -> dict[Path, bytes]:
+def test_the_paper_is_printed_or_every_page_or_those_that_are_named(project, monkeypatch):
+    def instead(_make, sources, *_):
         return {path: path.stem.encode() for path in sources}
 
     monkeypatch.setattr(site, "in_workers", instead)
@@ -202,9 +179,7 @@ def test_the_paper_is_printed_or_every_page_or_those_that_are_named(
     assert only.name == "b.pdf"
 
 
-def test_a_missing_package_is_refused_before_anything_runs(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_package_is_refused_before_anything_runs(project, monkeypatch):
     monkeypatch.setitem(sys.modules, "typst", None)
     with pytest.raises(MissingExtraError, match="typst"):
         site.render_site(project, project.parent / "out", engine="embedded", to="typst")
@@ -212,62 +187,47 @@ def test_a_missing_package_is_refused_before_anything_runs(
 
 
 @pytest.mark.slow
-def test_no_page_is_replaced_unless_all_are_whole(project: Path) -> None:
+def test_no_page_is_replaced_unless_all_are_whole(project):
     out = project.parent / "out"
     out.mkdir()
     for name in ("a.html", "b.html"):
         (out / name).write_text("the old page", encoding="utf-8")
     with pytest.raises(ReportError, match=r"a\.html: a link to 'claims.html#claim-7', which does"):
         render_site(project, out, engine="embedded")
-    assert {path.name: path.read_text(encoding="utf-8") for path in out.iterdir()} == {
-        "a.html": "the old page",
-        "b.html": "the old page",
-    }
+    left = {path.name: path.read_text(encoding="utf-8") for path in out.iterdir()}
+    assert left == dict.fromkeys(("a.html", "b.html"), "the old page")
     with pytest.raises(ReportError, match="c is not"):
         render_site(project, out, engine="embedded", only=["c"])
 
 
-def test_places_are_numbered_as_renderers_do(project: Path) -> None:
+def test_places_are_numbered_as_renderers_do_and_must_exist(project):
     result = {place.identifier: place for place in places.places(project)}
-    assert {name: place.number for name, place in result.items()} == {
-        "sec-one": "1",
-        "sec-before": "1",
-        "sec-two": "1.1",
-        "tbl-two": "1",
-    }
+    numbers = {"sec-one": "1", "sec-before": "1", "sec-two": "1.1", "tbl-two": "1"}
+    assert {name: place.number for name, place in result.items()} == numbers
     assert result["sec-two"].claims == (22,)
     assert places.used_in(project)[22] == "[Two](b.html#sec-two) (The second)"
     assert places.titles(project) == {"a": "First", "b": "The second"}
-
-
-def test_a_label_stands_on_one_page(project: Path) -> None:
     (project / "a.qmd").write_text(A.replace("#sec-one", "#sec-two"), encoding="utf-8")
     with pytest.raises(ReportError, match="'sec-two' is on a and b"):
         places.places(project)
-
-
-def test_a_page_that_the_project_names_must_exist(project: Path) -> None:
     (project / "b.qmd").unlink()
     with pytest.raises(ReportError, match=r"files under 'render'; b\.qmd"):
         places.pages(project)
 
 
-def test_every_page_of_the_site_stands_among_its_links() -> None:
+def test_every_page_stands_among_its_links_and_every_claim_in_a_section():
     stems = {path.stem for path in places.pages(ROOT / "quarto")}
     opening = (ROOT / "quarto" / "site" / "opening.html").read_text(encoding="utf-8")
     assert {stem for stem in stems if f'href="{stem}.html"' in opening} == stems
-
-
-def test_every_claim_is_used_in_a_section_that_its_card_links_to() -> None:
     assert set(places.used_in(ROOT / "quarto", without=["claims"])) == set(CLAIMS)
-
-
-def test_every_page_has_a_short_title() -> None:
     for path in places.pages(ROOT / "quarto"):
         assert read_source(path).front_matter["short-title"]
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "quarto").rglob("*.qmd")}
+    assert len(texts) > 40
+    assert not {path.name for path, text in texts.items() if re.search(r"\n\n\(@", text)}
 
 
-def test_no_pandoc_of_the_path_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pandoc_of_the_path_is_taken(tmp_path, monkeypatch):
     other = tmp_path / "pandoc"
     other.write_text("#!/bin/sh\necho pandoc 99.9", encoding="utf-8")
     other.chmod(0o700)
@@ -282,9 +242,7 @@ def test_no_pandoc_of_the_path_is_taken(tmp_path: Path, monkeypatch: pytest.Monk
         program()
 
 
-def test_quarto_makes_the_page_that_is_named_and_no_other(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quarto_makes_the_page_that_is_named_and_no_other(project, monkeypatch):
     command = project.parent / "bin" / "quarto"
     command.parent.mkdir()
     asked = project.parent / "asked"

@@ -1,6 +1,4 @@
-"""Sources: fences, includes, chunk options, parameters, settings."""
-
-from __future__ import annotations
+"""Sources read, and kernel answers as Markdown: fences, options, values, pictures."""
 
 import base64
 import re
@@ -8,70 +6,53 @@ from pathlib import Path
 
 import pytest
 
+from analysis.report.making.images import Gallery
+from analysis.report.making.markup import chunk_markdown, prose_markdown
 from analysis.report.reading.chunk import Chunk, assignments, chunk_of
+from analysis.report.reading.inline import Inline
 from analysis.report.reading.origin import link
 from analysis.report.reading.settings import settings_of
-from analysis.report.reading.source import Prose, read_source
+from analysis.report.reading.source import Line, read_source
 from analysis.tidy.errors import ReportError
+from tests.analysis.places import ROOT
 
-QUARTO = Path(__file__).parents[3] / "quarto"
+QUARTO = ROOT / "quarto"
 
 
-def written(directory: Path, name: str, text: str) -> Path:
+def written(directory, name, text):
     path = directory / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def refusal(path: Path) -> str:
-    with pytest.raises(ReportError) as caught:
-        read_source(path)
-    return str(caught.value)
-
-
-def test_a_source_is_front_matter_prose_and_chunks_in_order(tmp_path: Path) -> None:
+def test_a_source_is_front_matter_prose_and_chunks_in_order(tmp_path):
     text = "---\ntitle: T\n---\nBefore.\n\n```{python}\n#| label: a\nx = 1\n```\nAfter.\n"
     source = read_source(written(tmp_path, "paper.qmd", text))
     assert source.front_matter == {"title": "T"}
     before, chunk, after = source.blocks
-    assert isinstance(before, Prose)
     assert [line.text for line in before.lines] == ["Before.", ""]
     assert chunk == Chunk("x = 1", {"label": "a"}, "paper.qmd:6")
-    assert isinstance(after, Prose)
     assert [(line.text, line.place) for line in after.lines] == [("After.", "paper.qmd:10")]
-
-
-def test_a_source_without_front_matter_begins_with_its_first_line(tmp_path: Path) -> None:
     source = read_source(written(tmp_path, "paper.qmd", "Only text.\n"))
     assert source.front_matter == {}
     assert source.place_of("text") == "paper.qmd:1"
     assert source.place_of("absent") == "paper.qmd"
-
-
-def test_two_chunks_may_touch(tmp_path: Path) -> None:
     text = "```{python}\n1\n```\n```{python}\n2\n```\n"
     source = read_source(written(tmp_path, "paper.qmd", text))
     assert [chunk.code for chunk in source.chunks] == ["1", "2"]
-
-
-def test_a_chunk_inside_a_longer_fence_is_text(tmp_path: Path) -> None:
     text = "````markdown\n```{python}\n1\n```\n{{< include nothing.qmd >}}\n````\n"
     source = read_source(written(tmp_path, "paper.qmd", text))
     assert source.chunks == ()
     (prose,) = source.blocks
-    assert isinstance(prose, Prose)
     assert [line.fence for line in prose.lines] == ["open", *["inside"] * 4, "close"]
 
 
-def test_a_nested_include_starts_at_the_main_document(tmp_path: Path) -> None:
+def test_nested_includes_start_at_the_main_document_and_a_page_hands_them_out(tmp_path):
     written(tmp_path, "sections/_b.qmd", "{{< include sections/_c.qmd >}}\n")
     written(tmp_path, "sections/_c.qmd", "```{python}\n#| label: deep\n1\n```\n")
     source = read_source(written(tmp_path, "paper.qmd", "{{< include sections/_b.qmd >}}\n"))
     assert [chunk.place for chunk in source.chunks] == ["_c.qmd:1"]
-
-
-def test_a_page_hands_out_its_source_with_included_files_in_their_places() -> None:
     address = re.search(r'download="paper.qmd" href="data:[^,]*,([^"]*)"', link(QUARTO, "paper"))
     assert address is not None
     text = base64.b64decode(address[1]).decode()
@@ -81,53 +62,40 @@ def test_a_page_hands_out_its_source_with_included_files_in_their_places() -> No
     assert text.count("\n") > 2 * (QUARTO / "paper.qmd").read_text().count("\n")
 
 
-def test_a_nested_include_beside_the_including_file_is_refused_as_quarto_does(
-    tmp_path: Path,
-) -> None:
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("{{< include sections/_b.qmd >}}\n", "_c.qmd, included at _b.qmd:1, must be"),
+        ("\n{{< include absent.qmd >}}\n", "absent.qmd, included at paper.qmd:2,"),
+        ("{{< include _b.qmd >}}\n", "A file must not include itself; _b.qmd:1 includes"),
+        ("{{< meta title >}}", "found '{{< meta title >}}' at paper.qmd:1."),
+        ("See {{< include a.qmd >}}", "found 'See {{< include a.qmd >}}' at paper.qmd:1."),
+        ("Text.\n```{python}\n1\n", "The fence opened at paper.qmd:2 must be closed"),
+        ("```{r}\n1\n```\n", "found '```{r}' at paper.qmd:1."),
+        ("```{python, echo=FALSE}\n1\n```\n", "found '```{python, echo=FALSE}' at paper.qmd:1."),
+        ("  ```{python}\n1\n```\n", "found '  ```{python}' at paper.qmd:1."),
+    ],
+)
+def test_a_source_that_quarto_would_read_otherwise_is_refused_with_its_line(tmp_path, text, named):
+    written(tmp_path, "_b.qmd", "{{< include paper.qmd >}}\n")
+    # A nested include starts at the main document, where there is no such file.
     written(tmp_path, "sections/_b.qmd", "{{< include _c.qmd >}}\n")
     written(tmp_path, "sections/_c.qmd", "Text.\n")
-    message = refusal(written(tmp_path, "paper.qmd", "{{< include sections/_b.qmd >}}\n"))
-    assert message.startswith(f"The source {tmp_path / '_c.qmd'}, included at _b.qmd:1, must be")
-    assert message.endswith("starts at the main document, in nested includes too.")
+    with pytest.raises(ReportError) as caught:
+        read_source(written(tmp_path, "paper.qmd", text))
+    assert named in str(caught.value)
 
 
-def test_a_missing_include_names_the_line_that_wants_it(tmp_path: Path) -> None:
-    message = refusal(written(tmp_path, "paper.qmd", "\n{{< include absent.qmd >}}\n"))
-    assert message.startswith(f"The source {tmp_path / 'absent.qmd'}, included at paper.qmd:2,")
-    assert "No such file or directory" in message
-
-
-def test_a_file_that_includes_itself_is_refused(tmp_path: Path) -> None:
-    written(tmp_path, "_b.qmd", "{{< include paper.qmd >}}\n")
-    message = refusal(written(tmp_path, "paper.qmd", "{{< include _b.qmd >}}\n"))
-    assert message.startswith("A file must not include itself; _b.qmd:1 includes")
-
-
-@pytest.mark.parametrize("line", ["{{< meta title >}}", "See {{< include a.qmd >}}"])
-def test_other_shortcodes_are_refused(tmp_path: Path, line: str) -> None:
-    message = refusal(written(tmp_path, "paper.qmd", line))
-    assert message.startswith("A shortcode must be '{{< include file >}}' on a line of its own;")
-    assert message.endswith(f"found '{line}' at paper.qmd:1.")
-
-
-def test_an_open_fence_is_refused_with_its_place(tmp_path: Path) -> None:
-    message = refusal(written(tmp_path, "paper.qmd", "Text.\n```{python}\n1\n"))
-    assert message == "The fence opened at paper.qmd:2 must be closed; the file ends."
-
-
-@pytest.mark.parametrize("fence", ["```{r}", "```{python, echo=FALSE}", "  ```{python}"])
-def test_a_chunk_that_is_not_plain_python_is_refused(tmp_path: Path, fence: str) -> None:
-    message = refusal(written(tmp_path, "paper.qmd", f"{fence}\n1\n```\n"))
-    assert message.startswith("A chunk must open with '```{python}' in the first column;")
-    assert f"found '{fence}' at paper.qmd:1." in message
-
-
-def test_an_unknown_chunk_option_is_refused_with_chunk_and_line() -> None:
+def test_chunk_options_outrank_the_document_and_unknown_ones_are_refused():
     with pytest.raises(ReportError) as caught:
         chunk_of(["#| label: a", "#| fig-caption: x", "1"], place="paper.qmd:7")
     assert "'a' at paper.qmd:7" in caught.value.problem
     assert "'fig-caption'" in caught.value.problem
     assert "fig-cap" in caught.value.hint
+    chunk = chunk_of(["#| echo: true", "1"], place="x.qmd:1")
+    options = chunk.settled({"echo": False, "warning": False, "freeze": False})
+    assert (options["echo"], options["warning"], options["include"]) == (True, False, True)
+    assert "freeze" not in options
 
 
 @pytest.mark.parametrize(
@@ -140,42 +108,26 @@ def test_an_unknown_chunk_option_is_refused_with_chunk_and_line() -> None:
         ("just text", "YAML of x.qmd:1 must be 'key: value' lines; found 'just text'"),
     ],
 )
-def test_a_chunk_option_of_the_wrong_kind_is_refused(option: str, wanted: str) -> None:
+def test_a_chunk_option_of_the_wrong_kind_is_refused(option, wanted):
     with pytest.raises(ReportError) as caught:
         chunk_of([f"#| {option}", "1"], place="x.qmd:1")
     assert wanted in str(caught.value)
 
 
-def test_the_chunk_outranks_the_document_and_the_document_the_default() -> None:
-    chunk = chunk_of(["#| echo: true", "1"], place="x.qmd:1")
-    options = chunk.settled({"echo": False, "warning": False, "freeze": False})
-    assert (options["echo"], options["warning"], options["include"]) == (True, False, True)
-    assert "freeze" not in options
-
-
-def test_parameters_become_assignments_of_yaml_scalars() -> None:
+def test_parameters_become_assignments_and_unknown_ones_are_refused():
     tagged = chunk_of(["#| tags: [parameters]", "a = 1", "b: str = 'x'"], place="x.qmd:1")
     code = assignments([tagged], {"b": "../data/it's", "a": "3"})
     assert code == 'b = "../data/it\'s"\na = 3'
-
-
-def test_an_unknown_parameter_is_refused_with_the_known_ones() -> None:
-    tagged = chunk_of(["#| tags: [parameters]", "a = 1"], place="x.qmd:1")
     with pytest.raises(ReportError) as caught:
         assignments([tagged], {"c": "3"})
-    assert caught.value.problem == (
-        "A parameter must be assigned in the chunk at x.qmd:1; found: c."
-    )
-    assert caught.value.hint == "Its parameters are a."
+    assert "x.qmd:1; found: c." in caught.value.problem
+    assert caught.value.hint == "Its parameters are a, b."
     assert caught.value.exit_code == 2
-
-
-def test_parameters_without_a_tagged_chunk_are_refused() -> None:
     with pytest.raises(ReportError, match="need a chunk tagged 'parameters'; there is none"):
         assignments([chunk_of(["a = 1"], place="x.qmd:1")], {"a": "3"})
 
 
-def test_front_matter_outranks_the_project_and_html_options_outrank_both(tmp_path: Path) -> None:
+def test_settings_come_from_front_matter_project_and_html_options(tmp_path):
     written(
         tmp_path,
         "_quarto.yml",
@@ -186,22 +138,114 @@ def test_front_matter_outranks_the_project_and_html_options_outrank_both(tmp_pat
     assert settings.chunk_defaults == {"echo": False, "warning": False, "code-fold": True}
     assert (settings.lang, settings.toc, settings.number_sections) == ("en", True, False)
     assert settings.title_block == {"title": "T"}
-
-
-def test_authors_become_a_list_of_names(tmp_path: Path) -> None:
     settings = settings_of({"author": [{"name": "A"}, "B"], "date": "today"}, tmp_path)
     assert settings.title_block["author"] == ["A", "B"]
     assert settings.title_block["date"] != "today"
+    with pytest.raises(ReportError, match="named under 'bibliography' must exist; it does not"):
+        settings_of({"bibliography": "absent.bib"}, tmp_path)
 
 
 @pytest.mark.parametrize(
     ("licence", "words"),
     [("All rights", "All rights"), ({"text": "Code MIT"}, "Code MIT"), ({}, "")],
 )
-def test_a_licence_says_its_words(tmp_path: Path, licence: object, words: str) -> None:
+def test_a_licence_says_its_words(tmp_path, licence, words):
     assert settings_of({"license": licence}, tmp_path).reuse == words
 
 
-def test_a_missing_bibliography_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="named under 'bibliography' must exist; it does not"):
-        settings_of({"bibliography": "absent.bib"}, tmp_path)
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
+SHOWN = {"type": "display_data", "data": {"image/png": PNG, "text/plain": "<c>"}}
+QUIET = {"echo": False}
+
+
+class Named(Gallery):
+    """A gallery that only names its pictures."""
+
+    def __init__(self):
+        super().__init__(Path())
+        self.pictures = {}
+
+    def add(self, picture):
+        self.pictures["chunk-image-1"] = picture
+        return "chunk-image-1"
+
+
+def chunk_text(*options, outputs, gallery=None):
+    chunk = chunk_of([*(f"#| {option}" for option in options), "code()"], place="x.qmd:1")
+    return chunk_markdown(chunk, outputs, QUIET, gallery or Named()).strip()
+
+
+@pytest.mark.parametrize(
+    ("value", "markdown"),
+    [
+        ({"text/plain": "'a_b'"}, r"a\_b"),
+        ({"text/plain": '"it\'s <b> & $x$ [1] -- @y"'}, r"it's \<b\> \& \$x\$ \[1\] \-\- \@y"),
+        ({"text/plain": "0.5"}, "0.5"),
+        ({"text/plain": "<Markdown>", "text/markdown": "*p*"}, "*p*"),
+        ({"text/plain": "<HTML>", "text/html": "<b>x</b>"}, "`<b>x</b>`{=html}"),
+    ],
+)
+def test_an_inline_value_is_literal_text_unless_it_is_markup(value, markdown):
+    line = Line("`{python} f()`", Path("paper.qmd"), 1)
+    assert prose_markdown([line], lambda asked: [value]) == markdown
+
+
+def test_inline_code_is_replaced_outside_of_fences_only():
+    requests = []
+
+    def evaluate(asked):
+        requests.append(asked)
+        return [{"text/plain": str(7 + place)} for place in range(len(asked))]
+
+    path = Path("paper.qmd")
+    lines = [
+        Line("a `{python} x` and `{python} f('b')`.", path, 1),
+        Line("`{python} y`", path, 2, "inside"),
+        Line("``{python} z`` and `python w`", path, 3),
+    ]
+    text = prose_markdown(lines, evaluate)
+    assert text == "a 7 and 8.\n`{python} y`\n``{python} z`` and `python w`"
+    assert requests == [[Inline("x", "paper.qmd:1"), Inline("f('b')", "paper.qmd:1")]]
+
+
+def test_outputs_become_markdown_of_their_kind():
+    data = {"text/plain": "p", "text/markdown": "m", "text/html": "<i>h</i>"}
+    text = chunk_text(outputs=[{"type": "execute_result", "data": data}])
+    assert text == "::: {.cell-output .html-output}\n``` {=html}\n<i>h</i>\n```\n:::"
+    text = chunk_text(outputs=[{"type": "stream", "name": "stdout", "text": "```\n\x1b[31mred\n"}])
+    assert text == "```` {.cell-output .stdout}\n```\nred\n````"
+    gallery = Named()
+    text = chunk_text("fig-alt: A line.", outputs=[SHOWN], gallery=gallery)
+    assert text == "![](chunk-image-1)"
+    picture = gallery.pictures["chunk-image-1"]
+    assert (picture.mime, picture.alt) == ("image/png", "A line.")
+    assert picture.content == b"\x89PNG\r\n\x1a\n"
+    options = ("label: fig-x", "fig-cap: >", "  Two", "  lines.", "fig-alt: A line.")
+    text = chunk_text(*options, outputs=[SHOWN])
+    assert text == "::: {#fig-x .fig-float}\n![](chunk-image-1)\n\nTwo lines.\n:::"
+
+
+@pytest.mark.parametrize("options", [(), ("label: fig-x", "fig-cap: C"), ("fig-alt: ' '",)])
+def test_an_image_without_alternative_text_is_refused(options):
+    with pytest.raises(ReportError) as caught:
+        chunk_text(*options, outputs=[SHOWN])
+    name = "'fig-x' at x.qmd:1" if len(options) == 2 else "at x.qmd:1"
+    assert caught.value.problem.startswith(f"The chunk {name} must have one 'fig-alt' for each")
+
+
+def test_warnings_outputs_and_code_are_shown_as_the_options_say():
+    warning = {"type": "stream", "name": "stderr", "text": "careful"}
+    printed = {"type": "stream", "name": "stdout", "text": "*said*"}
+    assert "careful" in chunk_text(outputs=[warning])
+    assert chunk_text("warning: false", outputs=[warning]) == ""
+    assert chunk_text("output: false", outputs=[printed]) == ""
+    assert chunk_text("output: asis", outputs=[printed]) == "*said*"
+    assert chunk_text("include: false", "echo: true", outputs=[printed]) == ""
+    assert chunk_text("output: false", outputs=[SHOWN]) == ""
+    folded = chunk_text("echo: true", "code-fold: true", outputs=[])
+    assert "<details class='code-fold'><summary>Code</summary>" in folded
+    assert "``` {.python .cell-code}\ncode()\n```" in folded
+    assert "<details class='code-fold' open>" in chunk_text(
+        "echo: true", "code-fold: show", outputs=[]
+    )
+    assert "details" not in chunk_text("echo: true", outputs=[])

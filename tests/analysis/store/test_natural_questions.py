@@ -9,8 +9,8 @@ import pytest
 
 from analysis.store import open_store
 from tests.analysis.commands.conftest import ROOT
+from tests.analysis.places import PUBLISHED
 
-PUBLISHED = ROOT / "data" / "published"
 FIGURES = pd.read_csv(PUBLISHED / "published_figure.csv")
 MODELS = pd.read_csv(PUBLISHED / "model.csv")
 
@@ -19,36 +19,18 @@ def _parquet(directory):
     return pd.concat(map(pd.read_parquet, sorted(directory.glob("*.parquet"))), ignore_index=True)
 
 
-def ask(store, sql):
-    return store.query(sql)
+@pytest.fixture(scope="module")
+def studied():
+    return open_store(PUBLISHED, ROOT / "data" / "fleet")
 
 
-def test_models_by_lab(shipped_store):
-    result = ask(shipped_store, "SELECT lab, count(*) AS n FROM published_gain GROUP BY lab")
+def test_models_and_mean_gain_by_lab_count_each_model_once(shipped_store):
+    result = shipped_store.query("SELECT lab, count(*) AS n FROM published_gain GROUP BY lab")
     gains = FIGURES[FIGURES["metric"].str.startswith("gain")]
     named = MODELS[MODELS["model_id"].isin(gains["model_id"])]
     assert result.set_index("lab")["n"].to_dict() == named["lab"].value_counts().to_dict()
-
-
-def test_the_largest_gain_is_of_a_block_and_of_no_embedding(shipped_store):
-    result = ask(shipped_store, "FROM published_gain ORDER BY gain_mean DESC LIMIT 1").iloc[0]
-    assert (result["model_id"], result["metric"]) == (
-        "swiss-ai/Apertus-8B-2509",
-        "gain_whole_matrix",
-    )
-
-
-def test_what_bound_means(shipped_store):
-    sql = "SELECT comment FROM duckdb_columns() WHERE column_name = 'bound'"
-    comments = ask(shipped_store, sql)["comment"]
-    assert len(comments) == 4
-    assert all("10^(1/n_layers)" in text for text in comments)
-
-
-def test_mean_gain_per_lab_counts_each_model_once(shipped_store):
-    result = ask(
-        shipped_store,
-        "SELECT lab, avg(gain_mean) AS gain, count(*) AS n FROM published_gain GROUP BY lab",
+    result = shipped_store.query(
+        "SELECT lab, avg(gain_mean) AS gain, count(*) AS n FROM published_gain GROUP BY lab"
     ).set_index("lab")
     figures = FIGURES[FIGURES["metric"] == "gain_penultimate_block"].merge(MODELS, on="model_id")
     most = figures.sort_values("n").drop_duplicates("model_id", keep="last")
@@ -57,11 +39,25 @@ def test_mean_gain_per_lab_counts_each_model_once(shipped_store):
     assert result.loc["EleutherAI", "gain"] == pytest.approx(expected.mean())
 
 
-def test_r_of_depth_and_gain_over_pythia(shipped_store):
-    result = ask(
-        shipped_store,
+def test_the_largest_gain_is_of_a_block_and_what_bound_means(shipped_store):
+    result = shipped_store.query("FROM published_gain ORDER BY gain_mean DESC LIMIT 1").iloc[0]
+    assert (result["model_id"], result["metric"]) == (
+        "swiss-ai/Apertus-8B-2509",
+        "gain_whole_matrix",
+    )
+    sql = "SELECT comment FROM duckdb_columns() WHERE column_name = 'bound'"
+    comments = shipped_store.query(sql)["comment"]
+    assert len(comments) == 4
+    assert all("10^(1/n_layers)" in text for text in comments)
+    result = shipped_store.query("FROM measured_gain")
+    assert result["model_id"].is_unique
+    assert len(result) == 12
+
+
+def test_r_of_depth_and_gain_over_pythia_and_prompts_that_shrink_a_model(shipped_store):
+    result = shipped_store.query(
         "SELECT corr(n_layers, gain_mean) AS r, count(*) AS n FROM published_gain "
-        "WHERE suite = 'Pythia'",
+        "WHERE suite = 'Pythia'"
     ).iloc[0]
     rows = FIGURES[
         FIGURES["file"].str.startswith("pythia_family")
@@ -70,13 +66,9 @@ def test_r_of_depth_and_gain_over_pythia(shipped_store):
     assert result["n"] == len(rows) == 8
     assert result["r"] == pytest.approx(np.corrcoef(rows["n_layers"], rows["mean"])[0, 1])
     assert result["r"] == pytest.approx(-0.878, abs=5e-4)
-
-
-def test_prompts_that_shrink_a_published_model(shipped_store):
-    result = ask(
-        shipped_store,
+    result = shipped_store.query(
         "SELECT prompt_id FROM raw_value WHERE model_id = 'EleutherAI/pythia-70m' "
-        "AND prompt_id IS NOT NULL AND metric = 'gain_penultimate_block' AND value < 1",
+        "AND prompt_id IS NOT NULL AND metric = 'gain_penultimate_block' AND value < 1"
     )
     rows = pd.read_csv(PUBLISHED / "published_excerpt.csv")
     rows = rows[(rows["model_id"] == "EleutherAI/pythia-70m") & rows["prompt_id"].notna()]
@@ -84,25 +76,19 @@ def test_prompts_that_shrink_a_published_model(shipped_store):
     assert sorted(result["prompt_id"]) == sorted(rows["prompt_id"])
 
 
-def test_length_of_the_stream_by_layer_has_one_place_a_layer(shipped_store):
-    result = ask(
-        shipped_store,
+def test_length_by_layer_has_one_place_a_layer_and_attention_to_the_first_token(shipped_store):
+    result = shipped_store.query(
         "SELECT s.layer, avg(norm) AS length FROM stream s WHERE model_id = "
-        "'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer",
+        "'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer"
     )
-    sites = ask(
-        shipped_store,
+    sites = shipped_store.query(
         "SELECT layer, avg(norm) AS length FROM residual_norm WHERE site = 'block_output' "
-        "AND model_id = 'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer",
+        "AND model_id = 'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer"
     )
     assert result["layer"].tolist() == [-1, 0, 1, 2, 3]
     assert result["length"].tolist()[1:] == pytest.approx(sites["length"].tolist())
-
-
-def test_attention_to_the_first_token(shipped_store):
-    result = ask(
-        shipped_store,
-        "SELECT model_id, avg(sink_share) AS share FROM attention_layer GROUP BY model_id",
+    result = shipped_store.query(
+        "SELECT model_id, avg(sink_share) AS share FROM attention_layer GROUP BY model_id"
     )
     assert len(result) == 12
     column = "SELECT model_id, avg(first_column / mass) AS share FROM attention GROUP BY model_id"
@@ -110,61 +96,48 @@ def test_attention_to_the_first_token(shipped_store):
     assert result.set_index("model_id")["share"].to_dict() == pytest.approx(by_hand.to_dict())
 
 
-def test_growth_by_recipe():
-    studied = open_store(PUBLISHED, ROOT / "data" / "fleet")
-    result = ask(
-        studied,
-        "SELECT recipe, avg(growth) AS growth, count(*) AS n FROM trained_network GROUP BY recipe",
+def test_growth_by_recipe(studied):
+    result = studied.query(
+        "SELECT recipe, avg(growth) AS growth, count(*) AS n FROM trained_network GROUP BY recipe"
     ).set_index("recipe")
-    raw = ask(
-        studied,
+    raw = studied.query(
         "SELECT study_run_id, later_log_gain - equal_writes AS growth FROM study_response "
         "JOIN study_run USING (study_run_id) "
         "WHERE study = 'packages' AND step = n_steps AND tokens = 'without_first' "
-        'AND recipe LIKE \'%"name": "bloom-%\'',
+        'AND recipe LIKE \'%"name": "bloom-%\''
     )
     assert result.loc["bloom", "n"] == len(raw) == 11
     assert result.loc["bloom", "growth"] == pytest.approx(raw["growth"].mean())
     assert result.loc["bloom", "growth"] == pytest.approx(-1.70, abs=5e-3)
     assert result["n"].sum() == 88
-
-
-def test_verdicts_with_p(shipped_store):
-    result = ask(
-        shipped_store, "SELECT claim_id, verdict, check_id, p_value, is_central FROM verdict"
-    ).set_index("claim_id")
-    committed = pd.read_csv(ROOT / "reports" / "claims.csv").set_index("claim_id")
-    assert result["verdict"].tolist() == committed["verdict"].tolist()
-    assert result["p_value"].tolist() == pytest.approx(committed["p_value"].tolist(), nan_ok=True)
-    assert result["is_central"].sum() == 8
-    missing = ask(shipped_store, "FROM verdict ANTI JOIN verdict_check USING (claim_id, check_id)")
-    assert missing.empty
-
-
-def test_a_model_that_was_measured_has_one_row(shipped_store):
-    result = ask(shipped_store, "FROM measured_gain")
-    assert result["model_id"].is_unique
-    assert len(result) == 12
-
-
-def test_growth_by_recipe_where_every_recipe_has_every_shape():
-    result = ask(
-        open_store(PUBLISHED, ROOT / "data" / "fleet"),
+    result = studied.query(
         "SELECT recipe, count(*) AS n, count(DISTINCT (shape, seed)) AS n_alike "
-        "FROM trained_network WHERE block = 'documented' GROUP BY recipe",
+        "FROM trained_network WHERE block = 'documented' GROUP BY recipe"
     )
     assert len(result) == 8
     assert set(result["n"]) == set(result["n_alike"]) == {8}
 
 
+def test_verdicts_with_p(shipped_store):
+    result = shipped_store.query(
+        "SELECT claim_id, verdict, check_id, p_value, is_central FROM verdict"
+    ).set_index("claim_id")
+    committed = pd.read_csv(ROOT / "reports" / "claims.csv").set_index("claim_id")
+    assert result["verdict"].tolist() == committed["verdict"].tolist()
+    assert result["p_value"].tolist() == pytest.approx(committed["p_value"].tolist(), nan_ok=True)
+    assert result["is_central"].sum() == 8
+    missing = shipped_store.query("FROM verdict ANTI JOIN verdict_check USING (claim_id, check_id)")
+    assert missing.empty
+
+
 def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
     public = ROOT / "data" / "public"
-    result = ask(
-        open_store(public),
-        "SELECT special_tokens, gain_mean FROM model_gain JOIN run USING (run_id, model_id, "
-        "prompt_set) WHERE model_id LIKE '%qwen%' AND metric = 'gain_whole_matrix' AND prompt_set "
-        "= 'A_grand_unified'",
-    ).set_index("special_tokens")["gain_mean"]
+    sql = """
+        SELECT special_tokens, gain_mean FROM model_gain
+          JOIN run USING (run_id, model_id, prompt_set) WHERE model_id LIKE '%qwen%'
+           AND metric = 'gain_whole_matrix' AND prompt_set = 'A_grand_unified'
+    """
+    result = open_store(public).query(sql).set_index("special_tokens")["gain_mean"]
     norms = _parquet(public / "residual_norm")
     runs = _parquet(public / "run")
     runs = runs[runs["prompt_set"] == "A_grand_unified"]
@@ -178,3 +151,74 @@ def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
     expected = gains.groupby("special_tokens").mean().to_dict()
     assert result.to_dict() == pytest.approx(expected)
     assert result["default"] < 1 < result["always"]
+
+
+def test_first_token_against_the_others_takes_one_run_of_a_model():
+    public = ROOT / "data" / "public"
+    result = (
+        open_store(public)
+        .query(
+            "SELECT model_id, avg(norm) FILTER (position = 0) / avg(norm) FILTER (position > 0) AS r "
+            "FROM stream JOIN primary_run USING (run_id, model_id) GROUP BY model_id",
+        )
+        .set_index("model_id")["r"]
+    )
+    rows = _parquet(public / "residual_norm").merge(
+        _parquet(public / "run")[["run_id", "special_tokens"]], on="run_id"
+    )
+    is_input = (rows["site"] == "block_input") & (rows["layer"] == 0)
+    rows = rows[(rows["site"] == "block_output") | is_input]
+    rows = rows[rows["special_tokens"] == "default"]
+    rows["is_first"] = rows["position"] == 0
+    means = rows.pivot_table("norm", "model_id", "is_first", aggfunc="mean")
+    assert result.to_dict() == pytest.approx((means[True] / means[False]).to_dict())
+    assert result["local/qwen2.5-coder-0.5b-instruct-awq-q4_k_m"] == pytest.approx(32.0, abs=0.05)
+
+
+def test_r_of_depth_and_gain_over_one_definition(shipped_store):
+    result = shipped_store.query(
+        "SELECT metric, corr(n_layers, log_gain) AS r FROM published_gain GROUP BY metric",
+    ).set_index("metric")["r"]
+    figures = FIGURES[FIGURES["metric"] == "gain_penultimate_block"].merge(MODELS, on="model_id")
+    rows = figures.sort_values(["n", "file"], ascending=[False, True]).drop_duplicates("model_id")
+    r = np.corrcoef(rows["n_layers"], np.log(rows["mean"]))[0, 1]
+    assert result["gain_penultimate_block"] == pytest.approx(r)
+    assert r == pytest.approx(-0.474, abs=5e-4)
+
+
+def test_a_chat_model_against_its_base_by_prompt(shipped_store):
+    result = shipped_store.query(
+        "SELECT c.model_id, count(*) AS n, avg(ln(c.value / b.value)) AS difference "
+        "FROM raw_value AS c JOIN model USING (model_id) JOIN raw_value AS b "
+        "ON b.model_id = base_model_id AND (b.metric, b.statistic, b.file, b.prompt_id) = "
+        "(c.metric, c.statistic, c.file, c.prompt_id) "
+        "WHERE c.metric = 'gain_last_block' AND c.statistic = 'value' GROUP BY c.model_id",
+    ).set_index("model_id")
+    rows = pd.read_csv(PUBLISHED / "published_excerpt.csv")
+    rows = rows[rows["file"].str.startswith("twin_test") & (rows["metric"] == "gain_last_block")]
+    logs = np.log(rows.pivot_table("value", "prompt_id", "model_id"))
+    expected = (logs["google/gemma-7b-it"] - logs["google/gemma-7b"]).mean()
+    assert result["n"].tolist() == [25, 25]
+    assert result.loc["google/gemma-7b-it", "difference"] == pytest.approx(expected)
+
+
+def test_a_contradicted_claim_may_quote_a_check_that_holds(shipped_store):
+    result = shipped_store.query(
+        "SELECT claim_id, c.p_value FROM verdict JOIN verdict_check AS c USING (claim_id, check_id)"
+        " WHERE verdict = 'contradicted' AND holds",
+    ).set_index("claim_id")["p_value"]
+    assert result[4] < 0.05
+    comment = shipped_store.query(
+        "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'verdict'",
+    ).set_index("column_name")["comment"]
+    assert "verdict_check.holds" in comment["check_id"]
+
+
+def test_models_of_the_paper_without_figures(shipped_store):
+    result = shipped_store.query(
+        "SELECT DISTINCT subject FROM quoted_number JOIN model ON subject = model_id "
+        "ANTI JOIN published_figure USING (model_id)",
+    )
+    quoted = pd.read_csv(PUBLISHED / "quoted_number.csv")["subject"].dropna()
+    expected = set(quoted) & set(MODELS["model_id"]) - set(FIGURES["model_id"])
+    assert set(result["subject"]) == expected == {"google/gemma-2b"}

@@ -1,7 +1,5 @@
 """A store opened where it lies: the same answers by ranges of bytes, and nothing else to reach."""
 
-from __future__ import annotations
-
 import gc
 import re
 import shutil
@@ -23,8 +21,9 @@ from analysis.tidy.errors import QueryError, StoreError, UnreachableError
 from collect.record.compaction import compact
 from collect.record.publication.description import About
 from collect.record.publication.publish import publish
+from tests.analysis.places import ROOT
 
-SAMPLE = Path(__file__).parents[3] / "data/sample"
+SAMPLE = ROOT / "data/sample"
 MODELS = ("gpt2-l4-adamw", "gptneox-l4-adamw", "llama-l4-adamw")
 OF_ONE = "SELECT sum(cosine) FROM residual_update WHERE model_id = 'thermoscope/llama-l4-adamw'"
 
@@ -147,14 +146,13 @@ def test_an_address_that_leads_to_no_files_is_refused_in_one_sentence(place, kin
         open_store(place)
 
 
-def test_a_store_in_an_archive_is_read_where_it_lies(published, tmp_path):
+def test_a_store_in_an_archive_is_read_and_other_bytes_than_listed_are_refused(
+    published, tmp_path, address
+):
     archive = shutil.make_archive(str(tmp_path / "streams"), "zip", published)
     assert (
         open_store(f"zip://::{archive}").query(OF_ONE).equals(open_store(published).query(OF_ONE))
     )
-
-
-def test_other_bytes_than_listed_are_refused(address):
     files = fsspec.filesystem("memory")
     (path,) = files.glob("/streams/attention/*.parquet")
     files.pipe(path, files.cat_file(path)[:-50_000])
@@ -162,8 +160,8 @@ def test_other_bytes_than_listed_are_refused(address):
         open_store(address)
 
 
-def test_a_missing_package_is_named(monkeypatch, capsys):
-    def missing(_: str) -> None:
+def test_an_address_is_no_path_and_a_missing_package_is_named(monkeypatch, capsys):
+    def missing(_):
         raise ImportError("HTTPFileSystem requires aiohttp to be installed")
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
@@ -171,9 +169,6 @@ def test_a_missing_package_is_named(monkeypatch, capsys):
     printed = capsys.readouterr().err
     assert "requires aiohttp" in printed
     assert "thermoscope[remote]" in printed
-
-
-def test_an_address_is_no_path():
     assert remote.is_address("https://example.org/x")
     assert not remote.is_address("data/sample")
     assert not remote.is_address(Path("https://example.org/x"))
@@ -187,14 +182,14 @@ class Server(ThreadingHTTPServer):
     n_bytes = 0
 
     @property
-    def address(self) -> str:
+    def address(self):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Server
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         path = self.server.root / unquote(self.path).lstrip("/")
         if not path.is_file():
             self.send_error(404)
@@ -209,7 +204,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
         self.server.n_bytes += len(content)
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         """Say nothing."""
 
 

@@ -20,31 +20,30 @@ from collect import schema
 from collect.record.publication.database import write_database
 from collect.record.writer import write_table
 from collect.schema import contract
+from tests.analysis.places import ROOT
 
-ROOT = Path(__file__).parents[3]
 
-
-def test_every_table_of_the_contract_is_there_even_when_empty(tiny_store):
+def test_every_table_is_there_and_its_rows_are_those_of_the_files(tiny_store):
     assert tiny_store.counts()["table"].tolist() == list(schema.tables())
+    counts = tiny_store.counts().set_index("table")["n_rows"]
+    counted = counts[["model", "prompt", "run", "residual_norm", "attention"]]
+    assert counted.tolist() == [1, 2, 2, 18, 12]
 
 
-def test_the_schema_is_replayed_once_at_each_opening(tiny_directory, monkeypatch):
+def test_the_schema_is_replayed_once_and_facts_are_asked_of_the_engine_once(
+    tiny_directory, monkeypatch
+):
     replayed = []
     text = contract.schema_sql()
     monkeypatch.setattr(contract, "schema_sql", lambda: replayed.append(1) or text)
     open_store(tiny_directory)
     assert len(replayed) == 1
-
-
-def test_rows_are_those_of_the_files(tiny_store):
-    counts = tiny_store.counts().set_index("table")["n_rows"]
-    assert counts[["model", "prompt", "run", "residual_norm", "attention"]].tolist() == [
-        1,
-        2,
-        2,
-        18,
-        12,
-    ]
+    store = open_store(tiny_directory)
+    first = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
+    first.loc[0, "model_id"] = "changed"
+    store.connection.close()
+    again = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
+    assert again["model_id"].tolist() == ["test/tiny"]
 
 
 def test_an_interrupted_unit_is_left_out_and_named(tiny_copy):
@@ -61,12 +60,19 @@ def test_a_half_written_file_is_refused_by_name(tiny_copy):
         open_store(tiny_copy)
 
 
-def test_a_lost_file_of_a_complete_unit_is_refused(tmp_path):
+def test_a_lost_file_and_two_prompt_sets_of_one_name_are_refused(tmp_path):
     sample = Path(shutil.copytree(ROOT / "data/sample", tmp_path / "sample"))
     name = "attention/thermoscope--gpt2-l4-adamw@A_grand_unified.parquet"
     (sample / name).unlink()
     with pytest.raises(StoreError, match=f"lacks {name}"):
         open_store(sample)
+    for place, text in (("ours", "The sky is"), ("theirs", "The sea is")):
+        (tmp_path / place).mkdir()
+        row = {"prompt_set": "prompts", "prompt_id": "prompts:00", "text": text}
+        rows = pd.DataFrame([row], columns=schema.arrow_schema("prompt").names)
+        rows.to_csv(tmp_path / place / "prompt.csv", index=False)
+    with pytest.raises(StoreError, match="under another name, or open them apart"):
+        open_store(tmp_path / "ours", tmp_path / "theirs")
 
 
 def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):
@@ -81,24 +87,17 @@ def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):
 
 def test_a_row_that_breaks_a_check_is_refused(tiny_copy):
     path = tiny_copy / "model" / "test--tiny.parquet"
-    pq.write_table(_with_zero_layers(path), path)
+    rows = pq.read_table(path)
+    place = rows.column_names.index("n_layers")
+    field = rows.schema.field(place)
+    pq.write_table(rows.set_column(place, field, pa.array([0], field.type)), path)
     with pytest.raises(StoreError, match="CHECK constraint"):
         open_store(tiny_copy)
 
 
-def _with_zero_layers(path):
-    rows = pq.read_table(path)
-    place = rows.column_names.index("n_layers")
-    field = rows.schema.field(place)
-    return rows.set_column(place, field, pa.array([0], field.type))
-
-
-def test_two_directories_with_the_same_run_count_it_once(tiny_directory, tiny_copy):
+def test_two_directories_count_one_run_once_and_refuse_two_of_one_unit(tiny_directory, tiny_copy):
     both = open_store(tiny_directory, tiny_copy).counts()
     assert both["n_rows"].tolist() == open_store(tiny_directory).counts()["n_rows"].tolist()
-
-
-def test_two_measurements_of_one_unit_in_one_store_are_refused(tiny_directory, tiny_copy):
     path = tiny_copy / "run" / "test--tiny@S.parquet"
     rows = pq.read_table(path).to_pandas().assign(run_id="another")
     write_table("run", rows, path)
@@ -112,10 +111,8 @@ def test_a_measured_model_keeps_its_numbers_and_takes_missing_labels_from_a_tabl
     hand_made = tmp_path / "published"
     hand_made.mkdir()
     columns = [column.name for column in schema.tables()["model"].columns]
-    row = dict.fromkeys(columns) | {
-        "model_id": "test/tiny",
-        "lab": "another lab",
-        "year": 2024,
+    row = dict.fromkeys(columns) | {"model_id": "test/tiny", "lab": "another lab", "year": 2024}
+    row |= {
         "family": "gpt2",
         "n_layers": 3,
         "d_model": 4,
@@ -128,81 +125,36 @@ def test_a_measured_model_keeps_its_numbers_and_takes_missing_labels_from_a_tabl
     assert (model["lab"], model["year"]) == ("a lab", 2024)
 
 
-def test_two_shapes_of_one_model_are_refused(tiny_directory, tmp_path):
-    hand_made = tmp_path / "published"
-    hand_made.mkdir()
-    model = open_store(tiny_directory).query("FROM model").assign(n_layers=4)
-    model.to_csv(hand_made / "model.csv", index=False)
-    with pytest.raises(StoreError, match="must agree on its geometry"):
-        open_store(hand_made, tiny_directory)
-
-
 @pytest.mark.parametrize(
-    ("source", "message"),
-    [("nowhere", "existing places"), (".", "at least one table of measurements")],
-)
-def test_a_directory_without_measurements_is_refused(tmp_path, source, message):
-    with pytest.raises(StoreError, match=message):
-        open_store(tmp_path / source)
-
-
-@pytest.mark.parametrize("content", ["hello", ""])
-def test_a_file_that_is_no_database_is_refused(tmp_path, content):
-    path = tmp_path / "not.duckdb"
-    path.write_text(content)
-    with pytest.raises(StoreError, match="must be a DuckDB database"):
-        open_store(path)
-
-
-@pytest.mark.parametrize(
-    "statement",
+    ("places", "message"),
     [
-        "CREATE TABLE x (i INTEGER)",
-        "DELETE FROM model",
-        "COPY model TO 'stolen.csv'",
-        "SET threads = 1",
-        "EXPLAIN ANALYZE COPY model TO 'stolen.csv'",
-        "SELECT 1; SELECT 2",
-        "",
+        (["nowhere"], "existing places"),
+        (["empty"], "at least one table of measurements"),
+        (["text.duckdb"], "must be a DuckDB database"),
+        (["nothing.duckdb"], "must be a DuckDB database"),
+        (["other.duckdb"], "must hold every table"),
+        (["nothing.duckdb", "copy"], "must be opened alone"),
+        (["reshaped", "copy"], "must agree on its geometry"),
     ],
 )
-def test_only_one_reading_statement_is_run(tiny_store, statement):
-    with pytest.raises(QueryError, match="must be one statement that reads"):
-        tiny_store.query(statement)
-
-
-@pytest.mark.parametrize("place", ["/etc/hostname", "https://example.invalid/x.parquet"])
-def test_a_query_reads_nothing_outside_the_store(tiny_store, place):
-    with pytest.raises(QueryError):
-        tiny_store.query(f"FROM read_text('{place}')")
-
-
-def test_a_database_of_something_else_is_refused(tmp_path):
-    path = tmp_path / "other.duckdb"
-    with duckdb.connect(str(path)) as connection:
+def test_what_is_no_store_is_refused(tiny_copy, tmp_path, places, message):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.duckdb").write_text("hello")
+    (tmp_path / "nothing.duckdb").touch()
+    with duckdb.connect(str(tmp_path / "other.duckdb")) as connection:
         connection.execute("CREATE TABLE x (i INTEGER)")
-    with pytest.raises(StoreError, match="must hold every table"):
-        open_store(path)
+    (tmp_path / "reshaped").mkdir()
+    model = pd.read_parquet(tiny_copy / "model" / "test--tiny.parquet").assign(n_layers=4)
+    model.to_csv(tmp_path / "reshaped" / "model.csv", index=False)
+    with pytest.raises(StoreError, match=message):
+        open_store(*(tmp_path / place for place in places))
 
 
-def test_a_database_is_opened_alone(tmp_path, tiny_directory):
-    path = tmp_path / "some.duckdb"
-    path.touch()
-    with pytest.raises(StoreError, match="must be opened alone"):
-        open_store(path, tiny_directory)
-
-
-def test_a_misspelt_column_is_answered_with_the_nearest(tiny_store):
+def test_names_are_guessed_values_bound_and_comments_survive(tiny_store):
     with pytest.raises(QueryError, match=r'"modl_id" not found.*"model_id"'):
         tiny_store.query("SELECT modl_id FROM model")
-
-
-def test_values_are_bound_not_pasted(tiny_store):
     name = "'; DROP TABLE model; --"
     assert tiny_store.query("FROM model WHERE model_id = $name", name=name).empty
-
-
-def test_a_tables_comments_survive_when_it_stays_in_its_files(tiny_store):
     rows = tiny_store.query(
         "SELECT comment FROM duckdb_columns() WHERE table_name = 'residual_norm' "
         "AND column_name = 'norm'"
@@ -221,15 +173,6 @@ def test_a_database_file_judges_and_states_what_its_directory_does(published_sto
     pd.testing.assert_frame_equal(stated.ledger(store), stated.ledger(published_store))
 
 
-def test_facts_are_asked_of_the_engine_once_and_each_caller_has_its_own(tiny_directory):
-    store = open_store(tiny_directory)
-    first = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
-    first.loc[0, "model_id"] = "changed"
-    store.connection.close()
-    again = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
-    assert again["model_id"].tolist() == ["test/tiny"]
-
-
 def test_what_is_shared_is_computed_once_for_each_store_and_argument(tiny_directory):
     asked = []
 
@@ -238,21 +181,14 @@ def test_what_is_shared_is_computed_once_for_each_store_and_argument(tiny_direct
         asked.append(store)
         return len(store.query(f"FROM {table} LIMIT 1"))
 
-    stores = [
-        open_store(tiny_directory),
-        open_store(tiny_directory),
-    ]
+    stores = [open_store(tiny_directory), open_store(tiny_directory)]
     assert [n_rows(store) for store in (*stores, *stores)] == [1, 1, 1, 1]
     assert len(asked) == 2
     assert [n_rows(stores[0], "metric"), n_rows(stores[0], "metric")] == [0, 0]
     assert len(asked) == 3
     kind = shared(lambda _store, value: type(value).__name__)
-    assert [kind(stores[0], value) for value in (1, True, 1.0, 1)] == [
-        "int",
-        "bool",
-        "float",
-        "int",
-    ]
+    kinds = [kind(stores[0], value) for value in (1, True, 1.0, 1)]
+    assert kinds == ["int", "bool", "float", "int"]
     told = shared(lambda _store, *, value: type(value).__name__)
     assert [told(stores[0], value=value) for value in (0, False)] == ["int", "bool"]
 
@@ -286,11 +222,7 @@ print(*sys.modules)
     ("first", "views", "is_made"),
     [
         ("SELECT count(*) AS n FROM (SHOW TABLES) WHERE name = 'model_gain'", {"model_gain"}, True),
-        (
-            'SELECT count(*) > 0 AS n FROM "GAIN_BY_MODEL"',
-            {"gain_by_model", "model_gain"},
-            False,
-        ),
+        ('SELECT count(*) > 0 AS n FROM "GAIN_BY_MODEL"', {"gain_by_model", "model_gain"}, False),
         ("SELECT gain_bound(1) = 10 AS n", {"gain_bound"}, False),
     ],
 )
@@ -331,13 +263,3 @@ def test_keys_that_cannot_be_read_are_refused(tiny_directory, tmp_path):
     path.write_bytes(content[:4] + bytes(40) + content[44:])
     with pytest.raises(StoreError, match=r"The keys of table residual_norm must be readable; "):
         open_store(tmp_path)
-
-
-def test_two_prompt_sets_of_one_name_are_told_apart_in_the_hint(tmp_path):
-    for place, text in (("ours", "The sky is"), ("theirs", "The sea is")):
-        (tmp_path / place).mkdir()
-        row = {"prompt_set": "prompts", "prompt_id": "prompts:00", "text": text}
-        rows = pd.DataFrame([row], columns=schema.arrow_schema("prompt").names)
-        rows.to_csv(tmp_path / place / "prompt.csv", index=False)
-    with pytest.raises(StoreError, match="under another name, or open them apart"):
-        open_store(tmp_path / "ours", tmp_path / "theirs")

@@ -1,11 +1,14 @@
 """A model measured in several ways is never averaged over them, nor joined to other weights."""
 
+import json
+
 import pandas as pd
 import pytest
 
 from analysis.heritage.measured import metrics as measured
 from analysis.heritage.weights import claims_trace as trace
 from analysis.store import open_store
+from collect import schema
 from collect.record.writer import write_table
 
 
@@ -55,7 +58,7 @@ LATER = {"weights_sha256": "1", "revision": "b" * 40, "revision_name": "step2000
         ({"run_id": "z", "dtype_compute": "float64"}, {}, "z"),
         ({"run_id": "a", "dtype_compute": "float16"}, {}, "run-prompts"),
         (
-            {"run_id": "z", "dtype_compute": "float64", "quantities": "predictions"},
+            {"run_id": "z", "dtype_compute": "float64"} | {"quantities": "predictions"},
             {},
             "run-prompts",
         ),
@@ -74,18 +77,15 @@ def test_the_release_counts_or_the_last_step_then_the_stream_then_the_format_the
     assert primary(open_store(directory)) == [expected]
 
 
-def test_two_names_of_one_step_are_one_step(tiny_copy):
-    write_revisions(tiny_copy, {"0": [1000, 1000]})
-    rows = open_store(tiny_copy).query("FROM run_revision WHERE kind = 'prompts'")
-    assert rows["training_step"].tolist() == [1000, 1000]
-    assert rows["n_steps"].tolist() == [1, 1]
-
-
-def test_without_a_named_revision_step_and_tokens_are_those_of_the_model(tiny_copy):
+def test_steps_are_counted_once_and_are_the_models_without_a_named_revision(tiny_copy):
     path = tiny_copy / "model" / "test--tiny.parquet"
     write_table("model", pd.read_parquet(path).assign(training_step=5, training_tokens=70), path)
     row = open_store(tiny_copy).query("FROM run_revision WHERE kind = 'prompts'").iloc[0]
     assert row[["training_step", "training_tokens"]].tolist() == [5, 70]
+    write_revisions(tiny_copy, {"0": [1000, 1000]})
+    rows = open_store(tiny_copy).query("FROM run_revision WHERE kind = 'prompts'")
+    assert rows["training_step"].tolist() == [1000, 1000]
+    assert rows["n_steps"].tolist() == [1, 1]
 
 
 def test_a_model_measured_in_chat_only_enters_no_summary(add_run):
@@ -104,18 +104,11 @@ def test_every_run_has_its_own_gains_and_says_how_it_was_made(add_run):
         "WHERE metric = 'gain_last_block' ORDER BY file"
     ).set_index("file")
     assert gains["n_prompts"].tolist() == [2, 2, 2]
-    assert gains["rendering"].to_dict() == {
-        "chat": "chat",
-        "run-prompts": "plain",
-        "wrong": "plain",
-    }
-    assert gains["is_conforming"].to_dict() == {"chat": True, "run-prompts": True, "wrong": False}
-    expected = {
-        "chat": (1000 / 6 + 1000 / 1) / 2,
-        "run-prompts": (3 / 6 + 4 / 1) / 2,
-        "wrong": (1 / 6 + 1 / 1) / 2,
-    }
-    assert gains["gain_mean"].to_dict() == pytest.approx(expected)
+    assert gains.index.tolist() == ["chat", "run-prompts", "wrong"]
+    assert gains["rendering"].tolist() == ["chat", "plain", "plain"]
+    assert gains["is_conforming"].tolist() == [True, True, False]
+    expected = [(1000 / 6 + 1000 / 1) / 2, (3 / 6 + 4 / 1) / 2, (1 / 6 + 1 / 1) / 2]
+    assert gains["gain_mean"].tolist() == pytest.approx(expected)
 
 
 def test_runs_that_differ_in_tokens_or_revision_are_told_apart_where_gains_are_read(add_run):
@@ -207,3 +200,44 @@ def test_properties_that_failed_are_counted_apart_from_those_not_checked(tiny_co
     result = open_store(tiny_copy).query("FROM conformance_summary ORDER BY property")
     counts = result[["n_runs", "n_met", "n_failed", "n_unchecked"]].to_numpy().tolist()
     assert counts == [[1, 0, 1, 0], [1, 0, 0, 1]]
+
+
+PLACES = """
+SELECT table_name
+  FROM duckdb_columns()
+ WHERE schema_name = 'main' AND NOT internal AND column_name = 'model_id'
+ ORDER BY table_name
+"""
+
+
+def scans(plan):
+    """Yield the description of every scan of Parquet files in a plan."""
+    if "PARQUET" in plan["name"]:
+        yield plan["extra_info"]
+    for child in plan["children"]:
+        yield from scans(child)
+
+
+@pytest.fixture(scope="module")
+def filtered(shipped_store):
+    """The scans of each table and view with a model_id, when one model is asked for."""
+    result = {}
+    for (name,) in shipped_store.connection.sql(PLACES).fetchall():
+        asked = f"EXPLAIN (FORMAT json) SELECT * FROM {name} WHERE model_id = 'a/b'"
+        (plan,) = json.loads(shipped_store.query(asked)["explain_value"].item())
+        result[name] = list(scans(plan))
+    return result
+
+
+def test_a_constant_model_id_reaches_every_scan(filtered):
+    assert sum(len(scanned) > 0 for scanned in filtered.values()) > 25
+    assert len(filtered["model_gain"]) > 5
+    assert all(len(filtered[name]) == 1 for name in ("attention", "residual_norm"))
+    assert {"attention", "residual_norm"} < set(schema.LARGE)
+    unfiltered = {
+        name: scan
+        for name, scanned in filtered.items()
+        for scan in scanned
+        if "model_id = 'a/b'" not in str(scan.get("Filters"))
+    }
+    assert unfiltered == {}

@@ -1,7 +1,5 @@
 """`sql` in a child process: ended when asked, at its time limit, and told when memory is short."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -13,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from analysis.commands import cli
+from tests.analysis.places import ROOT
 
-ROOT = Path(__file__).parents[3]
 ENDLESS = {
     "asleep": "SELECT pg_sleep(3600)",
     "one call": "SELECT list_reduce(range(1000000000), lambda x, y: x + y)",
@@ -22,7 +20,7 @@ ENDLESS = {
 }
 
 
-def started(sql: str, *options: str, n_bytes: int | None = None) -> subprocess.Popen[str]:
+def started(sql, *options, n_bytes=None):
     """Start the command line in a process of its own, which may address a number of bytes."""
 
     typed = [sys.executable, "-m", "analysis", "--data", "data/sample", "sql", sql, *options]
@@ -34,7 +32,7 @@ def started(sql: str, *options: str, n_bytes: int | None = None) -> subprocess.P
     )
 
 
-def children(process: int) -> list[int]:
+def children(process):
     """Return the processes that a process started."""
     listed = subprocess.run(
         ["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False
@@ -42,16 +40,16 @@ def children(process: int) -> list[int]:
     return [int(number) for number in listed.split()]
 
 
-def is_alive(process: int) -> bool:
+def is_alive(process):
     state = Path(f"/proc/{process}/stat")
     return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def spilled() -> set[Path]:
+def spilled():
     return set(Path(tempfile.gettempdir()).glob("thermoscope-*"))
 
 
-def child_at_work(process: int) -> int:
+def child_at_work(process):
     """Return the child that runs the statement, once it has used the processor for a second."""
     ticks = os.sysconf("SC_CLK_TCK")
     for _ in range(600):
@@ -79,15 +77,12 @@ def test_a_statement_that_never_ends_is_interrupted(sql, ending):
     assert spilled() <= before
 
 
-def test_a_statement_ends_at_its_time_limit():
+def test_a_statement_ends_at_its_time_limit_and_with_a_parent_that_is_killed():
     process = started(ENDLESS["rows"], "--timeout", "1")
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (71, "")
     assert err.startswith("error: The time limit of 1 s")
     assert "Traceback" not in err
-
-
-def test_a_statement_ends_with_a_parent_that_is_killed():
     process = started(ENDLESS["rows"])
     child = child_at_work(process.pid)
     process.kill()

@@ -1,9 +1,7 @@
-from __future__ import annotations
+"""Every frame has columns of the glossary, whose words are numbers or names; broom's names too."""
 
 import inspect
-from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,131 +12,149 @@ from analysis.heritage.transition import frames as l_star_frames
 from analysis.inference.association import correlation, regression
 from analysis.inference.counts import fisher
 from analysis.inference.resampling import permutation
+from analysis.mixed.second_engine import StatsmodelsModel
 from analysis.tidy import broom, glossary
 from analysis.tidy.errors import ColumnError
+from tests.analysis.places import R
 
-METHODS = (
-    correlation,
-    fisher,
-    l_star_frames,
-    permutation,
-    regression,
-)
-
-#: What every estimate carries.
-ESTIMATE = {"conf_low", "conf_high", "conf_level", "method", "n_obs", "note"}
-
-models = pd.read_csv(Path(__file__).parents[2] / "r" / "models.csv")
+METHODS = (correlation, fisher, l_star_frames, permutation, regression)
+models = pd.read_csv(R / "models.csv")
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
 profiles = pd.DataFrame(
-    {
-        "group": np.repeat(["a", "b"], 5),
-        "layer": [0, 1, 2, 3, 4] * 2,
-        "residual": [0.0, 0.0, 4.0, 4.0, 4.0, 0.0, 1.0, 3.0, 3.5, 4.0],
-    }
+    {"group": np.repeat(["a", "b"], 5), "layer": [0, 1, 2, 3, 4] * 2}
+    | {"residual": [0.0, 0.0, 4.0, 4.0, 4.0, 0.0, 1.0, 3.0, 3.5, 4.0]}
 )
 
 
-def mean_gain(rows: pd.DataFrame) -> float:
-    return float(rows["gain"].mean())
+@pytest.fixture(scope="module")
+def fits():
+    """Return a model, one that contains it, one of a sign, and one by another program."""
+    smaller = "gain ~ rho + kind + (1 | model)"
+    return SimpleNamespace(
+        model=mixed.fit(smaller, rows, units=["lab"]),
+        larger=mixed.fit(f"{smaller} + (1 | lab)", rows),
+        binary=mixed.fit_binomial("(gain > 1) ~ rho + (1 | model)", rows),
+        second=mixed.fit(smaller, rows, engine="statsmodels"),
+    )
 
 
-CALLS: dict[str, Callable[[], pd.DataFrame]] = {
-    "correlation.correlate": lambda: correlation.correlate(models, x="density", y="gain"),
-    "correlation.partial": lambda: correlation.partial(
-        models, x="density", y="gain", covariates=["layers"]
+def drawn(n, name="n_resamples"):
+    return {"rng": np.random.default_rng(1), name: n}
+
+
+EFFECTS = ["fixed", "ran_pars", "ran_vals"]
+EXCHANGED = {"label": "heritage", "unit": "lab"}
+CALLS = {
+    "MixedModel.anova": lambda f: f.model.anova(type="II"),
+    "MixedModel.augment": lambda f: f.model.augment(),
+    "MixedModel.confint": lambda f: f.model.confint("bootstrap", **drawn(39)),
+    "MixedModel.drop1": lambda f: f.model.drop1(),
+    "MixedModel.glance": lambda f: f.model.glance(),
+    "MixedModel.groups": lambda f: f.model.groups(),
+    "MixedModel.means": lambda f: f.model.means("kind", pairs=True, adjust="tukey"),
+    "MixedModel.predict": lambda f: f.model.predict(rows.head(3).assign(rho=[0.1, np.nan, 0.2])),
+    "MixedModel.ranef": lambda f: f.model.ranef(),
+    "MixedModel.tidy": lambda f: f.model.tidy(EFFECTS),
+    "MixedModel.trends": lambda f: f.model.trends("rho", "kind"),
+    "MixedModel.warnings": lambda f: f.model.warnings(df="wald"),
+    "BinomialModel.glance": lambda f: f.binary.glance(),
+    "BinomialModel.predict": lambda f: f.binary.predict(rows.head(3), groups="known"),
+    "BinomialModel.ranef": lambda f: f.binary.ranef(),
+    "BinomialModel.tidy": lambda f: f.binary.tidy(EFFECTS),
+    "BinomialModel.warnings": lambda f: f.binary.warnings(),
+    "StatsmodelsModel.glance": lambda f: f.second.glance(),
+    "StatsmodelsModel.tidy": lambda f: f.second.tidy(),
+    "compare": lambda f: mixed.compare([f.model, f.larger]),
+    "parametric_bootstrap": lambda f: mixed.parametric_bootstrap(f.model, **drawn(39)),
+    "permutation_test": lambda f: mixed.permutation_test(
+        f.model, "rho", "rho", "model", **drawn(5, "n_permutations")
     ),
-    "correlation.from_summary": lambda: correlation.from_summary(-0.81, 8),
-    "fisher.fisher_exact": lambda: fisher.fisher_exact(pd.DataFrame([[7, 1], [2, 8]])),
-    "fisher.proportion": lambda: fisher.proportion(7, 10),
-    "frames.estimates": lambda: l_star_frames.estimates(profiles, value="residual", by=["group"]),
-    "frames.constant_share": lambda: l_star_frames.constant_share(
+    "profile_intervals": lambda f: mixed.profile_intervals(f.model),
+    "share_intervals": lambda f: mixed.share_intervals(f.model, [["model"]]),
+    "variance_test": lambda f: mixed.variance_test(f.model, "model", **drawn(9)),
+    "frames.estimates": lambda _: l_star_frames.estimates(profiles, value="residual", by=["group"]),
+    "frames.constant_share": lambda _: l_star_frames.constant_share(
         models.assign(n_layers=models["layers"], estimate=models["layers"] / 2)
     ),
-    "permutation.permutation_test": lambda: permutation.permutation_test(
-        models, mean_gain, label="heritage", unit="lab"
+}
+#: Those of the toolbox carry all of an estimate.
+ESTIMATE = {"conf_low", "conf_high", "conf_level", "method", "n_obs", "note"}
+ESTIMATES = {
+    "correlation.correlate": lambda _: correlation.correlate(models, x="density", y="gain"),
+    "correlation.partial": lambda _: correlation.partial(
+        models, x="density", y="gain", covariates=["layers"]
     ),
-    "regression.Regression.tidy": lambda: regression.fit(models, "gain ~ density").tidy(),
+    "correlation.from_summary": lambda _: correlation.from_summary(-0.81, 8),
+    "fisher.fisher_exact": lambda _: fisher.fisher_exact(pd.DataFrame([[7, 1], [2, 8]])),
+    "fisher.proportion": lambda _: fisher.proportion(7, 10),
+    "permutation.permutation_test": lambda _: permutation.permutation_test(
+        models, lambda frame: float(frame["gain"].mean()), **EXCHANGED
+    ),
+    "Regression.tidy": lambda _: regression.fit(models, "gain ~ density").tidy(),
 }
-
-#: Results that add columns to the rows they were given.
-AUGMENTED = {"frames.constant_share"}
-
-NO_ESTIMATE = {
-    "frames.estimates",
-    *AUGMENTED,
-}
+#: What a frame has of the rows it was given.
+ALSO = {"frames.constant_share": {*models, "n_layers"}, "MixedModel.augment": {*rows}}
+#: Text columns; every other column is a number.
+WORDS = {"adjustment", "effect", "group", "level", "term", "contrast", "method", "note", "guard"}
+WORDS |= {"alternative", "block"}
 
 
-def frame_functions(module: ModuleType) -> list[str]:
-    """Names of the public functions and methods of a module that return a frame."""
-    name = module.__name__.rpartition(".")[2]
-    own = [value for value in vars(module).values() if _is_own(value, module)]
-    functions = [(value.__name__, value) for value in own if inspect.isfunction(value)]
-    for value in own:
-        if inspect.isclass(value):
-            functions += [
-                (f"{value.__name__}.{method}", function)
-                for method, function in vars(value).items()
-                if inspect.isfunction(function)
-            ]
-    return [
-        f"{name}.{called}"
-        for called, function in functions
-        if not called.rpartition(".")[2].startswith("_")
-        and function.__annotations__.get("return") == "pd.DataFrame"
-    ]
+def frame_functions():
+    """Names of the public functions and of the models' methods that return a frame."""
+    functions = {name: getattr(mixed, name) for name in mixed.__all__}
+    classes = [mixed.MixedModel, mixed.BinomialModel, StatsmodelsModel]
+    for module in METHODS:
+        known = vars(module).items()
+        own = {name: it for name, it in known if getattr(it, "__module__", "") == module.__name__}
+        place = module.__name__.rpartition(".")[2]
+        functions |= {f"{place}.{name}": each for name, each in own.items()}
+        classes += [each for each in own.values() if inspect.isclass(each)]
+    for each in classes:
+        functions |= {f"{each.__name__}.{name}": it for name, it in inspect.getmembers(each)}
+    return {
+        name
+        for name, function in functions.items()
+        if inspect.isfunction(function)
+        and not name.rpartition(".")[2].startswith("_")
+        and str(function.__annotations__.get("return")).startswith("pd.DataFrame")
+    }
 
 
-def _is_own(value: object, module: ModuleType) -> bool:
-    return getattr(value, "__module__", None) == module.__name__
+def test_every_function_that_returns_a_frame_is_called_and_changes_no_argument(fits):
+    assert frame_functions() == {*CALLS, *ESTIMATES}
+    statistics, plain = fits.model.statistics, models.copy()
+    before = statistics.sums.copy(), statistics.shift.copy(), fits.model.cross.rest.copy()
+    for call in (*CALLS.values(), *ESTIMATES.values()):
+        call(fits)
+    assert np.array_equal(statistics.sums, before[0])
+    assert np.array_equal(statistics.shift, before[1])
+    assert np.array_equal(fits.model.cross.rest, before[2])
+    pd.testing.assert_frame_equal(models, plain)
 
 
-def test_every_public_function_that_returns_a_frame_is_called_below() -> None:
-    found = {name for module in METHODS for name in frame_functions(module)}
-    assert found == set(CALLS)
+@pytest.mark.parametrize("name", [*CALLS, *ESTIMATES])
+def test_columns_are_of_the_glossary_and_hold_numbers_or_words(fits, name):
+    result = (CALLS | ESTIMATES)[name](fits)
+    columns = set(result.columns) - ALSO.get(name, set())
+    assert columns <= set(glossary.GLOSSARY)
+    assert name in CALLS or columns >= ESTIMATE
+    for column in columns - WORDS:
+        assert pd.api.types.is_numeric_dtype(result[column]), column
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_every_column_returned_is_in_the_glossary(name: str) -> None:
-    result = CALLS[name]()
-    also = [*models.columns, "n_layers"] if name in AUGMENTED else []
-    assert set(result.columns) - set(also) <= set(glossary.GLOSSARY)
-    assert name in NO_ESTIMATE or set(result.columns) >= ESTIMATE
-
-
-def test_no_data_column_holds_formatted_numbers() -> None:
-    words = {"term", "contrast", "group", "method", "note", "alternative", "block"}
-    for name in set(CALLS) - AUGMENTED:
-        result = CALLS[name]()
-        for column in set(result.columns) - words:
-            assert pd.api.types.is_numeric_dtype(result[column]), (name, column)
-
-
-def test_no_argument_is_changed() -> None:
-    before = models.copy()
-    for call in CALLS.values():
-        call()
-    pd.testing.assert_frame_equal(models, before)
-
-
-@pytest.mark.parametrize("name", glossary.GLOSSARY)
-def test_every_entry_is_a_phrase_about_a_column_that_can_be_an_attribute(name: str) -> None:
-    meaning = glossary.GLOSSARY[name]
-    assert name.isidentifier()
-    assert name == name.lower()
-    assert len(meaning.split()) >= 2
-    assert not meaning.endswith(".")
-    assert meaning == meaning.strip()
-
-
-def test_no_two_columns_mean_the_same() -> None:
+def test_columns_are_defined_once_and_undefined_ones_refused():
     assert len(set(glossary.GLOSSARY.values())) == len(glossary.GLOSSARY)
-
-
-def test_an_undefined_column_is_refused() -> None:
+    for name, meaning in glossary.GLOSSARY.items():
+        assert name.isidentifier(), name
+        assert name == name.lower()
+        assert len(meaning.split()) >= 2, name
+        assert meaning == meaning.strip(" .")
     glossary.checked(["estimate", "model_id"], also=["model_id"])
     with pytest.raises(ColumnError, match=r"\['p_val'\] are not"):
         glossary.checked(["estimate", "p_val"])
+    assert set(broom.BROOM) <= set(glossary.GLOSSARY)
+    assert len(set(broom.BROOM.values())) == len(broom.BROOM)
+    assert not set(broom.BROOM.values()) & set(glossary.GLOSSARY)
 
 
 #: What broom's tidy, glance and augment return in R of lm, or broom.mixed's of lmer.
@@ -150,15 +166,9 @@ OF_BROOM = {
 
 
 @pytest.mark.parametrize("verb", OF_BROOM)
-def test_a_renamed_frame_has_brooms_names_and_the_same_values(verb: str) -> None:
+def test_a_renamed_frame_has_brooms_names_and_the_same_values(verb):
     frame = getattr(mixed.fit("gain ~ density + (1 | lab)", models), verb)()
     named = broom.renamed(frame)
     assert set(named) >= OF_BROOM[verb]
     assert not set(named) & set(broom.BROOM)
     pd.testing.assert_frame_equal(named.set_axis(frame.columns, axis=1), frame)
-
-
-def test_only_columns_of_the_glossary_have_brooms_names_and_no_two_share_one() -> None:
-    assert set(broom.BROOM) <= set(glossary.GLOSSARY)
-    assert len(set(broom.BROOM.values())) == len(broom.BROOM)
-    assert not set(broom.BROOM.values()) & set(glossary.GLOSSARY)

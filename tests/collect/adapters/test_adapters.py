@@ -1,9 +1,6 @@
 """Layouts counted by hand; types found, refused, and added as the how-to says."""
 
-from __future__ import annotations
-
 import re
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,9 +20,8 @@ from collect.adapters.layouts import (
 )
 from collect.errors import ConformanceError, UnsupportedModelError
 from collect.model.checkpoint.decoder import decoder
-from collect.model.conformance.refusal import examine
-from collect.model.forward.passes import whole
-from tests.collect.families import randomise, tiny_family
+from tests.collect.families import tiny_family, tiny_form
+from tests.collect.shown import examined
 
 HOW_TO = Path(collect.adapters.__file__).with_name("README.md")
 
@@ -47,11 +43,7 @@ def test_layouts_with_shared_heads_counted_by_hand():
     assert read(contiguous, 4, one_for_two) == [[[0], [1]], [[2]], [[3]]]
     assert read(interleaved, 4, one_for_two) == [[[0], [1]], [[2]], [[3]]]
     assert read(contiguous, 8, two_for_four)[1:] == [[[4], [5]], [[6], [7]]]
-    assert read(interleaved, 8, two_for_four) == [
-        [[0], [1], [4], [5]],
-        [[2], [6]],
-        [[3], [7]],
-    ]
+    assert read(interleaved, 8, two_for_four) == [[[0], [1], [4], [5]], [[2], [6]], [[3], [7]]]
     assert read(shared_or_interleaved, 4, one_for_two) == read(contiguous, 4, one_for_two)
     assert read(shared_or_interleaved, 6, Heads(2, 2, 1)) == read(interleaved, 6, Heads(2, 2, 1))
 
@@ -80,15 +72,9 @@ def test_neighbouring_query_heads_share_a_value_head():
 def test_weights_are_cut_from_tensors_without_a_model():
     adapter = ADAPTERS["gemma"]
     assert weight_names(adapter) == (
-        "self_attn.q_proj.weight",
-        "self_attn.k_proj.weight",
-        "self_attn.v_proj.weight",
-        "self_attn.o_proj.weight",
-        "self_attn.q_proj.bias",
-        "self_attn.k_proj.bias",
-        "self_attn.v_proj.bias",
-        "self_attn.o_proj.bias",
-        "input_layernorm.weight",
+        *("self_attn.q_proj.weight", "self_attn.k_proj.weight", "self_attn.v_proj.weight"),
+        *("self_attn.o_proj.weight", "self_attn.q_proj.bias", "self_attn.k_proj.bias"),
+        *("self_attn.v_proj.bias", "self_attn.o_proj.bias", "input_layernorm.weight"),
     )
     shapes = {"q": (4, 3), "k": (2, 3), "v": (2, 3), "o": (3, 4)}
     tensors = {f"self_attn.{n}_proj.weight": torch.rand(s) for n, s in shapes.items()}
@@ -105,12 +91,9 @@ def test_weights_are_cut_from_tensors_without_a_model():
         cut(adapter, Heads(2, 1, 2), tensors)
 
 
-def test_a_norm_without_a_weight_multiplies_by_one():
+def test_gains_are_one_without_a_weight_and_widened_before_one_is_added():
     weights = decoder(tiny_family("olmo"), ADAPTERS["olmo"]).head_weights(0)
     assert weights.gain.tolist() == [1.0] * 64
-
-
-def test_a_stored_gain_is_widened_before_one_is_added():
     model = tiny_family("gemma").to(torch.bfloat16)
     stored = model.model.layers[0].input_layernorm.weight
     gain = decoder(model, ADAPTERS["gemma"]).head_weights(0).gain
@@ -125,38 +108,21 @@ def test_every_model_type_has_one_adapter():
         assert all(form.adapter.name == layout.name for form in layout.forms)
 
 
-def test_an_unknown_type_is_refused_with_the_way_to_add_it():
-    with pytest.raises(UnsupportedModelError, match=r"'wobble' has none\. Nearest") as refusal:
-        adapter_for("wobble")
-    assert "collect/adapters/README.md" in refusal.value.hint
-
-
-def test_a_type_that_reads_images_too_may_be_the_nearest():
-    with pytest.raises(UnsupportedModelError, match=r"'llava_wobble' has none\. .*\bllava\b"):
-        adapter_for("llava_wobble")
-
-
 @pytest.mark.parametrize(
-    ("model_type", "reason"),
+    ("model_type", "reason", "hint"),
     [
-        ("bert", "predicts no next token"),
-        ("t5", "reads an encoder"),
-        ("deepseek_v4", "no one residual stream"),
-        ("hrm_text", "run several times"),
-        ("stablelm_epoch", "code in the checkpoint's own repository"),
+        ("wobble", r"has none\. Nearest", "collect/adapters/README.md"),
+        ("llava_wobble", r"has none\. .*\bllava\b", ""),
+        ("bert", "is refused: .*predicts no next token", "Name a causal decoder"),
+        ("t5", "is refused: .*reads an encoder", ""),
+        ("deepseek_v4", "is refused: .*no one residual stream", ""),
+        ("hrm_text", "is refused: .*run several times", ""),
+        ("stablelm_epoch", "is refused: .*code in the checkpoint's own repository", ""),
+        ("stablelm_alpha", "is refused", "of type gpt_neox or stablelm"),
     ],
 )
-def test_a_type_of_another_kind_is_refused_with_the_reason(model_type, reason):
-    with pytest.raises(UnsupportedModelError, match=f"{model_type!r} is refused: .*{reason}"):
-        adapter_for(model_type)
-
-
-@pytest.mark.parametrize(
-    ("model_type", "hint"),
-    [("bert", "Name a causal decoder"), ("stablelm_alpha", "of type gpt_neox or stablelm")],
-)
-def test_a_refusal_says_what_to_do(model_type, hint):
-    with pytest.raises(UnsupportedModelError) as refusal:
+def test_another_type_is_refused_with_the_reason_and_what_to_do(model_type, reason, hint):
+    with pytest.raises(UnsupportedModelError, match=f"{model_type!r} {reason}") as refusal:
         adapter_for(model_type)
     assert hint in refusal.value.hint
 
@@ -172,30 +138,10 @@ def test_an_adapter_of_another_layout_does_not_pass():
         decoder(tiny_family("gpt2"), ADAPTERS["llama"])
 
 
-def hyperclovax():
-    config = transformers.AutoConfig.for_model(
-        "hyperclovax",
-        vocab_size=97,
-        hidden_size=64,
-        num_attention_heads=8,
-        num_key_value_heads=2,
-        num_hidden_layers=3,
-        intermediate_size=160,
-        max_position_embeddings=64,
-        use_post_norm=True,
-        residual_multiplier=0.3,
-        attention_multiplier=0.2,
-        logits_scaling=0.25,
-    )
-    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
-    randomise(model.eval(), seed=0)
-    return model
-
-
 def test_the_worked_example_of_the_how_to_is_true():
-    model, namespace = hyperclovax(), {}
+    model, namespace = tiny_form("hyperclovax", attention_multiplier=0.2), {}
     before = decoder(model, ADAPTERS["llama"])
-    failed = {f.property: f for f in examine(before, partial(whole, before)) if not f.is_met}
+    failed = {name: each for name, each in examined(before).items() if not each.is_met}
     assert failed.keys() == {"block_adds_up", "logits"}
     assert 0.5 < failed["block_adds_up"].deviation < 1.5
     (example,) = re.findall(r"```python\n(.*?)```", HOW_TO.read_text("utf-8"), re.DOTALL)
@@ -204,14 +150,8 @@ def test_the_worked_example_of_the_how_to_is_true():
     differing = {name for name in kept.__slots__ if getattr(shown, name) != getattr(kept, name)}
     assert differing <= {"logits", "update_scale"}
     after = decoder(model, shown)
-    assert all(finding.is_met for finding in examine(after, partial(whole, after)))
+    assert all(finding.is_met for finding in examined(after).values())
     ids = torch.arange(3, 15).view(1, 12)
     with torch.no_grad():
         logits = after.next_token_logits(after.body(ids).last_hidden_state[0])
         assert torch.allclose(logits, model(ids).logits[0], atol=1e-5)
-
-
-def test_the_how_to_asks_for_every_field_that_says_where_things_are():
-    asked = HOW_TO.read_text("utf-8")
-    places = ["blocks", "final_norm", "attention_update", "ffn_update", "mid", "norms_after"]
-    assert all(f"`{name}`" in asked for name in places)

@@ -1,43 +1,28 @@
 """Checkpoints that read images or sound too: the text within is measured as the text alone."""
 
-from __future__ import annotations
-
-from functools import partial
-
+import pandas as pd
 import pytest
 import torch
 import transformers
-from duckdb import read_parquet
 
 from collect.adapters import ADAPTERS, adapter_for
 from collect.adapters.nested import ALIKE, PLACES
 from collect.job.run import run
-from collect.model.conformance.refusal import examine
-from collect.model.forward.passes import whole
 from tests.collect import partial_families
 from tests.collect.adapters.on_disk import are_equal, loaded_and_streamed
 from tests.collect.conftest import tiny_tokenizer
 from tests.collect.families import randomise
+from tests.collect.record.written import frame
+from tests.collect.shown import examined
 
 TEXT = {
-    "vocab_size": 300,
-    "pad_token_id": 0,
-    "hidden_size": 48,
-    "intermediate_size": 80,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "num_hidden_layers": 3,
-    "max_position_embeddings": 64,
-    "head_dim": 12,
+    **{"vocab_size": 300, "pad_token_id": 0, "hidden_size": 48, "intermediate_size": 80},
+    **{"num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 3},
+    **{"max_position_embeddings": 64, "head_dim": 12},
 }
 SIGHT = {
-    "hidden_size": 16,
-    "intermediate_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "depth": 1,
-    "num_heads": 2,
-    "embed_dim": 16,
+    **{"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1},
+    **{"num_attention_heads": 2, "depth": 1, "num_heads": 2, "embed_dim": 16},
     "out_hidden_size": 48,
 }
 WINDOWED = {**TEXT, "sliding_window": 5}
@@ -81,12 +66,8 @@ AROUND = {
     "dots3_note": {
         "vision_config": {
             **SIGHT,
-            "moe_intermediate_size": 8,
-            "num_local_experts": 2,
-            "num_experts_per_tok": 1,
-            "mlp_layer_types": ["dense"],
-            "adapter_in_dim": 16,
-            "adapter_out_dim": 48,
+            **{"moe_intermediate_size": 8, "num_local_experts": 2, "num_experts_per_tok": 1},
+            **{"mlp_layer_types": ["dense"], "adapter_in_dim": 16, "adapter_out_dim": 48},
         },
         "audio_config": {
             **HEARD,
@@ -98,13 +79,8 @@ AROUND = {
     },
     "emu3": {
         "vq_config": {
-            "codebook_size": 8,
-            "base_channels": 32,
-            "channel_multiplier": [1],
-            "num_res_blocks": 1,
-            "hidden_size": 32,
-            "embed_dim": 2,
-            "latent_channels": 2,
+            **{"codebook_size": 8, "base_channels": 32, "channel_multiplier": [1]},
+            **{"num_res_blocks": 1, "hidden_size": 32, "embed_dim": 2, "latent_channels": 2},
             "attn_resolutions": [],
         },
         "vocabulary_map": {"<image>": 19, "<|extra_200|>": 18}
@@ -119,12 +95,8 @@ AROUND = {
     "got_ocr2": {
         "vision_config": {
             **SEEN,
-            "patch_size": 16,
-            "image_size": 32,
-            "output_channels": 8,
-            "mlp_dim": 16,
-            "window_size": 2,
-            "global_attn_indexes": [0],
+            **{"patch_size": 16, "image_size": 32, "output_channels": 8, "mlp_dim": 16},
+            **{"window_size": 2, "global_attn_indexes": [0]},
         }
     },
     "llava": {
@@ -144,16 +116,10 @@ AROUND = {
     "phi4_multimodal": {
         "vision_config": {**SEEN, "num_hidden_layers": 2, "crop_size": 28, "image_token_id": 9},
         "audio_config": {
-            "hidden_size": 16,
-            "intermediate_size": 16,
-            "num_blocks": 2,
-            "num_attention_heads": 2,
-            "ext_pw_out_channel": 16,
-            "depthwise_separable_out_channel": 16,
-            "nemo_conv_channels": 16,
-            "input_size": 8,
-            "audio_token_id": 8,
-            "nemo_final_size": 1,
+            **{"hidden_size": 16, "intermediate_size": 16, "num_blocks": 2},
+            **{"num_attention_heads": 2, "ext_pw_out_channel": 16},
+            **{"depthwise_separable_out_channel": 16, "nemo_conv_channels": 16, "input_size": 8},
+            **{"audio_token_id": 8, "nemo_final_size": 1},
         },
     },
     "qwen3_5": {"vision_config": {**SIGHT, "num_position_embeddings": 16}},
@@ -183,16 +149,11 @@ def test_the_text_within_conforms_loaded_and_block_by_block(model_type, tmp_path
     small(model_type).save_pretrained(tmp_path)
     placed, loaded, streamed = loaded_and_streamed(tmp_path)
     assert are_equal(loaded, streamed)
-    findings = examine(placed, partial(whole, placed))
+    findings = examined(placed).values()
     assert not [result for result in findings if result.is_met is False]
     left_open = [result for result in findings if result.is_met is None]
     assert all(result.reason.startswith("not defined: ") for result in left_open)
     assert bool(left_open) == bool(placed.adapter.lacks)
-
-
-def frame(out, table):
-    rows = read_parquet(str(out / table / "*.parquet")).df()
-    return rows.drop(columns=["run_id", "model_id"], errors="ignore")
 
 
 def test_the_numbers_are_those_of_the_text_alone(tmp_path, prompt_file):
@@ -207,7 +168,8 @@ def test_the_numbers_are_those_of_the_text_alone(tmp_path, prompt_file):
         run([str(tmp_path / name)], [prompt_file], tmp_path / "out" / name, quiet=True)
     within, only = tmp_path / "out" / "within", tmp_path / "out" / "alone"
     for table in ("residual_norm", "residual_update", "attention", "weight_norm", "next_token"):
-        assert frame(within, table).equals(frame(only, table)), table
+        rows = (frame(out, table).drop(columns=["run_id", "model_id"]) for out in (within, only))
+        pd.testing.assert_frame_equal(*rows, obj=table)
     ours, theirs = frame(within, "model").iloc[0], frame(only, "model").iloc[0]
     assert (ours["family"], theirs["family"]) == ("gemma3", "gemma3_text")
     assert ours["n_parameters"] == theirs["n_parameters"]

@@ -1,15 +1,11 @@
 """Every type that is measured in part: its stream is the model's own, the rest is named."""
 
-from __future__ import annotations
-
 import re
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import torch
-from duckdb import read_parquet
 
 from collect.adapters import ADAPTERS
 from collect.adapters.capability import CAPABILITIES, GAIN, HEADS, MAPS, PARTS
@@ -25,14 +21,15 @@ from collect.job.run import run
 from collect.model import description
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import decoder
-from collect.model.conformance.refusal import TOLERANCES, examine
+from collect.model.conformance.refusal import TOLERANCES
 from collect.model.forward.passes import inputs, whole
 from collect.model.forward.replay import NotReplayableError
 from collect.model.labels import Labels
 from tests.collect.adapters.on_disk import are_equal, loaded_and_streamed
 from tests.collect.conftest import tiny_tokenizer
 from tests.collect.partial_families import CONFIGURATIONS, tiny_partial
-from tests.collect.shown import LONG, SHORT
+from tests.collect.record.written import frame
+from tests.collect.shown import LONG, SHORT, examined
 
 #: What the examination leaves open where a layout lacks something.
 OPEN = {
@@ -52,7 +49,7 @@ def test_every_type_measured_in_part_is_shown_here():
 @pytest.mark.parametrize("model_type", CONFIGURATIONS)
 def test_it_conforms_and_its_stream_is_measured(model_type):
     placed = decoder(tiny_partial(model_type), ADAPTERS[model_type])
-    findings = {finding.property: finding for finding in examine(placed, partial(whole, placed))}
+    findings = examined(placed)
     assert list(findings) == list(TOLERANCES)
     is_open = set().union(*(OPEN[name] for name in placed.adapter.lacks))
     assert {name for name, result in findings.items() if not result.is_met} == is_open
@@ -158,10 +155,6 @@ def saved(tmp_path):
     return save
 
 
-def frame(out, table):
-    return read_parquet(str(out / table / "*.parquet")).df()
-
-
 @pytest.mark.parametrize("model_type", ["mamba", "qwen3_next", "deepseek_v3"])
 def test_what_is_defined_is_measured_and_the_rest_named(
     saved, prompt_file, tmp_path, model_type, capsys
@@ -228,7 +221,7 @@ def test_a_stream_that_is_changed_between_blocks_is_found():
         lambda _module, args: (args[0] * 2, *args[1:])
     )
     placed = decoder(model, ADAPTERS["mamba"])
-    findings = {finding.property: finding for finding in examine(placed, partial(whole, placed))}
+    findings = examined(placed)
     failed = {name for name, finding in findings.items() if finding.is_met is False}
     assert failed == {"block_adds_up"}
     assert findings["block_adds_up"].layer == 1

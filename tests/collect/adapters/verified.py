@@ -22,9 +22,9 @@ HEAD = f"""\
 # What `collect verify` says of every type
 
 Tiny models with random weights, norm gains and biases, in float32, transformers
-{transformers.__version__}: the largest deviation of stream + attention + feed-forward from the
-next state of the stream, of a padded prompt from the same alone, and of streamed from loaded; a
-dash where the layout leaves it undefined, and what failed in words. Then what `hidden_states[-1]`
+{transformers.__version__}: whether stream + attention + feed-forward is the next state of the
+stream, a padded prompt gives what it gives alone, and streamed is loaded; a dash where the layout
+leaves it undefined, and what failed in words. Then what `hidden_states[-1]`
 is, and what a hook on the attention module of a block sees. Of a checkpoint of your own:
 `thermoscope collect verify MODEL`. This file is generated:
 `python -m tests.collect.adapters.verified`.
@@ -58,10 +58,10 @@ def _cells(result: Verification) -> Iterator[str]:
     by_name = {it.property: it for it in result.findings}
     for name in COLUMNS:
         finding = by_name[name]
-        failed = "" if finding.is_met is not False else f" ({finding.reason})"
-        is_undefined = name == "block_adds_up" and not result.has_parts
-        size = None if is_undefined else finding.deviation
-        yield "–" if size is None else f"{size:.0e}{failed}" if size else f"0{failed}"
+        if finding.deviation is None or (name == "block_adds_up" and not result.has_parts):
+            yield "–"
+        else:
+            yield "yes" if finding.is_met is not False else f"no ({finding.reason})"
     yield result.facts[STATES]
     yield result.facts[HOOKED]
 

@@ -1,22 +1,17 @@
 """Training does not push along the mean of the stream: the loss does not change that way."""
 
-from __future__ import annotations
-
 import torch
 
-from collect.adapters import ADAPTERS
 from collect.gauge.precision import Float64, widened
-from collect.model.checkpoint.decoder import decoder
-from tests.collect.families import tiny_family
+from tests.collect.shown import loaded_family
 
 WRITERS = ("attention.dense", "mlp.dense_4h_to_h")
 
 
 def test_the_gradient_of_what_writes_to_a_layer_norm_stream_has_no_mean_over_features():
-    model = tiny_family("gpt_neox")
-    of = widened(decoder(model, ADAPTERS[model.config.model_type]))
+    of = widened(loaded_family("gpt_neox"))
     of.model.requires_grad_(True)
-    tokens = torch.arange(12)[None] % model.config.vocab_size
+    tokens = torch.arange(12)[None]
     with Float64():
         of.model(tokens, labels=tokens).loss.backward()
     written = {

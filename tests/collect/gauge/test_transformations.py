@@ -1,7 +1,5 @@
 """Every transformation that a family is free under leaves its logits as they are."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import replace
 
@@ -19,9 +17,9 @@ from collect.gauge.quantity import values
 from collect.gauge.transformations import mean_shift, norm_fold, query_key_basis
 from collect.gauge.transformations.transformation import invertible
 from collect.gauge.transformations.wiring import UNWIRED, wiring
-from collect.model.checkpoint.decoder import Decoder, decoder
-from tests.collect.families import CONFIGURATIONS, FAMILIES, OF_EACH_ADAPTER, tiny_family, tiny_form
-from tests.collect.shown import LONG, SHORT
+from collect.model.checkpoint.decoder import decoder
+from tests.collect.families import CONFIGURATIONS, FAMILIES, OF_EACH_ADAPTER, tiny_form
+from tests.collect.shown import LONG, SHORT, loaded_family
 
 PROMPTS = (LONG, SHORT)
 
@@ -30,20 +28,19 @@ WIRED = [name for name in FAMILIES if CONFIGURATIONS[name][0] not in UNWIRED]
 of_each_family = pytest.mark.parametrize("name", [n for n in WIRED if n in OF_EACH_ADAPTER])
 
 
-def wide_family(name: str) -> Decoder:
+def wide_family(name):
     """Return the tiny model of a name in float64."""
-    model = tiny_family(name)
-    return widened(decoder(model, ADAPTERS[model.config.model_type]))
+    return widened(loaded_family(name))
 
 
-def transformed(of: Decoder, names: tuple[str, ...], seed: int) -> Decoder:
+def transformed(of, names, seed):
     """Return a transformed copy."""
     copy = replace(of, model=deepcopy(of.model))
     group.transform(copy, names, np.random.default_rng(seed))
     return copy
 
 
-def free_one_by_one(of: Decoder, true: list[torch.Tensor]) -> tuple[str, ...]:
+def free_one_by_one(of, true):
     """Return what a network is free under, each applied once: logits stay and weights move."""
     free = group.chosen(of, ())
     for place, member in enumerate(free):
@@ -84,16 +81,6 @@ def test_logits_stay_whatever_a_switch_of_the_configuration_says(name, switch, r
     assert refused not in free_one_by_one(of, logits(of, PROMPTS))
 
 
-@pytest.mark.parametrize("name", ["opt", "llama_shared"])
-def test_logits_stay_under_five_random_elements(name):
-    of = wide_family(name)
-    true = logits(of, PROMPTS)
-    free = group.chosen(of, ())
-    for seed in range(5):
-        result = transformed(of, free, seed)
-        assert difference(true, logits(result, PROMPTS)).relative < 1e-10
-
-
 def test_behind_sub_layers_a_shift_puts_an_inner_gain_on_either_side_of_one():
     of = wide_family("opt_post_norm")
     shifted = {f"{seed}": transformed(of, ("mean_shift",), seed) for seed in range(6)}
@@ -126,6 +113,7 @@ REFUSED = [
     ("xglm", "stream_order", "fixed table"),
     ("ctrl", "stream_scale", "fixed table"),
     ("persimmon", "key_bias", "norm"),
+    ("gpt2", "mean_shfit", "mean_shfit"),
 ]
 
 
@@ -134,12 +122,6 @@ def test_what_is_not_free_is_refused_with_the_reason(name, member, word):
     of = wide_family(name)
     with pytest.raises(InputError, match=word):
         group.chosen(of, (member,))
-
-
-def test_an_unknown_transformation_is_refused_with_the_nearest():
-    with pytest.raises(InputError, match="mean_shfit") as error:
-        group.chosen(wide_family("gpt2"), ("mean_shfit",))
-    assert "mean_shift" in error.value.hint
 
 
 def scale_outer(wires, _rng):
@@ -203,16 +185,6 @@ def test_a_tied_head_is_parted_only_for_what_it_would_see():
         result = transformed(of, (member,), 0)
         assert (result.head.weight is not result.embedding.weight) == is_parted
         assert result.model.config.tie_word_embeddings != is_parted
-
-
-def test_a_shift_that_a_later_bias_takes_back_leaves_the_logits():
-    of = wide_family("gpt_neox")
-    true = logits(of, PROMPTS)
-    with torch.no_grad():
-        blocks = of.model.gpt_neox.layers
-        blocks[1].mlp.dense_4h_to_h.bias.add_(3)
-        blocks[2].mlp.dense_4h_to_h.bias.sub_(3)
-    assert difference(true, logits(of, PROMPTS)).relative < 1e-14
 
 
 def test_the_profile_of_shifts_is_what_was_asked_for():

@@ -1,7 +1,5 @@
 """What the hooks measure is what the model computes, batched or not, block by block or not."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import numpy as np
@@ -9,35 +7,21 @@ import pandas as pd
 import pytest
 import torch
 
-from collect.adapters import ADAPTERS
+from collect import schema
 from collect.errors import ConformanceError
 from collect.instruments import rows
 from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.geometry import geometry
 from collect.instruments.hooks import Recorder
 from collect.instruments.predictions import predictions
-from collect.model.checkpoint.blueprint import of_model
-from collect.model.checkpoint.decoder import Decoder, decoder
-from collect.model.checkpoint.load import load_model, load_skeleton
-from collect.model.checkpoint.location import locate
-from collect.model.checkpoint.shards import Shards
-from collect.model.forward.passes import Batch, buckets, inputs, whole
-from collect.model.forward.stream import streamed
+from collect.instruments.quantities import TABLES, of_prompts
+from collect.model.forward.passes import inputs, whole
 from collect.prompts.tokens import Encoded
-from tests.collect.families import OF_EACH_ADAPTER, save_family, tiny_family
+from tests.collect.families import OF_EACH_ADAPTER
+from tests.collect.shown import loaded_family
 
-EVERYTHING = ("stream", "attention", "geometry", "predictions", "legacy")
-KEYS = {
-    "residual_norm": ["prompt_id", "layer", "site", "position"],
-    "residual_update": ["prompt_id", "layer", "part", "position"],
-    "attention": ["prompt_id", "layer", "head"],
-    "attention_mean": ["prompt_id", "layer"],
-    "token_geometry": ["prompt_id", "layer", "site"],
-    "prompt_geometry": ["layer", "site"],
-    "token_prediction": ["prompt_id", "position"],
-    "next_token": ["prompt_id"],
-    "legacy_value": ["prompt_id", "layer", "metric"],
-}
+EVERYTHING = of_prompts(TABLES)
+KEYS = {table: [*schema.tables()[table].key[1:]] for name in EVERYTHING for table in TABLES[name]}
 #: Rounding of float32 in a batched product against an unbatched one.
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 
@@ -45,11 +29,11 @@ CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 class Numbers:
     """Writes a token as its number."""
 
-    def decode(self, token_ids: list[int]) -> str:
+    def decode(self, token_ids):
         return str(token_ids[0])
 
 
-def drawn(*lengths: int, n_vocabulary: int = 97) -> tuple[Encoded, ...]:
+def drawn(*lengths, n_vocabulary=97):
     """Draw prompts of some lengths."""
     generator = torch.Generator().manual_seed(sum(lengths))
     return tuple(
@@ -62,16 +46,10 @@ def drawn(*lengths: int, n_vocabulary: int = 97) -> tuple[Encoded, ...]:
     )
 
 
-def family(name: str) -> Decoder:
-    """Return the tiny model of a family."""
-    model = tiny_family(name)
-    return decoder(model, ADAPTERS[model.config.model_type])
-
-
-def measured(run_pass, batches: list[Batch], quantities=EVERYTHING) -> dict[str, pd.DataFrame]:
+def measured(run_pass, batches, quantities=EVERYTHING):
     """Return the rows of every table, in the order of its key."""
     recorder = Recorder(batches, quantities)
-    parts: dict[str, list[pd.DataFrame]] = {}
+    parts = {}
     for index in run_pass(batches, recorder):
         for table, of_batch in rows.frames(batches[index], recorder.observation(index)).items():
             parts.setdefault(table, []).append(of_batch)
@@ -83,7 +61,7 @@ def measured(run_pass, batches: list[Batch], quantities=EVERYTHING) -> dict[str,
     }
 
 
-def loaded(placed: Decoder):
+def loaded(placed):
     """Return the pass through a loaded model."""
     return lambda batches, watcher: whole(placed, batches, watcher)
 
@@ -91,7 +69,7 @@ def loaded(placed: Decoder):
 @pytest.mark.parametrize("name", OF_EACH_ADAPTER)
 @torch.inference_mode()
 def test_sites_agree_with_the_models_own_hidden_states_but_for_the_last_block(name):
-    placed, (prompt,) = family(name), drawn(11)
+    placed, (prompt,) = loaded_family(name), drawn(11)
     own = placed.body(
         **inputs(placed, (prompt,)), output_hidden_states=True, use_cache=False
     ).hidden_states
@@ -114,8 +92,8 @@ def test_sites_agree_with_the_models_own_hidden_states_but_for_the_last_block(na
 
 @pytest.mark.parametrize("name", OF_EACH_ADAPTER)
 def test_norms_ratios_and_cosines_are_those_of_the_vectors_when_they_appear(name):
-    placed, (prompt,) = family(name), drawn(11)
-    seen: dict[tuple[int, str], np.ndarray] = {}
+    placed, (prompt,) = loaded_family(name), drawn(11)
+    seen = {}
     with ExitStack() as hooks, torch.inference_mode():
         for layer in range(len(placed.blocks)):
             for handle in independent_hooks(placed, layer, seen):
@@ -150,19 +128,19 @@ def test_norms_ratios_and_cosines_are_those_of_the_vectors_when_they_appear(name
         assert of_part["cosine"].to_numpy() == pytest.approx(cosine, abs=1e-9)
 
 
-def independent_hooks(placed: Decoder, layer: int, seen: dict[tuple[int, str], np.ndarray]):
+def independent_hooks(placed, layer, seen):
     """Copy every vector of a block into ``seen`` in float64 at the moment it appears."""
     sites = placed.sites(layer)
 
-    def keep(name: str, states: torch.Tensor) -> None:
+    def keep(name, states):
         seen[layer, name] = states.double().reshape(-1, states.shape[-1]).numpy().copy()
 
-    def entering(name: str):
+    def entering(name):
         return lambda _module, args, kwargs: keep(
             name, args[0] if args else kwargs["hidden_states"]
         )
 
-    def leaving(name: str, scale: float = 1.0):
+    def leaving(name, scale=1.0):
         return lambda _module, _args, output: keep(
             name, scale * (output[0] if isinstance(output, tuple | list) else output)
         )
@@ -180,32 +158,11 @@ def independent_hooks(placed: Decoder, layer: int, seen: dict[tuple[int, str], n
         yield update.module.register_forward_hook(leaving(name, update.scale))
 
 
-@pytest.mark.parametrize("name", ["gpt2", "falcon_rw", "granite", "gemma2", "llama", "opt"])
-def test_in_sequence_the_gain_of_each_half_follows_from_its_own_update(name):
-    placed = family(name)
-    tables = measured(loaded(placed), [drawn(9)], ["stream"])
-    by_token = tables["residual_norm"].set_index(["layer", "position"])
-    norms = {site: of_site["norm"] for site, of_site in by_token.groupby("site")}
-    entering = norms["block_output"].groupby("position").shift()
-    norms["block_input"] = norms["block_input"].combine_first(entering)
-    for part, before, after in (
-        ("attention", "block_input", "block_mid"),
-        ("ffn", "block_mid", "block_output"),
-    ):
-        updates = tables["residual_update"].set_index(["layer", "position"])
-        of_part = updates[updates["part"] == part]
-        ratio, cosine = of_part["ratio"], of_part["cosine"]
-        expected = np.log(1 + 2 * ratio * cosine + ratio**2) / 2
-        result = np.log(norms[after] / norms[before])
-        assert len(result.dropna()) == 9 * len(placed.blocks)
-        assert (result - expected).abs().max() < 1e-5
-
-
 @pytest.mark.parametrize(
     "name", ["gpt2", "gpt_neox", "bloom", "opt_post_norm", "gpt_oss", "gemma2"]
 )
 def test_a_batch_equals_one_prompt_at_a_time(name):
-    placed, prompts = family(name), drawn(17, 3, 9)
+    placed, prompts = loaded_family(name), drawn(17, 3, 9)
     together = measured(loaded(placed), [prompts])
     alone = measured(loaded(placed), [(prompt,) for prompt in prompts])
     assert together.keys() == alone.keys() == KEYS.keys()
@@ -213,24 +170,9 @@ def test_a_batch_equals_one_prompt_at_a_time(name):
         pd.testing.assert_frame_equal(of_table, alone[table], check_like=True, **CLOSE)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "opt_post_norm", "falcon_rw", "granite"])
-def test_all_batches_through_one_block_at_a_time_give_the_very_same_rows(name, tmp_path):
-    checkpoint = locate(str(save_family(name, tmp_path)))
-    batches = list(buckets(drawn(17, 3, 9, 5), 2))
-    at_once = measured(loaded(load_model(checkpoint)), batches)
-    skeleton = load_skeleton(checkpoint)
-    shards = Shards(checkpoint, of_model(skeleton.model))
-    by_block = measured(
-        lambda batches, watcher: streamed(skeleton, batches, watcher, shards=shards), batches
-    )
-    assert at_once.keys() == by_block.keys()
-    for table, of_table in at_once.items():
-        pd.testing.assert_frame_equal(of_table, by_block[table], check_exact=True)
-
-
 @torch.inference_mode()
 def test_predictions_are_those_of_the_models_own_logits():
-    placed, prompts = family("cohere"), drawn(6, 4)
+    placed, prompts = loaded_family("cohere"), drawn(6, 4)
     tables = measured(loaded(placed), [prompts])
     for prompt in prompts:
         ids = torch.tensor([prompt.token_ids])
@@ -248,7 +190,7 @@ def test_predictions_are_those_of_the_models_own_logits():
 
 @torch.inference_mode()
 def test_attention_statistics_are_those_of_the_models_own_maps():
-    placed, (prompt,) = family("llama"), drawn(13)
+    placed, (prompt,) = loaded_family("llama"), drawn(13)
     own = placed.model(torch.tensor([prompt.token_ids]), output_attentions=True).attentions
     result = measured(loaded(placed), [(prompt,)], ["attention"])["attention"]
     for layer, maps in enumerate(own):
@@ -261,7 +203,7 @@ def test_attention_statistics_are_those_of_the_models_own_maps():
 
 @torch.inference_mode()
 def test_geometry_is_that_of_the_hidden_states():
-    placed, prompts = family("gpt2"), drawn(7, 5, 6)
+    placed, prompts = loaded_family("gpt2"), drawn(7, 5, 6)
     tables = measured(loaded(placed), [prompts[:2], prompts[2:]], ["geometry"])
     states = [
         placed.body(**inputs(placed, (prompt,)), output_hidden_states=True).hidden_states
@@ -287,7 +229,7 @@ def test_geometry_is_that_of_the_hidden_states():
 
 
 def test_no_hook_is_left_on_the_model():
-    placed = family("llama")
+    placed = loaded_family("llama")
     list(whole(placed, [drawn(4)], Recorder([drawn(4)], EVERYTHING)))
     strange = Encoded("strange", (9999,), (False,))
     with pytest.raises(IndexError):
@@ -299,7 +241,7 @@ def test_no_hook_is_left_on_the_model():
 
 @pytest.mark.parametrize("quantity", ["stream", "attention"])
 def test_a_block_that_goes_round_its_parts_is_refused(quantity):
-    placed = family("llama")
+    placed = loaded_family("llama")
     placed.blocks[1].forward = lambda states, **_others: states
     with pytest.raises(ConformanceError, match="in block 1 there was no attention"):
         list(whole(placed, [drawn(4)], Recorder([drawn(4)], [quantity])))

@@ -1,7 +1,5 @@
 """Published variants against the notebooks' arithmetic, written again in numpy."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re
@@ -12,20 +10,18 @@ import pytest
 import scipy.stats
 import torch
 
-from collect.adapters import ADAPTERS
 from collect.instruments import legacy
 from collect.instruments.hooks import Recorder
-from collect.model.checkpoint.decoder import decoder
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
-from tests.collect.families import tiny_family
+from tests.collect.shown import loaded_family
 
 PUBLISHED = Path(__file__).parents[3] / "data/published"
 VARIANTS = (PUBLISHED / "VARIANTS.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def few_tokens() -> tuple[Encoded, ...]:
+def few_tokens():
     """Two prompts, the first longer than the corners keep tokens."""
     generator = torch.Generator().manual_seed(0)
     return tuple(
@@ -34,7 +30,7 @@ def few_tokens() -> tuple[Encoded, ...]:
     )
 
 
-def causal_map(n: int, seed: int) -> torch.Tensor:
+def causal_map(n, seed):
     """Draw a causal attention map (n, n) in float32."""
     scores = 3 * torch.randn(n, n, generator=torch.Generator().manual_seed(seed))
     return scores.masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf).softmax(-1)
@@ -97,8 +93,7 @@ def test_output_entropies_follow_the_notebooks_arithmetic():
 
 def measured(name, prompts):
     """Measure the variants on a tiny model of some family."""
-    model = tiny_family(name)
-    placed = decoder(model, ADAPTERS[model.config.model_type])
+    placed = loaded_family(name)
     recorder = Recorder([prompts], ["legacy"])
     assert list(whole(placed, [prompts], recorder)) == [0]
     return placed, recorder.observation(0)["legacy_value"]

@@ -1,7 +1,5 @@
 """Every measured quantity against a hand count or an independent computation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -128,19 +126,6 @@ def test_a_correlation_is_one_for_a_shifted_multiple_and_undefined_without_sprea
     assert result == pytest.approx([1, -1, expected, math.nan], nan_ok=True)
 
 
-def test_attention_statistics_of_a_map_counted_by_hand():
-    maps = torch.tensor([[[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.25, 0.5]]]])
-    statistics, _ = attention_statistics(maps, [3])
-    assert statistics.mass.tolist() == [[3.0]]
-    assert statistics.diagonal.tolist() == [[2.0]]
-    assert statistics.first_column.tolist() == [[1.75]]
-    assert statistics.above_diagonal.tolist() == [[0.0]]
-    assert statistics.distance.tolist() == [[0.5 + 2 * 0.25 + 0.25]]
-    assert statistics.sum_squares.tolist() == [[1 + 0.5 + 0.375]]
-    expected = math.log(2) + (0.5 * math.log(4) + 0.5 * math.log(2))
-    assert statistics.entropy.tolist() == [[pytest.approx(expected, rel=1e-15)]]
-
-
 def test_rows_of_padding_do_not_count():
     maps = torch.full((2, 1, 3, 3), 1 / 3)
     maps[0, 0, :2] = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
@@ -151,12 +136,10 @@ def test_rows_of_padding_do_not_count():
     assert of_mean.n_small.tolist() == [1, 0]
 
 
-def naive_statistics(of_head: np.ndarray) -> dict[str, float]:
+def naive_statistics(of_head):
     """Count the statistics of one map entry by entry."""
-    result = dict.fromkeys(
-        ("mass", "diagonal", "first_column", "above_diagonal", "distance", "entropy"), 0.0
-    )
-    result["sum_squares"] = 0.0
+    names = ("mass", "diagonal", "first_column", "above_diagonal", "distance", "entropy")
+    result = dict.fromkeys((*names, "sum_squares"), 0.0)
     for (i, j), weight in np.ndenumerate(of_head.astype(np.float64)):
         result["mass"] += weight
         result["diagonal"] += weight * (i == j)
@@ -180,19 +163,6 @@ def test_attention_statistics_equal_those_counted_entry_by_entry(n, seed, spread
         for name, expected in naive_statistics(maps[prompt, head].numpy()).items():
             result = getattr(statistics, name)[prompt, head].item()
             assert result == pytest.approx(expected, rel=1e-12, abs=1e-13)
-
-
-@given(n=st.integers(1, 8), seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=30)
-def test_attention_entropy_equals_scipys_and_lies_between_0_and_ln_n(n, seed):
-    generator = torch.Generator().manual_seed(seed)
-    scores = torch.randn(1, 2, n, n, generator=generator, dtype=torch.float64)
-    maps = scores.masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf).softmax(-1)
-    entropy = attention_statistics(maps, [n])[0].entropy
-    expected = scipy.stats.entropy(maps.numpy(), axis=-1).sum(-1)
-    assert entropy.numpy() == pytest.approx(expected, abs=1e-12)
-    assert (entropy >= 0).all()
-    assert (entropy <= math.lgamma(n + 1) + 1e-12).all()
 
 
 @given(n=st.integers(1, 9), n_heads=st.integers(1, 3), seed=st.integers(0, 99))

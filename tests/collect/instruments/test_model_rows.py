@@ -1,14 +1,10 @@
 """The row of table model of every family is what its modelling file says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from collect.model.checkpoint.checkpoint import Checkpoint
-from collect.model.checkpoint.decoder import Decoder
 from collect.model.description import model_row
 from collect.model.labels import Labels
 from collect.record.writer import conforming
@@ -112,7 +108,7 @@ modernbert_biases 4 16 160 64 LayerNorm pre rotary sequential untied
 """
 
 
-def row_of(placed: Decoder) -> pd.Series:
+def row_of(placed):
     labels = Labels("lab", "suite", 2026)
     directory = Path("model")
     checkpoint = Checkpoint(
@@ -141,4 +137,5 @@ def test_the_row_of_table_model_is_right(line):
 
 
 def test_the_table_names_every_family():
-    assert [line.split()[0] for line in ROWS.splitlines()[1:]] == list(FAMILIES)
+    names = [line.split()[0] for line in ROWS.splitlines()[1:]]
+    assert names == list(FAMILIES), "write its row in ROWS, from the modelling file"

@@ -1,7 +1,5 @@
 """The distribution of the next token against hand counts and an independent computation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -13,16 +11,9 @@ import torch
 from collect.instruments.predictions import predictions
 
 
-def of_logits(logits: torch.Tensor, coming: list[int]):
+def of_logits(logits, coming):
     """Take the states for logits."""
     return predictions(logits, lambda states: states, torch.tensor(coming))
-
-
-def test_a_uniform_distribution_has_entropy_ln_n():
-    result = of_logits(torch.zeros(1, 50_000), [7])
-    assert result.entropy.item() == pytest.approx(math.log(50_000), rel=1e-14)
-    assert result.surprisal.item() == pytest.approx(math.log(50_000), rel=1e-14)
-    assert result.top_probability.item() == pytest.approx(1 / 50_000)
 
 
 def test_the_top_token_has_the_largest_logit_and_impossible_tokens_add_nothing():

@@ -1,21 +1,17 @@
 """Parts that run more than once in a pass: the last of final norms counts, others are refused."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 import collect
-from collect.adapters import ADAPTERS
 from collect.commands.cli import main
 from collect.errors import ConformanceError
 from collect.instruments.hooks import Recorder
 from collect.instruments.own.examples import raw_vectors
-from collect.model.checkpoint.decoder import decoder
 from collect.model.forward.passes import whole
 from tests.collect.families import save_family, tiny_family
 from tests.collect.record.written import frame
-from tests.collect.shown import LONG, SHORT
+from tests.collect.shown import LONG, SHORT, loaded_family
 
 IDS = [list(LONG.token_ids), list(SHORT.token_ids)]
 
@@ -51,7 +47,7 @@ def test_the_vectors_of_a_final_norm_that_runs_twice_are_one_a_token():
 
 @pytest.mark.parametrize("part", ["self_attn", "post_attention_layernorm", "mlp"])
 def test_a_part_of_a_block_that_runs_twice_is_refused(part):
-    placed = decoder(tiny_family("llama"), ADAPTERS["llama"])
+    placed = loaded_family("llama")
     block = placed.blocks[1]
     module = block.get_submodule(part)
 

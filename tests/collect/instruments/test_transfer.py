@@ -1,7 +1,5 @@
 """What runs on a device other than the processor is read once a batch, and comes to the same."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pandas as pd
@@ -9,17 +7,16 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from collect.adapters import adapter_for
 from collect.instruments import attention_maps, geometry, legacy, measures, rows, transfer
 from collect.instruments.hooks import Recorder
 from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.own.recording import OwnRecorder, Together
-from collect.model.checkpoint.decoder import decoder
+from collect.instruments.quantities import TABLES, of_prompts
 from collect.model.forward.passes import whole
-from tests.collect.families import tiny_family
 from tests.collect.instruments.test_hooks import Numbers, drawn
+from tests.collect.shown import loaded_family
 
-QUANTITIES = ("stream", "attention", "geometry", "predictions", "legacy")
+QUANTITIES = of_prompts(TABLES)
 WORDS = {"unit": "1", "description": "What passes, or its norm"}
 OWN = (
     OwnQuantity("width", measure=lambda _site, _layer, x, _maps: x.norm(dim=-1), **WORDS),
@@ -72,8 +69,7 @@ def measured(placed):
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 def test_a_device_is_read_once_a_batch_and_its_numbers_are_the_same(family, monkeypatch):
-    model = tiny_family(family)
-    placed = decoder(model.eval(), adapter_for(model.config.model_type))
+    placed = loaded_family(family)
     on_processor = measured(placed)
     for module in (transfer, measures, attention_maps, geometry, legacy):
         monkeypatch.setattr(module, "on_processor", lambda _: False)

@@ -1,33 +1,21 @@
 """One unit: every table it fills, what it says of itself, and what is not measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from collect.commands.cli import main
 from collect.errors import ConformanceError, InputError
 from collect.job.run import run
 from collect.model.conformance.refusal import PROPERTIES
 from collect.record.integrity import faults
-from tests.collect.conftest import edit_config
+from collect.schema.quantities import FILLED
+from tests.collect.conftest import edit_config, edit_weights
 from tests.collect.record.written import contents, frame
 
 OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
-OF_PROMPTS = {
-    "prompt",
-    "residual_norm",
-    "residual_update",
-    "attention",
-    "attention_mean",
-    "token_geometry",
-    "prompt_geometry",
-    "next_token",
-}
 
 
 @pytest.fixture
@@ -40,8 +28,8 @@ def test_a_run_fills_every_measured_table(save_tiny, prompt_file, out, name):
     how = {"quantities": ["all"], "quiet": True}
     run([str(save_tiny(name, adds_start=True))], [prompt_file], out, **how)
     parallel = name == "gpt_neox"
-    legacy = OF_PROMPTS | {"token_prediction", "legacy_value"}
-    assert {path.name for path in out.iterdir()} - {"not_measured"} == OF_WEIGHTS | legacy
+    written = {path.name for path in out.iterdir()}
+    assert written - {"not_measured"} == OF_WEIGHTS | {"prompt"} | FILLED.keys()
     norms = frame(out, "residual_norm")
     n_tokens = frame(out, "next_token").set_index("prompt_id")["n_tokens"]
     assert n_tokens.to_dict() == {"own:00": 11, "own:01": 12, "own:02": 4, "own:03": 23}
@@ -85,28 +73,24 @@ def test_a_model_of_more_than_half_of_the_memory_is_streamed(
 
 
 def test_tensors_that_are_used_nowhere_or_hold_one_number_are_named(save_tiny, out, capsys):
-    directory = save_tiny("gpt2")
-    tensors = load_file(directory / "model.safetensors")
-    tensors["transformer.h.1.mlp.c_fc.weight"].fill_(0.5)
-    tensors["transformer.h.2.attn.c_proj.weight"].zero_()
-    tensors["transformer.h.0.attn.c_proj.weight"][0] = 0
-    extra = {f"vision.{n}.weight": torch.ones(2) for n in range(3)} | {"odd": torch.ones(1)}
-    save_file(tensors | extra, directory / "model.safetensors", {"format": "pt"})
-    run([str(directory)], [], out, quantities=["weights"])
-    assert "local/gpt2: 4 tensors of the files are used nowhere, for example odd" in (
-        told := capsys.readouterr().err
-    )
+    def spoil(tensors):
+        tensors["transformer.h.1.mlp.c_fc.weight"].fill_(0.5)
+        tensors["transformer.h.2.attn.c_proj.weight"].zero_()
+        tensors["transformer.h.0.attn.c_proj.weight"][0] = 0
+        extra = {f"vision.{n}.weight": torch.ones(2) for n in range(3)}
+        return tensors | extra | {"odd": torch.ones(1)}
+
+    run([str(edit_weights(save_tiny("gpt2"), spoil))], [], out, quantities=["weights"])
+    told = capsys.readouterr().err
+    assert "local/gpt2: 4 tensors of the files are used nowhere, for example odd" in told
     assert "2 matrices hold one number throughout, for example transformer.h.1.mlp" in told
     named = frame(out, "not_measured")
     named = named[named["measured_table"] == "model"].set_index("quantity")["reason"]
-    of_one_number = {
-        "transformer.h.1.mlp.c_fc.weight": 0.5,
-        "transformer.h.2.attn.c_proj.weight": 0,
-    }
-    odd = {"tensor vision.N.weight", "tensor odd", *(f"matrix {name}" for name in of_one_number)}
-    assert set(named.index) == odd
-    for name, number in of_one_number.items():
-        assert named[f"matrix {name}"].startswith(f"Every entry is {number:g}: never trained")
+    of_one = {"h.1.mlp.c_fc.weight": 0.5, "h.2.attn.c_proj.weight": 0}
+    matrices = {f"matrix transformer.{name}": number for name, number in of_one.items()}
+    assert set(named.index) == {"tensor vision.N.weight", "tensor odd", *matrices}
+    for name, number in matrices.items():
+        assert named[name].startswith(f"Every entry is {number:g}: never trained")
     assert named["tensor vision.N.weight"].startswith("3 of this name, a number for N, lie in")
     checked = frame(out, "conformance").set_index("property")
     assert set(checked.index) == {*PROPERTIES}
@@ -156,19 +140,13 @@ def test_a_chat_is_a_unit_of_its_own(save_tiny, prompt_file, out):
     assert list(faults(out)) == []
 
 
-def broken_mask(monkeypatch) -> None:
-    """Let GPT-2 run without its causal mask."""
-    monkeypatch.setattr(
-        "transformers.models.gpt2.modeling_gpt2.create_causal_mask", lambda **_: None
-    )
-
-
 @pytest.mark.parametrize("name", ["local/gpt2", "as given"])
 def test_what_does_not_conform_is_measured_by_name_and_marked_for_ever(
     save_tiny, prompt_file, out, name, request
 ):
     monkeypatch, capsys = map(request.getfixturevalue, ("monkeypatch", "capsys"))
-    broken_mask(monkeypatch)
+    mask = "transformers.models.gpt2.modeling_gpt2.create_causal_mask"
+    monkeypatch.setattr(mask, lambda **_: None)
     directory = str(save_tiny("gpt2"))
     allowed = directory if name == "as given" else name
     with pytest.raises(ConformanceError):
@@ -188,7 +166,7 @@ def test_what_does_not_conform_is_measured_by_name_and_marked_for_ever(
     "place", ["collect.job.measurement.Recorder", "collect.job.subject.load_model"]
 )
 def test_what_does_not_fit_the_memory_is_an_input_error(save_tiny, out, monkeypatch, place):
-    def exhaust(*_: object, **__: object) -> None:
+    def exhaust(*_, **__):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(place, exhaust)
@@ -197,11 +175,3 @@ def test_what_does_not_fit_the_memory_is_an_input_error(save_tiny, out, monkeypa
     for option in ("--stream", "--batch-size", "--dtype bfloat16"):
         assert option in refusal.value.hint
     assert "download" not in refusal.value.hint
-
-
-def test_every_unit_says_the_version_of_its_measurement(save_tiny, out, monkeypatch):
-    directory = str(save_tiny("gpt2"))
-    run([directory], [], out, quiet=True)
-    monkeypatch.setattr("collect.job.task.MEASUREMENT_VERSION", 2)
-    with pytest.raises(InputError, match="measurement_version is 1 there and 2 here"):
-        run([directory], [], out, quiet=True)

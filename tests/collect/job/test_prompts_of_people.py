@@ -1,7 +1,5 @@
 """Prompts as people have them, from their file to the rows of a store."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,13 +1,7 @@
 """The loop: complete units, resumed after any interruption, never mixed, never half-written."""
 
-from __future__ import annotations
-
 import importlib
-import json
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -20,15 +14,13 @@ from collect.record.integrity import faults
 from collect.schema import incomplete_units
 from tests.collect.record.written import contents, files, frame
 
-OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
-
 
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / "out"
 
 
-def timeless(out: Path) -> pd.DataFrame:
+def timeless(out):
     return frame(out, "run").drop(columns=["started_at", "duration_s"])
 
 
@@ -55,15 +47,6 @@ def test_a_quantity_asked_for_later_is_measured_alone(save_tiny, prompt_file, ou
     assert "local/gpt2, own: already complete, skipped" in capsys.readouterr().err
 
 
-def test_overwriting_one_quantity_keeps_those_measured_with_it(save_tiny, prompt_file, out):
-    directory = str(save_tiny("gpt2"))
-    run([directory], [prompt_file], out, quiet=True)
-    before = contents(out)
-    run([directory], [prompt_file], out, quantities=["weights,stream"], quiet=True, overwrite=True)
-    assert contents(out).keys() == before.keys()
-    assert list(faults(out)) == []
-
-
 def test_a_revision_with_the_weights_of_another_is_said_to_be_that(
     save_tiny, prompt_file, out, tmp_path, capsys
 ):
@@ -81,21 +64,18 @@ def test_a_revision_with_the_weights_of_another_is_said_to_be_that(
     assert twin in printed
 
 
-def test_measuring_twice_gives_the_same_bytes(save_tiny, prompt_file, tmp_path):
+def test_measuring_twice_gives_the_same_bytes_and_in_other_batches_the_same_numbers(
+    save_tiny, prompt_file, tmp_path
+):
     directory = str(save_tiny("gpt_neox"))
-    for name in ("first", "second"):
-        run([directory], [prompt_file], tmp_path / name, quiet=True)
-    assert contents(tmp_path / "first") == contents(tmp_path / "second")
-    pd.testing.assert_frame_equal(timeless(tmp_path / "first"), timeless(tmp_path / "second"))
-
-
-def test_the_batch_size_changes_neither_identity_nor_numbers(save_tiny, prompt_file, tmp_path):
-    directory = str(save_tiny("gpt2"))
-    for size in (1, 4):
-        run([directory], [prompt_file], tmp_path / str(size), batch_size=size, quiet=True)
-    one, four = (frame(tmp_path / size, "residual_norm") for size in ("1", "4"))
-    assert (one["run_id"] == four["run_id"]).all()
-    assert (one["norm"] - four["norm"]).abs().max() < 1e-4
+    outs = [tmp_path / name for name in ("first", "second", "others")]
+    for out, size in zip(outs, (4, 4, 1), strict=True):
+        run([directory], [prompt_file], out, batch_size=size, quiet=True)
+    assert contents(outs[0]) == contents(outs[1])
+    pd.testing.assert_frame_equal(timeless(outs[0]), timeless(outs[1]))
+    one, other = (frame(out, "residual_norm") for out in outs[1:])
+    assert (one["run_id"] == other["run_id"]).all()
+    assert (one["norm"] - other["norm"]).abs().max() < 1e-4
 
 
 def test_other_weights_of_the_same_name_are_refused_or_replaced(save_tiny, prompt_file, out):
@@ -111,7 +91,7 @@ def test_other_weights_of_the_same_name_are_refused_or_replaced(save_tiny, promp
     assert list(faults(out)) == []
 
 
-def interrupt_first_call(monkeypatch, name: str, act) -> None:
+def interrupt_first_call(monkeypatch, name, act):
     """Let something happen before a function is called for the first time."""
     module, _, attribute = name.rpartition(".")
     original = getattr(importlib.import_module(module), attribute)
@@ -155,37 +135,12 @@ def test_a_refused_replacement_leaves_the_unit_as_it_was(save_tiny, prompt_file,
 
 
 def test_leftovers_are_removed_unless_their_unit_is_under_way(save_tiny, out):
-    (out / "run").mkdir(parents=True)
-    (out / "prompt").mkdir()
-    abandoned = out / "run" / ".x.parquet.1.tmp"
-    of_prompts = out / "prompt" / ".x.parquet.1.tmp"
-    under_way = out / "run" / ".y.parquet.1.tmp"
-    of_another_kind = out / "run" / ".notes.tmp"
-    for path in (abandoned, of_prompts, under_way, of_another_kind):
-        path.touch()
+    removed = ("run/.x.parquet.1.tmp", "prompt/.x.parquet.1.tmp")
+    kept = ("run/.y.parquet.1.tmp", "run/.notes.tmp")
+    for name in (*removed, *kept):
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).touch()
     with locks.held(out, "y"):
         run([str(save_tiny("gpt2"))], [], out, quiet=True)
-    assert not abandoned.exists()
-    assert not of_prompts.exists()
-    assert under_way.exists()
-    assert of_another_kind.exists()
+    assert [(out / name).exists() for name in (*removed, *kept)] == [False, False, True, True]
     assert not (out / ".locks").exists()
-
-
-@pytest.mark.slow
-def test_a_run_killed_at_any_moment_is_resumed_to_the_same_files(save_tiny, prompt_file):
-    script = Path(__file__).with_name("killed_runs.py")
-    what = ["--checkpoint", str(save_tiny("llama")), "--prompts", str(prompt_file)]
-    when = ["--runs", "1", "--events", "13", "30"]
-    answer = subprocess.run(
-        [sys.executable, str(script), *what, *when],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-    report = json.loads(answer.stdout)
-    assert report["runs"] == 3
-    assert report["faults"] == []
-    assert sum("complete" in state for state in report["found_when_killed"]) >= 1

@@ -1,7 +1,6 @@
 """The shipped sample: it belongs to the shipped recipes, and training again gives it again."""
 
 import hashlib
-from pathlib import Path
 
 import duckdb
 import pytest
@@ -12,11 +11,11 @@ from tests.proofs.sample_again import SAMPLE, TOLERANCE, Outcome, again, shipped
 PROMPT_SETS = ("A_grand_unified",)
 
 
-def sha256(path: Path) -> str:
+def sha256(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_the_sample_holds_every_recipe_on_its_prompt_set() -> None:
+def test_the_sample_holds_every_recipe_on_its_prompt_set():
     recipes = [read_recipe(path) for path in (SAMPLE / "recipes").glob("*.toml")]
     files = str(SAMPLE / "run" / "*.parquet")
     with duckdb.connect() as connection:
@@ -29,7 +28,7 @@ def test_the_sample_holds_every_recipe_on_its_prompt_set() -> None:
     }
 
 
-def test_the_sample_was_trained_from_the_recipes_and_the_text_beside_it() -> None:
+def test_the_sample_was_trained_from_the_recipes_and_the_text_beside_it():
     for path in (SAMPLE / "recipes").glob("*.toml"):
         recipe = read_recipe(path)
         training = trainings()[recipe.model_id]
@@ -44,7 +43,7 @@ SHORT = Outcome(loss_before=5.570529063542684, loss_after=3.109148, gain=0.48667
 
 
 @pytest.mark.slow
-def test_a_twelfth_of_a_training_gives_the_kept_loss_and_gain(tmp_path: Path) -> None:
+def test_a_twelfth_of_a_training_gives_the_kept_loss_and_gain(tmp_path):
     recipe = (SAMPLE / "recipes/llama-l4-adamw.toml").read_text(encoding="utf-8")
     text = recipe.replace("../../text", str(SAMPLE.parent / "text"))
     text = text.replace("steps = 300", "steps = 25").replace("warm_up = 40", "warm_up = 4")

@@ -1,7 +1,5 @@
 """A trajectory: every checkpoint of a training, in two formats, with a quantity asked for later."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -12,8 +10,8 @@ from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.record.integrity import faults
 from collect.training.train import train
-from tests.collect.conftest import RECIPE
 from tests.collect.record.written import contents
+from tests.collect.training.trained import table, toml
 
 STEPS = [0, 1, 3, 8, 12]
 
@@ -31,8 +29,10 @@ def series(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("In the beginning was the word, and the word was written down.\n" * 500)
     recipe = tmp_path / "series.toml"
-    short = RECIPE.replace("steps = 60", f"steps = 12\ncheckpoints = {STEPS}")
-    recipe.write_text(short.format(family="gpt2", text=text, kv_heads=""))
+    shape = {"n_layers": 3, "n_heads": 4, "context": 64}
+    schedule = {"steps": 12, "batch_size": 8, "checkpoints": STEPS}
+    content = table("gpt2", text=str(text), geometry=shape, schedule=schedule)
+    recipe.write_text(toml({**content, "initializer_range": 0.05}))
     checkpoint = train(recipe, tmp_path / "models", keep=True, quiet=True)
     before = {path: path.stat().st_mtime_ns for path in checkpoint.rglob("*")}
     assert train(recipe, tmp_path / "models", keep=True, quiet=True) == checkpoint
@@ -40,7 +40,7 @@ def series(tmp_path):
     return checkpoint
 
 
-def killed_at(monkeypatch, n: int) -> None:
+def killed_at(monkeypatch, n):
     """Let the keyboard interrupt at the n-th unit."""
     from collect.job import run as loop
 

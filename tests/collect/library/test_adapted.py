@@ -1,7 +1,5 @@
 """A model is measured as it computes through wrappers, and handed back with all of them."""
 
-from __future__ import annotations
-
 import copy
 
 import pandas as pd
@@ -20,60 +18,60 @@ ASKED = ["stream", "attention", "weights"]
 class Tuned(nn.Module):
     """What peft's layers have in common."""
 
-    def __init__(self, base_layer: nn.Module) -> None:
+    def __init__(self, base_layer):
         super().__init__()
         self.base_layer = base_layer
-        self.merged_adapters: list[str] = []
+        self.merged_adapters = []
         self.disable_adapters = False
 
     @property
-    def merged(self) -> bool:
+    def merged(self):
         return bool(self.merged_adapters)
 
 
 class Scaled(Tuned):
     """Adds to a parameter of the innermost layer, as adapters of experts do, one in another."""
 
-    def __init__(self, base_layer: nn.Module, amount: float) -> None:
+    def __init__(self, base_layer, amount):
         super().__init__(base_layer)
         self.amount = nn.Parameter(torch.tensor(amount))
 
-    def innermost(self) -> nn.Linear:
+    def innermost(self):
         layer = self.base_layer
         while isinstance(layer, Tuned):
             layer = layer.base_layer
         return layer
 
-    def merge(self) -> None:
+    def merge(self):
         self.innermost().weight.data += self.amount
         self.merged_adapters.append("default")
 
-    def forward(self, states: torch.Tensor) -> torch.Tensor:
+    def forward(self, states):
         return self.base_layer(states) + (states * self.amount).sum(-1, keepdim=True)
 
 
 class Swapped(Tuned):
     """Merges by an exchange of modules, as peft's layers for norms do."""
 
-    def __init__(self, base_layer: nn.Module) -> None:
+    def __init__(self, base_layer):
         super().__init__(base_layer)
         own = copy.deepcopy(base_layer)
         nn.init.uniform_(own.weight, 0.5, 2.0)
         self.layers = nn.ModuleDict({"default": own})
 
-    def merge(self) -> None:
+    def merge(self):
         trained, base = self.layers["default"], self.base_layer
         self.base_layer, self.layers["default"] = trained, base
         self.merged_adapters.append("default")
 
-    def forward(self, states: torch.Tensor) -> torch.Tensor:
+    def forward(self, states):
         return self.layers["default"](states)
 
 
 class TrainedWhole(nn.Module):
     """A copy that is trained beside the original."""
 
-    def __init__(self, original: nn.Module) -> None:
+    def __init__(self, original):
         super().__init__()
         own = copy.deepcopy(original)
         own.weight.data *= 1.5
@@ -82,10 +80,10 @@ class TrainedWhole(nn.Module):
         self.active_adapters, self.disable_adapters = ["default"], False
 
     @property
-    def weight(self) -> torch.Tensor:
+    def weight(self):
         return self.modules_to_save["default"].weight
 
-    def forward(self, states: torch.Tensor) -> torch.Tensor:
+    def forward(self, states):
         module = self.original_module if self.disable_adapters else self.modules_to_save["default"]
         return module(states)
 
@@ -93,24 +91,24 @@ class TrainedWhole(nn.Module):
 class ByRows(nn.Module):
     """An embedding of which some rows are trained."""
 
-    def __init__(self, token_adapter: nn.Module) -> None:
+    def __init__(self, token_adapter):
         super().__init__()
         self.token_adapter = token_adapter
 
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+    def forward(self, ids):
         return self.token_adapter(ids)
 
 
 class Rows(Tuned):
-    def __init__(self, base_layer: nn.Embedding) -> None:
+    def __init__(self, base_layer):
         super().__init__(base_layer)
         self.delta = nn.Parameter(torch.ones(base_layer.embedding_dim))
 
-    def merge(self) -> None:
+    def merge(self):
         self.base_layer.weight.data[104] = self.delta
         self.merged_adapters.append("default")
 
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+    def forward(self, ids):
         return torch.where((ids == 104)[..., None], self.delta, self.base_layer(ids))
 
 
@@ -139,7 +137,7 @@ def by_rows(model):
     model.model.embed_tokens = ByRows(Rows(model.model.embed_tokens))
 
 
-def norms_seen(model) -> torch.Tensor:
+def norms_seen(model):
     """Return the norms of what the blocks hand on, through all wrappers, by plain hooks."""
     seen, model = [], copy.deepcopy(model).eval()
     for block in model.model.layers:
@@ -149,7 +147,7 @@ def norms_seen(model) -> torch.Tensor:
     return torch.cat([*seen, logits[0, -1].double().softmax(0)])
 
 
-def norms_kept(frames) -> torch.Tensor:
+def norms_kept(frames):
     rows = frames["residual_norm"]
     is_kept = (rows["site"] == "block_output") & (rows["prompt_id"] == "prompts:00")
     return torch.tensor(rows[is_kept].sort_values(["layer", "position"])["norm"].to_numpy())
@@ -193,7 +191,7 @@ def test_matrices_that_are_one_stay_one_where_the_same_is_merged_into_both(model
 
 
 class HeadRows(Tuned):
-    def merge(self) -> None:
+    def merge(self):
         self.base_layer.weight.data[104] = 1.0
         self.merged_adapters.append("default")
 

@@ -1,7 +1,5 @@
 """Numbers of a prompt do not depend on the prompts beside it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,30 +14,26 @@ from tests.collect.conftest import tiny_tokenizer
 
 @pytest.mark.parametrize("kind", ["longrope", "dynamic"])
 def test_a_short_prompt_has_its_numbers_whatever_long_one_is_beside_it(kind):
-    rotation = {
-        "rope_type": kind,
-        "rope_theta": 10000.0,
-        "factor": 4.0,
-        "original_max_position_embeddings": 32,
-        **({"short_factor": [1.0] * 4, "long_factor": [3.0] * 4} if kind == "longrope" else {}),
-    }
+    is_long = kind == "longrope"
+    rotation = {"rope_type": kind, "rope_theta": 1e4, "factor": 4.0}
+    rotation |= {"original_max_position_embeddings": 32}
+    rotation |= {"short_factor": [1.0] * 4, "long_factor": [3.0] * 4} if is_long else {}
     shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
     config = transformers.LlamaConfig(
         vocab_size=257, intermediate_size=48, rope_parameters=rotation, **shape
     )
-    config.max_position_embeddings = 64 if kind == "longrope" else 32
+    config.max_position_embeddings = 64 if is_long else 32
     torch.manual_seed(0)
     model = transformers.LlamaForCausalLM(config)
-    texts = ["a b c d", "e f g h i", "j" * (40 if kind == "longrope" else 32)]
-    together = collect.measure(model, tiny_tokenizer(), texts, quantities=["stream"])[
-        "residual_norm"
-    ]
+    texts = ["a b c d", "e f g h i", "j" * (40 if is_long else 32)]
+
+    def norms(texts):
+        return collect.measure(model, tiny_tokenizer(), texts, quantities="stream")["residual_norm"]
+
+    together = norms(texts)
     for place, text in enumerate(texts):
-        alone = collect.measure(model, tiny_tokenizer(), [text], quantities=["stream"])[
-            "residual_norm"
-        ]
         beside = together[together["prompt_id"] == f"prompts:{place:02d}"]["norm"]
-        np.testing.assert_allclose(beside, alone["norm"], rtol=1e-5)
+        np.testing.assert_allclose(beside, norms([text])["norm"], rtol=1e-5)
 
 
 def test_lengths_at_which_angles_change_are_read_off_any_form_of_configuration():

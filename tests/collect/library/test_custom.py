@@ -1,7 +1,5 @@
 """Models in memory: their weights and revision identify them; what is custom is warned of."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest
@@ -146,8 +144,13 @@ def test_a_step_that_an_earlier_version_measured_opens_and_is_not_measured_again
     assert _states(tmp_path, tiny_model("llama"), 0) == ["complete"]
 
 
-def test_hooks_of_the_libraries_are_not_warned_of(model, tmp_path):
+def test_hooks_of_the_libraries_and_of_what_watches_a_training_are_not_warned_of(model, tmp_path):
+    def watch(_module, _args, _output):
+        return None
+
+    watch.__module__ = "wandb.integration.torch.wandb_torch"
     assert _states(tmp_path, model, 0) == ["measured"]
+    model.model.layers[0].register_forward_hook(watch)
     model.enable_input_require_grads()
     model(torch.tensor([[1, 2]]), output_hidden_states=True, output_attentions=True)
     with warnings.catch_warnings(record=True) as warned:
@@ -155,29 +158,15 @@ def test_hooks_of_the_libraries_are_not_warned_of(model, tmp_path):
     assert not warned
 
 
-def test_what_watches_a_training_is_not_warned_of(model, tmp_path):
-    def watch(_module, _args, _output):
-        return None
-
-    watch.__module__ = "wandb.integration.torch.wandb_torch"
-    model.model.layers[0].register_forward_hook(watch)
-    with warnings.catch_warnings(record=True) as warned:
-        assert _states(tmp_path, model, 0) == ["measured"]
-    assert not warned
-
-
-def test_formats_that_only_autocast_lets_work_together_are_refused_in_a_sentence(model):
+def with_two_formats(model):
     for layer in model.bfloat16().model.layers:
         layer.input_layernorm.float()
-    with pytest.raises(InputError, match="are in bfloat16 and float32") as refusal:
-        collect.measure(model, tiny_tokenizer(), TEXTS, quantities=["stream"])
-    assert refusal.value.hint
+    return model
 
 
-def test_a_saved_buffer_that_is_not_finite_is_refused(model):
+def with_a_buffer_of_nan(model):
     model.model.layers[1].mlp.register_buffer("scale", torch.tensor([1.0, torch.nan]))
-    with pytest.raises(InputError, match=r"layers.1.mlp.scale holds 1 that are NaN"):
-        collect.measure(model, tiny_tokenizer(), TEXTS, quantities=["stream"])
+    return model
 
 
 def without_head(model):
@@ -196,13 +185,16 @@ def with_another_block(model):
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "sentence"),
+    ("spoilt", "error", "sentence"),
     [
-        (without_head, "must be one layer with a matrix, weight; .* is Identity"),
-        (without_blocks, "must have at least one block"),
-        (with_another_block, "a module 'self_attn'; Identity has none"),
+        (without_head, ConformanceError, "must be one layer with a matrix, weight; .* is Identity"),
+        (without_blocks, ConformanceError, "must have at least one block"),
+        (with_another_block, ConformanceError, "a module 'self_attn'; Identity has none"),
+        (with_two_formats, InputError, "are in bfloat16 and float32"),
+        (with_a_buffer_of_nan, InputError, "layers.1.mlp.scale holds 1 that are NaN"),
     ],
 )
-def test_a_model_that_lacks_a_part_is_refused_in_a_sentence(model, spoilt, sentence):
-    with pytest.raises(ConformanceError, match=sentence):
+def test_a_model_that_cannot_be_measured_is_refused_in_a_sentence(model, spoilt, error, sentence):
+    with pytest.raises(error, match=sentence) as refusal:
         collect.measure(spoilt(model), tiny_tokenizer(), TEXTS, quantities=["stream"])
+    assert refusal.value.hint

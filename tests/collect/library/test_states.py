@@ -1,8 +1,8 @@
 """Models as people have them in memory: their numbers are right, or the reason is said."""
 
-from __future__ import annotations
-
+import contextlib
 import copy
+import functools
 import threading
 import types
 
@@ -72,16 +72,9 @@ def test_what_another_thread_runs_changes_no_number(model):
         runs.join()
         return 0
 
-    how = {
-        "unit": "1",
-        "description": "None",
-        "level": "prompt",
-        "sites": "block_mid",
-        "version": "1",
-    }
-    result = measured(
-        model, ["all", collect.OwnQuantity("none", measure=elsewhere, **how)], batch_size=1
-    )
+    how = {"unit": "1", "description": "None", "level": "prompt", "version": "1"}
+    none = collect.OwnQuantity("none", measure=elsewhere, sites="block_mid", **how)
+    result = measured(model, ["all", none], batch_size=1)
     assert_same({table: result[table] for table in expected}, expected)
 
 
@@ -124,24 +117,21 @@ def test_what_a_function_runs_of_the_model_changes_no_other_number(model, site):
     assert_same(result, measured(model, batch_size=1))
 
 
+def keep(kept, layer, _module, _args, output):
+    kept[layer] = output[0]
+
+
 def norms(model):
     """Return the norms behind every block, by hooks of this test on the model as it is."""
-    result, handles = {}, []
-    for layer, block in enumerate(model.model.layers):
-        handles.append(
-            block.register_forward_hook(
-                lambda _m, _a, output, layer=layer: result.update({layer: output})
-            )
-        )
-    by_prompt = []
+    by_prompt, model = [], model.eval()
     for text in TEXTS:
-        with torch.no_grad():
-            model.eval()(torch.tensor([tiny_tokenizer()(text)["input_ids"]]))
-        by_prompt.append(
-            {layer: states[0].double().norm(dim=-1) for layer, states in result.items()}
-        )
-    for handle in handles:
-        handle.remove()
+        result = {}
+        with contextlib.ExitStack() as hooks, torch.no_grad():
+            for layer, block in enumerate(model.model.layers):
+                handle = block.register_forward_hook(functools.partial(keep, result, layer))
+                hooks.callback(handle.remove)
+            model(torch.tensor([tiny_tokenizer()(text)["input_ids"]]))
+        by_prompt.append({layer: of.double().norm(dim=-1) for layer, of in result.items()})
     return by_prompt
 
 
@@ -258,19 +248,13 @@ def test_a_model_that_is_shared_out_is_refused(model, tmp_path):
         torch.distributed.destroy_process_group()
 
 
-@pytest.mark.parametrize("spoilt", [lambda *_, **__: {"input_ids": [[1]]}, "gpt2"])
-def test_a_tokenizer_of_another_kind_is_refused(model, spoilt):
-    with pytest.raises(InputError, match="must be one of transformers"):
-        collect.measure(model, spoilt, TEXTS)
-
-
-def test_a_tokenizer_that_works_by_another_is_taken_itself():
+def test_a_tokenizer_is_taken_itself_or_within_a_processor_and_no_other_thing(model):
+    for spoilt in (lambda *_, **__: {"input_ids": [[1]]}, "gpt2"):
+        with pytest.raises(InputError, match="must be one of transformers"):
+            collect.measure(model, spoilt, TEXTS)
     tokenizer = tiny_tokenizer()
     tokenizer.tokenizer = object()  # as some have it that come with the code of a model
     assert tokenizer_of(tokenizer) is tokenizer
-
-
-def test_the_tokenizer_within_a_processor_is_taken(model):
     processor = types.SimpleNamespace(tokenizer=tiny_tokenizer())
     result = collect.measure(model, processor, TEXTS, quantities="stream")
     assert len(result["next_token"]) == 3

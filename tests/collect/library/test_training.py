@@ -1,7 +1,5 @@
 """A training that is followed ends in the same weights, and in a store with its trajectory."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 
@@ -34,30 +32,18 @@ def trained(directory, *callbacks, steps=5, **more):
     """Train a tiny model with dropout; return its weights."""
     transformers.set_seed(0)
     model = tiny_model("gpt2").train()
-    arguments = transformers.TrainingArguments(
-        **{
-            "output_dir": str(directory),
-            "max_steps": steps,
-            "per_device_train_batch_size": 4,
-            "report_to": [],
-            "save_strategy": "no",
-            "disable_tqdm": True,
-            "use_cpu": True,
-            "dataloader_pin_memory": False,
-            "logging_strategy": "no",
-            **more,
-        }
-    )
-    trainer = transformers.Trainer(
+    how = {"max_steps": steps, "per_device_train_batch_size": 4, "report_to": []}
+    how |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True}
+    how |= {"use_cpu": True, "dataloader_pin_memory": False}
+    transformers.Trainer(
         model,
-        arguments,
+        transformers.TrainingArguments(**{"output_dir": str(directory), **how, **more}),
         train_dataset=Windows(),
         eval_dataset=Windows(),
         processing_class=tiny_tokenizer(),
         data_collator=transformers.default_data_collator,
         callbacks=list(callbacks),
-    )
-    trainer.train()
+    ).train()
     return model.state_dict()
 
 
@@ -161,8 +147,7 @@ _BEST = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "steps", "followed"),
-    [("steps", 5, {0, 3, 5}), ("epoch", 20, {0, 3, 6})],
+    ("kind", "steps", "followed"), [("steps", 5, {0, 3, 5}), ("epoch", 20, {0, 3, 6})]
 )
 def test_the_last_step_is_not_given_the_numbers_of_the_best(tmp_path, kind, steps, followed):
     out = tmp_path / "a"

@@ -31,7 +31,7 @@ def test_a_model_that_is_as_it_should_be_passes_every_check(family, save_tiny):
 def test_streamed_numbers_that_are_others_fail(save_tiny, monkeypatch):
     by_block = verification.streamed
 
-    def shifted(decoder: Decoder, batches, watcher, **how):
+    def shifted(decoder, batches, watcher, **how):
         for index in by_block(decoder, batches, watcher, **how):
             watcher.blocks[1] = watcher.blocks[1] + 1.0
             yield index

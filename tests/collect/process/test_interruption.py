@@ -1,9 +1,6 @@
 """A request to end that comes while DuckDB calls back into Python ends what it was called for."""
 
-from __future__ import annotations
-
 import resource
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -19,10 +16,10 @@ SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 TABLE = "next_token"
 
 
-def interrupted(*_: object, **__: object) -> pa.RecordBatchReader:
+def interrupted(*_, **__):
     """Return rows of the table of which the first is asked for when the keyboard interrupts."""
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def batches():
         raise KeyboardInterrupt
         yield
 
@@ -41,7 +38,7 @@ def test_a_request_to_end_is_told_from_an_error_that_names_it():
     assert not is_interruption(named.value)
 
 
-def out_of_memory() -> duckdb.Error:
+def out_of_memory():
     """Return what DuckDB raises where a statement wants more than its limit."""
     connection = duckdb.connect(config={"memory_limit": "16MB", "temp_directory": ""})
     with pytest.raises(duckdb.OutOfMemoryException) as lack:
@@ -67,13 +64,13 @@ def test_lack_of_memory_blames_no_file_and_is_told_as_that(lack):
     assert scarcity(error).exit_code == 71
 
 
-def addressed() -> int:
+def addressed():
     """Return the memory that this process addresses [bytes]."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     return pages * resource.getpagesize()
 
 
-def let_have(monkeypatch: pytest.MonkeyPatch, n_bytes: int) -> None:
+def let_have(monkeypatch, n_bytes):
     """Let the system say that this process may address so much more."""
     limit = addressed() + n_bytes
     monkeypatch.setattr("resource.getrlimit", lambda _kind: (limit, limit))

@@ -1,7 +1,5 @@
 """The one command line: one tree of verbs, one table of exit codes, each end in a sentence."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import json
@@ -29,17 +27,17 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
-def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_the_checkout(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-def every_parser() -> list[argparse.ArgumentParser]:
+def every_parser():
     """Return the parser of what stands before the verb, and that of every verb."""
     verbs = declared()
     return [main_parser(verbs), *(verb_parser(name, verb) for name, verb in verbs.items())]
 
 
-def test_every_verb_says_what_it_does_with_an_example_that_it_accepts_and_its_exit_codes() -> None:
+def test_every_verb_says_what_it_does_with_an_example_that_it_accepts_and_its_exit_codes():
     parsers = every_parser()
     assert len(parsers) > 25
     for parser in parsers:
@@ -53,7 +51,7 @@ def test_every_verb_says_what_it_does_with_an_example_that_it_accepts_and_its_ex
             parsed(words, declared(), "thermoscope", argparse.Namespace())
 
 
-def test_an_exit_code_of_an_error_is_in_the_table() -> None:
+def test_an_exit_code_of_an_error_is_in_the_table():
     classes = [it for it in vars(errors).values() if isinstance(it, type)]
     codes = {it.exit_code for it in classes if issubclass(it, errors.ThermoscopeError)}
     listed = {int(code) for code in re.findall(r"^ *(\d+)  ", EXIT_CODES, flags=re.MULTILINE)}
@@ -62,8 +60,8 @@ def test_an_exit_code_of_an_error_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("module", ["analysis", "collect"])
-def test_either_package_shows_and_runs_the_verbs_of_both(module: str) -> None:
-    def printed(*words: str) -> str:
+def test_either_package_shows_and_runs_the_verbs_of_both(module):
+    def printed(*words):
         done = subprocess.run(
             [sys.executable, "-m", module, *words],
             capture_output=True, text=True, check=True, cwd=ROOT,
@@ -96,15 +94,13 @@ def test_either_package_shows_and_runs_the_verbs_of_both(module: str) -> None:
         (["collect", "database", "nowhere"], "directories that `thermoscope collect` wrote."),
     ],
 )
-def test_what_cannot_be_taken_is_said_with_the_command_that_can(
-    typed: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_taken_is_said_with_the_command_that_can(typed, said, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 1"))
     assert thermoscope.main(typed) == 2
     assert said in capsys.readouterr().err
 
 
-def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_that_of_the_distribution(capsys):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared_version = project["version"]
     for main in (cli.main, main_of_collection):
@@ -124,7 +120,7 @@ HEAVY = {"numpy", "pandas", "duckdb", "pyarrow", "torch"}
         (["sql", "SELECT 1"], {"pandas"}),
     ],
 )
-def test_a_verb_loads_only_what_it_needs(arguments: list[str], spared: set[str]) -> None:
+def test_a_verb_loads_only_what_it_needs(arguments, spared):
     program = (
         "import sys; from collect.process import cli\n"
         f"try: cli.main({arguments})\n"
@@ -152,14 +148,8 @@ def test_a_verb_loads_only_what_it_needs(arguments: list[str], spared: set[str])
         (duckdb.Error("KeyboardInterrupt: <EMPTY MESSAGE>"), 130, "interrupted"),
     ],
 )
-def test_each_end_has_a_sentence_and_its_exit_code(
-    error: Exception,
-    code: int,
-    said: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(_options: object) -> int:
+def test_each_end_has_a_sentence_and_its_exit_code(error, code, said, capsys, monkeypatch):
+    def fail(_options):
         raise error
 
     monkeypatch.setattr("analysis.commands.tables.stated", fail)
@@ -175,7 +165,7 @@ def test_each_end_has_a_sentence_and_its_exit_code(
     assert ("Traceback" in capsys.readouterr().err) == (code == 70)
 
 
-def work_until_asked_to_end(_options: object) -> int:
+def work_until_asked_to_end(_options):
     threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
     # With more threads than this one the engine may not look for signals.
     with duckdb.connect(config={"threads": 1}) as connection:
@@ -183,14 +173,12 @@ def work_until_asked_to_end(_options: object) -> int:
     return 0
 
 
-def test_an_engine_that_works_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_works_is_interrupted(monkeypatch):
     monkeypatch.setattr("analysis.commands.tables.signs", work_until_asked_to_end)
     assert thermoscope.main(["signs"]) == 130
 
 
-def test_a_statement_may_come_from_standard_input(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_statement_may_come_from_standard_input(monkeypatch, capsys):
     for given in ([], ["-"]):
         monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 2 AS two\n"))
         assert cli.main(["sql", *given, "--json"]) == 0

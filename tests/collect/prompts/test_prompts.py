@@ -1,7 +1,5 @@
 """Prompt sets: the paper's sets verbatim, one's own files, and clear refusals."""
 
-from __future__ import annotations
-
 import errno
 import json
 from pathlib import Path
@@ -30,16 +28,12 @@ def test_the_files_equal_the_reference_verbatim():
             assert shipped["text"].tolist() == content
 
 
-def test_thirteen_sets_hold_89_prompts():
-    sets = [prompts.load(name) for name in prompts.names()]
+def test_thirteen_sets_hold_89_prompts_and_satisfy_the_contract():
+    sets = [prompts.load(name).prompts for name in prompts.names()]
     assert len(sets) == 13
-    assert sum(len(each.prompts) for each in sets) == 89
-
-
-def test_every_set_satisfies_the_contract():
-    for name in prompts.names():
-        rows = conforming("prompt", prompts.load(name).prompts)
-        assert rows.column_names == [column.name for column in tables()["prompt"].columns]
+    assert sum(len(rows) for rows in sets) == 89
+    names = [column.name for column in tables()["prompt"].columns]
+    assert all(conforming("prompt", rows).column_names == names for rows in sets)
 
 
 @pytest.mark.parametrize("name", ["A_grand_unified", "B_pythia_sweep"])
@@ -51,20 +45,15 @@ def test_sets_a_and_b_have_five_prompts_of_each_category_with_the_authors_codes(
     assert codes["count"].tolist() == [5] * 5
 
 
-def test_prompts_are_numbered_from_00_in_the_order_of_the_file():
+def test_prompts_are_numbered_from_00_and_have_codes_where_they_have_categories():
     rows = prompts.load("A_grand_unified").prompts
     assert rows["prompt_id"].tolist()[:2] == ["A_grand_unified:00", "A_grand_unified:01"]
     assert rows["prompt_id"].tolist()[-1] == "A_grand_unified:24"
     assert rows["text"][7].startswith("The professor, having reviewed")
+    assert prompts.load("L2_opt_anomaly").prompts[["category", "complexity"]].isna().all(axis=None)
 
 
-def test_a_set_without_categories_has_neither_category_nor_code():
-    rows = prompts.load("L2_opt_anomaly").prompts
-    assert rows["category"].isna().all()
-    assert rows["complexity"].isna().all()
-
-
-def test_a_file_of_ones_own_is_read_with_its_escapes(tmp_path):
+def test_a_file_of_ones_own_is_read_with_its_escapes_line_by_line(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_bytes(
         b"\xef\xbb\xbf## a remark\r\n# Code\r\n\\# not a heading\r\na\\nb \\\\ c\\t\r\n\r\n"
@@ -73,10 +62,6 @@ def test_a_file_of_ones_own_is_read_with_its_escapes(tmp_path):
     assert rows["text"].tolist() == ["# not a heading", "a\nb \\ c\t"]
     assert rows["category"].tolist() == ["Code", "Code"]
     assert rows["prompt_set"].tolist() == ["mine", "mine"]
-
-
-def test_only_the_line_break_separates_prompts(tmp_path):
-    path = tmp_path / "mine.txt"
     path.write_text("one\u2028still one\x0b \ntwo ", encoding="utf-8")
     assert prompts.load(path).prompts["text"].tolist() == ["one\u2028still one\x0b ", "two "]
 
@@ -84,7 +69,7 @@ def test_only_the_line_break_separates_prompts(tmp_path):
 def test_the_hash_changes_with_the_content_only(tmp_path):
     path = tmp_path / "mine.txt"
 
-    def sha256(text: str) -> str:
+    def sha256(text):
         path.write_text(text)
         return prompts.load(path).sha256
 
@@ -119,23 +104,18 @@ def test_an_ill_formed_file_is_refused(tmp_path, name, content, sentence):
         prompts.load(path)
 
 
-def test_an_unknown_name_is_answered_with_the_sets_there_are():
-    with pytest.raises(InputError, match="'Z_7' is neither") as refusal:
-        prompts.load("Z_7")
-    assert "A_grand_unified, B_pythia_sweep" in refusal.value.hint
-
-
-def test_a_misspelt_name_is_answered_with_the_nearest():
-    with pytest.raises(InputError, match="'A_grand_unifed' is neither") as refusal:
-        prompts.load("A_grand_unifed")
-    assert refusal.value.hint == "The nearest is A_grand_unified."
-
-
-@pytest.mark.parametrize("name", ["missing.txt", "missing.jsonl", "missing.parquet"])
-def test_a_file_that_is_not_there_is_refused_as_it_was_typed(name):
-    with pytest.raises(InputError, match=f"that is there; '{name}' is neither") as refusal:
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("Z_7", "A_grand_unified, B_pythia_sweep"),
+        ("A_grand_unifed", "The nearest is A_grand_unified."),
+        *((f"missing.{kind}", "Check the path. The sets are") for kind in ("txt", "parquet")),
+    ],
+)
+def test_a_name_of_nothing_is_refused_with_what_there_is(name, hint):
+    with pytest.raises(InputError, match=f"'{name}' is neither") as refusal:
         prompts.load(name)
-    assert refusal.value.hint.startswith("Check the path. The sets are: A_grand_unified,")
+    assert hint in refusal.value.hint
 
 
 @pytest.mark.parametrize("name", ["mine.txt", "mine.jsonl"])

@@ -1,7 +1,5 @@
 """Prompts as people have them: records of files, with identifiers, categories and metadata."""
 
-from __future__ import annotations
-
 import csv
 import json
 
@@ -10,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from collect.errors import InputError
 from collect.prompts.entry import entry
@@ -170,21 +169,17 @@ def test_an_ill_formed_record_is_refused_with_its_place(tmp_path, name, content,
         load(path)
 
 
-def test_a_directory_without_a_list_of_files_is_refused(tmp_path):
-    path = save_dataset(tmp_path / "mine", RECORDS)
-    (path / "state.json").write_text("{}")
-    with pytest.raises(InputError, match="must list the files of the set"):
-        load(path)
-    with pytest.raises(InputError, match=r"must be a data set that .* is none"):
-        load(tmp_path)
-
-
-def test_a_data_set_that_lacks_a_file_is_refused(tmp_path):
+def test_a_directory_without_a_list_of_files_or_one_of_them_is_refused(tmp_path):
     path = save_dataset(tmp_path / "mine", RECORDS)
     for part in path.glob("*.arrow"):
         part.unlink()
     with pytest.raises(InputError, match="mine must be readable; No such file or directory"):
         load(path)
+    (path / "state.json").write_text("{}")
+    with pytest.raises(InputError, match="must list the files of the set"):
+        load(path)
+    with pytest.raises(InputError, match=r"must be a data set that .* is none"):
+        load(tmp_path)
 
 
 def test_one_record_is_a_prompt_and_not_the_names_of_its_entries():
@@ -193,17 +188,10 @@ def test_one_record_is_a_prompt_and_not_the_names_of_its_entries():
         given({"train": ["a"], "test": ["b"]}, "own")  # splits of a data set
 
 
-def test_arrays_of_a_frame_are_lists_too():
-    np = pytest.importorskip("numpy")
+def test_arrays_are_lists_too_and_the_name_of_prompts_is_text():
     assert entry({"input_ids": np.array([3, 4])}, "here").text == "[3, 4]"
-    torch = pytest.importorskip("torch")
-    assert given(torch.tensor([[3, 4], [5, 6]]), "own").prompts["text"].tolist() == [
-        "[3, 4]",
-        "[5, 6]",
-    ]
-
-
-def test_the_name_of_prompts_is_text():
+    of_tensor = given(torch.tensor([[3, 4], [5, 6]]), "own").prompts
+    assert of_tensor["text"].tolist() == ["[3, 4]", "[5, 6]"]
     with pytest.raises(InputError, match=r"name of a prompt set .* found None"):
         given(["a"], None)
 

@@ -1,15 +1,12 @@
 """A prompt as a user's turn: what is the template's and what is the prompt's own."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
 
 from collect.errors import InputError
 from collect.prompts.rendering import as_turn, check_template, in_template
 from collect.prompts.tokens import encode
+from tests.collect.conftest import tiny_tokenizer
 
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}[{{ message['role'] }}]"
@@ -26,12 +23,7 @@ def turn(text, tokenizer):
 @pytest.fixture
 def tokenizer():
     """A tokenizer of bytes with a start token and a chat template."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {character: place for place, character in enumerate(alphabet)} | {"<s>": 256}
-    of_bytes = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    of_bytes.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    of_bytes.decoder = decoders.ByteLevel()
-    result = PreTrainedTokenizerFast(tokenizer_object=of_bytes, bos_token="<s>")
+    result = tiny_tokenizer()
     result.chat_template = TEMPLATE
     return result
 
@@ -91,55 +83,46 @@ def test_tokens_of_the_template_are_special_and_those_of_the_prompt_are_not(toke
     assert sum(not flag for flag in second.is_special) == len("hé".encode())
 
 
-def test_a_template_that_changes_the_prompt_is_refused(tokenizer):
-    tokenizer.chat_template = "{{ messages[0]['content'] | upper }}"
-    with pytest.raises(InputError, match="pass a prompt on as it stands; it changes 'some text'"):
+@pytest.mark.parametrize(
+    ("template", "sentence"),
+    [
+        ("{{ messages[0]['content'] | upper }}", "it changes 'some text'"),
+        ("{{ raise_exception('no user here') }}", "render a user's turn; it fails: no user here"),
+    ],
+)
+def test_a_template_that_changes_the_prompt_or_fails_is_refused(tokenizer, template, sentence):
+    tokenizer.chat_template = template
+    with pytest.raises(InputError, match=sentence):
         turn("some text", tokenizer)
 
 
-def test_a_template_that_fails_is_refused_with_its_reason(tokenizer):
-    tokenizer.chat_template = "{{ raise_exception('no user here') }}"
-    with pytest.raises(InputError, match="must render a user's turn; it fails: no user here"):
-        turn("some text", tokenizer)
-
-
-def test_a_tokenizer_without_a_template_is_refused(tokenizer):
+def test_a_tokenizer_without_a_template_or_without_a_start_token_to_put_in_front_is_refused(
+    tokenizer,
+):
     check_template(tokenizer, "a/b")
-    tokenizer.chat_template = None
+    tokenizer.chat_template = tokenizer.bos_token = None
     with pytest.raises(InputError, match="that of a/b has none") as refusal:
         check_template(tokenizer, "a/b")
     assert "--chat-template" in refusal.value.hint
-
-
-def test_a_start_token_is_put_in_front_always_never_or_by_default(tokenizer):
-    plain, never, always = (
-        encode(PROMPTS, tokenizer, special_tokens=policy)[0]
-        for policy in ("default", "never", "always")
-    )
-    assert plain == never
-    assert always.token_ids == (256, *plain.token_ids)
-    assert always.is_special == (True, *plain.is_special)
-
-
-def test_a_start_token_that_is_there_already_is_not_doubled(save_tiny):
-    from collect.model.checkpoint.load import load_tokenizer
-    from collect.model.checkpoint.location import locate
-
-    starting = load_tokenizer(locate(str(save_tiny("gpt2", adds_start=True))))
-    plain, never, always = (
-        encode(PROMPTS, starting, special_tokens=policy)[0]
-        for policy in ("default", "never", "always")
-    )
-    assert plain == always
-    assert plain.token_ids == (256, *never.token_ids)
-    assert never.is_special == (False,) * 4
-
-
-def test_a_tokenizer_without_a_start_token_cannot_put_one_in_front(tokenizer):
-    tokenizer.bos_token = None
     with pytest.raises(InputError, match="A start token must be one of the tokenizer's") as refusal:
         encode(PROMPTS, tokenizer, special_tokens="always")
     assert "--special-tokens default" in refusal.value.hint
+
+
+def by_policy(tokenizer):
+    policies = ("default", "never", "always")
+    return (encode(PROMPTS, tokenizer, special_tokens=each)[0] for each in policies)
+
+
+def test_a_start_token_is_put_in_front_always_never_or_by_default_and_not_doubled(tokenizer):
+    plain, never, always = by_policy(tokenizer)
+    assert plain == never
+    assert always.token_ids == (256, *plain.token_ids)
+    assert always.is_special == (True, *plain.is_special)
+    plain, never, always = by_policy(tiny_tokenizer(adds_start=True))
+    assert plain == always
+    assert plain.token_ids == (256, *never.token_ids)
+    assert never.is_special == (False,) * 4
 
 
 @pytest.mark.parametrize(

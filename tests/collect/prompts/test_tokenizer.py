@@ -2,7 +2,6 @@
 
 import functools
 import tempfile
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +11,7 @@ from collect.prompts.tokenizer import N_BYTES, byte_tokenizer
 
 
 @functools.cache
-def reloaded() -> Any:
+def reloaded():
     """Return the tokenizer as a user gets it: saved and loaded again."""
     with tempfile.TemporaryDirectory() as directory:
         byte_tokenizer(context=64).save_pretrained(directory)
@@ -20,22 +19,16 @@ def reloaded() -> Any:
 
 
 @given(st.text())
-def test_any_text_becomes_its_utf8_bytes_and_comes_back(text: str) -> None:
+def test_any_text_becomes_its_utf8_bytes_and_comes_back(text):
     tokens = reloaded()(text).input_ids
     assert tokens == list(text.encode("utf-8"))
     assert reloaded().decode(tokens) == text
 
 
-def test_there_are_256_tokens_and_none_is_special() -> None:
+def test_there_are_256_tokens_none_is_special_and_spaces_before_punctuation_survive():
     assert len(reloaded()) == N_BYTES
     assert reloaded().all_special_tokens == []
     assert reloaded()("").input_ids == []
-
-
-def test_spaces_before_punctuation_survive() -> None:
+    assert reloaded().model_max_length == 64  # the context
     text = " do n't , I 'm . "
     assert reloaded().decode(reloaded()(text).input_ids) == text
-
-
-def test_the_longest_input_is_the_context() -> None:
-    assert reloaded().model_max_length == 64

@@ -1,34 +1,22 @@
 """Prompts as token ids: special tokens marked, unfit prompts refused."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
 from collect.errors import InputError
 from collect.prompts.fitting import fitted
 from collect.prompts.tokens import Encoded, encode
+from tests.collect.conftest import tiny_tokenizer
 
 PROMPTS = pd.DataFrame({"prompt_id": ["x:00", "x:01"], "text": ["ab", "é"]})
 
 
-@pytest.fixture
-def tokenizer(save_tiny):
-    from collect.model.checkpoint.load import load_tokenizer
-    from collect.model.checkpoint.location import locate
-
-    return lambda **options: load_tokenizer(locate(str(save_tiny("gpt2", **options))))
-
-
-def test_a_token_the_tokenizer_adds_is_marked_special(tokenizer):
-    first, second = encode(PROMPTS, tokenizer(adds_start=True))
+def test_a_token_the_tokenizer_adds_is_marked_special():
+    first, second = encode(PROMPTS, tiny_tokenizer(adds_start=True))
     assert first.token_ids[0] == 256
     assert first.is_special == (True, False, False)
     assert len(second) == 3
-
-
-def test_a_tokenizer_that_adds_nothing_marks_nothing(tokenizer):
-    first, second = encode(PROMPTS, tokenizer())
+    first, second = encode(PROMPTS, tiny_tokenizer())
     assert len(first) == len(second) == 2
     assert not any(first.is_special + second.is_special)
 
@@ -41,35 +29,25 @@ def test_a_tokenizer_that_adds_nothing_marks_nothing(tokenizer):
         ((1, 300), "one of the model's 257; x:00 holds token 300"),
     ],
 )
-def test_a_prompt_that_the_model_cannot_read_is_refused(token_ids, sentence):
+def test_a_prompt_that_the_model_cannot_read_is_refused_and_one_that_just_fits_is_not(
+    token_ids, sentence
+):
     prompt = Encoded("x:00", token_ids, (False,) * len(token_ids))
     with pytest.raises(InputError, match=sentence):
         fitted([prompt], n_context=4, n_vocabulary=257)
-
-
-def test_a_prompt_that_just_fits_passes():
     prompt = Encoded("x:00", (0, 1, 2, 256), (False,) * 4)
     result = fitted([prompt], n_context=4, n_vocabulary=257)
-    assert result.prompts == (prompt,)
-    assert result.remarks == {}
+    assert (result.prompts, result.remarks) == ((prompt,), {})
 
 
-@pytest.fixture
-def of_lengths():
-    """Prompts of 3, 6 and 5 tokens."""
-    return [
+def test_prompts_that_are_too_long_are_counted_left_out_or_cut():
+    of_lengths = [
         Encoded(f"x:{place}", tuple(range(n)), (True,) + (False,) * (n - 1))
         for place, n in enumerate((3, 6, 5))
     ]
-
-
-def test_prompts_that_are_too_long_are_counted_and_the_longest_named_first(of_lengths):
     with pytest.raises(InputError, match="2 of 3 do not: x:1 has 6, x:2 has 5") as refusal:
         fitted(of_lengths, n_context=4, n_vocabulary=9)
     assert "--too-long skip" in refusal.value.hint
-
-
-def test_prompts_that_are_too_long_are_left_out_or_cut_when_asked(of_lengths):
     skipped = fitted(of_lengths, 4, 9, policy="skip")
     assert [prompt.prompt_id for prompt in skipped.prompts] == ["x:0"]
     assert skipped.remarks["x:2"].startswith("It has 5 tokens, and the context of the model is 4:")

@@ -1,8 +1,7 @@
 """Numbers of a public model by hooks of our own on transformers' own reading of its GGUF file.
 
-Nothing of the project is imported. One prompt at a time, no batch, no padding; sums in float64.
-``python tests/collect/public/by_hooks.py FILE.gguf PROMPTS.txt OUT.csv`` wrote each table here.
-Where a norm follows attention and feed-forward (Gemma 3), what is added is seen behind that norm.
+Nothing of the project is imported. ``python tests/collect/public/by_hooks.py FILE.gguf PROMPTS.txt
+OUT.csv`` wrote each table here, one prompt at a time; sums in float64.
 """
 
 from __future__ import annotations
@@ -14,17 +13,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-COLUMNS = (
-    "prompt",
-    "layer",
-    "first",
-    "last",
-    "whole",
-    "attention",
-    "ffn",
-    "entropy",
-    "sink",
-)
+COLUMNS = (*("prompt", "layer", "first", "last", "whole", "attention", "ffn", "entropy", "sink"),)
 
 
 def prompts(path):

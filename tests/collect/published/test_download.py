@@ -1,14 +1,10 @@
 """Fetching is all or nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import http.server
 import socket
 import threading
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -20,20 +16,20 @@ CONTENT = {"a.json": b'{"x": 1}\n', "b c.csv": b"x\n1\n"}
 
 
 @pytest.fixture
-def pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+def pinned(monkeypatch):
     rows = {name: {"sha256": hashlib.sha256(body).hexdigest()} for name, body in CONTENT.items()}
     monkeypatch.setattr(catalogue, "files", lambda: rows)
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+def served(tmp_path):
     folder = tmp_path / "served"
     folder.mkdir()
     for name, body in CONTENT.items():
         (folder / name).write_bytes(body)
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
@@ -46,15 +42,13 @@ def served(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
 
 @pytest.mark.usefixtures("pinned")
-def test_fetching_writes_the_pinned_files(served: tuple[Path, str], tmp_path: Path) -> None:
+def test_fetching_writes_the_pinned_files(served, tmp_path):
     destination = download.fetch(tmp_path / "new" / "results", base_url=served[1])
     assert {path.name: path.read_bytes() for path in destination.iterdir()} == CONTENT
 
 
 @pytest.mark.usefixtures("pinned")
-def test_a_file_that_is_not_the_pinned_one_is_refused(
-    served: tuple[Path, str], tmp_path: Path
-) -> None:
+def test_a_file_that_is_not_the_pinned_one_is_refused(served, tmp_path):
     (served[0] / "b c.csv").write_bytes(b"x\n2\n")
     with pytest.raises(InputError, match=r"The downloaded file b c\.csv must have the sha256"):
         download.fetch(tmp_path / "results", base_url=served[1])
@@ -62,16 +56,14 @@ def test_a_file_that_is_not_the_pinned_one_is_refused(
 
 
 @pytest.mark.usefixtures("pinned")
-def test_a_file_that_is_not_served_leaves_nothing_behind(
-    served: tuple[Path, str], tmp_path: Path
-) -> None:
+def test_a_file_that_is_not_served_leaves_nothing_behind(served, tmp_path):
     (served[0] / "b c.csv").unlink()
     with pytest.raises(UnreachableError, match=r"must be downloaded from .*404"):
         download.fetch(tmp_path / "results", base_url=served[1])
     assert not (tmp_path / "results").exists()
 
 
-def test_an_address_that_does_not_answer_is_reported_in_one_sentence(tmp_path: Path) -> None:
+def test_an_address_that_does_not_answer_is_reported_in_one_sentence(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(UnreachableError) as refusal:

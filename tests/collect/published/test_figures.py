@@ -1,21 +1,14 @@
 """Figures come from the raw files alone, and are the known ones."""
 
-from __future__ import annotations
-
 import json
 import math
 import statistics
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
-import pandas as pd
 import pytest
 
 from collect import published, schema
-
-Facts = Callable[[str], pd.DataFrame]
-
 
 SWEEP = "pythia_family_NO_FINAL_LN_20260105_174820.json"
 SUMMARY = "restriction_map_summary_20260105_202448.csv"
@@ -69,9 +62,7 @@ openai-community/gpt2 l_star_empirical H4_v2_validation 9
 openai-community/gpt2 l_star_empirical l_star_sign_change 1.4"""
 
 
-def test_the_committed_figures_come_from_the_raw_files_byte_for_byte(
-    results: Path, tmp_path: Path
-) -> None:
+def test_the_committed_figures_come_from_the_raw_files_byte_for_byte(results, tmp_path):
     counts = published.write_figures(results, tmp_path)
     assert set(counts) == {"published_figure", "published_profile"}
     for table, n_rows in counts.items():
@@ -82,7 +73,7 @@ def test_the_committed_figures_come_from_the_raw_files_byte_for_byte(
 
 
 @pytest.mark.parametrize("table", ["published_figure", "published_profile", "model", "caveat"])
-def test_the_committed_facts_satisfy_the_contract(table: str) -> None:
+def test_the_committed_facts_satisfy_the_contract(table):
     from collect.record.writer import conforming
 
     path = FACTS / f"{table}.csv"
@@ -94,7 +85,7 @@ def test_the_committed_facts_satisfy_the_contract(table: str) -> None:
 
 
 @pytest.mark.parametrize("line", KNOWN.split("\n"))
-def test_a_figure_is_the_number_the_paper_s_files_are_known_for(line: str, facts: Facts) -> None:
+def test_a_figure_is_the_number_the_paper_s_files_are_known_for(line, facts):
     model, metric, file, stated = line.split()
     rows = facts("published_figure")
     chosen = rows[rows.model_id.eq(model) & rows.metric.eq(metric) & rows.file.str.startswith(file)]
@@ -102,7 +93,7 @@ def test_a_figure_is_the_number_the_paper_s_files_are_known_for(line: str, facts
     assert [f"{mean:.{decimals}f}" for mean in chosen["mean"]] == [stated]
 
 
-def test_standard_deviations_have_the_divisor_n_minus_one(results: Path, facts: Facts) -> None:
+def test_standard_deviations_have_the_divisor_n_minus_one(results, facts):
     sweep = json.loads((results / SWEEP).read_text())["models"]
     rows = facts("published_figure").set_index(["model_id", "metric", "prompt_set"])
     for model in sweep:

@@ -1,10 +1,6 @@
 """Files become leaves, each with its place."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +10,7 @@ from collect.errors import InputError
 from collect.published.flatten import leaves, read_document
 
 
-def test_a_document_becomes_its_leaves_with_paths() -> None:
+def test_a_document_becomes_its_leaves_with_paths():
     document = {"rows": [{"a b": 1.5}, {"a b": None}], "it's": [True, "x"], "empty": [], "none": {}}
     result = {leaf.path: leaf.value for leaf in leaves(document)}
     assert result == {
@@ -25,7 +21,7 @@ def test_a_document_becomes_its_leaves_with_paths() -> None:
     }
 
 
-def test_a_leaf_knows_the_fields_around_it_and_the_nearest_win() -> None:
+def test_a_leaf_knows_the_fields_around_it_and_the_nearest_win():
     document = {"model": "outer", "set": "B", "rows": [{"model": "inner", "gains": [1.0, 2.0]}]}
     last = list(leaves(document))[-1]
     assert last.is_last
@@ -43,8 +39,8 @@ documents = st.recursive(
 
 
 @given(documents)
-def test_paths_are_never_shared_and_no_scalar_is_lost(document: Any) -> None:
-    def scalars(node: Any) -> int:
+def test_paths_are_never_shared_and_no_scalar_is_lost(document):
+    def scalars(node):
         if isinstance(node, dict):
             return sum(scalars(child) for child in node.values())
         return sum(map(scalars, node)) if isinstance(node, list) else 1
@@ -53,7 +49,7 @@ def test_paths_are_never_shared_and_no_scalar_is_lost(document: Any) -> None:
     assert len(set(paths)) == len(paths) == scalars(document)
 
 
-def test_nan_that_strict_json_forbids_is_read(tmp_path: Path) -> None:
+def test_nan_that_strict_json_forbids_is_read(tmp_path):
     (tmp_path / "a.json").write_text('{"x": NaN}', encoding="utf-8")
     document = read_document(tmp_path / "a.json")
     assert isinstance(document, dict)
@@ -71,7 +67,7 @@ def test_nan_that_strict_json_forbids_is_read(tmp_path: Path) -> None:
     ],
     ids=["json", "utf-8", "deep", "short row", "quote"],
 )
-def test_a_broken_file_is_refused_by_its_name(tmp_path: Path, name: str, content: bytes) -> None:
+def test_a_broken_file_is_refused_by_its_name(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=name):
         read_document(tmp_path / name)

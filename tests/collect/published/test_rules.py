@@ -1,19 +1,8 @@
 """Patterns decide what a leaf is."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
-import pandas as pd
-
 from collect.published import importer
 from collect.published.flatten import leaves, read_document
 from collect.published.rules import classify, read_rule_book, rule_book
-
-Facts = Callable[[str], pd.DataFrame]
-
 
 BOOK = """
 no_forward_pass = []
@@ -35,7 +24,7 @@ rules = [
 """
 
 
-def classified(document: Any) -> dict[str, tuple[str, Any]]:
+def classified(document):
     rules = read_rule_book(BOOK).rules_of("a_1.json")
     result = {}
     for leaf in leaves(document):
@@ -44,7 +33,7 @@ def classified(document: Any) -> dict[str, tuple[str, Any]]:
     return result
 
 
-def test_patterns_match_wildcards_places_and_captures() -> None:
+def test_patterns_match_wildcards_places_and_captures():
     document = {
         "models": {"m.1": {"gains": [1.0, 2.0, 3.0]}},
         "norms": [1.0, 2.0],
@@ -63,7 +52,7 @@ def test_patterns_match_wildcards_places_and_captures() -> None:
     }
 
 
-def test_every_rule_decides_about_a_leaf_of_the_published_files(results: Path) -> None:
+def test_every_rule_decides_about_a_leaf_of_the_published_files(results):
     book = rule_book()
     used = set()
     for file in importer.present(results):

@@ -1,13 +1,9 @@
 """Nothing dropped, nothing changed, everything placed."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
 import re
-from pathlib import Path
-from typing import Any
 
 import duckdb
 import pandas as pd
@@ -24,7 +20,7 @@ PER_PROMPT = {
 }
 
 
-def count_leaves(node: Any) -> int:
+def count_leaves(node):
     """Count scalars without the importer's help."""
     if isinstance(node, dict):
         return sum(count_leaves(child) for child in node.values())
@@ -33,35 +29,35 @@ def count_leaves(node: Any) -> int:
     return 1
 
 
-def raw(path: Path) -> Any:
+def raw(path):
     if path.suffix == ".csv":
         with path.open(encoding="utf-8", newline="") as handle:
             return list(csv.DictReader(handle))
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def at(document: Any, path: str) -> Any:
+def at(document, path):
     """Follow a path without the importer's help."""
     for word, quoted, index in re.findall(r"\.(\w+)|\['((?:[^'\\]|\\.)*)'\]|\[(\d+)\]", path):
         document = document[int(index) if index else word or quoted.replace("\\'", "'")]
     return document
 
 
-def test_no_leaf_of_any_file_is_dropped(results: Path, values: pd.DataFrame) -> None:
+def test_no_leaf_of_any_file_is_dropped(results, values):
     counted = {path.name: count_leaves(raw(path)) for path in results.iterdir()}
     assert len(counted) == 26
     assert values.groupby("file").size().to_dict() == counted
     assert sum(counted.values()) == 13_297
 
 
-def test_every_path_leads_back_to_the_value(results: Path, values: pd.DataFrame) -> None:
+def test_every_path_leads_back_to_the_value(results, values):
     for file, rows in values.groupby("file"):
         document = raw(results / str(file))
         for path, value, text in zip(rows["path"], rows["value"], rows["text"], strict=True):
             assert says_the_same(at(document, path), value, text), (file, path)
 
 
-def says_the_same(original: Any, value: Any, text: Any) -> bool:
+def says_the_same(original, value, text):
     if original is None:
         return pd.isna(value) and pd.isna(text)
     if isinstance(original, bool):
@@ -71,7 +67,7 @@ def says_the_same(original: Any, value: Any, text: Any) -> bool:
     return pd.isna(text) and (value == original or (math.isnan(value) and math.isnan(original)))
 
 
-def test_every_leaf_of_the_published_files_is_classified(values: pd.DataFrame) -> None:
+def test_every_leaf_of_the_published_files_is_classified(values):
     assert values.loc[values["metric"] == "unclassified", "path"].tolist() == []
 
 
@@ -80,9 +76,7 @@ def test_every_leaf_of_the_published_files_is_classified(values: pd.DataFrame) -
 @pytest.mark.parametrize(
     "metric", ["gain_last_block", "total_amplification", "output_entropy", "top_probability"]
 )
-def test_per_prompt_rows_are_all_there_with_their_prompts(
-    values: pd.DataFrame, stem: str, n_rows: int, suffix: str, metric: str
-) -> None:
+def test_per_prompt_rows_are_all_there_with_their_prompts(values, stem, n_rows, suffix, metric):
     chosen = values["file"].eq(stem + suffix) & values["metric"].eq(metric)
     rows = values[chosen & values["statistic"].eq("value")]
     assert len(rows) == n_rows
@@ -92,7 +86,7 @@ def test_per_prompt_rows_are_all_there_with_their_prompts(
     assert rows.groupby("model_id")["prompt_id"].apply(list).tolist() == [expected] * (n_rows // 25)
 
 
-def test_nan_is_kept_apart_from_no_number(tmp_path: Path, results: Path) -> None:
+def test_nan_is_kept_apart_from_no_number(tmp_path, results):
     published.import_results(results, tmp_path)
     path = tmp_path / "published_value" / "results.parquet"
     counts = duckdb.sql(
@@ -108,7 +102,7 @@ def test_nan_is_kept_apart_from_no_number(tmp_path: Path, results: Path) -> None
     assert spelt == 54
 
 
-def test_a_csv_repeats_the_values_of_its_json(values: pd.DataFrame) -> None:
+def test_a_csv_repeats_the_values_of_its_json(values):
     per_prompt = values[values["statistic"].eq("value") & values["prompt_id"].notna()]
     for stem in PER_PROMPT:
         twins = [

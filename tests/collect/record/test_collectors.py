@@ -1,9 +1,6 @@
 """Two collectors on one output: each unit is measured once, and none is harmed."""
 
-from __future__ import annotations
-
 import multiprocessing
-from pathlib import Path
 
 import pytest
 import torch
@@ -32,7 +29,7 @@ def collect(models, sets, out, pipe):
         return measure(task, subject, **how)
 
     loop.measure = counted
-    sentences: list[str] = []
+    sentences = []
     Settings.say = lambda _self, sentence: sentences.append(sentence)
     pipe.send("ready")
     pipe.recv()
@@ -58,7 +55,7 @@ def heard(pipe):
     return pipe.recv()
 
 
-def side_by_side(out: Path, *commands: tuple[list[str], list[str]]):
+def side_by_side(out, *commands):
     """Start one process per command at the same time; return what each measured and said."""
     started = [begun(collect, models, sets, out) for models, sets in commands]
     assert [heard(pipe) for _, pipe in started] == ["ready"] * len(commands)
@@ -107,28 +104,3 @@ def test_of_two_that_contradict_each_other_one_is_refused(save_tiny, prompt_file
     assert "weights_sha256 is" in refusals[0]
     result = [fault for fault in faults(out) if "was interrupted" not in fault]
     assert result == []
-
-
-@pytest.mark.slow
-def test_the_work_of_a_collector_that_dies_is_taken_over(models, prompt_file, tmp_path):
-    out = tmp_path / "out"
-    process, pipe = begun(stop_within_a_unit, models[0], prompt_file, out)
-    assert heard(pipe) == "begun"
-    process.kill()
-    process.join(PATIENCE_S)
-    assert (out / ".locks").is_dir()
-    loop.run([models[0]], [str(prompt_file)], out, quiet=True)
-    assert list(faults(out)) == []
-    assert not (out / ".locks").exists()
-
-
-def stop_within_a_unit(model, prompt_file, out, pipe):
-    """Begin a unit, say so, and wait."""
-    torch.set_num_threads(1)
-
-    def stop(_task, _subject, **_how):
-        pipe.send("begun")
-        pipe.recv()
-
-    loop.measure = stop
-    loop.run([model], [str(prompt_file)], out, quiet=True)

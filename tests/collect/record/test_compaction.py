@@ -1,7 +1,5 @@
 """A compact copy: one sorted file per table, the same rows and answers, its content hashed."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -18,9 +16,8 @@ from collect.record.integrity import faults
 from collect.record.revision import write_revision
 from collect.record.units import Unit
 from collect.schema import LARGE, ContractError, incomplete_units, table_files
-from tests.collect.record.written import files
+from tests.collect.record.written import copy_sample, files, flip
 
-SAMPLE = Path(__file__).parents[3] / "data/sample"
 MODELS = ("thermoscope--gpt2-l4-adamw", "thermoscope--gptneox-l4-adamw")
 UNITS = [unit for model in MODELS for unit in (model, f"{model}@A_grand_unified")]
 
@@ -28,12 +25,7 @@ UNITS = [unit for model in MODELS for unit in (model, f"{model}@A_grand_unified"
 @pytest.fixture(scope="module")
 def units(tmp_path_factory):
     """The four units of two models of the sample, with three revisions."""
-    directory = tmp_path_factory.mktemp("units")
-    for path in SAMPLE.glob("*/*.parquet"):
-        if path.stem in (*UNITS, "A_grand_unified"):
-            to = directory / path.parent.name / path.name
-            to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, to)
+    directory = copy_sample(tmp_path_factory.mktemp("units"), *UNITS)
     for step in (1, 2, 512):
         named = {"model_id": MODELS[0], "revision": "0" * 40, "revision_name": f"step{step}"}
         unit = Unit({**named, "weights_sha256": f"{step:064d}", "config_sha256": "1" * 64}, {})
@@ -75,7 +67,7 @@ def test_rows_are_sorted_by_model_and_key(copied, table):
     assert rows == sorted(rows)
 
 
-def _sorting(path: Path):
+def _sorting(path):
     return pq.read_metadata(path).row_group(0).sorting_columns
 
 
@@ -114,9 +106,7 @@ def test_a_damaged_copy_is_found(copied, tmp_path, table):
     assert "attention" in LARGE
     copy = Path(shutil.copytree(copied, tmp_path / "copy"))
     (path,) = table_files(copy)[table]
-    damaged = bytearray(path.read_bytes())
-    damaged[8] ^= 1
-    path.write_bytes(damaged)
+    flip(path, 8)
     assert list(faults(copy))
     if table != "run":
         assert set(status.units(copy)["state"]) == {"incomplete"}

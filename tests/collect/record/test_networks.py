@@ -1,7 +1,5 @@
 """Two networks of one name: refused where they are opened, found where they are checked."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -20,7 +18,7 @@ from tests.collect.conftest import edit_config
 def measure(save_tiny, tmp_path):
     """Measure the stream of a tiny model called m, on a prompt set of a name."""
 
-    def measured(place: str, *, prompts: str, seed: int = 0, **config: object) -> Path:
+    def measured(place, *, prompts, seed=0, **config):
         file = tmp_path / f"{prompts}.txt"
         file.write_text("The sky is\n")
         checkpoint = save_tiny("gpt2", seed=seed, at=f"{place}/m")
@@ -32,7 +30,7 @@ def measure(save_tiny, tmp_path):
     return measured
 
 
-def beside(first: Path, second: Path) -> Path:
+def beside(first, second):
     """Copy the files of the second output beside those of the first."""
     return Path(shutil.copytree(second, first, dirs_exist_ok=True))
 

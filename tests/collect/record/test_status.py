@@ -1,7 +1,5 @@
 """What an output holds, and whether its files are what their marks say."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -15,6 +13,7 @@ from collect.commands.cli import main
 from collect.record import status
 from collect.record.atomic import locks
 from collect.record.integrity import faults
+from tests.collect.record.written import change_column, flip, rewrite
 
 WEIGHTS, PROMPTS = "local--gpt2", "local--gpt2@own"
 
@@ -25,18 +24,7 @@ def out(gpt2_output, tmp_path):
     return Path(shutil.copytree(gpt2_output, tmp_path / "out"))
 
 
-def rewrite(path: Path, change) -> None:
-    """Replace the rows of a file, its metadata left as they are."""
-    rows = pq.ParquetFile(path).read()
-    pq.write_table(change(rows).replace_schema_metadata(rows.schema.metadata), path)
-
-
-def with_column(rows: pa.Table, name: str, values: object) -> pa.Table:
-    place = rows.column_names.index(name)
-    return rows.set_column(place, rows.schema.field(name), values)
-
-
-def states(out: Path) -> dict[str, str]:
+def states(out):
     return status.units(out).set_index("unit")["state"].to_dict()
 
 
@@ -53,21 +41,6 @@ def test_complete_units_are_listed_with_what_their_run_says(out):
         if path.parent.name != "run"
     )
     assert units.loc[PROMPTS, "n_rows"] == n_rows + 4  # the prompts
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda out: (out / "run" / f"{PROMPTS}.parquet").unlink(),
-        lambda out: (out / "attention" / f"{PROMPTS}.parquet").unlink(),
-        lambda out: (out / "run" / f"{PROMPTS}.parquet").write_bytes(b"PAR1"),
-        lambda out: rewrite(out / "attention" / f"{PROMPTS}.parquet", lambda rows: rows.slice(1)),
-    ],
-    ids=["no mark", "a file missing", "mark unreadable", "rows missing"],
-)
-def test_a_unit_without_all_it_should_have_is_incomplete(out, damage):
-    damage(out)
-    assert states(out) == {WEIGHTS: "complete", PROMPTS: "incomplete"}
 
 
 def test_a_unit_under_way_is_measuring(out, monkeypatch):
@@ -96,26 +69,7 @@ def test_a_directory_without_units_exits_2(tmp_path, verb, capsys):
     assert main([verb, str(tmp_path / "nothing")]) == 2
 
 
-def one_fault(out: Path) -> str:
-    """Return the one sentence that tells what is wrong."""
-    (result,) = list(faults(out))
-    return result
-
-
-def test_a_changed_number_is_found_by_its_hash(out):
-    path = out / "attention" / f"{PROMPTS}.parquet"
-    rewrite(path, lambda rows: with_column(rows, "mass", pc.add(rows.column("mass"), 1e-9)))
-    expected = f"attention/{PROMPTS}.parquet has another content than its unit"
-    assert one_fault(out).startswith(expected)
-
-
 FILES = ["run/local--gpt2@own", "attention/local--gpt2@own", "model/local--gpt2", "prompt/own"]
-
-
-def invert(path: Path, place: int) -> None:
-    content = bytearray(path.read_bytes())
-    content[place] ^= 0xFF
-    path.write_bytes(content)
 
 
 @pytest.mark.slow
@@ -124,7 +78,7 @@ def test_no_inverted_byte_gives_a_traceback(out, name, capsys):
     path = out / f"{name}.parquet"
     whole = path.read_bytes()
     for place in (0, len(whole) // 3, len(whole) * 2 // 3, len(whole) - 1):
-        invert(path, place)
+        flip(path, place)
         assert main(["status", str(out)]) == 0
         assert main(["check", str(out)]) in (0, 1)
         path.write_bytes(whole)
@@ -135,50 +89,63 @@ def test_no_inverted_byte_gives_a_traceback(out, name, capsys):
 @pytest.mark.parametrize("name", FILES)
 def test_a_damaged_unit_is_measured_again(save_tiny, prompt_file, out, name):
     path = out / f"{name}.parquet"
-    invert(path, len(path.read_bytes()) // 4)
+    flip(path, len(path.read_bytes()) // 4)
     command = ["run", str(save_tiny("gpt2")), "--prompts", str(prompt_file), "--out", str(out)]
     assert main([*command, "--quiet"]) == 0
     assert list(faults(out)) == []
 
 
-def test_rows_that_went_missing_are_counted(out):
-    rewrite(out / "attention" / f"{PROMPTS}.parquet", lambda rows: rows.slice(1))
-    assert any("has 47 rows; its unit's run file says 48" in f for f in faults(out))
+def of(table, change, stem=PROMPTS):
+    """Return what changes the rows of a file of an output."""
+    return lambda out: rewrite(out / table / f"{stem}.parquet", change)
 
 
-def test_repeated_keys_and_broken_checks_are_found(out):
-    path = out / "attention" / f"{PROMPTS}.parquet"
-    rewrite(path, lambda rows: pa.concat_tables([rows.slice(0, 1), rows.slice(0, 47)]))
-    assert any("must satisfy schema.sql; found: Constraint Error" in f for f in faults(out))
-    none = pa.array([0] * 48, pa.int32())
-    rewrite(path, lambda rows: with_column(rows, "n_tokens", none))
-    assert any("CHECK constraint failed" in f for f in faults(out))
+def column(table, name, values, stem=PROMPTS):
+    return lambda out: change_column(out / table / f"{stem}.parquet", name, values)
 
 
-def test_other_columns_and_types_are_found(out):
+def repeated(rows):
+    return pa.concat_tables([rows.slice(0, 1), rows.slice(0, 47)])
+
+
+def misnamed(rows):
+    return rows.rename_columns([*rows.column_names[:-1], "odd"])
+
+
+def widen(out):
     path = out / "matrix_norm" / f"{WEIGHTS}.parquet"
-    rewrite(path, lambda rows: rows.rename_columns([*rows.column_names[:-1], "frobenious"]))
-    assert any("missing: frobenius; unknown: frobenious" in f for f in faults(out))
-    rewrite(path, lambda rows: rows.rename_columns([*rows.column_names[:-1], "frobenius"]))
     rows = pq.ParquetFile(path).read()
     place = rows.column_names.index("layer")
-    wide = rows.set_column(place, "layer", rows.column("layer").cast(pa.int64()))
-    pq.write_table(wide, path)
-    assert any("other types than schema.sql in layer" in f for f in faults(out))
+    pq.write_table(rows.set_column(place, "layer", rows.column("layer").cast(pa.int64())), path)
 
 
-def test_other_prompts_are_found(out):
-    path = out / "prompt" / "own.parquet"
-    texts = pa.array(["The sky is", "Two and three", "A b", "The quick brown fox is"])
-    rewrite(path, lambda rows: with_column(rows, "text", texts))
-    assert one_fault(out) == "prompt/own.parquet holds other prompts than were measured."
-
-
-def test_a_changed_row_of_a_run_is_found_by_its_hash(out):
-    path = out / "run" / f"{PROMPTS}.parquet"
-    rewrite(path, lambda rows: with_column(rows, "duration_s", pa.array([0.25])))
-    assert one_fault(out).startswith(f"run/{PROMPTS}.parquet has another row or metadata")
-    assert states(out)[PROMPTS] == "incomplete"
+@pytest.mark.parametrize(
+    ("damage", "sentence", "is_incomplete"),
+    [
+        (column("attention", "mass", lambda it: pc.add(it, 1e-9)), "content than its unit", None),
+        (of("attention", lambda rows: rows.slice(1)), "has 47 rows; its unit's run file", True),
+        (of("attention", repeated), "must satisfy schema.sql; found: Constraint Error", None),
+        (column("attention", "n_tokens", pa.array([0] * 48, pa.int32())), "CHECK constraint", None),
+        (of("matrix_norm", misnamed, WEIGHTS), "missing: frobenius; unknown: odd", None),
+        (widen, "other types than schema.sql in layer", None),
+        (column("prompt", "text", pc.utf8_upper, "own"), "holds other prompts", None),
+        (column("run", "duration_s", pa.array([0.25])), "another row or metadata", True),
+        (column("run", "dtype_compute", pa.array(["float16"])), "parquet is float16", None),
+        (lambda o: (o / "attention" / f"{PROMPTS}.parquet").unlink(), "is missing", True),
+        (lambda o: (o / "run" / f"{PROMPTS}.parquet").unlink(), "was interrupted", True),
+        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "cannot be read", True),
+        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "a run that was killed", False),
+        (lambda o: shutil.copytree(o / "model", o / "notes"), "holds Parquet files", False),
+        (lambda o: shutil.copytree(o / "model", o / "legacy_value"), "in no run file", False),
+    ],
+)
+def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, is_incomplete, capsys):
+    damage(out)
+    assert main(["check", str(out)]) == 1
+    assert sentence in capsys.readouterr().out
+    if is_incomplete is not None:
+        state = "incomplete" if is_incomplete else "complete"
+        assert states(out) == {WEIGHTS: "complete", PROMPTS: state}
 
 
 @pytest.mark.parametrize("name", ["residual_norm.parquet", "prompt.csv", "run.csv"])
@@ -189,37 +156,5 @@ def test_a_table_beside_its_directory_is_found(out, name):
         shutil.copy(part, out / name)
     else:
         pq.read_table(part).to_pandas().to_csv(out / name, index=False)
-    assert one_fault(out).startswith(f"Table {table} lies in two places")
-
-
-def test_a_run_file_at_odds_with_its_metadata_is_found(out):
-    path = out / "run" / f"{PROMPTS}.parquet"
-    rewrite(path, lambda rows: with_column(rows, "dtype_compute", pa.array(["float16"])))
-    assert one_fault(out).startswith(f"The dtype_compute of run/{PROMPTS}.parquet is float16")
-
-
-@pytest.mark.parametrize(
-    ("damage", "sentence"),
-    [
-        (lambda o: (o / "model" / f"{WEIGHTS}.parquet").unlink(), "is missing"),
-        (lambda o: (o / "run" / f"{PROMPTS}.parquet").unlink(), "was interrupted"),
-        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "cannot be read"),
-        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "left by a run that was killed"),
-        (
-            lambda o: shutil.copytree(o / "model", o / "notes"),
-            "notes holds Parquet files and is no table",
-        ),
-        (
-            lambda o: shutil.copy(
-                o / "model" / f"{PROMPTS}.parquet", o / "legacy_value" / f"{PROMPTS}.parquet"
-            ),
-            "is listed in no run file",
-        ),
-    ],
-    ids=["missing", "interrupted", "unreadable", "left over", "stranger", "unlisted"],
-)
-def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, capsys):
-    (out / "legacy_value").mkdir()
-    damage(out)
-    assert main(["check", str(out)]) == 1
-    assert sentence in capsys.readouterr().out
+    (fault,) = faults(out)
+    assert fault.startswith(f"Table {table} lies in two places")

@@ -1,7 +1,5 @@
 """Units: identity, names, marks; what an output holds of a run, and what may stand beside it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -15,44 +13,28 @@ from collect.record.units import Unit, run_file, run_id, variant_of
 from collect.schema.marks import Mark, file_sha256, read_mark
 
 SAMPLE = Path(__file__).parents[3] / "data/sample"
-OF_MODEL = {
-    "model_id": "a/b",
-    "revision": None,
-    "revision_name": None,
-    "weights_sha256": "0" * 64,
-    "config_sha256": "1" * 64,
-    "adapter": "gpt2",
-    "dtype_weights": "float32",
-    "schema_version": 3,
-    "measurement_version": 1,
-    "torch_version": "2",
-    "transformers_version": "5",
-}
-OF_WEIGHTS = {
-    "kind": "weights",
-    "prompt_set": None,
-    "dtype_compute": "float32",
-    "device": "cpu",
-    "quantities": "weights",
-}
-OF_PROMPTS = {
-    "kind": "prompts",
-    "prompt_set": "S",
-    "prompt_set_sha256": "2" * 64,
-    "rendering": "plain",
-    "special_tokens": "default",
-    "quantities": "stream,attention",
-    "dtype_compute": "float32",
-    "device": "cpu",
-    "attention_implementation": "eager",
-}
+
+
+OF_MODEL = {"model_id": "a/b", "revision": None, "revision_name": None, "adapter": "gpt2"}
+OF_MODEL |= {"weights_sha256": "0" * 64, "config_sha256": "1" * 64, "dtype_weights": "float32"}
+OF_MODEL |= {"schema_version": 3, "measurement_version": 1}
+OF_MODEL |= {"torch_version": "2", "transformers_version": "5"}
+COMPUTED = {"dtype_compute": "float32", "device": "cpu"}
+
+
+OF_WEIGHTS = {"kind": "weights", "prompt_set": None, "quantities": "weights", **COMPUTED}
+
+
+OF_PROMPTS = {"kind": "prompts", "prompt_set": "S", "prompt_set_sha256": "2" * 64, **COMPUTED}
+OF_PROMPTS |= {"rendering": "plain", "special_tokens": "default", "quantities": "stream,attention"}
+OF_PROMPTS["attention_implementation"] = "eager"
 
 
 #: What a run is the same without: what was asked for, and where its weights were found.
 APART = {"quantities", "revision", "revision_name", "dtype_weights"}
 
 
-def is_complete(unit: Unit, out: Path) -> bool:
+def is_complete(unit, out):
     return isinstance(Inventory(out).missing(unit), Complete)
 
 
@@ -64,7 +46,7 @@ def prompts(**changes):
     return Unit({**OF_MODEL, **OF_PROMPTS, **changes}, {"lab": None})
 
 
-def put_down(unit: Unit, out: Path) -> Path:
+def put_down(unit, out):
     """Write a run file with the unit's mark, and the one file of one row that it lists."""
     path = run_file(out, unit)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +59,7 @@ def put_down(unit: Unit, out: Path) -> Path:
     return path
 
 
-def change_mark(path: Path, name: str, content: object) -> None:
+def change_mark(path, name, content):
     """Replace one part of the mark in a run file."""
     metadata = {**pq.read_schema(path).metadata, name.encode(): json.dumps(content).encode()}
     pq.write_table(pa.table({"x": [1]}).replace_schema_metadata(metadata), path)
@@ -156,12 +138,17 @@ def test_measuring_again_loses_no_quantity_of_the_units_that_it_replaces(tmp_pat
     assert later.stem == "a--b@S,predictions"
 
 
-def test_a_unit_is_complete_with_its_mark_and_all_rows(tmp_path):
+def test_a_unit_is_complete_with_its_mark_all_rows_and_their_content(tmp_path):
     assert not is_complete(prompts(), tmp_path)
-    put_down(prompts(), tmp_path)
+    path, name = put_down(prompts(), tmp_path), "model/a--b@S.parquet"
     assert is_complete(prompts(), tmp_path)
     assert not is_complete(prompts(rendering="chat"), tmp_path)
-    pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "model" / "a--b@S.parquet")
+    change_mark(path, "sha256", {name: file_sha256(tmp_path / name)})
+    assert is_complete(prompts(), tmp_path)
+    pq.write_table(pa.table({"x": [2]}), tmp_path / name)
+    assert not is_complete(prompts(), tmp_path)
+    put_down(prompts(), tmp_path)
+    pq.write_table(pa.table({"x": [1, 2]}), tmp_path / name)
     assert not is_complete(prompts(), tmp_path)
 
 
@@ -221,12 +208,3 @@ def test_a_mark_of_other_types_is_none(tmp_path, name, content):
     assert read_mark(path) is None
     assert not is_complete(prompts(), tmp_path)
     refuse_mixtures([weights(config_sha256="3" * 64)], Inventory(tmp_path))
-
-
-def test_a_unit_whose_content_changed_is_not_complete(tmp_path):
-    path = put_down(prompts(), tmp_path)
-    name = "model/a--b@S.parquet"
-    change_mark(path, "sha256", {name: file_sha256(tmp_path / name)})
-    assert is_complete(prompts(), tmp_path)
-    pq.write_table(pa.table({"x": [2]}), tmp_path / name)
-    assert not is_complete(prompts(), tmp_path)

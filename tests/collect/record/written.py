@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+SAMPLE = Path(__file__).parents[3] / "data/sample"
 
 
 def frame(out: Path, table: str) -> pd.DataFrame:
@@ -23,6 +28,39 @@ def files(out: Path) -> list[str]:
 def contents(out: Path) -> dict[str, bytes]:
     """Return the bytes of every file but those of table ``run``, which hold the time."""
     return {name: (out / name).read_bytes() for name in files(out) if not name.startswith("run/")}
+
+
+def copy_sample(directory: Path, *stems: str) -> Path:
+    """Copy the files of some units of the shipped sample, and its prompts."""
+    for path in SAMPLE.glob("*/*.parquet"):
+        if path.stem in (*stems, "A_grand_unified"):
+            (directory / path.parent.name).mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, directory / path.parent.name)
+    return directory
+
+
+def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Replace the rows of a file, its metadata left as they are."""
+    rows = pq.ParquetFile(path).read()
+    pq.write_table(change(rows).replace_schema_metadata(rows.schema.metadata), path)
+
+
+def change_column(path: Path, name: str, values: pa.Array | Callable[[pa.Array], pa.Array]) -> None:
+    """Replace one column of a file, its metadata left as they are."""
+
+    def changed(rows: pa.Table) -> pa.Table:
+        place = rows.column_names.index(name)
+        column = values(rows.column(name)) if callable(values) else values
+        return rows.set_column(place, rows.schema.field(name), column)
+
+    rewrite(path, changed)
+
+
+def flip(path: Path, place: int) -> None:
+    """Invert a byte of a file."""
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0xFF
+    path.write_bytes(content)
 
 
 def close(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:

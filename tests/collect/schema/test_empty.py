@@ -10,12 +10,12 @@ from collect.schema import ContractError, Trial, check_rows, empty, read_rows
 SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 
 
-def stored(table: str) -> pa.Table:
+def stored(table):
     """Return the rows of the table's first file."""
     return read_rows(sorted((SAMPLE / table).glob("*.parquet"))[0], table)
 
 
-def spoilt(rows: pa.Table, column: str, value: object) -> pa.Table:
+def spoilt(rows, column, value):
     """Return rows with one value of the second row replaced."""
     place = rows.column_names.index(column)
     values = rows.column(column).to_pylist()
@@ -24,14 +24,14 @@ def spoilt(rows: pa.Table, column: str, value: object) -> pa.Table:
     return rows.set_column(place, pa.field(column, changed.type), changed)
 
 
-def check(rows: pa.Table) -> None:
+def check(rows):
     """Refuse rows of ``next_token`` that break its contract; others beside them do not."""
     whole = stored("next_token")
     for broken in check_rows("next_token", {"others": whole, "them": rows, "more": whole}):
         raise broken
 
 
-def refuse_to_insert(table: str) -> None:
+def refuse_to_insert(table):
     raise AssertionError(f"rows of {table} were inserted")
 
 

@@ -1,7 +1,5 @@
 """Each built-in quantity is declared once, and all that is derived from it agrees."""
 
-from __future__ import annotations
-
 import pytest
 
 from collect.instruments import rows
@@ -23,17 +21,10 @@ def test_a_declared_table_is_in_the_contract_and_one_quantity_fills_it(table):
 
 def test_rows_of_an_extent_are_counted_by_hand():
     assert {table: filled.n_rows(GPT2) for table, filled in FILLED.items()} == {
-        "weight_norm": 12 * 12 * 9,
-        "matrix_norm": 12 * 4,
-        "residual_norm": 30 * (1 + 14 + 12),
-        "residual_update": 30 * 12 * 3,
-        "next_token": 2,
-        "attention": 2 * 12 * 12,
-        "attention_mean": 2 * 12,
-        "token_geometry": 2 * 14,
-        "prompt_geometry": 14,
-        "token_prediction": 30,
-        "legacy_value": 2 * (6 * 12 + 4),
+        **{"weight_norm": 12 * 12 * 9, "matrix_norm": 12 * 4, "residual_norm": 30 * (1 + 14 + 12)},
+        **{"residual_update": 30 * 12 * 3, "next_token": 2, "attention": 2 * 12 * 12},
+        **{"attention_mean": 2 * 12, "token_geometry": 2 * 14, "prompt_geometry": 14},
+        **{"token_prediction": 30, "legacy_value": 2 * (6 * 12 + 4)},
     }
 
 

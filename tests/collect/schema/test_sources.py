@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,8 +13,8 @@ from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 from collect import schema
 from collect.errors import CollectError
+from tests.collect.record.written import SAMPLE, change_column, copy_sample, flip, rewrite
 
-SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 STEM = "thermoscope--gpt2-l4-adamw"
 PROMPTS = f"{STEM}@A_grand_unified"
 
@@ -23,20 +22,7 @@ PROMPTS = f"{STEM}@A_grand_unified"
 @pytest.fixture
 def unit(tmp_path):
     """A directory with the two units of one model of the sample."""
-    for path in SAMPLE.glob("*/*.parquet"):
-        if path.stem in (STEM, PROMPTS, "A_grand_unified"):
-            to = tmp_path / "unit" / path.parent.name / path.name
-            to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, to)
-    return tmp_path / "unit"
-
-
-def change(path: Path, column: str, values: object) -> None:
-    """Replace one column of a file, its metadata left as they are."""
-    rows = pq.ParquetFile(path).read()
-    place = rows.column_names.index(column)
-    changed = rows.set_column(place, rows.schema.field(column), values)
-    pq.write_table(changed.replace_schema_metadata(rows.schema.metadata), path)
+    return copy_sample(tmp_path / "unit", STEM, PROMPTS)
 
 
 def test_what_was_compared_is_said(unit):
@@ -83,97 +69,98 @@ def test_a_table_that_a_person_wrote_is_to_be_corrected(tmp_path, old, new, prob
 
 
 def test_a_changed_number_of_the_same_size_is_found_by_its_hash(unit):
-    path = unit / "attention" / f"{PROMPTS}.parquet"
-    content = bytearray(path.read_bytes())
-    content[len(content) // 3] ^= 1
+    path = at(unit, "attention")
     state = path.stat()
-    path.write_bytes(content)
+    flip(path, state.st_size // 3)
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
     open_store(unit)
     with pytest.raises(StoreError, match=r"must have the content that was hashed"):
         open_store(unit, verify=True)
 
 
-def test_changed_prompts_are_found_by_their_hash(unit):
-    path = unit / "prompt" / "A_grand_unified.parquet"
-    texts = pq.ParquetFile(path).read().column("text")
-    change(path, "text", pc.utf8_upper(texts))
-    with pytest.raises(StoreError, match="must have the prompts that were measured"):
-        open_store(unit, verify=True)
-
-
-def test_a_file_of_another_size_is_refused_at_opening(unit):
-    path = unit / "attention" / f"{PROMPTS}.parquet"
+def without_hash(path, **more):
+    """Take from a run file the hash of its row, as files of earlier versions have none."""
     rows = pq.ParquetFile(path).read()
-    change(path, "mass", pc.add(rows.column("mass"), 1e-9))
-    with pytest.raises(StoreError, match=r"must have \d+ bytes, as its unit's run file says"):
-        open_store(unit)
+    kept = {k: v for k, v in rows.schema.metadata.items() if k != b"run_sha256"}
+    pq.write_table(rows.replace_schema_metadata({**kept, **more}), path)
 
 
-def test_times_of_the_last_change_are_counted_not_demanded(unit, monkeypatch):
-    path = unit / "run" / f"{PROMPTS}.parquet"
-    rows = pq.ParquetFile(path).read()
+def test_times_of_the_last_change_are_counted_not_demanded(unit):
     name = f"attention/{PROMPTS}.parquet"
     time = (unit / name).stat().st_mtime_ns
-    metadata = {k: v for k, v in rows.schema.metadata.items() if k != b"run_sha256"}
-    metadata[b"times"] = f'{{"{name}": {time}}}'.encode()
-    pq.write_table(rows.replace_schema_metadata(metadata), path)
+    without_hash(at(unit, "run"), times=f'{{"{name}": {time}}}')
     assert open_store(unit).comparison.n_times == 1
     os.utime(unit / name, ns=(time, time + 1))
     assert open_store(unit).comparison.n_times == 0
 
 
-def test_a_changed_row_of_a_run_is_refused_at_opening(unit):
-    path = unit / "run" / f"{PROMPTS}.parquet"
-    change(path, "dtype_compute", pa.array(["float64"]))
-    with pytest.raises(StoreError, match="must have the row and the metadata that were hashed"):
-        open_store(unit)
+def at(unit, table, stem=PROMPTS):
+    return unit / table / f"{stem}.parquet"
 
 
-@pytest.mark.parametrize("n_rows", [0, 2])
-def test_a_run_file_without_exactly_one_row_is_refused(unit, n_rows):
-    path = unit / "run" / f"{PROMPTS}.parquet"
-    rows = pq.ParquetFile(path).read()
-    pq.write_table(pa.concat_tables([rows] * n_rows) if n_rows else rows.slice(0, 0), path)
-    with pytest.raises(StoreError, match=f"must have one row, that of its unit; it has {n_rows}"):
-        open_store(unit)
+def column(table, name, values, stem=PROMPTS):
+    return lambda unit: change_column(at(unit, table, stem), name, values)
+
+
+def rows_of_run(change):
+    return lambda unit: rewrite(at(unit, "run"), change)
+
+
+def metadata(content):
+    """Return what puts other metadata into a run file."""
+
+    def damage(unit):
+        rows = pq.ParquetFile(at(unit, "run")).read()
+        changed = {**rows.schema.metadata, b"rows": content.encode()}
+        pq.write_table(rows.replace_schema_metadata(changed), at(unit, "run"))
+
+    return damage
+
+
+def copied(unit):
+    for path in unit.glob(f"*/{PROMPTS}.parquet"):
+        shutil.copy(path, path.with_stem("copy"))
+
+
+def unlisted(unit):
+    shutil.copy(at(unit, "attention"), at(unit, "attention", STEM))
+
+
+NO_TEXT = pa.StringArray.from_buffers(
+    1, pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xff")
+)
 
 
 @pytest.mark.parametrize(
-    "damage", ["[" * 100_000, "7", '{"a": "b"}', '{"a"'], ids=["deep", "number", "text", "half"]
+    ("damage", "sentence"),
+    [
+        (column("prompt", "text", pc.utf8_upper, "A_grand_unified"), "prompts that were measured"),
+        (column("attention", "mass", lambda it: pc.add(it, 1e-9)), r"must have \d+ bytes, as its"),
+        (column("run", "dtype_compute", pa.array(["float64"])), "the row and the metadata that"),
+        (column("run", "model_id", NO_TEXT), "cannot be read"),
+        (rows_of_run(lambda rows: rows.slice(0, 0)), "must have one row, .*; it has 0"),
+        (rows_of_run(lambda rows: pa.concat_tables([rows] * 2)), "must have one row, .*; it has 2"),
+        (metadata("[" * 100_000), "must be a complete file of this project"),
+        (metadata("7"), "must be a complete file of this project"),
+        (metadata('{"a": "b"}'), "must be a complete file of this project"),
+        (metadata('{"a"'), "must be a complete file of this project"),
+        (copied, r"must have a run_id of its own|must be listed"),
+        (unlisted, "must be listed in its unit's run file"),
+    ],
 )
-def test_metadata_that_are_none_are_refused(unit, damage):
-    path = unit / "run" / f"{PROMPTS}.parquet"
-    rows = pq.ParquetFile(path).read()
-    metadata = {**rows.schema.metadata, b"rows": damage.encode()}
-    pq.write_table(rows.replace_schema_metadata(metadata), path)
-    with pytest.raises(StoreError, match="must be a complete file of this project"):
-        open_store(unit)
+def test_a_unit_that_is_not_as_its_run_file_says_is_refused(unit, damage, sentence):
+    damage(unit)
+    with pytest.raises(StoreError, match=sentence):
+        open_store(unit, verify="prompts" in sentence)
 
 
-def test_a_unit_copied_under_another_name_is_refused(unit):
-    for path in unit.glob(f"*/{PROMPTS}.parquet"):
-        shutil.copy(path, path.with_stem("copy"))
-    with pytest.raises(StoreError, match=r"must have a run_id of its own|must be listed"):
-        open_store(unit)
-
-
-def test_a_file_that_its_run_file_does_not_list_is_refused(unit):
-    shutil.copy(unit / "attention" / f"{PROMPTS}.parquet", unit / "attention" / f"{STEM}.parquet")
-    with pytest.raises(StoreError, match="must be listed in its unit's run file"):
-        open_store(unit)
-
-
-def prompts_of(directory: Path, **entries: str) -> Path:
+def prompts_of(directory, **entries):
     """Write the prompts of the sample, with some entries as of another version, in no unit."""
     rows = pq.ParquetFile(SAMPLE / "prompt/A_grand_unified.parquet").read().to_pylist()
-    (directory / "prompt").mkdir(parents=True)
     changed = pa.Table.from_pylist([row | entries for row in rows])
-    narrow = changed.set_column(
-        changed.column_names.index("complexity"),
-        "complexity",
-        changed["complexity"].cast(pa.int32()),
-    )
+    place = changed.column_names.index("complexity")
+    narrow = changed.set_column(place, "complexity", changed["complexity"].cast(pa.int32()))
+    (directory / "prompt").mkdir(parents=True)
     pq.write_table(narrow, directory / "prompt/A_grand_unified.parquet")
     return directory
 
@@ -199,34 +186,26 @@ def test_prompts_of_an_interrupted_measurement_are_left_out(unit):
     assert open_store(unit).query("FROM prompt").shape[0] == n_prompts
 
 
-def test_keys_that_repeat_are_refused_where_no_run_file_counts_the_rows(tmp_path):
+def test_a_table_of_no_unit_is_refused_for_repeated_keys_and_other_columns(tmp_path):
+    path, expected = tmp_path / "published_value.parquet", schema.arrow_schema("published_value")
     value = {"file": "f", "path": "p", "metric": "m", "statistic": "value", "value": 1.0}
     value |= {"unit": "1", "caveats": ""}
-    expected = schema.arrow_schema("published_value")
-    rows = pa.Table.from_pylist([value, value], schema=expected)
-    pq.write_table(rows, tmp_path / "published_value.parquet")
-    with pytest.raises(StoreError, match=r"Each key of table published_value must occur once"):
-        open_store(tmp_path)
-    pq.write_table(rows.slice(0, 1), tmp_path / "published_value.parquet")
+    rows = pa.Table.from_pylist([value], schema=expected)
+    place, layer = rows.column_names.index("layer"), rows.column("layer")
+    for wrong, sentence in (
+        (pa.concat_tables([rows, rows]), "Each key of table published_value must occur once"),
+        (rows.set_column(place, "layer", layer.cast(pa.int64())), r"found in layer \(int64\)"),
+        (rows.append_column("layer", layer), "each column of table published_value once"),
+    ):
+        pq.write_table(wrong, path)
+        with pytest.raises(StoreError, match=sentence):
+            open_store(tmp_path)
+    pq.write_table(rows, path)
     assert len(open_store(tmp_path).query("FROM published_value")) == 1
 
 
-def test_a_large_table_with_a_column_of_another_type_or_twice_is_refused(tmp_path):
-    expected = schema.arrow_schema("published_value")
-    rows = pa.Table.from_pylist([], schema=expected)
-    place = rows.column_names.index("layer")
-    wide = rows.set_column(place, "layer", rows.column("layer").cast(pa.int64()))
-    pq.write_table(wide, tmp_path / "published_value.parquet")
-    with pytest.raises(StoreError, match=r"other types were found in layer \(int64\)"):
-        open_store(tmp_path)
-    twice = rows.append_column("layer", rows.column("layer"))
-    pq.write_table(twice, tmp_path / "published_value.parquet")
-    with pytest.raises(StoreError, match="must have each column of table published_value once"):
-        open_store(tmp_path)
-
-
 def test_each_header_is_read_once(unit, monkeypatch):
-    opened: list[str] = []
+    opened = []
     original = pq.ParquetFile
 
     class Counted(original):  # type: ignore[misc,valid-type]
@@ -264,28 +243,12 @@ def test_a_broken_contract_is_one_of_the_refusals_of_collection(tmp_path):
     assert refusal.value.exit_code == 2
 
 
-def without_hash(path: Path) -> None:
-    """Take from a run file the hash of its row, as files of earlier versions have none."""
-    rows = pq.ParquetFile(path).read()
-    metadata = {k: v for k, v in rows.schema.metadata.items() if k != b"run_sha256"}
-    pq.write_table(rows.replace_schema_metadata(metadata), path)
-
-
 @pytest.mark.parametrize("version", [1, 4, 99])
 def test_what_another_version_measured_is_refused_though_its_columns_are_the_same(unit, version):
-    path = unit / "run" / f"{PROMPTS}.parquet"
-    without_hash(path)
+    without_hash(at(unit, "run"))
     open_store(unit)
-    change(path, "schema_version", pa.array([version], pa.int32()))
+    change_column(at(unit, "run"), "schema_version", pa.array([version], pa.int32()))
     with pytest.raises(StoreError, match=f"is of schema version {version}; this program reads 2"):
-        open_store(unit)
-
-
-def test_a_name_in_a_run_file_that_is_no_text_is_a_refusal(unit):
-    path = unit / "run" / f"{PROMPTS}.parquet"
-    buffers = [pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xff")]
-    change(path, "model_id", pa.StringArray.from_buffers(1, *buffers))
-    with pytest.raises(StoreError, match="cannot be read"):
         open_store(unit)
 
 

@@ -1,7 +1,5 @@
 """Each part of a network is drawn with the spread its recipe says."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -15,18 +13,18 @@ from tests.collect.training.trained import micro
 SHAPE = {"n_layers": 4, "d_model": 64, "n_heads": 4, "context": 64}
 
 
-def drawn(family: str, **more: object) -> dict[str, float]:
+def drawn(family, **more):
     """Return the root mean square of the first draw of each part."""
     recipe = micro(family, geometry=SHAPE, **more)
     torch.manual_seed(1)
-    squares: dict[str, list[torch.Tensor]] = {}
+    squares = {}
     for role, parameter in roles(initialised_network(recipe), recipe):
         squares.setdefault(role, []).append(parameter.detach().square().flatten())
     return {role: torch.cat(result).mean().sqrt().item() for role, result in squares.items()}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_matrix_plays_a_part_and_each_block_writes_twice(family: str) -> None:
+def test_every_matrix_plays_a_part_and_each_block_writes_twice(family):
     recipe = micro(family, geometry=SHAPE)
     network = initialised_network(recipe)
     played = [role for role, _ in roles(network, recipe)]
@@ -36,14 +34,10 @@ def test_every_matrix_plays_a_part_and_each_block_writes_twice(family: str) -> N
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_part_has_the_sigma_of_its_formula(family: str) -> None:
+def test_every_part_has_the_sigma_of_its_formula(family):
     result = drawn(family, initial={"inner": 0.9, "embedding": 0.3, "residual": "depth"})
-    formula = {
-        "inner": 0.9 / 8,
-        "embedding": 0.3 / 8,
-        "attention_write": 0.9 / 8 / math.sqrt(8),
-        "ffn_write": 0.9 / 8 / math.sqrt(8),
-    }
+    formula = dict.fromkeys(("attention_write", "ffn_write"), 0.9 / 8 / math.sqrt(8))
+    formula |= {"inner": 0.9 / 8, "embedding": 0.3 / 8}
     assert result == pytest.approx(formula, rel=0.03)
 
 
@@ -57,7 +51,7 @@ def test_every_part_has_the_sigma_of_its_formula(family: str) -> None:
         ("zero", 0.0, 0.0),
     ],
 )
-def test_the_rule_of_residual_outputs(rule: str, attention: float, ffn: float) -> None:
+def test_the_rule_of_residual_outputs(rule, attention, ffn):
     result = drawn("gpt_neox", initial={"inner": 0.8, "residual": rule})
     assert result["attention_write"] == pytest.approx(attention, rel=0.03)
     assert result["ffn_write"] == pytest.approx(ffn, rel=0.03)
@@ -65,13 +59,13 @@ def test_the_rule_of_residual_outputs(rule: str, attention: float, ffn: float) -
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_rule_named_for_a_family_is_what_transformers_draws(family: str) -> None:
+def test_the_rule_named_for_a_family_is_what_transformers_draws(family):
     by_itself = drawn(family, initializer_range=0.05)
     printed = micro(family, geometry=SHAPE, initial={"inner": 0.05 * 8, "embedding": 0.05 * 8})
     assert by_itself == pytest.approx({role: spread(role, printed) for role in by_itself}, rel=0.03)
 
 
-def test_without_initial_nothing_is_drawn_again() -> None:
+def test_without_initial_nothing_is_drawn_again():
     recipe = micro("gpt2")
     torch.manual_seed(5)
     initialised_network(recipe)

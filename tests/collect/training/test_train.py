@@ -1,13 +1,8 @@
 """Training: reproducible bit for bit, complete or absent, and an ordinary checkpoint."""
 
 import errno
-import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -18,74 +13,35 @@ from collect.errors import InputError, OutputError
 from collect.training.descent import fit
 from collect.training.recipe import read_recipe
 from collect.training.train import train
+from tests.collect.record.written import contents, flip
+from tests.collect.training.trained import TEXT, table, toml
 
-ROOT = Path(__file__).resolve().parents[3]
-TEXT = ROOT / "data" / "text" / "kjv.txt"
-
-MICRO = """\
-name = "micro"
-lab = "thermoscope"
-suite = "test"
-year = 2026
-family = "gpt2"
-text = "text.txt"
-seed = 0
-initializer_range = 0.02
-
-[geometry]
-n_layers = 1
-d_model = 16
-n_heads = 2
-context = 32
-
-[optimiser]
-name = "adamw"
-learning_rate = 3e-3
-weight_decay = 0.1
-
-[schedule]
-steps = 20
-warm_up = 5
-batch_size = 4
-"""
-
-FAMILIES = {
-    "gpt2": ('family = "gpt2"', ""),
-    "gpt_neox": ('family = "gpt_neox"', ""),
-    "llama": ('family = "llama"', "n_kv_heads = 1\n"),
-}
+KV_HEADS = {"llama": {"n_kv_heads": 1}}
 
 
-def micro_recipe(directory: Path, content: str = MICRO) -> Path:
+def micro_recipe(directory, family="gpt2", **more):
     directory.mkdir(exist_ok=True)
-    (directory / "text.txt").write_bytes(TEXT.read_bytes()[:40_000])
+    (directory / "text.txt").write_bytes(TEXT)
     path = directory / "micro.toml"
-    path.write_text(content, encoding="utf-8")
+    path.write_text(toml(table(family, initializer_range=0.02, **more)), encoding="utf-8")
     return path
 
 
 @pytest.fixture
-def recipe(tmp_path: Path) -> Path:
+def recipe(tmp_path):
     return micro_recipe(tmp_path / "recipes")
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path):
     return tmp_path / "checkpoints"
 
 
-def contents(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
-
-
 @pytest.mark.parametrize("optimiser", ["adamw", "muon"])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_same_recipe_gives_the_same_files_bit_for_bit(
-    tmp_path: Path, family: str, optimiser: str
-) -> None:
-    line, kv_heads = FAMILIES[family]
-    content = MICRO.replace('family = "gpt2"', line).replace("context", f"{kv_heads}context")
-    path = micro_recipe(tmp_path / "recipes", content.replace("adamw", optimiser))
+@pytest.mark.parametrize("family", ["gpt2", "gpt_neox", "llama"])
+def test_the_same_recipe_gives_the_same_files_bit_for_bit(tmp_path, family, optimiser):
+    more = {"optimiser": {"name": optimiser}, "geometry": KV_HEADS.get(family, {})}
+    path = micro_recipe(tmp_path / "recipes", family, **more)
     first = contents(train(path, tmp_path / "first", quiet=True))
     torch.manual_seed(99)
     second = contents(train(path, tmp_path / "second", quiet=True))
@@ -93,12 +49,12 @@ def test_the_same_recipe_gives_the_same_files_bit_for_bit(
     assert len(first["model.safetensors"]) > 10_000
 
 
-def test_training_leaves_the_state_of_torch_as_it_was(recipe: Path) -> None:
+def test_training_leaves_the_state_of_torch_as_it_was(recipe):
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
         state = torch.random.get_rng_state()
-        fit(read_recipe(recipe), TEXT.read_bytes()[:40_000])
+        fit(read_recipe(recipe), TEXT)
         assert torch.equal(torch.random.get_rng_state(), state)
         assert torch.get_num_threads() == 2
         assert not torch.are_deterministic_algorithms_enabled()
@@ -106,7 +62,7 @@ def test_training_leaves_the_state_of_torch_as_it_was(recipe: Path) -> None:
         torch.set_num_threads(threads)
 
 
-def test_the_checkpoint_is_an_ordinary_one(recipe: Path, out: Path) -> None:
+def test_the_checkpoint_is_an_ordinary_one(recipe, out):
     checkpoint = train(recipe, out, quiet=True)
     model = AutoModelForCausalLM.from_pretrained(checkpoint)
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
@@ -117,55 +73,26 @@ def test_the_checkpoint_is_an_ordinary_one(recipe: Path, out: Path) -> None:
     assert tokenizer.decode(tokens.input_ids[0]) == text
 
 
-def sha256sum(path: Path) -> str:
-    program = shutil.which("sha256sum")
-    assert program is not None
-    answer = subprocess.run([program, path], check=True, capture_output=True, text=True)
-    return answer.stdout.split()[0]
-
-
-def forbid_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    def trained(*_: Any, **__: Any) -> None:
-        pytest.fail("a training started")
-
-    monkeypatch.setattr(collect.training.train, "fit", trained)
-
-
-def test_a_complete_checkpoint_is_not_trained_again(
-    recipe: Path, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_complete_checkpoint_is_not_trained_again(recipe, out, monkeypatch):
     before = contents(train(recipe, out, quiet=True))
-    forbid_training(monkeypatch)
+    monkeypatch.setattr(collect.training.train, "fit", None)
     assert contents(train(recipe, out, quiet=True)) == before
 
 
-def lose_weights(checkpoint: Path) -> None:
-    (checkpoint / "model.safetensors").unlink()
-
-
-def change_weights(checkpoint: Path) -> None:
-    path = checkpoint / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:-1] + b"?")
-
-
-@pytest.mark.parametrize("damage", [lose_weights, change_weights])
-def test_a_checkpoint_with_a_file_missing_or_changed_is_trained_again(
-    recipe: Path, out: Path, damage: Callable[[Path], None]
-) -> None:
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: flip(path, -1)])
+def test_a_checkpoint_with_a_file_missing_or_changed_is_trained_again(recipe, out, damage):
     whole = contents(train(recipe, out, quiet=True))
-    damage(out / "micro")
+    damage(out / "micro" / "model.safetensors")
     assert contents(train(recipe, out, quiet=True)) == whole
 
 
 @pytest.mark.parametrize("changed", ["recipe", "text"])
-def test_a_checkpoint_of_another_training_is_refused_unless_overwritten(
-    recipe: Path, out: Path, changed: str
-) -> None:
+def test_a_checkpoint_of_another_training_is_refused_unless_overwritten(recipe, out, changed):
     old = contents(train(recipe, out, quiet=True))
     if changed == "recipe":
-        recipe.write_text(MICRO.replace("3e-3", "2e-3"), encoding="utf-8")
+        micro_recipe(recipe.parent, optimiser={"learning_rate": 2e-3})
     else:
-        (recipe.parent / "text.txt").write_bytes(TEXT.read_bytes()[-40_000:])
+        (recipe.parent / "text.txt").write_bytes(TEXT[::-1])
     with pytest.raises(InputError, match="must come from this recipe and text") as caught:
         train(recipe, out, quiet=True)
     assert "--overwrite" in caught.value.hint
@@ -175,7 +102,7 @@ def test_a_checkpoint_of_another_training_is_refused_unless_overwritten(
     assert [path.name for path in out.iterdir()] == ["micro"]
 
 
-def test_a_directory_that_is_no_checkpoint_is_never_replaced(recipe: Path, out: Path) -> None:
+def test_a_directory_that_is_no_checkpoint_is_never_replaced(recipe, out):
     (out / "micro").mkdir(parents=True)
     (out / "micro" / "thesis.txt").write_text("years of work", encoding="utf-8")
     with pytest.raises(InputError, match=r"found no thermoscope\.json in it"):
@@ -183,42 +110,9 @@ def test_a_directory_that_is_no_checkpoint_is_never_replaced(recipe: Path, out: 
     assert (out / "micro" / "thesis.txt").read_text(encoding="utf-8") == "years of work"
 
 
-def test_a_full_disk_leaves_nothing_behind(
-    recipe: Path, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
+def test_a_full_disk_leaves_nothing_behind(recipe, out, monkeypatch):
+    full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setattr(collect.training.train, "write_sidecar", full)
     with pytest.raises(OutputError, match="must be writable; No space left on device"):
         train(recipe, out, quiet=True)
     assert list(out.iterdir()) == []
-
-
-STOPPED_WHILE_SAVING = """
-import sys, time
-from pathlib import Path
-import collect.training.train
-
-def wait(*_):
-    print("saving", flush=True)
-    time.sleep(600)
-
-collect.training.train.write_sidecar = wait
-collect.training.train.train(Path(sys.argv[1]), Path(sys.argv[2]), quiet=True)
-"""
-
-
-@pytest.mark.slow
-def test_a_process_killed_while_saving_leaves_no_checkpoint(recipe: Path, out: Path) -> None:
-    command = [sys.executable, "-c", STOPPED_WHILE_SAVING, str(recipe), str(out)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "saving\n"
-        process.kill()
-        assert process.wait(timeout=300) == -signal.SIGKILL
-    (left,) = out.iterdir()
-    assert left.name.startswith(".micro.")
-    assert (left / "model.safetensors").exists()
-    train(recipe, out, quiet=True)
-    assert [path.name for path in out.iterdir()] == ["micro"]

@@ -1,12 +1,6 @@
 """A trained model of every family is an ordinary checkpoint that conforms to its adapter."""
 
-from __future__ import annotations
-
-import json
 import math
-from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -14,44 +8,26 @@ from transformers import AutoTokenizer
 
 from collect.model.checkpoint.load import load_model
 from collect.model.checkpoint.location import locate
-from collect.model.conformance.refusal import examine
 from collect.model.description import model_row
-from collect.model.forward.passes import whole
 from collect.training.architecture import initialised_network
-from collect.training.descent import (
-    fit,
-    held_out_loss,
-    next_token_loss,
-    tokenizer_of,
-    windows_of,
-)
+from collect.training.descent import fit, held_out_loss, next_token_loss, tokenizer_of, windows_of
 from collect.training.families import FAMILIES
 from collect.training.input_table import fold_table
 from collect.training.train import train
-from tests.collect.training.trained import TEXT, micro, table
+from tests.collect.shown import examined
+from tests.collect.training.trained import TEXT, micro, table, toml
 
 
-def toml(content: dict[str, Any]) -> str:
-    """Return a table of plain values and sections as TOML."""
-    plain = {key: value for key, value in content.items() if not isinstance(value, dict)}
-    lines = [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
-    for name, values in content.items():
-        if isinstance(values, dict):
-            lines += [f"[{name}]", *(f"{key} = {json.dumps(v)}" for key, v in values.items())]
-    return "\n".join(lines) + "\n"
-
-
-def trained(directory: Path, family: str, **more: Any) -> Path:
+def trained(directory, family, **more):
     (directory / "text.txt").write_bytes(TEXT)
     recipe = directory / "micro.toml"
     recipe.write_text(toml(table(family, **more)), encoding="utf-8")
-    return train(
-        recipe, directory / "out", keep="checkpoints" in more.get("schedule", {}), quiet=True
-    )
+    keep = "checkpoints" in more.get("schedule", {})
+    return train(recipe, directory / "out", keep=keep, quiet=True)
 
 
 #: What each family is trained with here, so that every switch is met by one of them.
-SWITCHES: dict[str, dict[str, Any]] = {
+SWITCHES = {
     "gpt2": {"architecture": {"embedding_scale": 3.0, "dropout": 0.1}},
     "gpt_neox": {"architecture": {"parallel": False, "tied": True}},
     "gptj": {"initial": {"inner": 0.6, "residual": "wang"}},
@@ -66,16 +42,13 @@ SWITCHES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_model_of_every_family_conforms_before_and_after_training(
-    tmp_path: Path, family: str
-) -> None:
+def test_a_model_of_every_family_conforms_before_and_after_training(tmp_path, family):
     switches = SWITCHES.get(family, {})
     directory = trained(tmp_path, family, **switches, schedule={"steps": 8, "checkpoints": [0]})
     for place in (directory / "step0", directory):
         checkpoint = locate(str(place))
         placed = load_model(checkpoint)
-        findings = examine(placed, partial(whole, placed))
-        assert [finding.property for finding in findings if not finding.is_met] == []
+        assert all(finding.is_met for finding in examined(placed).values())
     row = model_row(checkpoint, placed).iloc[0]
     asked = switches.get("architecture", {})
     recipe = micro(family, **switches)
@@ -94,7 +67,7 @@ def test_a_model_of_every_family_conforms_before_and_after_training(
     ],
 )
 @pytest.mark.parametrize("tied", [True, False])
-def test_the_folded_table_gives_the_same_network(switches: dict[str, Any], tied: bool) -> None:
+def test_the_folded_table_gives_the_same_network(switches, tied):
     recipe = micro("gpt_neox", architecture={**switches, "tied": tied})
     network = initialised_network(recipe).eval()
     embedding, head = network.get_input_embeddings(), network.get_output_embeddings()
@@ -113,7 +86,7 @@ def test_the_folded_table_gives_the_same_network(switches: dict[str, Any], tied:
     assert not network.config.tie_word_embeddings
 
 
-def test_a_scale_on_the_table_is_that_of_granites_configuration() -> None:
+def test_a_scale_on_the_table_is_that_of_granites_configuration():
     scaled = micro("granite", architecture={"embedding_scale": 6.0})
     bare = micro("granite")
     torch.manual_seed(0)
@@ -126,7 +99,7 @@ def test_a_scale_on_the_table_is_that_of_granites_configuration() -> None:
     assert torch.allclose(network(tokens).logits, expected(tokens).logits, atol=1e-6)
 
 
-def test_z_loss_is_the_mean_squared_normaliser() -> None:
+def test_z_loss_is_the_mean_squared_normaliser():
     network = initialised_network(micro("llama")).eval()
     windows = torch.arange(33)[None] + 60
     with torch.no_grad():
@@ -137,8 +110,8 @@ def test_z_loss_is_the_mean_squared_normaliser() -> None:
     assert result - plain == pytest.approx(0.25 * normaliser, rel=1e-4)
 
 
-def test_checkpoints_are_seen_and_change_nothing() -> None:
-    seen: list[tuple[int, float]] = []
+def test_checkpoints_are_seen_and_change_nothing():
+    seen = []
     recipe = micro(schedule={"checkpoints": [0, 7, 20]})
     watched = fit(recipe, TEXT, watch=lambda step, network, loss: seen.append((step, loss)))
     assert [step for step, _ in seen] == [0, 7, 20]
@@ -149,7 +122,7 @@ def test_checkpoints_are_seen_and_change_nothing() -> None:
     assert all(torch.equal(one, other) for one, other in pairs)
 
 
-def test_training_stops_at_the_first_checkpoint_that_reaches_the_loss() -> None:
+def test_training_stops_at_the_first_checkpoint_that_reaches_the_loss():
     every = list(range(0, 21, 2))
     whole_run = fit(micro(schedule={"checkpoints": every}), TEXT).trajectory
     goal = whole_run[6][1]
@@ -159,14 +132,14 @@ def test_training_stops_at_the_first_checkpoint_that_reaches_the_loss() -> None:
     assert stopped.trajectory == whole_run[: every.index(first) + 1]
 
 
-def test_training_goes_on_from_another_network() -> None:
+def test_training_goes_on_from_another_network():
     parent = fit(micro(), TEXT)
     child = fit(micro(seed=3), TEXT, start=parent.network.state_dict())
     assert child.loss_before == parent.loss_after
     assert child.loss_after < parent.loss_after
 
 
-def test_a_byte_pair_encoding_is_learnt_and_its_loss_is_told_per_byte(tmp_path: Path) -> None:
+def test_a_byte_pair_encoding_is_learnt_and_its_loss_is_told_per_byte(tmp_path):
     recipe = micro(n_vocabulary=300, geometry={"context": 16})
     windows = windows_of(recipe, TEXT)
     assert 1.2 < windows.bytes_per_token < 3

@@ -32,18 +32,9 @@ SIDES = {
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """One source beside fixed columns: its eigenvalues, and where they are read from a response.
+    """One source beside fixed columns: its eigenvalues, and where they are read from a response."""
 
-    Attributes
-    ----------
-    along
-        Eigenvectors, shape (n, K).
-    values
-        mu, shape (K,).
-    left
-        The rest of the residual space, shape (n, df - K).
-    """
-
+    #: Eigenvectors, shape (n, K), mu, shape (K,), and the rest of the residual space, (n, df - K).
     along: Floats
     values: Floats
     left: Floats

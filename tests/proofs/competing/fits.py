@@ -31,23 +31,12 @@ PREDICTED = {
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Two sides as linear functions of a response, reduced to what is estimable.
+    """Two sides as linear functions of a response, reduced to what is estimable."""
 
-    Attributes
-    ----------
-    estimate
-        From a response to the coefficients, shape (q, n).
-    root
-        From q normal deviates to the errors of the coefficients, shape (q, q).
-    left
-        Basis of the residuals, shape (n, df).
-    first, second
-        From the coefficients to effects over the rows, shape (n, q).
-    """
-
-    estimate: Floats
-    root: Floats
-    left: Floats
+    estimate: Floats  #: from a response to the coefficients, shape (q, n)
+    root: Floats  #: from q normal deviates to the errors of the coefficients, shape (q, q)
+    left: Floats  #: basis of the residuals, shape (n, df)
+    #: From the coefficients to effects over the rows, shape (n, q).
     first: Floats
     second: Floats
 

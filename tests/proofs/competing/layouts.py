@@ -26,22 +26,13 @@ STRATA = 3
 
 @dataclass(frozen=True, slots=False)
 class Layout:
-    """Models, and what each is.
-
-    Attributes
-    ----------
-    name
-        Of the layout.
-    models
-        One row per model: `lab`, `suite`, `rho` [1], `d_head` [1], `n_layers` [blocks],
-        `log_parameters` [decades].
-    aberrant
-        Place of the model that a contamination takes.
-    """
+    """Models, and what each is."""
 
     name: str
+    #: One row per model: `lab`, `suite`, `rho` [1], `d_head` [1], `n_layers` [blocks],
+    #: `log_parameters` [decades].
     models: pd.DataFrame
-    aberrant: int
+    aberrant: int  #: place of the model that a contamination takes
 
     def __len__(self) -> int:
         """Return the number of models, n."""

@@ -70,15 +70,9 @@ def rates(
     *,
     names: Iterable[str] = criterion.RULES,
 ) -> pd.DataFrame:
-    """Return how often each rule answers what, one row per world, statement and rule.
+    """Return table ``rule_rate``: how often each rule answers what of each world and statement.
 
     Every world has draws of its own, so that it comes again alone.
-
-    Returns
-    -------
-    `layout`, `n_models`, `n_suites`, `world`, `share` (of the first component planted), `form`,
-    `statement`, `truth` (yes, no, or tie), `rule`, `share_yes`, `share_no` (of papers) with
-    `yes_error`, `no_error` (Monte Carlo standard errors), `n_papers`.
     """
     judge = rules(layout, np.random.default_rng(seed), names=names)
     rows = []

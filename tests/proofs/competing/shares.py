@@ -31,22 +31,13 @@ Forms = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The forms of a layout, which are the same for all papers.
+    """The forms of a layout, which are the same for all papers."""
 
-    Attributes
-    ----------
-    suites, labs
-        Of the differences with suites, and with labs, drawn again.
-    exchanged
-        Of the differences with labels exchanged, the labels at hand first.
-    leads
-        Difference that pure noise gives each statement.
-    """
-
+    #: Of the differences with suites, and with labs, drawn again.
     suites: Mapping[str, Forms]
     labs: Mapping[str, Forms]
-    exchanged: Mapping[str, Forms]
-    leads: Mapping[str, float]
+    exchanged: Mapping[str, Forms]  #: with labels exchanged, the labels at hand first
+    leads: Mapping[str, float]  #: difference that pure noise gives each statement
 
 
 def prepared(layout: Layout, rng: np.random.Generator) -> Prepared:

@@ -17,20 +17,10 @@ TAIL = 3
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Shares of the components, and the form of what is drawn.
+    """Shares of the components, and the form of what is drawn, one of `criterion.FORMS`."""
 
-    Attributes
-    ----------
-    name
-        What rules, or the name of a combination.
-    shares
-        Share of the variance by component; "named lab" is a component of lab.
-    form
-        One of `criterion.FORMS`.
-    """
-
-    name: str
-    shares: Mapping[str, float]
+    name: str  #: what rules, or the name of a combination
+    shares: Mapping[str, float]  #: of the variance; "named lab" is a component of lab
     form: str = "normal"
 
     def share(self, component: str) -> float:

@@ -20,33 +20,24 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The models of the paper.
+    """The models of the paper."""
 
-    Attributes
-    ----------
-    models
-        One row per base model with a gain or with norms: `model_id`, `lab`, `suite`, `n_layers`,
-        `rho`, `d_head`, `log_parameters`, `norm_position`, `gain_mean`; of those with norms alone
-        only the first four.
-    known, hunted, penultimate, last, weighed
-        Which of them have a gain, which the hunt has, which have a gain of the penultimate and of
-        the last block, which have norms, shape (models,).
-    pairs
-        One row per pair of a base and a tuned model: `place` (of the base among the models),
-        `is_lineage`, and half an interval over its gain, base and tuned, of the last block and of
-        the total: `last`, `last_base`, `over_blocks`, `over_blocks_base` [ratio].
-    spread
-        Standard deviation of the logarithm of |W_V| over models [nat].
-    """
-
+    #: One row per base model with a gain or with norms: `model_id`, `lab`, `suite`, `n_layers`,
+    #: `rho`, `d_head`, `log_parameters`, `norm_position`, `gain_mean`; of those with norms alone
+    #: only the first four.
     models: pd.DataFrame
+    #: Which of them have a gain, which the hunt has, which have a gain of the penultimate and of
+    #: the last block, which have norms, shape (models,).
     known: Bools
     hunted: Bools
     penultimate: Bools
     last: Bools
     weighed: Bools
+    #: One row per pair of a base and a tuned model: `place` (of the base among the models),
+    #: `is_lineage`, and half an interval over its gain, base and tuned, of the last block and of
+    #: the total: `last`, `last_base`, `over_blocks`, `over_blocks_base` [ratio].
     pairs: pd.DataFrame
-    spread: float
+    spread: float  #: standard deviation of the logarithm of |W_V| over models [nat]
 
     @property
     def pre_norm(self) -> Bools:

@@ -29,24 +29,7 @@ JUDGED = (4, 5, 7, 10, 16, 19, 20, 21)
 def rates(
     design: Design, n_papers: int, rng: np.random.Generator, kinds: Mapping[int, decision.Kind]
 ) -> pd.DataFrame:
-    """Return how often each verdict falls under each truth.
-
-    Parameters
-    ----------
-    design
-        See `design_of`.
-    n_papers
-        Papers of each truth.
-    rng
-        Source of the gains and of the draws at ties.
-    kinds
-        Kind of statement of each judged claim.
-
-    Returns
-    -------
-    One row per claim, truth, labels and verdict: `claim_id`, `truth`, `wrong_labels`, `verdict`,
-    `probability` and `n_papers`.
-    """
+    """Return table ``verdict_rate``: how often each verdict falls under each truth."""
     rows = []
     at_ties = tied(design, rng)
     for truth in TRUTHS:

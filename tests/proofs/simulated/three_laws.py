@@ -101,14 +101,9 @@ def sets(design: Design) -> dict[str, Bools]:
     """Return which models are in each reading of heritage, as `readings.model_sets` has them."""
     every, joined = design.penultimate, design.known
     return {
-        "hunt": design.hunted,
-        "hunt, kept": design.hunted & design.pre_norm,
-        "hunt, clear": design.hunted,
-        "every": every,
-        "every, kept": every & design.pre_norm,
-        "joined": joined,
-        "joined, kept": joined & design.pre_norm,
-        "joined, clear": joined,
+        **{"hunt": design.hunted, "hunt, kept": design.hunted & design.pre_norm},
+        **{"hunt, clear": design.hunted, "every": every, "every, kept": every & design.pre_norm},
+        **{"joined": joined, "joined, kept": joined & design.pre_norm, "joined, clear": joined},
     }
 
 

@@ -1,25 +1,30 @@
-"""The cards of claims: one for each, with every check, whatever the claims are."""
+"""The cards of claims and the pages around the paper: front, data, imprint."""
 
-from __future__ import annotations
-
+import base64
+import io
 import re
-from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import audit as claims
 from analysis.audit import paper, wording
-from analysis.audit.pages import cards, grounds
+from analysis.audit.about import About
+from analysis.audit.pages import cards, front, grounds, imprint, relations
+from analysis.audit.pages import tables as exhibits
+from analysis.audit.pages.behind import behind
+from analysis.audit.pages.tables import Words
+from analysis.drawing import names
+from analysis.heritage.pages import frames
 from analysis.heritage.pages.register import CLAIMS
 from analysis.store import open_store
-
-SECOND = Path(__file__).parents[2] / "second_paper"
-ROOT = Path(__file__).parents[4]
+from tests.analysis.drawn import borrowed
+from tests.analysis.places import ROOT, SECOND
 
 
 @pytest.fixture(scope="module")
-def second() -> str:
+def second():
     store, registry = open_store(SECOND), paper.load(SECOND)
     made = claims.examine(store, registry)
     judged = claims.evaluate(store, registry, made=made)
@@ -31,14 +36,15 @@ def second() -> str:
     return text
 
 
-def test_a_card_has_an_address_its_verdict_and_its_sections(second: str) -> None:
+def test_a_card_has_an_address_its_verdict_and_its_sections(second):
     assert '::: {#claim-2 .claim-card data-number="2" data-verdict="' in second
     assert "*Used in* [A section](a.html#sec-a)." in second
     assert "[reproduced]{.verdict .verdict-reproduced}" in second
     assert re.search(r"\[3 nats|share of models below 3 nats", second, re.IGNORECASE)
+    assert "Rests on" not in second
 
 
-def test_a_card_says_how_often_the_rule_gives_each_verdict() -> None:
+def test_a_card_says_how_often_the_rule_gives_each_verdict():
     rates = pd.DataFrame(
         [
             ("depth", False, "undecided", 0.25),
@@ -58,18 +64,9 @@ def test_a_card_says_how_often_the_rule_gives_each_verdict() -> None:
     )
 
 
-def test_what_data_say_cannot_become_markup() -> None:
-    row = {
-        "claim_id": 1,
-        "statement": "a <b> [x](y)",
-        "place": "*p*",
-        "verdict": "contradicted",
-        "family": 'a "law"',
-        "note": "`n`",
-        "rule": "$r$",
-        "estimand": "<i>",
-        "kind": "value",
-    }
+def test_what_data_say_cannot_become_markup():
+    row = {"claim_id": 1, "statement": "a <b> [x](y)", "place": "*p*", "verdict": "contradicted"}
+    row |= {"family": 'a "law"', "note": "`n`", "rule": "$r$", "estimand": "<i>", "kind": "value"}
     check = claims.Check(
         "part <p>", "`read`", None, note="![x](y)", evidence=("a_b",), has_data=False
     )
@@ -80,7 +77,7 @@ def test_what_data_say_cannot_become_markup() -> None:
     assert "[no data]{.verdict .verdict-no-data}" in text
 
 
-def test_the_reason_counts_readings_part_by_part() -> None:
+def test_the_reason_counts_readings_part_by_part():
     rows = [
         {"term": "a", "holds": True, "decides": True},
         {"term": "a", "holds": False, "decides": True},
@@ -100,29 +97,26 @@ def test_the_reason_counts_readings_part_by_part() -> None:
         "e": "e: its one reading holds",
         "d": "d: its one reading is without data",
     }
-    assert cards.found(rows, []) == [f"{'; '.join(cards.reasons(rows).values())}."]
-
-
-def test_every_claim_has_a_plain_line() -> None:
-    meanings = pd.read_csv(ROOT / "data/published/claim_meaning.csv")
-    assert list(meanings["claim_id"]) == sorted(CLAIMS)
-    assert meanings["meaning"].str.endswith(".").all()
-    assert meanings["meaning"].str.len().max() < 120
+    assert cards.grounds_shown(rows, []) == [f"{'; '.join(cards.reasons(rows).values())}."]
 
 
 @pytest.fixture(scope="module")
-def shipped(shipped_store, judged, made) -> str:
+def shipped(shipped_store, judged, made):
     return cards.cards(shipped_store, judged, made, {}, caveats_at="codebook.html#caveat-")
 
 
-def test_every_card_says_on_what_its_claim_rests(shipped: str, judged) -> None:
+def test_every_card_says_on_what_its_claim_rests_and_leads_to_known_defects(shipped, judged):
     printed = re.findall(r"^\*Rests on\* \[[a-z ]+\]\(#rests-on-([a-z]+)\)", shipped, re.MULTILINE)
     counted = judged["property"].value_counts().to_dict()
     assert pd.Series(printed).value_counts().to_dict() == counted
     assert sum(counted.values()) == len(CLAIMS)
+    assert "[One block too early](codebook.html#caveat-B1)" in shipped
+    assert not re.search(
+        r"Caveats? B\d|\bB\d+\b(?!\))", re.sub(r"data-\w+=\"[^\"]*\"", "", shipped)
+    )
 
 
-def test_what_cards_share_is_said_once_for_all_of_them(shipped: str, shipped_store) -> None:
+def test_what_cards_share_is_said_once_for_all_of_them(shipped, shipped_store):
     rests = claims.properties(shipped_store)
     printed = grounds.listing(rests)
     assert grounds.TELLING not in shipped
@@ -142,27 +136,138 @@ def test_what_cards_share_is_said_once_for_all_of_them(shipped: str, shipped_sto
     assert all(it.endswith(tuple(grounds.PARTNERS)) for it in partners)
 
 
-def _spelt(numbers: str) -> str:
+def _spelt(numbers):
     """Return numbers with their runs written out."""
     return re.sub(
         r"(\d+) to (\d+)", lambda it: " ".join(map(str, range(int(it[1]), int(it[2]) + 1))), numbers
     )
 
 
-def test_known_defects_are_named_and_led_to(shipped: str) -> None:
-    assert "[One block too early](codebook.html#caveat-B1)" in shipped
-    assert not re.search(
-        r"Caveats? B\d|\bB\d+\b(?!\))", re.sub(r"data-\w+=\"[^\"]*\"", "", shipped)
-    )
-
-
-def test_a_claim_of_which_nothing_is_declared_has_no_such_line(second: str) -> None:
-    assert "Rests on" not in second
-
-
-def test_the_bar_offers_each_verdict_with_its_count() -> None:
+def test_what_is_shown_beside_cards_is_counted():
     judged = pd.DataFrame({"verdict": ["contradicted"] * 2, "family": ["b", "a"]})
     bar = cards.controls(judged)
     assert len(re.findall("data-verdict=", bar)) == len(claims.VERDICTS)
     assert "contradicted</span> 2</button>" in bar
     assert "<option>b</option><option>a</option>" in bar
+    judged = pd.DataFrame(
+        {"claim_id": [1, 5, 16], "rule": ["p < 0.001.", "The 95 % interval holds 1.", "interval"]}
+    )
+    assert exhibits.judged_by_interval(judged) == "[5 and 16]{.claims}"
+
+
+def test_the_rows_under_a_table_come_back_as_they_were():
+    rows = pd.DataFrame({"suite": ["a", "b"], "log_gain": [0.1, -0.25]})
+    text = behind(rows, name="gains", formula="log_gain ~ 1", r="lm(log_gain ~ 1, d)")
+    coded = re.search(r"base64,([^\"]+)", text)
+    assert coded
+    back = pd.read_csv(io.BytesIO(base64.b64decode(coded[1])))
+    pd.testing.assert_frame_equal(back, rows)
+    assert 'download="gains.csv"' in text
+    assert "n = 2 rows" in text
+
+
+@pytest.mark.parametrize(("share", "n", "said"), [(2 / 3, 6, "4 of 6"), (0.0, 1, "0 of 1")])
+def test_a_share_of_few_is_said_as_a_count(share, n, said):
+    assert Words({"estimate": share, "n_obs": n}).hits == said
+
+
+def test_the_two_sets_of_base_models_differ_by_the_post_norm_model(shipped_store):
+    said = frames.base_sets(shipped_store)
+    assert (said["all"], said["kept"]) == ("23 base models", "22 base models")
+    assert (said["left_out"], said["left_out_gain"]) == ("opt-350m", "0.9995")
+
+
+STYLE = (ROOT / "quarto" / "site" / "site.css").read_text(encoding="utf-8")
+
+
+def test_every_verdict_has_a_colour_and_a_shape_of_its_own_in_text_and_in_figures():
+    slugs = [name.replace(" ", "-") for name in claims.VERDICTS]
+    rules = dict(
+        re.findall(r"\.verdict-([\w-]+)[^{}]*\{ --tone: ([^;]+); --shape: [^;]+; \}", STYLE)
+    )
+    for slug in slugs:
+        assert re.search(rf"\.verdict-{slug}\b[^{{]*\{{ --tone", STYLE), slug
+    assert len(set(rules.values())) == len(rules) == 5
+
+
+def test_the_front_counts_every_claim_once_and_links_to_cards():
+    judged = pd.DataFrame(
+        {"claim_id": range(1, 8), "verdict": [claims.VERDICTS[2]] * 6 + [claims.VERDICTS[-1]]}
+    )
+    text = front.columns(judged, {2: "two [x](y)", 7: "seven"})
+    assert re.findall(r"\[(\d+)\]\{\.front-count\}", text) == ["0", "0", "6", "1"]
+    assert (
+        "- [two \\[x\\]\\(y\\)](claims.html#claim-2)\n- [5 more](claims.html#verdict-contradicted)"
+        in text
+    )
+    rest = front.columns(judged.assign(verdict=claims.VERDICTS[-1]), {})
+    assert "- [7 more](claims.html)" in rest
+    assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
+
+
+def test_names_need_leaders_only_where_there_is_no_room_and_lie_apart():
+    points = pd.DataFrame({"name": ["model-one", "model-two", "model-three"], "at": [4.0, 5, 6]})
+    points = points.assign(height=5.0)
+    panels = [names.Panel((0, 10), (0, 10), width=width) for width in (80, 800)]
+    close, wide = (names.placed(points, panel, "at", "height") for panel in panels)
+    assert close["is_far"].any()
+    assert not wide["is_far"].any()
+    curve = pd.DataFrame({"at": np.linspace(4.1, 6, 50), "height": 5.0})
+    free = names.placed(points.head(1), panels[1], "at", "height", curve=curve)
+    assert free["is_left"].item()
+    moved = names.apart([3.0, 1.0, 1.2, 1.1], 0.5)
+    assert moved[0] == pytest.approx(3)
+    assert moved[1] < moved[3] < moved[2]
+    assert np.diff(sorted(moved)).min() == pytest.approx(0.5)
+    assert np.mean(moved[1:]) == pytest.approx(1.1)
+
+
+def test_example_rows_are_the_first_by_their_columns_whatever_the_order_of_a_view(
+    shipped_store, monkeypatch
+):
+    one = pd.DataFrame({"relation": ["gain_by_model"]})
+    monkeypatch.setattr(relations.codebook, "relations", lambda store: one)
+    (rows,) = relations.examples(shipped_store).values()
+    first = ["source", "model_id"]
+    whole = shipped_store.query("SELECT source, model_id FROM gain_by_model").sort_values(first)
+    assert rows.columns[:2].tolist() == first
+    assert rows[first].equals(whole.head(relations.N_EXAMPLES).reset_index(drop=True))
+
+
+def test_the_data_page_lists_every_relation_with_its_columns_and_rows():
+    store = open_store(SECOND)
+    rows = relations.examples(store)
+    text = relations.listing(store, rows)
+    for name, result in rows.items():
+        assert f"## `{name}` {{#data-{name.replace('_', '-')} .unnumbered}}" in text
+        assert len(result) <= relations.N_EXAMPLES
+    assert "| `mean` |" in text
+    assert "2\\.5" in text
+    short = relations.listing(store, rows, filled=True)
+    assert "#data-claim " in short
+    assert "#data-residual-norm " not in short
+    printed = relations.answer(open_store(SECOND), "SELECT 1.5 AS a, ['x', 'y'] AS b, NULL AS c")
+    assert printed.startswith("```sql\nSELECT 1.5 AS a")
+    assert printed.splitlines()[-1] == "| 1\\.5 | x, y | – |"
+
+
+def test_keys_join_tables():
+    shared = relations.keys()
+    roles = shared.set_index(["table", "key"])["role"]
+    assert roles["model", "model_id"] == relations.PART
+    assert roles["published_figure", "model_id"] == relations.PART
+    assert roles["quoted_number", "claim_id"] == relations.PART
+    chart = relations.chart_keys(shared).to_dict()
+    assert not borrowed(chart)
+    drawn = chart["datasets"].values()
+    assert sorted(map(len, drawn)) == [2, len(shared)]  # one mark of each kind is named
+
+
+def test_a_page_says_how_to_cite_it():
+    entry = imprint.bibtex(2026)
+    assert entry.startswith("@software{thermoscope,\n  title = {")
+    assert "year = {2026}," in entry
+    assert "Cite as" in imprint.imprint()
+    assert "CC BY" not in imprint.facts(About())
+    assert "commit" not in imprint.facts(About())
+    assert imprint.imprint().count("CC BY") == 1

@@ -1,34 +1,26 @@
 """The strips of claims: what is drawn where, in words too, and beside values that claims name."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from analysis import audit as claims
 from analysis.audit.pages import estimates, strips
+from analysis.audit.pages import estimates as estimates_shown
 from analysis.audit.pages.strips import Line
 from analysis.heritage.pages.register import CLAIMS
+from analysis.tidy import prose
+from tests.analysis.places import PUBLISHED, ROOT
 
-ROOT = Path(__file__).parents[4]
 
-
-def check(condition: str, estimate: float, *ends: float, **other: Any) -> dict[str, Any]:
+def check(condition, estimate, *ends, **other):
     low, high = ends or (math.nan, math.nan)
     row = {"term": "a <part>", "condition": condition, "kind": "value", "holds": False}
-    row |= {
-        "decides": True,
-        "has_data": True,
-        "measure": "share",
-        "is_percent": False,
-        "p_value": math.nan,
-    }
+    row |= {"decides": True, "has_data": True, "measure": "share", "is_percent": False}
+    row["p_value"] = math.nan
     return row | {"estimate": estimate, "conf_low": low, "conf_high": high} | other
 
 
@@ -42,7 +34,7 @@ SHARES = [
 ]
 
 
-def test_a_strip_has_a_row_and_a_title_for_each_reading_of_its_measure() -> None:
+def test_a_strip_has_a_row_and_a_title_for_each_reading_of_its_measure():
     drawn = strips.strip(SHARES, Line("a <part>", "share", 0.75))
     titles = re.findall("<title>(.*?)</title>", drawn)
     assert titles == [
@@ -58,7 +50,7 @@ def test_a_strip_has_a_row_and_a_title_for_each_reading_of_its_measure() -> None
     assert "claimed 75\u00a0%</text>" in drawn
 
 
-def test_a_strip_says_in_words_what_it_shows() -> None:
+def test_a_strip_says_in_words_what_it_shows():
     line = Line("a <part>", "share", 0.8)
     assert strips.finding(strips.drawn(SHARES, line), line) == (
         "a <part>: of 2 readings 1 holds, 1 fails. Named: share 80\u00a0%; "
@@ -73,11 +65,15 @@ def test_a_strip_says_in_words_what_it_shows() -> None:
     assert 'role="img" aria-label="a &lt;part&gt;: of 2 readings 1 holds' in drawn
 
 
-def test_nothing_is_drawn_of_one_reading_without_an_interval() -> None:
+def test_nothing_is_drawn_of_one_reading_without_an_interval_and_a_percentage_as_a_share():
     assert strips.strip(SHARES, Line("a <part>", "count", 7)) == ""
     assert strips.strip(SHARES, Line("c", "share", 1)) == ""
     assert strips.strip(SHARES, Line("b", "share", 1)) == ""
     assert strips.strip(SHARES[:1], Line("a <part>", "share", 1))
+    row = check("file", 55.0, 50.0, 60.0, measure="error", is_percent=True)
+    (mark,) = strips.drawn([row], Line("a <part>", "error", 0.05))
+    assert (mark.value, mark.low, mark.high) == pytest.approx((0.55, 0.5, 0.6))
+    assert estimates.written("error", mark.value) == "55\u00a0%"
 
 
 @pytest.mark.parametrize(
@@ -90,19 +86,15 @@ def test_nothing_is_drawn_of_one_reading_without_an_interval() -> None:
         (Line("a <part>", "ratio", 4), [4.0, 4.0], [50.0, 50.0]),
     ],
 )
-def test_an_axis_reaches_as_far_as_what_is_drawn(
-    line: Line, values: list[float], places: list[float]
-) -> None:
+def test_an_axis_reaches_as_far_as_what_is_drawn(line, values, places):
     rows = [check(str(it), it, measure="ratio", p_value=it) for it in values]
     drawn = strips.strip(rows, line)
     assert [float(it) for it in re.findall(r'<svg x="([\d.]+)%"', drawn)] == places
     assert drawn.count("<rect") == (2 if line.low == 0.5 else 0)
 
 
-def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(
-    made: dict[int, Any],
-) -> None:
-    named = strips.lines(pd.read_csv(ROOT / "data/published/claim_line.csv"))
+def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(made):
+    named = strips.lines(pd.read_csv(PUBLISHED / "claim_line.csv"))
     for number, lines in named.items():
         kind = claims.claim(number, CLAIMS).kind
         checks = claims.check_rows(made[number], kind).to_dict("records")
@@ -121,8 +113,39 @@ def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(
                 assert max(side * it for it in sides["fails"]) <= 0, (number, line)
 
 
-def test_a_percentage_is_drawn_as_the_share_it_is() -> None:
-    row = check("file", 55.0, 50.0, 60.0, measure="error", is_percent=True)
-    (mark,) = strips.drawn([row], Line("a <part>", "error", 0.05))
-    assert (mark.value, mark.low, mark.high) == pytest.approx((0.55, 0.5, 0.6))
-    assert estimates.written("error", mark.value) == "55\u00a0%"
+@pytest.fixture(scope="module")
+def committed():
+    return pd.read_csv(ROOT / "reports/claims.csv")
+
+
+def test_every_estimate_of_the_audit_has_a_name_and_its_interval_the_same_unit(committed):
+    rows = committed[committed["estimate"].notna()].to_dict("records")
+    unnamed = {row["claim_id"] for row in rows if estimates_shown.name(row) == prose.MISSING}
+    assert unnamed == set()
+    rows = committed.set_index("claim_id").loc[[40, 41]].to_dict("records")
+    assert {estimates_shown.name(row) for row in rows} == {"error"}
+    shown = [estimates_shown.estimate(row) for row in rows]
+    assert shown == [f"error {value}\u00a0%" for value in (15.7, 55.7)]
+    row = {"estimate": 0.8, "conf_low": 0.28, "conf_high": 0.99}
+    row |= {"measure": "share", "is_percent": False}
+    assert estimates_shown.interval(row) == "[28\u00a0%,\u00a099\u00a0%]"
+    row["measure"] = "r"
+    assert estimates_shown.interval(row) == "[0.28,\u00a00.99]"
+    assert estimates_shown.interval(row | {"conf_low": float("nan")}) == "–"
+
+
+@pytest.mark.parametrize(
+    ("measure", "is_percent", "estimate", "printed"),
+    [
+        ("share", False, 0.8, "share 80\u00a0%"),
+        ("error", True, 55.69, "error 55.7\u00a0%"),
+        ("count", False, 33.0, "count 33"),
+        ("ratio", False, 9.92, "ratio 9.92"),
+        ("mean trace", False, 62695.9, "mean trace 62,696"),
+        ("r", False, float("nan"), "–"),
+        ("", False, 0.5, "0.50"),
+    ],
+)
+def test_an_estimate_by_hand(measure, is_percent, estimate, printed):
+    row = {"measure": measure, "is_percent": is_percent, "estimate": estimate}
+    assert estimates_shown.estimate(row) == printed

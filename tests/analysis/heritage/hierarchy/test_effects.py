@@ -1,24 +1,25 @@
-"""Simulated effects are recovered; those of the published figures agree with lme4."""
+"""Effects against lme4, the difference of labs by every test and exchange, recipes."""
 
-from __future__ import annotations
-
-from pathlib import Path
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
-from analysis.heritage.hierarchy import effects
-from analysis.mixed.model import MixedModel
+from analysis.heritage.hierarchy import effects, exchanges, recipes
+from analysis.heritage.hierarchy import every_test as heritage_tests
+from analysis.heritage.sign.readings import models
+from analysis.tidy import prose
+from tests.analysis.places import R
 
-R = Path(__file__).parents[3] / "r"
 BLOCKS = (*effects.BLOCKS, effects.EVERYTHING)
 
 LAB_SD, SUITE_SD, MODEL_SD, RESIDUAL_SD = 0.3, 0.2, 0.15, 0.2
 LAYERS_EFFECT, HERITAGE_EFFECT = -0.25, 0.6
 
 
-def simulated(n_labs: int = 40) -> pd.DataFrame:
+def simulated(n_labs=40):
     """Two suites per lab, four models per suite, six rows each; every other lab is the named one.
 
     Depth lowers the gain by a quarter per standard deviation; the other predictors do nothing.
@@ -46,25 +47,25 @@ def simulated(n_labs: int = 40) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def figures(shipped_store) -> pd.DataFrame:
+def figures(shipped_store):
     return effects.figures(shipped_store)
 
 
 @pytest.fixture(scope="module")
-def fits(figures: pd.DataFrame) -> dict[str, MixedModel]:
+def fits(figures):
     return effects.fit(figures)
 
 
 @pytest.fixture(scope="module")
-def table(figures: pd.DataFrame, fits: dict[str, MixedModel]) -> pd.DataFrame:
+def table(figures, fits):
     return effects.fixed_effects(figures, fits)
 
 
-def of(rows: pd.DataFrame, block: str) -> pd.DataFrame:
+def of(rows, block):
     return rows[rows["block"] == block].reset_index(drop=True)
 
 
-def test_the_effects_that_made_the_data_are_recovered_and_no_others() -> None:
+def test_the_effects_that_made_the_data_are_recovered_and_no_others():
     rows = simulated()
     # Five intervals of 99 % hold together in at least 95 %.
     fitted = effects.fixed_effects(rows, effects.fit(rows, weights=None), conf_level=0.99)
@@ -79,7 +80,7 @@ def test_the_effects_that_made_the_data_are_recovered_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_published_figures_agree_with_lme4(fits: dict[str, MixedModel], block: str) -> None:
+def test_published_figures_agree_with_lme4(fits, block):
     answer = of(pd.read_csv(R / "hierarchy_figures.csv"), block)
     ours = fits[block].tidy(["fixed"], df="wald")
     np.testing.assert_allclose(ours["estimate"], answer["estimate"], rtol=1e-5, atol=1e-7)
@@ -87,7 +88,7 @@ def test_published_figures_agree_with_lme4(fits: dict[str, MixedModel], block: s
 
 
 @pytest.fixture(scope="module")
-def averaged(figures: pd.DataFrame) -> dict[str, MixedModel]:
+def averaged(figures):
     rows = figures.assign(log_gain=figures["log_gain"] * figures["n_prompts"])
     sums = rows.groupby("model_id")[["log_gain", "n_prompts"]].sum()
     means = sums["log_gain"] / sums["n_prompts"]
@@ -97,9 +98,7 @@ def averaged(figures: pd.DataFrame) -> dict[str, MixedModel]:
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_means_of_models_agree_with_lmer_and_pbkrtest(
-    averaged: dict[str, MixedModel], block: str
-) -> None:
+def test_means_of_models_agree_with_lmer_and_pbkrtest(averaged, block):
     answer = of(pd.read_csv(R / "hierarchy_models.csv"), block)
     ours = averaged[block].tidy(["fixed"])
     np.testing.assert_allclose(ours["estimate"], answer["estimate"], rtol=1e-5, atol=1e-7)
@@ -108,13 +107,10 @@ def test_means_of_models_agree_with_lmer_and_pbkrtest(
         np.testing.assert_allclose(ours[column], answer[column], rtol=1e-3, atol=1e-6)
 
 
-def test_post_norm_and_fine_tuned_models_are_left_out(figures: pd.DataFrame) -> None:
+def test_what_is_left_out_and_what_has_no_p(figures, table):
     entered = set(figures["model_id"])
     assert "facebook/opt-125m" in entered
     assert not entered & {"facebook/opt-350m", "google/gemma-7b-it"}
-
-
-def test_less_than_one_degree_of_freedom_gives_no_p_and_the_whole_line(table: pd.DataFrame) -> None:
     row = of(table, "heritage").iloc[0]
     assert row["df"] < 1
     assert np.isnan(row["p_value"])
@@ -122,9 +118,7 @@ def test_less_than_one_degree_of_freedom_gives_no_p_and_the_whole_line(table: pd
     assert effects.printable(table)["interval"].iloc[0] == "not estimable"
 
 
-def test_a_unit_and_an_inflation_follow_from_the_models(
-    figures: pd.DataFrame, table: pd.DataFrame
-) -> None:
+def test_a_unit_and_an_inflation_follow_from_the_models(figures, table):
     models = figures.drop_duplicates("model_id")
     geometry = of(table, "geometry").set_index("term")
     assert geometry["estimate_per_unit"]["n_layers"] * models["n_layers"].std() == pytest.approx(
@@ -138,3 +132,123 @@ def test_a_unit_and_an_inflation_follow_from_the_models(
         about @ about / (left @ left)
     )
     assert of(table, "scale")["variance_inflation"].tolist() == [1.0]
+
+
+@pytest.fixture
+def drawn():
+    """Six suites of two labs, three models each; EleutherAI's lie 0.1 lower."""
+    rng = np.random.default_rng(8)
+    suites = np.repeat(np.arange(6), 3)
+    ours = suites < 3
+    gains = 0.05 - 0.1 * ours + rng.normal(0, 0.05, 18)
+    return pd.DataFrame(
+        {"model_id": [f"m{number}" for number in range(18)], "log_gain": gains}
+        | {"lab": np.where(ours, "EleutherAI", "Meta"), "suite": [f"s{place}" for place in suites]}
+        | {"sign_strict": np.where(gains < 0, "dampen", "expand")}
+    )
+
+
+def test_every_test_answers_counts_its_own_units_and_is_printed(drawn):
+    result = heritage_tests.every_test(drawn)
+    assert len(result) == 6
+    assert result["estimate"].notna().all()
+    assert set(result.loc[result["unit"] == "model", "n_obs"]) == {18}
+    assert set(result.loc[result["unit"] == "suite", "n_obs"]) == {6}
+    assert result[["p_value", "bayes_factor", "conf_low"]].notna().any(axis=1).all()
+    rows = heritage_tests.printable(heritage_tests.every_test(drawn)).set_index("method")
+    assert rows.loc["Fisher", "bayes_factor"] == prose.MISSING
+    assert rows.loc["t test, Hedges' g [SD]", "bayes_factor"] != prose.MISSING
+    tests = pd.DataFrame({"unit": ["model"] * 3, "p_value": [0.01, 0.02, float("nan")]})
+    assert heritage_tests.p_range(tests, "model") == "0.010 and 0.020"
+
+
+def test_fisher_and_the_exchange_of_suites_are_those_of_a_hand_count(drawn):
+    result = heritage_tests.every_test(drawn).set_index("method")
+    ours = drawn["lab"] == "EleutherAI"
+    below = drawn["log_gain"] < 0
+    counts = [[(ours & below).sum(), (ours & ~below).sum()]]
+    counts += [[(~ours & below).sum(), (~ours & ~below).sum()]]
+    assert result.loc["Fisher", "p_value"] == pytest.approx(stats.fisher_exact(counts).pvalue)
+    exchanged = result.loc["exchange of suites, difference of means"]
+    assert exchanged["smallest_p"] == pytest.approx(2 / 20)
+    assert exchanged["estimate"] == pytest.approx(
+        drawn.loc[ours, "log_gain"].mean() - drawn.loc[~ours, "log_gain"].mean()
+    )
+
+
+@pytest.fixture(scope="module")
+def exchanged(shipped_store):
+    return exchanges.exchanges(shipped_store).set_index("specification")
+
+
+def test_p_of_the_hunt_by_suites_is_that_of_all_ways_to_choose_them(exchanged, shipped_store):
+    rows = models(shipped_store, "hunt")
+    dampens = (rows["sign_strict"] == "dampen").astype(float)
+    means = dampens.groupby(rows["suite"]).mean()
+    ours = rows.groupby("suite")["lab"].first() == "EleutherAI"
+    ways = [
+        means.iloc[list(some)].mean() - means.drop(means.index[list(some)]).mean()
+        for some in combinations(range(len(means)), int(ours.sum()))
+    ]
+    observed = means[ours].mean() - means[~ours].mean()
+    expected = np.mean(np.abs(ways) >= abs(observed) - 1e-12)
+    assert exchanged.loc["hunt_suite_share_of_units", "p_value"] == pytest.approx(expected)
+    known = {"share_of_units": 6, "share_pooled": 3, "gain_of_units": 10}
+    for statistic, ways in known.items():
+        assert exchanged.loc[f"hunt_suite_{statistic}", "p_value"] == pytest.approx(ways / 35)
+    told = exchanges.bounds(exchanged.reset_index())
+    assert float(told["least"]) == pytest.approx(exchanged["p_value"].min(), abs=0.0006)
+    assert float(told["most"]) == pytest.approx(exchanged["p_value"].max(), abs=0.006)
+    assert (exchanged["p_value"] >= exchanged["smallest_p"] - 1e-12).all()
+
+
+@pytest.fixture(scope="module")
+def with_recipe(published_store):
+    return recipes.gains_with_recipe(published_store)
+
+
+def test_every_fact_names_its_source_and_pythia_is_two_recipes(published_store):
+    facts = published_store.query("FROM training_recipe")
+    assert len(facts) > 200
+    for column in ("repository", "path", "revision", "quoted"):
+        assert (facts[column].str.len() > 0).all(), column
+    known = set(published_store.query("SELECT model_id FROM model")["model_id"])
+    assert set(facts["model_id"]) <= known
+    known = recipes.recipes(published_store)
+    result = known.set_index("model_id")["decay_turns"]
+    assert result["EleutherAI/pythia-70m"] == pytest.approx(0.1 * 1e-3 * 143000 * 0.55, rel=0.01)
+    assert np.isnan(result["bigscience/bloom-560m"])
+    assert result["EleutherAI/gpt-neo-2.7B"] == 0
+    starts = known[known["suite"] == "Pythia"].groupby("inner_rule")["model_id"].apply(sorted)
+    assert starts["normal"] == ["EleutherAI/pythia-12b", "EleutherAI/pythia-6.9b"]
+    assert len(starts["small_init"]) == 6
+    # N(0, 2 / (5 d)), with d = 512.
+    spread = known.set_index("model_id")["inner_spread"]
+    assert spread["EleutherAI/pythia-70m"] == pytest.approx((2 / 5 / 512) ** 0.5)
+    scaled = known.loc[known["inner_rule"] == "small_init", "inner_spread_scaled"]
+    assert scaled.to_numpy() == pytest.approx(0.4**0.5)  # whatever the width
+    exchanged = recipes.start_rows(known)
+    pythias = exchanged[exchanged["models"].str.startswith("Pythia")]
+    assert list(pythias["inner"]) == ["normal", "small_init"]
+
+
+@pytest.mark.parametrize(("decay", "steps"), [(100, 100), (60, 100)])
+def test_the_sum_of_rates_is_that_of_the_schedule(published_store, decay, steps):
+    peak, final, warmup = 0.3, 0.03, 10
+    at = np.arange(steps) + 0.5
+    fall = final + (peak - final) * (1 + np.cos(np.pi * (at - warmup) / (decay - warmup))) / 2
+    rates = np.where(at < warmup, peak * at / warmup, np.where(at < decay, fall, final))
+    result = published_store.query(
+        f"SELECT rate_sum({peak}, {final}, {warmup}, {decay}, {steps}) AS total"
+    )
+    assert result["total"].iloc[0] == pytest.approx(rates.sum(), rel=1e-4)
+
+
+def test_correlations_within_suites_are_those_of_deviations_from_the_suite(with_recipe):
+    result = recipes.within_suites(with_recipe).set_index(["term", "condition"])["estimate"]
+    several = with_recipe[with_recipe.groupby("suite")["suite"].transform("size") > 1]
+    logs = ["log_rate", "log_depth", "log_width", "log_gain"]
+    apart = several[logs] - several.groupby("suite")[logs].transform("mean")
+    for (one, other), estimate in result.items():
+        assert estimate == pytest.approx(apart[one].corr(apart[other]), abs=1e-12)
+    assert result["log_depth", "log_rate"] < -0.9

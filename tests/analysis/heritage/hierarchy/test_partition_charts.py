@@ -1,10 +1,5 @@
 """The report's exhibits of shares and power: frames, words and charts."""
 
-from __future__ import annotations
-
-from typing import Any
-
-import pandas as pd
 import pytest
 
 from analysis.heritage.hierarchy import partition_charts, power_tables
@@ -16,26 +11,26 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def base(request: pytest.FixtureRequest) -> pd.DataFrame:
+def base(request):
     return partition_exhibits.base_models(request.getfixturevalue("shipped_store"))
 
 
 @pytest.fixture(scope="module")
-def subsets(base: pd.DataFrame) -> Any:
+def subsets(base):
     return partition_exhibits.explained(base)
 
 
 @pytest.fixture(scope="module")
-def deviations(base: pd.DataFrame) -> pd.DataFrame:
+def deviations(base):
     return power_tables.components(base)
 
 
 @pytest.fixture(scope="module")
-def curves(base: pd.DataFrame, deviations: pd.DataFrame) -> pd.DataFrame:
+def curves(base, deviations):
     return power_tables.power_curves(base, deviations)
 
 
-def test_the_chart_of_shares_has_fields_units_and_more_than_colour(subsets: Any) -> None:
+def test_the_chart_of_shares_has_fields_units_and_more_than_colour(subsets):
     spec = partition_charts.chart_share_methods(partition_exhibits.shares(subsets)).to_dict()
     columns = {column for rows in spec["datasets"].values() for column in rows[0]}
     parts = [part for encoding in encodings(spec) for part in encoding.items()]
@@ -47,38 +42,14 @@ def test_the_chart_of_shares_has_fields_units_and_more_than_colour(subsets: Any)
     assert spec["usermeta"]["finding"].startswith(f"By itself the suite explains {most}")
 
 
-def test_the_lab_explains_nothing_beside_its_suites(subsets: Any) -> None:
+def test_rankings_count_what_the_frame_holds_by_lab_and_by_suite(subsets):
     shares = partition_exhibits.shares(subsets).set_index(["block", "term"])["share"]
     assert shares["lab", "unique"] == pytest.approx(0, abs=1e-12)
-
-
-def test_ranking_words_count_what_the_frame_holds(subsets: Any) -> None:
     words = partition_exhibits.ranking_words(subsets)
     table = partition_exhibits.rankings(subsets)
     general = table[table["term"] == "general"]
     assert words["pairs"] == prose.share_of(int(general["holds"].notna().sum()), 6)
     assert (words["named"] == "none") == general["holds"].isna().all()
-
-
-def test_matched_models_have_one_shape_and_two_labs(base: pd.DataFrame) -> None:
-    matches = partition_exhibits.same_shape(base)
-    for _, rows in matches.groupby("match"):
-        assert len(set(rows["lab"])) > 1
-        for name in ("n_layers", "n_heads", "d_head"):
-            assert len(set(rows[name])) == 1
-    rows = partition_exhibits.match_rows(base)
-    assert len(rows) == matches["match"].nunique()
-    words = partition_exhibits.match_words(base)
-    assert words["lower"].endswith(f"of {len(rows)}")
-
-
-def test_no_test_with_labs_as_units_can_reject(curves: pd.DataFrame) -> None:
-    labs = curves[curves["method"] == "lab"]
-    assert set(labs["power"]) == {0.0}
-    assert (labs["smallest_p"] > 0.05).all()
-
-
-def test_the_suite_takes_the_place_of_its_lab_in_a_second_ranking(subsets: Any) -> None:
     table = partition_exhibits.rankings(subsets, partition_exhibits.WITH_SUITE)
     contrasts = " ".join(table["contrast"])
     assert "suite" in contrasts
@@ -88,9 +59,20 @@ def test_the_suite_takes_the_place_of_its_lab_in_a_second_ranking(subsets: Any) 
     assert float(words["r_squared"]) > float(by_lab["r_squared"])
 
 
-def test_the_table_of_power_and_its_words_follow_the_curves(
-    base: pd.DataFrame, curves: pd.DataFrame, deviations: pd.DataFrame
-) -> None:
+def test_matched_models_have_one_shape_and_two_labs(base):
+    matches = partition_exhibits.same_shape(base)
+    for _, rows in matches.groupby("match"):
+        assert len(set(rows["lab"])) > 1
+        for name in ("n_layers", "n_heads", "d_head"):
+            assert len(set(rows[name])) == 1
+    rows = partition_exhibits.match_rows(base)
+    assert len(rows) == matches["match"].nunique()
+    words = partition_exhibits.match_words(base)
+    assert words["lower"].endswith(f"of {len(rows)}")
+    assert partition_exhibits.variation_words(base)["suites"] == "4 of 7"
+
+
+def test_the_table_of_power_and_its_words_follow_the_curves(base, curves, deviations):
     observed = power_tables.observed_effects(base)
     assert {*zip(observed["term"], observed["method"], strict=True)} == {
         *zip(curves["term"], curves["method"], strict=True)
@@ -100,7 +82,6 @@ def test_the_table_of_power_and_its_words_follow_the_curves(
     words = power_tables.design_words(observed, deviations, curves)
     low, high = (int(end) for end in words["suites_range"].split(" to "))
     assert low <= int(words["suites"].split()[0]) <= high
-
-
-def test_geometry_varies_within_four_of_seven_suites(base: pd.DataFrame) -> None:
-    assert partition_exhibits.variation_words(base)["suites"] == "4 of 7"
+    labs = curves[curves["method"] == "lab"]
+    assert set(labs["power"]) == {0.0}
+    assert (labs["smallest_p"] > 0.05).all()

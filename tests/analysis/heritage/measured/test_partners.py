@@ -1,13 +1,17 @@
-"""Published quantities beside their invariant partners: signs, verdicts, the freedom used."""
-
-from __future__ import annotations
+"""Measured quantities: their signs, their invariant partners, and one network in four gauges."""
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
 from analysis.heritage.measured import gauge, partners
+from analysis.heritage.measured import gauge as questions
+from analysis.heritage.measured.signs import MINIMUM_PROMPTS, signs
 from analysis.store import open_store
+from analysis.tidy.errors import AnalysisError
+from tests.analysis.places import PUBLISHED
 
 
 @pytest.fixture(scope="module")
@@ -15,23 +19,21 @@ def store():
     return open_store("data/published", "data/sample", "data/fleet")
 
 
-def test_the_same_weights_in_three_gauges_have_three_verdicts_and_one_centred_one(store):
+def test_gauges_have_their_names_shapes_verdicts_and_one_centred_profile(store, shipped_store):
     result = partners.verdicts_by_gauge(store).set_index("gauge")
     chosen = result.loc[["shrinking", "flat", "growing"]]
     assert chosen["sign_published"].tolist() == ["dampen", "neutral", "expand"]
-    assert chosen["sign_centred"].nunique() == 1
+    assert len(set(chosen["sign_centred"])) == 1
     assert np.ptp(chosen["gain_centred"]) < 1e-9
     assert result["largest_logit_change"].max() < 1e-10
-
-
-def test_the_primary_gain_is_centred_under_layer_norm_and_raw_under_rms_norm(store):
-    result = partners.signs(store)
-    is_layer_norm = result["norm_kind"] == "LayerNorm"
-    assert is_layer_norm.sum() == 8
-    assert len(result) == 12
-    expected = result["gain_centred"].where(is_layer_norm, result["gain_published"])
-    assert result["gain_primary"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
-    assert (result["sign_published"] == result["sign_centred"])[is_layer_norm].all()
+    layers = questions.profiles(shipped_store)
+    gains = layers.dropna().pivot_table("log_gain", "layer", "gauge")
+    assert (gains["shrinking"] < -0.1).all()
+    assert gains["flat"].abs().max() < 1e-9
+    assert (gains["growing"] > 0.1).all()
+    centred = layers.dropna().pivot_table("log_gain_centred", "layer", "gauge")
+    assert np.ptp(centred.to_numpy(), axis=1).max() < 1e-9
+    assert layers["largest_logit_change"].max() < 1e-10
 
 
 def test_centred_gains_follow_from_the_centred_lengths_of_the_stream(store):
@@ -71,7 +73,7 @@ def test_centred_gains_follow_from_the_centred_lengths_of_the_stream(store):
         assert result[metric].to_numpy() == pytest.approx(values.to_numpy(), abs=1e-12), metric
 
 
-def test_every_quantity_is_invariant_has_a_partner_or_is_named_a_convention(store):
+def test_quantities_are_invariant_have_a_partner_or_are_conventions(store):
     result = store.query("FROM gauge_partner")
     assert set(result["standing"]) == {"invariant", "partner", "convention"}
     assert (result["partner"] == "convention").eq(result["standing"] == "convention").all()
@@ -83,6 +85,13 @@ def test_every_quantity_is_invariant_has_a_partner_or_is_named_a_convention(stor
     assert read["weight_spectral_ratio", "LayerNorm"] == "circuit_spectral"
     assert read["token_mean_cosine", "LayerNorm"] == "token_mean_cosine_centred"
     assert read["q_spectral", "RMSNorm"] == "convention"
+    result = partners.signs(store)
+    is_layer_norm = result["norm_kind"] == "LayerNorm"
+    assert is_layer_norm.sum() == 8
+    assert len(result) == 12
+    expected = result["gain_centred"].where(is_layer_norm, result["gain_published"])
+    assert result["gain_primary"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
+    assert (result["sign_published"] == result["sign_centred"])[is_layer_norm].all()
 
 
 def test_the_share_of_the_mean_is_of_squared_lengths_behind_the_first_token(store):
@@ -118,3 +127,64 @@ def test_signs_and_freedom_in_practice_are_those_of_the_rows_as_stored(store):
     shares = gauge.largest_mean_share(store).set_index("place").loc["blocks"]
     assert shares["share"] == pytest.approx(0.000799, abs=1e-6)
     assert shares["share_upper"] == pytest.approx(0.002393, abs=1e-6)
+
+
+def test_the_interval_is_students_and_a_band_can_hide_a_small_gain(shipped_store):
+    rows = signs(shipped_store, "gain_last_block").set_index("model_id")
+    model = "thermoscope/llama-l8-muon"
+    gains = shipped_store.query(
+        "SELECT log_gain FROM prompt_gain WHERE metric = 'gain_last_block' AND model_id = $model",
+        model=model,
+    )["log_gain"]
+    expected = stats.ttest_1samp(gains, 0).confidence_interval(0.95)
+    row = rows.loc[model]
+    assert row["n_obs"] == 25
+    assert (row["rendering"], row["special_tokens"]) == ("plain", "default")
+    assert row[["conf_low", "conf_high"]].tolist() == pytest.approx([*expected], rel=1e-12)
+    assert {"dampen", "expand", "not identified"} >= {*rows["sign"]}
+    decided = rows["sign"] != "not identified"
+    assert (np.sign(rows["conf_low"]) == np.sign(rows["conf_high"]))[decided].all()
+    assert decided.any()
+    rows = signs(shipped_store, "gain_body", band=0)
+    expands = rows[rows["sign"] == "expand"].iloc[0]
+    for band, sign in ((expands["estimate"] * 0.99, "expand"), (expands["estimate"], "not")):
+        again = signs(shipped_store, "gain_body", band=band).set_index("model_id")
+        assert again.loc[expands["model_id"], "sign"].startswith(sign)
+
+
+def test_signs_are_of_enough_prompts_beyond_a_band_and_of_primary_runs(
+    tiny_store, published_store, add_run
+):
+    # Gains of the last block are 3/6 and 4; block 0 doubles the last token of both prompts.
+    row = signs(tiny_store, "gain_last_block").iloc[0]
+    assert row["estimate"] == pytest.approx((np.log(0.5) + np.log(4)) / 2)
+    assert row["n_obs"] == 2 < MINIMUM_PROMPTS
+    row = signs(tiny_store, "gain_embedding").iloc[0]
+    assert row[["conf_low", "conf_high"]].isna().all()
+    assert row["sign"] == "not identified"
+    with pytest.raises(AnalysisError, match="'gain_bdy'") as refusal:
+        signs(tiny_store, "gain_bdy")
+    assert "'gain_body'" in refusal.value.hint
+    with pytest.raises(AnalysisError, match="'gain_body'"):
+        signs(published_store, "gain_body")
+    assert len(signs(open_store(add_run("chat", rendering="chat")), "gain_body")) == 1
+
+
+@pytest.mark.parametrize("band", [-0.01, float("nan"), float("inf")])
+def test_a_band_that_is_no_length_is_refused(tiny_store, band):
+    with pytest.raises(AnalysisError, match="band"):
+        signs(tiny_store, "gain_embedding", band=band)
+
+
+def test_free_signs_count_the_norms_of_the_published_models(shipped_store):
+    figures = pd.read_csv(PUBLISHED / "published_figure.csv")
+    metrics = ("gain_last_block", "gain_penultimate_block")
+    shown = figures.loc[figures["metric"].isin(metrics), "model_id"]
+    models = pd.read_csv(PUBLISHED / "model.csv").set_index("model_id").loc[shown.unique()]
+    layer_norm = models[models["norm_kind"] == "LayerNorm"]
+    behind = layer_norm[layer_norm["norm_position"] == "post"]
+    assert set(layer_norm["norm_position"]) == {"pre", "post"}
+    # Its printed gain is of block 22 of 0 to 23, whose output a norm's bias shifts.
+    assert list(behind.index) == ["facebook/opt-350m"]
+    counted = questions.norm_kinds(shipped_store).iloc[0]
+    assert counted[["n_free", "n_models", "n_behind"]].tolist() == [len(layer_norm), len(models), 1]

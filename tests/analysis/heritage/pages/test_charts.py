@@ -1,4 +1,4 @@
-"""Charts say what they show: fields that exist, axes with units, no colour without shape."""
+"""Charts say what they show, and every answer of the first page follows from a computed row."""
 
 import re
 from pathlib import Path
@@ -8,10 +8,14 @@ import pandas as pd
 import pytest
 
 import analysis
+from analysis.audit.pages import tables
 from analysis.drawing import labs, theme
 from analysis.heritage.depth import bound_charts
-from analysis.heritage.pages import charts, frames
+from analysis.heritage.pages import charts, frames, summary
+from analysis.heritage.pages.register import CLAIMS
+from analysis.tidy.errors import AnalysisError
 from tests.analysis.drawn import borrowed, encodings
+from tests.analysis.places import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -32,36 +36,24 @@ def specs(drawn):
     return {name: chart.to_dict() for name, chart in drawn.items()}
 
 
-def test_every_chart_has_a_description_and_data(specs):
+def test_every_field_that_is_drawn_exists_and_colour_never_stands_alone(specs):
     for name, spec in specs.items():
         assert len(spec["description"]) > 30, name
         assert all(rows for rows in spec["datasets"].values()), name
-
-
-def test_every_field_that_is_drawn_exists_in_its_frame(specs):
     for name, spec in specs.items():
         columns = {column for rows in spec["datasets"].values() for row in rows for column in row}
         for encoding in encodings(spec):
             for channel in encoding.values():
                 if isinstance(channel, dict) and "field" in channel:
                     assert channel["field"] in columns, name
-
-
-def test_no_statistic_is_computed_by_a_chart(specs):
     for name, spec in specs.items():
         for encoding in encodings(spec):
             assert not any("aggregate" in channel for channel in encoding.values()), name
-
-
-def test_colour_never_stands_alone(specs):
     for name, spec in specs.items():
         result = list(encodings(spec))
         coloured = {e["color"]["field"] for e in result if "field" in e.get("color", {})}
         shaped = {e["shape"]["field"] for e in result if "field" in e.get("shape", {})}
         assert coloured <= shaped, name
-
-
-def test_every_number_axis_has_a_unit(specs):
     for name, spec in specs.items():
         titles = [
             "".join(channel["title"])
@@ -103,3 +95,32 @@ def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(specs):
         if any(labs.borrowed(colour, "") for colour in numbers.findall(source))
     }
     assert taken == {"labs.py"}
+
+
+QUARTO = ROOT / "quarto"
+
+
+JUDGED = pd.DataFrame(
+    {
+        "claim_id": [1, 2, 5, 7],
+        "verdict": ["reproduced", "contradicted", "contradicted", "no data"],
+        "importance": ["supporting", "supporting", "central", "central"],
+        "repeats": float("nan"),
+    }
+)
+
+
+def test_an_answer_changes_with_the_verdict_and_every_check_that_is_quoted_is_made(made):
+    assert summary.answer(JUDGED, 5) == "No."
+    assert summary.answer(JUDGED, 5, no="Not so.") == "Not so."
+    assert summary.answer(JUDGED.assign(verdict="reproduced"), 5) == "Yes."
+    with pytest.raises(AnalysisError, match="claim 9 has not"):
+        summary.answer(JUDGED, 9)
+    sources = "".join(path.read_text() for path in QUARTO.rglob("*.qmd"))
+    ids = {(int(n), name) for n, name in re.findall(r'check\((\d+), "(\w+)"\)', sources)}
+    assert len(ids) > 50
+    assert ids <= {(claim_id, check.id) for claim_id, of in made.items() for check in of}
+    check = tables.quoting(made, CLAIMS)
+    assert check(6, "product_block0").row["check_id"] == "product_block0"
+    with pytest.raises(AnalysisError, match="'product_block9'"):
+        check(6, "product_block9")

@@ -1,29 +1,17 @@
 """One specification of a curve, found by what was chosen."""
 
-from __future__ import annotations
-
 import numpy as np
-import pandas as pd
-
-from analysis.heritage.specification.curve import SpecificationCurve
 
 
-def rng() -> np.random.Generator:
+def rng():
     return np.random.default_rng(1)
 
 
-def one(result: SpecificationCurve, **chosen: str) -> pd.Series:
+def one(result, **chosen):
     """Return the specification with these choices, others at their first level."""
-    defaults = {
-        "gain": "penultimate block",
-        "figure": "most prompts",
-        "models": "base",
-        "left_out": "none",
-        "outcome": "mean below 1",
-        "unit": "model",
-        "groups": "EleutherAI / other labs",
-        "estimator": "difference",
-    }
+    defaults = {"gain": "penultimate block", "figure": "most prompts", "models": "base"}
+    defaults |= {"left_out": "none", "outcome": "mean below 1", "unit": "model"}
+    defaults |= {"groups": "EleutherAI / other labs", "estimator": "difference"}
     rows = result.specifications
     for name, level in (defaults | chosen).items():
         rows = rows[rows[name] == level]

@@ -1,7 +1,5 @@
 """Specification curve: four models counted by hand, every number against an independent one."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 
@@ -19,12 +17,12 @@ from tests.analysis.heritage.specification.specified import one, rng
 LN2 = math.log(2)
 
 #: Suite to lab, gain of its one model: EleutherAI's two halve the stream or worse.
-FOUR = {
-    "Pythia": ("EleutherAI", 1 / 2),
-    "GPT-J": ("EleutherAI", 1 / 4),
-    "OPT": ("Meta", 2.0),
-    "GPT-2": ("OpenAI", 4.0),
-}
+FOUR = {"Pythia": ("EleutherAI", 1 / 2), "GPT-J": ("EleutherAI", 1 / 4)}
+FOUR |= {"OPT": ("Meta", 2.0), "GPT-2": ("OpenAI", 4.0)}
+
+
+FIGURE = {"metric": "gain_penultimate_block", "prompt_set": "S", "dtype": "fp32", "file": "f"}
+FIGURE |= {"log_error": np.nan, "n_prompts": 5, "is_base": True, "norm_position": "pre"}
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +31,8 @@ def four():
     return pd.DataFrame(
         {
             **{"model_id": f"m/{suite}", "lab": lab, "suite": suite, "log_gain": math.log(gain)},
-            **{"metric": "gain_penultimate_block", "prompt_set": "S", "dtype": "fp32"},
-            **{"file": "f.json", "log_error": np.nan, "n_prompts": 5, "is_base": True},
-            **{"norm_position": "pre", "rho": 1.0, "n_layers": 3, "log_parameters": 3.0},
+            **FIGURE,
+            **{"rho": 1.0, "n_layers": 3, "log_parameters": 3.0},
         }
         for suite, (lab, gain) in FOUR.items()
     )
@@ -46,15 +43,12 @@ def counted(four):
     return specification_curve(four, rng=rng())
 
 
-def test_there_is_one_row_for_each_combination_of_the_choices(counted):
+def test_there_is_one_row_for_each_combination_of_the_choices_and_one_without_says_why(counted):
     levels = specification_choices.CHOICES
     rows = counted.specifications
     assert len(rows) == math.prod(len(names) for names in levels.values()) == 31104
     assert not rows.duplicated(list(levels)).any()
     assert rows["specification"].tolist() == list(range(1, len(rows) + 1))
-
-
-def test_a_row_without_an_estimate_says_why(counted):
     rows = counted.specifications
     assert (rows.loc[rows["estimate"].isna(), "reason"] != "").all()
     cases = {
@@ -88,14 +82,11 @@ def test_the_difference_of_shares_of_four_models_is_one(counted):
     )
 
 
-def test_the_log_odds_ratio_of_four_models_is_that_of_halves_added(counted):
+def test_outcomes_of_four_models_are_those_of_a_hand(counted):
     row = one(counted, estimator="log odds ratio")
     assert row["estimate"] == pytest.approx(math.log((2.5 / 0.5) / (0.5 / 2.5)))
     assert row["std_error"] == pytest.approx(math.sqrt(2 * (1 / 2.5 + 1 / 0.5)))
     assert row["standardised"] == pytest.approx(row["estimate"] * math.sqrt(3) / math.pi)
-
-
-def test_the_difference_of_log_gains_of_four_models_is_three_octaves(counted):
     # Minus log2 gain: 1 and 2 against -1 and -2; within each group the variance is 1/2.
     row = one(counted, outcome="size of log gain")
     assert row["estimate"] == pytest.approx(3 * LN2)
@@ -105,9 +96,6 @@ def test_the_difference_of_log_gains_of_four_models_is_three_octaves(counted):
         stats.t.ppf(0.975, 2) * row["std_error"]
     )
     assert row["outcome_sd"] == pytest.approx(LN2 * math.sqrt(10 / 4))
-
-
-def test_a_lab_is_one_observation_whose_value_is_the_mean_of_its_models(counted):
     row = one(counted, outcome="size of log gain", unit="lab")
     assert row["n_obs"] == 3
     assert row["estimate"] == pytest.approx(LN2 * (1.5 + 1.5))
@@ -117,14 +105,8 @@ def test_a_lab_is_one_observation_whose_value_is_the_mean_of_its_models(counted)
 def test_specifications_with_the_same_rows_are_counted_once(counted):
     first = one(counted)
     # One model per suite; all other labs are Meta and OpenAI; one figure per model; and so on.
-    again = one(
-        counted,
-        unit="suite",
-        groups="EleutherAI / Meta, OpenAI",
-        figure="mean of all",
-        outcome="mean below 0.99",
-        gain="penultimate, else last",
-    )
+    other = {"unit": "suite", "groups": "EleutherAI / Meta, OpenAI", "figure": "mean of all"}
+    again = one(counted, **other, outcome="mean below 0.99", gain="penultimate, else last")
     assert pd.isna(first["duplicate_of"])
     assert again["duplicate_of"] == first["specification"] == 1
     assert again["estimate"] == first["estimate"]
@@ -153,10 +135,8 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
     figures = five_suites()
     levels = {
         **specification_choices.CHOICES,
-        "gain": ("penultimate block",),
-        "figure": ("most prompts",),
-        "models": ("base",),
-        "left_out": ("none",),
+        **{"gain": ("penultimate block",), "figure": ("most prompts",)},
+        **{"models": ("base",), "left_out": ("none",)},
         "outcome": ("mean below 1", "size of log gain"),
         "estimator": ("difference", "log odds ratio"),
     }
@@ -192,33 +172,14 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
 
 def five_suites():
     """Return invented figures: five suites of two models, EleutherAI's two among them."""
-    labs = {
-        "Pythia": "EleutherAI",
-        "GPT-J": "EleutherAI",
-        "OPT": "Meta",
-        "GPT-2": "OpenAI",
-        "Falcon": "TII",
-    }
+    labs = {"Pythia": "EleutherAI", "GPT-J": "EleutherAI", "OPT": "Meta", "GPT-2": "OpenAI"}
+    labs["Falcon"] = "TII"
     gain = np.array([-0.3, 0.1, -0.2, -0.15, 0.25, -0.05, 0.3, 0.12, 0.4, 0.2])
     suites = np.repeat(list(labs), 2)
     return pd.DataFrame(
-        {
-            "model_id": [f"m{place}" for place in range(10)],
-            "metric": "gain_penultimate_block",
-            "prompt_set": "S",
-            "dtype": "fp32",
-            "file": "f",
-            "log_gain": gain,
-            "log_error": np.nan,
-            "n_prompts": 5,
-            "lab": pd.Series(suites).map(labs),
-            "suite": suites,
-            "is_base": True,
-            "norm_position": "pre",
-            "rho": np.arange(10.0) % 3,
-            "n_layers": np.arange(10) % 4,
-            "log_parameters": np.arange(10.0) ** 2 % 5,
-        }
+        {"model_id": [f"m{place}" for place in range(10)], "log_gain": gain, "suite": suites}
+        | {"lab": pd.Series(suites).map(labs), **FIGURE, "rho": np.arange(10.0) % 3}
+        | {"n_layers": np.arange(10) % 4, "log_parameters": np.arange(10.0) ** 2 % 5}
     )
 
 

@@ -1,23 +1,19 @@
 """A fleet whose truth is known, judged once for all that ask it something."""
 
-from __future__ import annotations
-
 import numpy as np
-import pandas as pd
 import pytest
 
 from analysis.heritage.study import status as standing
-from analysis.store import Store
 from tests.analysis.heritage.study.simulated import filled, packages
 
 
 @pytest.fixture(scope="package")
-def simulated_fleet(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def simulated_fleet(tmp_path_factory):
     """Return a fleet in which recipes of one lab differ."""
     return filled(tmp_path_factory.mktemp("fleet"), packages(np.random.default_rng(10)))
 
 
 @pytest.fixture(scope="package")
-def stands(simulated_fleet: Store) -> pd.DataFrame:
+def stands(simulated_fleet):
     """Return where each registered statement stands in that fleet."""
     return standing.statements(simulated_fleet, rng=np.random.default_rng(0))

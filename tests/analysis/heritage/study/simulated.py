@@ -1,30 +1,18 @@
 """Tables of a study whose truth is known."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from analysis.heritage.study import registered
-from analysis.store import Store, open_store
+from analysis.store import open_store
 from collect.record.writer import write_table
 
-RECIPES = {
-    "gpt_neo": "EleutherAI",
-    "gptj": "EleutherAI",
-    "pythia": "EleutherAI",
-    "pythia_default_init": "EleutherAI",
-    "opt": "Meta",
-    "opt_post": "Meta",
-    "bloom": "BigScience",
-    "olmo2": "AI2",
-}
+RECIPES = dict.fromkeys(("gpt_neo", "gptj", "pythia", "pythia_default_init"), "EleutherAI")
+RECIPES |= {"opt": "Meta", "opt_post": "Meta", "bloom": "BigScience", "olmo2": "AI2"}
 
+TEXT = {"text": "kjv", "status": "documented"}
 #: What of a recipe is read again.
 RECIPE = json.dumps({"schedule": {"batch_size": 8}, "geometry": {"context": 192}})
 
@@ -32,17 +20,16 @@ RECIPE = json.dumps({"schedule": {"batch_size": 8}, "geometry": {"context": 192}
 VALUES = dict(zip(RECIPES, (-0.8, 0.7, -0.1, 0.4, 0.9, -0.6, 0.1, 0.2), strict=True))
 
 
-def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
+def filled(directory, runs):
     """Return a store of runs, and of one more that is planned.
 
     ``runs`` have study, levels, seed, and at the last checkpoint the excess and perhaps the loss.
     """
-    result: dict[str, list[dict[str, object]]] = {}
+    result = {}
     for place, run in enumerate(runs):
         key = {"study_run_id": f"run{place}"}
         shape = {"n_layers": 3, "d_model": 64, "n_heads": 4, "n_parameters": 1}
         levels = run["levels"]
-        assert isinstance(levels, dict)
         result.setdefault("study_run", []).append(
             {
                 **key, **shape, "study": run["study"], "block": run.get("block", "all"),
@@ -73,8 +60,8 @@ def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
             for tokens in ("all", "without_first"):
                 of = {**key, "step": step, "tokens": tokens}
                 result.setdefault("study_response", []).append(
-                    {**of, **gains, "loss": loss, "later_log_gain": float(str(growth)) + 0.5,
-                     "last_log_gain": float(str(growth))}
+                    {**of, **gains, "loss": loss, "later_log_gain": growth + 0.5,
+                     "last_log_gain": growth}
                 )  # fmt: skip
                 result.setdefault("study_profile", []).append(
                     {**of, "layer": 1, "log_gain": 0.2, "log_gain_sd": 0.1, "log_gain_centred": 0.2,
@@ -93,25 +80,12 @@ def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
     return open_store(directory)
 
 
-def packages(
-    rng: np.random.Generator, of_recipe: Mapping[str, float] = VALUES
-) -> list[dict[str, object]]:
+def packages(rng, of_recipe=VALUES):
     """Return the runs of stage A on the first text, the excess of each recipe as given."""
     return [
-        {
-            "study": "packages",
-            "block": "documented",
-            "seed": seed,
-            "levels": {
-                "recipe": recipe,
-                "lab": lab,
-                "geometry": shape,
-                "heads": "w16",
-                "text": "kjv",
-                "status": "documented",
-            },
-            "excess": of_recipe[recipe] + rng.normal(0, 0.02),
-        }
+        {"study": "packages", "block": "documented", "seed": seed}
+        | {"levels": {"recipe": recipe, "lab": lab, "geometry": shape, "heads": "w16"} | TEXT}
+        | {"excess": of_recipe[recipe] + rng.normal(0, 0.02)}
         for recipe, lab in RECIPES.items()
         for shape in registered.SHAPES
         for seed in (0, 1)

@@ -1,9 +1,6 @@
 """The study's own rows: shares, labs and slopes against base R."""
 
-from __future__ import annotations
-
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,26 +9,26 @@ import pytest
 from analysis.heritage.study import labs, registered, screening, shares, slope
 from analysis.store import open_store
 from collect.training.study.design import read_design
+from tests.analysis.places import ROOT, R
 
-R = Path(__file__).parents[3] / "r"
-DATA = Path(__file__).parents[4] / "data"
+DATA = ROOT / "data"
 
 #: R inverts the same distribution with another root finder.
 ENDS = 1e-5
 
 
 @pytest.fixture(scope="module")
-def rows() -> pd.DataFrame:
+def rows():
     return pd.read_csv(R / "study_rows.csv")
 
 
 @pytest.fixture(scope="module")
-def answers() -> pd.DataFrame:
+def answers():
     return pd.read_csv(R / "study.csv").set_index(["what", "response", "term"]).sort_index()
 
 
 @pytest.fixture(scope="module")
-def shipped() -> pd.DataFrame:
+def shipped():
     """The responses at equal steps, tokens after the first, of every network that is shipped."""
     return open_store(DATA / "published", DATA / "fleet").query(
         "SELECT study_run_id, excess, last_log_gain, penultimate_log_gain FROM study_growth "
@@ -40,7 +37,7 @@ def shipped() -> pd.DataFrame:
     )
 
 
-def test_the_rows_are_those_that_are_shipped(rows: pd.DataFrame, shipped: pd.DataFrame) -> None:
+def test_the_rows_are_those_that_are_shipped(rows, shipped):
     both = rows.merge(shipped, on="study_run_id", suffixes=("", "_shipped"), validate="1:1")
     assert len(both) == len(rows)
     fleet, rates = both[both["study"] == "packages"], both[both["study"] == "depth_and_rate"]
@@ -52,9 +49,7 @@ def test_the_rows_are_those_that_are_shipped(rows: pd.DataFrame, shipped: pd.Dat
 
 
 @pytest.mark.parametrize("response", ["excess", "last"])
-def test_shares_and_their_joint_intervals_agree_with_r(
-    rows: pd.DataFrame, answers: pd.DataFrame, response: str
-) -> None:
+def test_shares_and_their_joint_intervals_agree_with_r(rows, answers, response):
     fleet = rows[rows["study"] == "packages"]
     shapes = sorted(fleet["geometry"].unique())
     values, _ = shares.cell_table(fleet, response, "recipe", "geometry", shapes)
@@ -69,23 +64,25 @@ def test_shares_and_their_joint_intervals_agree_with_r(
         assert ours[end].to_numpy() == pytest.approx(theirs[end], rel=ENDS)
 
 
-def test_the_share_of_labs_agrees_with_every_labelling_in_r(
-    rows: pd.DataFrame, answers: pd.DataFrame
-) -> None:
+def test_labs_and_slopes_agree_with_r(rows, answers):
     fleet = rows[rows["study"] == "packages"]
     means = fleet.groupby(["recipe", "lab"], as_index=False)["excess"].mean()
     ours = labs.lab_share(means, "excess").set_index("term").loc["lab"]
     theirs = answers.loc["lab", "excess"]["estimate"]
     for mine, name in (("estimate", "lab"), ("null_value", "chance"), ("p_value", "p")):
         assert ours[mine] == pytest.approx(theirs[name], rel=1e-9)
+    theirs = answers.loc["slope", "penultimate"]
+    ours = slope.slopes(rows[rows["study"] == "depth_and_rate"], "penultimate").set_index("term")
+    for column in ("estimate", "conf_low", "conf_high"):
+        assert ours.loc[theirs.index, column].to_numpy() == pytest.approx(theirs[column], rel=1e-9)
 
 
-def test_labs_are_told_from_chance_by_twins_alone(rows: pd.DataFrame) -> None:
+def test_labs_are_told_from_chance_by_twins_alone(rows):
     """Without both twins 6! / 3! labellings and six names of one grouping are left: p = 6 / 120."""
     fleet = rows[rows["study"] == "packages"]
     means = fleet.groupby(["recipe", "lab"], as_index=False)["excess"].mean()
 
-    def p(frame: pd.DataFrame, **given: object) -> float:
+    def p(frame, **given):
         return float(labs.lab_share(frame, "excess", **given).set_index("term")["p_value"]["lab"])
 
     assert p(means[means["recipe"] != "pythia_default_init"]) == pytest.approx(1 / 210)
@@ -93,21 +90,12 @@ def test_labs_are_told_from_chance_by_twins_alone(rows: pd.DataFrame) -> None:
     assert p(means, twins=labs.TWINS) == pytest.approx(0.05)
 
 
-def test_the_parts_of_the_slope_agree_with_lm(rows: pd.DataFrame, answers: pd.DataFrame) -> None:
-    theirs = answers.loc["slope", "penultimate"]
-    ours = slope.slopes(rows[rows["study"] == "depth_and_rate"], "penultimate").set_index("term")
-    for column in ("estimate", "conf_low", "conf_high"):
-        assert ours.loc[theirs.index, column].to_numpy() == pytest.approx(theirs[column], rel=1e-9)
-
-
 @pytest.fixture(scope="module")
-def screened() -> pd.DataFrame:
+def screened():
     return pd.read_csv(R / "ingredients_rows.csv")
 
 
-def test_the_rows_of_ingredients_are_those_that_are_shipped(
-    screened: pd.DataFrame, shipped: pd.DataFrame
-) -> None:
+def test_the_rows_of_ingredients_are_those_that_are_shipped(screened, shipped):
     both = screened.merge(shipped, on="study_run_id", suffixes=("", "_shipped"), validate="1:1")
     assert len(both) == len(screened) == 72
     assert both["excess"].to_numpy() == pytest.approx(both["excess_shipped"], rel=1e-12)
@@ -120,9 +108,13 @@ def test_the_rows_of_ingredients_are_those_that_are_shipped(
                 rows[word] == -rows[letters].prod(axis=1)
             ).all()
         assert set(base) <= set(screened.columns)
+    design = read_design(DATA / "study" / "ingredients.toml")
+    assert {name: next(iter(levels)) for name, levels in design.factors.items()} == (
+        registered.LOW.to_dict()
+    )
 
 
-def test_effects_of_ingredients_and_their_sum_agree_with_r(screened: pd.DataFrame) -> None:
+def test_effects_of_ingredients_and_their_sum_agree_with_r(screened):
     theirs = pd.read_csv(R / "ingredients.csv").set_index(["method", "term"])
     factors = list(screened.columns[4:])
     low = pd.Series(-1, index=factors)
@@ -138,10 +130,3 @@ def test_effects_of_ingredients_and_their_sum_agree_with_r(screened: pd.DataFram
     row = screening.foretold(runs, others, "excess", low, terms).iloc[0]
     for name, value in theirs.loc["sum", "estimate"].items():
         assert row[str(name)] == pytest.approx(value, rel=1e-9)
-
-
-def test_the_low_levels_are_the_first_ones_of_the_design() -> None:
-    design = read_design(DATA / "study" / "ingredients.toml")
-    assert {name: next(iter(levels)) for name, levels in design.factors.items()} == (
-        registered.LOW.to_dict()
-    )

@@ -1,6 +1,4 @@
-"""The claims on blocks, cost, trace and rho: hand algebra, counts, and verdicts that turn."""
-
-from pathlib import Path
+"""The claims on blocks, cost, trace, rho and weights: hand algebra, counts, verdicts that turn."""
 
 import numpy as np
 import pandas as pd
@@ -10,18 +8,17 @@ import statsmodels.formula.api as smf
 from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.audit.claim import verdict
+from analysis.audit.evidence import OURS
 from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import threshold
+from analysis.heritage.weights import claims_by_layer as by_layer
+from analysis.heritage.weights import claims_mechanism as mechanism
+from analysis.heritage.weights import claims_spectral as spectral
 from analysis.heritage.weights import claims_structure as structure
 from analysis.heritage.weights import claims_trace as trace
 from analysis.store import open_store
 from collect.record.writer import write_table
-
-ROOT = Path(__file__).parents[4]
-PUBLISHED = ROOT / "data/published"
-
-
-# Hand algebra: what the words mean on a toy network.
+from tests.analysis.places import PUBLISHED
 
 
 def with_heads(folder, whole):
@@ -56,26 +53,10 @@ def test_algebra_decides_about_blocks_whatever_was_measured(tiny_store):
     assert structure.between_heads(structure.two_heads(0.6)) == pytest.approx(0.96 / 1.72)
     for overlap in (0.0, 0.6):
         assert np.trace(structure.two_heads(overlap)) == pytest.approx(6)
-
-
-def test_equation_4_is_zero_for_every_softmax():
     sums, traces = trace.causal_maps(np.random.default_rng(5))
     assert np.abs(sums).max() < 1e-12
     assert traces.min() > 1
-
-
-def test_one_shared_value_head_has_no_blocks_to_speak_of(tiny_store):
     assert {row.holds for row in structure.blocks(tiny_store) if not row.decides} == {None}
-
-
-def test_heads_of_trained_models_do_not_read_orthogonal_directions(shipped_store):
-    rows = [row for row in structure.blocks(shipped_store) if not row.decides]
-    assert rows[0].holds is False
-    assert rows[0].estimate > 1.2
-    assert rows[0].n_models == 12
-
-
-# Counting.
 
 
 def test_operations_are_those_counted_by_hand():
@@ -91,6 +72,11 @@ def test_operations_are_those_counted_by_hand():
     assert counts["sufficient"] == 2 * 16 + 2
     ratios = structure.operations(models, [16]).set_index("way")["ratio"]
     assert ratios["whole"] == pytest.approx(305 / (256 + 16))
+    models = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "dampens": [True, True, False, False]})
+    assert threshold.best_cut(models) == 1
+    assert threshold.best_cut(models.assign(dampens=~models["dampens"])) == 1
+    mixed = models.assign(dampens=[False, True, True, False])
+    assert threshold.best_cut(mixed) == 0.75
 
 
 def test_the_cost_is_as_claimed_for_one_map_and_not_for_many(
@@ -102,34 +88,7 @@ def test_the_cost_is_as_claimed_for_one_map_and_not_for_many(
     assert [row.holds for row in structure.cost(one_head)] == [True, True, False]
 
 
-# What the trace tells apart.
-
-
-def test_the_best_cut_may_point_either_way():
-    models = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "dampens": [True, True, False, False]})
-    assert threshold.best_cut(models) == 1
-    assert threshold.best_cut(models.assign(dampens=~models["dampens"])) == 1
-    mixed = models.assign(dampens=[False, True, True, False])
-    assert threshold.best_cut(mixed) == 0.75
-
-
-def test_the_script_s_own_finding_comes_again(published_store, check):
-    """Its verdict on the stored traces: `Trace discriminates EXPAND vs DAMPEN (1.2x): False`."""
-    condition = "trace of the averaged map with the weights of head 0, the paper's labels"
-    row = check(published_store, 13, condition)
-    assert not row["holds"]
-    assert "is 1.20 times that of the dampening ones" in row["note"]
-
-
-def test_measured_signs_are_not_separated_by_the_trace_summed_over_heads(published_store, check):
-    row = check(published_store, 13, "trace summed over heads, measured signs")
-    # Pythia-160m 18,887 expands, Pythia-410m 11,326 dampens, OPT-125m 2,368 expands.
-    assert (row["holds"], row["n_models"]) == (False, 3)
-    assert row["estimate"] == pytest.approx(2 / 3)
-    assert row["p_value"] == 1
-
-
-def test_the_verdict_turns_when_the_pair_has_two_labels(facts, published_store, changed, judge):
+def test_verdicts_turn_with_labels_points_and_heads(facts, published_store, changed, judge):
     assert judge(published_store, 13) == "contradicted"
 
     def relabelled(models):
@@ -137,19 +96,8 @@ def test_the_verdict_turns_when_the_pair_has_two_labels(facts, published_store, 
         return models.assign(lab=models["lab"].where(~is_gpt2, "EleutherAI"))
 
     assert judge(changed(facts, "model", relabelled), 13) == "depends on the reading"
-
-
-# What rho explains.
-
-
-def test_the_quoted_correlation_of_rho_holds_in_one_family(published_store, judge):
-    rows = claims.checks(published_store, 16, CLAIMS).set_index("condition")
-    pythia = rows.loc["Pythia family"]
-    # The paper quotes r = -0.81, p = 0.014 for depth.
-    assert pythia["estimate"] == pytest.approx(-0.8116, abs=5e-5)
-    assert pythia["p_value"] == pytest.approx(0.01444, abs=5e-6)
-    assert rows.loc["all other base models", "holds"] is None
-    assert judge(published_store, 16) == "undecided"
+    store = changed(facts, "digitised_point", lambda points: points.assign(caveats=""))
+    assert judge(store, 33) == "reproduced"
 
 
 def gains(rule):
@@ -165,21 +113,18 @@ def gains(rule):
     return change
 
 
-def test_gains_that_follow_rho_everywhere_are_recognised(facts, changed):
+def test_the_explanation_by_rho_turns_with_the_gains(facts, changed, judge):
     store = changed(facts, "published_figure", gains(lambda rho: 1.185 - rho + 0.3 * rho**2))
     rows = claims.checks(store, 16, CLAIMS)
     assert rows["holds"].tolist() == [True] * 3
     assert rows["decides"].tolist() == [True, False, False]
-
-
-def test_gains_that_grow_with_rho_contradict_the_explanation(facts, changed, judge):
     store = changed(facts, "published_figure", gains(lambda rho: 0.815 + rho - 0.3 * rho**2))
     assert judge(store, 16) == "contradicted"
     rows = claims.checks(store, 16, CLAIMS)
     assert rows["holds"].tolist() == [False] * 3
 
 
-def test_rho_beside_suites_is_the_slope_of_least_squares(published_store):
+def test_rho_beside_suites_is_least_squares_and_layers_read_off_are_whole(published_store):
     row = claims.checks(published_store, 16, CLAIMS).iloc[0]
     gains = evidence.base_gains(published_store, "gain_penultimate_block")
     models = evidence.without_post_norm(gains).astype({"n_layers": float, "rho": float})
@@ -187,3 +132,54 @@ def test_rho_beside_suites_is_the_slope_of_least_squares(published_store):
     assert fitted.params["rho"] < 0
     assert row["p_value"] == pytest.approx(fitted.pvalues["rho"] / 2)
     assert row["n_obs"] == len(models) == 22
+    layers = by_layer.layers(published_store)
+    by_model = layers.groupby("model_id")["layer"].agg(["min", "max", "count"])
+    depths = layers.groupby("model_id")["n_layers"].first()
+    assert (by_model["min"] == 0).all()
+    assert (by_model["max"] + 1 == depths).all()
+    assert (by_model["count"] == depths).all()
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(0.001, "reproduced"), (1000.0, "contradicted")])
+def test_many_pairs_that_agree_decide(facts, factor, expected, changed, judge):
+    """Eight suites of two depths in place of the published models."""
+
+    def deeper(figures):
+        is_norm = figures["metric"].isin(["weight_spectral_v", "weight_spectral_o"])
+        norms = figures[is_norm & (figures["file"] == spectral.SUMMARY)]
+        given = norms["mean"].where(norms["metric"] != "weight_spectral_v", 1.0)
+        copies = [
+            norms.assign(
+                model_id=f"lab/{suite}-{depth}", mean=given * (factor if depth == 24 else 1.0)
+            ).drop_duplicates(["model_id", "metric"])
+            for suite in range(8)
+            for depth in (12, 24)
+        ]
+        return pd.concat(copies)
+
+    models = pd.read_csv(facts / "model.csv", keep_default_na=False)
+    new = [
+        models.iloc[[0]].assign(model_id=f"lab/{suite}-{depth}", suite=str(suite), n_layers=depth)
+        for suite in range(8)
+        for depth in (12, 24)
+    ]
+    pd.concat([models, *new]).to_csv(facts / "model.csv", index=False)
+    assert judge(changed(facts, "published_figure", deeper), 59) == expected
+
+
+def test_a_model_measured_on_two_prompt_sets_is_one_model(shipped_store, monkeypatch):
+    measured = evidence.measured_gains
+
+    def on_two_sets(store, metric):
+        rows = measured(store, metric)
+        renamed = {name: rows[name] + "-again" for name in ("run_id", "file")}
+        again = rows.assign(prompt_set="B", **renamed)
+        return pd.concat([rows, again], ignore_index=True)
+
+    def ours(store):
+        return [check for check in mechanism.discrimination(store) if OURS in check.evidence]
+
+    once = ours(shipped_store)
+    monkeypatch.setattr(evidence, "measured_gains", on_two_sets)
+    assert [check.n_obs for check in once] == [12, 12]
+    assert repr(ours(shipped_store)) == repr(once)  # NaN included

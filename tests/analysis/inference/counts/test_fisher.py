@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,8 +7,7 @@ from scipy import stats
 
 from analysis.inference.counts import contingency, fisher
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
-
-R = Path(__file__).parents[3] / "r"
+from tests.analysis.places import R
 
 #: The same equations with the same convergence; lgamma and dhyper differ in the last digits.
 ROOTS = 1e-11
@@ -29,40 +24,21 @@ cells = st.lists(st.integers(0, 12), min_size=4, max_size=4).filter(
 )
 
 
-def table(a: int, b: int, c: int, d: int) -> pd.DataFrame:
+def table(a, b, c, d):
     return pd.DataFrame([[a, b], [c, d]], index=["first", "second"], columns=["yes", "no"])
 
 
-def computed(answer: pd.Series) -> pd.Series:
-    counts = table(*answer[["a", "b", "c", "d"]].astype(int))
-    return fisher.fisher_exact(
-        counts, alternative=answer["alternative"], conf_level=answer["conf_level"]
-    ).iloc[0]
-
-
-def test_the_lady_tasting_tea_has_p_of_34_in_70() -> None:
-    row = fisher.fisher_exact(table(3, 1, 1, 3)).iloc[0]
-    assert row["p_value"] == pytest.approx(34 / 70, abs=1e-15)
-    assert row["smallest_p"] == pytest.approx(2 / 70, abs=1e-15)
-    assert row["contrast"] == "odds of yes over no: first / second"
-    assert row["n_obs"] == 8
-
-
 @pytest.mark.parametrize("position", range(len(answers)))
-def test_p_value_estimate_and_roots_agree_with_r(position: int) -> None:
+def test_p_value_estimate_and_roots_agree_with_r(position):
     answer = answers.loc[position]
-    row = computed(answer)
+    counts = table(*answer[["a", "b", "c", "d"]].astype(int))
+    options = {name: answer[name] for name in ("alternative", "conf_level")}
+    row = fisher.fisher_exact(counts, **options).iloc[0]
     np.testing.assert_allclose(
         row[["p_value", "estimate", "conf_low", "conf_high"]].astype(float),
         answer[["p_value", "tight_estimate", "tight_low", "tight_high"]].astype(float),
         rtol=ROOTS,
     )
-
-
-@pytest.mark.parametrize("position", range(len(answers)))
-def test_r_itself_lies_within_its_own_tolerance_of_the_root(position: int) -> None:
-    answer = answers.loc[position]
-    row = computed(answer)
     for name in ("estimate", "conf_low", "conf_high"):
         ours, theirs = float(row[name]), float(answer[name])
         if np.isfinite(ours) and ours > 1:
@@ -70,18 +46,15 @@ def test_r_itself_lies_within_its_own_tolerance_of_the_root(position: int) -> No
         assert ours == pytest.approx(theirs, abs=R_UNIROOT)
 
 
-def test_at_the_upper_end_the_tail_is_what_the_level_says_and_at_r_end_it_is_not() -> None:
+def test_ends_have_the_tails_of_their_level_and_empty_cells_none():
     upper = float(fisher.fisher_exact(table(7, 1, 2, 8))["conf_high"].iloc[0])
 
-    def tail(odds_ratio: float) -> float:
+    def tail(odds_ratio):
         return float(stats.nchypergeom_fisher.cdf(7, 18, 9, 8, odds_ratio))
 
     assert tail(upper) == pytest.approx(0.025, rel=1e-9)
     assert upper == pytest.approx(1413.29494, rel=1e-8)
     assert abs(tail(1396.0171) - 0.025) > 2e-4
-
-
-def test_an_empty_cell_puts_the_estimate_on_the_boundary_and_says_so() -> None:
     never = fisher.fisher_exact(table(0, 6, 5, 4)).iloc[0]
     always = fisher.fisher_exact(table(10, 0, 3, 5)).iloc[0]
     assert (never["estimate"], never["conf_low"]) == (0, 0)
@@ -90,7 +63,7 @@ def test_an_empty_cell_puts_the_estimate_on_the_boundary_and_says_so() -> None:
     assert "A cell is empty" in always["note"]
 
 
-def test_rows_of_units_and_their_counts_give_the_same_answer() -> None:
+def test_rows_of_units_and_their_counts_give_the_same_answer():
     units = pd.DataFrame(
         {
             "lab": pd.Categorical(["EleutherAI"] * 4 + ["other"] * 4, ["other", "EleutherAI"]),
@@ -102,11 +75,17 @@ def test_rows_of_units_and_their_counts_give_the_same_answer() -> None:
     assert row["contrast"] == "odds of False over True: other / EleutherAI"
     assert row["estimate"] == pytest.approx(counted["estimate"])
     assert row["p_value"] == counted["p_value"]
+    assert counted["smallest_p"] == pytest.approx(2 / 70, abs=1e-15)
+    units = pd.DataFrame({"lab": ["b", "a", "b", "b"], "dampens": [True, False, False, True]})
+    counts = contingency.two_by_two(units, "lab", "dampens")
+    assert counts.to_numpy().tolist() == [[1, 0], [1, 2]]
+    assert list(counts.index) == ["a", "b"]
+    assert contingency.odds_contrast(counts) == "odds of False over True: a / b"
 
 
 @settings(max_examples=80, deadline=None)
 @given(counts=cells)
-def test_transposing_changes_nothing_and_swapping_rows_inverts(counts: list[int]) -> None:
+def test_transposing_changes_nothing_and_swapping_rows_inverts(counts):
     a, b, c, d = counts
     plain = fisher.fisher_exact(table(a, b, c, d)).iloc[0]
     transposed = fisher.fisher_exact(table(a, c, b, d)).iloc[0]
@@ -118,15 +97,13 @@ def test_transposing_changes_nothing_and_swapping_rows_inverts(counts: list[int]
     assert inverse(plain["estimate"]) == pytest.approx(swapped["estimate"], rel=1e-9)
 
 
-def inverse(odds_ratio: float) -> float:
+def inverse(odds_ratio):
     return np.inf if odds_ratio == 0 else 1 / odds_ratio
 
 
 @settings(max_examples=80, deadline=None)
 @given(counts=cells, alternative=st.sampled_from(fisher.ALTERNATIVES))
-def test_p_is_a_probability_and_the_interval_holds_the_estimate(
-    counts: list[int], alternative: str
-) -> None:
+def test_p_is_a_probability_and_the_interval_holds_the_estimate(counts, alternative):
     row = fisher.fisher_exact(table(*counts), alternative=alternative).iloc[0]
     assert 0 < row["smallest_p"] <= row["p_value"] <= 1
     assert row["conf_low"] <= row["estimate"] <= row["conf_high"]
@@ -134,72 +111,45 @@ def test_p_is_a_probability_and_the_interval_holds_the_estimate(
 
 @settings(max_examples=60, deadline=None)
 @given(counts=cells)
-def test_scipy_agrees_on_the_two_sided_p_value(counts: list[int]) -> None:
+def test_scipy_agrees_on_the_two_sided_p_value(counts):
     row = fisher.fisher_exact(table(*counts)).iloc[0]
     other = stats.fisher_exact(np.reshape(counts, (2, 2))).pvalue
     assert row["p_value"] == pytest.approx(other, rel=1e-9)
 
 
-def test_the_interval_of_a_proportion_agrees_with_r() -> None:
+def test_the_interval_of_a_proportion_agrees_with_r():
     for _, answer in proportions.iterrows():
         row = fisher.proportion(int(answer["successes"]), int(answer["n"])).iloc[0]
         assert row["estimate"] == answer["successes"] / answer["n"]
         for name in ("conf_low", "conf_high"):
             assert row[name] == pytest.approx(answer[name], rel=1e-12)
-
-
-def test_no_success_of_eight_has_the_upper_end_that_makes_eight_failures_one_in_forty() -> None:
     row = fisher.proportion(0, 8).iloc[0]
     assert row["conf_low"] == 0
     assert (1 - row["conf_high"]) ** 8 == pytest.approx(0.025, rel=1e-12)
 
 
-def test_what_is_no_table_of_counts_and_an_unknown_alternative_are_refused() -> None:
+def test_what_is_no_table_of_counts_is_refused():
     units = pd.DataFrame({"lab": list("abc"), "sign": [0, 1, 1]})
     for frame, named, error, message in (
         (units, {"row": "lab", "column": "sign"}, DesignError, "2x2 table; found 3x2"),
         (pd.DataFrame([[1, 2]]), {}, DesignError, "2x2 table; found 1x2"),
         (table(0, 0, 3, 4), {}, DesignError, "Every row and column"),
         (table(1, 2, 3, 4) / 10, {}, ColumnError, "whole numbers"),
+        (table(*[10**9] * 4), {}, DesignError, "at most 1000000; there are 2000000001"),
         (table(1, 2, 3, 4), {"row": "lab"}, ColumnError, "Both `row` and `column`"),
         (table(1, 2, 3, 4), {"alternative": "two.sided"}, AnalysisError, "'two-sided'"),
     ):
         with pytest.raises(error, match=message):
             fisher.fisher_exact(frame, **named)
-
-
-def test_units_are_counted_with_levels_in_order() -> None:
-    units = pd.DataFrame({"lab": ["b", "a", "b", "b"], "dampens": [True, False, False, True]})
-    counts = contingency.two_by_two(units, "lab", "dampens")
-    assert counts.to_numpy().tolist() == [[1, 0], [1, 2]]
-    assert list(counts.index) == ["a", "b"]
-    assert contingency.odds_contrast(counts) == "odds of False over True: a / b"
-
-
-def test_counts_whose_tables_cannot_be_gone_through_are_refused() -> None:
-    with pytest.raises(DesignError, match="at most 1000000; there are 2000000001"):
-        fisher.fisher_exact(pd.DataFrame([[10**9] * 2] * 2))
-
-
-def test_data_that_are_no_frame_are_refused_in_one_sentence() -> None:
     for data in ([[3, 1], [1, 3]], np.eye(2), {"a": [1, 2]}):
         with pytest.raises(ColumnError, match="must be a pandas DataFrame; found"):
-            fisher.fisher_exact(data)  # type: ignore[arg-type]
+            fisher.fisher_exact(data)
 
 
-NO_COUNTS = [
-    ("3", 10),
-    (3, "ten"),
-    (None, 10),
-    (float("nan"), 10),
-    (1, float("inf")),
-    (1, 2.5),
-    (9, 8),
-]
-
-
-@pytest.mark.parametrize("counts", NO_COUNTS)
-def test_a_proportion_of_anything_but_counts_is_refused(counts: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    "counts", [("3", 10), (3, "ten"), (None, 10), (np.nan, 10), (1, np.inf), (1, 2.5), (9, 8)]
+)
+def test_a_proportion_of_anything_but_counts_is_refused(counts):
     with pytest.raises(
         DesignError, match=f"whole numbers .*; found {counts[0]!r} of {counts[1]!r}"
     ):

@@ -1,65 +1,52 @@
-"""Contrasts within models of like geometry; inflation and variation within groups."""
-
-from __future__ import annotations
-
-from pathlib import Path
+"""Contrasts within models of like geometry, inflation, and the difference of two variances."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.inference.partition import collinearity, matched
+from analysis.inference.partition import collinearity, matched, restricted
 from analysis.tidy.errors import DesignError
+from tests.analysis.places import R
 
 #: Two matches by hand; the last model has no partner.
 models = pd.DataFrame(
-    {
-        "model_id": ["p", "q", "r", "s", "t", "u"],
-        "lab": ["A", "A", "B", "A", "B", "B"],
-        "suite": ["A1", "A2", "B1", "A1", "B2", "B1"],
-        "layers": [12, 12, 12, 24, 25, 48],
-        "heads": [8, 8, 8, 16, 16, 16],
-        "log_gain": [-0.1, 0.0, 0.2, -0.2, 0.1, 0.5],
-    }
+    {"model_id": list("pqrstu"), "lab": list("AABABB"), "layers": [12, 12, 12, 24, 25, 48]}
+    | {"suite": ["A1", "A2", "B1", "A1", "B2", "B1"], "heads": [8, 8, 8, 16, 16, 16]}
+    | {"log_gain": [-0.1, 0.0, 0.2, -0.2, 0.1, 0.5]}
 )
 LIKE = {"layers": 1.05, "heads": 1.0}
 
 
-def found_matches(tolerance: dict[str, float] | None = None) -> pd.DataFrame:
+def found_matches(tolerance=None):
     return matched.matched_models(models, label="lab", tolerance=tolerance or LIKE)
 
 
-def three_tests(rows: pd.DataFrame) -> pd.DataFrame:
+def three_tests(rows):
     result = matched.match_tests(rows, response="log_gain", label="lab", first="A", unit="suite")
     return result.set_index("term")
 
 
-def test_models_match_within_the_stated_ratio() -> None:
+def test_models_match_within_the_stated_ratio_and_pairs_name_both():
     result = found_matches()
     assert result["model_id"].tolist() == ["p", "q", "r", "s", "t"]
     assert result["match"].tolist() == [1, 1, 1, 2, 2]
-
-
-def test_a_ratio_of_one_asks_for_equality() -> None:
     result = found_matches({"layers": 1.0, "heads": 1.0})
     assert result["model_id"].tolist() == ["p", "q", "r"]
-
-
-def test_pairs_name_both_models_and_their_signs() -> None:
     result = matched.matched_pairs(models, label="lab", response="log_gain", tolerance=LIKE)
     assert result[["first", "second"]].to_numpy().tolist() == [["p", "r"], ["q", "r"], ["s", "t"]]
     np.testing.assert_allclose(result["estimate"], [-0.3, -0.2, -0.3])
     assert result["opposite"].tolist() == [True, False, True]
-
-
-def test_contrasts_are_differences_of_means_within_a_match() -> None:
     result = matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="A")
     np.testing.assert_allclose(result["estimate"], [-0.25, -0.3])
     assert result["n_first"].tolist() == [2, 1]
     assert result["n_second"].tolist() == [1, 1]
+    with pytest.raises(DesignError):
+        matched.matched_models(models.iloc[3:], label="lab", tolerance={"layers": 1.0})
+    with pytest.raises(DesignError):
+        matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="C")
 
 
-def test_labels_are_exchanged_within_matches_by_hand() -> None:
+def test_labels_are_exchanged_within_matches_by_suites_and_by_sign():
     row = three_tests(found_matches()).loc["models within matches"]
     assert row["estimate"] == pytest.approx(-0.275)
     # Match 1 can give -0.25, 0.05, 0.2; match 2 -0.3, 0.3: means -0.275, 0.025, -0.125, 0.175,
@@ -68,35 +55,17 @@ def test_labels_are_exchanged_within_matches_by_hand() -> None:
     assert row["p_value"] == pytest.approx(1 / 6)
     assert row["smallest_p"] == pytest.approx(1 / 6)
     assert row["n_groups"] == 5
-
-
-def test_whole_suites_are_exchanged_together() -> None:
     row = three_tests(found_matches()).loc["whole suites"]
     assert row["estimate"] == pytest.approx(-0.275)
     # Of 6 assignments of two labels to A1, A2, B1, B2 the observed and its mirror are extreme.
     assert row["n_permutations"] == 6
     assert row["p_value"] == pytest.approx(2 / 6)
     assert row["n_groups"] == 4
-
-
-def test_the_sign_test_counts_matches() -> None:
     row = three_tests(found_matches()).loc["matches in which the first is lower"]
     assert row["estimate"] == 1.0
     assert row["p_value"] == pytest.approx(0.5)
     assert row["smallest_p"] == pytest.approx(0.5)
 
-
-def test_a_frame_without_matches_is_refused() -> None:
-    with pytest.raises(DesignError):
-        matched.matched_models(models.iloc[3:], label="lab", tolerance={"layers": 1.0})
-
-
-def test_a_label_that_no_match_has_is_refused() -> None:
-    with pytest.raises(DesignError):
-        matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="C")
-
-
-R = Path(__file__).parents[3] / "r"
 
 #: Determinants against singular values.
 AGREEMENT = 1e-10
@@ -107,7 +76,7 @@ rows_of_models = pd.read_csv(R / "models.csv")
 answers = pd.read_csv(R / "collinearity.csv")
 
 
-def test_inflation_agrees_with_determinants_in_r() -> None:
+def test_inflation_agrees_with_determinants_in_r():
     expected = answers[answers["kind"] == "inflation"]
     result = collinearity.inflation(rows_of_models, blocks=APART)
     assert result["block"].tolist() == expected["name"].tolist()
@@ -116,25 +85,74 @@ def test_inflation_agrees_with_determinants_in_r() -> None:
     np.testing.assert_allclose(
         result["inflation"], expected["estimate"] ** (1 / (2 * expected["dimension"]))
     )
-
-
-def test_two_single_columns_inflate_by_their_correlation() -> None:
     rows = pd.DataFrame({"x": [1.0, 2, 3, 4], "z": [1.0, 3, 2, 4]})
     result = collinearity.inflation(rows, blocks={"first": ["x"], "second": ["z"]})
     # r = 0.8: 1 / (1 - 0.64).
     np.testing.assert_allclose(result["estimate"], 1 / 0.36)
     np.testing.assert_allclose(result["inflation"], 1 / 0.6)
-
-
-def test_a_nested_block_is_determined() -> None:
     blocks = {"lab": ["lab"], "suite": ["suite"]}
     result = collinearity.inflation(rows_of_models, blocks=blocks).set_index("block")
     assert np.isinf(result["estimate"]).all()
-
-
-def test_variation_within_and_between_is_all_variation() -> None:
     rows = pd.DataFrame({"lab": list("aabbc"), "layers": [1.0, 3, 5, 5, 11]})
     result = collinearity.within_variation(rows, group="lab", columns=["layers"]).set_index("level")
     # Mean 5: total 16 + 4 + 0 + 0 + 36 = 56; within a: 2, within b and c: none.
     np.testing.assert_allclose(result["within_share"], [2 / 56, 0, 0])
     assert result["n_distinct"].tolist() == [2, 1, 1]
+
+
+GROUPS = np.repeat(np.arange(6), 3)
+
+
+def sources(rng):
+    levels = np.eye(6)[GROUPS]
+    return {"level": levels, "slope": rng.standard_normal((18, 2)) / np.sqrt(2)}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return restricted.lattice(sources(np.random.default_rng(1)))
+
+
+def test_at_a_tie_the_p_is_uniform_and_what_rules_is_named(result):
+    rng = np.random.default_rng(2)
+    ties = result.ties(["level"], ["slope"])
+    drawn = restricted.drawn_at(result, map(int, ties), 399, rng)
+    point = int(ties[np.abs(result.parts[ties, 0] - 6).argmin()])
+    papers = result.draw(point, 2000, rng)
+    _, above, below = restricted.differences(result, drawn, papers, ["level"], ["slope"])
+    error = np.sqrt(0.05 * 0.95 / 2000)
+    for p in (above, below):
+        assert (p <= 0.05).mean() < 0.05 + 4 * error
+        assert (p <= 0.5).mean() > 0.3
+    rng = np.random.default_rng(3)
+    blocks = sources(np.random.default_rng(1))
+    by_level = blocks["level"] @ rng.standard_normal(6) * 3 + 0.3 * rng.standard_normal(18)
+    by_slope = blocks["slope"] @ np.array([3.0, -3.0]) + 0.3 * rng.standard_normal(18)
+    one = restricted.difference(result, by_level, ["level"], ["slope"], rng=rng)
+    other = restricted.difference(result, by_slope, ["level"], ["slope"], rng=rng)
+    assert one.estimate > 0.8
+    assert one.p_above < 0.05 < one.p_below
+    assert other.estimate < -0.8
+    assert other.p_below < 0.05 < other.p_above
+
+
+def test_neither_unit_nor_origin_nor_company_moves_the_answer(result):
+    rng = np.random.default_rng(4)
+    response = rng.standard_normal(18)
+    answers = [
+        restricted.difference(
+            result, y, ["level"], ["slope"], rng=np.random.default_rng(5), n_resamples=99
+        )
+        for y in (response, 1000 + 0.01 * response)
+    ]
+    assert answers[0] == answers[1]
+    rng = np.random.default_rng(6)
+    responses = rng.standard_normal((3, 18))
+    ties = result.ties(["level"], ["slope"])
+    drawn = restricted.drawn_at(result, map(int, ties), 99, rng)
+    many = np.array(restricted.differences(result, drawn, responses, ["level"], ["slope"]))
+    for place, one in enumerate(responses):
+        alone = restricted.differences(result, drawn, one[None, :], ["level"], ["slope"])
+        assert many[:, place].tolist() == [value[0] for value in alone]
+    with pytest.raises(DesignError, match="numbers of rows"):
+        restricted.lattice({"a": np.ones((3, 1)), "b": np.ones((4, 1))})

@@ -1,9 +1,6 @@
 """R squared of many samples, and its shares among blocks, against lm() and by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,41 +9,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.inference.partition import explained, shares
-from analysis.inference.partition.subsets import Blocks, Subsets, all_subsets, among
+from analysis.inference.partition.subsets import Subsets, all_subsets, among
 from analysis.tidy.errors import ColumnError, DesignError
-
-R = Path(__file__).parents[3] / "r"
+from tests.analysis.places import R
 
 #: lm() eliminates by Householder rotations, ours orthogonalises column by column.
 AGREEMENT = 1e-11
 
-BLOCKS = {
-    "lab": ["lab"],
-    "suite": ["suite"],
-    "geometry": ["density", "layers"],
-    "scale": ["log_parameters"],
-}
+BLOCKS = {"lab": ["lab"], "suite": ["suite"], "geometry": ["density", "layers"]}
+BLOCKS["scale"] = ["log_parameters"]
 THREE = {name: BLOCKS[name] for name in ("lab", "geometry", "scale")}
 
 models = pd.read_csv(R / "models.csv")
 answers = pd.read_csv(R / "subsets.csv")
 
 
-def subsets_of(
-    rows: pd.DataFrame = models, blocks: Blocks = BLOCKS, seed: int = 1, n_resamples: int = 99
-) -> Subsets:
-    return all_subsets(
-        rows,
-        response="gain",
-        blocks=blocks,
-        cluster="lab" if "lab" in rows else None,
-        n_resamples=n_resamples,
-        rng=np.random.default_rng(seed),
-        with_chance=True,
-    )
+def subsets_of(rows=models, blocks=BLOCKS, seed=1, n_resamples=99):
+    names = {"response": "gain", "blocks": blocks, "cluster": "lab" if "lab" in rows else None}
+    drawn = {"n_resamples": n_resamples, "rng": np.random.default_rng(seed), "with_chance": True}
+    return all_subsets(rows, **names, **drawn)
 
 
-def subsets_with(values: list[float]) -> Subsets:
+def subsets_with(values):
     """Subsets of two or three blocks with given R squared and no noise."""
     each = np.array(values)
     return Subsets(
@@ -61,44 +45,35 @@ def subsets_with(values: list[float]) -> Subsets:
 
 
 @pytest.fixture(scope="module")
-def subsets() -> Subsets:
+def subsets():
     return subsets_of()
 
 
-def oracle(kind: str) -> pd.Series:
+def oracle(kind):
     return answers[answers["kind"] == kind].set_index("block")["share"]
 
 
-def test_shares_agree_with_all_orders_of_lm() -> None:
+def test_shares_agree_with_lm_on_every_subset_and_in_all_orders(subsets):
     expected = pd.read_csv(R / "partition.csv")
     result = shares.shapley(subsets_of(blocks=THREE))
     assert result["block"].tolist() == expected["block"].tolist()
     np.testing.assert_allclose(result["share"], expected["share"], rtol=AGREEMENT)
     np.testing.assert_allclose(result["r_squared"], expected["r_squared"], rtol=AGREEMENT)
-
-
-def test_general_and_unique_shares_agree_with_lm_on_every_subset(subsets: Subsets) -> None:
     general = shares.shapley(subsets).set_index("block")["share"]
     np.testing.assert_allclose(general[oracle("general").index], oracle("general"), atol=AGREEMENT)
     parts = shares.unique_and_alone(subsets)
     unique = parts[parts["term"] == "unique"].set_index("block")["share"]
     np.testing.assert_allclose(unique, oracle("component")[unique.index], atol=AGREEMENT)
     assert unique["lab"] == pytest.approx(0, abs=1e-12)  # nested in the suite
-
-
-def test_complete_dominance_agrees_with_lm(subsets: Subsets) -> None:
     found = shares.dominance(replace(subsets, chance=0 * subsets.chance))
     complete = found[found["term"] == "complete"].set_index("contrast")["estimate"]
     assert complete.to_dict() == oracle("complete").to_dict()
     assert set(complete) == {0.0, 0.5, 1.0}
-
-
-def test_blocks_that_differ_by_their_rounding_alone_do_not_dominate() -> None:
     found = shares.dominance(subsets_with([0, 0.3, 0.1 + 0.2, 0.4]))
     assert found["estimate"].tolist() == [0.5] * 2
 
 
-def test_uncorrelated_predictors_share_what_each_explains() -> None:
+def test_two_blocks_by_hand():
     # A 2x2 design twice: y = 3a + b + noise orthogonal to both; total ss 8 * (9 + 1 + 1) = 88.
     a, b = np.tile([-1, -1, 1, 1], 2), np.tile([-1, 1, -1, 1], 2)
     noise = np.repeat([-1, 1], 4)
@@ -107,15 +82,9 @@ def test_uncorrelated_predictors_share_what_each_explains() -> None:
     np.testing.assert_allclose(result["share"], [9 / 11, 1 / 11], rtol=1e-14)
     np.testing.assert_allclose(result["chance_share"], [1 / 7, 1 / 7], rtol=1e-14)
     assert result["n_groups"].tolist() == [8, 8]
-
-
-def test_weights_of_two_blocks_are_the_two_orders() -> None:
     # Subsets: none, first, second, both.
     expected = [[-0.5, 0.5, -0.5, 0.5], [-0.5, -0.5, 0.5, 0.5]]
     np.testing.assert_array_equal(shares.shapley_weights(2), expected)
-
-
-def test_alone_and_unique_of_two_blocks_by_hand() -> None:
     # R squared: none 0, a 0.3, b 0.2, both 0.4.
     found = shares.unique_and_alone(subsets_with([0, 0.3, 0.2, 0.4]))
     by_hand = found.set_index(["block", "term"])["share"]
@@ -124,7 +93,7 @@ def test_alone_and_unique_of_two_blocks_by_hand() -> None:
     assert by_hand["b", "unique"] == pytest.approx(0.1)
 
 
-def test_chance_is_what_a_shuffled_response_gives(subsets: Subsets) -> None:
+def test_chance_is_what_a_shuffled_response_gives_and_failures_are_counted(subsets):
     rng = np.random.default_rng(3)
     drawn = np.array(
         [
@@ -134,9 +103,15 @@ def test_chance_is_what_a_shuffled_response_gives(subsets: Subsets) -> None:
     )
     error = drawn.std(axis=0) / 10
     assert (np.abs(drawn.mean(axis=0) - subsets.chance) <= 4 * error + 1e-12).all()
+    rows = pd.DataFrame(
+        {"lab": list("aabbcc"), "density": [1.0, 2, 4, 3, 5, 9], "gain": [1.0, 1, 1, 1, 2, 3]}
+    )
+    result = shares.shapley(subsets_of(rows, {"geometry": ["density"]}, n_resamples=999))
+    # The third lab is missed with probability (2/3)^3.
+    assert result["n_failed"].iloc[0] / 999 == pytest.approx(8 / 27, abs=0.045)
 
 
-def test_chance_of_a_resample_counts_repeated_rows() -> None:
+def test_chance_of_a_resample_counts_repeated_rows():
     # Rows repeat in a resample of single ones, of which one column explains a larger share.
     twice = pd.DataFrame({"half": list("abcd") * 2, "x": [1.0, 2, 4, 9] * 2, "gain": range(8)})
     found = subsets_of(twice, {"x": ["x"]}, n_resamples=2000)
@@ -154,16 +129,7 @@ def test_chance_of_a_resample_counts_repeated_rows() -> None:
     assert simulated > 1.3 / 7
 
 
-def test_a_resample_without_variation_is_counted() -> None:
-    rows = pd.DataFrame(
-        {"lab": list("aabbcc"), "density": [1.0, 2, 4, 3, 5, 9], "gain": [1.0, 1, 1, 1, 2, 3]}
-    )
-    result = shares.shapley(subsets_of(rows, {"geometry": ["density"]}, n_resamples=999))
-    # The third lab is missed with probability (2/3)^3.
-    assert result["n_failed"].iloc[0] / 999 == pytest.approx(8 / 27, abs=0.045)
-
-
-def test_differences_come_from_the_resamples_of_the_shares() -> None:
+def test_differences_and_chosen_blocks_come_from_the_same_resamples(subsets):
     three = subsets_of(blocks=THREE, n_resamples=199)
     pairs = shares.differences(three)
     assert pairs["contrast"].tolist() == ["lab - geometry", "lab - scale", "geometry - scale"]
@@ -174,11 +140,18 @@ def test_differences_come_from_the_resamples_of_the_shares() -> None:
     np.testing.assert_allclose(pairs["null_value"], [4 / 23, 5 / 23, 1 / 23], rtol=1e-12)
     assert (pairs["conf_low"] < pairs["estimate"]).all()
     assert (pairs["estimate"] < pairs["conf_high"]).all()
+    chosen = ["scale", "lab", "geometry"]
+    alone = subsets_of(blocks={name: BLOCKS[name] for name in chosen})
+    found = among(subsets, chosen)
+    assert found.names == alone.names
+    np.testing.assert_allclose(found.r_squared, alone.r_squared, atol=1e-13)
+    np.testing.assert_allclose(found.replicates, alone.replicates, atol=1e-12)
+    np.testing.assert_allclose(found.chance_replicates, alone.chance_replicates, atol=1e-12)
 
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 999), scale=st.sampled_from([1e-6, 1.0, 1e6]))
-def test_shares_ignore_order_and_units_and_sum_to_r_squared(seed: int, scale: float) -> None:
+def test_shares_ignore_order_and_units_and_sum_to_r_squared(seed, scale):
     rng = np.random.default_rng(seed)
     rows = models.assign(gain=rng.normal(size=24))
     changed = rows.assign(gain=5 - scale * rows["gain"], density=rows["density"] * scale).sample(
@@ -192,7 +165,7 @@ def test_shares_ignore_order_and_units_and_sum_to_r_squared(seed: int, scale: fl
     assert (plain["share"] > -1e-12).all()
 
 
-def test_dominance_is_stated_only_when_the_resamples_agree() -> None:
+def test_dominance_is_stated_only_when_the_resamples_agree():
     known = subsets_with([0, 0.3, 0.2, 0.4])
     sure = shares.dominance(known)
     assert sure["estimate"].tolist() == [1.0, 1.0]
@@ -202,9 +175,6 @@ def test_dominance_is_stated_only_when_the_resamples_agree() -> None:
     unsure = shares.dominance(replace(known, replicates=replicates))
     np.testing.assert_allclose(unsure["probability"], 89 / 99)
     assert unsure["holds"].isna().all()
-
-
-def test_what_noise_would_explain_is_subtracted_before_comparing() -> None:
     # Raw a leads, 0.3 to 0.2; net of 0.25 and 0.05 b leads, 0.15 to 0.05.
     chance = np.array([0, 0.25, 0.05, 0.3])
     known = replace(
@@ -213,17 +183,7 @@ def test_what_noise_would_explain_is_subtracted_before_comparing() -> None:
     assert shares.dominance(known)["estimate"].tolist() == [0.0, 0.0]
 
 
-def test_some_blocks_of_many_are_the_blocks_alone(subsets: Subsets) -> None:
-    chosen = ["scale", "lab", "geometry"]
-    alone = subsets_of(blocks={name: BLOCKS[name] for name in chosen})
-    found = among(subsets, chosen)
-    assert found.names == alone.names
-    np.testing.assert_allclose(found.r_squared, alone.r_squared, atol=1e-13)
-    np.testing.assert_allclose(found.replicates, alone.replicates, atol=1e-12)
-    np.testing.assert_allclose(found.chance_replicates, alone.chance_replicates, atol=1e-12)
-
-
-def test_designs_without_an_answer_are_refused() -> None:
+def test_designs_without_an_answer_are_refused():
     for blocks, error in (
         ({"a": ["density"], "b": ["density", "layers"]}, ColumnError),
         ({"a": ["gain"]}, ColumnError),
@@ -238,15 +198,12 @@ def test_designs_without_an_answer_are_refused() -> None:
         shares.differences(subsets_of(blocks={"a": ["density"]}))
 
 
-def test_a_lead_must_clear_zero_and_what_chance_gives() -> None:
+def test_a_lead_must_clear_zero_and_what_chance_gives():
     # Of 39 leads four are below 0.1 and one of these below zero.
     replicates = np.array([-0.1, 0.02, 0.05, 0.09, *np.linspace(0.2, 0.5, 35)])
     for sign in (1, -1):
         assert shares.beyond_chance(sign * replicates, sign * 0.1) == pytest.approx(2 * 5 / 40)
         assert shares.beyond_chance(sign * replicates, -sign * 0.1) == pytest.approx(2 * 2 / 40)
-
-
-def test_a_lead_that_is_one_but_for_rounding_is_none() -> None:
     replicates = np.array([0.3] * 30 + [0.0] * 10)
     noise = np.random.default_rng(3).uniform(-1e-15, 1e-15, (20, 40))
     for sign in (1, -1):
@@ -275,9 +232,6 @@ def test_each_sample_has_the_r_squared_of_its_own_fit():
     found = explained.r_squared(blocks, response, samples)
     expected = [[alone(columns, response, rows) for columns in subsets] for rows in samples]
     assert found == pytest.approx(np.array(expected), abs=1e-12)
-
-
-def test_a_sample_of_one_response_has_none():
     response = np.array([1.0, 2.0, 3.0])
     samples = [np.array([1, 1, 1]), np.array([0, 1, 2])]
     found = explained.r_squared([response[:, None]], response, samples)

@@ -1,7 +1,5 @@
 """The Bayesian hierarchy: against the t density and an integral."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -13,28 +11,28 @@ LAB = np.repeat([0, 1, 2], [6, 4, 4])
 SUITE = np.repeat(range(6), [3, 3, 2, 2, 2, 2])
 
 
-def levels(codes: np.ndarray) -> np.ndarray:
+def levels(codes):
     return (codes[:, None] == np.unique(codes)).astype(float)
 
 
-def nested() -> hierarchy.Sources:
+def nested():
     x = np.linspace(-1, 1, len(LAB))
     blocks = {"lab": levels(LAB), "suite": levels(SUITE), "x": x[:, None]}
     labels = {"lab": tuple("abc"), "suite": tuple("ABCDEF"), "x": ("x",)}
     return hierarchy.sources(blocks, labels)
 
 
-def alone(codes: np.ndarray) -> hierarchy.Sources:
+def alone(codes):
     block = levels(codes)
     return hierarchy.sources({"group": block}, {"group": tuple(map(str, np.unique(codes)))})
 
 
-def nodes_of(design: hierarchy.Sources, n_nodes: int = 2**11, width: float = 1.0):
+def nodes_of(design, n_nodes=2**11, width=1.0):
     rng = np.random.default_rng(1)
     return hierarchy.quadrature(design, hierarchy.Prior(width), rng=rng, n_nodes=n_nodes)
 
 
-def drawn(seed: int = 5) -> np.ndarray:
+def drawn(seed=5):
     rng = np.random.default_rng(seed)
     return 0.05 * rng.normal(size=14) + 0.1 * rng.normal(size=6)[SUITE]
 
@@ -61,7 +59,7 @@ def test_the_quadrature_is_the_integral_over_one_ratio():
     prior = hierarchy.Prior(1.0)
     columns = design.columns[:, 1:]
 
-    def weight(u: float, power: int) -> float:
+    def weight(u, power):
         ratio = np.tan(np.pi * u / 2)
         shape = np.eye(14) + prior.centre**2 + ratio**2 * columns @ columns.T
         density = stats.multivariate_t.pdf(y, np.zeros(14), prior.residual**2 * shape, df=2)
@@ -82,8 +80,5 @@ def test_an_overwhelming_source_leads():
     leads = nodes.ratios.argmax(axis=1) == 2
     assert (leads @ weights > 0.95).all()
     assert leads.mean() == pytest.approx(1 / 3, abs=0.01)
-
-
-def test_sources_need_rows_in_common():
     with pytest.raises(DesignError, match="same number of rows"):
         hierarchy.sources({"a": np.ones((2, 1)), "b": np.ones((3, 1))}, {"a": ("a",), "b": ("b",)})

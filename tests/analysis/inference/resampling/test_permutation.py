@@ -1,7 +1,5 @@
-from __future__ import annotations
-
+from itertools import permutations
 from math import comb
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,127 +8,106 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.inference.resampling import bootstrap, permutation
+from analysis.inference.resampling.freedman_lane import freedman_lane
+from analysis.inference.resampling.permutation import permutation_test
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
-
-R = Path(__file__).parents[3] / "r"
+from tests.analysis.places import R
 
 models = pd.read_csv(R / "models.csv")
 labs = models.groupby("lab", as_index=False)[["gain", "heritage", "density"]].mean()
 answers = pd.read_csv(R / "permutation.csv")
 
 
-def mean_difference(column: str) -> permutation.Statistic:
-    def difference(rows: pd.DataFrame) -> float:
+def mean_difference(column):
+    def difference(rows):
         marked = rows["heritage"] == 1
         return float(rows.loc[marked, column].mean() - rows.loc[~marked, column].mean())
 
     return difference
 
 
-def marked_sum(rows: pd.DataFrame) -> float:
+def exchanged(rows, statistic=None, *, label="heritage", unit="lab", **options):
+    """Return the one row of a permutation test, by default of a difference of mean gains."""
+    statistic = statistic or mean_difference("gain")
+    result = permutation.permutation_test(rows, statistic, label=label, unit=unit, **options)
+    return result.iloc[0]
+
+
+def marked_sum(rows):
     return float(rows["gain"].to_numpy() @ rows["heritage"].to_numpy())
 
 
 @pytest.mark.parametrize("position", range(len(answers)))
-def test_p_values_are_those_of_coin_to_the_count(position: int) -> None:
+def test_p_values_are_those_of_coin_to_the_count(position):
     answer = answers.loc[position]
-    row = permutation.permutation_test(
-        labs,
-        mean_difference(answer["response"]),
-        label="heritage",
-        unit="lab",
-        alternative=answer["alternative"],
-    ).iloc[0]
+    row = exchanged(labs, mean_difference(answer["response"]), alternative=answer["alternative"])
     assert row["p_value"] == pytest.approx(answer["p_value"], abs=1e-14)
     assert round(row["p_value"] * 35, 9) == round(row["p_value"] * 35)
 
 
-def test_a_statistic_whose_centre_is_not_zero_is_centred_as_in_coin() -> None:
+def test_centres_and_sums_are_those_of_coin_whatever_their_rounding():
     # A sum over the marked labs and a difference of means rank assignments alike.
     answer = answers.query("response == 'gain' and alternative == 'two-sided'").iloc[0]
-    row = permutation.permutation_test(labs, marked_sum, label="heritage", unit="lab").iloc[0]
+    row = exchanged(labs, marked_sum)
     assert row["null_value"] == pytest.approx(3 * labs["gain"].mean())
     assert row["p_value"] == pytest.approx(answer["p_value"], abs=1e-14)
 
+    # Of 20 sums of three of 0.1 to 0.6, four are at most 0.8 and four at least 1.3; those equal
+    # to 0.1 + 0.2 + 0.5 come out in two ways.
+    def total(rows):
+        return float(sum(rows.loc[rows["heritage"] == 1, "gain"].tolist()))
 
-def test_three_labs_against_four_cannot_reach_below_one_in_35() -> None:
+    rows = pd.DataFrame({"heritage": [1, 1, 0, 0, 1, 0], "gain": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]})
+    row = exchanged(rows, total, unit=None)
+    assert row["p_value"] == pytest.approx(8 / 20)
+
+
+def test_few_units_are_counted_by_hand():
     rows = pd.DataFrame(
-        {
-            "lab": list("abcdefg"),
-            "heritage": [1, 1, 1, 0, 0, 0, 0],
-            "gain": [7.0, 8, 9, 1, 2, 3, 4],
-        }
+        {"lab": list("abcdefg"), "heritage": [1, 1, 1, 0, 0, 0, 0], "gain": [7.0, 8, 9, 1, 2, 3, 4]}
     )
-    row = permutation.permutation_test(
-        rows, mean_difference("gain"), label="heritage", unit="lab"
-    ).iloc[0]
+    row = exchanged(rows)
     assert row["estimate"] == 5.5
     assert row["n_permutations"] == 35
     assert row["p_value"] == row["smallest_p"] == 1 / 35
     assert row["n_groups"] == 7
-
-
-def test_two_against_two_has_six_assignments_and_p_of_a_third() -> None:
     # Values 1, 2, 3, 4 with the last two marked: differences 2, 1, 0, 0, -1, -2; two reach 2.
     rows = pd.DataFrame({"heritage": [0, 0, 1, 1], "gain": [1.0, 2.0, 3.0, 4.0]})
-    row = permutation.permutation_test(
-        rows, mean_difference("gain"), label="heritage", unit=None
-    ).iloc[0]
+    row = exchanged(rows, unit=None)
     assert (row["n_permutations"], row["null_value"]) == (6, 0)
     assert row["p_value"] == pytest.approx(2 / 6)
+    assert permutation.n_assignments(np.array([0, 0, 0, 1, 1, 1, 1])) == 35
+    assert permutation.n_assignments(np.array([0, 1, 2])) == 6
+    row = exchanged(labs, lambda rows: float(rows["gain"].mean()))
+    assert row["p_value"] == row["smallest_p"] == 1
 
 
-def test_sums_that_differ_by_their_rounding_alone_are_equal() -> None:
-    # Of 20 sums of three of 0.1 to 0.6, four are at most 0.8 and four at least 1.3; those equal
-    # to 0.1 + 0.2 + 0.5 come out in two ways.
-    def total(rows: pd.DataFrame) -> float:
-        return float(sum(rows.loc[rows["heritage"] == 1, "gain"].tolist()))
+def test_units_and_prompts_move_as_wholes():
+    seen = set()
 
-    rows = pd.DataFrame({"heritage": [1, 1, 0, 0, 1, 0], "gain": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]})
-    row = permutation.permutation_test(rows, total, label="heritage", unit=None).iloc[0]
-    assert row["p_value"] == pytest.approx(8 / 20)
-
-
-def test_rows_of_a_unit_move_together() -> None:
-    seen: set[str] = set()
-
-    def remember(rows: pd.DataFrame) -> float:
+    def remember(rows):
         assert len(rows.drop_duplicates(["lab", "heritage"])) == 7
         seen.add("".join(map(str, rows.drop_duplicates("lab")["heritage"])))
         return float(rows["gain"] @ rows["heritage"])
 
-    row = permutation.permutation_test(models, remember, label="heritage", unit="lab").iloc[0]
+    row = exchanged(models, remember)
     assert len(seen) == 35
     assert row["n_obs"] == 24
+    row = exchanged(prompts, kind_difference, label="kind", unit="prompt_id")
+    # The three last of six prompts stand against the three first: the most extreme of 20, twice.
+    assert row["estimate"] == 3
+    assert row["n_permutations"] == 20
+    assert row["p_value"] == row["smallest_p"] == 2 / 20
 
 
-def test_many_units_are_sampled_and_p_is_never_zero() -> None:
+def test_many_units_are_sampled_and_p_is_never_zero():
     rows = pd.DataFrame({"heritage": [0] * 15 + [1] * 15, "gain": np.arange(30.0)})
-    row = permutation.permutation_test(
-        rows,
-        mean_difference("gain"),
-        label="heritage",
-        unit=None,
-        rng=np.random.default_rng(1),
-        n_permutations=199,
-    ).iloc[0]
+    row = exchanged(rows, unit=None, rng=np.random.default_rng(1), n_permutations=199)
     assert row["p_value"] == row["smallest_p"] == 1 / 200
     assert row["n_permutations"] == 199
     assert row["method"] == "Permutation test, sampled"
     with pytest.raises(AnalysisError, match="`rng` must be given"):
-        permutation.permutation_test(rows, mean_difference("gain"), label="heritage", unit=None)
-
-
-def test_the_number_of_assignments_is_a_multinomial_coefficient() -> None:
-    assert permutation.n_assignments(np.array([0, 0, 0, 1, 1, 1, 1])) == 35
-    assert permutation.n_assignments(np.array([0, 1, 2])) == 6
-
-
-def test_a_statistic_that_ignores_the_label_has_p_one() -> None:
-    row = permutation.permutation_test(
-        labs, lambda rows: float(rows["gain"].mean()), label="heritage", unit="lab"
-    ).iloc[0]
-    assert row["p_value"] == row["smallest_p"] == 1
+        exchanged(rows, unit=None)
 
 
 @settings(max_examples=25, deadline=None)
@@ -139,59 +116,42 @@ def test_a_statistic_that_ignores_the_label_has_p_one() -> None:
     seed=st.integers(0, 99),
     alternative=st.sampled_from(permutation.ALTERNATIVES),
 )
-def test_order_and_unit_of_measurement_do_not_matter(
-    gains: list[int], seed: int, alternative: str
-) -> None:
+def test_order_and_unit_of_measurement_do_not_matter(gains, seed, alternative):
     rows = pd.DataFrame({"lab": list("abcdef"), "heritage": [1, 1, 0, 0, 0, 0], "gain": gains})
     other = rows.assign(gain=3 + 2 * rows["gain"]).sample(frac=1, random_state=seed)
-    plain, changed = (
-        permutation.permutation_test(
-            frame, mean_difference("gain"), label="heritage", unit="lab", alternative=alternative
-        ).iloc[0]
-        for frame in (rows, other)
-    )
+    plain, changed = (exchanged(frame, alternative=alternative) for frame in (rows, other))
     assert plain["p_value"] == changed["p_value"]
     assert 0 < plain["smallest_p"] <= plain["p_value"] <= 1
 
 
-def test_a_label_that_varies_within_a_unit_is_refused() -> None:
+def test_labels_and_statistics_that_leave_no_test_are_refused():
     with pytest.raises(DesignError, match="'suite' must be constant within each 'lab'"):
-        permutation.permutation_test(models, mean_difference("gain"), label="suite", unit="lab")
-
-
-def test_a_constant_label_is_refused() -> None:
+        exchanged(models, label="suite")
     with pytest.raises(DesignError, match="at least two levels; found 1"):
-        permutation.permutation_test(
-            labs.assign(heritage=1), mean_difference("gain"), label="heritage", unit="lab"
-        )
+        exchanged(labs.assign(heritage=1))
 
-
-def test_a_statistic_that_can_be_undefined_is_refused() -> None:
-    def undefined(rows: pd.DataFrame) -> float:
+    def undefined(rows):
         return float("nan") if rows["heritage"].iloc[0] == 1 else 1.0
 
     with pytest.raises(DesignError, match="every assignment; it is not under 15 of 35"):
-        permutation.permutation_test(labs, undefined, label="heritage", unit="lab")
+        exchanged(labs, undefined)
 
 
-def test_a_column_that_the_statistic_reads_is_present_and_complete() -> None:
+def test_a_column_that_the_statistic_reads_is_present_and_complete():
     rows = pd.DataFrame({"g": list("aaabbb"), "y": [1.0, 2.0, np.nan, 4.0, 5.0, 6.0]})
 
-    def difference(frame: pd.DataFrame) -> float:
+    def difference(frame):
         means = frame.groupby("g")["y"].mean()
         return float(means["b"] - means["a"])
 
     with pytest.raises(ColumnError, match="'y'"):
-        permutation.permutation_test(rows, difference, label="g", unit=None)
+        exchanged(rows, difference, label="g", unit=None)
     with pytest.raises(ColumnError, match="'z'"):
-        permutation.permutation_test(rows, lambda frame: frame["z"].mean(), label="g", unit=None)
+        exchanged(rows, lambda frame: frame["z"].mean(), label="g", unit=None)
     with pytest.raises(ColumnError, match="TypeError"):
-        permutation.permutation_test(rows, lambda frame: frame["g"].mean(), label="g", unit=None)
+        exchanged(rows, lambda frame: frame["g"].mean(), label="g", unit=None)
     unread = rows.rename(columns={"y": "gap"}).assign(y=range(6))
-    assert (
-        permutation.permutation_test(unread, difference, label="g", unit=None)["p_value"].iloc[0]
-        == 0.1
-    )
+    assert exchanged(unread, difference, label="g", unit=None)["p_value"] == 0.1
 
 
 #: Two models by six prompts, three of which are long; the response is the number of the cell.
@@ -205,21 +165,14 @@ prompts = pd.DataFrame(
 )
 
 
-def kind_difference(rows: pd.DataFrame) -> float:
+def kind_difference(rows):
     means = rows.groupby("kind")["gain"].mean()
     return float(means["short"] - means["long"])
 
 
 @pytest.mark.parametrize("unit", ["lab", "suite", "model_id"])
-def test_labels_can_be_exchanged_between_labs_suites_or_models(unit: str) -> None:
-    row = permutation.permutation_test(
-        models,
-        mean_difference("gain"),
-        label="heritage",
-        unit=unit,
-        rng=np.random.default_rng(1),
-        n_permutations=99,
-    ).iloc[0]
+def test_labels_can_be_exchanged_between_labs_suites_or_models(unit):
+    row = exchanged(models, unit=unit, rng=np.random.default_rng(1), n_permutations=99)
     units = models.drop_duplicates(unit)
     ways = comb(len(units), int(units["heritage"].sum()))
     assert row["n_groups"] == len(units)
@@ -228,39 +181,29 @@ def test_labels_can_be_exchanged_between_labs_suites_or_models(unit: str) -> Non
     assert row["p_value"] >= row["smallest_p"] >= least
 
 
-def test_labels_can_be_exchanged_between_prompts() -> None:
-    row = permutation.permutation_test(
-        prompts, kind_difference, label="kind", unit="prompt_id"
-    ).iloc[0]
-    # The three last of six prompts stand against the three first: the most extreme of 20, twice.
-    assert row["estimate"] == 3
-    assert row["n_permutations"] == 20
-    assert row["p_value"] == row["smallest_p"] == 2 / 20
-
-
 values = pd.read_csv(R / "bootstrap_replicates.csv")
 boot = pd.read_csv(R / "bootstrap.csv").set_index("method")
 replicates = values.loc[values["what"] == "replicate", "value"].to_numpy()
 
 
-def test_the_percentile_interval_of_the_same_replicates_is_that_of_boot() -> None:
+def test_the_percentile_interval_is_that_of_boot_and_of_counted_order_statistics():
     ends = bootstrap.interval(replicates, 0.95)
     np.testing.assert_allclose(ends, boot.loc["percentile"], rtol=1e-14)
-
-
-def test_a_quantile_is_the_counted_order_statistic() -> None:
     # (39 + 1) * 0.025 = 1 and (39 + 1) * 0.975 = 39: the first and the last.
     low, high = bootstrap.interval(np.arange(1.0, 40.0), 0.95)
     assert (low, high) == pytest.approx((1, 39), rel=1e-14)
     assert bootstrap.interval(np.arange(1.0, 20.0), 0.9) == pytest.approx((1, 19))
-
-
-def test_missing_replicates_are_left_out() -> None:
     gaps = np.where(np.arange(60) % 3 == 0, np.nan, np.arange(60.0))
     assert bootstrap.interval(gaps, 0.95) == bootstrap.interval(gaps[~np.isnan(gaps)], 0.95)
+    assert "Only 7 clusters" in bootstrap.interval_note(7, 0.5, 0.0, 1.0)
+    assert bootstrap.interval_note(bootstrap.FEW_GROUPS, 0.5, 0.0, 1.0) == ""
+    assert "outside" in bootstrap.interval_note(bootstrap.FEW_GROUPS, 1.5, 0.0, 1.0)
+    assert "no width" in bootstrap.interval_note(bootstrap.FEW_GROUPS, 1.0, 1.0, 1.0)
+    with pytest.raises(DesignError, match=r"at least 39 resamples; 20 of 21"):
+        bootstrap.interval(np.append(np.arange(20.0), np.nan), 0.95)
 
 
-def test_draws_are_of_all_clusters_and_the_same_for_a_seed() -> None:
+def test_draws_are_of_all_clusters_and_the_same_for_a_seed():
     first, second = (bootstrap.draws(4, 500, np.random.default_rng(3)) for _ in range(2))
     np.testing.assert_array_equal(first, second)
     assert first.shape == (500, 4)
@@ -268,16 +211,9 @@ def test_draws_are_of_all_clusters_and_the_same_for_a_seed() -> None:
     np.testing.assert_allclose(np.bincount(first.ravel()) / 2000, 0.25, atol=0.03)
 
 
-def test_few_clusters_and_degenerate_intervals_are_noted() -> None:
-    assert "Only 7 clusters" in bootstrap.interval_note(7, 0.5, 0.0, 1.0)
-    assert bootstrap.interval_note(bootstrap.FEW_GROUPS, 0.5, 0.0, 1.0) == ""
-    assert "outside" in bootstrap.interval_note(bootstrap.FEW_GROUPS, 1.5, 0.0, 1.0)
-    assert "no width" in bootstrap.interval_note(bootstrap.FEW_GROUPS, 1.0, 1.0, 1.0)
-
-
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), shift=st.integers(-5, 5), scale=st.integers(1, 5))
-def test_the_interval_of_a_mean_moves_with_its_unit(seed: int, shift: int, scale: int) -> None:
+def test_the_interval_of_a_mean_moves_with_its_unit(seed, shift, scale):
     rng = np.random.default_rng(seed)
     means = rng.normal(size=12)[bootstrap.draws(12, 99, rng)].mean(axis=1)
     plain, moved = (bootstrap.interval(each, 0.95) for each in (means, shift + scale * means))
@@ -285,7 +221,7 @@ def test_the_interval_of_a_mean_moves_with_its_unit(seed: int, shift: int, scale
 
 
 @pytest.mark.slow
-def test_coverage_is_near_nominal_with_thirty_clusters_and_lower_with_five() -> None:
+def test_coverage_is_near_nominal_with_thirty_clusters_and_lower_with_five():
     rng = np.random.default_rng(9)
     coverage = {}
     for n_clusters in (5, 30):
@@ -302,6 +238,135 @@ def test_coverage_is_near_nominal_with_thirty_clusters_and_lower_with_five() -> 
     assert coverage[5] == pytest.approx(0.785, abs=0.041)
 
 
-def test_too_few_resamples_for_the_level_are_refused() -> None:
-    with pytest.raises(DesignError, match=r"at least 39 resamples; 20 of 21"):
-        bootstrap.interval(np.append(np.arange(20.0), np.nan), 0.95)
+small = pd.DataFrame(
+    {"y": [1.0, 2.5, 2.0, 4.0, 6.5, 5.0], "x": [0.0, 1.0, 2.0, 1.0, 3.0, 4.0]}
+    | {"g": list("aabbcc"), "h": list("uuuuvv")}
+)
+
+
+def f_by_least_squares(y, small_x, large_x):
+    def left(x):
+        return float(((y - x @ np.linalg.lstsq(x, y)[0]) ** 2).sum())
+
+    p, q = np.linalg.matrix_rank(small_x), np.linalg.matrix_rank(large_x)
+    return (left(small_x) - left(large_x)) / (q - p) / (left(large_x) / (len(y) - q))
+
+
+def share_of_orders(orders, small_x, large_x):
+    y = small["y"].to_numpy()
+    fitted = small_x @ np.linalg.lstsq(small_x, y)[0]
+    residual = y - fitted
+    values = [f_by_least_squares(fitted + residual[order], small_x, large_x) for order in orders]
+    return float(np.mean(np.array(values) >= values[0] * (1 - 1e-9)))
+
+
+def designs():
+    line = np.column_stack([np.ones(6), small["x"]])
+    return line, np.column_stack([line, pd.get_dummies(small["g"]).to_numpy(float)])
+
+
+def test_every_order_of_six_rows_as_by_refitting_each():
+    orders = [list(order) for order in permutations(range(6))]
+    row = freedman_lane(small, "y ~ x", "y ~ x + g").iloc[0]
+    assert row["n_permutations"] == 720
+    assert row["p_value"] == pytest.approx(share_of_orders(orders, *designs()), abs=1e-12)
+    assert row["statistic"] == pytest.approx(f_by_least_squares(small["y"].to_numpy(), *designs()))
+    y = small["y"].to_numpy()
+    left = [((y - x @ np.linalg.lstsq(x, y)[0]) ** 2).sum() for x in designs()]
+    assert row["estimate"] == pytest.approx((left[0] - left[1]) / ((y - y.mean()) ** 2).sum())
+    line, full = designs()
+    nested = np.column_stack([line, small["h"] == "v"])
+    orders = [[*a, *b] for a in permutations(range(4)) for b in permutations((4, 5))]
+    row = freedman_lane(small, "y ~ x + h", "y ~ x + h + g", within="h").iloc[0]
+    assert row["n_permutations"] == 48
+    assert row["p_value"] == pytest.approx(share_of_orders(orders, nested, full), abs=1e-12)
+
+
+def test_few_rows_have_few_orders_counted_or_nothing_to_test():
+    # R's vegan: the groups do not overlap, so only they and their exchange reach the F observed.
+    y = [-0.1281, 0.0264, 0.2268, -0.1615, 1.4171, 1.4475, 1.5297, 1.3943]
+    row = freedman_lane(pd.DataFrame({"y": y, "g": list("aaaabbbb")}), "y ~ 1", "y ~ g").iloc[0]
+    assert row["n_permutations"] == 70
+    assert row["p_value"] == row["smallest_p"] == pytest.approx(2 / 70, abs=1e-15)
+    assert row["p_value_f"] < 1e-4
+    # Of the three ways to pair, one has F = 8e7; of the others the observed one is the better.
+    rows = pd.DataFrame({"y": [0.0, 1e-4, 1.0, 1 + 2e-4], "g": list("abab")})
+    row = freedman_lane(rows, "y ~ 1", "y ~ g").iloc[0]
+    assert (row["p_value"], row["smallest_p"]) == pytest.approx((2 / 3, 1 / 3))
+    rows = small.assign(y=0.1 * small["x"] + 0.3)
+    with pytest.raises(DesignError, match="must leave something to explain"):
+        freedman_lane(rows, "y ~ x", "y ~ x + g")
+
+
+def test_units_that_the_design_does_not_tell_apart_are_exchanged_once():
+    # Every order within two levels, against the 6 * 3 that differ.
+    rows = pd.DataFrame(
+        {"y": [1.0, 2.0, 4.0, 8.0, 3.0, 9.0, 5.0], "h": list("uuuuvvv"), "g": list("aabbaba")}
+    )
+    row = freedman_lane(rows, "y ~ h", "y ~ h + g", within="h").iloc[0]
+    design = np.column_stack([np.ones(7), rows["h"] == "v"])
+    full = np.column_stack([design, rows["g"] == "b"])
+    y = rows["y"].to_numpy()
+    residual = y - design @ np.linalg.lstsq(design, y)[0]
+    orders = [[*a, *b] for a in permutations(range(4)) for b in permutations((4, 5, 6))]
+    values = np.array([f_by_least_squares(residual[order], design, full) for order in orders])
+    assert row["n_permutations"] == 6 * 3
+    share = np.mean(values >= values[0] * (1 - 1e-9))
+    assert row["p_value"] == pytest.approx(share, abs=1e-12)
+
+
+def test_beside_a_mean_it_is_the_exchange_of_labels():
+    models = pd.read_csv(R / "models.csv")
+    labs = models.groupby("lab", as_index=False)[["gain", "heritage"]].mean()
+
+    def difference(rows):
+        marked = rows["heritage"] == 1
+        return float(rows.loc[marked, "gain"].mean() - rows.loc[~marked, "gain"].mean())
+
+    exchanged = permutation_test(labs, difference, label="heritage", unit="lab").iloc[0]
+    row = freedman_lane(labs, "gain ~ 1", "gain ~ heritage").iloc[0]
+    assert row["p_value"] == pytest.approx(exchanged["p_value"], abs=1e-12)
+
+
+def test_sampled_orders_are_reproducible_and_agree_with_all():
+    rows = pd.concat([small, small.assign(y=small["y"] + 0.3, g="d")], ignore_index=True)
+    with pytest.raises(AnalysisError, match="rng"):
+        freedman_lane(rows, "y ~ x", "y ~ x + g")
+    result = [
+        freedman_lane(
+            rows, "y ~ x", "y ~ x + g", rng=np.random.default_rng(3), n_permutations=999
+        ).iloc[0]["p_value"]
+        for _ in range(2)
+    ]
+    assert result[0] == result[1]
+    assert (result[0] * 1000) == pytest.approx(round(result[0] * 1000))
+
+
+@pytest.mark.parametrize("levels", [[0, 1, 2], [0.1, 0.3, 0.7]])
+def test_a_model_that_fits_every_row_has_an_infinite_f_and_the_p_of_its_orders(levels):
+    rows = pd.DataFrame({"y": np.repeat(levels, 2), "g": list("aabbcc")})
+    row = freedman_lane(rows, "y ~ 1", "y ~ g").iloc[0]
+    assert (row["statistic"], row["estimate"], row["p_value_f"]) == (np.inf, 1.0, 0.0)
+    # Of the 6! orders those that keep equal values in one group: 3! groups, 2 orders in each.
+    assert row["p_value"] == row["smallest_p"] == pytest.approx(48 / 720)
+
+
+@pytest.mark.parametrize(
+    ("reduced", "full", "options", "message"),
+    [
+        ("y ~ x", "y ~ g", {}, "must lie in the larger"),
+        ("y ~ g", "y ~ g + h", {}, "must add something"),
+        ("x ~ y", "y ~ x", {}, "one response"),
+        ("y ~ x", "y ~ x + g", {"within": "x"}, ""),
+        ("y ~ x", "y ~ x + g", {"within": "y"}, "has one row"),
+        ("y ~ x", "y ~ C(x) + g", {}, "leave a residual"),
+    ],
+)
+def test_comparisons_that_are_none_are_refused(reduced, full, options, message):
+    if not message:
+        result = freedman_lane(small, reduced, full, **options).iloc[0]
+        assert result["n_permutations"] == 2
+        assert "no other to change places" in result["note"]
+        return
+    with pytest.raises(DesignError, match=message):
+        freedman_lane(small, reduced, full, **options)

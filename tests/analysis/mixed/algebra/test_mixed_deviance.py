@@ -1,7 +1,5 @@
 """The deviance is the normal likelihood, written out over rows; its gradient is its slope."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from analysis import mixed
-from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
+from analysis.mixed.algebra.crossproducts import assemble
 from analysis.mixed.algebra.deviance import profile
 from analysis.mixed.algebra.estimates import conditional_modes, information
 from analysis.mixed.algebra.levels import gather, separate
@@ -22,7 +20,7 @@ from analysis.mixed.inference.kenward_roger import kenward_roger
 from analysis.mixed.inference.satterthwaite import satterthwaite
 
 
-def small(seed: int, n: int = 60) -> pd.DataFrame:
+def small(seed, n=60):
     rng = np.random.default_rng(seed)
     g, h = rng.integers(0, 5, n), rng.integers(0, 4, n)
     x = rng.normal(size=n)
@@ -34,7 +32,7 @@ def small(seed: int, n: int = 60) -> pd.DataFrame:
 FORMULA = "y ~ x + (1 + x | g) + (1 | h)"
 
 
-def written_out(rows: pd.DataFrame, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def written_out(rows, theta):
     """Return X and H = Z Lambda Lambda' Z' + I over rows, for FORMULA."""
     factor = np.array([[theta[0], 0], [theta[1], theta[2]]])
     design = np.column_stack([np.ones(len(rows)), rows["x"]])
@@ -45,11 +43,11 @@ def written_out(rows: pd.DataFrame, theta: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 @cache
-def crossed_of(seed: int) -> CrossProducts:
+def crossed_of(seed):
     return crossed(small(seed))
 
 
-def crossed(rows: pd.DataFrame) -> CrossProducts:
+def crossed(rows):
     model = mixed.fit(FORMULA, rows)
     assert [block.group for block in model.design.blocks] == ["g", "h"]
     return model.cross
@@ -60,9 +58,7 @@ thetas = st.tuples(st.floats(0, 2), st.floats(-2, 2), st.floats(0, 2), st.floats
 
 @settings(max_examples=20, deadline=None)
 @given(theta=thetas, seed=st.integers(0, 5))
-def test_the_deviance_is_the_normal_likelihood_over_rows(
-    theta: tuple[float, ...], seed: int
-) -> None:
+def test_the_deviance_is_the_normal_likelihood_over_rows(theta, seed):
     rows = small(seed)
     at = np.array(theta)
     result = profile(crossed_of(seed), at, reml=False)
@@ -86,9 +82,7 @@ def test_the_deviance_is_the_normal_likelihood_over_rows(
 
 @settings(max_examples=20, deadline=None)
 @given(theta=thetas, seed=st.integers(0, 5), reml=st.booleans())
-def test_the_gradient_is_the_slope_of_the_deviance(
-    theta: tuple[float, ...], seed: int, reml: bool
-) -> None:
+def test_the_gradient_is_the_slope_of_the_deviance(theta, seed, reml):
     cross, at = crossed_of(seed), np.array(theta)
     slopes = []
     for unit in np.eye(4) * 1e-5:
@@ -99,9 +93,7 @@ def test_the_gradient_is_the_slope_of_the_deviance(
 
 @settings(max_examples=10, deadline=None)
 @given(theta=thetas, seed=st.integers(0, 5))
-def test_modes_and_products_are_those_written_out_over_rows(
-    theta: tuple[float, ...], seed: int
-) -> None:
+def test_modes_and_products_are_those_written_out_over_rows(theta, seed):
     rows, at = small(seed), np.array(theta)
     cross = crossed_of(seed)
     result = profile(cross, at)
@@ -127,7 +119,7 @@ def test_modes_and_products_are_those_written_out_over_rows(
     np.testing.assert_allclose(products.first_later[:, 1], slopes.T @ inverse @ in_h, atol=1e-9)
 
 
-def test_kenward_roger_in_a_balanced_one_way_layout_is_exact() -> None:
+def test_a_balanced_one_way_layout_is_that_of_the_anova():
     # Balanced groups: the mean of G group means has G - 1 degrees of freedom exactly.
     rng = np.random.default_rng(5)
     groups = np.repeat(list("abcdef"), 4)
@@ -137,9 +129,6 @@ def test_kenward_roger_in_a_balanced_one_way_layout_is_exact() -> None:
     assert adjusted.df(np.ones(1)) == pytest.approx(5)
     means = y.reshape(6, 4).mean(axis=1)
     assert adjusted.adjusted[0, 0] == pytest.approx(means.var(ddof=1) / 6)
-
-
-def test_a_balanced_variance_is_the_anova_estimate() -> None:
     rng = np.random.default_rng(6)
     y = (np.repeat(2 * rng.normal(size=6), 4) + rng.normal(size=24)).reshape(6, 4)
     rows = pd.DataFrame({"y": y.ravel(), "g": np.repeat(list("abcdef"), 4)})
@@ -149,7 +138,7 @@ def test_a_balanced_variance_is_the_anova_estimate() -> None:
     assert pars.tolist() == pytest.approx([np.sqrt((between - within) / 4), np.sqrt(within)])
 
 
-def test_classes_of_equal_levels_sum_to_the_levels() -> None:
+def test_classes_of_equal_levels_sum_to_the_levels_and_give_the_same_fit():
     rng = np.random.default_rng(1)
     sizes = rng.integers(1, 4, 200).astype(float)
     cross = rng.normal(size=(200, 1, 5))
@@ -165,9 +154,6 @@ def test_classes_of_equal_levels_sum_to_the_levels() -> None:
     by_class = np.zeros(len(classes.sizes))
     np.add.at(by_class, classes.codes, apart.inner(through)[:, 0, 0])
     np.testing.assert_allclose(classes.inner(through)[:, 0, 0], by_class, atol=1e-10)
-
-
-def test_many_levels_give_the_same_fit_gathered_or_not() -> None:
     rng = np.random.default_rng(3)
     unit = rng.integers(0, 400, 2000)
     block = rng.integers(0, 6, 2000)
@@ -184,7 +170,7 @@ def test_many_levels_give_the_same_fit_gathered_or_not() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
-def test_the_unit_of_a_slope_does_not_matter(scale: float) -> None:
+def test_the_unit_of_a_slope_does_not_matter(scale):
     rows = small(3)
     plain = mixed.fit(FORMULA, rows)
     scaled = mixed.fit(FORMULA, rows.assign(x=rows["x"] * scale))
@@ -198,7 +184,7 @@ def test_the_unit_of_a_slope_does_not_matter(scale: float) -> None:
 
 
 @pytest.mark.parametrize("first", ["g", "h"])
-def test_it_does_not_matter_which_factor_is_eliminated(first: str) -> None:
+def test_it_does_not_matter_which_factor_is_eliminated(first):
     rows = small(9, 90)
     model = mixed.fit(FORMULA, rows)
     blocks = sorted(model.design.blocks, key=lambda block: block.group != first)
@@ -218,20 +204,14 @@ def test_it_does_not_matter_which_factor_is_eliminated(first: str) -> None:
         assert freedom.df(contrast) == pytest.approx(reference, rel=1e-5)
 
 
-def test_kenward_roger_is_that_written_out_over_rows() -> None:
+def test_kenward_roger_is_that_written_out_over_rows():
     rows = small(9, 90)
     model = mixed.fit(FORMULA, rows)
     design, relative = written_out(rows, model.solution.theta)
     same_g = (rows["g"].to_numpy()[:, None] == rows["g"].to_numpy()).astype(float)
     same_h = (rows["h"].to_numpy()[:, None] == rows["h"].to_numpy()).astype(float)
     x = rows["x"].to_numpy()
-    parts = [
-        same_g,
-        same_g * (x[:, None] + x),
-        same_g * np.outer(x, x),
-        same_h,
-        np.eye(len(rows)),
-    ]
+    parts = [same_g, same_g * (x[:, None] + x), same_g * np.outer(x, x), same_h, np.eye(len(rows))]
     inverse = np.linalg.inv(model.solution.variance * relative)
     phi = np.linalg.inv(design.T @ inverse @ design)
     firsts = [-design.T @ inverse @ part @ inverse @ design for part in parts]
@@ -254,7 +234,7 @@ def test_kenward_roger_is_that_written_out_over_rows() -> None:
     np.testing.assert_allclose(adjusted, phi + 2 * phi @ correction @ phi, rtol=1e-7)
 
 
-def test_a_variance_without_evidence_is_exactly_zero() -> None:
+def test_a_variance_without_evidence_is_exactly_zero():
     rng = np.random.default_rng(14)
     noise = pd.DataFrame(
         {"g": rng.integers(0, 6, 120), "h": rng.integers(0, 8, 120), "x": rng.normal(size=120)}

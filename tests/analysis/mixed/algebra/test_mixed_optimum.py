@@ -1,20 +1,21 @@
-"""The optimum is the best of many starts; descents find the bottoms of functions that are known."""
-
-from __future__ import annotations
+"""The optimum is the best of many starts; crossed factors with thousands of levels are as lme4."""
 
 from functools import cache
-from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import minimize, rosen, rosen_der
 
 from analysis import mixed
+from analysis.mixed.algebra import levels
 from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, without_smallest
 from analysis.mixed.algebra.descent import descend, descend_to_floor
 from analysis.mixed.algebra.deviance import covariance_gradients, profile, relative_factors
+from analysis.mixed.algebra.levels import gather, separate
 from analysis.mixed.algebra.optimise import (
     CONVERGED,
     MOST_COMBINED,
@@ -23,6 +24,9 @@ from analysis.mixed.algebra.optimise import (
     combined,
     sign_patterns,
 )
+from analysis.mixed.algebra.size import FitSize, fit_size, require_memory
+from analysis.tidy.errors import DesignError
+from tests.analysis.places import R
 from tests.proofs.mixed_optimum import WORSE, drawn, least_of_many_starts
 
 #: Designs of the proof (seed 1), by their places.
@@ -36,24 +40,19 @@ TURNED = {1725: 0.152}
 
 
 @cache
-def fitted(place: int, seed: int = 1) -> mixed.MixedModel:
+def fitted(place, seed=1):
     design = drawn(seed, place)
     return mixed.fit(design.formula, design.rows, reml=design.reml)
 
 
 @pytest.mark.parametrize("place", [*SHARE, *FROZEN, *TURNED])
-def test_no_start_leads_lower(place: int) -> None:
+def test_no_start_leads_lower_and_first_order_conditions_hold_in_the_covariances(place):
     model = fitted(place)
     rng = np.random.default_rng(place)
     least = least_of_many_starts(model.cross, model.reml, rng, n_starts=6)
     assert model.solution.criterion <= least + WORSE
     assert model.optimum.converged
-
-
-@pytest.mark.parametrize("place", [*SHARE, *FROZEN, *TURNED])
-def test_at_the_optimum_first_order_conditions_hold_in_the_covariances(place: int) -> None:
     # Karush, Kuhn and Tucker on the cone: G S = 0 and G positive semidefinite.
-    model = fitted(place)
     search = Search(model.cross, model.reml)
     at = model.optimum.theta * search.scale
     for term, slope in zip(search.terms, search.value_and_slopes(at)[1], strict=True):
@@ -64,7 +63,7 @@ def test_at_the_optimum_first_order_conditions_hold_in_the_covariances(place: in
 
 @settings(max_examples=20, deadline=None)
 @given(place=st.integers(0, 5), seed=st.integers(0, 1000), reml=st.booleans())
-def test_the_derivative_by_the_covariance_is_its_slope(place: int, seed: int, reml: bool) -> None:
+def test_the_derivative_by_the_covariance_is_its_slope(place, seed, reml):
     model, rng = fitted(place), np.random.default_rng(seed)
     cross = model.cross
     theta = rng.normal(size=len(model.optimum.theta)) / Search(cross, reml).scale
@@ -81,7 +80,7 @@ def test_the_derivative_by_the_covariance_is_its_slope(place: int, seed: int, re
             start += 1
 
 
-def test_the_derivative_by_a_covariance_that_is_zero_is_its_slope() -> None:
+def test_the_derivative_by_a_covariance_that_is_zero_is_its_slope():
     # The derivative by a factor is zero there whatever the data; that by the covariance is not.
     model = fitted(1)
     zero = np.zeros(3)
@@ -100,7 +99,7 @@ def test_the_derivative_by_a_covariance_that_is_zero_is_its_slope() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 10_000), width=st.integers(1, 4), rank=st.integers(0, 4))
-def test_a_covariance_has_one_canonical_factor(seed: int, width: int, rank: int) -> None:
+def test_a_covariance_has_one_canonical_factor(seed, width, rank):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(width, rank)) * rng.choice([0.0, 1.0], size=(width, 1), p=[0.3, 0.7])
     factor = canonical(root)
@@ -113,30 +112,27 @@ def test_a_covariance_has_one_canonical_factor(seed: int, width: int, rank: int)
     np.testing.assert_allclose(canonical(root @ turn), factor, atol=1e-9)
 
 
-def test_the_smallest_axes_are_dropped() -> None:
-    factor = canonical(np.array([[1.0, 0.0], [1.0, 1e-6]]))
-    np.testing.assert_allclose(canonical(without_smallest(factor, NEAR_ZERO))[1], [1, 0], atol=1e-6)
-
-
 @pytest.mark.parametrize("width", range(1, 5))
-def test_every_sign_pattern_is_tried_once(width: int) -> None:
+def test_every_sign_pattern_is_tried_once(width):
     # A pattern and its negative have the same correlations, outer(s, s).
     correlations = {np.outer(signs, signs).tobytes() for signs in sign_patterns(width)}
     assert len(correlations) == len(sign_patterns(width)) == 2 ** (width - 1)
 
 
-def test_new_searches_are_few_and_each_pattern_of_each_term_has_one() -> None:
+def test_new_searches_are_few_and_each_pattern_of_each_term_has_one():
     for widths in ((1,), (2, 2), (3, 2), (3, 3), (4, 3), (7,), (7, 2)):
         patterns = [sign_patterns(width) for width in widths]
         starts = combined(patterns)
         assert len(starts) <= max(MOST_COMBINED, *(width + 1 for width in widths))
         for place, each in enumerate(patterns):
             assert {start[place].tobytes() for start in starts} == {s.tobytes() for s in each}
+    factor = canonical(np.array([[1.0, 0.0], [1.0, 1e-6]]))
+    np.testing.assert_allclose(canonical(without_smallest(factor, NEAR_ZERO))[1], [1, 0], atol=1e-6)
 
 
-def test_newton_leaves_a_saddle() -> None:
+def test_newton_leaves_a_saddle_and_follows_a_curved_valley():
     # x^4 / 4 - x^2 / 2 + y^2: a saddle at zero, floors at x = 1 and -1.
-    def function(at: np.ndarray) -> tuple[float, np.ndarray]:
+    def function(at):
         x, y = at
         return float(x**4 / 4 - x**2 / 2 + y**2), np.array([x**3 - x, 2 * y])
 
@@ -146,12 +142,17 @@ def test_newton_leaves_a_saddle() -> None:
     assert result.decrement < CONVERGED
     assert result.downward() is None
     saddle = descend_to_floor(function, np.zeros(2), free)
-    direction: Any = saddle.downward()
+    direction = saddle.downward()
     assert abs(direction[0]) == pytest.approx(1)
+    result = descend(valley, np.array([-1.2, 1.0]), tolerance=1e-16, flat=1e-9)
+    np.testing.assert_allclose(result, [1, 1], atol=1e-8)
+    at = np.array([1.0, 1.0])
+    np.testing.assert_array_equal(descend(valley, at), at)
+    assert valley(at)[0] == pytest.approx(0)
 
 
 @pytest.mark.parametrize("place", SHARE)
-def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place: int) -> None:
+def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place):
     # All derivatives by theta are zero there, so that theta alone would call it converged.
     model = fitted(place)
     search = Search(model.cross, model.reml)
@@ -166,24 +167,19 @@ def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place: int) -> N
         assert owed < CONVERGED
 
 
-def valley(at: np.ndarray) -> tuple[float, np.ndarray]:
+def valley(at):
     """Return Rosenbrock's function, least at (1, 1)."""
     return float(rosen(at)), rosen_der(at)
 
 
-def test_a_curved_valley_is_followed_to_its_end() -> None:
-    result = descend(valley, np.array([-1.2, 1.0]), tolerance=1e-16, flat=1e-9)
-    np.testing.assert_allclose(result, [1, 1], atol=1e-8)
-
-
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 6))
-def test_quadratics_have_the_bottom_that_scipy_finds(seed: int, size: int) -> None:
+def test_quadratics_have_the_bottom_that_scipy_finds(seed, size):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(size, size))
     curve, centre = root @ root.T + 0.1 * np.eye(size), rng.normal(size=size)
 
-    def quadratic(at: np.ndarray) -> tuple[float, np.ndarray]:
+    def quadratic(at):
         slope = curve @ (at - centre)
         return float((at - centre) @ slope / 2), slope
 
@@ -191,7 +187,55 @@ def test_quadratics_have_the_bottom_that_scipy_finds(seed: int, size: int) -> No
     assert quadratic(ours)[0] <= minimize(quadratic, np.ones(size), jac=True).fun + 1e-9
 
 
-def test_at_the_bottom_nothing_moves() -> None:
-    at = np.array([1.0, 1.0])
-    np.testing.assert_array_equal(descend(valley, at), at)
-    assert valley(at)[0] == pytest.approx(0)
+def test_students_crossed_with_lecturers_are_as_lme4():
+    rows = pd.read_csv(
+        R / "mixed_data_insteval.csv.gz", dtype=dict.fromkeys(["s", "d", "dept", "service"], str)
+    )
+    expected = pd.read_csv(R / "mixed_insteval.csv").set_index("quantity")
+    model = mixed.fit("y ~ service + (1 | s) + (1 | d) + (1 | dept:service)", rows)
+    assert model.cross.levels.outer is not None
+    assert sparse.issparse(model.cross.levels.outer)
+    assert model.optimum.converged
+    criterion = model.glance()["criterion"].item()
+    assert criterion == pytest.approx(expected.loc["criterion", "value"], abs=1e-6)
+    fixed = model.tidy(["fixed"], df="wald")
+    # The search of lme4 ends 5e-8 above the least criterion, which leaves its fifth digit open.
+    np.testing.assert_allclose(fixed["estimate"], expected.loc["estimate", "value"], rtol=5e-5)
+    np.testing.assert_allclose(fixed["std_error"], expected.loc["std_error", "value"], rtol=5e-5)
+    deviations = model.tidy(["ran_pars"])["estimate"]
+    np.testing.assert_allclose(deviations, expected.loc["sd", "value"], rtol=5e-5)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_sparse_sums_are_the_dense_ones(width, monkeypatch):
+    rng = np.random.default_rng(3)
+    cross = rng.normal(size=(40, width, 30)) * (rng.random((40, width, 30)) < 0.08)
+    diagonal = rng.normal(size=(40, width, width))
+    monkeypatch.setattr(levels, "LEAST_SPARSE", 100)
+    monkeypatch.setattr(levels, "BATCH", 50)
+    some, every = gather(diagonal, cross), separate(diagonal, cross)
+    assert some.outer is not None
+    assert sparse.issparse(some.outer)
+    kernel, left, right = rng.normal(size=(3, 40, width, width))
+    through = rng.normal(size=(30, 30))
+    np.testing.assert_allclose(some.weighted(kernel), every.weighted(kernel), atol=1e-12)
+    np.testing.assert_allclose(some.inner(through), every.inner(through), atol=1e-12)
+    np.testing.assert_allclose(
+        some.between(left, through, right), every.between(left, through, right), atol=1e-10
+    )
+
+
+def test_a_fit_beyond_memory_is_refused_before_it_starts(caplog, monkeypatch):
+    rows = pd.read_csv(R / "mixed_data_crossed.csv")
+    model = mixed.fit("gain ~ rho + (1 | model) + (1 | prompt)", rows)
+    size = fit_size(model.design)
+    assert size.n_dense == model.cross.n_random + model.cross.n_fixed + 1
+    require_memory(model.design, size.memory)
+    with pytest.raises(DesignError, match="memory"):
+        require_memory(model.design, size.memory - 1)
+    monkeypatch.setattr("analysis.mixed.algebra.size.of_machine", lambda: size.memory - 1)
+    with pytest.raises(DesignError, match="memory") as refused:
+        mixed.fit("gain ~ rho + (1 | model) + (1 | prompt)", rows)
+    assert "merge or drop levels" in refused.value.hint
+    assert not caplog.records
+    assert FitSize(2_972, 1_159).memory < 1e9 < FitSize(100_000, 10_000).memory

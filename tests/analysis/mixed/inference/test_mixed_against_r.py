@@ -5,16 +5,13 @@ theta. `tests/r/mixed.R` wrote the answers with lme4 1.1-31, lmerTest 3.1-3, pbk
 and performance 0.10.2.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 from analysis import mixed
 from analysis.mixed.frames.comparison import compare
 from tests.analysis.mixed.at_theta import parameter, plain
+from tests.analysis.places import R
 
 #: lme4 solves with sparse Cholesky factors of unshifted columns; ours are shifted.
 FIXED = 1e-8
@@ -33,39 +30,50 @@ KENWARD_ROGER = 1e-9
 RIDGE = ("flat_singular", "ML")
 
 
-def test_every_model_was_answered_by_both_estimators(against_r: Any) -> None:
+def test_likelihood_ratios_fitted_values_and_residuals_agree(against_r):
     answered = set(zip(against_r.glances["name"], against_r.glances["estimator"], strict=True))
     assert answered == {(name, how) for name in against_r.formulas for how in ("REML", "ML")}
+    for row in against_r.likelihood_ratio.itertuples():
+        smaller = against_r.fitted(row.smaller, "ML")
+        larger = against_r.fitted(row.larger, "ML")
+        frame = compare([smaller, larger])
+        assert frame["statistic"].iloc[-1] == pytest.approx(row.statistic, abs=1e-7)
+        assert frame["df"].iloc[-1] == row.df
+        assert frame["p_value"].iloc[-1] == pytest.approx(row.p_value, rel=1e-6)
+    import pandas as pd
+
+    answer = pd.read_csv(R / "mixed_augment.csv")
+    augmented = against_r.at_r("crossed_correlated", "REML").augment()
+    np.testing.assert_allclose(augmented["fitted"], answer["fitted"], atol=1e-10)
+    np.testing.assert_allclose(augmented["residual"], answer["residual"], atol=1e-10)
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+def pytest_generate_tests(metafunc):
     if "name" in metafunc.fixturenames:
-        from pathlib import Path
-
         import pandas as pd
 
-        glances = pd.read_csv(Path(__file__).parents[3] / "r/mixed_glance.csv")
+        glances = pd.read_csv(R / "mixed_glance.csv")
         metafunc.parametrize(("name", "estimator"), glances[["name", "estimator"]].to_numpy())
 
 
-def test_criterion_and_sigma_agree(against_r: Any, name: str, estimator: str) -> None:
+def test_the_optimum_and_the_criteria_agree(against_r, name, estimator):
     answer = against_r.answer("glances", name, estimator).iloc[0]
     model = against_r.at_r(name, estimator)
     # With a response of 1e4 the last digits of y'y are lme4's rounding, not ours.
     assert model.solution.criterion == pytest.approx(answer["criterion"], abs=CRITERION, rel=0)
     assert np.sqrt(model.solution.variance) == pytest.approx(answer["sigma"], rel=SIGMA)
-
-
-def test_our_optimum_is_never_worse(against_r: Any, name: str, estimator: str) -> None:
-    answer = against_r.answer("glances", name, estimator).iloc[0]
     model = against_r.fitted(name, estimator)
     rounding = 1e-14 * abs(answer["criterion"])
     assert model.solution.criterion <= answer["criterion"] + max(rounding, 5e-12)
     assert model.optimum.converged
     assert model.optimum.singular == answer["singular"]
+    glance = against_r.at_r(name, estimator).glance().iloc[0]
+    for column in ("log_likelihood", "aic", "bic"):
+        assert glance[column] == pytest.approx(answer[column], abs=CRITERION, rel=0)
+    assert glance["n_obs"] == answer["n_obs"]
 
 
-def test_fixed_effects_and_standard_errors_agree(against_r: Any, name: str, estimator: str) -> None:
+def test_fixed_effects_and_their_tests_agree(against_r, name, estimator):
     answer = against_r.answer("fixed", name, estimator).set_index("term")
     model = against_r.at_r(name, estimator)
     tidy = model.tidy(["fixed"], df="satterthwaite").set_index("term")
@@ -76,9 +84,6 @@ def test_fixed_effects_and_standard_errors_agree(against_r: Any, name: str, esti
     if (name, estimator) != RIDGE:
         tolerance = SATTERTHWAITE_SHIFTED if name == "shifted" else SATTERTHWAITE
         np.testing.assert_allclose(tidy["df"], answer["satterthwaite_df"], rtol=tolerance)
-
-
-def test_kenward_roger_agrees(against_r: Any, name: str, estimator: str) -> None:
     answer = against_r.answer("fixed", name, estimator).set_index("term")
     if answer["kr_df"].isna().any():
         # pbkrtest neither takes ML fits nor uses weights.
@@ -91,7 +96,7 @@ def test_kenward_roger_agrees(against_r: Any, name: str, estimator: str) -> None
     np.testing.assert_allclose(tidy["df"], answer["kr_df"], rtol=KENWARD_ROGER)
 
 
-def test_conditional_modes_agree(against_r: Any, name: str, estimator: str) -> None:
+def test_modes_variances_and_their_shares_agree(against_r, name, estimator):
     answer = against_r.answer("modes", name, estimator)
     answer["group"] = [plain(g.split(".")[0]) for g in answer["group"].astype(str)]
     answer["term"] = [plain(str(term)) for term in answer["term"]]
@@ -103,34 +108,12 @@ def test_conditional_modes_agree(against_r: Any, name: str, estimator: str) -> N
     assert len(both) == len(answer) == len(ours)
     np.testing.assert_allclose(both["estimate"], both["estimate_r"], atol=MODES, rtol=0)
     np.testing.assert_allclose(both["std_error"], both["std_error_r"], atol=MODES, rtol=0)
-
-
-def test_variance_parameters_agree(against_r: Any, name: str, estimator: str) -> None:
     answer = against_r.answer("pars", name, estimator)
     ours = against_r.at_r(name, estimator).tidy(["ran_pars"])
     for row in answer.itertuples():
         # A deviation of zero has no correlation, and a deviation is the root of a difference.
         result = parameter(ours, row)
         assert result == pytest.approx([row.sdcor], rel=1e-7, abs=1e-9, nan_ok=True)
-
-
-def test_criteria_agree(against_r: Any, name: str, estimator: str) -> None:
-    answer = against_r.answer("glances", name, estimator).iloc[0]
-    glance = against_r.at_r(name, estimator).glance().iloc[0]
-    for column in ("log_likelihood", "aic", "bic"):
-        assert glance[column] == pytest.approx(answer[column], abs=CRITERION, rel=0)
-    assert glance["n_obs"] == answer["n_obs"]
-
-
-#: insight 0.19.0, which performance asks, counts other random variances for slopes split by ||
-#: and for slopes without an intercept (written out below), and averages over rows where we
-#: average over weights. It answers no singular fit.
-NO_SHARES = ("sleep_uncorrelated", "crossed_uncorrelated", "crossed_weights", "machines_factor")
-
-
-def test_shares_of_variance_agree_with_performance(
-    against_r: Any, name: str, estimator: str
-) -> None:
     answer = against_r.answer("glances", name, estimator).iloc[0]
     if name in NO_SHARES or np.isnan(answer["r_squared_conditional"]):
         assert name in NO_SHARES or answer["singular"]
@@ -140,7 +123,13 @@ def test_shares_of_variance_agree_with_performance(
         assert glance[column] == pytest.approx(answer[column], rel=1e-8, abs=1e-12)
 
 
-def test_shares_of_variance_with_split_slopes_are_those_written_out(against_r: Any) -> None:
+#: insight 0.19.0, which performance asks, counts other random variances for slopes split by ||
+#: and for slopes without an intercept (written out below), and averages over rows where we
+#: average over weights. It answers no singular fit.
+NO_SHARES = ("sleep_uncorrelated", "crossed_uncorrelated", "crossed_weights", "machines_factor")
+
+
+def test_shares_of_variance_are_those_written_out_over_rows(against_r):
     days = against_r.rows("sleep_uncorrelated")["Days"]
     model = against_r.fitted("sleep_uncorrelated", "REML")
     intercept, slope, sigma = model.tidy(["ran_pars"])["estimate"]
@@ -151,13 +140,7 @@ def test_shares_of_variance_with_split_slopes_are_those_written_out(against_r: A
     assert glance["r_squared_marginal"] == pytest.approx(fixed / total)
     assert glance["r_squared_conditional"] == pytest.approx((fixed + random) / total)
     assert glance["icc"] == pytest.approx(random / (random + sigma**2))
-
-
-def test_shares_of_variance_are_means_over_weights(against_r: Any) -> None:
-    rows, model = (
-        against_r.rows("crossed_weights"),
-        against_r.fitted("crossed_weights", "REML"),
-    )
+    rows, model = (against_r.rows("crossed_weights"), against_r.fitted("crossed_weights", "REML"))
     weights = rows["precision"]
     part = dict(zip(model.terms, model.coefficients, strict=True))
     values = part["rho"] * rows["rho"] + part["depth"] * rows["depth"]
@@ -178,23 +161,7 @@ def test_shares_of_variance_are_means_over_weights(against_r: Any) -> None:
     assert other["icc"] == pytest.approx(glance["icc"], rel=1e-6)
 
 
-def test_a_contrast_that_follows_from_others_adds_nothing_to_their_joint_test(
-    against_r: Any,
-) -> None:
-    tests = against_r.fitted("crossed_intercepts", "REML").inference
-    two = np.eye(3)[1:]
-    # Satterthwaite's degrees of freedom depend on how contrasts are written.
-    for method in ("wald", "kenward-roger"):
-        result, expected = (
-            tests.joint(np.vstack([two, two.sum(0)]), method),
-            tests.joint(two, method),
-        )
-        assert result.df == expected.df == 2
-        assert result.statistic == pytest.approx(expected.statistic)
-        assert result.df_residual == pytest.approx(expected.df_residual)
-
-
-def test_joint_tests_agree(against_r: Any) -> None:
+def test_joint_tests_agree_and_a_contrast_that_follows_adds_nothing(against_r):
     for row in against_r.joint.itertuples():
         model = against_r.at_r(row.name, "REML")
         method = row.method.lower()
@@ -210,30 +177,20 @@ def test_joint_tests_agree(against_r: Any) -> None:
         assert test.statistic == pytest.approx(row.statistic, rel=1e-7)
         assert test.df_residual == pytest.approx(row.den_df, rel=1e-6)
         assert test.p_value == pytest.approx(row.p_value, rel=1e-6)
+    tests = against_r.fitted("crossed_intercepts", "REML").inference
+    two = np.eye(3)[1:]
+    # Satterthwaite's degrees of freedom depend on how contrasts are written.
+    for method in ("wald", "kenward-roger"):
+        result, expected = (
+            tests.joint(np.vstack([two, two.sum(0)]), method),
+            tests.joint(two, method),
+        )
+        assert result.df == expected.df == 2
+        assert result.statistic == pytest.approx(expected.statistic)
+        assert result.df_residual == pytest.approx(expected.df_residual)
 
 
-def test_likelihood_ratios_agree(against_r: Any) -> None:
-    for row in against_r.likelihood_ratio.itertuples():
-        smaller = against_r.fitted(row.smaller, "ML")
-        larger = against_r.fitted(row.larger, "ML")
-        frame = compare([smaller, larger])
-        assert frame["statistic"].iloc[-1] == pytest.approx(row.statistic, abs=1e-7)
-        assert frame["df"].iloc[-1] == row.df
-        assert frame["p_value"].iloc[-1] == pytest.approx(row.p_value, rel=1e-6)
-
-
-def test_fitted_values_and_residuals_agree(against_r: Any) -> None:
-    from pathlib import Path
-
-    import pandas as pd
-
-    answer = pd.read_csv(Path(__file__).parents[3] / "r/mixed_augment.csv")
-    augmented = against_r.at_r("crossed_correlated", "REML").augment()
-    np.testing.assert_allclose(augmented["fitted"], answer["fitted"], atol=1e-10)
-    np.testing.assert_allclose(augmented["residual"], answer["residual"], atol=1e-10)
-
-
-def test_a_response_of_ten_thousand_loses_no_digits(against_r: Any) -> None:
+def test_a_response_of_ten_thousand_loses_no_digits(against_r):
     rows = against_r.rows("crossed_correlated")
     formula = against_r.formulas["shifted"]
     plain_fit = mixed.fit(formula, rows)

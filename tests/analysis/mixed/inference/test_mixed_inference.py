@@ -1,9 +1,6 @@
 """Parametric bootstrap, permutation and comparison of models."""
 
-from __future__ import annotations
-
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,12 +10,11 @@ from scipy import stats
 from analysis import mixed
 from analysis.mixed.algebra.simulate import simulator
 from analysis.mixed.frames.comparison import boundary_p_value, compare
-from analysis.mixed.model import MixedModel
 from analysis.mixed.refitting.bootstrap import parametric_bootstrap
 from analysis.mixed.refitting.permutation import permutation_test
 from analysis.tidy.errors import DesignError
+from tests.analysis.places import R
 
-R = Path(__file__).parents[3] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 rows["heritage"] = rows["lab"].map(
     {"alpha": "open", "beta": "open", "gamma": "closed", "delta": "closed", "epsilon": "closed"}
@@ -27,11 +23,11 @@ FORMULA = "gain ~ rho + depth + (1 | lab) + (1 | model) + (1 | prompt)"
 
 
 @pytest.fixture(scope="module")
-def whole() -> MixedModel:
+def whole():
     return mixed.fit(FORMULA, rows)
 
 
-def test_drawn_cross_products_have_the_moments_of_drawn_rows(whole: MixedModel) -> None:
+def test_drawn_cross_products_have_the_moments_of_drawn_rows(whole):
     # Means and variances of X'y, Z1'y and y'y over many draws against those of the model.
     rng = np.random.default_rng(7)
     cross, result = whole.cross, whole.solution
@@ -52,7 +48,7 @@ def test_drawn_cross_products_have_the_moments_of_drawn_rows(whole: MixedModel) 
 
 
 @pytest.mark.slow
-def test_the_parametric_bootstrap_repeats_the_standard_errors(whole: MixedModel) -> None:
+def test_the_parametric_bootstrap_repeats_the_standard_errors(whole):
     result = parametric_bootstrap(whole, rng=np.random.default_rng(3), n_resamples=400)
     fixed = result.query("effect == 'fixed'")
     tidy = whole.tidy(["fixed"], df="satterthwaite")
@@ -61,31 +57,28 @@ def test_the_parametric_bootstrap_repeats_the_standard_errors(whole: MixedModel)
     assert (result["conf_low"] <= result["conf_high"]).all()
 
 
-def test_the_parametric_bootstrap_gives_the_same_numbers_for_the_same_seed(
-    whole: MixedModel,
-) -> None:
+def test_the_parametric_bootstrap_has_a_seed_and_enough_resamples(whole):
     one, other = (
         parametric_bootstrap(whole, rng=np.random.default_rng(5), n_resamples=40) for _ in range(2)
     )
     pd.testing.assert_frame_equal(one, other)
-
-
-def test_too_few_resamples_are_refused(whole: MixedModel) -> None:
     with pytest.raises(DesignError, match="39 resamples"):
         parametric_bootstrap(whole, rng=np.random.default_rng(5), n_resamples=10)
+    with pytest.raises(DesignError, match="'rho' must have one value in every lab"):
+        permutation_test(whole, "rho", "rho", "lab")
+    with pytest.raises(DesignError, match="constant within cells; 'depth' is not"):
+        permutation_test(whole, "depth", "depth", "model")
 
 
 @pytest.mark.parametrize("term", ["depth", "Intercept"])
-def test_a_term_that_does_not_read_what_is_exchanged_has_no_permutation_test(
-    whole: MixedModel, term: str
-) -> None:
+def test_a_term_that_does_not_read_what_is_exchanged_has_no_permutation_test(whole, term):
     with pytest.raises(DesignError, match=f"'{term}' does not read 'rho'"):
         permutation_test(whole, term, "rho", "model", rng=np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e8, 1e-8])
 @pytest.mark.parametrize("formula", ["depth + kind + (depth | model)", "depth + kind + (1 | lab)"])
-def test_drawn_noise_has_the_covariance_of_columns_of_any_size(unit: float, formula: str) -> None:
+def test_drawn_noise_has_the_covariance_of_columns_of_any_size(unit, formula):
     model = mixed.fit(f"gain ~ {formula}", rows.assign(depth=unit * rows["depth"]))
     cross, source = model.cross, simulator(model.cross, model.solution)
     first = source.first_root @ source.first_root.transpose(0, 2, 1)
@@ -99,14 +92,7 @@ def test_drawn_noise_has_the_covariance_of_columns_of_any_size(unit: float, form
     )
 
 
-def test_the_boundary_halves_the_p_value_of_one_variance() -> None:
-    assert boundary_p_value(2.0, 1) == pytest.approx(stats.chi2.sf(2.0, 1) / 2)
-    mixture = (stats.chi2.sf(5.0, 2) + stats.chi2.sf(5.0, 1)) / 2
-    assert boundary_p_value(5.0, 2) == pytest.approx(mixture)
-    assert boundary_p_value(0.0, 1) == 1.0
-
-
-def test_models_are_compared_from_the_smallest(whole: MixedModel) -> None:
+def test_models_are_compared_from_the_smallest_at_the_boundary(whole):
     smaller = mixed.fit("gain ~ rho + depth + (1 | model) + (1 | prompt)", rows)
     frame = compare([smaller, whole])
     assert frame["p_value_boundary"].iloc[1] < frame["p_value"].iloc[1]
@@ -114,20 +100,19 @@ def test_models_are_compared_from_the_smallest(whole: MixedModel) -> None:
         compare([whole, smaller])
     with pytest.raises(DesignError, match="on the same rows"):
         compare([mixed.fit(FORMULA, rows[:300]), whole])
-
-
-def test_models_with_other_fixed_parts_are_compared_by_maximum_likelihood(
-    whole: MixedModel,
-) -> None:
     smaller = mixed.fit("gain ~ depth + (1 | lab) + (1 | model) + (1 | prompt)", rows)
     frame = compare([smaller, whole])
     assert frame["method"].iloc[0] == "Likelihood ratio, maximum likelihood"
     by_hand = smaller.refitted(reml=False).solution.criterion
     by_hand -= whole.refitted(reml=False).solution.criterion
     assert frame["statistic"].iloc[1] == pytest.approx(by_hand, abs=1e-9)
+    assert boundary_p_value(2.0, 1) == pytest.approx(stats.chi2.sf(2.0, 1) / 2)
+    mixture = (stats.chi2.sf(5.0, 2) + stats.chi2.sf(5.0, 1)) / 2
+    assert boundary_p_value(5.0, 2) == pytest.approx(mixture)
+    assert boundary_p_value(0.0, 1) == 1.0
 
 
-def test_all_ten_ways_to_give_two_labs_a_heritage_are_tried() -> None:
+def test_all_ten_ways_to_give_two_labs_a_heritage_are_tried_or_refused():
     model = mixed.fit("gain ~ heritage + depth + (1 | lab) + (1 | prompt)", rows)
     result = permutation_test(model, "heritage[T.open]", "heritage", "lab").iloc[0]
     assert result["n_permutations"] == 10
@@ -137,16 +122,14 @@ def test_all_ten_ways_to_give_two_labs_a_heritage_are_tried() -> None:
     assert result["p_value"] * 10 == pytest.approx(round(result["p_value"] * 10))
     tidy = model.tidy(["fixed"], df="satterthwaite").set_index("term")
     assert result["statistic"] == pytest.approx(tidy.loc["heritage[T.open]", "statistic"], rel=1e-4)
+    # Another predictor of labs is matched by some assignment; a raw LinAlgError came out.
+    other = rows.assign(second=rows["lab"].isin(["beta", "gamma"]).astype(float))
+    model = mixed.fit("gain ~ heritage + second + (1 | model)", other, units=["lab"])
+    with pytest.raises(DesignError, match=r"estimable whichever lab has .*'second'.* combination"):
+        permutation_test(model, "heritage[T.open]", "heritage", "lab")
 
 
-def test_a_predictor_that_varies_within_a_unit_is_not_exchanged(whole: MixedModel) -> None:
-    with pytest.raises(DesignError, match="'rho' must have one value in every lab"):
-        permutation_test(whole, "rho", "rho", "lab")
-    with pytest.raises(DesignError, match="constant within cells; 'depth' is not"):
-        permutation_test(whole, "depth", "depth", "model")
-
-
-def test_drawn_effects_have_the_covariance_of_the_model() -> None:
+def test_drawn_effects_have_the_covariance_of_the_model():
     # One group with correlated effects is the eliminated one: its draws keep their covariance.
     rng = np.random.default_rng(11)
     group = np.repeat(np.arange(40), 5)
@@ -163,11 +146,11 @@ def test_drawn_effects_have_the_covariance_of_the_model() -> None:
         assert middle == pytest.approx(result.loc[term, "estimate"], rel=0.15)
 
 
-def test_a_permutation_p_value_is_the_share_of_assignments_that_reach_the_observed() -> None:
+def test_a_permutation_p_value_is_the_share_of_assignments_that_reach_the_observed():
     # Five labs, two of them open: ten assignments, each fitted here by itself.
     formula = "gain ~ heritage + depth + (1 | lab) + (1 | prompt)"
 
-    def with_open(labs: tuple[str, ...]) -> MixedModel:
+    def with_open(labs):
         heritage = np.where(rows["lab"].isin(labs), "open", "closed")
         return mixed.fit(formula, rows.assign(heritage=heritage))
 
@@ -178,14 +161,6 @@ def test_a_permutation_p_value_is_the_share_of_assignments_that_reach_the_observ
     assert result["p_value"].iloc[0] == pytest.approx(5 / 10)
 
 
-def _size(model: MixedModel) -> float:
+def _size(model):
     tidy = model.tidy(["fixed"], df="wald").set_index("term")
     return abs(float(tidy.loc["heritage[T.open]", "statistic"]))
-
-
-def test_an_assignment_without_an_estimate_is_refused() -> None:
-    # Another predictor of labs is matched by some assignment; a raw LinAlgError came out.
-    other = rows.assign(second=rows["lab"].isin(["beta", "gamma"]).astype(float))
-    model = mixed.fit("gain ~ heritage + second + (1 | model)", other, units=["lab"])
-    with pytest.raises(DesignError, match=r"estimable whichever lab has .*'second'.* combination"):
-        permutation_test(model, "heritage[T.open]", "heritage", "lab")

@@ -1,10 +1,5 @@
 """The formula language is lme4's, and the columns are the ones R and patsy make."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import patsy
@@ -14,8 +9,9 @@ from analysis import mixed
 from analysis.mixed.reading.expression import translate
 from analysis.mixed.reading.formula import RandomTerm, parse
 from analysis.tidy.errors import ColumnError
+from tests.analysis.places import R
 
-rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
 
 RANDOM = {
     "(1 | lab)": [("1", ("lab",))],
@@ -31,7 +27,7 @@ RANDOM = {
 
 
 @pytest.mark.parametrize("text", RANDOM)
-def test_random_terms_are_read_as_by_lme4(text: str) -> None:
+def test_random_terms_are_read_as_by_lme4(text):
     expected = [RandomTerm(left, group) for left, group in RANDOM[text]]
     assert list(parse(f"y ~ x + {text}").random) == expected
     assert list(parse(f"y ~ {text} + x").random) == expected
@@ -49,14 +45,20 @@ def test_random_terms_are_read_as_by_lme4(text: str) -> None:
         ("y ~ offset(z) + (1 | g)", "1"),
     ],
 )
-def test_the_fixed_part_is_what_is_left(text: str, fixed: str) -> None:
+def test_the_fixed_part_is_what_is_left(text, fixed):
     assert parse(text).fixed == fixed
 
 
-def test_an_offset_is_taken_out() -> None:
+def test_offsets_and_words_of_python_are_told_from_columns():
     result = parse("y ~ x + offset(a + log(b)) + (1 | g)").offset
     assert result is not None
     assert result.columns == ("a", "b")
+    for text in ("x if y else z", "not x", "'class' <", "Q('class') Q('lambda')"):
+        with pytest.raises(ColumnError) as refused:
+            translate(text)
+        assert "must be written" not in str(refused.value)
+    with pytest.raises(ColumnError, match=r"must be written Q\('None'\)"):
+        translate("None")
 
 
 @pytest.mark.parametrize(
@@ -69,12 +71,12 @@ def test_an_offset_is_taken_out() -> None:
         ("-x / Q('a b')", '((-CAST("x" AS DOUBLE)) / CAST("a b" AS DOUBLE))'),
     ],
 )
-def test_arithmetic_becomes_sql(text: str, sql: str) -> None:
+def test_arithmetic_becomes_sql(text, sql):
     assert translate(text).sql == sql
 
 
 @pytest.mark.parametrize("text", ["x if y else z", "x[0]", "f(x)(y)", "log(x, 2)", "'text'", "x <"])
-def test_anything_else_is_refused(text: str) -> None:
+def test_anything_else_is_refused(text):
     with pytest.raises(ColumnError, match="The expression"):
         translate(text)
 
@@ -90,7 +92,7 @@ def test_anything_else_is_refused(text: str) -> None:
         "class ~ depth + (1 | model)",
     ],
 )
-def test_a_column_named_by_a_word_of_python_is_told_its_spelling(text: str) -> None:
+def test_a_column_named_by_a_word_of_python_is_told_its_spelling(text):
     named = rows.assign(**{"class": rows["gain"] ** 2 + rows["rho"] + 20})
     with pytest.raises(ColumnError) as refused:
         mixed.fit(text, named)
@@ -100,16 +102,7 @@ def test_a_column_named_by_a_word_of_python_is_told_its_spelling(text: str) -> N
     np.testing.assert_array_equal(spelt.coefficients, renamed.coefficients)
 
 
-def test_words_of_python_that_are_operators_or_text_are_no_columns() -> None:
-    for text in ("x if y else z", "not x", "'class' <", "Q('class') Q('lambda')"):
-        with pytest.raises(ColumnError) as refused:
-            translate(text)
-        assert "must be written" not in str(refused.value)
-    with pytest.raises(ColumnError, match=r"must be written Q\('None'\)"):
-        translate("None")
-
-
-def design_over_rows(formula: str) -> tuple[list[str], np.ndarray]:
+def design_over_rows(formula):
     """Return the fixed design of a fit, written out over rows by its own fitted values."""
     model = mixed.fit(formula, rows)
     columns = [model.statistics.factors[name].codes for name in model.statistics.factors]
@@ -145,14 +138,14 @@ def design_over_rows(formula: str) -> tuple[list[str], np.ndarray]:
         "C(kind, Helmert):depth",
     ],
 )
-def test_columns_over_cells_are_patsys_columns_over_rows(fixed: str) -> None:
+def test_columns_over_cells_are_patsys_columns_over_rows(fixed):
     expected = patsy.dmatrix(fixed, rows)
     names, matrix = design_over_rows(f"gain ~ {fixed} + (1 | model)")
     assert names == expected.design_info.column_names
     np.testing.assert_allclose(matrix, np.asarray(expected), atol=1e-12)
 
 
-def test_the_reference_level_is_stated_and_can_be_chosen() -> None:
+def test_levels_and_comparisons_are_factors_as_they_stand_with_a_stated_reference():
     first = mixed.fit("gain ~ kind + (1 | model)", rows)
     chosen = mixed.fit("gain ~ kind + (1 | model)", rows, contrasts={"kind": "code"})
     assert first.design.references == ("kind = base",)
@@ -161,6 +154,20 @@ def test_the_reference_level_is_stated_and_can_be_chosen() -> None:
     assert chosen.solution.criterion == pytest.approx(first.solution.criterion, abs=1e-10)
     tidy = chosen.tidy(["fixed"])
     assert tidy["note"].str.contains("Reference level: kind = code").all()
+    ordered = rows.assign(kind=pd.Categorical(rows["kind"], categories=["code", "chat", "base"]))
+    model = mixed.fit("gain ~ kind + (1 | model)", ordered)
+    assert model.terms == ("Intercept", "kind[T.chat]", "kind[T.base]")
+    tenths = rows.assign(tenth=(rows["depth"] * 3).astype(int))
+    model = mixed.fit("gain ~ C(tenth) + (1 | model)", tenths)
+    assert model.terms[:2] == ("Intercept", "C(tenth)[T.1]")
+    model = mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", rows)
+    column = mixed.fit("gain ~ deep + (1 | model)", rows.assign(deep=1.0 * (rows["depth"] > 0.5)))
+    np.testing.assert_array_equal(model.coefficients, column.coefficients)
+    for text, sign in (("<", "<"), (">=", ">="), ("==", "="), ("!=", "<>")):
+        assert f' {sign} CAST("rho" AS DOUBLE)' in translate(f"depth {text} rho").sql
+    holes = rows.assign(depth=[np.nan, np.inf, *rows["depth"][2:]])
+    with pytest.raises(ColumnError, match=r"rows where it is not: 2 of 371"):
+        mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", holes)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +189,7 @@ def test_the_reference_level_is_stated_and_can_be_chosen() -> None:
         "1 +\n(1 | g\n) * z",
     ],
 )
-def test_a_malformed_formula_is_refused_in_one_line(right: str) -> None:
+def test_a_malformed_formula_is_refused_in_one_line(right):
     with pytest.raises(ColumnError) as caught:
         parse(f"y ~ {right}")
     assert "\n" not in caught.value.problem
@@ -200,9 +207,7 @@ def test_a_malformed_formula_is_refused_in_one_line(right: str) -> None:
         ("C(size)", {"size": np.int64(2)}, "size = 2"),
     ],
 )
-def test_the_reference_is_the_level_without_a_column(
-    fixed: str, contrasts: dict[str, Any], reference: str
-) -> None:
+def test_the_reference_is_the_level_without_a_column(fixed, contrasts, reference):
     sized = rows.assign(size=1 + pd.factorize(rows["kind"])[0])
     model = mixed.fit(f"gain ~ {fixed} + (1 | model)", sized, contrasts=contrasts)
     assert model.design.references == (reference,)
@@ -219,34 +224,6 @@ def test_the_reference_is_the_level_without_a_column(
         ("C(kind, 1 / 0)", {}),
     ],
 )
-def test_what_is_no_contrast_of_the_levels_is_refused(
-    fixed: str, contrasts: dict[str, Any]
-) -> None:
+def test_what_is_no_contrast_of_the_levels_is_refused(fixed, contrasts):
     with pytest.raises(ColumnError, match=r"^The (contrast|reference) (of|in) .* must be"):
         mixed.fit(f"gain ~ {fixed} + (1 | model)", rows, contrasts=contrasts)
-
-
-def test_categories_keep_their_order() -> None:
-    ordered = rows.assign(kind=pd.Categorical(rows["kind"], categories=["code", "chat", "base"]))
-    model = mixed.fit("gain ~ kind + (1 | model)", ordered)
-    assert model.terms == ("Intercept", "kind[T.chat]", "kind[T.base]")
-
-
-def test_a_number_can_be_a_factor() -> None:
-    tenths = rows.assign(tenth=(rows["depth"] * 3).astype(int))
-    model = mixed.fit("gain ~ C(tenth) + (1 | model)", tenths)
-    assert model.terms[:2] == ("Intercept", "C(tenth)[T.1]")
-
-
-def test_a_comparison_is_one_where_it_holds() -> None:
-    model = mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", rows)
-    column = mixed.fit("gain ~ deep + (1 | model)", rows.assign(deep=1.0 * (rows["depth"] > 0.5)))
-    np.testing.assert_array_equal(model.coefficients, column.coefficients)
-    for text, sign in (("<", "<"), (">=", ">="), ("==", "="), ("!=", "<>")):
-        assert f' {sign} CAST("rho" AS DOUBLE)' in translate(f"depth {text} rho").sql
-
-
-def test_a_comparison_with_no_number_is_no_number() -> None:
-    holes = rows.assign(depth=[np.nan, np.inf, *rows["depth"][2:]])
-    with pytest.raises(ColumnError, match=r"rows where it is not: 2 of 371"):
-        mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", holes)

@@ -1,11 +1,5 @@
 """What may hold rows and weights, how methods may be named, and what has no residual."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import duckdb
 import numpy as np
 import pandas as pd
@@ -14,11 +8,12 @@ import pytest
 
 from analysis import mixed
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, QueryError
+from tests.analysis.places import R
 
-rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
 FORMULA = "gain ~ depth + kind + (1 | model)"
 
-HOLDERS: dict[str, Callable[[], Any]] = {
+HOLDERS = {
     "arrays": lambda: {name: rows[name].to_numpy() for name in rows},
     "lists": lambda: {name: rows[name].tolist() for name in rows},
     "an Arrow table": lambda: pa.Table.from_pandas(rows),
@@ -28,22 +23,22 @@ HOLDERS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", HOLDERS)
-def test_rows_may_be_arrays_lists_and_arrow_tables(name: str) -> None:
+def test_rows_may_be_arrays_lists_and_arrow_tables(name):
     plain, held = mixed.fit(FORMULA, rows), mixed.fit(FORMULA, HOLDERS[name]())
     pd.testing.assert_frame_equal(held.tidy(df="wald"), plain.tidy(df="wald"))
 
 
-BAD_ROWS: dict[str, Any] = {
+BAD_ROWS = {
     "nothing": None,
     "an array without names": np.zeros((3, 2)),
     "columns of unlike length": {"gain": [1.0], "depth": [1.0, 2.0], "model": ["a"]},
 }
 
 
-def _rows_from(answer: str) -> duckdb.DuckDBPyRelation:
+def _rows_from(answer):
     """Return rows of which one asks Python for its value."""
 
-    def asked() -> float:
+    def asked():
         raise KeyboardInterrupt
 
     connection = duckdb.connect()
@@ -54,7 +49,7 @@ def _rows_from(answer: str) -> duckdb.DuckDBPyRelation:
     )
 
 
-def test_a_value_that_cannot_be_computed_is_refused_and_an_interruption_stays_one() -> None:
+def test_a_value_that_cannot_be_computed_is_refused_and_an_interruption_stays_one():
     with pytest.raises(QueryError, match=r"compute the formula; it says: .* no value"):
         mixed.fit("y ~ z + (1 | g)", _rows_from("error('no value')"))
     with pytest.raises(KeyboardInterrupt):
@@ -62,7 +57,7 @@ def test_a_value_that_cannot_be_computed_is_refused_and_an_interruption_stays_on
 
 
 @pytest.mark.parametrize("name", BAD_ROWS)
-def test_rows_without_columns_are_refused(name: str) -> None:
+def test_rows_without_columns_are_refused(name):
     with pytest.raises(ColumnError, match="Rows must be columns of one length"):
         mixed.fit(FORMULA, BAD_ROWS[name])
 
@@ -77,13 +72,13 @@ def test_rows_without_columns_are_refused(name: str) -> None:
         ("Wald", "Wald z"),
     ],
 )
-def test_a_method_may_be_named_as_in_r(name: str, method: str) -> None:
+def test_a_method_may_be_named_as_in_r(name, method):
     model = mixed.fit(FORMULA, rows)
     assert model.tidy(["fixed"], df=name)["method"].iloc[0].endswith(method)
     assert set(model.warnings(df=name).columns) == {"guard", "term", "group", "note"}
 
 
-def nearly_saturated(seed: int) -> mixed.MixedModel:
+def nearly_saturated(seed):
     rng = np.random.default_rng(seed)
     eight = pd.DataFrame({name: rng.normal(size=8) for name in "yabc"})
     eight = eight.assign(lab=list("aabbccdd"), suite=list("abcdabcd"))
@@ -91,7 +86,7 @@ def nearly_saturated(seed: int) -> mixed.MixedModel:
 
 
 @pytest.mark.parametrize("seed", [3, 24])
-def test_a_default_that_cannot_be_had_is_replaced_and_noted(seed: int) -> None:
+def test_a_default_that_cannot_be_had_is_replaced_and_noted(seed):
     # With seed 24 the standard errors came out a hundred times too small, with 3 not at all.
     model = nearly_saturated(seed)
     assert "The residual variance is nothing" in " ".join(model.warnings()["note"])
@@ -108,7 +103,7 @@ def test_a_default_that_cannot_be_had_is_replaced_and_noted(seed: int) -> None:
         model.tidy(df="KR")
 
 
-def grouped(y: Callable[[pd.DataFrame], Any]) -> pd.DataFrame:
+def grouped(y):
     rng = np.random.default_rng(1)
     made = pd.DataFrame(
         {
@@ -136,19 +131,19 @@ EXACT = {
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_a_response_that_leaves_no_residual_is_refused(name: str) -> None:
+def test_a_response_that_leaves_no_residual_is_refused(name):
     formula, response, sentence = EXACT[name]
     with pytest.raises(DesignError, match=sentence):
         mixed.fit(formula, grouped(response))
 
 
 @pytest.mark.parametrize("term", ["True", "I(1)", "I(2 * 3)"])
-def test_a_predictor_must_read_a_column(term: str) -> None:
+def test_a_predictor_must_read_a_column(term):
     with pytest.raises(ColumnError, match=r"A predictor must read a column; .* reads none"):
         mixed.fit(f"gain ~ {term} + (1 + depth | model)", rows)
 
 
-def test_an_offset_alone_has_an_answer_or_a_refusal() -> None:
+def test_an_offset_alone_has_an_answer_or_a_refusal():
     for seed in range(12):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(4, 30))
@@ -161,7 +156,7 @@ def test_an_offset_alone_has_an_answer_or_a_refusal() -> None:
             assert np.isfinite(tidy["std_error"]).all()
 
 
-def test_rows_with_missing_values_are_dropped_when_asked_and_counted() -> None:
+def test_rows_with_missing_values_are_dropped_when_asked_and_counted():
     holes = rows.assign(spare=np.nan)
     holes.loc[[0, 5], "gain"] = np.nan
     holes.loc[[5, 7], "depth"] = np.nan
@@ -192,7 +187,7 @@ def test_rows_with_missing_values_are_dropped_when_asked_and_counted() -> None:
     assert "3 of 371 rows were dropped" in signs.glance()["note"].item()
 
 
-def test_columns_that_differ_in_case_alone_are_told_apart_or_refused_truly() -> None:
+def test_columns_that_differ_in_case_alone_are_told_apart_or_refused_truly():
     both = rows.assign(DEPTH=rows["depth"] ** 2)
     plain = mixed.fit(FORMULA, rows)
     model = mixed.fit(FORMULA, both)
@@ -211,7 +206,7 @@ def test_columns_that_differ_in_case_alone_are_told_apart_or_refused_truly() -> 
         mixed.fit(FORMULA, pd.concat([rows, rows[["depth"]]], axis="columns"))
 
 
-def test_augmented_rows_keep_the_labels_of_their_frame() -> None:
+def test_augmented_rows_keep_the_labels_of_their_frame():
     named = rows.set_index(pd.Index([f"row {place}" for place in range(len(rows))], name="label"))
     shuffled = named.sample(frac=1, random_state=2)
     shuffled.loc["row 9", "gain"] = np.nan
@@ -228,7 +223,7 @@ def test_augmented_rows_keep_the_labels_of_their_frame() -> None:
     assert asked.index.equals(pd.RangeIndex(370))
 
 
-LEVELS: dict[str, Any] = {
+LEVELS = {
     "single precision": np.linspace(0.1, 1.2, 12).astype(np.float32),
     "two zeros": np.array([-0.0, 0.0, *range(1, 11)]),
     "fractions of seconds": pd.date_range("2020-01-01", periods=12, freq="1500ms"),
@@ -237,7 +232,7 @@ LEVELS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("kind", LEVELS)
-def test_levels_of_any_type_are_found_again_in_the_rows(kind: str) -> None:
+def test_levels_of_any_type_are_found_again_in_the_rows(kind):
     models = pd.factorize(rows["model"])[0]
     unit = pd.Series(LEVELS[kind]).take(models).set_axis(rows.index)
     data = rows[["gain", "depth"]].assign(unit=unit)
@@ -248,14 +243,11 @@ def test_levels_of_any_type_are_found_again_in_the_rows(kind: str) -> None:
     np.testing.assert_allclose(known["estimate"], augmented["fitted"], rtol=1e-12)
 
 
-def test_durations_as_levels_are_refused_where_the_rows_are_needed() -> None:
+def test_levels_are_those_of_the_rows_whatever_their_type():
     unit = pd.to_timedelta(pd.factorize(rows["model"])[0], unit="h")
     model = mixed.fit("gain ~ depth + (1 | unit)", rows.assign(unit=unit))
     with pytest.raises(ColumnError, match="'unit' must hold text, numbers or dates"):
         model.augment()
-
-
-def test_whole_numbers_are_the_same_levels_as_floats() -> None:
     data = rows.assign(size=pd.factorize(rows["kind"])[0])
     fitted = mixed.fit("gain ~ C(size) + (1 | model)", data)
     new = pd.DataFrame({"size": [0, np.nan, 2]})
@@ -264,9 +256,6 @@ def test_whole_numbers_are_the_same_levels_as_floats() -> None:
     grouped = mixed.fit("gain ~ depth + (1 | size)", data)
     known = grouped.predict(pd.DataFrame({"depth": 0.0, "size": [0.0, 2.0]}), groups="known")
     assert known["note"].tolist() == ["", ""]
-
-
-def test_levels_whose_joined_names_agree_are_told_apart() -> None:
     first = np.where(rows["depth"] > 0.5, "a:b", "a")
     second = np.where(rows["depth"] > 0.5, "c", "b:c")
     second = np.where(rows["prompt"] < "p05", "d", second)
@@ -275,10 +264,14 @@ def test_levels_whose_joined_names_agree_are_told_apart() -> None:
     augmented = model.augment()
     known = model.predict(data, groups="known")
     np.testing.assert_allclose(known["estimate"], augmented["fitted"], rtol=1e-12)
+    size = np.where(rows["kind"] == "chat", np.nan, 1.0 + pd.factorize(rows["model"])[0])
+    table = pa.Table.from_pandas(rows).append_column("size", pa.array(size, from_pandas=False))
+    with pytest.raises(ColumnError, match="'size' must name a level in every row; rows without:"):
+        mixed.fit("gain ~ depth + (1 | size)", table)
 
 
 @pytest.mark.parametrize("numbers", [[10, 9, 100], [0.5, 1.5, 2.5]])
-def test_categories_of_numbers_are_a_factor_in_their_order(numbers: list[float]) -> None:
+def test_categories_of_numbers_are_a_factor_in_their_order(numbers):
     codes = pd.factorize(rows["kind"])[0]
     data = rows.assign(size=pd.Categorical(np.array(numbers)[codes], categories=numbers))
     model = mixed.fit("gain ~ size + (1 | model)", data)
@@ -288,14 +281,7 @@ def test_categories_of_numbers_are_a_factor_in_their_order(numbers: list[float])
     np.testing.assert_allclose(result, augmented["fitted"], rtol=1e-12)
 
 
-def test_a_level_that_is_not_a_number_is_missing_wherever_the_rows_lie() -> None:
-    size = np.where(rows["kind"] == "chat", np.nan, 1.0 + pd.factorize(rows["model"])[0])
-    table = pa.Table.from_pandas(rows).append_column("size", pa.array(size, from_pandas=False))
-    with pytest.raises(ColumnError, match="'size' must name a level in every row; rows without:"):
-        mixed.fit("gain ~ depth + (1 | size)", table)
-
-
-def test_rows_are_dropped_for_missing_values_of_columns_that_are_named_and_of_no_others() -> None:
+def test_rows_are_dropped_for_missing_values_of_columns_that_are_named_and_of_no_others():
     data = rows.assign(**{"the depth": rows["depth"], "base": np.where(rows["rho"] > 1, np.nan, 1)})
     data["the"], data["my lab"] = data["base"], rows["lab"].where(rows["depth"] > 0.2)
     formula = "gain ~ Q('the depth') + C(kind, Treatment('base')) + (1 | model)"

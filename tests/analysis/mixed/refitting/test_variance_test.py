@@ -1,10 +1,5 @@
 """The restricted likelihood ratio of a variance and the profile of its share, against R."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +8,7 @@ from analysis import mixed
 from analysis.mixed.algebra.crossproducts import assemble
 from analysis.mixed.refitting.variance_test import eigenvalues, likelihood_ratio, null_ratios
 from analysis.tidy.errors import AnalysisError, DesignError
-
-R = Path(__file__).parents[3] / "r"
+from tests.analysis.places import R
 
 models = pd.read_csv(R / "components_models.csv")
 tests = pd.read_csv(R / "components_tests.csv").to_dict("records")
@@ -22,13 +16,13 @@ quantiles = pd.read_csv(R / "components_quantiles.csv")
 intervals = pd.read_csv(R / "components_intervals.csv").to_dict("records")
 
 
-def fitted(fixed: str, groups: str) -> mixed.MixedModel:
+def fitted(fixed, groups):
     random = " + ".join(f"(1 | {group})" for group in groups.split(" + "))
     return mixed.fit(f"{fixed} + {random}", models)
 
 
 @pytest.mark.parametrize("answer", tests, ids=lambda row: f"{row['tested']} in {row['groups']}")
-def test_ratio_and_p_are_those_of_rlrsim(answer: dict[str, Any]) -> None:
+def test_ratio_and_p_are_those_of_rlrsim(answer):
     model = fitted(answer["fixed"], answer["groups"])
     rng = np.random.default_rng(4)
     row = mixed.variance_test(model, answer["tested"], rng=rng, n_resamples=40_000).iloc[0]
@@ -39,7 +33,7 @@ def test_ratio_and_p_are_those_of_rlrsim(answer: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("group", ["suite", "lab"])
-def test_the_null_distribution_has_the_quantiles_of_rlrsim(group: str) -> None:
+def test_the_null_distribution_has_the_quantiles_of_rlrsim(group):
     model = fitted(tests[2]["fixed"], group)
     cross = assemble(model.statistics, model.design)
     values = eigenvalues(cross)
@@ -53,7 +47,7 @@ def test_the_null_distribution_has_the_quantiles_of_rlrsim(group: str) -> None:
         assert below == pytest.approx(at_least, abs=4 * np.sqrt(at_least * (1 - at_least) / 66_667))
 
 
-def test_the_ratio_of_one_way_data_is_that_counted_by_hand() -> None:
+def test_the_ratio_of_one_way_data_is_that_counted_by_hand():
     # Balanced one-way data: the REML likelihood depends on two mean squares alone.
     rows = pd.DataFrame({"group": list("aabbcc"), "y": [1.0, 2.0, 4.0, 5.0, 9.0, 12.0]})
     between, within = 2 * ((np.array([1.5, 4.5, 10.5]) - 5.5) ** 2).sum(), 0.5 + 0.5 + 4.5
@@ -64,7 +58,7 @@ def test_the_ratio_of_one_way_data_is_that_counted_by_hand() -> None:
 
 
 @pytest.mark.parametrize("answer", intervals, ids=lambda row: f"{row['held']}, {row['fixed']}")
-def test_shares_and_their_profiles_are_those_of_lme4s_deviance(answer: dict[str, Any]) -> None:
+def test_shares_and_their_profiles_are_those_of_lme4s_deviance(answer):
     model = fitted(answer["fixed"], "lab + suite")
     row = mixed.share_intervals(model, [answer["held"].split(" + ")]).iloc[0]
     result = [row["variance_share"], row["conf_low"], row["conf_high"]]
@@ -73,7 +67,7 @@ def test_shares_and_their_profiles_are_those_of_lme4s_deviance(answer: dict[str,
 
 
 @pytest.mark.parametrize("group", ["suite", "lab"])
-def test_a_group_alone_has_its_own_share_and_an_interval_around_it(group: str) -> None:
+def test_a_group_alone_has_its_own_share_and_an_interval_around_it(group):
     row = mixed.share_intervals(fitted(tests[2]["fixed"], group), [[group]]).iloc[0]
     assert row["conf_low"] <= row["variance_share"] <= row["conf_high"]
     wanted = {"suite": (0.780, 0.402, 0.950), "lab": (0.391, 0.0, 0.891)}[group]
@@ -82,7 +76,7 @@ def test_a_group_alone_has_its_own_share_and_an_interval_around_it(group: str) -
     )
 
 
-def test_slopes_unknown_groups_and_repeated_groups_are_refused() -> None:
+def test_slopes_unknown_groups_and_repeated_groups_are_refused():
     rng = np.random.default_rng(1)
     sloped = mixed.fit("log_gain ~ n_layers + (1 + n_layers || suite)", models)
     with pytest.raises(DesignError, match="must be an intercept"):

@@ -1,7 +1,5 @@
 """What defines a quantity of one's own: its parts, its version, entry points."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 

@@ -1,29 +1,21 @@
 """Norms of weights: against the singular value decomposition in float64, and by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
 import torch
-from torch import Tensor
 
-from collect.instruments.weights.singular import (
-    grams,
-    head_norms,
-    product_norms,
-    whole_norms,
-)
+from collect.instruments.weights.singular import grams, head_norms, product_norms, whole_norms
 
 #: Asked of the method: a relative error of 1e-7.
 TOLERANCE = 1e-7
 
 
-def draw(*shape: int, seed: int = 0) -> Tensor:
+def draw(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def spectrum(values: Tensor, n_columns: int) -> Tensor:
+def spectrum(values, n_columns):
     """Return four matrices with the given singular values."""
     n_rows = len(values)
     left = torch.linalg.qr(draw(4, n_rows, n_rows).double())[0]
@@ -31,7 +23,7 @@ def spectrum(values: Tensor, n_columns: int) -> Tensor:
     return (left * values.double() @ right.mT).float()
 
 
-def kinds(n_rows: int, n_columns: int) -> dict[str, Tensor]:
+def kinds(n_rows, n_columns):
     """Return matrices (4, n_rows, n_columns) that make a method show its errors."""
     random = 0.02 * draw(4, n_rows, n_columns)
     alike = torch.linspace(1, 0.1, n_rows)
@@ -52,7 +44,7 @@ def kinds(n_rows: int, n_columns: int) -> dict[str, Tensor]:
     }
 
 
-def error(result: Tensor, true: Tensor) -> float:
+def error(result, true):
     return float((result / true - 1).abs().max())
 
 

@@ -1,46 +1,24 @@
 """The weights pass: every number against the decomposition of the model's own weights."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
-import numpy as np
 import pandas as pd
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from safetensors.torch import load_file
 
 from collect.instruments.weights import spectra
-from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.description import missing
+from tests.collect.conftest import edit_weights
 from tests.collect.families import OF_EACH_CUT, save_family
 
 
-def measured(directory: Path) -> dict[str, pd.DataFrame]:
+def measured(directory):
     result = spectra.rows(locate(str(directory)))
     return {table: pd.DataFrame(rows) for table, rows in result.items()}
 
 
-def rewrite(directory: Path, change) -> None:
-    path = directory / "model.safetensors"
-    tensors = load_file(path)
-    change(tensors)
-    save_file(tensors, path, {"format": "pt"})
-
-
-def numbers(
-    frame: pd.DataFrame,
-    layer: int,
-    matrix: str,
-    *,
-    is_folded: bool = False,
-    slicing: str = "correct",
-    column: str = "sigma_max",
-) -> np.ndarray:
+def numbers(frame, layer, matrix, *, is_folded=False, slicing="correct", column="sigma_max"):
     """Return one column of one matrix of a layer, by head."""
     rows = frame[
         (frame["layer"] == layer)
@@ -51,7 +29,7 @@ def numbers(
     return rows[column].to_numpy()
 
 
-def variants(decoder: Decoder, layer: int) -> Iterator[tuple[str, bool, Tensor]]:
+def variants(decoder, layer):
     """Yield every matrix of a layer by query head, formed in full, from the loaded model."""
     weights = decoder.head_weights(layer)
     shared = [decoder.heads.kv_head(head) for head in range(decoder.heads.n_heads)]
@@ -130,35 +108,30 @@ def test_the_last_third_of_a_gpt_neox_is_the_rows_counted_by_hand(tmp_path):
     )
 
 
-def test_value_times_ten_and_output_over_ten_change_v_and_not_ov(tmp_path):
+VALUE, OUTPUT = (f"model.layers.1.self_attn.{each}_proj.weight" for each in "vo")
+GAIN = "model.layers.1.input_layernorm.weight"
+
+
+@pytest.mark.parametrize(
+    ("factors", "expected"),
+    [
+        (
+            {VALUE: 10, OUTPUT: 0.1},
+            {("V", False): 10, ("O", False): 0.1, ("OV", False): 1, ("Q", False): 1},
+        ),
+        (
+            {GAIN: 3, VALUE: 1 / 3},
+            {("V", False): 1 / 3, ("OV", False): 1 / 3, ("V", True): 1, ("OV", True): 1},
+        ),
+    ],
+)
+def test_a_change_of_scale_changes_what_it_should_and_not_ov(factors, expected, tmp_path):
     before = measured(save_family("llama", tmp_path))["weight_norm"]
-
-    def shift(tensors):
-        tensors["model.layers.1.self_attn.v_proj.weight"] *= 10
-        tensors["model.layers.1.self_attn.o_proj.weight"] /= 10
-
-    rewrite(tmp_path, shift)
+    edit_weights(tmp_path, lambda it: it | {name: it[name] * by for name, by in factors.items()})
     after = measured(tmp_path)["weight_norm"]
-    for matrix, factor in (("V", 10), ("O", 0.1), ("OV", 1), ("Q", 1)):
-        assert numbers(after, 1, matrix) == pytest.approx(
-            factor * numbers(before, 1, matrix), rel=1e-6
-        )
-
-
-def test_gain_times_three_and_value_over_three_change_ov_and_not_the_folded_ov(tmp_path):
-    before = measured(save_family("llama", tmp_path))["weight_norm"]
-
-    def shift(tensors):
-        tensors["model.layers.1.input_layernorm.weight"] *= 3
-        tensors["model.layers.1.self_attn.v_proj.weight"] /= 3
-
-    rewrite(tmp_path, shift)
-    after = measured(tmp_path)["weight_norm"]
-    for is_folded, factor in ((False, 1 / 3), (True, 1)):
-        for matrix in ("V", "OV"):
-            assert numbers(after, 1, matrix, is_folded=is_folded) == pytest.approx(
-                factor * numbers(before, 1, matrix, is_folded=is_folded), rel=1e-6
-            )
+    for (matrix, is_folded), factor in expected.items():
+        result, plain = (numbers(of, 1, matrix, is_folded=is_folded) for of in (after, before))
+        assert result == pytest.approx(factor * plain, rel=1e-6)
 
 
 def test_without_a_norm_before_attention_nothing_is_folded_and_the_reason_is_told(tmp_path):

@@ -1,9 +1,5 @@
 """States compared with those of our own hooks: agreement, another place, refusals."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 import torch
 import transformers
@@ -19,9 +15,7 @@ from tests.collect.job.states.dumps import (
 )
 
 
-def test_an_off_by_one_is_named(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_off_by_one_is_named(model, tmp_path, capsys):
     states = entered_and_left(model, PROMPTS[0])[:N_LAYERS].contiguous()
     path = stored("npz", states, PROMPTS[0], tmp_path)
     out = tmp_path / "out"
@@ -33,8 +27,8 @@ def test_an_off_by_one_is_named(
 
 @pytest.mark.parametrize("shift", [0, 1])
 def test_several_files_of_vllm_agree_unless_their_ids_are_one_too_high(
-    shift: int, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    shift, model, tmp_path, capsys
+):
     paths = as_vllm(model, tmp_path, shift=shift)
     arguments = ["states", *map(str, paths), "--model", str(model), "--engine", "vllm"]
     assert main([*arguments, "--against", str(model)]) == shift
@@ -42,10 +36,10 @@ def test_several_files_of_vllm_agree_unless_their_ids_are_one_too_high(
     assert verdict in capsys.readouterr().out
 
 
-def _at(site: str, model: Path, tokens: list[int]) -> torch.Tensor:
+def _at(site, model, tokens):
     """Return what reads the stream between the parts of each block, or what is left at last."""
     network = transformers.AutoModelForCausalLM.from_pretrained(model).eval()
-    seen: list[torch.Tensor] = []
+    seen = []
     if site == "block_mid":
         for layer in network.model.layers:
             layer.post_attention_layernorm.register_forward_pre_hook(
@@ -61,9 +55,7 @@ def _at(site: str, model: Path, tokens: list[int]) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("site", ["embedding", "block_mid", "final_norm"])
-def test_every_site_is_compared(
-    site: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_site_is_compared(site, model, tmp_path, capsys):
     states = _at(site, model, PROMPTS[0])
     asked = ["--site", site, "--against", str(model)]
     path = stored("npz", states, PROMPTS[0], tmp_path)
@@ -73,9 +65,7 @@ def test_every_site_is_compared(
     assert main(arguments(path, model, *asked)) == 1
 
 
-def test_a_last_state_after_the_final_norm_is_named(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_last_state_after_the_final_norm_is_named(model, tmp_path, capsys):
     network = transformers.AutoModelForCausalLM.from_pretrained(model).eval()
     with torch.inference_mode():
         output = network(torch.tensor([PROMPTS[0]]), output_hidden_states=True)

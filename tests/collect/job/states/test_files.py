@@ -1,11 +1,5 @@
 """Files of states that are refused in a sentence, and what their headers say."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -24,7 +18,7 @@ from tests.collect.job.states.dumps import (
 )
 
 
-def _wrong() -> Iterator[Any]:
+def _wrong():
     good = torch.ones(N_LAYERS, 5, WIDTH)
     spoilt = good.clone()
     spoilt[1, 2, 3] = float("nan")
@@ -40,12 +34,7 @@ def _wrong() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("wrong", [pytest.param(of, id=name) for name, *of in _wrong()])
-def test_what_is_wrong_is_refused_and_nothing_is_written(
-    wrong: tuple[torch.Tensor, list[str], str],
-    model: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_is_wrong_is_refused_and_nothing_is_written(wrong, model, tmp_path, capsys):
     states, asked, named = wrong
     path, out = stored("npz", states.contiguous(), PROMPTS[0], tmp_path), tmp_path / "out"
     assert main(arguments(path, model, *asked, "--out", str(out))) == 2
@@ -57,8 +46,8 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(
 
 @pytest.mark.parametrize("kind", ["npz", "compressed"])
 def test_a_header_is_read_without_the_numbers_and_damaged_numbers_are_refused(
-    kind: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    kind, model, tmp_path, capsys
+):
     tokens = 12 * PROMPTS[0]
     states = entered_and_left(model, tokens)[1:].contiguous()
     path, start = stored("npz", states, tokens, tmp_path), 10_000
@@ -78,23 +67,21 @@ def test_a_header_is_read_without_the_numbers_and_damaged_numbers_are_refused(
     assert path.name in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["gone.npz", "torn.safetensors", "torn.npz", "a.pt"])
-def test_a_file_that_cannot_be_read_is_refused(
-    name: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        *((name, name) for name in ("gone.npz", "torn.safetensors", "torn.npz", "a.pt")),
+        ("without_tokens.npz", "--prompts"),
+    ],
+)
+def test_a_file_that_cannot_be_read_or_lacks_its_tokens_is_refused(
+    name, part, model, tmp_path, capsys
+):
     path = tmp_path / name
-    if not name.startswith("gone"):
+    if name.startswith("without"):
+        np.savez(path, hidden_states=np.ones((N_LAYERS, 5, WIDTH), np.float32))
+    elif not name.startswith("gone"):
         path.write_bytes(b"no such thing")
     asked = ["--site", "block_output", "--out", str(tmp_path / "out")]
     assert main(arguments(path, model, *asked)) == 2
-    assert name in capsys.readouterr().err
-
-
-def test_tokens_must_be_known(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "a.npz"
-    np.savez(path, hidden_states=np.ones((N_LAYERS, 5, WIDTH), np.float32))
-    asked = ["--site", "block_output", "--out", str(tmp_path / "out")]
-    assert main(arguments(path, model, *asked)) == 2
-    assert "--prompts" in capsys.readouterr().err
+    assert part in capsys.readouterr().err

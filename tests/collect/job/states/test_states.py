@@ -1,10 +1,7 @@
 """States of another engine: equal to our own run of the same model."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,7 +20,7 @@ from tests.collect.job.states.dumps import (
 
 
 @pytest.fixture(scope="module")
-def both(model: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def both(model, tmp_path_factory):
     """Return our own run's output, and that of the states that a script dumped."""
     directory = tmp_path_factory.mktemp("both")
     prompts = directory / "states.jsonl"
@@ -52,9 +49,7 @@ def both(model: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
         ("prompt_geometry", ["layer", "site"], ("block_input", "block_output")),
     ],
 )
-def test_a_dump_gives_the_numbers_of_our_own_run(
-    both: tuple[Path, Path], table: str, key: list[str], where: tuple[str, ...]
-) -> None:
+def test_a_dump_gives_the_numbers_of_our_own_run(both, table, key, where):
     own, theirs = (rows_of(directory, table) for directory in both)
     place = "part" if "part" in key else "site"
     own = own[own[place].isin(where)].set_index(key).sort_index()
@@ -64,7 +59,7 @@ def test_a_dump_gives_the_numbers_of_our_own_run(
         np.testing.assert_allclose(theirs[name], own[name], rtol=1e-6, atol=1e-6)
 
 
-def test_the_run_says_where_the_states_came_from(both: tuple[Path, Path]) -> None:
+def test_the_run_says_where_the_states_came_from(both):
     run = rows_of(both[1], "run").iloc[0]
     assert (run["states_engine"], run["execution"]) == ("vllm", "imported")
     files = sorted(both[1].parent.glob("*.safetensors"))
@@ -86,7 +81,7 @@ def test_the_run_says_where_the_states_came_from(both: tuple[Path, Path]) -> Non
     assert checks.drop("finite").isna().all()
 
 
-def test_an_output_of_states_is_sound_and_opens_beside_our_own(both: tuple[Path, Path]) -> None:
+def test_an_output_of_states_is_sound_and_opens_beside_our_own(both):
     assert main(["check", str(both[1])]) == 0
     store = open_store(*both)
     for view in ("block_gain", "last_token_gain"):
@@ -103,9 +98,7 @@ def test_an_output_of_states_is_sound_and_opens_beside_our_own(both: tuple[Path,
 
 
 @pytest.mark.parametrize("kind", ["safetensors", "npz"])
-def test_each_kind_of_file_equals_the_model(
-    kind: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_kind_of_file_equals_the_model(kind, model, tmp_path, capsys):
     states = entered_and_left(model, PROMPTS[0])[1:].contiguous()
     path = stored(kind, states, PROMPTS[0], tmp_path)
     out = tmp_path / "out"
@@ -119,9 +112,7 @@ def test_each_kind_of_file_equals_the_model(
     )
 
 
-def test_the_model_is_named_and_labelled_by_what_lies_beside_its_configuration(
-    model: Path, tmp_path: Path
-) -> None:
+def test_the_model_is_named_and_labelled_by_what_lies_beside_its_configuration(model, tmp_path):
     alone = tmp_path / "config"
     alone.mkdir()
     config = json.loads((model / "config.json").read_text())
@@ -144,9 +135,7 @@ def test_the_model_is_named_and_labelled_by_what_lies_beside_its_configuration(
         assert rows_of(out, "run").iloc[0]["weights_sha256"] == "unseen"
 
 
-def test_some_layers_alone_are_measured_and_the_others_recorded(
-    model: Path, tmp_path: Path
-) -> None:
+def test_some_layers_alone_are_measured_and_the_others_recorded(model, tmp_path):
     states = entered_and_left(model, PROMPTS[0])[[2, 3]].contiguous()
     path, out = stored("npz", states, PROMPTS[0], tmp_path), tmp_path / "out"
     asked = ["--site", "block_output", "--layers", "1", "2", "--out", str(out), "--quiet"]

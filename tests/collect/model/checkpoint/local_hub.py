@@ -1,8 +1,4 @@
-"""A hub on the loopback interface: listings, HEAD and ranges, redirects, tokens, and its faults.
-
-It serves directories as the hub serves repositories, to whoever asks on 127.0.0.1, and keeps a log
-of what was asked. Files of weights are redirected to another path, as to a network of caches.
-"""
+"""A hub on 127.0.0.1 that serves directories: listings, ranges, redirects, tokens, its faults."""
 
 from __future__ import annotations
 
@@ -49,28 +45,17 @@ class Repository:
 
 @dataclass
 class LocalHub:
-    """What the hub holds, what it was asked, and how it fails.
-
-    Attributes
-    ----------
-    address, elsewhere
-        Where it answers itself, and where it sends those who want weights.
-    repositories
-        By identifier.
-    log
-        Method and path of every request, with its range and whether it brought a token.
-    fault
-        Called with method and path; returns a status, or a whole answer, to give instead, or
-        None; ``no ranges`` sends whole files alone.
-    listed_sha256, listed_size
-        By name of a file: what listings say of it instead of what is so.
-    """
+    """What the hub holds, what it was asked, and how it fails."""
 
     address: str = ""
+    #: Where it sends those who want weights.
     elsewhere: str = ""
     repositories: dict[str, Repository] = field(default_factory=dict)
+    #: Method and path of every request, with its range and whether it brought a token.
     log: list[tuple[str, str, str | None, bool]] = field(default_factory=list)
+    #: A status, or a whole answer, to give instead; ``no ranges`` sends whole files alone.
     fault: Callable[[str, str], int | str | Answer | None] = lambda _method, _path: None
+    #: By name of a file: what listings say of it instead of what is so.
     listed_sha256: dict[str, str] = field(default_factory=dict)
     listed_size: dict[str, int] = field(default_factory=dict)
 
@@ -102,15 +87,8 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Say nothing on standard error."""
 
-    def do_HEAD(self) -> None:
-        """Answer as to GET, without the content."""
-        self._answer()
-
     def do_GET(self) -> None:
         """Answer a listing, a small file, a redirect, or a range of a large file."""
-        self._answer()
-
-    def _answer(self) -> None:
         path = unquote(urlsplit(self.path).path)
         token = self.headers.get("Authorization")
         self.hub.log.append((self.command, path, self.headers.get("Range"), token is not None))
@@ -134,6 +112,8 @@ class _Handler(BaseHTTPRequestHandler):
             # A revision such as refs/pr/1 holds slashes, a file of these repositories none.
             revision, _, name = rest.rpartition("/")
             self._with(model, revision, token, lambda *at: self._send_file(*at, name))
+
+    do_HEAD = do_GET  # noqa: N815
 
     def _with(
         self, model: str, revision: str, token: str | None, send: Callable[..., None]

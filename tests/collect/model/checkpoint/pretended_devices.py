@@ -1,8 +1,6 @@
 """Devices that do not exist: tensors carry a label, and mixing labels fails as on real devices.
 
-A machine with one processor can so run what spreads a model over two. Labels are ``cpu:0`` and
-``cpu:1``, which torch knows as names of devices and never tells apart, or those of an accelerator,
-whose tensors numpy cannot read.
+Labels are ``cpu:0`` and ``cpu:1``, which torch never tells apart, or those of an accelerator.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
 """Blueprints: the attention weights drawn from config.json are those of the library's own model."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import Any
 
 import pytest
-from safetensors.torch import load_file, save_file
 
 from collect.adapters import adapter_for, weight_names
 from collect.errors import InputError
@@ -16,10 +12,11 @@ from collect.instruments.weights import spectra
 from collect.model.checkpoint.blueprint import heads_of, of_attention, of_model
 from collect.model.checkpoint.decoder import decoder
 from collect.model.checkpoint.location import locate
+from tests.collect.conftest import edit_weights
 from tests.collect.families import OF_EACH_ADAPTER, save_family, tiny_family
 
 
-def conversions(blueprint: Any) -> list[tuple[str, ...]]:
+def conversions(blueprint):
     return [
         (type(one).__name__, *one.source_patterns, *one.target_patterns)
         for one in blueprint.conversions
@@ -66,20 +63,16 @@ def test_a_configuration_that_contradicts_the_attention_weights_is_refused(
 
 
 def test_an_attention_weight_that_is_missing_is_refused(tmp_path):
-    path = save_family("gpt2", tmp_path) / "model.safetensors"
-    tensors = load_file(path)
-    del tensors["transformer.h.2.attn.c_proj.weight"]
-    save_file(tensors, path, {"format": "pt"})
+    save_family("gpt2", tmp_path)
+    edit_weights(tmp_path, lambda tensors: tensors.pop("transformer.h.2.attn.c_proj.weight"))
     with pytest.raises(InputError, match=r"lacks 1, for example transformer\.h\.2\.attn\.c_proj"):
         spectra.rows(locate(str(tmp_path)))
 
 
 @pytest.mark.parametrize(("name", "prefix"), [("gpt2", "transformer."), ("opt", "model.")])
 def test_names_without_the_prefix_are_found(name, prefix, tmp_path):
-    path = save_family(name, tmp_path) / "model.safetensors"
-    expected = spectra.rows(locate(str(tmp_path)))
-    tensors = {key.removeprefix(prefix): tensor for key, tensor in load_file(path).items()}
-    save_file(tensors, path, {"format": "pt"})
+    expected = spectra.rows(locate(str(save_family(name, tmp_path))))
+    edit_weights(tmp_path, lambda tensors: {k.removeprefix(prefix): t for k, t in tensors.items()})
     assert spectra.rows(locate(str(tmp_path))) == expected
 
 

@@ -1,34 +1,22 @@
 """The places of a decoder, and what it computes that the model does not hand out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 import torch
 
 import collect.model.checkpoint.decoder
-from collect.adapters import ADAPTERS, Heads
+from collect.adapters import ADAPTERS
 from collect.adapters.configuration import always
 from collect.errors import ConformanceError, UnsupportedModelError
 from collect.model.checkpoint.decoder import Contribution, decoder
 from collect.model.description import Missing, missing
 from tests.collect.families import tiny_family
-
-
-def placed(name):
-    model = tiny_family(name)
-    return decoder(model, ADAPTERS[model.config.model_type])
-
-
-def test_the_width_of_a_head_is_read_from_the_module():
-    assert placed("gemma2").heads == Heads(n_heads=8, n_kv_heads=4, d_head=16)
-    assert placed("gpt_neox").heads == Heads(n_heads=8, n_kv_heads=8, d_head=8)
-    assert placed("falcon_7b").heads.n_kv_heads == 1
+from tests.collect.shown import loaded_family
 
 
 def test_the_sites_of_a_block_are_modules_of_that_block():
-    of = placed("gemma2")
+    of = loaded_family("gemma2")
     block = of.blocks[1]
     sites = of.sites(1)
     assert sites.block is block
@@ -39,18 +27,7 @@ def test_the_sites_of_a_block_are_modules_of_that_block():
     assert sites.ffn_update == Contribution(block.post_feedforward_layernorm, 1.0)
     assert sites.norms_after is None
     assert of.final_norm is of.model.model.norm
-
-
-def test_a_scaled_update_says_so():
-    assert placed("granite").sites(0).attention_update.scale == 0.22
-
-
-def test_a_contribution_is_taken_out_of_a_tuple_put_in_shape_and_scaled():
-    like = torch.zeros(2, 3, 4)
-    vectors = torch.ones(6, 4)
-    contribution = Contribution(torch.nn.Identity(), 0.5)
-    assert torch.equal(contribution.of((vectors, None), like), torch.full((2, 3, 4), 0.5))
-    assert torch.equal(Contribution(torch.nn.Identity(), 1.0).of(vectors, like), like + 1)
+    assert loaded_family("granite").sites(0).attention_update.scale == 0.22
 
 
 @pytest.mark.parametrize(
@@ -72,13 +49,13 @@ def test_a_contribution_is_taken_out_of_a_tuple_put_in_shape_and_scaled():
     ],
 )
 def test_what_a_model_cannot_give_is_named_with_the_reason(name, expected):
-    gaps = missing(placed(name))
+    gaps = missing(loaded_family(name))
     assert all(isinstance(gap, Missing) and gap.reason.endswith(".") for gap in gaps)
     assert {(gap.table, gap.quantity) for gap in gaps} == expected
 
 
 def test_logits_do_not_depend_on_how_the_head_is_sliced(monkeypatch):
-    of = placed("phi")
+    of = loaded_family("phi")
     states = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
     whole = of.next_token_logits(states)
     monkeypatch.setattr(collect.model.checkpoint.decoder, "_HEAD_ROWS", 10)
@@ -90,7 +67,7 @@ def test_logits_do_not_depend_on_how_the_head_is_sliced(monkeypatch):
 
 @torch.no_grad()
 def test_logits_of_a_half_precision_head_are_float32():
-    of = placed("gemma2")
+    of = loaded_family("gemma2")
     of.model.to(torch.bfloat16)
     states = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
     raw = states @ of.head.weight.float().T
@@ -113,7 +90,7 @@ def map_of(of, layer, ids):
 
 def test_the_maps_of_falcon_with_alibi_are_its_definition():
     """softmax((q k + m_h j) / sqrt(d_head)) over j <= i, slopes m_h = 2^-(h + 1) for 8 heads."""
-    of = placed("falcon_rw")
+    of = loaded_family("falcon_rw")
     ids = torch.arange(3, 15).view(1, 12)
     states, maps = map_of(of, 1, ids)
     fused = of.attentions[1].query_key_value(states).view(12, 8, 3, 8)
@@ -127,7 +104,7 @@ def test_the_maps_of_falcon_with_alibi_are_its_definition():
 
 
 def test_a_module_that_returns_no_map_is_refused():
-    of = placed("llama")
+    of = loaded_family("llama")
     with pytest.raises(ConformanceError, match="layer 2 must return its attention map"):
         of.attention_maps(2, (torch.zeros(1, 2, 64),), {}, (torch.zeros(1, 2, 64), None))
 
@@ -159,7 +136,7 @@ def test_a_configuration_that_hides_its_updates_is_refused():
 
 
 def test_key_and_value_weights_are_views_of_the_model():
-    of = placed("falcon_40b")
+    of = loaded_family("falcon_40b")
     weights = of.head_weights(0)
     with torch.no_grad():
         weights.key.zero_()

@@ -1,7 +1,5 @@
 """Models that a file lists: read, and planned on a hub or without one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,13 +1,10 @@
 """Loading: the model as stored, or without its weights; broken ones refused."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
 
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint.load import load_model, load_skeleton, load_tokenizer
@@ -15,8 +12,10 @@ from collect.model.checkpoint.location import locate
 from collect.model.description import model_row
 from collect.model.labels import Labels
 from collect.record.writer import conforming
-from tests.collect.conftest import edit_config
+from tests.collect.conftest import edit_config, edit_weights
 from tests.collect.families import OF_EACH_ADAPTER, save_family
+
+UP = "model.layers.0.mlp.up_proj.weight"
 
 
 def row_of(directory, **options):
@@ -24,17 +23,14 @@ def row_of(directory, **options):
     return model_row(checkpoint, load_model(checkpoint)).iloc[0]
 
 
-def test_the_loaded_weights_are_the_stored_ones(save_tiny, load_tiny):
-    loaded = load_model(locate(str(save_tiny("llama"))))
+def test_the_loaded_weights_are_the_stored_ones_or_in_another_format(save_tiny, load_tiny):
+    checkpoint = locate(str(save_tiny("llama")))
+    loaded = load_model(checkpoint)
     stored = dict(load_tiny("llama").model.named_parameters())
     for name, parameter in loaded.model.named_parameters():
         assert torch.equal(parameter, stored[name])
     assert loaded.model.config._attn_implementation == "eager"
     assert not loaded.model.training
-
-
-def test_a_forward_pass_may_run_in_another_format_than_the_stored_one(save_tiny):
-    checkpoint = locate(str(save_tiny("llama")))
     loaded = load_model(checkpoint, dtype="bfloat16")
     assert checkpoint.dtype_weights == "float32"
     assert {parameter.dtype for parameter in loaded.model.parameters()} == {torch.bfloat16}
@@ -45,28 +41,13 @@ def test_the_row_of_gpt2_counts_the_tied_embedding_once(save_tiny):
     block = 2 * 2 * 32 + (32 * 96 + 96) + (32 * 32 + 32) + (32 * 48 + 48) + (48 * 32 + 32)
     assert row["n_parameters"] == 257 * 32 + 64 * 32 + 3 * block + 2 * 32
     assert row["n_parameters_source"] == "counted"
-    expected = {
-        "model_id": "local/gpt2",
-        "revision": None,
-        "lab": "lab",
-        "suite": "suite",
-        "family": "gpt2",
-        "base_model_id": None,
-        "year": 2020,
-        "n_layers": 3,
-        "d_model": 32,
-        "n_heads": 4,
-        "n_kv_heads": 4,
-        "d_head": 8,
-        "d_ffn": 48,
-        "n_vocabulary": 257,
-        "n_context": 64,
-        "norm_kind": "LayerNorm",
-        "norm_position": "pre",
-        "positional_scheme": "learned",
-        "is_parallel": False,
-        "is_tied": True,
-    }
+    expected = (
+        {"model_id": "local/gpt2", "revision": None, "family": "gpt2", "base_model_id": None}
+        | {"lab": "lab", "suite": "suite", "year": 2020, "n_layers": 3, "d_model": 32, "n_heads": 4}
+        | {"n_kv_heads": 4, "d_head": 8, "d_ffn": 48, "n_vocabulary": 257, "n_context": 64}
+        | {"norm_kind": "LayerNorm", "norm_position": "pre", "positional_scheme": "learned"}
+        | {"is_parallel": False, "is_tied": True}
+    )
     assert row[list(expected)].to_dict() == expected
 
 
@@ -100,18 +81,14 @@ def test_the_row_of_other_families_says_how_they_differ(save_tiny, name, expecte
     ],
 )
 def test_weights_that_do_not_fit_the_configuration_are_refused(save_tiny, entries, sentence):
-    directory = save_tiny("gpt2")
-    path = directory / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+    directory = edit_config(save_tiny("gpt2"), **entries)
     with pytest.raises(InputError, match=sentence):
         load_model(locate(str(directory)))
 
 
 def test_a_checkpoint_with_code_of_its_own_runs_as_transformers_own_model(save_tiny):
-    directory = save_tiny("gpt2")
-    path = directory / "config.json"
-    remote = {"auto_map": {"AutoModelForCausalLM": "evil.Model", "AutoConfig": "evil.Config"}}
-    path.write_text(json.dumps(json.loads(path.read_text()) | remote))
+    remote = {"AutoModelForCausalLM": "evil.Model", "AutoConfig": "evil.Config"}
+    directory = edit_config(save_tiny("gpt2"), auto_map=remote)
     (directory / "evil.py").write_text("raise SystemExit('ran')")
     assert type(load_model(locate(str(directory))).model).__name__ == "GPT2LMHeadModel"
 
@@ -134,16 +111,12 @@ def test_a_skeleton_is_the_model_without_its_weights(name, tmp_path):
     assert labelled[0].equals(labelled[1])
 
 
-def test_a_skeleton_reads_no_weight_file(save_tiny):
+def test_skeletons_read_no_weight_file_and_share_no_configuration(save_tiny):
     checkpoint = locate(str(save_tiny("llama")))
     for path in checkpoint.weight_files:
         path.unlink()
-    assert load_skeleton(checkpoint, dtype="bfloat16").model.dtype == torch.bfloat16
-
-
-def test_two_skeletons_share_no_configuration(save_tiny):
-    checkpoint = locate(str(save_tiny("llama")))
-    one, other = load_skeleton(checkpoint), load_skeleton(checkpoint)
+    one, other = load_skeleton(checkpoint), load_skeleton(checkpoint, dtype="bfloat16")
+    assert other.model.dtype == torch.bfloat16
     assert one.model.config is not other.model.config
 
 
@@ -155,58 +128,52 @@ def test_all_accelerators_together_are_the_processor_where_there_is_none(save_ti
 
 
 def test_a_model_that_would_be_left_on_the_disk_is_refused(save_tiny, monkeypatch):
-    from transformers import AutoModelForCausalLM
-
-    load = AutoModelForCausalLM.from_pretrained
+    load = transformers.AutoModelForCausalLM.from_pretrained
 
     def offload(*args, **kwargs):
         model, report = load(*args, **kwargs)
         return model.to("meta"), report
 
-    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", offload)
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", offload)
     with pytest.raises(InputError, match=r"must hold the weights of .*; they do not") as refusal:
         load_model(locate(str(save_tiny("llama"))), device="auto")
     assert "--stream" in refusal.value.hint
 
 
-def test_a_device_that_is_not_there_is_refused(save_tiny):
+def test_a_device_that_is_not_there_or_full_is_refused_as_what_it_is(save_tiny, monkeypatch):
+    checkpoint = locate(str(save_tiny("llama")))
     with pytest.raises(InputError, match="The device 'cuda:7' must be usable by torch"):
-        load_model(locate(str(save_tiny("llama"))), device="cuda:7")
+        load_model(checkpoint, device="cuda:7")
 
-
-def test_a_device_without_memory_left_is_not_called_unusable(save_tiny, monkeypatch):
-    def exhaust(*_: object) -> None:
+    def exhaust(*_):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(torch.nn.Module, "to", exhaust)
     with pytest.raises(InputError, match="must fit the device's memory; what was") as refusal:
-        load_model(locate(str(save_tiny("llama"))))
+        load_model(checkpoint)
     assert "--stream" in refusal.value.hint
 
 
-def test_weights_that_are_not_numbers_are_refused(save_tiny):
-    path = save_tiny("llama") / "model.safetensors"
-    tensors = load_file(path)
-    tensors["model.layers.0.mlp.up_proj.weight"][0, 0] = float("nan")
-    save_file(tensors, path, {"format": "pt"})
-    with pytest.raises(InputError, match=r"0\.mlp\.up_proj\.weight holds 1 that are NaN"):
-        load_model(locate(str(path.parent)))
+def with_nan(tensors):
+    tensors[UP][0, 0] = float("nan")
 
 
-def test_quantised_weights_are_refused(save_tiny):
-    path = save_tiny("llama") / "model.safetensors"
-    tensors = load_file(path)
-    name = "model.layers.0.mlp.up_proj.weight"
-    save_file(tensors | {name: tensors[name].to(torch.int8)}, path, {"format": "pt"})
-    with pytest.raises(UnsupportedModelError, match=r"up_proj\.weight .* is quantised \(I8\)"):
-        load_model(locate(str(path.parent)))
+@pytest.mark.parametrize(
+    ("change", "error", "sentence"),
+    [
+        (with_nan, InputError, "up_proj.weight holds 1 that are NaN"),
+        (lambda it: it | {UP: it[UP].to(torch.int8)}, UnsupportedModelError, r"quantised \(I8\)"),
+    ],
+)
+def test_weights_that_are_not_numbers_are_refused(save_tiny, change, error, sentence):
+    directory = edit_weights(save_tiny("llama"), change)
+    with pytest.raises(error, match=sentence):
+        load_model(locate(str(directory)))
 
 
 def test_weights_that_the_library_would_invent_are_refused(save_tiny, monkeypatch):
     monkeypatch.setattr("collect.model.checkpoint.load.Shards", lambda checkpoint, model: None)
-    directory = save_tiny("llama")
-    path = directory / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"num_hidden_layers": 4}))
+    directory = edit_config(save_tiny("llama"), num_hidden_layers=4)
     with pytest.raises(InputError, match=r"9 did not load, for example model\.layers\.3"):
         load_model(locate(str(directory)))
 
@@ -221,7 +188,7 @@ def test_weights_that_the_library_would_invent_are_refused(save_tiny, monkeypatc
     ],
 )
 def test_a_refusal_tells_the_cause_that_a_colon_announces(save_tiny, monkeypatch, message, told):
-    def fail(*_: object, **__: object) -> None:
+    def fail(*_, **__):
         raise RuntimeError(message)
 
     monkeypatch.setattr("transformers.AutoModelForCausalLM.from_pretrained", fail)
@@ -230,27 +197,28 @@ def test_a_refusal_tells_the_cause_that_a_colon_announces(save_tiny, monkeypatch
     assert refusal.value.problem.endswith(f"it does not: {told}")
 
 
-def test_a_missing_tokenizer_is_refused(save_tiny):
-    directory = save_tiny("gpt2")
-    for path in directory.glob("tokenizer*"):
-        path.unlink()
-    with pytest.raises(InputError, match="must bring its tokenizer"):
-        load_tokenizer(locate(str(directory)))
-
-
-def test_a_broken_tokenizer_is_refused(save_tiny):
-    directory = save_tiny("gpt2")
-    (directory / "tokenizer.json").write_text("{}")
-    with pytest.raises(InputError, match=r"The tokenizer of .* must load"):
-        load_tokenizer(locate(str(directory)))
-
-
-def test_a_tokenizer_without_an_entry_is_refused_by_the_entrys_name(save_tiny):
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (None, "must bring its tokenizer"),
+        ("{}", r"The tokenizer of .* must load"),
+        ("{", "one of its files must be readable JSON, and is not"),
+        ({"added_tokens": None}, "does not: it must have an entry 'added_tokens', and has none"),
+        ({"model": None}, "does not: it must have an entry 'model', and has none"),
+        ({"pre_tokenizer": {"type": "Wobble"}}, "does not: its PreTokenizer is of no kind"),
+        ({"decoder": {"type": "Wobble"}}, "does not: its Decoder is of no kind"),
+    ],
+)
+def test_a_tokenizer_that_does_not_load_is_refused_plainly(save_tiny, change, part):
     path = save_tiny("gpt2") / "tokenizer.json"
-    content = json.loads(path.read_text())
-    del content["added_tokens"]
-    path.write_text(json.dumps(content))
-    with pytest.raises(InputError, match="it must have an entry 'added_tokens', and has none"):
+    if isinstance(change, dict):
+        content = json.loads(path.read_text()) | change
+        change = json.dumps({name: value for name, value in content.items() if value is not None})
+    for each in path.parent.glob("tokenizer*") if change is None else ():
+        each.unlink()
+    if change is not None:
+        path.write_text(change)
+    with pytest.raises(InputError, match=part):
         load_tokenizer(locate(str(path.parent)))
 
 
@@ -271,32 +239,8 @@ def test_what_the_library_says_of_an_entry_is_put_plainly(save_tiny, entry, valu
     assert f"it does not: {told}" in refusal.value.problem
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"model": None}, "it must have an entry 'model', and has none."),
-        ({"pre_tokenizer": {"type": "Wobble"}}, "its PreTokenizer is of no kind that the library "),
-        ({"decoder": {"type": "Wobble"}}, "its Decoder is of no kind that the library knows."),
-    ],
-)
-def test_what_the_library_says_of_a_tokenizer_is_put_plainly(save_tiny, change, told):
-    path = save_tiny("gpt2") / "tokenizer.json"
-    content = json.loads(path.read_text()) | change
-    path.write_text(json.dumps({name: value for name, value in content.items() if value}))
-    with pytest.raises(InputError) as refusal:
-        load_tokenizer(locate(str(path.parent)))
-    assert f"it does not: {told}" in refusal.value.problem
-
-
-def test_a_tokenizer_that_is_no_json_is_refused_in_those_words(save_tiny):
-    path = save_tiny("gpt2") / "tokenizer.json"
-    path.write_text("{")
-    with pytest.raises(InputError, match="one of its files must be readable JSON, and is not"):
-        load_tokenizer(locate(str(path.parent)))
-
-
 def test_memory_that_ends_while_a_model_is_made_is_not_a_fault_of_its_files(save_tiny, monkeypatch):
-    def exhausted(*_: object, **__: object) -> None:
+    def exhausted(*_, **__):
         raise RuntimeError("can't start new thread")
 
     checkpoint = locate(str(save_tiny("gpt2")))

@@ -1,20 +1,20 @@
 """Quantised releases: what the refusal says can be done is done, and its numbers are right."""
 
-from __future__ import annotations
-
-import json
+import shutil
 
 import pandas as pd
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 import collect
 from collect.adapters import ADAPTERS
 from collect.adapters.answers import answer
 from collect.adapters.quantised import RELEASED
 from collect.errors import UnsupportedModelError
+from tests.collect.conftest import edit_config, edit_weights
+from tests.collect.families import tiny_form
 from tests.collect.partial_families import tiny_partial
 
 #: Numbers of four bits, E2M1, by their code (OCP Microscaling Formats, table 5).
@@ -22,12 +22,8 @@ E2M1 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -
 
 
 def rewritten(source, target, tensors, quantised):
-    target.mkdir()
-    save_file(tensors, target / "model.safetensors", metadata={"format": "pt"})
-    config = json.loads((source / "config.json").read_text())
-    config["quantization_config"] = quantised
-    (target / "config.json").write_text(json.dumps(config))
-    return target
+    shutil.copytree(source, target)
+    return edit_config(edit_weights(target, lambda _: tensors), quantization_config=quantised)
 
 
 def in_fp8(tmp_path):
@@ -48,20 +44,8 @@ def in_fp8(tmp_path):
 
 def in_mxfp4(tmp_path):
     torch.manual_seed(0)
-    config = transformers.GptOssConfig(
-        vocab_size=97,
-        hidden_size=64,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=16,
-        num_local_experts=4,
-        num_experts_per_tok=2,
-        max_position_embeddings=128,
-    )
     plain = tmp_path / "plain"
-    transformers.GptOssForCausalLM(config).bfloat16().save_pretrained(plain)
+    tiny_form("gpt_oss", intermediate_size=32).bfloat16().save_pretrained(plain)
     packed, right = {}, {}
     for name, weight in load_file(plain / "model.safetensors").items():
         if not name.endswith(("gate_up_proj", "down_proj")):

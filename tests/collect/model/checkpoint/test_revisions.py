@@ -1,7 +1,5 @@
 """Revisions: names and patterns resolved, on a hub or in a directory, and their training."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

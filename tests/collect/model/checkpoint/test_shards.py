@@ -1,13 +1,11 @@
 """Shards: stored tensors by the parameters they make up; a fault is told in a sentence."""
 
-from __future__ import annotations
-
-import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint.blueprint import of_model
@@ -15,20 +13,13 @@ from collect.model.checkpoint.load import load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.placement import place
 from collect.model.checkpoint.shards import Shards, refuse_non_finite
+from tests.collect.conftest import edit_config, edit_weights
 from tests.collect.families import OF_EACH_CUT, save_family, tiny_family
 
 
-def opened(directory: Path) -> Shards:
+def opened(directory):
     checkpoint = locate(str(directory))
     return Shards(checkpoint, of_model(load_skeleton(checkpoint).model))
-
-
-def rewrite(directory: Path, change) -> None:
-    """Let ``change`` act on the tensors of a checkpoint's only file."""
-    path = directory / "model.safetensors"
-    tensors = load_file(path)
-    change(tensors)
-    save_file(tensors, path, {"format": "pt"})
 
 
 @pytest.mark.parametrize("name", OF_EACH_CUT)
@@ -51,31 +42,25 @@ def test_every_parameter_of_a_model_is_read_as_it_was_saved(name, tmp_path):
 def test_a_configuration_with_fewer_blocks_than_the_files_is_refused(
     name, fewer, sentence, tmp_path
 ):
-    directory = save_family(name, tmp_path)
-    path = directory / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | fewer))
+    directory = edit_config(save_family(name, tmp_path), **fewer)
     with pytest.raises(InputError, match=sentence):
         opened(directory)
     # The names of some checkpoints lack the body's.
     prefix = {"llama": "model.", "gpt2": "transformer.", "gpt_neox": "gpt_neox."}[name]
-    rewrite(directory, lambda tensors: rename(tensors, prefix))
+    edit_weights(directory, partial(without_prefix, prefix))
     with pytest.raises(InputError, match="a smaller model would be measured"):
         opened(directory)
 
 
-def rename(tensors: dict[str, torch.Tensor], prefix: str) -> None:
-    """Take a prefix off the names of tensors."""
-    for key in list(tensors):
-        tensors[key.removeprefix(prefix)] = tensors.pop(key)
+def without_prefix(prefix, tensors):
+    return {key.removeprefix(prefix): tensor for key, tensor in tensors.items()}
 
 
 def test_tensors_that_no_parameter_is_made_of_are_known_by_name(tmp_path):
     directory = save_family("llama", tmp_path)
     extra = ("vision.layers.0.weight", "vision.layers.1.weight", "model.layers.1.gate.weight")
     derived = "model.layers.1.self_attn.rotary_emb.inv_freq"
-    rewrite(
-        directory, lambda tensors: tensors.update({k: torch.ones(2) for k in (*extra, derived)})
-    )
+    edit_weights(directory, lambda it: it | {key: torch.ones(2) for key in (*extra, derived)})
     assert sorted(opened(directory).unused) == sorted(extra)
 
 
@@ -107,12 +92,7 @@ def test_experts_are_stored_one_by_one_and_read_as_one(tmp_path):
 )
 def test_the_prefix_of_the_body_may_be_left_out(name, prefix, parameter, tmp_path):
     with_prefix = opened(save_family(name, tmp_path)).read([parameter])[parameter]
-
-    def strip(tensors):
-        for key in list(tensors):
-            tensors[key.removeprefix(prefix)] = tensors.pop(key)
-
-    rewrite(tmp_path, strip)
+    edit_weights(tmp_path, partial(without_prefix, prefix))
     assert torch.equal(opened(tmp_path).read([parameter])[parameter], with_prefix)
 
 
@@ -121,20 +101,8 @@ def test_a_tied_head_is_read_from_the_embedding_and_the_other_way_round(tmp_path
     embedding = tiny_family("gpt2").transformer.wte.weight
     assert shards.stored_name("lm_head.weight") == "transformer.wte.weight"
     assert torch.equal(shards.read(["lm_head.weight"])["lm_head.weight"], embedding)
-
-    def keep_the_head(tensors):
-        tensors["lm_head.weight"] = tensors.pop("transformer.wte.weight")
-
-    rewrite(tmp_path, keep_the_head)
+    edit_weights(tmp_path, lambda it: {"lm_head.weight": it.pop("transformer.wte.weight"), **it})
     assert opened(tmp_path).stored_name("transformer.wte.weight") == "lm_head.weight"
-
-
-def test_rows_are_those_of_the_whole(tmp_path):
-    shards = opened(save_family("llama", tmp_path))
-    name = "model.embed_tokens.weight"
-    whole = tiny_family("llama").model.embed_tokens.weight
-    assert torch.equal(shards.rows(name, [5, 2, 90]), whole[[5, 2, 90]])
-    assert torch.equal(shards.rows(name, slice(90, 200)), whole[90:])
 
 
 def test_several_files_are_read_as_one_checkpoint(tmp_path):
@@ -145,46 +113,35 @@ def test_several_files_are_read_as_one_checkpoint(tmp_path):
     assert all(torch.equal(result[name], parameters[name]) for name in parameters)
 
 
-def test_tensors_that_the_model_has_no_use_for_are_left_aside(tmp_path):
-    save_family("gpt_neox", tmp_path)
-    rewrite(tmp_path, lambda tensors: tensors.update({"gpt_neox.extra": torch.tensor([3])}))
-    assert "gpt_neox.extra" not in opened(tmp_path).parameters
-
-
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
         ({"num_hidden_layers": 4}, r"it lacks 9, for example model\.layers\.3"),
         (
             {"intermediate_size": 80},
-            r"mlp\.down_proj\.weight of .* must have the shape \(64, 80\) that its config\.json "
-            r"describes; found \(64, 160\)",
+            r"mlp\.down_proj\.weight of .* \(64, 80\) .* found \(64, 160\)",
         ),
         ({"vocab_size": 98}, r"shape \(98, 64\) that its config\.json describes; found \(97, 64\)"),
     ],
 )
 def test_a_configuration_that_contradicts_the_headers_is_refused(entries, sentence, tmp_path):
-    path = save_family("llama", tmp_path) / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+    edit_config(save_family("llama", tmp_path), **entries)
     with pytest.raises(InputError, match=sentence):
         opened(tmp_path)
 
 
 def test_experts_of_another_shape_are_refused_when_they_are_read(tmp_path):
-    path = save_family("mixtral", tmp_path) / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"intermediate_size": 80}))
+    edit_config(save_family("mixtral", tmp_path), intermediate_size=80)
     name = "model.layers.0.mlp.experts.down_proj"
-    sentence = r"down_proj of .* must have the shape \(4, 64, 80\) .* found \(4, 64, 160\)"
-    with pytest.raises(InputError, match=sentence):
+    with pytest.raises(InputError, match=r"down_proj of .* \(4, 64, 80\) .* \(4, 64, 160\)"):
         opened(tmp_path).read([name])
     with pytest.raises(InputError, match=r"experts\.\w+ of .* must have the shape"):
         place(opened(tmp_path), [name], device="cpu")
 
 
 def test_a_missing_expert_is_refused(tmp_path):
-    save_family("mixtral", tmp_path)
     key = "model.layers.0.block_sparse_moe.experts.3.w2.weight"
-    rewrite(tmp_path, lambda tensors: tensors.pop(key))
+    edit_weights(save_family("mixtral", tmp_path), lambda tensors: tensors.pop(key))
     name = "model.layers.0.mlp.experts.down_proj"
     with pytest.raises(InputError, match=r"must have the shape \(4, 64, 160\).*found \(3, 64, 160"):
         opened(tmp_path).read([name])
@@ -203,23 +160,20 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path):
 
 @pytest.mark.parametrize("quantised", [torch.int8, torch.uint8, torch.float8_e4m3fn])
 def test_quantised_weights_are_refused(quantised, tmp_path):
-    save_family("llama", tmp_path)
     name = "model.layers.2.self_attn.v_proj.weight"
-    rewrite(tmp_path, lambda tensors: tensors.update({name: tensors[name].to(quantised)}))
+    edit_weights(save_family("llama", tmp_path), lambda it: it | {name: it[name].to(quantised)})
     with pytest.raises(UnsupportedModelError, match=r"plain floating numbers; .*v_proj\.weight"):
         opened(tmp_path)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_weights_that_are_not_finite_are_refused_by_name_and_number(value, tmp_path):
-    save_family("llama", tmp_path)
     name = "model.layers.1.self_attn.q_proj.weight"
 
     def spoil(tensors):
-        tensors[name][3, :2] = value
-        tensors[name][60, 7] = value
+        tensors[name][3, :2] = tensors[name][60, 7] = value
 
-    rewrite(tmp_path, spoil)
+    edit_weights(save_family("llama", tmp_path), spoil)
     shards = opened(tmp_path)
     for act in (shards.read, lambda names: place(shards, names, device="cpu")):
         with pytest.raises(InputError, match=r"1\.self_attn\.q_proj\.weight holds 3 .* of 4096"):

@@ -1,7 +1,5 @@
 """Deviations of a few numbers, counted by hand."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,23 +1,17 @@
 """Batches of about equal length, padded on the right, through the body one after another."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collect.adapters import ADAPTERS
-from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.forward.passes import buckets, inputs, whole
 from collect.prompts.tokens import Encoded, right_padded
-from tests.collect.families import tiny_family
+from tests.collect.shown import loaded_family
 
 
-def drawn(*lengths: int) -> list[Encoded]:
+def drawn(*lengths):
     """Return prompts of some lengths, numbered in the order given."""
     return [
         Encoded(f"p{place}", tuple(range(3, 3 + length)), (False,) * length)
@@ -25,23 +19,17 @@ def drawn(*lengths: int) -> list[Encoded]:
     ]
 
 
-def family(name: str) -> Decoder:
-    """Return the tiny model of a family."""
-    model = tiny_family(name)
-    return decoder(model, ADAPTERS[model.config.model_type])
-
-
-def lengths_of(prompts: list[Encoded], batch_size: int) -> list[list[int]]:
+def lengths_of(prompts, batch_size):
     """Return the lengths of the prompts in each batch."""
     return [[len(prompt) for prompt in batch] for batch in buckets(prompts, batch_size)]
 
 
-def cost(batches: Iterable[Sequence[int]]) -> int:
+def cost(batches):
     """Return what batches of these lengths cost: tokens with padding, and 64 for each batch."""
     return sum(64 + len(batch) * max(batch) for batch in batches)
 
 
-def cuts(lengths: list[int], batch_size: int) -> Iterator[list[list[int]]]:
+def cuts(lengths, batch_size):
     """Yield every way to cut a list into batches of at most so many."""
     if not lengths:
         yield []
@@ -50,23 +38,10 @@ def cuts(lengths: list[int], batch_size: int) -> Iterator[list[list[int]]]:
             yield [lengths[:n], *rest]
 
 
-def test_batches_hold_prompts_of_about_equal_length_the_shortest_first():
-    assert lengths_of(drawn(170, 3, 9), 2) == [[3, 9], [170]]
-
-
 def test_no_batch_has_prompts_on_both_sides_of_a_limit():
     result = buckets(drawn(2, 20, 8, 9, 30, 40), 3, (8, 20))
     assert [[len(prompt) for prompt in batch] for batch in result] == [[2, 8], [9, 20], [30, 40]]
     assert buckets([], 3, (8,)) == []
-
-
-def test_short_prompts_share_a_pass_however_much_of_it_is_padding():
-    assert lengths_of(drawn(2, 20, 8), 8) == [[2, 8, 20]]
-
-
-def test_a_batch_takes_no_prompt_whose_padding_costs_more_than_a_pass():
-    assert lengths_of(drawn(40, 42, 43, 100), 8) == [[40, 42, 43], [100]]
-    assert lengths_of(drawn(63, 70, 200), 8) == [[63, 70], [200]]
 
 
 @given(st.lists(st.integers(1, 200), max_size=9), st.integers(1, 5))
@@ -74,16 +49,6 @@ def test_no_other_way_to_cut_is_cheaper(lengths, batch_size):
     result = lengths_of(drawn(*lengths), batch_size)
     assert [n for batch in result for n in batch] == sorted(lengths)
     assert cost(result) == min(cost(one) for one in cuts(sorted(lengths), batch_size))
-
-
-@pytest.mark.parametrize("batch_size", [1, 3, 8])
-def test_every_prompt_is_in_one_batch(batch_size):
-    prompts = drawn(*(1 + 7 * n % 90 for n in range(40)))
-    batches = list(buckets(prompts, batch_size))
-    assert sorted(prompt.prompt_id for batch in batches for prompt in batch) == sorted(
-        prompt.prompt_id for prompt in prompts
-    )
-    assert max(len(batch) for batch in batches) <= batch_size
 
 
 def test_padding_stands_on_the_right_with_explicit_positions():
@@ -95,15 +60,15 @@ def test_padding_stands_on_the_right_with_explicit_positions():
 
 def test_a_body_is_given_what_it_takes():
     batch = tuple(drawn(4, 2))
-    assert "position_ids" in inputs(family("gpt2"), batch)
-    assert inputs(family("bloom"), batch).keys() == {"input_ids", "attention_mask"}
+    assert "position_ids" in inputs(loaded_family("gpt2"), batch)
+    assert inputs(loaded_family("bloom"), batch).keys() == {"input_ids", "attention_mask"}
 
 
 class Diary:
     """Writes down what a pass tells its watcher."""
 
-    def __init__(self) -> None:
-        self.entries: list[object] = []
+    def __init__(self):
+        self.entries = []
 
     @contextmanager
     def attached(self, _decoder):
@@ -122,7 +87,7 @@ class Diary:
 def test_a_watcher_is_told_of_each_batch_before_and_after_it_runs():
     diary, batches = Diary(), [tuple(drawn(4, 2)), tuple(drawn(3))]
     done = []
-    for index in whole(family("gpt2"), batches, diary):
+    for index in whole(loaded_family("gpt2"), batches, diary):
         assert not torch.is_inference_mode_enabled()
         done.append(index)
     assert done == [0, 1]

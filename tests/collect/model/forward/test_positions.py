@@ -1,7 +1,5 @@
 """Prompts beyond the context: read whole where positions are computed, refused where tabled."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 import numpy as np
@@ -19,32 +17,20 @@ from tests.collect.families import tiny_family
 LENGTHS = (10, 70, 90, 75)
 
 
+SHAPE = {"vocab_size": 97, "hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+SHAPE |= {"max_position_embeddings": 64}
+
+
 def llama(**rotation):
     torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=97,
-        hidden_size=48,
-        intermediate_size=80,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        max_position_embeddings=64,
-        rope_parameters={"rope_theta": 100.0, **rotation},
-        initializer_range=0.3,
-    )
+    more = {"intermediate_size": 80, "rope_parameters": {"rope_theta": 100.0, **rotation}}
+    config = transformers.LlamaConfig(**SHAPE, **more, initializer_range=0.3)
     return transformers.LlamaForCausalLM(config).eval()
 
 
 def falcon():
     torch.manual_seed(0)
-    config = transformers.FalconConfig(
-        vocab_size=97,
-        hidden_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        alibi=True,
-        max_position_embeddings=64,
-    )
-    return transformers.FalconForCausalLM(config).eval()
+    return transformers.FalconForCausalLM(transformers.FalconConfig(**SHAPE, alibi=True)).eval()
 
 
 MODELS = {

@@ -1,7 +1,5 @@
 """Logits by the model's own code from known states are those of the whole model."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Files complete or absent: what killed processes leave, full disks, signals."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -44,15 +42,15 @@ runpy.run_module("collect", run_name="__main__")
 """
 
 
-def text(path: Path) -> None:
+def text(path):
     path.write_text("whole", encoding="utf-8")
 
 
-def names(directory: Path) -> set[str]:
+def names(directory):
     return {path.name for path in directory.iterdir()}
 
 
-def test_what_a_killed_process_left_is_removed_at_the_next_write(tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_removed_at_the_next_write(tmp_path):
     path = tmp_path / "all.duckdb"
     process = subprocess.run([sys.executable, "-c", KILLED, path], cwd=ROOT, check=False)
     assert process.returncode == -signal.SIGKILL
@@ -61,7 +59,7 @@ def test_what_a_killed_process_left_is_removed_at_the_next_write(tmp_path: Path)
     assert names(tmp_path) == {"all.duckdb"}
 
 
-def test_files_of_living_processes_and_of_other_machines_are_left_alone(tmp_path: Path) -> None:
+def test_files_of_living_processes_and_of_other_machines_are_left_alone(tmp_path):
     kept = {
         f".a.csv.{os.getppid()}.tmp",  # a process that runs
         ".a.csv.12345678901234567890.tmp",  # another machine
@@ -75,7 +73,7 @@ def test_files_of_living_processes_and_of_other_machines_are_left_alone(tmp_path
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_a_request_to_end_is_an_interruption(tmp_path: Path, ending: signal.Signals) -> None:
+def test_a_request_to_end_is_an_interruption(tmp_path, ending):
     with subprocess.Popen(
         [sys.executable, "-c", ENDED, "codebook"],
         cwd=ROOT,

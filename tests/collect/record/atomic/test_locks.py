@@ -1,7 +1,5 @@
 """Locks: one holder at a time, gone with its process, no file left behind."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

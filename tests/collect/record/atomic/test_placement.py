@@ -1,7 +1,5 @@
 """Finished files put into their places: wholly, or not at all, whatever asks the program to end."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

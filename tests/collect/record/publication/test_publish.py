@@ -1,7 +1,5 @@
 """What makes a store found and used: its description in Croissant, and its card."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import shutil
@@ -18,8 +16,8 @@ from collect.record.publication.publish import publish
 from collect.schema import ContractError, table_files
 from collect.schema.listing import DESCRIPTION, listed_files
 from collect.schema.marks import file_sha256
+from tests.collect.record.written import SAMPLE, copy_sample, flip
 
-SAMPLE = Path(__file__).parents[4] / "data/sample"
 STEM = "thermoscope--gpt2-l4-adamw"
 OPTIONS = ["--license", "CC-BY-4.0", "--creator", "Some group", "--date", "2026-11-22"]
 
@@ -38,10 +36,7 @@ RULES = {
 def store(tmp_path_factory):
     """One model of the sample and a table in CSV, published by the command."""
     directory = tmp_path_factory.mktemp("published")
-    for path in SAMPLE.glob("*/*.parquet"):
-        if path.stem in (STEM, f"{STEM}@A_grand_unified", "A_grand_unified"):
-            (directory / path.parent.name).mkdir(exist_ok=True)
-            shutil.copy2(path, directory / path.parent.name)
+    copy_sample(directory, STEM, f"{STEM}@A_grand_unified")
     shutil.copy2(SAMPLE / "gauge_profile.csv", directory)
     (directory / "README.md").write_text("# Ours\n\nWhat a person wrote.\n", encoding="utf-8")
     citation = directory / ".how.bib"
@@ -116,7 +111,7 @@ def test_the_card_has_a_head_for_hubs_and_keeps_what_a_person_wrote(store, tmp_p
     assert "# Streams" not in card
 
 
-def about(**other: object) -> About:
+def about(**other):
     known = {"name": "n", "licence": "MIT", "description": "d", "creators": ("c",)}
     return About(**{**known, "version": "1.0.0", "published": date(2026, 11, 22), **other})
 
@@ -153,10 +148,7 @@ def test_a_licence_is_linked_where_it_is_known(store, tmp_path, licence, in_card
 def test_what_is_not_whole_is_not_published(store, tmp_path):
     copy = Path(shutil.copytree(store, tmp_path / "copy"))
     before = (copy / DESCRIPTION).read_bytes()
-    path = copy / "attention" / f"{STEM}@A_grand_unified.parquet"
-    content = bytearray(path.read_bytes())
-    content[100] ^= 1
-    path.write_bytes(content)
+    flip(copy / "attention" / f"{STEM}@A_grand_unified.parquet", 100)
     with pytest.raises(ContractError, match="the content that was hashed"):
         publish(copy, about())
     (copy / "run" / f"{STEM}.parquet").unlink()

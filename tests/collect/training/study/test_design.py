@@ -1,9 +1,6 @@
 """A design is read strictly, and its plan says what it comes to."""
 
-from __future__ import annotations
-
 import itertools
-from pathlib import Path
 
 import pytest
 
@@ -16,11 +13,11 @@ from tests.collect.training.trained import TEXT
 
 
 @pytest.fixture
-def design(tmp_path: Path) -> Path:
+def design(tmp_path):
     return written(tmp_path, TINY)
 
 
-def test_a_design_crosses_its_levels_and_seeds(design: Path) -> None:
+def test_a_design_crosses_its_levels_and_seeds(design):
     planned = runs(read_design(design))
     cells = [(run.cell.name, run.seed) for run in planned]
     expected = itertools.product(("pythia/two", "pythia/three", "bloom/two", "bloom/three"), (0, 1))
@@ -32,8 +29,8 @@ def test_a_design_crosses_its_levels_and_seeds(design: Path) -> None:
     assert planned[0].recipe.initial.residual == "wang"
 
 
-def test_what_does_not_determine_a_number_does_not_change_a_run(tmp_path: Path) -> None:
-    def ids(content: str) -> list[str]:
+def test_what_does_not_determine_a_number_does_not_change_a_run(tmp_path):
+    def ids(content):
         return [run.run_id for run in runs(read_design(written(tmp_path, content)))]
 
     same = ids(TINY)
@@ -60,7 +57,7 @@ def test_what_does_not_determine_a_number_does_not_change_a_run(tmp_path: Path) 
         ("seeds = [0, 1]", 'seeds = [0]\nbase_fraction = ["recipe"]', "depth"),
     ],
 )
-def test_a_wrong_design_is_refused(tmp_path: Path, right: str, wrong: str, named: str) -> None:
+def test_a_wrong_design_is_refused(tmp_path, right, wrong, named):
     path = written(tmp_path, TINY.replace(right, wrong, 1))
     with pytest.raises(InputError) as caught:
         read_design(path)
@@ -68,6 +65,6 @@ def test_a_wrong_design_is_refused(tmp_path: Path, right: str, wrong: str, named
     assert str(path) in caught.value.problem
 
 
-def test_the_plan_says_runs_and_minutes(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_says_runs_and_minutes(design, capsys):
     assert main(["study", str(design), "--plan"]) == 0
     assert "tiny: 8 runs, about 0 core minutes" in capsys.readouterr().out

@@ -1,16 +1,11 @@
 """A study carried out: its runs are complete or absent, resumed, merged."""
 
-from __future__ import annotations
-
-import errno
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,20 +18,16 @@ from collect.training.study.again import AT_THE_END, AT_THE_START, check, compar
 from collect.training.study.design import read_design
 from collect.training.study.execution import carry_out
 from collect.training.study.merging import merge, restore
-from collect.training.study.plan import Run, runs
+from collect.training.study.plan import runs
 from collect.training.study.training import TABLES, network_file, run_file
-from tests.collect.record.written import contents, files
-from tests.collect.training.study.tiny import TINY, rows, written
+from tests.collect.record.written import contents, files, fill_disk
+from tests.collect.record.written import frame as rows
+from tests.collect.training.study.tiny import TINY, written
 from tests.collect.training.trained import ROOT
 
 
-@pytest.fixture
-def design(tmp_path: Path) -> Path:
-    return written(tmp_path, TINY)
-
-
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def done(tmp_path_factory):
     """Return a directory with the design, and under ``out`` its rows; no test changes it."""
     directory = tmp_path_factory.mktemp("done")
     assert carry_out(written(directory, TINY), directory / "out", quiet=True) == 0
@@ -44,27 +35,24 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def trained(monkeypatch):
     """Return the runs that are performed from here on, by their hash; they are not trained."""
-    begun: list[str] = []
+    begun = []
 
-    def noted(_design: object, run: Run, *_: object, **__: object) -> None:
+    def noted(_design, run, *_, **__):
         begun.append(run.run_id)
 
     monkeypatch.setattr(training, "perform", noted)
     return begun
 
 
-def test_a_continued_factor_trains_on_from_each_parent(tmp_path: Path) -> None:
+def test_a_continued_factor_trains_on_from_each_parent(tmp_path):
     content = TINY.replace("seeds = [0, 1]", 'seeds = [0]\ncontinued = "upbringing"')
-    content = content.replace('bloom = { family = "bloom" }\n', "").replace(
-        'bloom = "BigScience"\n', ""
-    )
-    content = content.replace("[factors.depth]\ntwo = {}\n", "[factors.depth]\n") + (
-        "[factors.upbringing]\n"
-        "decay = { optimiser = { decay_turns = 3.0 } }\n"
-        "none = { optimiser = { decay_turns = 0.0 } }\n"
-    )
+    for line in ('bloom = { family = "bloom" }\n', 'bloom = "BigScience"\n', "two = {}\n"):
+        content = content.replace(line, "")
+    content += "[factors.upbringing]\n"
+    for name, turns in (("decay", 3.0), ("none", 0.0)):
+        content += f"{name} = {{ optimiser = {{ decay_turns = {turns} }} }}\n"
     path = written(tmp_path, content)
     planned = runs(read_design(path))
     names = ["pythia/three", "pythia/three/decay", "pythia/three/none"]
@@ -81,7 +69,7 @@ def test_a_continued_factor_trains_on_from_each_parent(tmp_path: Path) -> None:
     assert not network_file(out, planned[1]).is_file()
 
 
-def test_a_study_fills_its_tables(done: Path) -> None:
+def test_a_study_fills_its_tables(done):
     out = done / "out"
     result = rows(out, "study_run")
     assert len(result) == 8 == result["study_run_id"].nunique()
@@ -99,9 +87,7 @@ def test_a_study_fills_its_tables(done: Path) -> None:
     assert labs.to_dict() == {"EleutherAI": 4, "BigScience": 4}
 
 
-def test_merged_rows_are_those_of_the_runs_and_a_run_again_is_the_same(
-    done: Path, tmp_path: Path
-) -> None:
+def test_merged_rows_are_those_of_the_runs_and_a_run_again_is_the_same(done, tmp_path):
     design, out, into = done / "design.toml", done / "out", tmp_path / "merged"
     assert list(merge(design, out, into)) == [*TABLES, "study_plan"]
     planned = rows(into, "study_plan")
@@ -117,7 +103,7 @@ def test_merged_rows_are_those_of_the_runs_and_a_run_again_is_the_same(
     _restored_as_merged(design, out, into, tmp_path / "again")
 
 
-def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed() -> None:
+def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed():
     """Seeds of a are 2 apart and of b 4: variances 2 and 8, pooled 5; c has one seed."""
     trained = pd.DataFrame(
         {"study_run_id": list("pqrst"), "study": "tiny", "cell": list("aabbc"), "seed": 0}
@@ -133,7 +119,7 @@ def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed() -
     spread = spread_of_seeds(known, trained)
     assert spread.loc[(8, "all"), "loss"] == pytest.approx(5**0.5)
 
-    def moved(start: float, end: float) -> pd.DataFrame:
+    def moved(start, end):
         return known.assign(loss=known["loss"] + np.where(known["step"] == 0, start, end))
 
     for start, end, is_close in (
@@ -147,19 +133,18 @@ def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed() -
         assert run.of_chance == pytest.approx(end / 5**0.5)
         assert run.is_close is is_close
     alone = spread_of_seeds(known, trained.assign(cell=list("abcde")))
-    run = compared("p", "a seed 0", known, moved(0.0, 0.01), alone)
-    assert not run.is_close
-    assert compared("p", "a seed 0", known, moved(0.0, 1e-4), alone).is_close
-    fewer = known[known["step"] == 0]
-    run = compared("p", "a seed 0", known, fewer, spread)
-    assert not run.is_close
-    assert not compared("p", "a seed 0", known, moved(0.0, np.nan), spread).is_close
-    run = compared("p", "a seed 0", known, moved(0.0, 0.01), 0.0 * spread)
-    assert not run.is_close
+    for again, seeds, is_close in (
+        (moved(0.0, 0.01), alone, False),
+        (moved(0.0, 1e-4), alone, True),
+        (known[known["step"] == 0], spread, False),
+        (moved(0.0, np.nan), spread, False),
+        (moved(0.0, 0.01), 0.0 * spread, False),
+    ):
+        assert compared("p", "a seed 0", known, again, seeds).is_close is is_close
     assert compared("p", "a seed 0", known, known, 0.0 * spread).of_chance == 0.0
 
 
-def _restored_as_merged(design: Path, out: Path, into: Path, again: Path) -> None:
+def _restored_as_merged(design, out, into, again):
     planned = runs(read_design(design))
     assert restore(design, into, again) == len(planned)
     assert restore(design, into, again) == 0
@@ -171,9 +156,7 @@ def _restored_as_merged(design: Path, out: Path, into: Path, again: Path) -> Non
             assert own.equals(kept)
 
 
-def test_a_study_trains_what_is_missing_and_nothing_else(
-    done: Path, tmp_path: Path, trained: list[str]
-) -> None:
+def test_a_study_trains_what_is_missing_and_nothing_else(done, tmp_path, trained):
     design, out = done / "design.toml", tmp_path / "out"
     shutil.copytree(done / "out", out)
     assert carry_out(design, out, quiet=True) == 0
@@ -185,7 +168,7 @@ def test_a_study_trains_what_is_missing_and_nothing_else(
 
 
 @pytest.mark.slow
-def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path: Path, done: Path) -> None:
+def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path, done):
     """Two processes are killed with the one that leads them; resumed, every row is as unkilled."""
     out = tmp_path / "out"
     command = [sys.executable, "-m", "collect", "study", str(done / "design.toml")]
@@ -200,35 +183,11 @@ def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path: Path, done:
         assert whole <= {path.stem for path in (out / table).glob("*.parquet")}
     assert carry_out(done / "design.toml", out, quiet=True) == 0
     for table in ("study_level", "study_response", "study_profile"):
-        assert _contents(out / table) == _contents(done / "out" / table)
-    assert _contents(out / "study_run").keys() == _contents(done / "out" / "study_run").keys()
+        assert contents(out / table) == contents(done / "out" / table)
+    assert files(out / "study_run") == files(done / "out" / "study_run")
 
 
-def _contents(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.glob("*.parquet")}
-
-
-@pytest.fixture
-def full_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Return what fills the disk when so many more files are on it."""
-    fsync = os.fsync
-
-    def fill_after(n_files: int) -> None:
-        left = iter(range(n_files))
-
-        def fills_up(handle: int) -> None:
-            if next(left, None) is None:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            fsync(handle)
-
-        monkeypatch.setattr("os.fsync", fills_up)
-
-    return fill_after
-
-
-def test_a_merge_that_has_no_room_leaves_every_table_as_it_was(
-    done: Path, tmp_path: Path, full_after: Callable[[int], None]
-) -> None:
+def test_a_merge_that_has_no_room_leaves_every_table_as_it_was(done, tmp_path, monkeypatch):
     design, out, into = done / "design.toml", done / "out", tmp_path / "merged"
     (first, *_) = runs(read_design(design))
     for table in TABLES:
@@ -236,23 +195,21 @@ def test_a_merge_that_has_no_room_leaves_every_table_as_it_was(
         shutil.copy2(run_file(out, table, first), tmp_path / "part" / table)
     merge(design, tmp_path / "part", into)
     before = contents(into)
-    full_after(len(TABLES))
+    fill_disk(monkeypatch, len(TABLES))
     with pytest.raises(OutputError, match=r"study_plan.*No space left on device"):
         merge(design, out, into)
     assert contents(into) == before
 
 
-def test_a_run_that_has_no_room_leaves_no_file(
-    design: Path, tmp_path: Path, full_after: Callable[[int], None]
-) -> None:
-    content, out = read_design(design), tmp_path / "out"
-    full_after(len(TABLES) - 1)
+def test_a_run_that_has_no_room_leaves_no_file(tmp_path, monkeypatch):
+    content, out = read_design(written(tmp_path, TINY)), tmp_path / "out"
+    fill_disk(monkeypatch, len(TABLES) - 1)
     with pytest.raises(OutputError, match=r"study_run.*No space left on device"):
         training.perform(content, runs(content)[0], out, keeps_network=False)
     assert files(out) == []
 
 
-def test_a_run_that_diverges_is_absent_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_run_that_diverges_is_absent_and_the_others_go_on(tmp_path):
     content = TINY.replace("two = {}", "two = { optimiser = { learning_rate = 1e30 } }")
     path, out = written(tmp_path, content.replace("[0, 1]", "[0]")), tmp_path / "out"
     with pytest.raises(InputError, match="2 runs of tiny failed"):

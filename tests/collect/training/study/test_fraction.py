@@ -1,7 +1,5 @@
 """A fraction of a crossing: balanced, its words those of the textbook."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from collect.training.study.fraction import Fraction
 WORDS = {"d": ("a", "b"), "e": ("a", "c"), "f": ("b", "c")}
 
 
-def test_a_fraction_is_balanced_and_its_words_are_products() -> None:
+def test_a_fraction_is_balanced_and_its_words_are_products():
     """The 2^(6-3) of resolution III in Box, Hunter and Hunter: d = ab, e = ac, f = bc."""
     fraction = Fraction(("a", "b", "c"), WORDS)
     signs = fraction.columns()
@@ -22,6 +20,6 @@ def test_a_fraction_is_balanced_and_its_words_are_products() -> None:
 
 
 @pytest.mark.parametrize("word", [("a",), ("a", "a"), ("a", "x")])
-def test_a_wrong_generator_is_refused(word: tuple[str, ...]) -> None:
+def test_a_wrong_generator_is_refused(word):
     with pytest.raises(ValueError, match="must be two or more of"):
         Fraction(("a", "b"), {"c": word})

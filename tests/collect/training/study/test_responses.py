@@ -1,7 +1,5 @@
 """What a run is measured by: lengths as transformers has them, and n-grams counted by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -13,7 +11,7 @@ from collect.training.study.responses import equal_writes, measured, profile_row
 from tests.collect.training.trained import micro
 
 
-def test_the_lengths_are_those_of_the_hidden_states() -> None:
+def test_the_lengths_are_those_of_the_hidden_states():
     """The stream as transformers itself hands it out, block by block."""
     torch.manual_seed(3)
     network = initialised_network(micro("gpt_neox", initial={"inner": 1.0, "embedding": 1.0}))
@@ -23,7 +21,7 @@ def test_the_lengths_are_those_of_the_hidden_states() -> None:
     with torch.no_grad():
         states = network(windows, output_hidden_states=True).hidden_states
     blocks = network.gpt_neox.layers
-    kept: list[torch.Tensor] = []
+    kept = []
     handle = blocks[-1].register_forward_hook(
         lambda _m, _a, out: kept.append(out[0] if isinstance(out, tuple) else out)
     )
@@ -54,14 +52,14 @@ def test_the_lengths_are_those_of_the_hidden_states() -> None:
     assert profile["log_gain"].to_numpy() == pytest.approx(identity.mean(1).numpy(), rel=1e-5)
 
 
-def test_equal_orthogonal_writes_have_no_excess() -> None:
+def test_equal_orthogonal_writes_have_no_excess():
     """Four blocks that each add 2 along an axis of their own to a stream of length 3."""
     lengths = torch.tensor([3.0, *(math.sqrt(9 + 4 * n) for n in range(1, 5))])
     later = float(lengths[-1].log() - lengths[1].log())
     assert equal_writes(torch.tensor([2.0]) / lengths[1], 3) == pytest.approx(later)
 
 
-def test_an_ngram_counted_by_hand() -> None:
+def test_an_ngram_counted_by_hand():
     """Training text abab: after a always b. Witten-Bell by hand for the bigram of "ab"."""
     unigram = dict.fromkeys("ab", (2 + 2 / 256) / (4 + 2))
     bigram = (2 + 1 * unigram["b"]) / (2 + 1)

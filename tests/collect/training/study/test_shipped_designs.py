@@ -1,7 +1,5 @@
 """The shipped designs are what the study's registration says of them."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 
@@ -15,7 +13,7 @@ STUDY = Path(__file__).resolve().parents[4] / "data" / "study"
 
 
 @pytest.mark.parametrize("path", sorted(STUDY.glob("*.toml")), ids=lambda path: path.stem)
-def test_every_design_can_be_planned_and_is_named_as_its_file(path: Path) -> None:
+def test_every_design_can_be_planned_and_is_named_as_its_file(path):
     design = read_design(path)
     planned = runs(design)
     assert design.head.name == path.stem
@@ -24,7 +22,7 @@ def test_every_design_can_be_planned_and_is_named_as_its_file(path: Path) -> Non
     assert all(run.recipe.schedule.checkpoints[-1] == run.recipe.schedule.steps for run in planned)
 
 
-def test_the_screening_is_orthogonal_and_clears_its_main_effects() -> None:
+def test_the_screening_is_orthogonal_and_clears_its_main_effects():
     fraction = read_design(STUDY / "ingredients.toml").fraction
     assert fraction is not None
     signs = fraction.columns()
@@ -34,7 +32,7 @@ def test_the_screening_is_orthogonal_and_clears_its_main_effects() -> None:
     assert not np.any(np.abs(np.array(products) @ signs) == 32)  # resolution IV at least
 
 
-def test_no_check_of_the_screening_is_one_of_its_own_cells() -> None:
+def test_no_check_of_the_screening_is_one_of_its_own_cells():
     screened, check = (
         read_design(STUDY / f"{name}.toml") for name in ("ingredients", "ingredients_check")
     )

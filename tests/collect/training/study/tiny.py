@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
-import pyarrow.parquet as pq
-
 from tests.collect.training.trained import TEXT
 
 TINY = """\
@@ -43,8 +40,3 @@ def written(directory: Path, content: str) -> Path:
     path = directory / "design.toml"
     path.write_text(content, encoding="utf-8")
     return path
-
-
-def rows(out: Path, table: str) -> pd.DataFrame:
-    files = sorted((out / table).glob("*.parquet"))
-    return pd.concat([pq.read_table(file).to_pandas() for file in files])

@@ -1,20 +1,14 @@
-"""Birth against upbringing, and the ingredients of a recipe: their frames and the figure."""
-
-from __future__ import annotations
-
-from pathlib import Path
+"""The study shown: birth against upbringing, ingredients, its exhibit, tables and words."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from analysis.heritage.study import horizons, inheritance, registered, screening
-from analysis.heritage.study.pages import names, tables, words
-from analysis.store import Store
+from analysis.heritage.study import fleet, horizons, inheritance, registered, screening
+from analysis.heritage.study.pages import charts, names, tables, words
 from collect.training.study.design import read_design
-from tests.analysis.heritage.study.simulated import filled
-
-ROOT = Path(__file__).parents[5]
+from tests.analysis.drawn import borrowed
+from tests.analysis.heritage.study.simulated import filled, packages
+from tests.analysis.places import ROOT
 
 #: Excess of a network at birth, and what training on under another recipe adds to it.
 BIRTHS = {"opt": 0.05, "pythia": -0.8, "bloom": -2.0}
@@ -25,9 +19,9 @@ EFFECTS = {"norm_position": 2.0, "learning_rate": -1.0, "decay_turns": 0.5}
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(tmp_path_factory):
     rng = np.random.default_rng(15)
-    runs: list[dict[str, object]] = []
+    runs = []
     for birth, value in BIRTHS.items():
         for seed in (0, 1):
             parent = {"study": "inheritance", "seed": seed}
@@ -35,24 +29,18 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
             name = f"run{len(runs)}"
             runs.append({**parent, "levels": levels, "excess": value})
             runs += [
-                {
-                    **parent,
-                    "parent_id": name,
-                    "levels": {**levels, "upbringing": upbringing},
-                    "excess": value + move + rng.normal(0, 0.01),
-                }
+                {**parent, "parent_id": name, "levels": {**levels, "upbringing": upbringing}}
+                | {"excess": value + move + rng.normal(0, 0.01)}
                 for upbringing, move in MOVES.items()
             ]
     runs += [
-        {
-            "study": "ingredients",
-            "seed": seed,
-            "levels": cell.levels,
-            "excess": sum(
+        {"study": "ingredients", "seed": seed, "levels": cell.levels}
+        | {
+            "excess": rng.normal(0, 0.05)
+            + sum(
                 (1 if cell.levels[name] in ("sandwich", "high") else -1) * size / 2
                 for name, size in EFFECTS.items()
             )
-            + rng.normal(0, 0.05),
         }
         for cell in read_design(ROOT / "data" / "study" / "ingredients.toml").cells()
         for seed in (0, 1)
@@ -61,13 +49,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="module")
-def children(store: Store) -> pd.DataFrame:
+def children(store):
     return inheritance.networks(store)
 
 
-def test_signs_turn_where_both_seeds_do_under_the_settings_of_another(
-    children: pd.DataFrame,
-) -> None:
+def test_signs_turn_where_both_seeds_do_under_the_settings_of_another(children):
     assert len(children) == 24
     born = children["birth"].map(BIRTHS)
     assert children["excess_born"].to_numpy() == pytest.approx(born.to_numpy())
@@ -78,7 +64,7 @@ def test_signs_turn_where_both_seeds_do_under_the_settings_of_another(
     assert inheritance.turned(once).loc["excess", counts].tolist() == [0, 5, 6]
 
 
-def test_birth_is_compared_between_parents_whose_networks_are_alike(children: pd.DataFrame) -> None:
+def test_birth_is_compared_between_parents_whose_networks_are_alike(children):
     """What the seed made of a parent is in all its networks: six of them are one witness."""
     moved = children["birth"].map({"opt": 1.0, "pythia": -1.0, "bloom": 0.5})
     alike = children.assign(excess=children["excess"] + moved * (2 * children["seed"] - 1))
@@ -92,15 +78,65 @@ def test_birth_is_compared_between_parents_whose_networks_are_alike(children: pd
     assert words.shares(plain)["birth"].startswith("100\u00a0% [")
 
 
-def test_birth_accounts_for_nearly_all_where_nothing_else_moves(store: Store) -> None:
+def test_birth_accounts_for_nearly_all_and_ingredients_are_in_order(store):
     shares = inheritance.shares(store, rng=np.random.default_rng(3))
     birth = shares.query("response == 'excess' and term == 'birth'")
     assert (birth["estimate"] > 0.98).all()
-
-
-def test_ingredients_have_a_row_each_in_the_order_of_their_effects(store: Store) -> None:
     runs = horizons.responses(store, "ingredients")
     effects = screening.main_effects(runs, "excess", registered.levels_of(runs))
     order = tables.effect_rows(effects)["ingredient"]
     assert order[:3].tolist() == [names.INGREDIENTS[name] for name in EFFECTS]
     assert order.nunique() == 16
+
+
+@pytest.fixture(scope="module")
+def of_packages(tmp_path_factory):
+    ends = [
+        {
+            "study": "packages", "block": "ranges", "seed": 0, "excess": excess,
+            "levels": {"recipe": f"llama_like_{end}_init", "lab": "not published",
+                       "geometry": "l3d64", "heads": "w16", "text": "kjv", "status": "range"},
+        }
+        for end, excess in (("small", 0.5), ("large", 0.7))
+    ]  # fmt: skip
+    return filled(tmp_path_factory.mktemp("fleet"), [*packages(np.random.default_rng(10)), *ends])
+
+
+@pytest.fixture(scope="module")
+def runs(of_packages):
+    return fleet.recipe_runs(of_packages)
+
+
+@pytest.fixture(scope="module")
+def shares(of_packages):
+    return fleet.response_shares(of_packages, rng=np.random.default_rng(2))
+
+
+@pytest.mark.parametrize(
+    ("result", "needed", "ends", "text"),
+    [
+        (22, 2, np.nan, "22; against 2"),
+        (53.78, 2, np.nan, "53.78; against 2.00"),
+        (1, 0, 0.5, "1.00 [0.50, 1.00]; against 0.00"),
+    ],
+)
+def test_a_count_has_no_decimals(result, needed, ends, text):
+    row = {"verdict": "held", "estimate": result, "null_value": needed, "conf_low": ends}
+    row["conf_high"] = 1.0
+    assert tables.number_words(row).replace("\xa0", " ") == text
+
+
+def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(runs, shares):
+    documented = runs[runs["status"] == "documented"]
+    drawn = charts.chart_exhibit(runs, fleet.band_of_chance(documented), shares).to_dict()
+    marks = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "point"]
+    of_marks = [drawn["datasets"][layer["data"]["name"]] for layer in marks]
+    assert [len(rows) for rows in of_marks] == [64, 2]
+    assert [layer["mark"]["filled"] for layer in marks] == [True, False]
+    order = marks[0]["encoding"]["y"]["sort"]
+    assert order[0] == "GPT-Neo"
+    assert order.count("like LLaMA") == 1
+    labels = {row.get("label") for rows in drawn["datasets"].values() for row in rows}
+    assert {"equal writes", "seed alone", "EleutherAI", "a range"} <= labels
+    assert words.shares(shares)["recipe"] in drawn["usermeta"]["finding"]
+    assert not borrowed(drawn)

@@ -1,10 +1,7 @@
 """The step of a quantised block, and one more rounding error of its size."""
 
-from __future__ import annotations
-
 import hashlib
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,13 +15,23 @@ from collect.model.checkpoint import checkpoint
 from collect.model.checkpoint.gguf import facts, header, steps
 from collect.model.checkpoint.gguf.tensors import readings
 from tests.collect import gguf_files
-from tests.collect.model.checkpoint.local_hub import LocalHub, Repository
+from tests.collect.model.checkpoint.local_hub import Repository
 
 EVEN = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"]
 
+#: What must not see the runs of a perturbation.
+VIEWS = (
+    *("primary_run", "run_revision", "prompt_length", "token", "stream", "stream_length"),
+    *("block_gain", "last_token_gain", "prompt_gain", "model_gain", "gain_by_model"),
+    *("update_profile", "expansion", "attention_layer", "attention_profile", "geometry_profile"),
+    *("head_norm", "layer_head", "layer_trace", "depth_profile", "massive_activation"),
+    *("token_growth", "block_write", "centred_update", "primary_gain", "weights_of_run"),
+    *("mean_share", "function_gain"),
+)
+
 
 @pytest.mark.parametrize("name", EVEN)
-def test_numbers_of_a_block_lie_whole_steps_apart(name: str) -> None:
+def test_numbers_of_a_block_lie_whole_steps_apart(name):
     rng = np.random.default_rng(5)
     kind = GGMLQuantizationType[name]
     stored = quantize(rng.normal(size=(6, 64)).astype(np.float32), kind)
@@ -39,7 +46,7 @@ def test_numbers_of_a_block_lie_whole_steps_apart(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "n_bytes"), [("Q2_K", 84), ("Q3_K", 110), ("Q4_K", 144), ("Q5_K", 176), ("Q6_K", 210)]
 )
-def test_numbers_of_a_super_block_lie_whole_steps_apart(name: str, n_bytes: int) -> None:
+def test_numbers_of_a_super_block_lie_whole_steps_apart(name, n_bytes):
     """No quantiser of these is in the package: any bytes are a block, if scales are finite."""
     rng = np.random.default_rng(6)
     kind = GGMLQuantizationType[name]
@@ -57,12 +64,12 @@ def test_numbers_of_a_super_block_lie_whole_steps_apart(name: str, n_bytes: int)
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("steps") / "tiny.gguf"
     return gguf_files.write("llama", gguf_files.tiny("llama"), path, number_format="Q4_0")
 
 
-def test_the_error_is_uniform_within_half_a_step_and_the_same_in_pieces(file: Path) -> None:
+def test_the_error_is_uniform_within_half_a_step_and_the_same_in_pieces(file):
     plain = header.of_file(file)
     of_seed = facts.perturbed(plain, 3)
     as_read = {tensor.name: tensor for tensor in GGUFReader(file).tensors}
@@ -83,9 +90,7 @@ def test_the_error_is_uniform_within_half_a_step_and_the_same_in_pieces(file: Pa
     assert abs(drawn.mean()) < 0.005
 
 
-def test_rows_stand_beside_the_plain_ones_and_views_leave_them_out(
-    file: Path, tmp_path: Path
-) -> None:
+def test_rows_stand_beside_the_plain_ones_and_views_leave_them_out(file, tmp_path):
     prompts = tmp_path / "mine.txt"
     prompts.write_text("The sky is\nA river runs\n", encoding="utf-8")
     arguments = ["run", str(file), "--prompts", str(prompts), "--quiet"]
@@ -100,36 +105,7 @@ def test_rows_stand_beside_the_plain_ones_and_views_leave_them_out(
     )
     assert runs["n"].tolist() == [2, 2, 2]
     assert runs["seed"].tolist()[1:] == [1, 2]
-    for view in (
-        "primary_run",
-        "run_revision",
-        "prompt_length",
-        "token",
-        "stream",
-        "stream_length",
-        "block_gain",
-        "last_token_gain",
-        "prompt_gain",
-        "model_gain",
-        "gain_by_model",
-        "update_profile",
-        "expansion",
-        "attention_layer",
-        "attention_profile",
-        "geometry_profile",
-        "head_norm",
-        "layer_head",
-        "layer_trace",
-        "depth_profile",
-        "massive_activation",
-        "token_growth",
-        "block_write",
-        "centred_update",
-        "primary_gain",
-        "weights_of_run",
-        "mean_share",
-        "function_gain",
-    ):
+    for view in VIEWS:
         counted = f"SELECT count(*) AS n FROM {view}"
         assert both.query(counted)["n"][0] == plain.query(counted)["n"][0], view
     asked = "SELECT property, n_runs, n_met FROM conformance_summary ORDER BY ALL"
@@ -140,9 +116,7 @@ def test_rows_stand_beside_the_plain_ones_and_views_leave_them_out(
 
 
 @pytest.mark.parametrize("number_format", ["F32", "MXFP4"])
-def test_what_has_no_even_grid_is_refused(
-    number_format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_has_no_even_grid_is_refused(number_format, tmp_path, capsys):
     path = tmp_path / "odd.gguf"
     gguf_files.write("llama", gguf_files.tiny("llama"), path, number_format=number_format)
     out = tmp_path / "out"
@@ -151,30 +125,28 @@ def test_what_has_no_even_grid_is_refused(
     assert not [each for each in out.rglob("*") if each.is_file()]
 
 
-def test_an_unknown_perturbation_is_refused(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", str(file), "--out", str(tmp_path), "--perturb", "stop"]) == 2
-    assert "The nearest is step" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("n", ["0", "2"])
-def test_seeds_without_a_perturbation_are_refused(
-    n: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        (["--perturb", "stop"], "The nearest is step"),
+        (["--seeds", "0"], "--perturb step"),
+        (["--seeds", "2"], "--perturb step"),
+    ],
+)
+def test_an_unknown_perturbation_and_seeds_without_one_are_refused(
+    asked, part, file, tmp_path, capsys
+):
     for verb in ("plan", "run"):
-        assert main([verb, str(file), "--out", str(tmp_path / "out"), "--seeds", n]) == 2
-        assert "--perturb step" in capsys.readouterr().err
+        assert main([verb, str(file), "--out", str(tmp_path / "out"), *asked]) == 2
+        assert part in capsys.readouterr().err
 
 
-def test_a_file_is_hashed_once_for_all_seeds(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_hashed_once_for_all_seeds(file, tmp_path, monkeypatch):
     path = tmp_path / "again.gguf"
     path.write_bytes(file.read_bytes())
-    hashed: list[Path] = []
+    hashed = []
 
-    def file_sha256(path: Path) -> str:
+    def file_sha256(path):
         hashed.append(path)
         return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -188,11 +160,8 @@ def test_a_file_is_hashed_once_for_all_seeds(
 
 
 def test_a_file_of_the_hub_is_said_to_be_fetched_once_for_all_seeds(
-    file: Path,
-    local_hub: LocalHub,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    file, local_hub, tmp_path, capsys
+):
     directory = tmp_path / "on hub"
     directory.mkdir()
     (directory / file.name).write_bytes(file.read_bytes())
@@ -203,7 +172,7 @@ def test_a_file_of_the_hub_is_said_to_be_fetched_once_for_all_seeds(
     assert (captured.out + captured.err).count(" to download") == 1
 
 
-def test_a_perturbed_unit_is_planned_to_take_longer_by_its_numbers(file: Path) -> None:
+def test_a_perturbed_unit_is_planned_to_take_longer_by_its_numbers(file):
     plain, *perturbed = plan([str(file)], [], None, perturb="step", seeds=2)
     assert len(perturbed) == 2
     expected = 2.2 * 8e-9 * facts.n_quantised(header.of_file(file))

@@ -1,0 +1,174 @@
+"""What the contents of a store say of a query: what it takes together, compares and does not meet.
+
+A rule in a comment (`caution`) holds of a table whatever is in it. These depend on the rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from analysis.store.statement import all_columns, every, parsed, within
+from collect.errors import nearest
+from collect.schema import raise_interruption
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+#: What tells runs of a model on the same prompts apart: to group or filter by one is enough.
+TELLS_RUNS = "run_id or special_tokens or rendering or dtype_compute or revision or revision_name"
+
+#: Views with one run a model and prompt set: joined on run_id they take it.
+_OF_ONE_RUN = frozenset({"primary_run", "measured_gain", "ranked_gain"})
+
+#: Views of a run as a whole, which have neither prompts nor layers.
+_OF_RUNS = frozenset({"model_gain", "model_growth", "primary_sign"})
+
+#: Views with one row a model, whose gains are not all of one definition; and their gains.
+ONE_GAIN = frozenset({"published_gain", "measured_gain"})
+_GAINS = frozenset({"gain_mean", "gain_sd", "log_gain", "sign_strict", "sign_banded"})
+
+#: Tables and views that are short, whose texts are looked through; and where those of others stand.
+_SHORT = frozenset({"model", "run", "prompt", "metric", "claim", "verdict", "trained_network"})
+_CATALOGUES = {"metric": "metric", **dict.fromkeys(("model_id", "lab", "suite", "family"), "model")}
+
+
+def of_runs(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> list[str]:
+    """Return the tables of a query whose rows are of one run each, unless it joins to one run."""
+    if not _OF_ONE_RUN.isdisjoint(names) and "run_id" in all_columns(tree):
+        return []
+    known = columns_by_table(cursor)
+    return [name for name in names if name in _OF_RUNS or _is_of_a_run(known.get(name, ()))]
+
+
+def _is_of_a_run(columns: Collection[str]) -> bool:
+    is_part = "prompt_id" in columns or "layer" in columns
+    return "run_id" in columns and is_part and "matrix" not in columns
+
+
+def measured_again(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[str]:
+    """Return the models of which one prompt set was measured in several runs.
+
+    Where the query names models, whole or by a pattern, only those are asked about.
+    """
+    texts = [
+        node["literal"]["text"]
+        for node in every(tree)
+        if node.get("class") == "CONSTANT" and node["literal"]["kind"] == "STRING"
+    ]
+    sql = """
+        SELECT model_id,
+               max(n) > 1,
+               EXISTS (FROM unnest($1::VARCHAR[]) AS t(word) WHERE model_id ILIKE word)
+          FROM (SELECT model_id, count(*) AS n
+                  FROM run
+                 WHERE kind = 'prompts'
+                 GROUP BY model_id, prompt_set)
+         GROUP BY model_id
+         ORDER BY model_id
+    """
+    rows = cursor.execute(sql, [texts]).fetchall()
+    asked = [row for row in rows if row[2]] or rows
+    return [model for model, is_repeated, _ in asked if is_repeated]
+
+
+def definitions(
+    cursor: duckdb.DuckDBPyConnection, names: Collection[str], tree: Any
+) -> dict[str, list[str]]:
+    """Return the metrics that a query takes together, by the view of one gain a model it reads."""
+    result: dict[str, list[str]] = {}
+    if _GAINS.isdisjoint(all_columns(tree)):
+        return result
+    for node in (each for each in every(tree) if each.get("type") == "SELECT_NODE"):
+        for table in (each for each in within(node["from_table"]) if each.get("table_name")):
+            name, place = table["table_name"].lower(), table["alias"] or table["table_name"]
+            place = '"{}"'.format(place.replace('"', '""'))
+            rows = _metrics(cursor, node, place, tree) if name in names else []
+            if len(rows) > 1:
+                result[name] = rows
+    return result
+
+
+def _metrics(cursor: duckdb.DuckDBPyConnection, node: Any, place: str, tree: Any) -> list[str]:
+    """Return the metrics in what one SELECT takes of a table; none where it cannot stand alone."""
+    asked = parsed(f"SELECT DISTINCT {place}.metric FROM x ORDER BY 1", cursor)
+    parts = {name: node[name] for name in ("from_table", "where_clause")}
+    asked["statements"][0]["node"] |= {**parts, "cte_map": _named(tree)}
+    return [metric for (metric,) in _answered(cursor, asked)]
+
+
+def nulls_in_not_in(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[str]:
+    """Return the columns compared by a NOT IN whose inner query gives a NULL: it is never true."""
+    inner = [
+        child
+        for node in every(tree)
+        if node.get("type") == "OPERATOR_NOT"
+        for child in node["children"]
+        if child.get("subquery_type") == "ANY"
+    ]
+    return [
+        str(child["child"]["column_names"][-1])
+        for child in inner
+        if child["child"].get("class") == "COLUMN_REF" and _has_null(cursor, child, tree)
+    ]
+
+
+def _has_null(cursor: duckdb.DuckDBPyConnection, child: Any, tree: Any) -> bool:
+    asked = parsed("SELECT count(*) FROM (SELECT 1) AS given(value) WHERE value IS NULL", cursor)
+    node = asked["statements"][0]["node"]
+    node["from_table"]["subquery"]["node"] = child["subquery"]["node"]
+    node["cte_map"] = _named(tree)
+    return any(n for (n,) in _answered(cursor, asked))
+
+
+def _named(tree: Any) -> Any:
+    return tree["statements"][0]["node"]["cte_map"]
+
+
+def _answered(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a parsed statement; none of one that cannot stand alone."""
+    try:
+        asked = [json.dumps(tree)]
+        sql = cursor.execute("SELECT json_deserialize_sql($1::JSON)", asked).fetchall()[0][0]
+        return cursor.execute(sql).fetchall()
+    except duckdb.Error as error:
+        raise_interruption(error)
+        return []
+
+
+def unknown_texts(
+    cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield column, text and the nearest there is, of each equality that no row can meet."""
+    known = columns_by_table(cursor)
+    made = {str(node["alias"]).lower() for node in every(tree) if node.get("alias")}
+    for column, text in dict.fromkeys(_equalities(tree)):
+        read = [name for name in names if column in known.get(name, ())]
+        places = {name if name in _SHORT else _CATALOGUES.get(column, "") for name in read}
+        if column in made or not places or "" in places:
+            continue
+        sql = " UNION ".join(f'SELECT "{column}"::VARCHAR FROM "{place}"' for place in places)
+        texts = [each for (each,) in cursor.execute(sql).fetchall() if each is not None]
+        if texts and text not in texts:
+            yield column, text, nearest(text, texts)
+
+
+def _equalities(tree: Any) -> Iterator[tuple[str, str]]:
+    """Yield column and text of each comparison that asks one to be the other."""
+    for node in every(tree):
+        if node.get("type") == "COMPARE_EQUAL":
+            for one, other in ((node["left"], node["right"]), (node["right"], node["left"])):
+                is_text = other.get("class") == "CONSTANT" and other["literal"]["kind"] == "STRING"
+                if one.get("class") == "COLUMN_REF" and is_text:
+                    yield one["column_names"][-1].lower(), other["literal"]["text"]
+
+
+def columns_by_table(cursor: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
+    """Return the names of the columns of each table and view."""
+    rows = cursor.execute(
+        "SELECT table_name, list(column_name) FROM duckdb_columns() GROUP BY table_name"
+    ).fetchall()
+    return {table: {*columns} for table, columns in rows}
