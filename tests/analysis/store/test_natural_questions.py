@@ -155,14 +155,11 @@ def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
 
 def test_first_token_against_the_others_takes_one_run_of_a_model():
     public = ROOT / "data" / "public"
-    result = (
-        open_store(public)
-        .query(
-            "SELECT model_id, avg(norm) FILTER (position = 0) / avg(norm) FILTER (position > 0) AS r "
-            "FROM stream JOIN primary_run USING (run_id, model_id) GROUP BY model_id",
-        )
-        .set_index("model_id")["r"]
-    )
+    store = open_store(public)
+    result = store.query(
+        "SELECT model_id, avg(norm) FILTER (position = 0) / avg(norm) FILTER (position > 0) AS r "
+        "FROM stream JOIN primary_run USING (run_id, model_id) GROUP BY model_id",
+    ).set_index("model_id")["r"]
     rows = _parquet(public / "residual_norm").merge(
         _parquet(public / "run")[["run_id", "special_tokens"]], on="run_id"
     )
