@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from torch import Tensor
 
+from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
+from collect.instruments.hooks import Recorder
+from collect.instruments.imported import ImportedStates
 from collect.instruments.measures import stacked
-
-if TYPE_CHECKING:
-    from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
-    from collect.instruments.hooks import Recorder
-    from collect.instruments.imported import ImportedStates
-    from collect.instruments.observation import Norms, Observation, TokenGeometry, Updates
-    from collect.instruments.predictions import Predictions
-    from collect.model.forward.passes import Batch
+from collect.instruments.observation import Norms, Observation, TokenGeometry, Updates
+from collect.instruments.predictions import Predictions
+from collect.model.forward.passes import Batch
 
 
 def frames(batch: Batch, observation: Observation) -> dict[str, pd.DataFrame]:
