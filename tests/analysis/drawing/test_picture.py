@@ -154,6 +154,7 @@ def test_charts_are_laid_out_with_the_typeface_which_has_what_figures_need():
     assert [it for it in IN_FIGURES if ord(it) not in characters] == []
     widths = {it: font["hmtx"][characters[ord(it)]][0] / font["head"].unitsPerEm for it in "0mW."}
     assert widths == pytest.approx({"0": 0.556, "m": 0.833, "W": 0.944, ".": 0.278}, abs=1e-3)
+    assert "No Reserved Font Name" in (typeface.DIRECTORY / "OFL.txt").read_text(encoding="utf-8")
 
 
 def _text(family):

@@ -200,13 +200,16 @@ def test_no_page_is_replaced_unless_all_are_whole(project):
         render_site(project, out, engine="embedded", only=["c"])
 
 
-def test_places_are_numbered_as_renderers_do_and_must_exist(project):
+def test_places_are_numbered_as_renderers_do(project):
     result = {place.identifier: place for place in places.places(project)}
     numbers = {"sec-one": "1", "sec-before": "1", "sec-two": "1.1", "tbl-two": "1"}
     assert {name: place.number for name, place in result.items()} == numbers
     assert result["sec-two"].claims == (22,)
     assert places.used_in(project)[22] == "[Two](b.html#sec-two) (The second)"
     assert places.titles(project) == {"a": "First", "b": "The second"}
+
+
+def test_a_label_stands_on_one_page_and_a_page_that_is_named_must_exist(project):
     (project / "a.qmd").write_text(A.replace("#sec-one", "#sec-two"), encoding="utf-8")
     with pytest.raises(ReportError, match="'sec-two' is on a and b"):
         places.places(project)

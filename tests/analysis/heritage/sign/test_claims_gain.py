@@ -183,7 +183,7 @@ SIX_PYTHIA = [f"EleutherAI/pythia-{size}" for size in SIZES]
 
 
 def sized_figure(model_id, mean, *, metric="gain_penultimate_block", sd=0.001, n=25, **rest):
-    file = {"file": evidence.SIX_PYTHIA, "prompt_set": "B"} | rest
+    file = {"file": evidence.PYTHIA, "prompt_set": "B"} | rest
     return {"model_id": model_id, "metric": metric, "mean": mean, "sd": sd, "n": n} | file
 
 
