@@ -40,7 +40,7 @@ def measured(
     Parameters
     ----------
     networks
-        By name: networks of one shape, in float64; see `precision.widened`.
+        By name: networks of one shape, in float64; see `precision.widen`.
     prompts
         Prompts as token ids, each of which the models must be able to read.
 

@@ -2,7 +2,8 @@
 
 import torch
 
-from collect.gauge.precision import Float64, widened
+from collect.gauge.precision import Float64
+from tests.collect.gauge.networks import widened
 from tests.collect.shown import loaded_family
 
 WRITERS = ("attention.dense", "mlp.dense_4h_to_h")
