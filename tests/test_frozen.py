@@ -27,11 +27,7 @@ def test_a_page_is_its_blocks_its_cells_and_the_frames_of_its_figures(tmp_path):
         ("gain 1.23456", "gain 1.23457", False),
         ("gain 1.5", "growth 1.5", False),
         ("p = −0.5", "p = 0.5", False),
-        (
-            "made 2026-11-24 10:00 UTC, commit a9b46c8",
-            "made 2026-11-25 11:30 UTC, commit ba0e12f",
-            True,
-        ),
+        ("2026-11-24 10:00 UTC, commit a9b46c8", "2026-11-25 11:30 UTC, commit ba0e12f", True),
     ],
 )
 def test_words_count_to_the_letter_and_numbers_to_the_sixth_digit(before, after, equal):

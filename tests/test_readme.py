@@ -27,13 +27,8 @@ def test_the_readme_is_read_in_a_few_minutes_and_each_query_has_its_answer():
 def test_the_counts_of_verdicts_are_those_of_the_file():
     counts = pd.read_csv(ROOT / "reports/claims.csv")["verdict"].value_counts()
     said = " ".join(README.split())
-    words = {
-        "reproduced": "are reproduced",
-        "depends on the reading": "depend on the reading",
-        "contradicted": "are contradicted",
-        "undecided": "are undecided",
-        "no data": "have no data",
-    }
+    words = {"depends on the reading": "depend on the reading", "no data": "have no data"}
+    words |= {verdict: f"are {verdict}" for verdict in ("reproduced", "contradicted", "undecided")}
     for verdict, phrase in words.items():
         assert f"{counts[verdict]} {phrase}" in said
     assert f"paper's {counts.sum()} claims" in said
@@ -126,9 +121,6 @@ def test_the_program_that_measures_runs_as_it_stands(tmp_path, monkeypatch):
     exec(compile(measuring, tmp_path / "measuring.py", "exec"), names)
     values = names["frames"]["own_value"]
     assert set(values["measure"]) == {"positive_share", "logit_lens_entropy"}
-    assert values["prompt_id"].unique().tolist() == [
-        "prompts:bytes",
-        "prompts:plain",
-        "prompts:verse",
-    ]
+    names = [f"prompts:{name}" for name in ("bytes", "plain", "verse")]
+    assert values["prompt_id"].unique().tolist() == names
     assert callbacks[0].every == 100

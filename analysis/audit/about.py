@@ -14,26 +14,17 @@ FILE = "audit.toml"
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The settings of an audit; what is empty is said on no page.
+    """The settings of an audit; what is empty is said on no page."""
 
-    Attributes
-    ----------
-    title, author, licence
-        Of the audit.
-    paper
-        The paper that is judged, as it is cited.
-    unit, units
-        What one unit is called, and several.
-    group, groups
-        What units belong to.
-    """
-
+    #: Of the audit.
     title: str = ""
     author: str = ""
     licence: str = ""
-    paper: str = ""
+    paper: str = ""  #: The paper that is judged, as it is cited.
+    #: What one unit is called, and several.
     unit: str = "model"
     units: str = "models"
+    #: What units belong to.
     group: str = "suite"
     groups: str = "suites"
 

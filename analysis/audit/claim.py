@@ -62,20 +62,12 @@ Ground = Literal["network", "descent", "architecture", "record"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The value that a part of a claim names, to set beside the estimates of its readings.
+    """The value that a part of a claim names, to set beside the estimates of its readings."""
 
-    Attributes
-    ----------
-    part
-        What the claim asserts there, as its checks call it.
-    measure
-        What is set beside the value: r, share, ratio and so on; p is the p of the test.
-    value, low, high
-        The value, and the ends of the margin that still counts as it; a share as a share [1].
-    """
-
-    part: str
+    part: str  #: What the claim asserts there, as its checks call it.
+    #: What is set beside the value: r, share, ratio and so on; p is the p of the test.
     measure: str
+    #: The value, and the ends of the margin that still counts as it; a share as a share [1].
     value: float | None
     low: float | None = None
     high: float | None = None

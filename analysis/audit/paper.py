@@ -86,9 +86,10 @@ def _run(path: Path) -> dict[str, object]:
         return runpy.run_path(str(path), run_name="claims")
     except BaseException as error:  # code of others may raise what it likes
         raise_interruption(error)
+        hint = error.hint if isinstance(error, AnalysisError) else ""
         raise AnalysisError(
             f"{path} must run; it fails{_line(error, path)} with {described(error)}.",
-            "Correct it there.",
+            hint or "Correct it there.",
         ) from error
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.store import Store
-from analysis.tidy.glossary import checked
 
 WEIGHTS = ("central", "supporting", "side")
 
@@ -29,18 +28,6 @@ def weights(store: Store, judged: pd.DataFrame) -> pd.DataFrame:
             "repeats": result["repeats"].astype("Float64").astype("float64"),
         }
     )
-
-
-def counted(judged: pd.DataFrame) -> pd.DataFrame:
-    """Return how many findings have each verdict, by weight, those that repeat another left out.
-
-    ``judged`` has one row per claim: `verdict`, `importance`, `repeats`. One row per weight and
-    verdict: `importance`, `verdict`, `n_obs`.
-    """
-    selection = judged[judged["repeats"].isna()]
-    rows = selection.groupby(["importance", "verdict"]).size().rename("n_obs").reset_index()
-    checked(rows.columns)
-    return rows
 
 
 def rates(store: Store, claim_id: int) -> pd.DataFrame:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 import altair as alt
 import pandas as pd
 
 from analysis.drawing.labs import lab_colour, lab_shape
-from analysis.drawing.theme import INK
 
 
 def points_by_lab(models: pd.DataFrame) -> alt.Chart:
@@ -47,40 +45,3 @@ def filled_and_hollow(models: pd.DataFrame) -> list[alt.Chart]:
     filled = alt.Chart(models[~after]).mark_point(filled=True, size=90, opacity=0.9)
     hollow = alt.Chart(models[after]).mark_point(filled=False, size=90, strokeWidth=2)
     return [filled, hollow] if after.any() else [filled]
-
-
-def named_once(placed: alt.Chart, rows: pd.DataFrame, row: str, *, mark: str = "mark") -> alt.Chart:
-    """Return what the marks of one row mean, each at the right end of its interval.
-
-    It is the row that is `roomiest`.
-
-    Parameters
-    ----------
-    placed
-        What places the marks of a row: its channels `y`, `yOffset` and colour.
-    rows
-        One row per mark: the columns ``row`` and ``mark``, and `conf_high`.
-    """
-    (widest,) = roomiest(rows, [row], mark=mark)
-    words = placed.copy()
-    words.data = rows[rows[row] == widest]
-    text = words.mark_text(align="left", dx=6, fontSize=13)
-    return cast(
-        alt.Chart, text.encode(x=alt.X("conf_high:Q"), text=f"{mark}:N", color=alt.value(INK))
-    )
-
-
-def roomiest(rows: pd.DataFrame, by: Sequence[str], *, mark: str = "mark") -> tuple[str, ...]:
-    """Return which row of a chart has every kind of mark, and most room at its right for words.
-
-    Parameters
-    ----------
-    rows
-        One row per mark: the columns ``by`` and ``mark``, and `conf_high`.
-    by
-        What tells the rows of the chart apart.
-    """
-    groups = rows.groupby(list(by), sort=False)
-    sizes = groups.agg(n=(mark, "nunique"), end=("conf_high", "max")).reset_index()
-    full = sizes[sizes["n"] == sizes["n"].max()]
-    return tuple(str(name) for name in full.nsmallest(1, "end")[list(by)].iloc[0])

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 import altair as alt
 import numpy as np
@@ -31,8 +31,6 @@ ROUNDS = 8
 #: line, where to be moved costs 1 per px.
 COVERED, OUTSIDE, CROSSED = 16, 20, 40
 
-#: To which side of its place a name is written.
-Align = Literal["left", "right"]
 Box = tuple[float, float, float, float]
 Boxes = npt.NDArray[np.float64]
 #: How far up a name stands, how far beside [px], and whether on the left.

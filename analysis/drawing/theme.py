@@ -30,8 +30,6 @@ PADDING = 10
 
 #: What is written on a dark area; the page's own paper there (site.css).
 PAPER = "#ffffff"
-#: What is written on a light one, also on the dark page.
-BLACK = "#1a1d21"
 
 #: Greys, shapes and dashes for kinds of things: whatever is no lab. Colour says the lab (`labs`)
 #: or the verdict (`verdicts`), and nothing else. Of the greys the first stands out most, on the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.heritage import reasons
 from analysis.store import Store
+from analysis.tidy.errors import AnalysisError
 
 Examine = Callable[[Store], Sequence[Check]]
 
@@ -28,18 +30,40 @@ def declared(
         reason may end with the name of one in `analysis.heritage.reasons`, in braces.
     judged
         By number of the claim the function that examines it, and the values that it names.
+
+    Raises
+    ------
+    AnalysisError
+        If the words of a claim are missing, or have a key that is no field of `Claim`.
     """
-    words = _words(Path(module).with_name("claims.toml"))
+    file = Path(module).with_name("claims.toml")
     return tuple(
-        Claim(number, examine=examine, lines=tuple(lines), **words[str(number)])
+        Claim(number, examine=examine, lines=tuple(lines), **_words_of(number, file))
         for number, (examine, *lines) in judged.items()
     )
+
+
+def _words_of(number: int, file: Path) -> dict[str, Any]:
+    words = _words(file).get(str(number), {})
+    needed = {one.name: one.default is MISSING for one in fields(Claim)}
+    for name in ("claim_id", "examine", "lines"):  # what the module gives
+        del needed[name]
+    lacking = [name for name, is_needed in needed.items() if is_needed and name not in words]
+    if lacking or not words.keys() <= needed.keys():
+        unknown = [name for name in words if name not in needed]
+        raise AnalysisError(
+            f"The words of claim {number} in {file.parent.name}/{file.name} must be fields of "
+            f"Claim; missing: {', '.join(lacking) or 'none'}; unknown: "
+            f"{', '.join(unknown) or 'none'}.",
+            f"Correct them in {file}, below [{number}].",
+        )
+    return words
 
 
 @cache
 def _words(file: Path) -> dict[str, dict[str, Any]]:
     claims = tomllib.loads(file.read_text(encoding="utf-8"))
     return {
-        number: fields | {"reason": fields["reason"].format(**vars(reasons))}
-        for number, fields in claims.items()
+        number: words | {"reason": words.get("reason", "").format(**vars(reasons))}
+        for number, words in claims.items()
     }

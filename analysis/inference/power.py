@@ -43,18 +43,10 @@ CURVE = ("term", "method", "true_value", "power", "conf_low", "conf_high", "alph
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Standard deviations that an experiment would meet [units of the response].
+    """Standard deviations that an experiment would meet [units of the response]."""
 
-    Attributes
-    ----------
-    between
-        Among units, such as suites, of one kind.
-    within
-        Among models of one unit, the error of their means over prompts included.
-    """
-
-    between: float
-    within: float
+    between: float  #: Among units, such as suites, of one kind.
+    within: float  #: Among models of one unit, the error of their means over prompts included.
 
     def __post_init__(self) -> None:
         """Refuse what is not a pair of deviations with some variance."""

@@ -18,8 +18,7 @@ from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile, profile
 from analysis.mixed.algebra.optimise import quick
 from analysis.mixed.algebra.simulate import simulator
-from analysis.mixed.inference.distributions import t_quantile
-from analysis.mixed.inference.fixed_effects import ContrastTests, Inference
+from analysis.mixed.inference.fixed_effects import ContrastTests, Inference, t_quantile
 from analysis.mixed.model import MixedModel
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError

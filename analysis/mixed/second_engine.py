@@ -119,23 +119,9 @@ class StatsmodelsModel:
 
 
 def fit(formula: str, rows: pd.DataFrame, *, reml: bool = True) -> StatsmodelsModel:
-    """Return statsmodels' fit of a formula.
+    """Return statsmodels' fit of a formula in lme4's language to the rows of a frame.
 
-    Parameters
-    ----------
-    formula
-        In lme4's language, as `analysis.mixed.fit` reads it.
-    rows
-        One row per observation.
-    reml
-        Restricted maximum likelihood, else maximum likelihood.
-
-    Raises
-    ------
-    ColumnError
-        If the formula cannot be read.
-    DesignError
-        If statsmodels cannot fit it: an offset, or correlated slopes of several groups.
+    What statsmodels cannot fit is refused: an offset, or correlated slopes of several groups.
     """
     from statsmodels.regression.mixed_linear_model import MixedLM
 
@@ -156,13 +142,7 @@ def fit(formula: str, rows: pd.DataFrame, *, reml: bool = True) -> StatsmodelsMo
 
 
 def arguments(formula: MixedFormula) -> Arguments:
-    """Return what statsmodels is given for a formula.
-
-    Raises
-    ------
-    DesignError
-        If it cannot be fitted by statsmodels.
-    """
+    """Return what statsmodels is given for a formula."""
     if formula.offset is not None:
         raise _unfit(formula, "an offset")
     several = [term for term in formula.random if not _is_single(term)]

@@ -7,6 +7,6 @@ read the same sources, run the chunks in IPython and build the page with pandoc 
 
 from __future__ import annotations
 
-from analysis.report.site import render
+from analysis.report.site import render_site
 
-__all__ = ["render"]
+__all__ = ["render_site"]

@@ -17,21 +17,13 @@ from analysis.store import Store, open_store
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What every page of a site rests on.
+    """What every page of a site rests on."""
 
-    Attributes
-    ----------
-    store, results
-        The data, and what is kept of results between two renderings.
-    registry
-        The claims, by number.
-    made, judged
-        The checks of each claim, and one row per claim with its verdict.
-    """
-
+    #: The data, and what is kept of results between two renderings.
     store: Store
     results: Results
-    registry: Mapping[int, claims.Claim]
+    registry: Mapping[int, claims.Claim]  #: The claims, by number.
+    #: The checks of each claim, and one row per claim with its verdict.
     made: Mapping[int, Sequence[claims.Check]]
     judged: pd.DataFrame
 
@@ -46,11 +38,6 @@ def opened(*sources: str, folder: str = "") -> Audit:
         Directories or files of data; the first holds the claims unless a folder is named.
     folder
         The folder of another paper, whose claims are judged. It is a source too.
-
-    Raises
-    ------
-    AnalysisError
-        If a source cannot be opened, or a claim not judged.
     """
     store = open_store(*(Path(name) for name in (*([folder] if folder else []), *sources)))
     results = results_of(store)

@@ -41,49 +41,39 @@ N_SIDE_BY_SIDE = 4
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results that belong to one store.
+    """The results that belong to one store."""
 
-    Attributes
-    ----------
-    key
-        Hash of the store's files, of the code and of the installed packages; see `results_of`.
-    directory
-        Where they are kept. Nothing else writes there.
-    """
-
+    #: Hash of the store's files, of the code and of the installed packages; see `results_of`.
     key: bytes
-    directory: Path = field(default=DIRECTORY)
+    directory: Path = field(default=DIRECTORY)  #: Where they are kept. Nothing else writes there.
 
     def cached(
         self, name: str, compute: Callable[[], Result], *, is_announced: bool = True
     ) -> Result:
         """Return a result: the cached one, or else a computed one, which is cached.
 
-        Parameters
-        ----------
-        name
-            Short name for the result: letters, digits, hyphens.
-        compute
-            A function that depends on the store and on this project's code, nothing else.
-        is_announced
-            Whether to say on standard error what is being computed.
+        The function depends on the store and on this project's code, nothing else; that it is
+        computed is said on standard error. The name has letters, digits and hyphens.
         """
-        digest = hashlib.sha256(self.key + _words(compute)).hexdigest()
+        words = repr((_content(compute.__code__), getattr(compute, "__defaults__", None)))
+        digest = hashlib.sha256(self.key + words.encode()).hexdigest()
         path = self.directory / f"{name}-{digest[:32]}{SUFFIX}"
         with suppress(OSError, ValueError):
-            stored: Result = read_whole(path)
+            stored: Result = _read_whole(path)
             return stored
         with _alone(name):
             with suppress(OSError, ValueError):
-                made_meanwhile: Result = read_whole(path)
+                made_meanwhile: Result = _read_whole(path)
                 return made_meanwhile
             if is_announced:
                 print(f"computing: {name}", file=sys.__stderr__, flush=True)
             result = compute()
             # A result that cannot be kept is as good as one that can.
             with suppress(OSError, ReportError, pickle.PicklingError, TypeError, AttributeError):
-                write_whole(path, result)
-                forget_older(path, name)
+                payload = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                replace_bytes(path, hashlib.sha256(payload).digest() + payload)
+                _forget_older(path, name)
         return result
 
 
@@ -117,10 +107,8 @@ def results_for(
     Reads every file of the sources and of the code once, to hash them.
     """
     digest = hashlib.sha256()
-    for source in sources:
+    for source in (*sources, *(shipped.BESIDE / name for name in CODE)):
         digest.update(_hash_of_files(source))
-    for name in CODE:
-        digest.update(_hash_of_files(shipped.BESIDE / name))
     machine = (sys.version, platform.machine(), platform.processor(), *_packages(), *further)
     digest.update(repr(machine).encode())
     return Results(digest.digest(), directory)
@@ -142,27 +130,15 @@ def _packages() -> list[str]:
 
 def _hash_of_files(place: Path | RemotePath) -> bytes:
     """Return a hash of the names and contents of the files at a place."""
-    from analysis.store.remote import RemotePath
-
-    digest = hashlib.sha256()
     if isinstance(place, RemotePath):
         return hashlib.sha256(repr((str(place), place.contents())).encode()).digest()
-    for path in sorted(_files(place)):
+    digest = hashlib.sha256()
+    files = (it for it in place.rglob("*") if it.is_file() and it.suffix != ".pyc")
+    for path in [place] if place.is_file() else sorted(files):
         digest.update(repr((str(path.relative_to(place)), path.stat().st_size)).encode())
         with path.open("rb") as handle:
             digest.update(hashlib.file_digest(handle, "sha256").digest())
     return digest.digest()
-
-
-def _files(place: Path) -> Iterable[Path]:
-    if place.is_file():
-        return [place]
-    return (path for path in place.rglob("*") if path.is_file() and path.suffix != ".pyc")
-
-
-def _words(compute: Callable[[], object]) -> bytes:
-    defaults = getattr(compute, "__defaults__", None)
-    return repr((_content(compute.__code__), defaults)).encode()
 
 
 def _content(code: CodeType) -> tuple[Any, ...]:
@@ -171,16 +147,8 @@ def _content(code: CodeType) -> tuple[Any, ...]:
     return (code.co_code, code.co_names, code.co_freevars, constants)
 
 
-def read_whole(path: Path) -> Any:
-    """Return a cached result.
-
-    Raises
-    ------
-    OSError
-        If there is none.
-    ValueError
-        If it is not as it was written.
-    """
+def _read_whole(path: Path) -> Any:
+    """Return a cached result; ValueError if it is not as it was written."""
     content = path.read_bytes()
     digest, payload = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
     if hashlib.sha256(payload).digest() != digest:
@@ -191,22 +159,14 @@ def read_whole(path: Path) -> Any:
         raise ValueError(f"{path} must be readable; {error}.") from error
 
 
-def write_whole(path: Path, result: object) -> None:
-    """Write a result with its hash; the file is complete or absent."""
-    payload = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    replace_bytes(path, hashlib.sha256(payload).digest() + payload)
-
-
-def forget_older(newest: Path, name: str) -> None:
+def _forget_older(newest: Path, name: str) -> None:
     """Remove the oldest results of a name; never the one just kept, whatever the clock says."""
-    length = len(name) + 33 + len(SUFFIX)
+    length = len(newest.name)
     others = [
         it
         for it in newest.parent.glob(f"{name}-*{SUFFIX}")
         if len(it.name) == length and it != newest
     ]
-    for path in sorted(others, key=lambda it: it.stat().st_mtime, reverse=True)[
-        N_SIDE_BY_SIDE - 1 :
-    ]:
+    others.sort(key=lambda it: it.stat().st_mtime, reverse=True)
+    for path in others[N_SIDE_BY_SIDE - 1 :]:
         path.unlink(missing_ok=True)

@@ -11,14 +11,13 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-from analysis.report.numbering import wrong_numbers
 from analysis.tidy.errors import ReportError
 
 CSS_URL = re.compile(r"url\((?!\s*[\"']?(?:data:|#))[^)]*\)|@import", re.IGNORECASE)
@@ -41,31 +40,47 @@ HARMLESS_SCRIPT = re.compile(r"javascript:\s*void\(0\);?\s*$", re.IGNORECASE)
 VOID = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 SILENT = frozenset({"script", "style", "pre", "title"})
 LOADING = ("src", "srcset", "data", "poster")
+MISSING = "a link to '{}', which does not exist"
 N_SHOWN = 12
+
+#: A reference in a page, and how a target shows its number, by the kind of its label.
+REFERENCE = re.compile(
+    r"<a\b(?=[^>]*\bclass=\"[^\"]*\bxref\b)(?=[^>]*\bhref=\"([\w-]*(?:\.html)?)#([\w-]+)\")[^>]*>"
+    r"(.*?)</a>",
+    re.DOTALL,
+)
+NUMBER = re.compile(r"\d+(?:\.\d+)*")
+BORNE = {
+    "fig": re.compile(r"Figure(?:\s|&nbsp;|&#160;)(\d+)"),
+    "tbl": re.compile(r"Table(?:\s|&nbsp;|&#160;)(\d+)"),
+    "sec": re.compile(r"section-number[^>]*>(\d+(?:\.\d+)*)<"),
+    "eq": re.compile(r"equation-number[^>]*>\((\d+)\)"),
+}
 
 #: Read pages that are held: those of a site are examined one by one, then together.
 MOST_PAGES = 32
 
 
-@dataclass(slots=True)
-class Anchors:
-    """The places of a page and the places that its links lead to."""
-
-    names: set[str] = field(default_factory=set)
-    inner: list[str] = field(default_factory=list)
-    beside: list[str] = field(default_factory=list)
-
-
 class PageFaults(HTMLParser):
-    """What a page loads from outside, its dead inner links, its images without text, its gaps."""
+    """What a page loads from outside, its dead inner links, its images without text, its gaps.
+
+    Attributes
+    ----------
+    names, inner, beside
+        The places of the page, and what its links lead to in it and beside it.
+    faults
+        What can be seen without following a link, in words.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.anchors = Anchors()
+        self.names: set[str] = set()
+        self.inner: dict[str, None] = {}
+        self.beside: dict[str, None] = {}
         self.faults: list[str] = []
         self._open: list[tuple[str, dict[str, str]]] = []
         self._text: list[str] = []
-        self._drawing: str | None = None
+        self._drawing = False
 
     @classmethod
     @lru_cache(maxsize=MOST_PAGES)
@@ -84,57 +99,44 @@ class PageFaults(HTMLParser):
     def of(cls, markup: str) -> list[str]:
         """Return the faults of a page that can be seen in it alone, in words."""
         parser = cls.parsed(markup)
-        return parser.faults + parser.dead()
-
-    def dead(self) -> list[str]:
-        """Return the links inside the page that lead nowhere, in words."""
-        missing = [it for it in dict.fromkeys(self.anchors.inner) if it not in self.anchors.names]
-        return [f"a link to '#{target}', which does not exist" for target in missing]
+        dead = [f"#{target}" for target in parser.inner if target not in parser.names]
+        return [*parser.faults, *map(MISSING.format, dead)]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note what one tag names, links to, loads and leaves unsaid."""
         values = {name: value or "" for name, value in attrs}
-        self.anchors.names.add(values.get("id", ""))
+        self.names.add(values.get("id", ""))
         if tag == "a":
-            self.anchors.names.add(values.get("name", ""))
+            self.names.add(values.get("name", ""))
             self._note_link(values.get("href", ""))
         self._note_loaded(tag, values)
-        self.faults += [f"a style loads '{it}'" for it in CSS_URL.findall(values.get("style", ""))]
+        self.faults += _loaded("style", values.get("style", ""))
         self._note_image(tag, values)
         if not VOID.fullmatch(tag):
             self._open.append((tag, values))
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag that closes itself."""
-        self.handle_starttag(tag, attrs)
-        if not VOID.fullmatch(tag):
-            self.handle_endtag(tag)
-
     def handle_endtag(self, tag: str) -> None:
         """Note the end of a tag, and of those inside it that were left open."""
-        if tag not in [name for name, _ in self._open]:
+        if not self._is_in(tag):
             return
         while self._open.pop()[0] != tag:
             pass
-        if tag == "svg" and self._drawing is not None and not self._is_in("svg"):
-            self.faults.append(self._drawing)
-            self._drawing = None
+        if tag == "svg" and self._drawing and not self._is_in("svg"):
+            self.faults.append("a drawing without alternative text")
+            self._drawing = False
 
     def handle_data(self, data: str) -> None:
         """Note what a style sheet or script loads, and the text."""
-        if self.cdata_elem == "style":
-            self.faults += _loaded_by_style(data)
-        elif self.cdata_elem == "script":
-            self.faults += _loaded_by_script(data)
+        if self.cdata_elem in ("style", "script"):
+            self.faults += _loaded(self.cdata_elem, data)
         elif [name for name, _ in self._open][-2:] == ["svg", "title"] and data.strip():
-            self._drawing = None
+            self._drawing = False
         elif not SILENT.intersection(name for name, _ in self._open):
             self._note_text(data)
 
     def _note_text(self, data: str) -> None:
         """Keep running text; of code in a line only what is no example is kept."""
-        in_code = self._is_in("code")
-        if not in_code or data.startswith("{python}"):
+        if not self._is_in("code") or data.startswith("{python}"):
             self._text.append(data)
         inside = [values.get("class", "").split() for _, values in self._open]
         if any("math" in it for it in inside) and re.match(r"\s*\\[(\[]", data):
@@ -148,9 +150,9 @@ class PageFaults(HTMLParser):
         if scheme in ("javascript", "vbscript") and not HARMLESS_SCRIPT.match(address):
             self.faults.append(f"a link that runs code: '{address[:80]}'")
         elif address.startswith("#") and len(address) > 1:
-            self.anchors.inner.append(unquote(address[1:]))
+            self.inner[unquote(address[1:])] = None
         elif address and not urlsplit(address).scheme and not address.startswith(("#", "//")):
-            self.anchors.beside.append(address)
+            self.beside[address] = None
 
     def _note_loaded(self, tag: str, values: dict[str, str]) -> None:
         loaded = [values[name] for name in LOADING if name in values]
@@ -165,75 +167,63 @@ class PageFaults(HTMLParser):
     def _note_image(self, tag: str, values: dict[str, str]) -> None:
         if tag == "img" and not values.get("alt", "").strip():
             self.faults.append("an image without alternative text")
-        is_outermost = tag == "svg" and not self._is_in("svg")
-        named = ("aria-label", "aria-labelledby")
-        hidden = values.get("aria-hidden") == "true"
-        if is_outermost and not hidden and not any(values.get(name, "").strip() for name in named):
-            self._drawing = "a drawing without alternative text"
+        if tag == "svg" and not self._is_in("svg") and values.get("aria-hidden") != "true":
+            named = (values.get(name, "") for name in ("aria-label", "aria-labelledby"))
+            self._drawing = not "".join(named).strip()
 
     def _is_in(self, tag: str) -> bool:
         return any(name == tag for name, _ in self._open)
 
 
 def refuse_faults(pages: Sequence[Path], *, unmade: Collection[str] = ()) -> None:
-    """Refuse pages that have faults; links between them must lead to places that exist.
+    """Refuse pages that have faults, all named; what they link to beside them must be on disk.
 
-    Parameters
-    ----------
-    pages
-        HTML files. What a page links to beside itself is looked for on disk.
-    unmade
-        Names of pages that have yet to be made: links to them are taken as good.
-
-    Raises
-    ------
-    ReportError
-        If a file cannot be read, or has a fault; all faults of all pages are named.
+    Links to the pages that have yet to be made are taken as good.
     """
     texts = {page.resolve(): _text(page) for page in pages}
-    parsed = {page: PageFaults.parsed(text) for page, text in texts.items()}
     named = {page.name: text for page, text in texts.items()}
     lines = []
-    for page, faults_of_page in parsed.items():
-        faults = [
-            *faults_of_page.faults,
-            *faults_of_page.dead(),
-            *_dead_beside(page, faults_of_page, parsed, unmade),
-        ]
-        faults += wrong_numbers(page.name, named)
-        faults = list(dict.fromkeys(faults))
-        if faults:
-            lines.append(f"{page.name}: {_listed(faults)}")
+    for page in list(texts):
+        dead = map(MISSING.format, _dead_beside(page, texts, unmade))
+        faults = [*PageFaults.of(texts[page]), *dead, *_wrong_numbers(page.name, named)]
+        if faults := list(dict.fromkeys(faults)):
+            more = [f"and {len(faults) - N_SHOWN} more"] if len(faults) > N_SHOWN else []
+            lines.append(f"{page.name}: {'; '.join([*faults[:N_SHOWN], *more])}")
     if lines:
         raise ReportError(
-            f"A finished page must be complete in itself; found in {' | in '.join(lines)}.",
+            f"A finished page must be complete in itself; found in {' | '.join(lines)}.",
             "Mend the sources and render again; the pages are not to be passed on as they are.",
         )
 
 
-def _listed(faults: Sequence[str]) -> str:
-    more = len(faults) - N_SHOWN
-    return "; ".join([*faults[:N_SHOWN], *([f"and {more} more"] if more > 0 else [])])
-
-
-def _dead_beside(
-    page: Path, faults: PageFaults, parsed: dict[Path, PageFaults], unmade: Collection[str]
-) -> Iterable[str]:
-    """Yield the links to other files that lead nowhere, in words."""
-    for address in dict.fromkeys(faults.anchors.beside):
+def _dead_beside(page: Path, texts: dict[Path, str], unmade: Collection[str]) -> Iterator[str]:
+    """Yield the links to other files that lead nowhere; the texts of read pages are kept."""
+    for address in PageFaults.parsed(texts[page]).beside:
         parts = urlsplit(address)
         target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-        if not target.is_file() and target.name in unmade:
-            continue
-        if not target.is_file():
-            yield f"a link to '{address[:80]}', which does not exist"
-            continue
         anchor = unquote(parts.fragment)
-        if anchor and target.suffix == ".html":
-            if target not in parsed:
-                parsed = {**parsed, target: PageFaults.parsed(_text(target))}
-            if anchor not in parsed[target].anchors.names:
-                yield f"a link to '{address[:80]}', which does not exist"
+        is_dead = not target.is_file() and target.name not in unmade
+        if target.is_file() and anchor and target.suffix == ".html":
+            if target not in texts:
+                texts[target] = _text(target)
+            is_dead = anchor not in PageFaults.parsed(texts[target]).names
+        if is_dead:
+            yield address[:80]
+
+
+def _wrong_numbers(page: str, pages: Mapping[str, str]) -> Iterator[str]:
+    """Yield the references of a page whose number is not their target's, in words.
+
+    Pages are HTML by file name; references to one that is not among them are taken as good.
+    """
+    for file, identifier, inner in REFERENCE.findall(pages[page]):
+        shown = NUMBER.search(unescape(re.sub(r"<[^>]+>", "", inner)))
+        markup, kind = pages.get(file or page, ""), identifier.partition("-")[0]
+        start = markup.find(f'id="{identifier}"')
+        borne = BORNE[kind].search(markup, start) if kind in BORNE and start >= 0 else None
+        if shown and borne and shown[0] != borne[1]:
+            target = f"{file}#{identifier}"
+            yield f"a reference that says {shown[0]} of '{target}', whose number is {borne[1]}"
 
 
 def _text(page: Path) -> str:
@@ -247,12 +237,10 @@ def _text(page: Path) -> str:
         ) from error
 
 
-def _loaded_by_style(text: str) -> list[str]:
-    return [f"a style loads '{it[:80]}'" for it in CSS_URL.findall(text)]
-
-
-def _loaded_by_script(text: str) -> list[str]:
-    return [f"a script loads '{it[:80]}'" for it in dict.fromkeys(LOADED_BY_SCRIPT.findall(text))]
+def _loaded(kind: str, text: str) -> list[str]:
+    """Return what a style or a script loads, in words."""
+    addresses = (CSS_URL if kind == "style" else LOADED_BY_SCRIPT).findall(text)
+    return [f"a {kind} loads '{it[:80]}'" for it in dict.fromkeys(addresses)]
 
 
 def _loaded_by_data(tag: str, address: str) -> list[str]:
@@ -266,4 +254,4 @@ def _loaded_by_data(tag: str, address: str) -> list[str]:
     except binascii.Error:
         return [f"<{tag}> holds data that cannot be read"]
     text = content.decode("utf-8", errors="replace")
-    return _loaded_by_style(text) if tag == "link" else _loaded_by_script(text)
+    return _loaded("style" if tag == "link" else "script", text)

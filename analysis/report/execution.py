@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import io
 import multiprocessing
 import os
 import sys
@@ -16,7 +15,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +27,7 @@ from analysis.tidy.extra import extra
 from collect.process import shipped
 
 Made = TypeVar("Made")
+#: Values by MIME type, in order.
 Outputs = list[dict[str, Any]]
 
 #: Workers at most: each holds the data and what it computed in memory.
@@ -45,19 +45,12 @@ class Session:
         gc.freeze()  # What is left stays to the end: no later collection looks through it.
 
     def run(self, code: str, *, name: str) -> Outputs:
-        """Return the outputs of a chunk, in order.
+        """Return what a chunk shows; what it prints goes to the terminal.
 
-        Each has a ``type``: ``stream`` (with ``name`` and ``text``), ``display_data`` or
-        ``execute_result`` (with ``data`` by MIME type). ``name`` is the chunk in messages.
-
-        Raises
-        ------
-        ReportError
-            If the code raises.
+        ``name`` is the chunk in messages.
         """
         self._outputs.clear()
-        streams = (_Stream(self._outputs, "stdout"), _Stream(self._outputs, "stderr"))
-        with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+        with redirect_stdout(sys.stderr):
             result = self._shell.run_cell(code, store_history=False)
         error = result.error_before_exec or result.error_in_exec
         if isinstance(error, KeyboardInterrupt):
@@ -68,13 +61,7 @@ class Session:
         return list(self._outputs)
 
     def evaluate(self, asked: Sequence[Inline]) -> Outputs:
-        """Return the representations by MIME type of the values of expressions.
-
-        Raises
-        ------
-        ReportError
-            If an expression raises.
-        """
+        """Return the values of expressions."""
         numbered = {str(number): inline.expression for number, inline in enumerate(asked)}
         answers = self._shell.user_expressions(numbered)
         for inline, answer in zip(asked, answers.values(), strict=True):
@@ -82,22 +69,6 @@ class Session:
                 message = f"{answer['ename']}: {answer['evalue']}".rstrip(": ")
                 raise ReportError(f"{inline.name} must have a value; it ended with {message}")
         return [dict(answer["data"]) for answer in answers.values()]
-
-
-class _Stream(io.TextIOBase):
-    """A standard stream whose text joins the outputs, in order."""
-
-    def __init__(self, outputs: Outputs, name: str) -> None:
-        self._outputs, self._name = outputs, name
-
-    def write(self, text: str) -> int:
-        """Add text to the outputs and return its length."""
-        last = self._outputs[-1] if self._outputs else {}
-        if last.get("name") == self._name:
-            last["text"] += text
-        elif text:
-            self._outputs.append({"type": "stream", "name": self._name, "text": text})
-        return len(text)
 
 
 @cache
@@ -109,15 +80,15 @@ def _shell() -> tuple[Any, Outputs]:
     shell = extra("IPython.core.interactiveshell").InteractiveShell.instance(config=settings)
 
     def published(data: Mapping[str, Any], *_: Any, **_named: Any) -> None:
-        outputs.append({"type": "display_data", "data": dict(data)})
+        outputs.append(dict(data))
 
     def shown(value: object) -> None:
         if value is not None:
-            data, _ = shell.display_formatter.format(value)
-            outputs.append({"type": "execute_result", "data": data})
+            outputs.append(shell.display_formatter.format(value)[0])
 
     shell.display_pub.publish = published
     shell.display_trap.hook = shown
+    shell._showtraceback = lambda *_: None
     return shell, outputs
 
 
@@ -126,21 +97,8 @@ def in_workers(
 ) -> dict[Path, Made]:
     """Return what a function makes of each page, several at a time in processes of their own.
 
-    Parameters
-    ----------
-    make
-        Called in a worker with a page, a `Session` and the arguments.
-    sources
-        The pages, begun in this order.
-    directory
-        Where the code works.
-    arguments
-        Further arguments of ``make``.
-
-    Raises
-    ------
-    ReportError
-        The first that a page raised; the others are ended then, as by an interrupt.
+    The function is called in a worker with a page, a `Session` and the arguments; its code works
+    in the directory. The first error of a page ends the others, as by an interrupt.
     """
     for name, value in environment().items():
         os.environ.setdefault(name, value)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from analysis.tidy.extra import extra
@@ -17,16 +16,13 @@ from collect.process.verbs import EXIT_CODES, declared
 
 
 def api(package: str) -> str:
-    """Return Markdown with every public name of a package: signature, meaning, parameters, example.
-
-    Raises
-    ------
-    MissingExtraError
-        If griffe, which reads docstrings, is not installed.
-    """
-    parts = [_text(_module(package).docstring)]
-    for name in _module(package).exports or []:
-        parts.append(_described(str(name), _path(package, str(name))))
+    """Return Markdown with every public name of a package: its signature and its docstring."""
+    there = _loader().load(package)
+    parts = [_text(there.docstring)]
+    for name in map(str, there.exports or []):
+        member = there.members[name]
+        path = member.target_path if member.is_alias else member.path
+        parts.append(_described(name, there.modules_collection[path]))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -35,9 +31,8 @@ def commands() -> str:
     parts = []
     for name, verb in declared().items():
         text = verb_parser(name, verb).format_help().split("\nexit codes:")[0].rstrip()
-        parts.append(
-            f"### {name} {{#sec-verb-{name.replace(' ', '-')} .unnumbered}}\n\n{_code(text)}"
-        )
+        label = name.replace(" ", "-")
+        parts.append(f"### {name} {{#sec-verb-{label} .unnumbered}}\n\n{_code(text)}")
     return "\n\n".join(parts)
 
 
@@ -46,17 +41,22 @@ def exit_codes() -> str:
     return _code(EXIT_CODES.partition("\n")[2].rstrip())
 
 
-def _described(name: str, path: str) -> str:
-    there = _target(path)
-    heading = f"### {name} {{#sec-api-{path.replace('.', '-').replace('_', '-')} .unnumbered}}"
+@cache
+def _loader() -> Any:
+    return extra("griffe").GriffeLoader(search_paths=[shipped.BESIDE], allow_inspection=False)
+
+
+def _described(name: str, there: Any) -> str:
+    label = there.path.replace(".", "-").replace("_", "-")
+    heading = f"### {name} {{#sec-api-{label} .unnumbered}}"
     if not there.is_module:
         return "\n\n".join([heading, *_entry(there)])
-    functions = [
-        one
+    inside = [
+        part
         for one in there.members.values()
         if not one.is_alias and one.is_function and one.is_public
+        for part in _entry(one)
     ]
-    inside = [part for one in functions for part in _entry(one)]
     return "\n\n".join([heading, _code(_text(there.docstring)), *inside])
 
 
@@ -72,32 +72,3 @@ def _code(text: str) -> str:
 
 def _text(docstring: Any) -> str:
     return str(docstring.value).strip() if docstring else ""
-
-
-def _path(package: str, name: str) -> str:
-    """Return where a public name is defined; a module of the package itself is no import."""
-    members = _module(package).members
-    return str(members[name].target_path) if name in members else f"{package}.{name}"
-
-
-def _target(path: str) -> Any:
-    """Return what a dotted path names: a module, or a member of one."""
-    if _file(path):
-        return _module(path)
-    module, _, name = path.rpartition(".")
-    return _module(module).members[name]
-
-
-@cache
-def _module(path: str) -> Any:
-    file = _file(path)
-    if file is None:
-        raise LookupError(path)
-    griffe = extra("griffe")
-    return griffe.visit(path, file, file.read_text(encoding="utf-8"))
-
-
-def _file(path: str) -> Path | None:
-    place = shipped.BESIDE.joinpath(*path.split("."))
-    candidates = (place / "__init__.py", place.with_suffix(".py"))
-    return next((it for it in candidates if it.is_file()), None)

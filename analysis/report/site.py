@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from analysis.report import cache
 from analysis.report.examination import refuse_faults
 from analysis.report.execution import in_workers
 from analysis.report.reading.places import chosen, pages
-from analysis.report.reading.settings import project_options
-from analysis.report.render import Engine, To, made, quarto_command, quarto_output
+from analysis.report.render import To, made, quarto_output
 from analysis.tidy.errors import ReportError
 from analysis.tidy.extra import extra
 from analysis.tidy.output import replace_bytes
 from collect.process import shipped
 
+Engine = Literal["auto", "quarto", "embedded"]
+
 #: The page that is printed unless others are named; a project without it prints every page.
 PAPER = "paper"
-#: The picture to which pages with an address link; see ``making/template.html``.
-PREVIEW = "preview.png"
 SUFFIXES = {"html": ".html", "typst": ".pdf"}
-
-
-def render(
-    source: Path,
-    destination: Path,
-    *,
-    parameters: Mapping[str, str] | None = None,
-    engine: Engine = "auto",
-) -> Path:
-    """Render one Quarto source to a page, and return it; arguments as of `render_site`."""
-    command = quarto_command(engine)
-    directory = source.resolve().parent
-    (content,) = _contents(
-        command, [source], directory, parameters or {}, "html", is_whole=False
-    ).values()
-    if command:
-        with tempfile.TemporaryDirectory() as name:
-            page = Path(name, f"{source.stem}.html")
-            page.write_bytes(content)
-            refuse_faults([page])
-    return replace_bytes(destination, content)
 
 
 def render_site(
@@ -81,8 +59,7 @@ def render_site(
 
     Returns
     -------
-    The files that were made; of pages whose ``_quarto.yml`` says ``site-url`` also the picture
-    that programs show beside a link to one.
+    The files that were made.
 
     Raises
     ------
@@ -93,23 +70,17 @@ def render_site(
     """
     if to == "typst" and not only:
         only = [PAPER] if PAPER in [path.stem for path in pages(project)] else []
-    if not shipped.is_clone() and project.is_relative_to(shipped.root()):
-        engine = _embedded(engine)
-    sources, command = chosen(project, only), quarto_command(engine)
-    has_address = to == "html" and bool(project_options(project).get("site-url"))
-    further = {PREVIEW: _picture(project)} if has_address else {}
+    sources, command = chosen(project, only), _quarto(engine, project)
     if to == "typst" and not command:
         extra("typst", of="pdf")  # before anything runs
-
     is_whole = to == "html" and not only
+    given = parameters or {}
 
     def make() -> dict[str, bytes]:
-        contents = _contents(
-            command, sources, project.resolve(), parameters or {}, to, is_whole=is_whole
-        )
+        made = _contents(command, sources, project.resolve(), given, to, is_whole=is_whole)
         if to == "html":
-            _examine(project, destination, contents)
-        return contents
+            _examine(project, destination, made)
+        return made
 
     try:
         destination.mkdir(parents=True, exist_ok=True)
@@ -118,47 +89,30 @@ def render_site(
             f"The folder {destination} must be writable; {error.strerror}.",
             "Choose another --out, or free the space.",
         ) from error
-    use_cache = results is not None and is_whole and not command
-    contents = (
-        results.cached("pages", make, is_announced=False) if results and use_cache else make()
-    )
-    files = {f"{stem}{SUFFIXES[to]}": content for stem, content in contents.items()}
+    if results and is_whole and not command:
+        contents = results.cached("pages", make, is_announced=False)
+    else:
+        contents = make()
     return [
-        replace_bytes(destination / name, content) for name, content in {**files, **further}.items()
+        replace_bytes(destination / f"{stem}{SUFFIXES[to]}", content)
+        for stem, content in contents.items()
     ]
 
 
-def _picture(project: Path) -> bytes:
-    """Return what programs show beside a link to a page: the picture of the report's front.
+def _quarto(engine: Engine, project: Path) -> str | None:
+    """Return the command that renders, or None where the embedded renderer does.
 
-    Raises
-    ------
-    ReportError
-        If the picture is not there.
+    Beside sources among installed packages Quarto would write.
     """
-    path = project.resolve().parent / "reports" / "screenshot.png"
-    if not path.is_file():
+    is_installed = not shipped.is_clone() and project.is_relative_to(shipped.root())
+    command = None if is_installed else shutil.which("quarto")
+    if engine == "quarto" and command is None:
         raise ReportError(
-            f"Pages with a site-url must have a picture; {path} is not there.",
-            "Put one there, or leave site-url out of _quarto.yml.",
+            "The engine 'quarto' needs the quarto command on the PATH, and the sources of pages "
+            f"in a clone; {'these are installed' if is_installed else 'it is not there'}.",
+            "Install Quarto, or use the engine 'embedded'.",
         )
-    return path.read_bytes()
-
-
-def _embedded(engine: Engine) -> Engine:
-    """Return the engine for sources among installed packages, beside which Quarto would write.
-
-    Raises
-    ------
-    ReportError
-        If Quarto is asked for.
-    """
-    if engine == "quarto":
-        raise ReportError(
-            "The engine 'quarto' must have the sources of pages in a clone; these are installed.",
-            "Run it in a clone, or leave the option out.",
-        )
-    return "embedded"
+    return None if engine == "embedded" else command
 
 
 def _contents(
@@ -172,10 +126,8 @@ def _contents(
 ) -> dict[str, bytes]:
     """Return the pages by stem, made by the Quarto command or, where there is none, here."""
     if command is None:
-        return {
-            source.stem: content
-            for source, content in in_workers(made, sources, project, parameters, to).items()
-        }
+        by_source = in_workers(made, sources, project, parameters, to)
+        return {source.stem: content for source, content in by_source.items()}
     # The project as a whole takes its pages in one run; a page that is named is made alone.
     wanted = [project] if is_whole else sources
     outputs = [quarto_output(command, each, parameters, to) for each in wanted]
@@ -214,5 +166,5 @@ def results_of_report(
         else b""
         for words in asked
     )
-    further = (sorted(parameters.items()), commit, bool(changes), os.environ.get("PYPANDOC_PANDOC"))
+    further = (sorted(parameters.items()), commit, bool(changes))
     return cache.results_for([*folders, *named], map(repr, further), directory)

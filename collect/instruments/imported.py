@@ -25,6 +25,9 @@ Place = tuple[int, str]
 #: What enters block 0.
 ENTRY: Place = (0, "block_input")
 
+#: Quantities that states give, of which what needs no more is measured.
+OF_STATES = ("stream", "geometry")
+
 #: Sites whose geometry is measured.
 _OF_GEOMETRY = ("block_input", "block_output", "final_norm")
 

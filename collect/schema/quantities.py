@@ -61,7 +61,8 @@ class Filled:
     needs
         What the table needs besides what its quantity does.
     audited
-        By quantity whose invariance is audited: what it is of a row, in SQL.
+        By quantity whose invariance is audited: what it is of a row, in SQL. Each has a row in
+        ``data/published/gauge_quantity.csv``.
     where
         Which rows are audited, in SQL; by quantity where that differs.
     """

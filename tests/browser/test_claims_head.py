@@ -35,8 +35,7 @@ class InProcess:
         last = lines.pop() if lines and isinstance(lines[-1], ast.Expr) else None
         exec(compile(ast.Module(lines, []), name, "exec"), self.names)
         shown = eval(ast.unparse(last), self.names) if last else None
-        data = {"text/markdown": shown.data} if shown is not None else {}
-        return [{"type": "display", "data": data}] if data else []
+        return [{"text/markdown": shown.data}] if shown is not None else []
 
     def evaluate(self, asked: Sequence[inline.Inline]) -> list[dict[str, Any]]:
         """Return values as text."""

@@ -135,6 +135,12 @@ def edit_weights(directory: Path, change: Callable[[dict[str, torch.Tensor]], ob
     return directory
 
 
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A place for what a command writes."""
+    return tmp_path / "out"
+
+
 OWN_PROMPTS = "# Factual\nThe sky is\nTwo and two\n\n# Novel\nA b\nThe quick brown fox is\n"
 
 

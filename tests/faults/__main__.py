@@ -81,7 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rng = np.random.default_rng([asked_for.seed, number])
             trials = Trials(name, given, room)
             for place_of_kill in range(asked_for.kills):
-                trials.kill(rng, at_event=place_of_kill % 2 == 0)
+                at_placement = place_of_kill % 4 == 0
+                trials.kill(rng, at_event=place_of_kill % 2 == 0, at_placement=at_placement)
             for _ in range(asked_for.pairs):
                 trials.pair(rng)
             limits = [(resource.RLIMIT_AS, n << 20, f"{n} MiB more") for n in MEMORY]

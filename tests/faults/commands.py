@@ -116,11 +116,11 @@ def study(folder: Path) -> int:
 
 def report(folder: Path) -> int:
     """Render a small page with the embedded renderer; a lack ends it as it ends the command."""
-    from analysis.report import render
+    from analysis.report import render_site
     from analysis.tidy.errors import AnalysisError, scarcity
 
     try:
-        render(folder / "page.qmd", folder / "out" / "page.html", engine="embedded")
+        render_site(folder, folder / "out", engine="embedded")
     except AnalysisError as error:
         print(error.problem)
         return error.exit_code
@@ -203,6 +203,7 @@ def prepare(folder: Path, names: Collection[str]) -> None:
     (folder / "micro.toml").write_text(RECIPE, encoding="utf-8")
     (folder / "design.toml").write_text(DESIGN, encoding="utf-8")
     (folder / "page.qmd").write_text(PAGE, encoding="utf-8")
+    (folder / "_quarto.yml").write_text("project: {render: [page.qmd]}\n", encoding="utf-8")
     shutil.copytree(PAPER, folder / "paper", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "raw").mkdir()
     name = min(name for name in catalogue.files() if name.endswith(".json"))

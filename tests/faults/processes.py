@@ -68,8 +68,8 @@ def asked(function: Callable[[], Any], answer: Path) -> Any:
     return json.loads(answer.read_text(encoding="utf-8"))
 
 
-def counting(folder: Path, seen: Callable[[int], None]) -> None:
-    """Call a function with the number of every event of a file under a folder, from 1."""
+def counting(folder: Path, seen: Callable[[int, str], None]) -> None:
+    """Call a function with number, from 1, and name of every event of a file under a folder."""
     count = 0
 
     def hook(event: str, given: tuple[Any, ...]) -> None:
@@ -78,15 +78,15 @@ def counting(folder: Path, seen: Callable[[int], None]) -> None:
             return
         if str(given[0]).startswith(str(folder)):
             count += 1
-            seen(count)
+            seen(count, event)
 
     sys.addaudithook(hook)
 
 
-def kill_at(event: int, ending: signal.Signals = signal.SIGKILL) -> Callable[[int], None]:
+def kill_at(event: int, ending: signal.Signals = signal.SIGKILL) -> Callable[[int, str], None]:
     """Return what sends this process a signal at the event of a number."""
 
-    def seen(count: int) -> None:
+    def seen(count: int, _name: str) -> None:
         if count == event:
             os.kill(os.getpid(), ending)
 

@@ -12,14 +12,9 @@ ROOT = Path(__file__).parents[2]
 
 def disturbed(*arguments):
     """Return what the program says, in a process that starts no threads before it forks."""
-    return subprocess.run(
-        [sys.executable, "-m", "tests.faults", "--seed", "3", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    command = [sys.executable, "-m", "tests.faults", "--seed", "3", *arguments]
+    how = {"capture_output": True, "text": True, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+    return subprocess.run(command, cwd=ROOT, check=False, **how)
 
 
 #: How often each kind of fault comes, unless a test says otherwise.

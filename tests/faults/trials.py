@@ -41,6 +41,8 @@ class Whole:
     before: dict[str, str]
     after: dict[str, str]
     n_events: int
+    #: The last quarter of those that rename a file: finished files are put into their places.
+    placements: list[int]
     seconds: float
 
 
@@ -77,15 +79,10 @@ class Trials:
         before, counted = self._contents(folder), self.room / "counted"
 
         def act() -> int:
-            latest = 0
-
-            def seen(count: int) -> None:
-                nonlocal latest
-                latest = count
-
-            counting(folder, seen)
+            names: list[str] = []
+            counting(folder, lambda _count, name: names.append(name))
             code = self.writing.act(folder)
-            counted.write_text(str(latest))
+            counted.write_text(json.dumps(names))
             return code
 
         start = time.perf_counter()
@@ -93,7 +90,10 @@ class Trials:
         seconds = time.perf_counter() - start
         if code:
             raise RuntimeError(f"{self.name} must succeed undisturbed; {self.said.read_text()}")
-        return Whole(before, self._contents(folder), int(counted.read_text()), seconds)
+        names = json.loads(counted.read_text())
+        renamings = [place for place, name in enumerate(names, start=1) if name == "os.rename"]
+        placements = renamings[-len(renamings) // 4 :]
+        return Whole(before, self._contents(folder), len(names), placements, seconds)
 
     def _signalled(
         self, folder: Path, event: int, ending: signal.Signals = signal.SIGKILL
@@ -120,9 +120,11 @@ class Trials:
             return ended(child)
         return killed_after(child, float(rng.uniform(0, self.whole.seconds)), ending)
 
-    def kill(self, rng: np.random.Generator, *, at_event: bool) -> None:
+    def kill(self, rng: np.random.Generator, *, at_event: bool, at_placement: bool = False) -> None:
         """Kill the command once, look at what it left, and let it run again."""
         folder, event = self._folder(), int(rng.integers(1, self.whole.n_events + 1))
+        if at_placement and self.whole.placements:
+            event = int(rng.choice(self.whole.placements))
 
         child = started(self._signalled(folder, event if at_event else 0), self.said)
         code = self._end(child, rng, at_event=at_event)

@@ -185,7 +185,7 @@ def check(
     """Return a check whose counts, files and caveats are read off the rows it used.
 
     ``rows`` has one row per figure, with `model_id`, `suite`, `file` (several are separated by
-    spaces) and `caveats` (by commas).
+    spaces) and `caveats` (by commas). Where a row is of a suite or a pair, give ``n_models`` too.
     """
     counted: dict[str, Any] = {
         "n_obs": len(rows),

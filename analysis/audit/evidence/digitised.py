@@ -12,9 +12,8 @@ import pandas as pd
 
 from analysis.store import Store
 
-#: What a check names as its evidence, and why it may be missing.
+#: What a check names as its evidence.
 EVIDENCE = "digitised_point"
-ABSENT = f"the points read off the figure are not in this store ({EVIDENCE})"
 
 
 def points(store: Store, figure: str) -> pd.DataFrame:

@@ -84,36 +84,18 @@ NOT_GIVEN = {
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a claim beside its verdict and its checks; all of it may be missing.
+    """What is known of a claim beside its verdict and its checks; all of it may be missing."""
 
-    Attributes
-    ----------
-    meaning
-        What it says in one plain line.
-    used_in
-        Markdown that links to the sections that use it.
-    rests
-        What its quantity is a property of, a row of `analysis.audit.properties`.
-    planted
-        What the rule says of simulated papers, as `planted_line` words it.
-    lines
-        The values it names.
-    caveats
-        What each known defect of the evidence is called, as Markdown, by its name.
-    about
-        What units are called.
-    is_drawn
-        Whether readings are drawn that no line is named for.
-    """
-
-    meaning: str = ""
-    used_in: str = ""
+    meaning: str = ""  #: What it says in one plain line.
+    used_in: str = ""  #: Markdown that links to the sections that use it.
+    #: What its quantity is a property of, a row of `analysis.audit.properties`.
     rests: Mapping[Any, Any] = field(default_factory=dict)
-    planted: str = ""
-    lines: Sequence[strips.Line] = ()
+    planted: str = ""  #: What the rule says of simulated papers, as `planted_line` words it.
+    lines: Sequence[strips.Line] = ()  #: The values it names.
+    #: What each known defect of the evidence is called, as Markdown, by its name.
     caveats: Mapping[str, str] = field(default_factory=dict)
-    about: About = field(default_factory=About)
-    is_drawn: bool = False
+    about: About = field(default_factory=About)  #: What units are called.
+    is_drawn: bool = False  #: Whether readings are drawn that no line is named for.
 
 
 def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> str:

@@ -38,19 +38,13 @@ SHAPES = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a claim names in one part: a row of table ``claim_line``.
+    """What a claim names in one part: a row of table ``claim_line``."""
 
-    Attributes
-    ----------
-    part, measure
-        The part, and what its value is set beside: the name of an estimate, or `P`.
-    value, low, high
-        The value, or NaN if none is named, and the margin that still counts as it; NaN where there
-        is none.
-    """
-
+    #: The part, and what its value is set beside: the name of an estimate, or `P`.
     part: str
     measure: str
+    #: The value, or NaN if none is named, and the margin that still counts as it; NaN where there
+    #: is none.
     value: float
     low: float = math.nan
     high: float = math.nan

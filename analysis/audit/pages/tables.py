@@ -25,15 +25,9 @@ MARKUP = ("statement", "verdict", "symbol", "definition", "title", "explanation"
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The numbers of one check, as text for a sentence.
+    """The numbers of one check, as text for a sentence."""
 
-    Attributes
-    ----------
-    row
-        One row of `analysis.audit.checks` or `analysis.audit.evaluate`.
-    """
-
-    row: Mapping[Any, Any]
+    row: Mapping[Any, Any]  #: One row of `analysis.audit.checks` or `analysis.audit.evaluate`.
 
     def value(self, digits: int = 2) -> str:
         """Return the estimate with a fixed count of decimals."""

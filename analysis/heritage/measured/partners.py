@@ -41,15 +41,8 @@ def signs(store: Store, metric: str = "gain_last_block") -> pd.DataFrame:
     )
 
 
-def verdicts_by_gauge(store: Store, band: float = BAND) -> pd.DataFrame:
+def verdicts_by_gauge(store: Store) -> pd.DataFrame:
     """Return what one network would be called in each of its gauges, whose predictions agree.
-
-    Parameters
-    ----------
-    store
-        With table ``gauge_profile``.
-    band
-        Half width of the neutral band around a log gain of 0 [nat].
 
     Returns
     -------
@@ -70,7 +63,7 @@ def verdicts_by_gauge(store: Store, band: float = BAND) -> pd.DataFrame:
          GROUP BY model_id, gauge
          ORDER BY model_id, gain_published
         """,
-        band=band,
+        band=BAND,
     )
 
 

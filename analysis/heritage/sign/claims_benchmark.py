@@ -38,18 +38,6 @@ def hierarchy(store: Store) -> Sequence[Check]:
     ]
 
 
-def definitions(store: Store) -> pd.DataFrame:
-    """Return one row per model of the benchmark and definition of gain, base models only."""
-    gains = evidence.published_gains(store)
-    metrics = ["gain_last_block", "gain_whole_matrix", "gain_body", "gain_penultimate_block"]
-    mixed = (gains["metric"] == "gain_whole_matrix") & ~gains["file"].isin(
-        _one_prompt(store)["file"]
-    )
-    chosen = gains[gains["model_id"].isin(ORDER) & gains["metric"].isin(metrics) & ~mixed]
-    ranked = chosen.sort_values("n_prompts", ascending=False, kind="stable")
-    return ranked.drop_duplicates(["model_id", "metric"]).reset_index(drop=True)
-
-
 def _one_prompt(store: Store) -> pd.DataFrame:
     """Return whole-matrix gains on one prompt, as this gain grows with a prompt's length (B4)."""
     gains = evidence.published_gains(store, "gain_whole_matrix")

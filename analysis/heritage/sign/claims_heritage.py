@@ -33,7 +33,6 @@ OTHERS = Label("others", "100 % of the other labs' models expand")
 ABOVE = Label("others", "the mean of every other lab is above 1")
 
 BELOW = Label("mean", "EleutherAI's mean gain is below 1")
-SEED = 20260106
 #: Readings whose suites are exchanged too.
 EXCHANGED = ("hunt", "all", "joined")
 FISHER = Label("fisher", "Fisher's exact test; ")

@@ -36,24 +36,16 @@ CURVE_POINTS = np.linspace(0, 1, 201)
 
 @dataclass(frozen=True, slots=True)
 class SpecificationCurve:
-    """Every specification, and what they say together.
+    """Every specification, and what they say together."""
 
-    Attributes
-    ----------
-    specifications
-        One row per specification; see `specification_curve`.
-    joint
-        One row per way to group (and one for all) and statistic: `groups`, `term`, `estimate`,
-        `null_value` (mean over assignments), `p_value` (one-sided, towards the claim),
-        `smallest_p`, `n_permutations`, `n_obs` (distinct specifications).
-    null
-        One row per point of the curve, from the lowest estimate up: `quantile`, `estimate`, and
-        what exchanged labels give there: `null_value` (median), `null_low` and `null_high`
-        (central 95 %) [SD of the outcome].
-    """
-
-    specifications: pd.DataFrame
+    specifications: pd.DataFrame  #: One row per specification; see `specification_curve`.
+    #: One row per way to group (and one for all) and statistic: `groups`, `term`, `estimate`,
+    #: `null_value` (mean over assignments), `p_value` (one-sided, towards the claim), `smallest_p`,
+    #: `n_permutations`, `n_obs` (distinct specifications).
     joint: pd.DataFrame
+    #: One row per point of the curve, from the lowest estimate up: `quantile`, `estimate`, and what
+    #: exchanged labels give there: `null_value` (median), `null_low` and `null_high` (central 95 %)
+    #: [SD of the outcome].
     null: pd.DataFrame
 
 

@@ -17,7 +17,7 @@ DEPTH, SCALE = "n_layers", "log_parameters"
 COLUMNS = ["model_id", "lab", "suite", DEPTH, *SHAPE, SCALE, "gain_mean", "log_gain"]
 
 
-def base_models(store: Store, metric: str = PENULTIMATE) -> pd.DataFrame:
+def base_models(store: Store) -> pd.DataFrame:
     """Return one row per base model with a published gain, post-norm models left out.
 
     Fine-tuned models are no draws of their own from a suite, and the gain of a post-norm block
@@ -28,6 +28,6 @@ def base_models(store: Store, metric: str = PENULTIMATE) -> pd.DataFrame:
     `model_id`, `lab`, `suite`, `n_layers` [blocks], `rho` [1], `d_head` [1], `log_parameters`
     [decades], `gain_mean` [ratio] and `log_gain` [nat], by suite and depth.
     """
-    gains = evidence.base_gains(store, metric)
+    gains = evidence.base_gains(store, PENULTIMATE)
     rows = evidence.without_post_norm(gains)[COLUMNS]
     return rows.sort_values(["suite", "n_layers", "model_id"], ignore_index=True)

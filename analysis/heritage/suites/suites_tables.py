@@ -26,27 +26,13 @@ SHARES = {
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """The frames of `analysis.heritage.suites` for one set of models.
+    """The frames of `analysis.heritage.suites` for one set of models."""
 
-    Attributes
-    ----------
-    models
-        `models.base_models`.
-    tests
-        `components.variance_tests`.
-    shares
-        `components.variance_shares`.
-    deviations
-        `components.deviations`.
-    without
-        `components.deviation_without_each_suite`.
-    """
-
-    models: pd.DataFrame
-    tests: pd.DataFrame
-    shares: pd.DataFrame
-    deviations: pd.DataFrame
-    without: Mapping[str, float]
+    models: pd.DataFrame  #: `models.base_models`.
+    tests: pd.DataFrame  #: `components.variance_tests`.
+    shares: pd.DataFrame  #: `components.variance_shares`.
+    deviations: pd.DataFrame  #: `components.deviations`.
+    without: Mapping[str, float]  #: `components.deviation_without_each_suite`.
 
 
 def views(store: Store) -> Views:

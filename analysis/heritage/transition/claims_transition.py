@@ -29,9 +29,7 @@ CONSTANTS = 3
 #: What Fig. 5 counts: the part of the claim and its number, by column.
 QUOTED_COUNTS = {"model_id": (Label("models", "6 models"), 6), "lab": (Label("labs", "4 labs"), 4)}
 
-ABSENT = "no such L* is in the store"
 CONSTANTS_RETURN = Label("constants", "the constants follow from the published L*")
-N_PUBLISHED = 9
 
 
 def formula(store: Store) -> Sequence[Check]:

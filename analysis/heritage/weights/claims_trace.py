@@ -83,12 +83,13 @@ def _by_algebra() -> Check:
     )
 
 
-def causal_maps(rng: np.random.Generator, n_maps: int = 64, n: int = 12) -> tuple[Floats, Floats]:
+def causal_maps(rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return sum A - n and n - tr A of causal softmax maps of random scores, shape (maps,) each.
 
     The first is taken to twelve decimals: what is left below differs between processors.
     """
-    scores = rng.standard_normal((n_maps, n, n))
+    n = 12
+    scores = rng.standard_normal((64, n, n))
     weights = np.exp(scores) * np.tril(np.ones((n, n)))
     maps = weights / weights.sum(axis=2, keepdims=True)
     return np.round(maps.sum(axis=(1, 2)) - n, 12), n - np.trace(maps, axis1=1, axis2=2)

@@ -49,39 +49,17 @@ PERFECT = 1e-20
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A least-squares fit; arrays run over n rows and p terms.
+    """A least-squares fit; arrays run over n rows and p terms."""
 
-    Attributes
-    ----------
-    terms
-        Names of the coefficients, length p.
-    design
-        Design matrix, shape (n, p).
-    response
-        Response, shape (n,).
-    coefficients
-        Least-squares estimates, shape (p,).
-    sandwich
-        Covariance and degrees of freedom of the coefficients.
-    n_groups
-        Independent groups: clusters, or rows without a cluster.
-    method
-        Estimator, standard errors and reference distribution.
-    clustered
-        Whether the standard errors allow for clusters.
-    note
-        What a reader must know.
-    """
-
-    terms: tuple[str, ...]
-    design: Floats
-    response: Floats
-    coefficients: Floats
-    sandwich: Sandwich
-    n_groups: int
-    method: str
-    clustered: bool
-    note: str
+    terms: tuple[str, ...]  #: Names of the coefficients, length p.
+    design: Floats  #: Design matrix, shape (n, p).
+    response: Floats  #: Response, shape (n,).
+    coefficients: Floats  #: Least-squares estimates, shape (p,).
+    sandwich: Sandwich  #: Covariance and degrees of freedom of the coefficients.
+    n_groups: int  #: Independent groups: clusters, or rows without a cluster.
+    method: str  #: Estimator, standard errors and reference distribution.
+    clustered: bool  #: Whether the standard errors allow for clusters.
+    note: str  #: What a reader must know.
 
     def tidy(self, *, conf_level: float = 0.95) -> pd.DataFrame:
         """Return one row per term: estimate, standard error, t test, interval.

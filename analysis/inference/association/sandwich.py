@@ -27,22 +27,13 @@ DETERMINED = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Sandwich:
-    """Covariance of p coefficients with what the t test of each needs.
+    """Covariance of p coefficients with what the t test of each needs."""
 
-    Attributes
-    ----------
-    covariance
-        Shape (p, p).
-    df
-        Degrees of freedom of each coefficient's t distribution, shape (p,).
-    expected_share
-        Expectation of the CR2 variance over the true one when errors are independent, shape
-        (p,): 1, or less when one cluster alone determines part of a coefficient, whose
-        variance no comparison of clusters can then show.
-    """
-
-    covariance: Floats
-    df: Floats
+    covariance: Floats  #: Shape (p, p).
+    df: Floats  #: Degrees of freedom of each coefficient's t distribution, shape (p,).
+    #: Expectation of the CR2 variance over the true one when errors are independent, shape (p,): 1,
+    #: or less when one cluster alone determines part of a coefficient, whose variance no comparison
+    #: of clusters can then show.
     expected_share: Floats
 
 

@@ -38,21 +38,12 @@ RELATIVE_TIE = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class ConditionalTable:
-    """A 2x2 table given its margins: the distribution of its first cell.
+    """A 2x2 table given its margins: the distribution of its first cell."""
 
-    Attributes
-    ----------
-    support
-        Values the first cell can take, ascending, shape (k,).
-    log_weights
-        Log of the hypergeometric weight of each value, up to a constant, shape (k,).
-    observed
-        Value the first cell takes.
-    """
-
-    support: Integers
+    support: Integers  #: Values the first cell can take, ascending, shape (k,).
+    #: Log of the hypergeometric weight of each value, up to a constant, shape (k,).
     log_weights: Floats
-    observed: int
+    observed: int  #: Value the first cell takes.
 
     def probabilities(self, log_odds_ratio: float) -> Floats:
         """Return the noncentral hypergeometric probabilities of the support, shape (k,)."""

@@ -39,30 +39,14 @@ TOGETHER = 500
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """Points of the lattice and the form of the likelihood at each.
+    """Points of the lattice and the form of the likelihood at each."""
 
-    Attributes
-    ----------
-    names
-        Of the sources.
-    columns
-        Z, centred, shape (n, q).
-    parts
-        Parts of every source and of the residual, shape (points, sources + 1).
-    forms
-        Upper triangle of W, off the diagonal doubled, shape (points, q (q + 1) / 2).
-    penalty
-        log |I + S Z'Z S|, shape (points,).
-    roots
-        Deviation of every column over the whole one, shape (points, q).
-    """
-
-    names: tuple[str, ...]
-    columns: Floats
-    parts: Integers
-    forms: Floats
-    penalty: Floats
-    roots: Floats
+    names: tuple[str, ...]  #: Of the sources.
+    columns: Floats  #: Z, centred, shape (n, q).
+    parts: Integers  #: Parts of every source and of the residual, shape (points, sources + 1).
+    forms: Floats  #: Upper triangle of W, off the diagonal doubled, shape (points, q (q + 1) / 2).
+    penalty: Floats  #: log |I + S Z'Z S|, shape (points,).
+    roots: Floats  #: Deviation of every column over the whole one, shape (points, q).
 
     @property
     def n_parts(self) -> int:
@@ -98,20 +82,11 @@ class Lattice:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference of two sources' shares, and where it lies among draws at a tie.
+    """The difference of two sources' shares, and where it lies among draws at a tie."""
 
-    Attributes
-    ----------
-    estimate
-        First less second [share of variance].
-    bias
-        Mean of the draws, whose sources are equal [share of variance].
-    p_above, p_below
-        Shares of draws that lie as high, and as low, (b + 1) / (B + 1).
-    """
-
-    estimate: float
-    bias: float
+    estimate: float  #: First less second [share of variance].
+    bias: float  #: Mean of the draws, whose sources are equal [share of variance].
+    #: Shares of draws that lie as high, and as low, (b + 1) / (B + 1).
     p_above: float
     p_below: float
 

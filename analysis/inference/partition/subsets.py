@@ -47,28 +47,16 @@ RANK = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Subsets:
-    """R squared of every subset of k blocks; subset s holds block b when bit b of s is set.
+    """R squared of every subset of k blocks; subset s holds block b when bit b of s is set."""
 
-    Attributes
-    ----------
-    names
-        Block names, length k.
-    r_squared
-        On the frame itself, shape (2^k,).
-    chance
-        What a response of pure noise would give, shape (2^k,): its rank over n - 1.
-    replicates, chance_replicates
-        Both on every resample, shape (B, 2^k), NaN where a resample's response does not vary;
-        the second without rows unless it was asked for.
-    n_obs, n_groups
-        Rows, and clusters resampled.
-    """
-
-    names: tuple[str, ...]
-    r_squared: Floats
-    chance: Floats
+    names: tuple[str, ...]  #: Block names, length k.
+    r_squared: Floats  #: On the frame itself, shape (2^k,).
+    chance: Floats  #: What a response of pure noise would give, shape (2^k,): its rank over n - 1.
+    #: Both on every resample, shape (B, 2^k), NaN where a resample's response does not vary; the
+    #: second without rows unless it was asked for.
     replicates: Floats
     chance_replicates: Floats
+    #: Rows, and clusters resampled.
     n_obs: int
     n_groups: int
 

@@ -42,47 +42,25 @@ LAST_QUANTILE = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What is supposed before the data.
+    """What is supposed before the data."""
 
-    Attributes
-    ----------
-    width
-        Median of the ratio of every source's deviation to the residual one.
-    residual
-        Scale of the residual deviation: sigma^2 is ``residual^2`` over a gamma variable of
-        `shape` [unit of the response].
-    shape
-        Of that gamma variable.
-    centre
-        Deviation of the mean over the residual one.
-    """
-
-    width: float
+    width: float  #: Median of the ratio of every source's deviation to the residual one.
+    #: Scale of the residual deviation: sigma^2 is ``residual^2`` over a gamma variable of `shape`
+    #: [unit of the response].
     residual: float = 0.05
-    shape: float = 1.0
-    centre: float = 10.0
+    shape: float = 1.0  #: Of that gamma variable.
+    centre: float = 10.0  #: Deviation of the mean over the residual one.
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The design: which columns of effects belong to which source.
+    """The design: which columns of effects belong to which source."""
 
-    Attributes
-    ----------
-    names
-        Of the sources.
-    columns
-        The mean's column of ones, then the effects of all sources, shape (n, 1 + q).
-    source
-        Place of the source of every effect, shape (q,).
-    labels
-        Name of every effect.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  #: Of the sources.
+    #: The mean's column of ones, then the effects of all sources, shape (n, 1 + q).
     columns: Floats
-    source: tuple[int, ...]
-    labels: tuple[str, ...]
+    source: tuple[int, ...]  #: Place of the source of every effect, shape (q,).
+    labels: tuple[str, ...]  #: Name of every effect.
 
     def of(self, name: str) -> list[int]:
         """Return the places among `columns` of the effects of one source."""
@@ -92,26 +70,16 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Quadrature:
-    """The nodes over the ratios, with what does not depend on the response.
+    """The nodes over the ratios, with what does not depend on the response."""
 
-    Attributes
-    ----------
-    sources, prior
-        What they are for.
-    ratios
-        lambda, shape (nodes, sources).
-    root
-        Inverse Cholesky factor of the effects' conditional precision, shape (nodes, 1 + q, 1 + q):
-        root' root is their covariance over sigma^2.
-    log_determinant
-        log |I + Z D Z'| / 2 at every node.
-    """
-
+    #: What they are for.
     sources: Sources
     prior: Prior
-    ratios: Floats
+    ratios: Floats  #: lambda, shape (nodes, sources).
+    #: Inverse Cholesky factor of the effects' conditional precision, shape (nodes, 1 + q, 1 + q):
+    #: root' root is their covariance over sigma^2.
     root: Floats
-    log_determinant: Floats
+    log_determinant: Floats  #: log |I + Z D Z'| / 2 at every node.
 
 
 def sources(blocks: Mapping[str, Floats], labels: Mapping[str, tuple[str, ...]]) -> Sources:

@@ -21,21 +21,11 @@ NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class CovarianceTerm:
-    """Random effects of one grouping factor that are correlated with each other.
+    """Random effects of one grouping factor that are correlated with each other."""
 
-    Attributes
-    ----------
-    block
-        Place of the grouping factor's block.
-    effects
-        Its effects, as columns of the block.
-    places
-        Its elements of theta: the lower triangle, column by column.
-    """
-
-    block: int
-    effects: slice
-    places: slice
+    block: int  #: Place of the grouping factor's block.
+    effects: slice  #: Its effects, as columns of the block.
+    places: slice  #: Its elements of theta: the lower triangle, column by column.
 
     @property
     def width(self) -> int:

@@ -23,38 +23,18 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class CrossProducts:
-    """Cross-products of [Z1 | Z2 | X | y], all weighted.
+    """Cross-products of [Z1 | Z2 | X | y], all weighted."""
 
-    Attributes
-    ----------
-    blocks
-        Random effects: the first is Z1, the others make Z2.
-    diagonal
-        Z1'Z1 per level, shape (L, k, k).
-    cross
-        Z1'[Z2 | X | y] per level, shape (L, k, q + p + 1).
-    rest
-        [Z2 | X | y]'[Z2 | X | y], shape (q + p + 1, q + p + 1).
-    n_obs
-        Rows.
-    n_fixed
-        Columns of X, p.
-    log_weights
-        Sum of the logarithms of the weights.
-    centring
-        Fixed effects of the internal design times this are those of the formula's, (p, p).
-    shift
-        Fixed effects, in the formula's design, that were taken out of the response, (p,).
-    """
-
-    blocks: tuple[Block, ...]
-    diagonal: Floats
-    cross: Floats
-    rest: Floats
-    n_obs: int
-    n_fixed: int
-    log_weights: float
+    blocks: tuple[Block, ...]  #: Random effects: the first is Z1, the others make Z2.
+    diagonal: Floats  #: Z1'Z1 per level, shape (L, k, k).
+    cross: Floats  #: Z1'[Z2 | X | y] per level, shape (L, k, q + p + 1).
+    rest: Floats  #: [Z2 | X | y]'[Z2 | X | y], shape (q + p + 1, q + p + 1).
+    n_obs: int  #: Rows.
+    n_fixed: int  #: Columns of X, p.
+    log_weights: float  #: Sum of the logarithms of the weights.
+    #: Fixed effects of the internal design times this are those of the formula's, (p, p).
     centring: Floats
+    #: Fixed effects, in the formula's design, that were taken out of the response, (p,).
     shift: Floats
 
     @cached_property

@@ -51,16 +51,8 @@ def descend(
 ) -> Floats:
     """Return a point where the function falls no more.
 
-    Parameters
-    ----------
-    function
-        Value and gradient.
-    start
-        Where to start.
-    tolerance
-        Fall of one step, relative to the value, below which to stop.
-    flat
-        Largest derivative by a parameter below which to stop.
+    The search stops where one step falls by less than the tolerance, relative to the value, or
+    where no derivative by a parameter is larger than `flat`.
     """
     at, (value, gradient) = start, function(start)
     inverse: Floats | None = None
@@ -117,27 +109,14 @@ def _updated(inverse: Floats | None, step: Floats, change: Floats) -> Floats | N
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """Where Newton's method ended.
+    """Where Newton's method ended."""
 
-    Attributes
-    ----------
-    at
-        The point.
-    value
-        Of the function there.
-    gradient
-        Of the function there.
-    hessian
-        There or at a point very near, by the free parameters, shape (f, f); None if none is free.
-    free
-        Which parameters were free.
-    """
-
-    at: Floats
-    value: float
-    gradient: Floats
+    at: Floats  #: The point.
+    value: float  #: Of the function there.
+    gradient: Floats  #: Of the function there.
+    #: There or at a point very near, by the free parameters, shape (f, f); None if none is free.
     hessian: Floats | None
-    free: NDArray[np.bool_]
+    free: NDArray[np.bool_]  #: Which parameters were free.
 
     @property
     def steepest(self) -> float:

@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from analysis.mixed.reading.contrast import contrast_of, written_contrast
-from analysis.mixed.reading.expression import shown
+from analysis.mixed.reading.expression import level_places, shown
 from analysis.mixed.reading.formula import (
     MixedFormula,
     RandomTerm,
@@ -24,28 +23,18 @@ from analysis.mixed.reading.formula import (
     terms,
 )
 from analysis.mixed.reading.plan import column_name, factor_column
-from analysis.mixed.reading.statistics import Statistics, interaction
+from analysis.mixed.reading.statistics import Factor, Statistics, interaction
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import Floats, Integers
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A design column: in a row of cell i it is ``coefficient[i]`` times a basis number.
+    """A design column: in a row of cell i it is ``coefficient[i]`` times a basis number."""
 
-    Attributes
-    ----------
-    name
-        As patsy writes it, such as ``lab[T.EleutherAI]:depth``.
-    coefficient
-        Shape (n cells,).
-    basis
-        Position of the basis number in the statistics.
-    """
-
-    name: str
-    coefficient: Floats
-    basis: int
+    name: str  #: As patsy writes it, such as ``lab[T.EleutherAI]:depth``.
+    coefficient: Floats  #: Shape (n cells,).
+    basis: int  #: Position of the basis number in the statistics.
 
 
 def matrix_of(columns: Iterable[Column]) -> Floats:
@@ -55,26 +44,13 @@ def matrix_of(columns: Iterable[Column]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """All random effects of one grouping factor.
+    """All random effects of one grouping factor."""
 
-    Attributes
-    ----------
-    group
-        Name of the factor, such as ``lab:suite``.
-    levels
-        Labels of its levels.
-    codes
-        Level of every cell, shape (n cells,).
-    columns
-        The coefficients that vary, k of them.
-    positions
-        Row and column of every parameter in the k x k relative factor, lme4's order.
-    """
-
-    group: str
-    levels: tuple[str, ...]
-    codes: Integers
-    columns: tuple[Column, ...]
+    group: str  #: Name of the factor, such as ``lab:suite``.
+    levels: tuple[str, ...]  #: Labels of its levels.
+    codes: Integers  #: Level of every cell, shape (n cells,).
+    columns: tuple[Column, ...]  #: The coefficients that vary, k of them.
+    #: Row and column of every parameter in the k x k relative factor, lme4's order.
     positions: tuple[tuple[int, int], ...]
 
     @property
@@ -98,43 +74,25 @@ def block_rows(blocks: Iterable[Block]) -> Iterator[slice]:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Fixed columns that are left out because they add nothing to those before them.
+    """Fixed columns that are left out because they add nothing to those before them."""
 
-    Attributes
-    ----------
-    names
-        Their names.
-    null
-        Combinations of all columns, theirs included, that are zero in every row, shape
-        (all columns, columns left out).
-    """
-
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  #: Their names.
+    #: Combinations of all columns, theirs included, that are zero in every row, shape (all columns,
+    #: columns left out).
     null: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What a formula makes of the cells.
+    """What a formula makes of the cells."""
 
-    Attributes
-    ----------
-    fixed
-        Columns of the fixed design.
-    blocks
-        Random effects by grouping factor, most levels first, as in lme4.
-    references
-        Reference level of every factor with treatment contrasts, as ``lab = AI2``.
-    term_columns
-        Columns of every fixed term: name of the term to positions.
-    left_out
-        Fixed columns that the formula has and the design has not.
-    """
-
-    fixed: tuple[Column, ...]
-    blocks: tuple[Block, ...]
+    fixed: tuple[Column, ...]  #: Columns of the fixed design.
+    blocks: tuple[Block, ...]  #: Random effects by grouping factor, most levels first, as in lme4.
+    #: Reference level of every factor with treatment contrasts, as ``lab = AI2``.
     references: tuple[str, ...]
+    #: Columns of every fixed term: name of the term to positions.
     term_columns: dict[str, tuple[int, ...]]
+    #: Fixed columns that the formula has and the design has not.
     left_out: LeftOut = field(default_factory=LeftOut)
 
 
@@ -143,15 +101,8 @@ def build(
 ) -> Design:
     """Return the design of a formula over the cells.
 
-    Parameters
-    ----------
-    formula
-        The model.
-    statistics
-        The cells.
-    contrasts
-        Contrast of a factor by column: the reference level, or a contrast of patsy's such as
-        ``patsy.Sum()``. Treatment contrasts with the first level as reference otherwise.
+    Contrasts of factors by column: the reference level, or a contrast of patsy's such as
+    ``patsy.Sum()``; treatment contrasts with the first level as reference otherwise.
     """
     stated = dict(contrasts or {})
     unknown = [name for name in stated if name not in statistics.factors]
@@ -250,10 +201,11 @@ def design_columns(
     from patsy.desc import Term
     from patsy.eval import EvalEnvironment
 
-    adapted = [
-        Term([_adapted(factor.code, statistics, stated) for factor in term.factors])
-        for term in terms(side)
-    ]
+    # One object for each piece: patsy knows a factor that occurs twice by its being equal, which
+    # contrasts of the same level are not.
+    codes = {factor.code for term in terms(side) for factor in term.factors}
+    pieces = {code: _adapted(code, statistics, stated) for code in sorted(codes)}
+    adapted = [Term([pieces[factor.code] for factor in term.factors]) for term in terms(side)]
     environment = EvalEnvironment([{}])
     (info,) = design_matrix_builders([adapted], lambda: iter([{}]), environment)
     columns: list[Column] = []
@@ -315,8 +267,8 @@ def _adapted(code: str, statistics: Statistics, stated: Mapping[str, Any]) -> _P
             f"Factor {name!r} must have at least two levels; found {list(factor.levels)}.",
             "Drop it from the formula, or widen the filter.",
         )
-    contrast = written_contrast(code) if name not in stated else stated[name]
-    return _Label(code, name, factor.levels, contrast_of(name, factor, contrast))
+    contrast = _written_contrast(code) if name not in stated else stated[name]
+    return _Label(code, name, factor.levels, _contrast_of(name, factor, contrast))
 
 
 def _references(
@@ -378,3 +330,62 @@ def _dummies(
         (factor.code, suffix, over_cells[:, place])
         for place, suffix in enumerate(contrast.column_suffixes)
     ]
+
+
+def _written_contrast(code: str) -> Any:
+    """Return the contrast inside ``C(column, contrast)``, None without."""
+    import patsy
+
+    if not is_factor_call(code) or "," not in code:
+        return None
+    known = {name: getattr(patsy, name) for name in ("Treatment", "Sum", "Helmert", "Poly", "Diff")}
+    text = code.partition(",")[2].rsplit(")", 1)[0].strip()
+    try:
+        return eval(text, {"__builtins__": {}}, known)  # noqa: S307 - the caller's own formula
+    except Exception as error:  # what the caller wrote may fail in any way
+        raise ColumnError(
+            f"The contrast in {code!r} must be one of {', '.join(known)}; {error}.",
+            "Such as C(lab, Treatment('EleutherAI')) or C(lab, Sum).",
+        ) from error
+
+
+def _contrast_of(name: str, factor: Factor, stated: Any) -> Any:
+    """Return a contrast as patsy takes it; treatment contrasts when none is stated."""
+    from patsy import PatsyError, Treatment
+    from patsy.contrasts import code_contrast_matrix
+
+    if isinstance(stated, str | int | float | np.generic):
+        if not (known := _levels_named(stated, factor)):
+            raise ColumnError(
+                f"The reference of {name!r} must be one of its levels; found {stated!r}.",
+                f"Levels: {', '.join(factor.levels)}.",
+            )
+        return Treatment(reference=known[0])
+    contrast = _with_level_named(stated, factor)
+    try:
+        hash(contrast)
+        for full_rank in (True, False):
+            code_contrast_matrix(full_rank, list(factor.levels), contrast, Treatment)
+    except (PatsyError, AttributeError, IndexError, TypeError, ValueError) as error:
+        raise ColumnError(
+            f"The contrast of {name!r} must be a level or a contrast of patsy's that fits its "
+            f"{len(factor.levels)} levels; found {stated!r} ({error}).",
+            f"Such as patsy.Sum(), or one of the levels: {', '.join(factor.levels)}.",
+        ) from error
+    return contrast
+
+
+def _with_level_named(stated: Any, factor: Factor) -> Any:
+    """Return a contrast with its level by name; a number is a place where no level is called so."""
+    from patsy import Sum, Treatment
+
+    if isinstance(stated, Treatment) and (known := _levels_named(stated.reference, factor)):
+        return Treatment(reference=known[0])
+    if isinstance(stated, Sum) and (known := _levels_named(stated.omit, factor)):
+        return Sum(omit=known[0])
+    return stated
+
+
+def _levels_named(value: object, factor: Factor) -> list[str]:
+    """Return the level that a value names, none or one."""
+    return [factor.levels[place] for place in level_places([value], factor.levels) if place >= 0]

@@ -29,30 +29,15 @@ from analysis.tidy.frame import Floats, Integers
 
 @dataclass(frozen=True, slots=True)
 class Elimination:
-    """The first block eliminated at a relative factor; H1 = Z1 Lambda1 Lambda1' Z1' + I.
+    """The first block eliminated at a relative factor; H1 = Z1 Lambda1 Lambda1' Z1' + I."""
 
-    Attributes
-    ----------
-    factor
-        Lambda1 of one level, shape (k, k).
-    inverse
-        A1^-1 = (Lambda1' Z1'Z1 Lambda1 + I)^-1 per class of levels, shape (V, k, k).
-    kernel_by_class
-        B = Lambda1 A1^-1 Lambda1' per class, shape (V, k, k).
-    codes
-        Class of every level, shape (L,).
-    reduced
-        M = [Z2 | X | y]' H1^-1 [Z2 | X | y], shape (q + p + 1, q + p + 1).
-    log_determinant
-        log|A1| over all levels.
-    """
-
-    factor: Floats
+    factor: Floats  #: Lambda1 of one level, shape (k, k).
+    #: A1^-1 = (Lambda1' Z1'Z1 Lambda1 + I)^-1 per class of levels, shape (V, k, k).
     inverse: Floats
-    kernel_by_class: Floats
-    codes: Integers
-    reduced: Floats
-    log_determinant: float
+    kernel_by_class: Floats  #: B = Lambda1 A1^-1 Lambda1' per class, shape (V, k, k).
+    codes: Integers  #: Class of every level, shape (L,).
+    reduced: Floats  #: M = [Z2 | X | y]' H1^-1 [Z2 | X | y], shape (q + p + 1, q + p + 1).
+    log_determinant: float  #: log|A1| over all levels.
 
     @property
     def kernel(self) -> Floats:
@@ -62,39 +47,18 @@ class Elimination:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Everything known at a theta.
+    """Everything known at a theta."""
 
-    Attributes
-    ----------
-    theta
-        Parameters of the relative factors.
-    criterion
-        Minus twice the profiled (restricted) log-likelihood.
-    gradient
-        Its derivative by theta.
-    coefficients
-        Fixed effects of the internal design, shape (p,).
-    modes
-        Spherical conditional modes u2 of the later blocks, shape (q,).
-    residual
-        Penalised residual sum of squares r^2.
-    df
-        d: n for ML, n - p for REML.
-    root
-        Lower Cholesky factor of [Lambda2' Z2 | X]' H1^-1 [Z2 Lambda2 | X] + I, (q + p, q + p).
-    eliminated
-        The first block.
-    """
-
-    theta: Floats
-    criterion: float
-    gradient: Floats
-    coefficients: Floats
-    modes: Floats
-    residual: float
-    df: int
+    theta: Floats  #: Parameters of the relative factors.
+    criterion: float  #: Minus twice the profiled (restricted) log-likelihood.
+    gradient: Floats  #: Its derivative by theta.
+    coefficients: Floats  #: Fixed effects of the internal design, shape (p,).
+    modes: Floats  #: Spherical conditional modes u2 of the later blocks, shape (q,).
+    residual: float  #: Penalised residual sum of squares r^2.
+    df: int  #: d: n for ML, n - p for REML.
+    #: Lower Cholesky factor of [Lambda2' Z2 | X]' H1^-1 [Z2 Lambda2 | X] + I, (q + p, q + p).
     root: Floats
-    eliminated: Elimination
+    eliminated: Elimination  #: The first block.
 
     @property
     def variance(self) -> float:

@@ -20,24 +20,13 @@ from analysis.tidy.frame import Floats
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """Conditional modes of one grouping factor.
+    """Conditional modes of one grouping factor."""
 
-    Attributes
-    ----------
-    block
-        The grouping factor.
-    effects
-        Modes of the L levels, shape (L, k).
-    std_errors
-        Conditional standard deviations, theta and the fixed effects held, shape (L, k).
-    covariance
-        Estimated covariance of the effects, shape (k, k).
-    """
-
-    block: Block
-    effects: Floats
+    block: Block  #: The grouping factor.
+    effects: Floats  #: Modes of the L levels, shape (L, k).
+    #: Conditional standard deviations, theta and the fixed effects held, shape (L, k).
     std_errors: Floats
-    covariance: Floats
+    covariance: Floats  #: Estimated covariance of the effects, shape (k, k).
 
 
 def fixed_covariance(cross: CrossProducts, solution: Profile) -> Floats:
@@ -102,39 +91,17 @@ def _modes(block: Block, values: Floats, spread: Floats, factor: Floats, varianc
 
 @dataclass(frozen=True, slots=True)
 class Information:
-    """Products with H^-1 at a theta, in the internal design.
+    """Products with H^-1 at a theta, in the internal design."""
 
-    Attributes
-    ----------
-    blocks
-        Random effects, Z1 first.
-    within
-        Z1'H1^-1 Z1 per level, shape (L, k, k).
-    outward
-        Z1'H1^-1 Z2 per level, shape (L, k, q).
-    kernel
-        K, shape (q, q).
-    first_later
-        Z1'H^-1 Z2 per level, shape (L, k, q).
-    later
-        Z2'H^-1 Z2, shape (q, q).
-    first_fixed
-        Z1'H^-1 X per level, shape (L, k, p).
-    later_fixed
-        Z2'H^-1 X, shape (q, p).
-    fixed
-        X'H^-1 X, shape (p, p).
-    """
-
-    blocks: tuple[Block, ...]
-    within: Floats
-    outward: Floats
-    kernel: Floats
-    first_later: Floats
-    later: Floats
-    first_fixed: Floats
-    later_fixed: Floats
-    fixed: Floats
+    blocks: tuple[Block, ...]  #: Random effects, Z1 first.
+    within: Floats  #: Z1'H1^-1 Z1 per level, shape (L, k, k).
+    outward: Floats  #: Z1'H1^-1 Z2 per level, shape (L, k, q).
+    kernel: Floats  #: K, shape (q, q).
+    first_later: Floats  #: Z1'H^-1 Z2 per level, shape (L, k, q).
+    later: Floats  #: Z2'H^-1 Z2, shape (q, q).
+    first_fixed: Floats  #: Z1'H^-1 X per level, shape (L, k, p).
+    later_fixed: Floats  #: Z2'H^-1 X, shape (q, p).
+    fixed: Floats  #: X'H^-1 X, shape (p, p).
 
     def fixed_products(self, place: int) -> Floats:
         """Return Z'H^-1 X of a block per level, shape (L, k, p)."""

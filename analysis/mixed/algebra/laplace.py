@@ -23,49 +23,22 @@ from analysis.tidy.frame import Floats
 
 @dataclass(frozen=True, slots=True)
 class Laplace:
-    """The maximum, for p fixed effects and blocks of L levels with k effects.
+    """The maximum, for p fixed effects and blocks of L levels with k effects."""
 
-    Attributes
-    ----------
-    coefficients
-        Fixed effects, shape (p,).
-    covariance
-        Inverse of the observed information, fixed part, shape (p, p).
-    covariances
-        Covariance of every block's effects, shape (k, k) each.
-    modes
-        Conditional modes of every block's effects, shape (L, k) each.
-    log_likelihood
-        Approximate log-likelihood of the single rows.
-    n_parameters
-        Fixed effects and elements of the covariances.
-    converged
-        Whether the search and its last inner solution converged.
-    singular
-        Whether a variance is zero or a correlation is one.
-    """
-
-    coefficients: Floats
-    covariance: Floats
-    covariances: tuple[Floats, ...]
-    modes: tuple[Floats, ...]
-    log_likelihood: float
-    n_parameters: int
-    converged: bool
-    singular: bool
+    coefficients: Floats  #: Fixed effects, shape (p,).
+    covariance: Floats  #: Inverse of the observed information, fixed part, shape (p, p).
+    covariances: tuple[Floats, ...]  #: Covariance of every block's effects, shape (k, k) each.
+    modes: tuple[Floats, ...]  #: Conditional modes of every block's effects, shape (L, k) each.
+    log_likelihood: float  #: Approximate log-likelihood of the single rows.
+    n_parameters: int  #: Fixed effects and elements of the covariances.
+    converged: bool  #: Whether the search and its last inner solution converged.
+    singular: bool  #: Whether a variance is zero or a correlation is one.
 
 
 def maximise(design: Design, statistics: Statistics, offset: Floats | None) -> Laplace:
     """Return the maximum of the Laplace approximation over the cells' trials.
 
-    Parameters
-    ----------
-    design
-        Columns over the cells; every part has an intercept.
-    statistics
-        Trials and successes of every cell.
-    offset
-        What is added to the log odds of every cell, None for nothing.
+    Every part of the design has an intercept; the offset is added to the log odds of every cell.
     """
     glmm = extra("glmm", of="glmm", what="A mixed model of a binary response")
     trials, successes = statistics.product(0, 0), statistics.product(0, 1)

@@ -34,27 +34,14 @@ BATCH = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """V classes of the L levels; every level is its own where their outer products are not formed.
+    """V classes of the L levels; each level is its own where no outer products are formed."""
 
-    Attributes
-    ----------
-    diagonal
-        Z1'Z1 of every class, shape (V, k, k).
-    sizes
-        Levels of every class, shape (V,).
-    codes
-        Class of every level, shape (L,).
-    cross
-        C = Z1'[Z2 | X | y] per level, shape (L, k, r).
-    outer
-        Sum over a class's levels of the outer products of the rows of C, shape (V k k, r r); None
-        where every level is its own class and its C is used itself.
-    """
-
-    diagonal: Floats
-    sizes: Floats
-    codes: Integers
-    cross: Floats
+    diagonal: Floats  #: Z1'Z1 of every class, shape (V, k, k).
+    sizes: Floats  #: Levels of every class, shape (V,).
+    codes: Integers  #: Class of every level, shape (L,).
+    cross: Floats  #: C = Z1'[Z2 | X | y] per level, shape (L, k, r).
+    #: Sum over a class's levels of the outer products of the rows of C, shape (V k k, r r); None
+    #: where every level is its own class and its C is used itself.
     outer: Floats | sparse.csr_array | None
 
     def weighted(self, kernel: Floats) -> Floats:
@@ -118,14 +105,8 @@ def gather(diagonal: Floats, cross: Floats) -> Levels:
 def sparse_products(cross: Floats, occurring: Integers) -> sparse.csr_array:
     """Return the outer products of every level's rows of C that are not zero, (L k k, r r).
 
-    They are made batch by batch, as the indices of all take several times their memory.
-
-    Parameters
-    ----------
-    cross
-        C per level, shape (L, k, r).
-    occurring
-        Numbers of C that are not zero in every level, shape (L,).
+    They are made batch by batch, as the indices of all take several times their memory. `occurring`
+    counts the numbers of C that are not zero in every level, shape (L,).
     """
     products = np.cumsum(occurring**2)
     ends = np.searchsorted(products, np.arange(BATCH, products[-1], BATCH), side="right")

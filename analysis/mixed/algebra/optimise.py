@@ -64,27 +64,15 @@ MOST_TRIALS = 12
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """Where the deviance is least.
+    """Where the deviance is least."""
 
-    Attributes
-    ----------
-    theta
-        Parameters of the relative factors: the canonical ones of the covariances.
-    gradient
-        Derivative of the deviance there, by theta.
-    decrement
-        Expected fall of the deviance in one more step, over all covariances there are: a Newton
-        step within those of the same rank, and one along each direction of lost rank.
-    n_evaluations
-        Evaluations of the deviance with its gradient.
-    singular
-        Whether a relative factor lost a dimension: a variance of zero or a correlation of one.
-    """
-
-    theta: Floats
-    gradient: Floats
+    theta: Floats  #: Parameters of the relative factors: the canonical ones of the covariances.
+    gradient: Floats  #: Derivative of the deviance there, by theta.
+    #: Expected fall of the deviance in one more step, over all covariances there are: a Newton step
+    #: within those of the same rank, and one along each direction of lost rank.
     decrement: float
-    n_evaluations: int
+    n_evaluations: int  #: Evaluations of the deviance with its gradient.
+    #: Whether a relative factor lost a dimension: a variance of zero or a correlation of one.
     singular: bool
 
     @property

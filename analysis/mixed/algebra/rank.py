@@ -146,18 +146,9 @@ def aliased_columns(squares: Floats) -> list[int]:
 def without_aliased(squares: Floats, design: Design, centring: Floats | None = None) -> Design:
     """Return a design without the fixed columns that add nothing to those before them.
 
-    Parameters
-    ----------
-    squares
-        X'X of the fixed columns, centred or not.
-    design
-        The design.
-    centring
-        Turns coefficients of centred columns into those of the formula's; none if not centred.
-
-    What is left out is kept beside it by name, with the combinations of all columns that are zero
-    in every row: a point is estimable where it is orthogonal to them (Searle 1971, Linear Models,
-    section 5.4).
+    `squares` is X'X, of columns that `centring` turns into the formula's. What is left out is kept
+    beside the design by name, with the combinations of all columns that are zero in every row: a
+    point is estimable where it is orthogonal to them (Searle 1971, Linear Models, section 5.4).
     """
     zero = [
         place
@@ -219,12 +210,7 @@ def estimable(design: Floats, left_out: LeftOut) -> NDArray[np.bool_]:
 def separating_columns(design: Floats, trials: Floats, successes: Floats) -> list[int]:
     """Return the columns of a combination that separates the outcomes, none if there is none.
 
-    Parameters
-    ----------
-    design
-        Predictors, shape (cells, p).
-    trials, successes
-        Counts, shape (cells,).
+    The design has shape (cells, p), trials and successes (cells,).
     """
     from scipy.optimize import linprog
 

@@ -29,30 +29,14 @@ ALIKE = 1e3
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """A fitted model as a source of responses.
+    """A fitted model as a source of responses."""
 
-    Attributes
-    ----------
-    cross
-        The cross-products of the fit.
-    solution
-        The solution to draw from.
-    first_root
-        Square root of Z1'Z1 per level, shape (L, k, k).
-    regression
-        (Z1'Z1)^+ Z1'[Z2 | X] per level, shape (L, k, q + p).
-    rest_root
-        Square root of the rest's Gram matrix given Z1, shape (q + p, q + p).
-    n_free
-        Rows less the rank of [Z1 | Z2 | X].
-    """
-
-    cross: CrossProducts
-    solution: Profile
-    first_root: Floats
-    regression: Floats
-    rest_root: Floats
-    n_free: int
+    cross: CrossProducts  #: The cross-products of the fit.
+    solution: Profile  #: The solution to draw from.
+    first_root: Floats  #: Square root of Z1'Z1 per level, shape (L, k, k).
+    regression: Floats  #: (Z1'Z1)^+ Z1'[Z2 | X] per level, shape (L, k, q + p).
+    rest_root: Floats  #: Square root of the rest's Gram matrix given Z1, shape (q + p, q + p).
+    n_free: int  #: Rows less the rank of [Z1 | Z2 | X].
 
     def draw(self, rng: np.random.Generator) -> CrossProducts:
         """Return the cross-products with a new response."""

@@ -59,12 +59,7 @@ def fit_size(design: Design) -> FitSize:
 def require_memory(design: Design, memory: float | None = None) -> None:
     """Announce a long fit in the log, and refuse one that the machine cannot hold.
 
-    Parameters
-    ----------
-    design
-        The columns.
-    memory
-        Bytes that there are; what this process may still take when None.
+    `memory` is in bytes; what this process may still take when None.
     """
     size, present = fit_size(design), of_machine() if memory is None else memory
     if size.memory > present:

@@ -51,24 +51,12 @@ def augment(model: Fitted) -> pd.DataFrame:
 def fitted_rows(model: Fitted, columns: Sequence[str]) -> pd.DataFrame:
     """Return columns of the rows, and of what the model says of each, in the order of the rows.
 
-    A fitted value is a map of the row's basis numbers that is the same in all of its cell:
-    the cells' maps are joined to the rows. Fitted values contain the offset.
+    A fitted value is a map of the row's basis numbers that is the same in all of its cell: the
+    cells' maps are joined to the rows. Fitted values contain the offset.
 
-    Parameters
-    ----------
-    model
-        The fit.
-    columns
-        Beside the rows' own there are `fitted`, `fitted_fixed`, `residual`, `cell_` (its cell),
-        `basis0_`, ... (its basis numbers), `weight_` and `row_place_`, counted from one.
-
-    Raises
-    ------
-    DesignError
-        If the model was fitted from statistics alone.
-    ColumnError
-        If a column of the rows is called like one that is joined to them, or like one of `ADDED`:
-        a query would read the rows' own.
+    Beside the rows' own columns there are `fitted`, `fitted_fixed`, `residual`, `cell_` (its cell),
+    `basis0_`, ... (its basis numbers), `weight_` and `row_place_`, counted from one. A column of
+    the rows that is called like one of them is refused: a query would read the rows' own.
     """
     source, cells = _with_rows(model), _cell_maps(model)
     numbers, sums = _of_row(model, source), _of_cell_and_row(model)

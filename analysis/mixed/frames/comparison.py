@@ -12,8 +12,8 @@ import pandas as pd
 
 from analysis.mixed.algebra.design import is_factor
 from analysis.mixed.frames import tables
-from analysis.mixed.inference.distributions import chi_squared_p_value
 from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fixed_effects import chi_squared_p_value
 from analysis.mixed.reading.formula import term_name, term_parts, terms
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
@@ -102,11 +102,6 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
     )
 
 
-def n_parameters(model: Fitted) -> int:
-    """Return the number of fixed effects, variance parameters and the residual variance."""
-    return len(model.terms) + len(model.solution.theta) + 1
-
-
 def _require_same_rows(models: Sequence[Fitted]) -> None:
     sizes = {model.statistics.n_obs for model in models}
     if len(models) < 2 or len(sizes) > 1:
@@ -136,7 +131,7 @@ def _response(model: Fitted) -> str:
 
 
 def _require_nested(before: Fitted, model: Fitted) -> None:
-    df = n_parameters(model) - n_parameters(before)
+    df = model.n_parameters - before.n_parameters
     if df <= 0:
         raise DesignError(
             f"Models must be ordered from the smallest; {model.formula.text!r} has "
@@ -223,7 +218,7 @@ def _row(model: Fitted, before: Fitted | None) -> dict[str, object]:
 
 def _test(smaller: Fitted, larger: Fitted) -> dict[str, float]:
     """Return the likelihood ratio of two models, chi-squared whatever they add."""
-    df = n_parameters(larger) - n_parameters(smaller)
+    df = larger.n_parameters - smaller.n_parameters
     statistic = max(0.0, smaller.solution.criterion - larger.solution.criterion)
     return {
         "statistic": statistic,

@@ -31,30 +31,14 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Every combination of the fixed factors' levels, numbers at their means.
+    """Every combination of the fixed factors' levels, numbers at their means."""
 
-    Attributes
-    ----------
-    points
-        A point per cell.
-    names
-        The factors.
-    design
-        Fixed design at the points, shape (points, p).
-    offset
-        The offset with its columns at their means.
-    note
-        What a reader must know of the numbers, empty for nothing.
-    what
-        What the design gives at a point.
-    """
-
-    points: Statistics
-    names: tuple[str, ...]
-    design: Floats
-    offset: float
-    note: str
-    what: str = "mean"
+    points: Statistics  #: A point per cell.
+    names: tuple[str, ...]  #: The factors.
+    design: Floats  #: Fixed design at the points, shape (points, p).
+    offset: float  #: The offset with its columns at their means.
+    note: str  #: What a reader must know of the numbers, empty for nothing.
+    what: str = "mean"  #: What the design gives at a point.
 
 
 def fixed_design(model: Specification, points: Statistics) -> Floats:

@@ -84,11 +84,7 @@ def marginal(
     return glossary.table(
         {
             "contrast": labels,
-            "estimate": tests.estimates,
-            "std_error": tests.std_errors,
-            "statistic": tests.statistics,
-            "df": tests.df,
-            "p_value": tests.p_values,
+            **tests.columns,
             **added,
             "conf_low": low,
             "conf_high": high,
@@ -140,18 +136,8 @@ def adjusted(
 ) -> tuple[Floats, Floats]:
     """Return p-values of a family, adjusted for their number, and half widths of its intervals.
 
-    Parameters
-    ----------
-    tests
-        The tests, each on its own.
-    method
-        ``tukey`` or ``mvt``.
-    conf_level
-        Coverage of all intervals together.
-    n_means
-        Means of which the contrasts are all pairs, None when they are something else.
-    correlation
-        Of the contrasts, shape (m, m).
+    The intervals cover together. `n_means` counts the means of which the contrasts are all pairs,
+    None when they are something else; the correlation of the contrasts has shape (m, m).
     """
     require_option("adjust", method, ADJUSTMENTS)
     size, df = np.abs(tests.statistics), tests.df

@@ -74,11 +74,10 @@ def short(model: Fitted) -> str:
 def _head(model: Fitted) -> list[str]:
     solution, statistics = model.solution, model.statistics
     groups = ", ".join(f"{block.group} {len(block.levels)}" for block in model.design.blocks)
-    n_parameters = len(model.terms) + len(solution.theta) + 1
     likelihood = "REML" if model.reml else "maximum likelihood"
     weights = f"; weights: {model.weights}" if model.weights else ""
-    aic = solution.criterion + 2 * n_parameters
-    bic = solution.criterion + np.log(statistics.n_obs) * n_parameters
+    aic = solution.criterion + 2 * model.n_parameters
+    bic = solution.criterion + np.log(statistics.n_obs) * model.n_parameters
     return [
         f"Linear mixed model fitted by {likelihood}",
         f"Formula: {model.formula.text}",

@@ -148,6 +148,11 @@ class Fitted(Specification):
         return self.inference.coefficients
 
     @property
+    def n_parameters(self) -> int:
+        """Fixed effects, parameters of the covariances and the residual variance."""
+        return len(self.terms) + len(self.solution.theta) + 1
+
+    @property
     def default_df(self) -> str:
         """Kenward-Roger for a REML fit, Satterthwaite for one by maximum likelihood."""
         return "kenward-roger" if self.reml else "satterthwaite"
@@ -169,11 +174,8 @@ class Fitted(Specification):
     def df_method(self, df: str | None) -> tuple[str, str]:
         """Return the method of the degrees of freedom that is meant, and a note.
 
-        Parameters
-        ----------
-        df
-            A method by any of its names, such as ``KR``; None for the default. When the default
-            cannot be had Satterthwaite's or Wald's method stands in, and the note says so.
+        When the default, asked for by None, cannot be had Satterthwaite's or Wald's method stands
+        in, and the note says so.
         """
         return self.fallback if df is None else (method_named(df), "")
 
@@ -191,12 +193,7 @@ class Fitted(Specification):
         )
 
     def design_over(self, statistics: Statistics) -> Design:
-        """Return the design of the model over other cells.
-
-        Returns
-        -------
-        The columns of the fit; what it left out is left out here.
-        """
+        """Return the design of the model over other cells; what the fit left out is left out."""
         design = build(self.formula, statistics, self.contrasts)
         return only(design, self.design.left_out) if self.design.left_out.names else design
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import special
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile, profile
@@ -16,7 +17,6 @@ from analysis.mixed.algebra.estimates import (
     fixed_covariance,
     information,
 )
-from analysis.mixed.inference.distributions import f_p_value, t_p_value, t_quantile
 from analysis.mixed.inference.kenward_roger import KenwardRoger, kenward_roger
 from analysis.mixed.inference.satterthwaite import Satterthwaite, satterthwaite
 from analysis.tidy.errors import DesignError
@@ -52,21 +52,22 @@ def method_named(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ContrastTests:
-    """Tests of single contrasts; arrays run over the contrasts.
+    """Tests of single contrasts; arrays run over the contrasts."""
 
-    Attributes
-    ----------
-    estimates
-        Values of the contrasts.
-    std_errors
-        Standard errors.
-    df
-        Degrees of freedom, infinite for a z test.
-    """
+    estimates: Floats  #: Values of the contrasts.
+    std_errors: Floats  #: Standard errors.
+    df: Floats  #: Degrees of freedom, infinite for a z test.
 
-    estimates: Floats
-    std_errors: Floats
-    df: Floats
+    @property
+    def columns(self) -> dict[str, Floats]:
+        """The columns of a table about them."""
+        return {
+            "estimate": self.estimates,
+            "std_error": self.std_errors,
+            "statistic": self.statistics,
+            "df": self.df,
+            "p_value": self.p_values,
+        }
 
     @property
     def statistics(self) -> Floats:
@@ -86,21 +87,11 @@ class ContrastTests:
 
 @dataclass(frozen=True, slots=True)
 class JointTest:
-    """F test that several contrasts are all zero.
+    """F test that several contrasts are all zero."""
 
-    Attributes
-    ----------
-    statistic
-        F, scaled as the method says.
-    df
-        Numerator degrees of freedom.
-    df_residual
-        Denominator degrees of freedom.
-    """
-
-    statistic: float
-    df: int
-    df_residual: float
+    statistic: float  #: F, scaled as the method says.
+    df: int  #: Numerator degrees of freedom.
+    df_residual: float  #: Denominator degrees of freedom.
 
     @property
     def p_value(self) -> float:
@@ -110,21 +101,11 @@ class JointTest:
 
 @dataclass(frozen=True)
 class Inference:
-    """A fit's fixed effects and all that their tests need, computed when first asked for.
+    """A fit's fixed effects and all that their tests need, computed when first asked for."""
 
-    Attributes
-    ----------
-    cross
-        The cross-products.
-    solution
-        The solution at theta.
-    reml
-        Whether the fit is by restricted maximum likelihood.
-    """
-
-    cross: CrossProducts
-    solution: Profile
-    reml: bool
+    cross: CrossProducts  #: The cross-products.
+    solution: Profile  #: The solution at theta.
+    reml: bool  #: Whether the fit is by restricted maximum likelihood.
 
     @classmethod
     def at(cls, cross: CrossProducts, theta: Floats, *, reml: bool) -> Inference:
@@ -217,3 +198,40 @@ def _require_df(df: Floats, method: str) -> None:
 
 def _is_kr(method: str) -> bool:
     return method == "kenward-roger"
+
+
+# Tails and quantiles straight from scipy.special: the distribution objects of scipy.stats give the
+# same numbers and cost a second to import.
+
+
+def t_p_value(statistic: Floats, df: Floats) -> Floats:
+    """Return the two-sided p-value of t; infinite degrees of freedom are the normal's."""
+    size = -np.abs(statistic)
+    finite = np.where(np.isfinite(df), df, 1.0)
+    tail = np.where(np.isposinf(df), special.ndtr(size), special.stdtr(finite, size))
+    return np.asarray(np.where(np.isnan(df), np.nan, 2 * tail), dtype=np.float64)
+
+
+def t_quantile(probability: float, df: Floats) -> Floats:
+    """Return the quantile of t; infinite degrees of freedom are the normal's."""
+    finite = np.where(np.isfinite(df), df, 1.0)
+    normal = special.ndtri(probability)
+    quantile = np.where(np.isposinf(df), normal, special.stdtrit(finite, probability))
+    return np.asarray(np.where(np.isnan(df), np.nan, quantile), dtype=np.float64)
+
+
+def chi_squared_p_value(statistic: float, df: float) -> float:
+    """Return the upper tail of chi-squared."""
+    return float(special.chdtrc(df, statistic))
+
+
+def chi_squared_quantile(probability: float, df: float) -> float:
+    """Return the quantile of chi-squared."""
+    return float(special.chdtri(df, 1 - probability))
+
+
+def f_p_value(statistic: float, df: float, df_residual: float) -> float:
+    """Return the upper tail of F; infinite denominator degrees of freedom are chi-squared's."""
+    if np.isinf(df_residual):
+        return chi_squared_p_value(df * statistic, df)
+    return float(special.fdtrc(df, df_residual, statistic))

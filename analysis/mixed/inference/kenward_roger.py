@@ -34,24 +34,12 @@ ZERO = 1e-14
 
 @dataclass(frozen=True, slots=True)
 class KenwardRoger:
-    """What the test of any contrast follows from.
+    """What the test of any contrast follows from."""
 
-    Attributes
-    ----------
-    covariance
-        Unadjusted covariance of the fixed effects, shape (p, p).
-    adjusted
-        Adjusted covariance, shape (p, p).
-    slopes
-        Phi P_r Phi for every covariance parameter, shape (m, p, p).
-    uncertainty
-        W, the covariance of the covariance parameters, shape (m, m).
-    """
-
-    covariance: Floats
-    adjusted: Floats
-    slopes: Floats
-    uncertainty: Floats
+    covariance: Floats  #: Unadjusted covariance of the fixed effects, shape (p, p).
+    adjusted: Floats  #: Adjusted covariance, shape (p, p).
+    slopes: Floats  #: Phi P_r Phi for every covariance parameter, shape (m, p, p).
+    uncertainty: Floats  #: W, the covariance of the covariance parameters, shape (m, m).
 
     def df(self, contrast: Floats) -> float:
         """Return the degrees of freedom of one contrast, shape (p,)."""

@@ -19,20 +19,11 @@ from analysis.tidy.frame import Floats
 
 @dataclass(frozen=True, slots=True)
 class VarianceShares:
-    """Variance of the parts of a model.
+    """Variance of the parts of a model."""
 
-    Attributes
-    ----------
-    fixed
-        Of the fixed part over rows.
-    random
-        Of the random part, averaged over rows.
-    residual
-        Of the residual, averaged over rows by weight: it does not depend on the weights' unit.
-    """
-
-    fixed: float
-    random: float
+    fixed: float  #: Of the fixed part over rows.
+    random: float  #: Of the random part, averaged over rows.
+    #: Of the residual, averaged over rows by weight: it does not depend on the weights' unit.
     residual: float
 
     @property

@@ -25,21 +25,11 @@ FLAT = 1e-8
 
 @dataclass(frozen=True, slots=True)
 class Satterthwaite:
-    """What the degrees of freedom of any contrast follow from.
+    """What the degrees of freedom of any contrast follow from."""
 
-    Attributes
-    ----------
-    covariance
-        Covariance of the fixed effects, shape (p, p).
-    derivatives
-        Its derivatives by theta and log sigma, shape (m, p, p).
-    uncertainty
-        Asymptotic covariance of theta and log sigma, shape (m, m).
-    """
-
-    covariance: Floats
-    derivatives: Floats
-    uncertainty: Floats
+    covariance: Floats  #: Covariance of the fixed effects, shape (p, p).
+    derivatives: Floats  #: Its derivatives by theta and log sigma, shape (m, p, p).
+    uncertainty: Floats  #: Asymptotic covariance of theta and log sigma, shape (m, m).
 
     def df(self, contrast: Floats) -> float:
         """Return the degrees of freedom of one contrast, shape (p,)."""
@@ -50,12 +40,7 @@ class Satterthwaite:
     def df_of(self, variances: Floats, gradients: Floats) -> Floats:
         """Return the degrees of freedom of n estimated variances, shape (n,).
 
-        Parameters
-        ----------
-        variances
-            Variances, shape (n,).
-        gradients
-            Their derivatives by theta and log sigma, shape (n, m).
+        Gradients are their derivatives by theta and log sigma, shape (n, m).
         """
         spread = np.einsum("nj,jk,nk->n", gradients, self.uncertainty, gradients)
         moved = spread > 0

@@ -124,19 +124,9 @@ def _means(model: Fitted, design: Floats, df: str) -> ContrastTests:
 def error_variances(model: Fitted, design: Floats, known: KnownEffects) -> tuple[Floats, Floats]:
     """Return the variance of every row's error, and its gradient.
 
-    Parameters
-    ----------
-    model
-        The fit.
-    design
-        Fixed design of the rows, shape (n, p).
-    known
-        Random effects of the rows.
-
-    Returns
-    -------
-    Variances, shape (n,), and their derivatives by the m elements of theta, in units of
-    `natural_scale`, and by log sigma, shape (n, m + 1).
+    The n rows have a fixed design, shape (n, p), and known random effects. Variances have shape
+    (n,), their derivatives by the m elements of theta, in units of `natural_scale`, and by log
+    sigma (n, m + 1).
     """
     cross, solution = model.cross, model.solution
     factors = relative_factors(cross.blocks, solution.theta)
@@ -176,8 +166,6 @@ def _forms(
 ) -> tuple[Floats, Floats, list[Floats]]:
     """Return the quadratic forms of n rows, and what their solutions leave.
 
-    Returns
-    -------
     The forms, shape (n,); the solutions for [Z2 | X], shape (n, q + p); and e of every later block,
     shape (n, L, k).
     """

@@ -51,20 +51,8 @@ def predictions(
 ) -> pd.DataFrame:
     """Return one row per new row: its prediction, or missing numbers and what it lacks.
 
-    Parameters
-    ----------
-    model
-        The fit.
-    rows
-        The new rows.
-    of_whole
-        The predictions, with a `note`, of rows that lack nothing.
-    groups
-        ``new`` or ``known``.
-    conf_level
-        Nominal coverage of the intervals.
-    reference
-        The distribution that the intervals are from.
+    `of_whole` gives the predictions, with a `note`, of rows that lack nothing; the intervals are
+    from the reference distribution.
     """
     require_conf_level(conf_level)
     require_option("groups", groups, GROUPS)
@@ -141,29 +129,16 @@ def known_places(column: pd.Series, name: str, levels: tuple[str, ...]) -> Integ
 
 @dataclass(frozen=True, slots=True)
 class KnownEffects:
-    """The random effects of n rows; a level that was not fitted has none, and its whole variance.
+    """Random effects of n rows; a level that was not fitted has none, and its whole variance."""
 
-    Attributes
-    ----------
-    part
-        Sum of the modes' effects, shape (n,).
-    variances
-        Variance of the effects of levels that were not fitted, shape (n,).
-    notes
-        Per row, the groups whose level was not fitted.
-    columns
-        Per group the columns of the effects, zero where the level was not fitted, shape (n, k).
-    levels
-        Per group the level of every row, the first where it was not fitted, shape (n,).
-    new_columns
-        Per group the columns of the effects, zero where the level was fitted, shape (n, k).
-    """
-
-    part: Floats
-    variances: Floats
-    notes: list[str]
+    part: Floats  #: Sum of the modes' effects, shape (n,).
+    variances: Floats  #: Variance of the effects of levels that were not fitted, shape (n,).
+    notes: list[str]  #: Per row, the groups whose level was not fitted.
+    #: Per group the columns of the effects, zero where the level was not fitted, shape (n, k).
     columns: list[Floats]
+    #: Per group the level of every row, the first where it was not fitted, shape (n,).
     levels: list[Integers]
+    #: Per group the columns of the effects, zero where the level was fitted, shape (n, k).
     new_columns: list[Floats]
 
 
@@ -175,16 +150,8 @@ def known_effects(
 ) -> KnownEffects:
     """Return the random effects of new rows.
 
-    Parameters
-    ----------
-    model
-        The fit.
-    groups
-        Every group with the covariance of its effects and their modes, shape (levels, k).
-    points
-        The rows' factors and numbers.
-    rows
-        The rows, for the levels of the groups; None for levels that are all new.
+    Every group has the covariance of its effects and their modes, shape (levels, k); without rows
+    all levels are new.
     """
     n = len(points.counts)
     known = KnownEffects(np.zeros(n), np.zeros(n), [""] * n, [], [], [])

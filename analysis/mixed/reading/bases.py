@@ -34,14 +34,8 @@ def with_bases(
 ) -> MixedFormula:
     """Return a formula's parts with such columns written out.
 
-    Parameters
-    ----------
-    text
-        The formula.
-    source
-        The rows that give the constants; None where there are none.
-    known
-        Columns written out before, by call: these constants are used, whatever the rows.
+    The rows give the constants; those of columns written out before, by call, are used whatever the
+    rows.
     """
     bases: dict[str, str] = {}
     left, tilde, right = text.partition("~")

@@ -77,15 +77,8 @@ def collect(
 ) -> Statistics:
     """Return the statistics of a plan: one look at the ranges, one GROUP BY.
 
-    Parameters
-    ----------
-    needed
-        What to collect.
-    source
-        The rows.
-    constant
-        Predictors that are constant within every cell, so that no product of them need be
-        summed. None guesses them from the first rows and verifies the guess.
+    No product is summed of predictors that are constant within every cell. None guesses them from
+    the first rows and verifies the guess.
     """
     guessed = _probably_constant(needed, source) if constant is None else set(constant)
     while True:

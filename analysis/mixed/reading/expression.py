@@ -50,21 +50,11 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An arithmetic expression over columns.
+    """An arithmetic expression over columns."""
 
-    Attributes
-    ----------
-    text
-        As the formula has it.
-    sql
-        The same in SQL, of type DOUBLE.
-    columns
-        Columns it reads.
-    """
-
-    text: str
-    sql: str
-    columns: tuple[str, ...]
+    text: str  #: As the formula has it.
+    sql: str  #: The same in SQL, of type DOUBLE.
+    columns: tuple[str, ...]  #: Columns it reads.
 
 
 def quoted(name: str) -> str:
@@ -108,14 +98,9 @@ def _as_other_number(value: object) -> str:
 def translate(text: str) -> Expression:
     """Return an arithmetic expression as SQL.
 
-    Parameters
-    ----------
-    text
-        Columns (``Q("a name")`` for one that is not a word), numbers, ``+ - * / **`` (``^`` is
-        read as ``**``), one comparison, brackets, and the functions of `FUNCTIONS`.
+    It has columns (``Q("a name")`` for one that is not a word), numbers, ``+ - * / **`` (``^`` is
+    read as ``**``), one comparison, brackets, and the functions of `FUNCTIONS`.
 
-    Examples
-    --------
     >>> translate("log(rho) / 2").sql
     '(ln(CAST("rho" AS DOUBLE)) / 2.0)'
     """

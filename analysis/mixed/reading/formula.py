@@ -28,17 +28,10 @@ DROPPED = re.compile(r"-\s*\(\s*([^()]*\|[^()]*?)\s*\)")
 
 @dataclass(frozen=True, slots=True)
 class RandomTerm:
-    """Coefficients that vary among the levels of a group, correlated with each other.
+    """Coefficients that vary among the levels of a group, correlated with each other."""
 
-    Attributes
-    ----------
-    left
-        What varies, such as ``1 + depth``.
-    group
-        Factors whose combinations are the levels: ``("lab", "suite")`` for ``lab:suite``.
-    """
-
-    left: str
+    left: str  #: What varies, such as ``1 + depth``.
+    #: Factors whose combinations are the levels: ``("lab", "suite")`` for ``lab:suite``.
     group: tuple[str, ...]
 
     @property
@@ -49,29 +42,15 @@ class RandomTerm:
 
 @dataclass(frozen=True, slots=True)
 class MixedFormula:
-    """A formula in its parts.
+    """A formula in its parts."""
 
-    Attributes
-    ----------
-    text
-        As the caller wrote it.
-    response
-        Left side.
-    fixed
-        Right side without random terms and offsets, in patsy's language.
-    random
-        Random terms, nested ones expanded and uncorrelated ones split, as in lme4.
-    offset
-        What is added with coefficient one, None without.
-    bases
-        Calls of ``scale``, ``poly``, ``bs`` and ``ns``, written out with their constants.
-    """
-
-    text: str
-    response: Expression
-    fixed: str
+    text: str  #: As the caller wrote it.
+    response: Expression  #: Left side.
+    fixed: str  #: Right side without random terms and offsets, in patsy's language.
+    #: Random terms, nested ones expanded and uncorrelated ones split, as in lme4.
     random: tuple[RandomTerm, ...]
-    offset: Expression | None
+    offset: Expression | None  #: What is added with coefficient one, None without.
+    #: Calls of ``scale``, ``poly``, ``bs`` and ``ns``, written out with their constants.
     bases: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -15,32 +15,16 @@ from analysis.tidy.errors import ColumnError
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What must be collected for a formula.
+    """What must be collected for a formula."""
 
-    Attributes
-    ----------
-    factors
-        Columns whose combinations are the cells, in order of appearance.
-    numbers
-        Numeric expressions of the formula by their text.
-    products
-        Sets of expressions multiplied in some term, each sorted; ``()`` is the intercept.
-    response
-        What is explained, less the offset.
-    offset
-        Text of the offset, empty without one.
-    weights
-        Precision of every row, None when all count the same.
-    bases
-        Calls of ``scale``, ``poly``, ``bs`` and ``ns``, written out with their constants.
-    """
-
-    factors: tuple[str, ...]
-    numbers: dict[str, Expression]
+    factors: tuple[str, ...]  #: Columns whose combinations are the cells, in order of appearance.
+    numbers: dict[str, Expression]  #: Numeric expressions of the formula by their text.
+    #: Sets of expressions multiplied in some term, each sorted; ``()`` is the intercept.
     products: tuple[tuple[str, ...], ...]
-    response: Expression
-    offset: str
-    weights: Expression | None
+    response: Expression  #: What is explained, less the offset.
+    offset: str  #: Text of the offset, empty without one.
+    weights: Expression | None  #: Precision of every row, None when all count the same.
+    #: Calls of ``scale``, ``poly``, ``bs`` and ``ns``, written out with their constants.
     bases: Mapping[str, str]
 
 

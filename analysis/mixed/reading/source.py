@@ -41,27 +41,14 @@ NUMBER_TYPES = (
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Rows that can be queried; no row leaves the database unless a query selects it.
+    """Rows that can be queried; no row leaves the database unless a query selects it."""
 
-    Attributes
-    ----------
-    relation
-        The rows.
-    types
-        Type of every column, as DuckDB names it.
-    note
-        What was done to the rows, empty for nothing.
-    index
-        Labels of the rows, where they are those of a frame.
-    names
-        Columns as the caller named them, where the rows came in memory: DuckDB, which ignores
-        case, renames the second of two that differ in case alone.
-    """
-
-    relation: duckdb.DuckDBPyRelation
-    types: dict[str, str]
-    note: str = ""
-    index: pd.Index | None = None
+    relation: duckdb.DuckDBPyRelation  #: The rows.
+    types: dict[str, str]  #: Type of every column, as DuckDB names it.
+    note: str = ""  #: What was done to the rows, empty for nothing.
+    index: pd.Index | None = None  #: Labels of the rows, where they are those of a frame.
+    #: Columns as the caller named them, where the rows came in memory: DuckDB, which ignores case,
+    #: renames the second of two that differ in case alone.
     names: tuple[Any, ...] = ()
 
     def query(self, sql: str) -> pa.Table:

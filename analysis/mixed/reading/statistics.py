@@ -28,18 +28,10 @@ VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor over n cells.
+    """A factor over n cells."""
 
-    Attributes
-    ----------
-    levels
-        Labels of the levels, in order.
-    codes
-        Level of every cell, shape (n,).
-    """
-
-    levels: tuple[str, ...]
-    codes: Integers
+    levels: tuple[str, ...]  #: Labels of the levels, in order.
+    codes: Integers  #: Level of every cell, shape (n,).
 
 
 def interaction(factors: list[Factor]) -> Factor:
@@ -59,47 +51,24 @@ class Statistics:
     """Sums over the rows of every cell; arrays run over n cells.
 
     Variables are the basis first, then the response. Variable i enters less ``shift[i]``.
-
-    Attributes
-    ----------
-    factors
-        Factors by column.
-    constants
-        Predictors that are constant within every cell, shape (n,) each.
-    basis
-        Products of predictors that vary within cells; the first is ``()``, the number one.
-    response
-        Text of the response.
-    offset
-        Text of what was taken from the response, empty for nothing.
-    shift
-        What was subtracted from every variable before squaring, shape (variables,).
-    pairs
-        Row of `sums` for every pair of variables, the smaller first.
-    sums
-        Sums of weighted products, shape (pairs, n).
-    counts
-        Rows, shape (n,).
-    log_weights
-        Sum of the logarithms of the weights, shape (n,).
-    weighted
-        Whether rows have weights.
-    bases
-        Calls of ``scale``, ``poly``, ``bs`` and ``ns`` among the predictors, written out with
-        their constants.
     """
 
-    factors: dict[str, Factor]
+    factors: dict[str, Factor]  #: Factors by column.
+    #: Predictors that are constant within every cell, shape (n,) each.
     constants: dict[str, Floats]
+    #: Products of predictors that vary within cells; the first is ``()``, the number one.
     basis: tuple[tuple[str, ...], ...]
-    response: str
-    offset: str
-    shift: Floats
+    response: str  #: Text of the response.
+    offset: str  #: Text of what was taken from the response, empty for nothing.
+    shift: Floats  #: What was subtracted from every variable before squaring, shape (variables,).
+    #: Row of `sums` for every pair of variables, the smaller first.
     pairs: dict[tuple[int, int], int]
-    sums: Floats
-    counts: Floats
-    log_weights: Floats
-    weighted: bool
+    sums: Floats  #: Sums of weighted products, shape (pairs, n).
+    counts: Floats  #: Rows, shape (n,).
+    log_weights: Floats  #: Sum of the logarithms of the weights, shape (n,).
+    weighted: bool  #: Whether rows have weights.
+    #: Calls of ``scale``, ``poly``, ``bs`` and ``ns`` among the predictors, written out with their
+    #: constants.
     bases: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod

@@ -23,10 +23,8 @@ from analysis.tidy.frame import LARGEST, Floats
 def count_trials(formula: MixedFormula, source: Source) -> Statistics:
     """Return the cells of a binary response; their products are trials and successes.
 
-    Returns
-    -------
-    One cell per combination of factor levels and numbers. Every number is constant in its
-    cell; the offset, where there is one, is among them under `offset_name`.
+    One cell per combination of factor levels and numbers. Every number is constant in its cell; the
+    offset, where there is one, is among them under `offset_name`.
     """
     needed = plan(formula, source)
     numbers = dict(needed.numbers)

@@ -41,24 +41,12 @@ JITTER = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A fitted model whose deviance is asked with one parameter held.
+    """A fitted model whose deviance is asked with one parameter held."""
 
-    Attributes
-    ----------
-    cross
-        The cross-products.
-    theta
-        The unconstrained optimum, where every search starts.
-    sigma
-        The residual standard deviation there.
-    reml
-        Whether the deviance is that of the restricted likelihood.
-    """
-
-    cross: CrossProducts
-    theta: Floats
-    sigma: float
-    reml: bool
+    cross: CrossProducts  #: The cross-products.
+    theta: Floats  #: The unconstrained optimum, where every search starts.
+    sigma: float  #: The residual standard deviation there.
+    reml: bool  #: Whether the deviance is that of the restricted likelihood.
 
     def with_deviation(self, place: int, value: float) -> float:
         """Return the least deviance with theta[place] * sigma equal to a value.

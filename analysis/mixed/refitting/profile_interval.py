@@ -19,7 +19,7 @@ import pandas as pd
 from analysis.mixed.algebra.crossproducts import CrossProducts, with_fixed
 from analysis.mixed.algebra.deviance import profile, relative_factors
 from analysis.mixed.algebra.optimise import natural_scale, optimise
-from analysis.mixed.inference.distributions import chi_squared_quantile
+from analysis.mixed.inference.fixed_effects import chi_squared_quantile
 from analysis.mixed.refitting.held import Held, brought_forward, held, term_of
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError

@@ -18,8 +18,8 @@ import pandas as pd
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import profile
 from analysis.mixed.algebra.optimise import optimise
-from analysis.mixed.inference.distributions import chi_squared_quantile
 from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fixed_effects import chi_squared_quantile
 from analysis.mixed.refitting.variance_test import intercept_block
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError

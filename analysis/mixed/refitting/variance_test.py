@@ -150,16 +150,7 @@ def eigenvalues(alone: CrossProducts) -> Floats:
 def null_ratios(values: Floats, df: int, rng: np.random.Generator, n_resamples: int) -> Floats:
     """Return draws of the ratio under a variance of zero, shape (B,); see the module.
 
-    Parameters
-    ----------
-    values
-        Eigenvalues mu, shape (K,).
-    df
-        n - p.
-    rng
-        Source of the draws.
-    n_resamples
-        Draws, B.
+    The eigenvalues mu have shape (K,), and df is n - p.
     """
     rng = generator(rng, "the ratio is drawn")
     grid = GRID / values.mean()

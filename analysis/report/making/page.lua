@@ -344,8 +344,8 @@ end
 
 return {
   { Meta = function(meta)
-      local function number(name) return tonumber(pandoc.utils.stringify(meta[name])) end
-      options = { toc = meta.toc, number_sections = meta["number-sections"], toc_depth = number("toc-depth"), shift = number("heading-shift") }
+      local function number(name, otherwise) return tonumber(pandoc.utils.stringify(meta[name] or otherwise)) end
+      options = { toc = meta.toc, number_sections = meta["number-sections"], toc_depth = number("toc-depth", "3"), shift = number("shift-heading-level-by", "0") }
     end },
   { Div = callout },
   { Header = shifted },

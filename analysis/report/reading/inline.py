@@ -11,8 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from analysis.tidy import prose
 from analysis.tidy.errors import ReportError
@@ -20,19 +19,11 @@ from analysis.tidy.extra import extra
 
 #: What the representation of a value shows that is no text for a reader.
 RAW = re.compile(r"\\|^np\.\w+\(|^<.*>$", re.DOTALL)
+REGISTER = "Call register_strings() of analysis.report.reading.inline in the set-up chunk, and "
 
 
-@dataclass(frozen=True, slots=True)
-class Inline:
-    """An expression inside a sentence.
-
-    Attributes
-    ----------
-    expression
-        Python code.
-    place
-        Where it stands, in messages.
-    """
+class Inline(NamedTuple):
+    """An expression inside a sentence, and where it stands."""
 
     expression: str
     place: str
@@ -67,21 +58,7 @@ def _shown(text: str) -> str:
 
 
 def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str) -> str:
-    r"""Return the Markdown that stands for a value in prose, by Quarto's rule.
-
-    Parameters
-    ----------
-    representations
-        The value by MIME type.
-    mime
-        The one to show.
-    name
-        The inline code in messages.
-
-    Raises
-    ------
-    ReportError
-        If the value is empty, or has no Markdown form and a ``repr`` that is no text for a reader.
+    r"""Return the Markdown that stands for a value in prose, one of its MIME types, as Quarto does.
 
     Examples
     --------
@@ -94,8 +71,7 @@ def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str)
     if text in ("", "''"):
         raise ReportError(
             f"{name} must show something; it is empty, and Quarto would leave its code there.",
-            "Call register_strings() of analysis.report.reading.inline in the set-up chunk, and "
-            "return a string: an empty one is shown as a space.",
+            f"{REGISTER}return a string: an empty one is shown as a space.",
         )
     if mime == "text/html":
         return f"`{text}`{{=html}}"
@@ -104,8 +80,7 @@ def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str)
     if RAW.search(text):
         raise ReportError(
             f"{name} must have a form that readers can read; Quarto would print {text[:60]}.",
-            "Call register_strings() of analysis.report.reading.inline in the set-up chunk, or "
-            "return a string of 'prose' or IPython.display.Markdown.",
+            f"{REGISTER}return a string of 'prose' or IPython.display.Markdown.",
         )
     is_string = text[:1] in ("'", '"')
     return prose.literal(str(ast.literal_eval(text))) if is_string else text

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from analysis.report.reading.chunk import Chunk, chunk_of
-from analysis.report.reading.front_matter import mapping
+from analysis.report.reading.settings import mapping
 from analysis.tidy.errors import ReportError
 
 FENCE = re.compile(r"^\s*(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
-CHUNK_INFO = re.compile(r"^\s*\{(?P<language>[A-Za-z]\w*)(?P<rest>[^}]*)\}\s*$")
+CHUNK_INFO = re.compile(r"^\s*```+\s*\{[A-Za-z]\w*[^}]*\}\s*$")
 SHORTCODE = re.compile(r"\{\{<\s*(?P<name>\S+)\s*(?P<argument>.*?)\s*>\}\}")
 
 
@@ -50,18 +50,11 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A whole document.
-
-    Attributes
-    ----------
-    front_matter
-        The YAML block at the head of the main file.
-    blocks
-        Prose and chunks in the order of the text, included files spliced in.
-    """
+    """A whole document."""
 
     path: Path
-    front_matter: Mapping[str, Any]
+    front_matter: Mapping[str, Any]  #: The YAML block at the head of the main file.
+    #: Prose and chunks in the order of the text, included files spliced in.
     blocks: tuple[Prose | Chunk, ...]
 
     @property
@@ -78,16 +71,7 @@ class Source:
 def read_source(path: Path) -> Source:
     """Return the blocks of a Quarto source and everything that it includes.
 
-    Parameters
-    ----------
-    path
-        The main ``.qmd`` file.
-
-    Raises
-    ------
-    ReportError
-        If a file or include is missing or includes itself, a fence stays open, a chunk is not
-        Python or has an unknown option, or a shortcode is unknown.
+    What is no source that both renderers read alike is refused with its place.
     """
     lines = list(_expanded(path, (), path.parent))
     head = _front_matter_length(lines)
@@ -96,13 +80,7 @@ def read_source(path: Path) -> Source:
 
 
 def whole(path: Path) -> str:
-    """Return the text of a source with every included file in its place.
-
-    Raises
-    ------
-    ReportError
-        As for `read_source`, of files and includes.
-    """
+    """Return the text of a source with every included file in its place."""
     return "".join(f"{line.text}\n" for line in _expanded(path, (), path.parent))
 
 
@@ -118,18 +96,16 @@ def _expanded(path: Path, including: tuple[Line, ...], base: Path) -> Iterator[L
                 "A shortcode must be '{{< include file >}}' on a line of its own; "
                 f"found '{line.text.strip()}' at {line.place}."
             )
-        target = base / shortcode["argument"].strip("\"'")
-        chain = (*including, line)
+        target, chain = base / shortcode["argument"].strip("\"'"), (*including, line)
         if target.resolve() in {outer.path.resolve() for outer in chain}:
             raise ReportError(f"A file must not include itself; {line.place} includes {target}.")
         yield from _expanded(target, chain, base)
 
 
 def _file_lines(path: Path, including: tuple[Line, ...]) -> Iterator[Line]:
-    texts = _text(path, including).splitlines()
     opened: Line | None = None
     ticks = ""
-    for number, text in enumerate(texts, start=1):
+    for number, text in enumerate(_text(path, including).splitlines(), start=1):
         fence = FENCE.match(text)
         if opened is None and fence and not ("`" in fence["info"] and "`" in fence["ticks"]):
             opened, ticks = Line(text, path, number, "open"), fence["ticks"]
@@ -159,8 +135,7 @@ def _text(path: Path, including: tuple[Line, ...]) -> str:
 def _front_matter_length(lines: Sequence[Line]) -> int:
     if not lines or lines[0].text.rstrip() != "---":
         return 0
-    ends = (i for i, line in enumerate(lines) if i and line.text.rstrip() in ("---", "..."))
-    end = next(ends, None)
+    end = next((i for i, line in enumerate(lines) if i and line.text.rstrip() == "---"), None)
     if end is None:
         raise ReportError(f"The YAML block at {lines[0].place} must end with '---'; it does not.")
     return end + 1
@@ -183,11 +158,9 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Prose | Chunk]:
 
 
 def _opens_chunk(line: Line) -> bool:
-    fence = FENCE.match(line.text) if line.fence == "open" else None
-    info = CHUNK_INFO.match(fence["info"]) if fence else None
-    if info is None:
+    if line.fence != "open" or not CHUNK_INFO.match(line.text):
         return False
-    if info["language"] != "python" or info["rest"].strip() or line.text[0].isspace():
+    if not re.match(r"```+\s*\{python\}\s*$", line.text):
         raise ReportError(
             "A chunk must open with '```{python}' in the first column; "
             f"found '{line.text}' at {line.place}.",

@@ -14,7 +14,7 @@ import pandas as pd
 
 from collect.errors import InputError
 from collect.instruments import rows
-from collect.instruments.imported import ImportedStates, before
+from collect.instruments.imported import OF_STATES, ImportedStates, before
 from collect.instruments.quantities import DEFAULT, TABLES
 from collect.job import not_measured
 from collect.job.measurement import of_unit
@@ -79,7 +79,7 @@ class Source:
             revision_name=None,
             dtype_weights=UNSEEN,
         )
-        settings = Settings(quantities=("stream", "geometry"), quiet=True)
+        settings = Settings(quantities=OF_STATES, quiet=True)
         subject = Present(named, self.skeleton, self.tokenizer, settings, [self.prompts])
         (task,) = tasks(subject, UNSEEN)
         for head, prompt in zip(self.heads, task.encoded, strict=True):
@@ -193,7 +193,7 @@ def _gaps(
     seen: set[tuple[int, str]],
 ) -> list[Missing]:
     """Return what states alone do not give, and what of the stream is not among them."""
-    known = not_measured.lacking(task, source.skeleton, ("stream", "geometry"), filled)
+    known = not_measured.lacking(task, source.skeleton, OF_STATES, filled)
     reason = f"The states that {source.how.engine} wrote hold nothing of it."
     absent = [table for name in DEFAULT for table in TABLES[name] if table not in filled]
     gaps = [Missing(table, "every row", reason) for table in absent]

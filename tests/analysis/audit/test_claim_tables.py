@@ -1,7 +1,9 @@
 """Tables of claims and quoted numbers are whole; numbers of a check are those of its rows."""
 
+import importlib
 import pickle
 import re
+import tomllib
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +18,7 @@ from analysis.audit.evidence import checks, published, quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.audit.examination import examined
 from analysis.forensics import rounding
+from analysis.heritage.declared import declared
 from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import readings
 from analysis.store import open_store
@@ -55,6 +58,35 @@ def test_statements_that_only_the_table_has_are_not_overwritten(tmp_path):
     with pytest.raises(AnalysisError, match=r"without one: 2\."):
         claim_tables.write({1: ONE, 2: replace(ONE, claim_id=2, statement="")}, tmp_path)
     assert "three" in (tmp_path / "claim.csv").read_text()
+
+
+ROOMS = ROOT / "analysis" / "heritage"
+
+
+def test_every_claim_has_words_and_a_function_once():
+    modules = [path.relative_to(ROOT).with_suffix("") for path in ROOMS.glob("*/claims_*.py")]
+    numbers = [
+        one.claim_id
+        for module in modules
+        for one in importlib.import_module(".".join(module.parts)).CLAIMS
+    ]
+    assert sorted(numbers) == [*CLAIMS]
+    words = [tomllib.loads(path.read_text("utf-8")) for path in ROOMS.glob("*/claims.toml")]
+    assert sorted(int(number) for room in words for number in room) == [*CLAIMS]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("", "missing: estimand, rule; unknown: none"),
+        ('[1]\nestimand = "e"\nrule = "r"\nplac = "p"\n', "missing: none; unknown: plac"),
+    ],
+)
+def test_words_that_are_missing_or_of_no_field_are_refused_with_their_file(tmp_path, words, named):
+    (tmp_path / "claims.toml").write_text(words)
+    with pytest.raises(AnalysisError, match=named) as refused:
+        declared(str(tmp_path / "claims_x.py"), {1: (lambda _: [],)})
+    assert str(tmp_path / "claims.toml") in refused.value.hint
 
 
 PAPER = SHARED / "paper"

@@ -85,7 +85,7 @@ def test_a_mark_may_lead_to_a_page_beside_this_one():
 def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it():
     chart = alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=500)
     content = picture.svg(theme.with_finding(chart, "1 of 2 <grow>.").to_dict())["image/svg+xml"]
-    markup = shown(Picture("image/svg+xml", content.encode(), "Two points."), "chart")
+    markup = shown(Picture(content, "Two points."), "chart")
     assert markup.startswith('<span class="finding">1 of 2 &lt;grow&gt;.</span><svg')
     assert markup.count('aria-label="1 of 2 &lt;grow&gt;. Two points."') == 1
     assert "<metadata" not in markup

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.report.making.markup import INLINE_CODE
-from analysis.report.making.pandoc import pandoc, program
+from analysis.report.making.page import pandoc, program
 from analysis.report.reading import places
 from analysis.report.reading.inline import inline_markdown, register_strings
 from analysis.report.reading.settings import project_options

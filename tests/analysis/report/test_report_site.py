@@ -10,8 +10,8 @@ import pytest
 from analysis.heritage.pages.register import CLAIMS
 from analysis.report import site
 from analysis.report.examination import refuse_faults
-from analysis.report.making.pandoc import pandoc, program
-from analysis.report.reading import origin, places
+from analysis.report.making.page import pandoc, program
+from analysis.report.reading import places
 from analysis.report.reading.source import Line, Prose, read_source
 from analysis.report.site import render_site, results_of_report
 from analysis.tidy.errors import MissingExtraError, ReportError
@@ -102,33 +102,6 @@ def test_pages_refer_to_each_other_by_number_and_to_cards(project, capsys):
         refuse_faults([out / "a.html", out / "b.html"])
 
 
-@pytest.mark.parametrize(
-    ("setting", "shown"), [("", False), ("repository: https://example.org/code\n", True)]
-)
-def test_a_page_links_to_the_repository_that_is_set(project, setting, shown):
-    (project / "_quarto.yml").write_text(PROJECT + setting, encoding="utf-8")
-    linked = re.findall(r'href="(https:[^"]*)">Repository<', origin.link(project, "a"))
-    assert linked == (["https://example.org/code"] if shown else [])
-
-
-@pytest.mark.slow
-def test_pages_with_an_address_have_their_picture_beside_them(project):
-    out = project.parent / "out"
-    settings = "project: {type: default, render: [c.qmd]}\nsite-url: https://example.org\n"
-    (project / "_quarto.yml").write_text(settings, encoding="utf-8")
-    (project / "c.qmd").write_text("---\ntitle: C\n---\n\nText.\n", encoding="utf-8")
-    with pytest.raises(ReportError, match=r"screenshot\.png"):
-        render_site(project, out, engine="embedded")
-    picture = project.parent / "reports" / "screenshot.png"
-    picture.parent.mkdir()
-    picture.write_bytes(b"a picture")
-    made = render_site(project, out, engine="embedded")
-    assert [path.name for path in made] == ["c.html", "preview.png"]
-    assert made[1].read_bytes() == picture.read_bytes()
-    head = '<meta property="og:image" content="https://example.org/preview.png">'
-    assert head in made[0].read_text(encoding="utf-8")
-
-
 def state(project):
     return results_of_report(project.parent, {}, project.parent / "kept")
 
@@ -204,7 +177,7 @@ def test_places_are_numbered_as_renderers_do(project):
     result = {place.identifier: place for place in places.places(project)}
     numbers = {"sec-one": "1", "sec-before": "1", "sec-two": "1.1", "tbl-two": "1"}
     assert {name: place.number for name, place in result.items()} == numbers
-    assert result["sec-two"].claims == (22,)
+    assert result["sec-two"].claims == {22}
     assert places.used_in(project)[22] == "[Two](b.html#sec-two) (The second)"
     assert places.titles(project) == {"a": "First", "b": "The second"}
 
@@ -236,13 +209,6 @@ def test_no_pandoc_of_the_path_is_taken(tmp_path, monkeypatch):
     other.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "pypandoc" in str(program())
-    monkeypatch.chdir(tmp_path)
-    for named in (str(other), "./pandoc"):
-        monkeypatch.setenv("PYPANDOC_PANDOC", named)
-        assert program() == other
-    monkeypatch.setenv("PYPANDOC_PANDOC", str(tmp_path / "none"))
-    with pytest.raises(ReportError, match=r"Pandoc must be there to make a page; .*none is no"):
-        program()
 
 
 def test_quarto_makes_the_page_that_is_named_and_no_other(project, monkeypatch):

@@ -1,6 +1,7 @@
-"""Every causal type of the installed transformers has an answer, and a refusal its reason."""
+"""Every causal type has an answer, a refusal its reason, and every form a row in VERIFIED.md."""
 
 import json
+import re
 
 import pytest
 from transformers.models.auto import modeling_auto
@@ -9,6 +10,7 @@ from collect.adapters import ADAPTERS, answers
 from collect.adapters.register import adapter_for
 from collect.commands.cli import main
 from collect.errors import UnsupportedModelError
+from tests.collect.adapters import verified
 
 REFUSED = [entry for entry in answers.answers() if entry.answer == answers.NOT]
 
@@ -58,3 +60,17 @@ def test_a_refused_type_says_which_quantity_is_undefined_and_why(entry):
     assert entry.reason in error.value.problem
     assert entry.without
     assert entry.model_type not in ADAPTERS
+
+
+def test_every_form_has_a_row_and_none_has_failed():
+    text = verified.PATH.read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, flags=re.MULTILINE))
+    write = "write it with: python -m tests.collect.adapters.verified"
+    assert sorted(rows) == verified.names(), write
+    # By hand from the code of transformers: Gemma 2 has a norm behind attention, Granite a
+    # multiplier, GPT no final norm, and Mamba no attention.
+    assert "norm" in rows["gemma2"].rpartition("|")[2]
+    assert rows["granite"].endswith("before the multiplier 0.22")
+    assert "no final norm" in rows["openai_gpt"]
+    assert rows["mamba"].startswith("–")
+    assert not [name for name, row in rows.items() if row.split(" | ")[0] not in ("–", "yes")]

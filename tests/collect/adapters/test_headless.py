@@ -147,7 +147,7 @@ def test_names_of_a_base_model_may_have_the_prefix_or_not(name, prompt_file, tmp
         assert_alike(ours[table], frame(out, table), table)
 
 
-def test_of_a_reward_model_the_layers_after_the_body_are_named(prompt_file, tmp_path):
+def test_of_a_reward_model_the_layers_after_the_body_are_named(prompt_file, tmp_path, out):
     directory = save(headless("qwen2"), tmp_path / "m", architectures=["Qwen2ForRewardModel"])
     rename(
         directory,
@@ -156,7 +156,6 @@ def test_of_a_reward_model_the_layers_after_the_body_are_named(prompt_file, tmp_
             | {"score.0.weight": torch.ones(8, 64), "score.2.weight": torch.ones(1, 8)}
         ),
     )
-    out = tmp_path / "out"
     collect.run(directory, prompt_file, out, quantities=QUANTITIES)
     gaps = set(frame(out, "not_measured")["quantity"])
     assert {"tensor score.N.weight", "is_tied"} <= gaps

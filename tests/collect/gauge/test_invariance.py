@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from collect.gauge import group
 from collect.gauge.measured import measured
+from collect.gauge.precision import Float64
 from collect.gauge.quantity import QUERIES, change, values
 from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect
@@ -92,7 +94,7 @@ def test_what_is_called_moved_moves_in_some_layout():
 
 def test_every_quantity_and_every_transformation_is_in_the_table():
     table = registered()
-    assert set(table["quantity"]) == set(QUERIES)
+    assert set(table["quantity"]) == set(QUERIES), "a row for each in gauge_quantity.csv"
     # A quantity without a value would be moved by nothing.
     assert set(changes("gpt2")["quantity"]) == set(QUERIES)
     assert set(table["transformation"]) == set(group.TRANSFORMATIONS)
@@ -133,3 +135,23 @@ def test_a_wrong_invariant_is_caught(quantity, place):
     (result,) = faults(changes(family), table)
     assert result.startswith(f"{quantity} moves")
     assert member in result
+
+
+WRITERS = ("attention.dense", "mlp.dense_4h_to_h")
+
+
+def test_the_gradient_of_what_writes_to_a_layer_norm_stream_has_no_mean_over_features():
+    of = widened(loaded_family("gpt_neox"))
+    of.model.requires_grad_(True)
+    tokens = torch.arange(12)[None]
+    with Float64():
+        of.model(tokens, labels=tokens).loss.backward()
+    written = {
+        name: parameter.grad
+        for name, parameter in of.model.named_parameters()
+        if any(writer in name for writer in WRITERS)
+    }
+    assert len(written) == 2 * len(WRITERS) * len(of.blocks)
+    for name, gradient in written.items():
+        assert gradient.abs().max() > 0, name
+        assert gradient.mean(0).abs().max() < 1e-12 * gradient.abs().max(), name

@@ -18,11 +18,6 @@ from tests.collect.record.written import contents, frame
 OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
 
 
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
-
-
 @pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "llama_shared_values"])
 def test_a_run_fills_every_measured_table(save_tiny, prompt_file, out, name):
     how = {"quantities": ["all"], "quiet": True}

@@ -6,7 +6,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.commands.cli import main
-from collect.errors import InputError
 from collect.job.outcome import RefusedError
 from collect.job.planning import estimate
 from collect.job.planning.plan import drawn, plan
@@ -104,23 +103,6 @@ def test_a_plan_of_several_names_those_that_the_output_contradicts(
     assert {unit.state for unit in planned} == {"measured otherwise"}
     both, _ = drawn([*directories], [], out, **how)
     assert [unit.state for unit in both] == ["to do", "to do"]
-
-
-def test_a_prompt_that_does_not_fit_is_found_out_by_the_plan(
-    save_tiny, prompt_file, tmp_path, capsys
-):
-    prompt_file.write_text("x" * 65)
-    directory, out = str(save_tiny("gpt2")), tmp_path / "out"
-    with pytest.raises(InputError, match="context of 64 tokens; 1 of 1 does not: own:00 has 65"):
-        plan([directory], [prompt_file], None)
-    prompt_file.write_text(f"The sky is\n{'x' * 65}\n")
-    how = {"quantities": ["stream"], "too_long": "skip"}
-    (planned,) = plan([directory], [prompt_file], out, **how)
-    run([directory], [prompt_file], out, quiet=True, **how)
-    assert planned.n_rows == written(out, "local--gpt2@own")
-    assert [gap.quantity for gap in planned.not_measured] == ["own:01"]
-    assert main(["plan", directory, "--prompts", str(prompt_file), "--too-long", "skip"]) == 0
-    assert "local--gpt2@own: 1 prompt too long, own:01 the first" in capsys.readouterr().out
 
 
 def test_the_plan_of_the_command_line_is_a_table_or_json(save_tiny, prompt_file, capsys):

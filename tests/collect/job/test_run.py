@@ -15,11 +15,6 @@ from collect.schema import incomplete_units
 from tests.collect.record.written import contents, files, frame
 
 
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
-
-
 def timeless(out):
     return frame(out, "run").drop(columns=["started_at", "duration_s"])
 

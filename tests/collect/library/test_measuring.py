@@ -37,12 +37,11 @@ def tokenizer():
     return tiny_tokenizer()
 
 
-def test_the_numbers_are_those_of_the_saved_checkpoint_bit_for_bit(model, tokenizer, tmp_path):
+def test_the_numbers_are_those_of_the_saved_checkpoint_bit_for_bit(model, tokenizer, tmp_path, out):
     frames = collect.measure(model, tokenizer, TEXTS, quantities=["all"], prompt_set="own")
     model.save_pretrained(tmp_path / "saved")
     tokenizer.save_pretrained(tmp_path / "saved")
     (tmp_path / "own.txt").write_text("\n".join(TEXTS))
-    out = tmp_path / "out"
     done = collect.run(tmp_path / "saved", tmp_path / "own.txt", out, quantities=["all"])
     assert [unit.state for unit in done.units] == ["measured", "measured"]
     assert {path.name for path in out.iterdir()} == frames.keys()
@@ -268,8 +267,7 @@ def test_a_step_or_a_number_of_tokens_that_is_no_count_is_refused(model, tmp_pat
 @pytest.mark.parametrize(
     ("option", "hint"), [("quantites", "nearest is quantities."), ("q7", "Le")]
 )
-def test_an_option_that_is_none_is_refused_with_the_nearest(model, tmp_path, option, hint):
-    out = tmp_path / "out"
+def test_an_option_that_is_none_is_refused_with_the_nearest(model, out, option, hint):
     with pytest.raises(InputError, match=f"one of .*; found '{option}'") as refusal:
         collect.run("no model", "A_grand_unified", out, **{option: ["stream"]})
     assert hint in refusal.value.hint
@@ -335,6 +333,7 @@ def test_a_run_of_nothing_or_of_another_type_is_refused(tmp_path, wrong, sentenc
 
 
 def returning_more(model):
+    model.set_attn_implementation("eager")  # the library asks for it
     model.config.return_dict = False
     model.config.output_hidden_states = model.config.output_attentions = True
 

@@ -1,10 +1,17 @@
-"""Prompts as token ids: special tokens marked, unfit prompts refused."""
+"""Prompts as token ids: bytes, special tokens marked, unfit prompts refused."""
+
+import functools
+import tempfile
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
 
 from collect.errors import InputError
 from collect.prompts.fitting import fitted
+from collect.prompts.tokenizer import N_BYTES, byte_tokenizer
 from collect.prompts.tokens import Encoded, encode
 from tests.collect.conftest import tiny_tokenizer
 
@@ -58,3 +65,27 @@ def test_prompts_that_are_too_long_are_counted_left_out_or_cut():
     with pytest.raises(InputError, match="3 of 3 do not") as refusal:
         fitted(of_lengths, 2, 9, policy="skip")
     assert "--too-long truncate" in refusal.value.hint
+
+
+@functools.cache
+def reloaded():
+    """Return the tokenizer as a user gets it: saved and loaded again."""
+    with tempfile.TemporaryDirectory() as directory:
+        byte_tokenizer(context=64).save_pretrained(directory)
+        return AutoTokenizer.from_pretrained(directory)
+
+
+@given(st.text())
+def test_any_text_becomes_its_utf8_bytes_and_comes_back(text):
+    tokens = reloaded()(text).input_ids
+    assert tokens == list(text.encode("utf-8"))
+    assert reloaded().decode(tokens) == text
+
+
+def test_there_are_256_tokens_none_is_special_and_spaces_before_punctuation_survive():
+    assert len(reloaded()) == N_BYTES
+    assert reloaded().all_special_tokens == []
+    assert reloaded()("").input_ids == []
+    assert reloaded().model_max_length == 64  # the context
+    text = " do n't , I 'm . "
+    assert reloaded().decode(reloaded()(text).input_ids) == text

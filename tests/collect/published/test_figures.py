@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from collect import published, schema
+from collect.published import excerpt
 
 SWEEP = "pythia_family_NO_FINAL_LN_20260105_174820.json"
 SUMMARY = "restriction_map_summary_20260105_202448.csv"
@@ -105,3 +106,18 @@ def test_standard_deviations_have_the_divisor_n_minus_one(results, facts):
         converted = model["gain_with_ln_std"] * math.sqrt(25 / 24)
         assert float(rows.loc[with_norm, "sd"]) == pytest.approx(converted, rel=1e-12)
         assert rows.loc[with_norm, "n"] == 25
+
+
+def test_the_committed_values_come_from_the_raw_files_byte_for_byte(results, tmp_path):
+    (n_rows,) = published.write_excerpt(results, tmp_path).values()
+    content = (tmp_path / f"{excerpt.TABLE}.csv").read_bytes()
+    assert content == (FACTS / f"{excerpt.TABLE}.csv").read_bytes()
+    assert content.count(b"\n") == n_rows + 1
+
+
+def test_kept_are_whole_sets_of_prompts(facts):
+    kept = facts(excerpt.TABLE)
+    of_prompts = kept[kept["prompt_id"] != ""]
+    sizes = of_prompts.groupby(["file", "metric", "model_id"])["prompt_id"].nunique()
+    assert set(sizes) == {25}
+    assert len(sizes) == 8 + 6 + 2 * (4 + 3 + 1)

@@ -74,8 +74,7 @@ def models(save_tiny):
 
 
 @pytest.mark.slow
-def test_the_same_command_twice_measures_every_unit_once(models, prompt_file, tmp_path):
-    out = tmp_path / "out"
+def test_the_same_command_twice_measures_every_unit_once(models, prompt_file, out):
     command = (models, [str(prompt_file), "E1_4model_and_mistral"])
     (first, said_first), (second, said_second) = side_by_side(out, command, command)
     units = [f"local/{m}, {u}" for m in ("gpt2", "llama") for u in UNITS]
@@ -93,9 +92,8 @@ UNITS = ("weights", "own", "E1_4model_and_mistral")
 
 
 @pytest.mark.slow
-def test_of_two_that_contradict_each_other_one_is_refused(save_tiny, prompt_file, tmp_path):
+def test_of_two_that_contradict_each_other_one_is_refused(save_tiny, prompt_file, out):
     """Two checkpoints of one name, on different prompts, begin at the same time."""
-    out = tmp_path / "out"
     one = str(save_tiny("gpt2", at="a/same"))
     other = str(save_tiny("gpt2", at="b/same", seed=1))
     answers = side_by_side(out, ([one], [str(prompt_file)]), ([other], ["E1_4model_and_mistral"]))

@@ -1,4 +1,4 @@
-"""Units: identity, names, marks; what an output holds of a run, and what may stand beside it."""
+"""Units: identity, names, marks, version; what an output holds, and what may stand beside it."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.errors import InputError
+from collect.record import provenance
 from collect.record.inventory import Complete, Inventory, refuse_mixtures
+from collect.record.stem import file_stem
 from collect.record.units import Unit, run_file, run_id, variant_of
 from collect.schema.marks import Mark, file_sha256, read_mark
 
@@ -208,3 +210,20 @@ def test_a_mark_of_other_types_is_none(tmp_path, name, content):
     assert read_mark(path) is None
     assert not is_complete(prompts(), tmp_path)
     refuse_mixtures([weights(config_sha256="3" * 64)], Inventory(tmp_path))
+
+
+def test_a_worker_bears_the_version_of_the_command_that_began_it(monkeypatch):
+    monkeypatch.setattr(provenance, "_of_driver", None)
+    of_this_process = provenance.code_version()
+    provenance.take_version_of_driver("1.2.3+g0123456789ab")
+    assert provenance.versions()["code_version"] == "1.2.3+g0123456789ab"
+    provenance.take_version_of_driver(None)
+    assert provenance.code_version() == of_this_process
+
+
+@pytest.mark.parametrize(
+    "model_id", ["a" * 300, "é" * 150, "a\x00b", "a\nb", "a\ud800b", "a\\b", ""]
+)
+def test_a_name_that_no_file_can_have_is_refused(model_id):
+    with pytest.raises(InputError, match="must make a file name: at most 200 bytes of UTF-8"):
+        file_stem(model_id)

@@ -1,10 +1,15 @@
 """Each built-in quantity is declared once, and all that is derived from it agrees."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from collect.instruments import rows
 from collect.schema import LARGE, MEASURED, connect, tables
 from collect.schema.quantities import BUILT_IN, FILLED, NEEDED, Extent
+
+GUIDE = Path(__file__).parents[3] / "quarto" / "guides" / "_measure.qmd"
 
 #: GPT-2 on prompts of 10 and 20 tokens.
 GPT2 = Extent(12, 12, 2, 30, True, True, True, True, True, False)
@@ -41,6 +46,13 @@ def test_audited_values_are_columns_of_the_table_in_the_order_of_its_key(table):
         for query in queries.values():
             assert connection.sql(query).columns == ["run_id", "value"]
             assert query.endswith("ORDER BY " + ", ".join(key[1:]))
+
+
+def test_every_quantity_is_named_in_the_contract_and_in_the_guide():
+    (meaning,) = (c.meaning for c in tables()["run"].columns if c.name == "quantities")
+    assert BUILT_IN.keys() - {*re.findall(r"\w+", meaning)} == set()
+    section = GUIDE.read_text("utf-8").partition("## Quantities")[2].partition("*Of your own.*")[0]
+    assert BUILT_IN.keys() - {*re.findall(r"\w+", section)} == set()
 
 
 def test_only_what_reads_heads_maps_or_logits_needs_more_than_a_stream():

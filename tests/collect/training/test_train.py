@@ -1,17 +1,16 @@
-"""Training: reproducible bit for bit, complete or absent, and an ordinary checkpoint."""
+"""Training: reproducible bit for bit, complete or absent, never on the held-out bytes."""
 
-import errno
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import collect.training.train
-from collect.errors import InputError, OutputError
+from collect.errors import InputError
 from collect.training.descent import fit
 from collect.training.recipe import read_recipe
+from collect.training.text import cut_windows
 from collect.training.train import train
 from tests.collect.record.written import contents, flip
 from tests.collect.training.trained import TEXT, table, toml
@@ -110,9 +109,27 @@ def test_a_directory_that_is_no_checkpoint_is_never_replaced(recipe, out):
     assert (out / "micro" / "thesis.txt").read_text(encoding="utf-8") == "years of work"
 
 
-def test_a_full_disk_leaves_nothing_behind(recipe, out, monkeypatch):
-    full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
-    monkeypatch.setattr(collect.training.train, "write_sidecar", full)
-    with pytest.raises(OutputError, match="must be writable; No space left on device"):
-        train(recipe, out, quiet=True)
-    assert list(out.iterdir()) == []
+#: 16 slabs of 40 bytes, the last 2 of which are held out; each part has a byte of its own.
+SLABS = b"".join(bytes([slab] * 38 + [100 + slab] * 2) for slab in range(16))
+
+
+def test_training_and_held_out_windows_lie_in_their_own_part_of_one_slab():
+    windows = cut_windows(SLABS, context=1)
+    assert windows.training.shape == (16, 37, 2)
+    assert windows.held_out.tolist() == [[100 + slab] * 2 for slab in range(16)]
+    for slab in range(16):
+        assert windows.training[slab].unique().tolist() == [slab]
+
+
+def test_held_out_windows_do_not_overlap():
+    text = bytes(index % 251 for index in range(16 * 200))
+    held_out = cut_windows(text, context=4).held_out
+    assert held_out.shape == (32, 5)
+    assert held_out[:2].flatten().tolist() == list(text[190:200])
+    assert cut_windows(text, context=4).training[1, 3].tolist() == list(text[203:208])
+
+
+def test_a_text_too_short_to_hold_out_a_window_is_refused():
+    assert len(cut_windows(SLABS, context=1).held_out) == 16
+    with pytest.raises(InputError, match="at least 640 bytes for a context of 1; found 639"):
+        cut_windows(SLABS[:-1], context=1)

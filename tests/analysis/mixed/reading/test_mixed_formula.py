@@ -133,6 +133,7 @@ def design_over_rows(formula):
         "0 + kind + kind:rho",
         "C(kind, Sum) * rho",
         "C(kind, Treatment('code')) + depth:rho",
+        "C(kind, Treatment('code')) * lab",
         "(kind + lab)**2",
         "I(depth**2) + depth",
         "C(kind, Helmert):depth",

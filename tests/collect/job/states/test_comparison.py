@@ -15,10 +15,9 @@ from tests.collect.job.states.dumps import (
 )
 
 
-def test_an_off_by_one_is_named(model, tmp_path, capsys):
+def test_an_off_by_one_is_named(model, tmp_path, out, capsys):
     states = entered_and_left(model, PROMPTS[0])[:N_LAYERS].contiguous()
     path = stored("npz", states, PROMPTS[0], tmp_path)
-    out = tmp_path / "out"
     asked = ["--site", "block_output", "--against", str(model), "--out", str(out)]
     assert main(arguments(path, model, *asked)) == 1
     assert "layer 0 of the file equals layer -1" in capsys.readouterr().out

@@ -98,10 +98,9 @@ def test_an_output_of_states_is_sound_and_opens_beside_our_own(both):
 
 
 @pytest.mark.parametrize("kind", ["safetensors", "npz"])
-def test_each_kind_of_file_equals_the_model(kind, model, tmp_path, capsys):
+def test_each_kind_of_file_equals_the_model(kind, model, tmp_path, out, capsys):
     states = entered_and_left(model, PROMPTS[0])[1:].contiguous()
     path = stored(kind, states, PROMPTS[0], tmp_path)
-    out = tmp_path / "out"
     asked = ["--site", "block_output", "--against", str(model), "--out", str(out)]
     assert main(arguments(path, model, *asked)) == 0
     assert "layer by layer" in capsys.readouterr().out

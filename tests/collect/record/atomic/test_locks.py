@@ -34,8 +34,7 @@ def holder(tmp_path):
     process.join(100)
 
 
-def test_a_lock_leaves_nothing_behind(tmp_path):
-    out = tmp_path / "out"
+def test_a_lock_leaves_nothing_behind(out):
     with locks.held(out, "a unit") as is_held:
         assert is_held
         assert (out / ".locks" / "a unit.lock").is_file()

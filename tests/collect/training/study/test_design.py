@@ -1,12 +1,14 @@
-"""A design is read strictly, and its plan says what it comes to."""
+"""A design is read strictly, its plan says what it comes to, and a fraction is balanced."""
 
 import itertools
 
+import numpy as np
 import pytest
 
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.training.study.design import read_design
+from collect.training.study.fraction import Fraction
 from collect.training.study.plan import runs
 from tests.collect.training.study.tiny import TINY, written
 from tests.collect.training.trained import TEXT
@@ -68,3 +70,23 @@ def test_a_wrong_design_is_refused(tmp_path, right, wrong, named):
 def test_the_plan_says_runs_and_minutes(design, capsys):
     assert main(["study", str(design), "--plan"]) == 0
     assert "tiny: 8 runs, about 0 core minutes" in capsys.readouterr().out
+
+
+WORDS = {"d": ("a", "b"), "e": ("a", "c"), "f": ("b", "c")}
+
+
+def test_a_fraction_is_balanced_and_its_words_are_products():
+    """The 2^(6-3) of resolution III in Box, Hunter and Hunter: d = ab, e = ac, f = bc."""
+    fraction = Fraction(("a", "b", "c"), WORDS)
+    signs = fraction.columns()
+    assert signs.shape == (8, 6)
+    assert np.array_equal(signs.T @ signs, 8 * np.eye(6))
+    a, b, c, *generated = signs.T
+    for column, product in zip(generated, (a * b, a * c, b * c), strict=True):
+        assert np.array_equal(column, product)
+
+
+@pytest.mark.parametrize("word", [("a",), ("a", "a"), ("a", "x")])
+def test_a_wrong_generator_is_refused(word):
+    with pytest.raises(ValueError, match="must be two or more of"):
+        Fraction(("a", "b"), {"c": word})

@@ -46,7 +46,7 @@ def trained(monkeypatch):
     return begun
 
 
-def test_a_continued_factor_trains_on_from_each_parent(tmp_path):
+def test_a_continued_factor_trains_on_from_each_parent(tmp_path, out):
     content = TINY.replace("seeds = [0, 1]", 'seeds = [0]\ncontinued = "upbringing"')
     for line in ('bloom = { family = "bloom" }\n', 'bloom = "BigScience"\n', "two = {}\n"):
         content = content.replace(line, "")
@@ -59,7 +59,6 @@ def test_a_continued_factor_trains_on_from_each_parent(tmp_path):
     assert [run.cell.name for run in planned] == names
     assert planned[1].parent == planned[0]
     assert planned[0].parent is None
-    out = tmp_path / "out"
     assert carry_out(path, out, quiet=True) == 0
     result = rows(out, "study_run").set_index("study_run_id")
     parent, child = (result.loc[run.run_id] for run in planned[:2])
@@ -168,9 +167,8 @@ def test_a_study_trains_what_is_missing_and_nothing_else(done, tmp_path, trained
 
 
 @pytest.mark.slow
-def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path, done):
+def test_a_killed_study_has_whole_runs_only_and_is_resumed(out, done):
     """Two processes are killed with the one that leads them; resumed, every row is as unkilled."""
-    out = tmp_path / "out"
     command = [sys.executable, "-m", "collect", "study", str(done / "design.toml")]
     command += ["--out", str(out), "--processes", "2", "--quiet"]
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:

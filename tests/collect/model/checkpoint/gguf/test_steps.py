@@ -116,10 +116,9 @@ def test_rows_stand_beside_the_plain_ones_and_views_leave_them_out(file, tmp_pat
 
 
 @pytest.mark.parametrize("number_format", ["F32", "MXFP4"])
-def test_what_has_no_even_grid_is_refused(number_format, tmp_path, capsys):
+def test_what_has_no_even_grid_is_refused(number_format, tmp_path, out, capsys):
     path = tmp_path / "odd.gguf"
     gguf_files.write("llama", gguf_files.tiny("llama"), path, number_format=number_format)
-    out = tmp_path / "out"
     assert main(["run", str(path), "--out", str(out), "--perturb", "step"]) == 2
     assert "--perturb" in capsys.readouterr().err
     assert not [each for each in out.rglob("*") if each.is_file()]
