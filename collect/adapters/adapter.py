@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from collect.adapters.capability import NEEDED, PARTS
@@ -93,7 +93,8 @@ class Adapter:
         Path from a block to a module whose first argument is the stream between attention
         and feed-forward; None when both read the same stream (parallel).
     attention_update, ffn_update
-        Paths from a block to the modules that return what is added to the stream.
+        Paths from a block to the modules that return what is added to the stream; empty where
+        those at `attention` and `ffn_input` do.
     update_scale
         Factor on both before they are added.
     norms_after
@@ -181,6 +182,10 @@ class Adapter:
     maps: Callable[[AttentionCall], Tensor | None] = returned_maps
     logits: Callable[[Tensor, Any], Tensor] = unchanged
     refusal: Callable[[Any], str | None] = _NEVER
+
+    def variant(self, name: str, *model_types: str, **fields: Any) -> Adapter:
+        """Return a layout that differs in some fields; without any its type is its name."""
+        return replace(self, name=name, model_types=model_types or (name,), **fields)
 
     def of(self, config: Any) -> Adapter:
         """Return the adapter for a configuration: the first form that applies, or this one."""

@@ -9,10 +9,10 @@ import sys
 from collect.errors import OutputError
 
 
-def show(text: object, end: str = "\n") -> None:
+def show(text: object) -> None:
     """Print to standard output; when its reader has gone, the work goes on in silence."""
     try:
-        print(text, end=end, flush=True)
+        print(text, flush=True)
     except OSError as error:
         # What is left in the buffer would fail again when the interpreter closes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,14 +7,17 @@ property of what the network computes; see ingredient ``centred_angles`` of tabl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 
 import pandas as pd
 import torch
 from torch import Tensor
 
-from collect.gauge.stream import block_outputs
 from collect.instruments.geometry import Geometry, geometry
 from collect.model.checkpoint.decoder import Decoder
+from collect.model.forward.hooked import after
+from collect.model.forward.passes import inputs
 from collect.prompts.tokens import Encoded
 
 _COLUMNS = ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank")
@@ -56,3 +59,14 @@ def _numbers(vectors: Tensor) -> dict[str, float | None]:
 
 def _frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype(dict.fromkeys(_COLUMNS, float))
+
+
+@torch.no_grad()
+def block_outputs(decoder: Decoder, prompt: Encoded) -> dict[int, Tensor]:
+    """Return by block what it returns for a prompt, (n_tokens, d)."""
+    seen: dict[int, Tensor] = {}
+    with ExitStack() as hooks:
+        for layer, block in enumerate(decoder.blocks):
+            hooks.callback(after(block, partial(seen.__setitem__, layer)).remove)
+        decoder.body(**inputs(decoder, (prompt,)), use_cache=False)
+    return {layer: states[0] for layer, states in seen.items()}

@@ -12,11 +12,14 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from collect.errors import ConformanceError, InputError
-from collect.gauge import certificate, extreme, group
+from collect.gauge import extreme, group
 from collect.gauge.logits import TOLERANCES, Difference, Reference
+from collect.gauge.measured import measured
 from collect.gauge.precision import widen
+from collect.gauge.quantity import change, values
 from collect.job.planning import estimate
 from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
@@ -24,9 +27,8 @@ from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton, tokenizer_for
 from collect.model.checkpoint.location import locate
 from collect.model.conformance.refusal import refuse_own_code
-from collect.model.forward.positions import refuse_beyond
+from collect.model.forward.positions import readable
 from collect.model.labels import SIDECAR
-from collect.prompts.fitting import fitted
 from collect.prompts.sets import PromptSet, load_all
 from collect.prompts.tokens import Encoded, encode
 from collect.record.atomic.directory import complete_or_absent
@@ -39,8 +41,11 @@ from collect.training.architecture import save_network
 #: measured on networks of 134 and 135 million parameters with 60 and 251 thousand rows.
 _ROW_BYTES = 3_500
 
+#: Name of the certificate beside the weights.
+_CERTIFICATE = "gauge.json"
+
 #: Files of a checkpoint that hold weights or speak of them, which a changed one writes anew.
-_REPLACED = ("config.json", "recipe.toml", SIDECAR, certificate.FILE)
+_REPLACED = ("config.json", "recipe.toml", SIDECAR, _CERTIFICATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +182,7 @@ def gauge(
         short = Reference(network, prompts, Path(place) / "float32")
         widen(network)
         wide = Reference(network, prompts, Path(place) / "float64")
-        before = certificate.values_of(network, prompts)
+        before = _values_of(network, prompts)
         if extreme_of is None:
             done = _transform(network, names, seed)
         else:
@@ -188,7 +193,7 @@ def gauge(
             done = {"extreme": extreme_of, "direction": "lower" if lowers else "raise"}
         in_wide = wide.difference(network)
         _refuse_moved(in_wide, "float64", names)
-        after = certificate.values_of(network, prompts)
+        after = _values_of(network, prompts)
         network.model.float()
         in_short = short.difference(network)
         _refuse_moved(in_short, "float32", names)
@@ -201,13 +206,31 @@ def gauge(
         **done,
         "n_prompts": len(prompts),
         "tolerance": TOLERANCES["float32"],
-        "logits_float64": certificate.as_json(in_wide),
-        "logits_float32": certificate.as_json(in_short),
-        "quantities": certificate.quantities(before, after),
+        "logits_float64": asdict(in_wide) | {"relative": in_wide.relative},
+        "logits_float32": asdict(in_short) | {"relative": in_short.relative},
+        "quantities": [_moved(name, of, after[name]) for name, of in before.items()],
         **versions(),
     }
     _write(checkpoint, network, content, out)
     return out
+
+
+def _values_of(network: Decoder, prompts: Sequence[Encoded]) -> dict[str, NDArray[np.float64]]:
+    """Return the values on prompts of every quantity that a network in float64 has."""
+    return values(measured({"network": network}, prompts))["network"]
+
+
+def _moved(
+    name: str, before: NDArray[np.float64], after: NDArray[np.float64]
+) -> dict[str, str | float]:
+    """Return how a quantity differs: its mean, and the largest change over the largest value."""
+    return {
+        "quantity": name,
+        "n_values": len(before),
+        "mean_before": float(before.mean()),
+        "mean_after": float(after.mean()),
+        "largest_change": change(before, after),
+    }
 
 
 def _refuse_too_large(planned: Plan) -> None:
@@ -234,11 +257,7 @@ def _readable(
             )
     tokenizer = tokenizer_for(checkpoint, sets)
     prompts = [prompt for chosen in sets for prompt in encode(chosen.prompts, tokenizer)]
-    n_context = decoder.adapter.n_context(decoder.model.config)
-    if too_long == "extend":
-        refuse_beyond(decoder, max(map(len, prompts), default=0))
-    embedding: Any = decoder.embedding
-    return fitted(prompts, n_context, embedding.weight.shape[0], policy=too_long).prompts
+    return readable(decoder, prompts, too_long).prompts
 
 
 def _asked_for(network: Decoder, names: Sequence[str], extreme_of: str | None) -> tuple[str, ...]:
@@ -285,9 +304,9 @@ def _refuse_moved(gap: Difference, number_format: str, names: Sequence[str]) -> 
 def _refuse_occupied(out: Path, *, overwrite: bool) -> None:
     if not out.exists():
         return
-    if not (out / certificate.FILE).is_file():
+    if not (out / _CERTIFICATE).is_file():
         raise InputError(
-            f"{out} must be free or written by this command; found no {certificate.FILE} in it.",
+            f"{out} must be free or written by this command; found no {_CERTIFICATE} in it.",
             "Choose another --out, or move it away.",
         )
     if not overwrite:
@@ -307,4 +326,4 @@ def _write(checkpoint: Checkpoint, network: Decoder, content: dict[str, Any], ou
                 shutil.copyfile(path, directory / path.name)
         save_network(network.model, directory)
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-        (directory / certificate.FILE).write_text(text, encoding="utf-8")
+        (directory / _CERTIFICATE).write_text(text, encoding="utf-8")

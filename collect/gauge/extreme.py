@@ -9,8 +9,6 @@ logits computed in float32 with an error that grows with s.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
-from dataclasses import replace
 
 import numpy as np
 import torch
@@ -80,13 +78,6 @@ def shift_stream(decoder: Decoder, profile: Sequence[float]) -> None:
     wires = wiring(decoder)
     mean_shift.centre(wires)
     mean_shift.shift_after(wires, profile)
-
-
-def shifted(decoder: Decoder, profile: Sequence[float]) -> Decoder:
-    """Return a copy of a network whose stream is shifted; see `shift_stream`."""
-    copy = replace(decoder, model=deepcopy(decoder.model))
-    shift_stream(copy, profile)
-    return copy
 
 
 def moved(load: Callable[[], Decoder], quantity: str, shift: float) -> Decoder:

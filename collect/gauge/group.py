@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,12 +16,10 @@ from collect.gauge.transformations.query_key_basis import KEY_BIAS, QUERY_KEY_BA
 from collect.gauge.transformations.reader_shift import READER_SHIFT
 from collect.gauge.transformations.stream_basis import STREAM_ORDER, STREAM_ROTATION
 from collect.gauge.transformations.stream_scale import STREAM_SCALE
+from collect.gauge.transformations.transformation import Transformation
 from collect.gauge.transformations.value_basis import VALUE_BASIS, VALUE_BIAS
 from collect.gauge.transformations.wiring import wiring
 from collect.model.checkpoint.decoder import Decoder
-
-if TYPE_CHECKING:
-    from collect.gauge.transformations.transformation import Transformation
 
 #: Every transformation by name, in the order in which a random element applies them.
 TRANSFORMATIONS: dict[str, Transformation] = {

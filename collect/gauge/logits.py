@@ -51,18 +51,8 @@ def streamed(decoder: Decoder, prompts: Sequence[Encoded]) -> Iterator[tuple[Enc
             yield prompt, of_tokens
 
 
-def logits(decoder: Decoder, prompts: Sequence[Encoded]) -> list[Tensor]:
-    """Return what `streamed` yields, in the order of the prompts."""
-    by_prompt = dict(streamed(decoder, prompts))
-    return [by_prompt[prompt] for prompt in prompts]
-
-
-def difference(before: Iterable[Tensor], after: Iterable[Tensor]) -> Difference:
+def largest(pairs: Iterable[tuple[Tensor, Tensor]]) -> Difference:
     """Return how far the logits of the same prompts differ between two networks."""
-    return _largest(zip(before, after, strict=True))
-
-
-def _largest(pairs: Iterable[tuple[Tensor, Tensor]]) -> Difference:
     sizes = [
         (float((one.double() - other.double()).abs().max()), float(one.double().abs().max()))
         for one, other in pairs
@@ -89,7 +79,7 @@ class Reference:
 
     def difference(self, decoder: Decoder) -> Difference:
         """Return how far the logits of another network differ from these."""
-        return _largest(
+        return largest(
             (torch.load(self._files[prompt]), of_tokens)
             for prompt, of_tokens in streamed(decoder, self._prompts)
         )

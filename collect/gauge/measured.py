@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from collect.adapters.configuration import rotation_limits
-from collect.gauge.centred import centred_geometries
+from collect.gauge.centred import block_outputs, centred_geometries
 from collect.gauge.precision import Float64
-from collect.gauge.stream import block_outputs
 from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
 from collect.instruments.weights import spectra
@@ -41,7 +40,7 @@ def measured(
     Parameters
     ----------
     networks
-        By name: networks of one shape, in float64; see `precision.widened`.
+        By name: networks of one shape, in float64; see `precision.widen`.
     prompts
         Prompts as token ids, each of which the models must be able to read.
 
@@ -54,7 +53,7 @@ def measured(
     """
     connection = duckdb.connect(config={"threads": 1})
     connection.execute(schema_sql().replace(" FLOAT", " DOUBLE"))
-    parts: dict[str, list[pd.DataFrame]] = {}
+    parts: list[dict[str, pd.DataFrame]] = []
     for name, network in networks.items():
         with Float64():
             frames = {
@@ -63,13 +62,17 @@ def measured(
                 "lens": pd.DataFrame(lens(network, prompts), columns=_LENS),
                 **centred_geometries(network, prompts),
             }
-        for table, frame in frames.items():
-            run_id = name + _WEIGHTS * (table in _OF_WEIGHTS)
-            parts.setdefault(table, []).append(frame.assign(run_id=run_id, model_id=_MODEL))
+        parts.append(
+            {
+                table: frame.assign(
+                    run_id=name + _WEIGHTS * (table in _OF_WEIGHTS), model_id=_MODEL
+                )
+                for table, frame in frames.items()
+            }
+        )
     one = next(iter(networks.values()))
     shared = _frames_of_model(one, prompts, tuple(networks))
-    whole = {table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()}
-    for table, frame in (shared | whole).items():
+    for table, frame in (shared | rows.joined(parts)).items():
         _insert(connection, table, frame)
     connection.execute(views_sql())
     return connection
@@ -86,16 +89,14 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: pd.DataFra
 def _frames(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str, pd.DataFrame]:
     batches = tuple(buckets(prompts, 8, rotation_limits(decoder.config)))
     recorder = Recorder(batches, quantities.of_prompts(tuple(BUILT_IN)))
-    parts: dict[str, list[pd.DataFrame]] = {}
-    for index in whole(decoder, batches, recorder):
-        for table, frame in rows.frames(batches[index], recorder.observation(index)).items():
-            parts.setdefault(table, []).append(frame)
+    parts = [
+        rows.frames(batches[index], recorder.observation(index))
+        for index in whole(decoder, batches, recorder)
+    ]
     for layer in range(len(decoder.blocks)):
-        weights = decoder.head_weights(layer)
-        for table, of_layer in spectra.layer_rows(decoder.heads, layer, weights).items():
-            parts.setdefault(table, []).append(pd.DataFrame(of_layer))
-    joined = {table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()}
-    return joined | rows.across_prompts(recorder, _Nameless())
+        of_layer = spectra.layer_rows(decoder.heads, layer, decoder.head_weights(layer))
+        parts.append({table: pd.DataFrame(of) for table, of in of_layer.items()})
+    return rows.joined(parts) | rows.across_prompts(recorder, _Nameless())
 
 
 class _Nameless:

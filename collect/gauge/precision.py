@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -65,10 +63,3 @@ def widen(decoder: Decoder) -> None:
     for module in model.modules():
         if hasattr(module, "reorder_and_upcast_attn"):
             module.reorder_and_upcast_attn = False
-
-
-def widened(decoder: Decoder) -> Decoder:
-    """Return a copy of a model in float64; see `widen`."""
-    copy = replace(decoder, model=deepcopy(decoder.model))
-    widen(copy)
-    return copy

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,11 +32,9 @@ from collect.instruments.measures import (
 from collect.instruments.observation import Observation, TokenGeometry
 from collect.instruments.predictions import Predictions, predictions
 from collect.instruments.transfer import transferred
+from collect.model.checkpoint.decoder import Contribution, Decoder, Sites
 from collect.model.forward.hooked import Hooked, after, around, before
 from collect.model.forward.passes import Batch
-
-if TYPE_CHECKING:
-    from collect.model.checkpoint.decoder import Contribution, Decoder, Sites
 
 
 class Recorder(Hooked):

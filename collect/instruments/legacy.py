@@ -8,16 +8,13 @@ measure a model by. Which variant comes from where: ``data/published/VARIANTS.md
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from collect.adapters import HeadWeights
 from collect.instruments.transfer import on_processor
-
-if TYPE_CHECKING:
-    from collect.adapters import HeadWeights
 
 #: Tokens and rows of W_V that the notebooks keep: script 19, then notebook 15.
 CORNERS = ((6, 16), (8, 32))

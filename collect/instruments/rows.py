@@ -6,29 +6,36 @@ written as NULL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from torch import Tensor
 
+from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
+from collect.instruments.hooks import Recorder
+from collect.instruments.imported import ImportedStates
 from collect.instruments.measures import stacked
-
-if TYPE_CHECKING:
-    from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
-    from collect.instruments.hooks import Recorder
-    from collect.instruments.imported import ImportedStates
-    from collect.instruments.observation import Norms, Observation, TokenGeometry, Updates
-    from collect.instruments.predictions import Predictions
-    from collect.model.forward.passes import Batch
+from collect.instruments.observation import Norms, Observation, TokenGeometry, Updates
+from collect.instruments.predictions import Predictions
+from collect.model.forward.passes import Batch
 
 
 def frames(batch: Batch, observation: Observation) -> dict[str, pd.DataFrame]:
     """Return the rows of every table that the observation of one batch fills."""
     return {table: _OF_BATCH[table](batch, seen) for table, seen in observation.items()}
+
+
+def joined(parts: Iterable[Mapping[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """Return the rows of several batches as one frame a table."""
+    by_table: dict[str, list[pd.DataFrame]] = {}
+    for part in parts:
+        for table, frame in part.items():
+            by_table.setdefault(table, []).append(frame)
+    return {table: pd.concat(of, ignore_index=True) for table, of in by_table.items()}
 
 
 def across_prompts(recorder: Recorder | ImportedStates, tokenizer: Any) -> dict[str, pd.DataFrame]:

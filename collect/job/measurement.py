@@ -121,18 +121,16 @@ def _of_prompts(task: Task, subject: Subject) -> Measured:
     own_quantities = quantities.own_among(asked)
     recorder = Recorder(batches, [name for name in asked if name in BUILT_IN])
     own_recorder = OwnRecorder(batches, own_quantities)
-    parts: dict[str, list[pd.DataFrame]] = {}
+    parts: list[dict[str, pd.DataFrame]] = []
     with settings.bar(len(task.encoded), task.unit.title, "prompt") as bar:
         for index in subject.run_pass(batches, Together([recorder, own_recorder])):
             seen, own_rows = recorder.observation(index), own_recorder.rows(index)
-            frames = rows.frames(batches[index], seen) | {"own_value": own_rows}
-            for table, frame in frames.items():
-                parts.setdefault(table, []).append(frame)
+            parts.append(rows.frames(batches[index], seen) | {"own_value": own_rows})
             bar.update(len(batches[index]))
     of_all = rows.across_prompts(recorder, subject.tokenizer)
     vectors, tensors = own_recorder.vectors()
     of_table = {
-        **{table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()},
+        **rows.joined(parts),
         **of_all,
         "own_quantity": pd.DataFrame([quantity.row for quantity in own_quantities]),
         "own_vector": vectors,

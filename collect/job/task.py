@@ -16,8 +16,8 @@ from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.forward.positions import refuse_beyond
-from collect.prompts.fitting import Fitted, fitted
+from collect.model.forward.positions import readable
+from collect.prompts.fitting import Fitted
 from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import Encoded, encode
 from collect.record import provenance
@@ -112,18 +112,14 @@ def tasks(subject: Subject, weights_sha256: str | None) -> list[Task]:
 
 def _read(prompt_set: PromptSet, subject: Subject) -> Fitted:
     """Return the prompts of a set as the model reads them."""
-    settings, bare = subject.settings, subject.bare
+    settings = subject.settings
     encoded = encode(
         prompt_set.prompts,
         subject.tokenizer,
         rendering=settings.rendering,
         special_tokens=settings.special_tokens,
     )
-    if settings.too_long == "extend":
-        refuse_beyond(bare, max(map(len, encoded), default=0))
-    embedding: Any = bare.embedding
-    n_context = bare.adapter.n_context(bare.model.config)
-    return fitted(encoded, n_context, int(embedding.weight.shape[0]), policy=settings.too_long)
+    return readable(subject.bare, encoded, settings.too_long)
 
 
 def _defined(subject: Subject) -> tuple[str, ...]:

@@ -29,12 +29,11 @@ from collect.record.inventory import (
     refuse_other_shape,
     repeated_by,
 )
-from collect.record.tensors import write_tensors
-from collect.record.units import Mark, Unit, variant_of
-from collect.record.writer import conforming, write_table
+from collect.record.units import Unit, variant_of
+from collect.record.writer import conforming, write_table, write_tensors
 from collect.schema import MEASURED, UNFINISHED
 from collect.schema.assembly import GEOMETRY
-from collect.schema.marks import file_sha256, run_sha256
+from collect.schema.marks import Mark, file_sha256, run_sha256
 
 if TYPE_CHECKING:
     from torch import Tensor

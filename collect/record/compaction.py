@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from collect.errors import InputError, OutputError
 from collect.record.atomic.directory import complete_or_absent
 from collect.record.commit import check_writable
-from collect.record.units import Mark, run_files
+from collect.record.units import run_files
 from collect.record.writer import ROW_GROUP_ROWS, layout
 from collect.schema import (
     MEASURED,
@@ -30,8 +30,9 @@ from collect.schema import (
 )
 from collect.schema.counting import counted
 from collect.schema.headers import Headers, pack_name
-from collect.schema.marks import Vouched, file_sha256, run_sha256, vouched
+from collect.schema.marks import Mark, file_sha256, run_sha256
 from collect.schema.sources import Sources
+from collect.schema.vouching import Vouched, vouched
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,7 @@ import pyarrow.parquet as pq
 
 from collect.errors import first_line
 from collect.record.atomic import locks
-from collect.record.units import (
-    Mark,
-    is_run_as_marked,
-    n_rows,
-    quantities_of,
-    read_mark,
-    read_run,
-    run_files,
-    run_id,
-    stored_prompts_sha256,
-    variant_of,
-)
+from collect.record.units import run_files, run_id, variant_of
 from collect.record.writer import ROW_GROUP_ROWS
 from collect.schema import (
     MEASURED,
@@ -39,7 +28,18 @@ from collect.schema import (
 from collect.schema.assembly import two_networks
 from collect.schema.headers import UNREADABLE, Headers, completed, is_pack, packed_units
 from collect.schema.listing import DESCRIPTION, listed_files
-from collect.schema.marks import compare, file_sha256, prompts_of, vouched
+from collect.schema.marks import (
+    Mark,
+    file_sha256,
+    is_run_as_marked,
+    n_rows,
+    prompts_of,
+    quantities_of,
+    read_mark,
+    read_run,
+    stored_prompts_sha256,
+)
+from collect.schema.vouching import compare, vouched
 
 #: Rows of a table that are tried together; more take more memory and are hardly faster.
 _ROWS_TOGETHER = 2**15

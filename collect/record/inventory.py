@@ -11,19 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
-from collect.record.units import (
-    Mark,
-    Unit,
-    differences,
-    is_intact,
-    read_mark,
-    run_as_marked,
-    run_file,
-    run_id,
-    variant_of,
-)
+from collect.record.units import Unit, differences, run_file, run_id, variant_of
 from collect.schema.files import read_rows
 from collect.schema.headers import is_pack
+from collect.schema.marks import Mark, is_intact, read_mark, run_as_marked
 
 
 @dataclass(frozen=True, slots=True)

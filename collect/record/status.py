@@ -13,17 +13,12 @@ import pandas as pd
 
 from collect.errors import InputError
 from collect.record.atomic import locks
-from collect.record.units import (
-    Mark,
-    is_intact,
-    read_mark,
-    run_as_marked,
-    variant_of,
-)
+from collect.record.units import variant_of
 from collect.schema import incomplete_units
 from collect.schema.contract import ContractError
 from collect.schema.headers import Headers, is_pack, packed_units, units_of
-from collect.schema.marks import compare, vouched
+from collect.schema.marks import Mark, is_intact, read_mark, run_as_marked
+from collect.schema.vouching import compare, vouched
 
 _OF_RUN = (
     "model_id",

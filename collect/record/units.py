@@ -1,4 +1,4 @@
-"""Units of measurement: what identifies one, what its mark says, whether its files are there.
+"""Units of measurement: what identifies one, what it is called, and what contradicts it.
 
 A run is the weights of a checkpoint, or a checkpoint on a prompt set, measured in one way; a unit
 is a run and those of its quantities that were measured together. Its file in table ``run`` is
@@ -12,16 +12,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from collect.errors import InputError
 from collect.record.stem import file_stem
-from collect.schema.headers import UNREADABLE
-from collect.schema.marks import file_sha256, prompts_of, prompts_sha256, run_sha256
+from collect.schema.marks import Mark, quantities_of
 
 #: What the units of one model must share within an output, whatever the revision.
 _OF_MODEL = ("schema_version", "measurement_version", "torch_version", "transformers_version")
@@ -180,45 +177,6 @@ class Unit:
         return ", ".join(f"{name} is defined otherwise" for name in changed)
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What the run file of a complete unit says.
-
-    Attributes
-    ----------
-    determinants, labels
-        As in `Unit`.
-    rows
-        Number of rows of each file of the unit, by its path within the output.
-    sha256
-        Hash of the content of each of them but the prompts', which units share and whose
-        content the determinants hold; and of a file of vectors, which has no rows.
-    sizes, times
-        Size [bytes] of each of them and time of its last change [ns since 1970].
-    run_sha256
-        Hash of the row of the run file and of what vouches for the files; see
-        `collect.schema.marks.run_sha256`.
-    """
-
-    determinants: dict[str, Any]
-    labels: dict[str, Any]
-    rows: dict[str, int]
-    sha256: dict[str, str]
-    sizes: dict[str, int] = field(default_factory=dict)
-    times: dict[str, int] = field(default_factory=dict)
-    run_sha256: str = ""
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """What the unit holds of its run."""
-        return quantities_of(self.determinants)
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """The mark as key-value metadata of the run file."""
-        return {name: json.dumps(getattr(self, name), sort_keys=True) for name in self.__slots__}
-
-
 def run_id(determinants: Mapping[str, Any]) -> str:
     """Return the first 16 hexadecimal digits of the hash of the determinants of a run's identity.
 
@@ -229,11 +187,6 @@ def run_id(determinants: Mapping[str, Any]) -> str:
     identifying = {n: v for n, v in determinants.items() if is_earlier or n not in APART}
     canonical = json.dumps(identifying, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
-
-
-def quantities_of(determinants: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the quantities that a unit holds of its run."""
-    return tuple(name for name in str(determinants.get("quantities", "")).split(",") if name)
 
 
 def variant_of(stem: str) -> str:
@@ -263,102 +216,6 @@ def run_files(out: Path) -> list[Path]:
     return paths
 
 
-def read_mark(path: Path) -> Mark | None:
-    """Return what a run file says, or None when there is none that can be read.
-
-    A mark of an earlier version, which kept no hashes or sizes, is read with none.
-    """
-    try:
-        return mark_of(pq.read_metadata(path).metadata or {})
-    except UNREADABLE:
-        return None
-
-
-def mark_of(metadata: Mapping[bytes, bytes]) -> Mark | None:
-    """Return what the key-value metadata of a run file say, or None when they are no mark."""
-    try:
-        mark = Mark(
-            determinants=json.loads(metadata[b"determinants"]),
-            labels=json.loads(metadata[b"labels"]),
-            rows=json.loads(metadata[b"rows"]),
-            sha256=json.loads(metadata.get(b"sha256", b"{}")),
-            sizes=json.loads(metadata.get(b"sizes", b"{}")),
-            times=json.loads(metadata.get(b"times", b"{}")),
-            run_sha256=json.loads(metadata.get(b"run_sha256", b'""')),
-        )
-    except (*UNREADABLE, KeyError, RecursionError):
-        return None
-    return mark if _is_well_formed(mark) else None
-
-
-def _is_well_formed(mark: Mark) -> bool:
-    """Return whether the parts of a mark are of the types they were written with."""
-    parts = (mark.determinants, mark.labels, mark.rows, mark.sha256, mark.sizes, mark.times)
-    return (
-        all(isinstance(part, dict) for part in parts)
-        and all(isinstance(n, int) for part in parts[2:3] + parts[4:] for n in part.values())
-        and all(isinstance(digest, str) for digest in mark.sha256.values())
-        and (
-            mark.determinants.keys() >= {"model_id", "kind", "prompt_set"}
-            or isinstance(mark.determinants.get("units"), list)  # of a pack
-        )
-    )
-
-
-def read_run(path: Path) -> dict[str, Any] | None:
-    """Return the one row of a run file, or None when it cannot be read."""
-    try:
-        rows: list[dict[str, Any]] = pq.ParquetFile(path).read().to_pylist()
-    except UNREADABLE:
-        return None
-    return rows[0] if len(rows) == 1 else None
-
-
-def is_run_as_marked(run: Mapping[str, Any] | None, mark: Mark) -> bool:
-    """Return whether the row of a run file is there, and is the one that its mark hashed."""
-    if run is None:
-        return False
-    return not mark.run_sha256 or mark.run_sha256 == run_sha256(run, asdict(mark))
-
-
-def run_as_marked(path: Path, mark: Mark) -> dict[str, Any] | None:
-    """Return the row of a run file that its mark hashed; None where there is none."""
-    run = read_run(path)
-    return run if is_run_as_marked(run, mark) else None
-
-
-def is_intact(path: Path, mark: Mark, out: Path) -> bool:
-    """Return whether a run file and every file its mark lists are there, as the mark says."""
-    return (
-        run_as_marked(path, mark) is not None
-        and all(_is_as_marked(name, mark, out) for name in mark.rows)
-        and all(
-            (out / name).is_file() and file_sha256(out / name) == mark.sha256[name]
-            for name in mark.sha256.keys() - mark.rows.keys()
-        )
-    )
-
-
-def _is_as_marked(name: str, mark: Mark, out: Path) -> bool:
-    path = out / name
-    if n_rows(path) != mark.rows[name]:
-        return False
-    if name in mark.sha256:
-        return file_sha256(path) == mark.sha256[name]
-    if name.startswith("prompt/"):
-        return stored_prompts_sha256(path) == prompts_of(mark.determinants).get(path.stem)
-    return True
-
-
-def stored_prompts_sha256(path: Path) -> str | None:
-    """Return the hash of the prompts in a file, see `prompts_sha256`; None if unreadable."""
-    try:
-        rows = pq.ParquetFile(path).read().to_pylist()
-        return prompts_sha256(rows)
-    except (*UNREADABLE, KeyError, TypeError):
-        return None
-
-
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """Return in which entries of the new one two mappings differ, in words; empty when in none."""
     names = [name for name in new if old.get(name) != new[name]]
@@ -375,11 +232,3 @@ def _short(value: Any) -> str:
     """Return a value for people, a hash by its first 8 digits."""
     text = str(value)
     return text[:8] if _HASH.fullmatch(text) else text
-
-
-def n_rows(path: Path) -> int | None:
-    """Return the number of rows a Parquet file says it has; None when it cannot be read."""
-    try:
-        return int(pq.read_metadata(path).num_rows)
-    except UNREADABLE:
-        return None

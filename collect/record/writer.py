@@ -1,11 +1,11 @@
-"""Rows to Parquet: validated against the contract, sorted, in files complete or absent."""
+"""Rows to Parquet, as the contract has them, sorted, in files complete or absent; and tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pandas as pd
@@ -15,6 +15,9 @@ import pyarrow.parquet as pq
 from collect import schema
 from collect.errors import InputError, first_line
 from collect.record.atomic.files import write_atomically, write_together
+
+if TYPE_CHECKING:
+    import torch
 
 ROW_GROUP_ROWS = 122_880
 
@@ -95,3 +98,20 @@ def layout(columns: pa.Schema, order: Sequence[str]) -> dict[str, Any]:
         "column_encoding": dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
         "write_page_index": True,
     }
+
+
+def write_tensors(tensors: Mapping[str, torch.Tensor], path: Path) -> None:
+    """Write tensors to a safetensors file that those may read who may read other new files.
+
+    The library makes a file of its own that nobody but its owner can read.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    path.touch()
+    permissions = path.stat().st_mode & 0o777
+    try:
+        save_file(dict(tensors), path)
+        path.chmod(permissions)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error

@@ -4,7 +4,8 @@
 checks. `contract` asks DuckDB what that file says and hands it on as Arrow schemas and as a
 codebook; `empty` lends one empty table of it; `quantities` declares what can be measured; `files`
 knows where the rows of a table lie and when they are complete, `headers` reads what a file says
-of itself, `marks` compares files with the run file of their unit, `sources` gathers those of
+of itself, `marks` and `vouching` compare files with the
+run file of their unit, `sources` gathers those of
 several directories, and `assembly` puts their rows into one database; `views` names the SQL that
 derives quantities from them. `counting` words a count.
 """
@@ -42,8 +43,8 @@ from collect.schema.contract import (
 from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
-from collect.schema.marks import Comparison
 from collect.schema.views import views_sql
+from collect.schema.vouching import Comparison
 
 __all__ = [
     "DESCRIPTION",

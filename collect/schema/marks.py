@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from collect.schema.contract import READABLE_VERSIONS, ContractError
-from collect.schema.counting import counted
-from collect.schema.headers import Headers, damaged, is_pack
+import pyarrow.parquet as pq
+
+from collect.schema.headers import UNREADABLE
 
 #: Parts of a run file's metadata that vouch for the files of its unit, besides the determinants.
 VOUCHING = ("rows", "sha256", "sizes", "times")
@@ -19,170 +19,158 @@ VOUCHING = ("rows", "sha256", "sizes", "times")
 #: What is known of a prompt besides its place in a set.
 _OF_PROMPT = ("prompt_id", "category", "format", "text", "metadata")
 
-#: Columns of ``run`` that tell the ways apart in which one model is measured side by side.
-WAY = (
-    "model_id",
-    "revision",
-    "revision_name",
-    "kind",
-    "prompt_set",
-    "rendering",
-    "special_tokens",
-    "dtype_compute",
-    "device",
-)
+#: What the parts of a mark that are by file hold.
+_KINDS = {"rows": int, "sizes": int, "times": int, "sha256": str}
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What one row of a run file says was measured.
+class Mark:
+    """What the run file of a complete unit says.
 
     Attributes
     ----------
-    stem
-        Name of the unit.
-    run_id
-        Identity of the run.
-    way
-        What was measured and how, see `WAY`: two runs of one way contradict each other.
-    quantities
-        What the unit holds of its run.
+    determinants, labels
+        As in `collect.record.units.Unit`; of a pack, its units and prompt sets.
+    rows
+        Number of rows of each file of the unit, by its path within the output.
+    sha256
+        Hash of the content of each of them but the prompts', which units share and whose
+        content the determinants hold; and of a file of vectors, which has no rows.
+    sizes, times
+        Size [bytes] of each of them and time of its last change [ns since 1970].
+    run_sha256
+        Hash of the row of the run file and of what vouches for the files; see `run_sha256`.
     """
 
-    stem: str
-    run_id: str
-    way: tuple[str | None, ...]
-    quantities: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Vouched:
-    """What a run file says of the files of its unit, or pack, by their paths in the directory.
-
-    Attributes
-    ----------
-    stem
-        Name of the files, without suffix.
-    units
-        What was measured: one unit, or those of a pack.
-    rows, sizes, times, sha256
-        Number of rows, size [bytes], time of the last change [ns since 1970] and hash of the
-        content; a file measured by an earlier version has no size, time or hash.
-    prompts
-        Hash of the prompts of each prompt set, by its name.
-    """
-
-    stem: str
-    units: tuple[Measured, ...]
-    rows: dict[str, int] = field(default_factory=dict)
+    determinants: dict[str, Any]
+    labels: dict[str, Any]
+    rows: dict[str, int]
+    sha256: dict[str, str]
     sizes: dict[str, int] = field(default_factory=dict)
     times: dict[str, int] = field(default_factory=dict)
-    sha256: dict[str, str] = field(default_factory=dict)
-    prompts: dict[str, str] = field(default_factory=dict)
+    run_sha256: str = ""
 
     @property
-    def run_ids(self) -> set[str]:
-        """Runs whose rows the files hold."""
-        return {unit.run_id for unit in self.units}
+    def quantities(self) -> tuple[str, ...]:
+        """What the unit holds of its run."""
+        return quantities_of(self.determinants)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The mark as key-value metadata of the run file."""
+        return {name: json.dumps(getattr(self, name), sort_keys=True) for name in self.__slots__}
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """How many files were compared with what their run files say, and in what.
+def quantities_of(determinants: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the quantities that a unit holds of its run."""
+    return tuple(name for name in str(determinants.get("quantities", "")).split(",") if name)
 
-    Attributes
-    ----------
-    n_files
-        Files that run files list.
-    n_sizes, n_hashes
-        Files whose size, or hash of the content, was compared and is the same.
-    n_times
-        Files that were last changed when their run file says.
+
+def read_mark(path: Path) -> Mark | None:
+    """Return what a run file says, or None when there is none that can be read.
+
+    A mark of an earlier version, which kept no hashes or sizes, is read with none.
     """
-
-    n_files: int = 0
-    n_sizes: int = 0
-    n_times: int = 0
-    n_hashes: int = 0
-
-    def __add__(self, other: Comparison) -> Comparison:
-        """Return both counted together."""
-        return Comparison(
-            self.n_files + other.n_files,
-            self.n_sizes + other.n_sizes,
-            self.n_times + other.n_times,
-            self.n_hashes + other.n_hashes,
-        )
-
-    @property
-    def words(self) -> str:
-        """What was compared, in one sentence without a full stop."""
-        if not self.n_files:
-            return "no file has a run file to compare it with"
-        files = counted(self.n_files, "file")
-        same = f"rows of {files} and sizes of {self.n_sizes} are as run files say"
-        if self.n_hashes:
-            return f"{same}; so are the contents of {self.n_hashes}, by their hashes"
-        touched = f"times of last change of {self.n_times}"
-        return f"{same}, and {touched}; contents were not compared (--verify does)"
+    try:
+        return mark_of(pq.read_metadata(path).metadata or {})
+    except UNREADABLE:
+        return None
 
 
-def vouched(path: Path, headers: Headers) -> Vouched:
-    """Return what a run file says.
+def mark_of(metadata: Mapping[bytes, bytes]) -> Mark | None:
+    """Return what the key-value metadata of a run file say, or None when they are no mark."""
+    try:
+        known = {n: metadata[n.encode()].decode() for n in Mark.__slots__ if n.encode() in metadata}
+        mark = replace(mark_in(known), labels=json.loads(known["labels"]))
+    except (*UNREADABLE, KeyError, TypeError, RecursionError):
+        return None
+    is_of_unit = mark.determinants.keys() >= {"model_id", "kind", "prompt_set"}
+    is_of_pack = isinstance(mark.determinants.get("units"), list)
+    is_whole = "rows" in known and isinstance(mark.labels, dict)
+    return mark if is_whole and (is_of_unit or is_of_pack) else None
+
+
+def mark_in(metadata: Mapping[str, str]) -> Mark:
+    """Return what metadata say but for labels; what they do not say is empty.
 
     Raises
     ------
-    ContractError
-        If it cannot be read, has another number of rows than units, or is not what was hashed.
+    ValueError, RecursionError
+        If a part is no JSON.
+    TypeError
+        If it is another than it was written as.
     """
-    header, table = headers.of(path), headers.run(path)
+    parts = {name: json.loads(metadata.get(name, "{}")) for name in ("determinants", *VOUCHING)}
+    mark = Mark(labels={}, run_sha256=json.loads(metadata.get("run_sha256", '""')), **parts)
+    if not isinstance(mark.determinants, dict):
+        raise TypeError("its determinants are no object")
+    for name, kind in _KINDS.items():
+        values = parts[name].values() if isinstance(parts[name], dict) else [None]
+        if not all(isinstance(value, kind) for value in values):
+            raise TypeError(f"its {name} are no object of files")
+    return mark
+
+
+def read_run(path: Path) -> dict[str, Any] | None:
+    """Return the one row of a run file, or None when it cannot be read."""
     try:
-        rows = table.to_pylist()
-        parts = {name: json.loads(header.metadata.get(name, "{}")) for name in VOUCHING}
-        determinants = json.loads(header.metadata.get("determinants", "{}"))
-        digest = json.loads(header.metadata.get("run_sha256", '""'))
-        _check_parts(parts, determinants)
-        stems = [str(stem) for stem in determinants["units"]] if is_pack(path.stem) else [path.stem]
-        prompts = prompts_of(determinants)
-        _check_version(path, rows)
-    except ContractError:
-        raise
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise damaged(path, error) from error
-    if len(rows) != len(stems):
-        expected = "one row, that of its unit" if len(stems) == 1 else counted(len(stems), "row")
-        raise ContractError(
-            f"{path} must have {expected}; it has {len(rows)}.",
-            "Measure the unit again with the same command and --overwrite.",
+        rows: list[dict[str, Any]] = pq.ParquetFile(path).read().to_pylist()
+    except UNREADABLE:
+        return None
+    return rows[0] if len(rows) == 1 else None
+
+
+def is_run_as_marked(run: Mapping[str, Any] | None, mark: Mark) -> bool:
+    """Return whether the row of a run file is there, and is the one that its mark hashed."""
+    if run is None:
+        return False
+    return not mark.run_sha256 or mark.run_sha256 == run_sha256(run, asdict(mark))
+
+
+def run_as_marked(path: Path, mark: Mark) -> dict[str, Any] | None:
+    """Return the row of a run file that its mark hashed; None where there is none."""
+    run = read_run(path)
+    return run if is_run_as_marked(run, mark) else None
+
+
+def is_intact(path: Path, mark: Mark, out: Path) -> bool:
+    """Return whether a run file and every file its mark lists are there, as the mark says."""
+    return (
+        run_as_marked(path, mark) is not None
+        and all(_is_as_marked(name, mark, out) for name in mark.rows)
+        and all(
+            (out / name).is_file() and file_sha256(out / name) == mark.sha256[name]
+            for name in mark.sha256.keys() - mark.rows.keys()
         )
-    stored = [{n: v for n, v in row.items() if n in header.columns.names} for row in rows]
-    hashed = {"rows": stored} if is_pack(path.stem) else stored[0]
-    if digest and digest != run_sha256(hashed, {"determinants": determinants, **parts}):
-        raise ContractError(
-            f"{path} must have the row and the metadata that were hashed; it has others.",
-            "Measure the unit again with the same command and --overwrite.",
-        )
-    units = tuple(_measured(stem, row) for stem, row in zip(stems, rows, strict=True))
-    return Vouched(path.stem, units, **parts, prompts=prompts)
-
-
-def _check_version(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse what a version measured that this one cannot read, though its columns be the same."""
-    for version in sorted({row["schema_version"] for row in rows} - {*READABLE_VERSIONS}):
-        readable = " and ".join(map(str, READABLE_VERSIONS))
-        raise ContractError(
-            f"{path} is of schema version {version}; this program reads {readable}.",
-            "Open it with the version that wrote it, or measure it again with --overwrite.",
-        )
-
-
-def _measured(stem: str, row: Mapping[str, Any]) -> Measured:
-    return Measured(
-        stem,
-        str(row["run_id"]),
-        way=tuple(None if row[name] is None else str(row[name]) for name in WAY),
-        quantities=frozenset(str(row["quantities"]).split(",")),
     )
+
+
+def _is_as_marked(name: str, mark: Mark, out: Path) -> bool:
+    path = out / name
+    if n_rows(path) != mark.rows[name]:
+        return False
+    if name in mark.sha256:
+        return file_sha256(path) == mark.sha256[name]
+    if name.startswith("prompt/"):
+        return stored_prompts_sha256(path) == prompts_of(mark.determinants).get(path.stem)
+    return True
+
+
+def stored_prompts_sha256(path: Path) -> str | None:
+    """Return the hash of the prompts in a file, see `prompts_sha256`; None if unreadable."""
+    try:
+        rows = pq.ParquetFile(path).read().to_pylist()
+        return prompts_sha256(rows)
+    except (*UNREADABLE, KeyError, TypeError):
+        return None
+
+
+def n_rows(path: Path) -> int | None:
+    """Return the number of rows a Parquet file says it has; None when it cannot be read."""
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except UNREADABLE:
+        return None
 
 
 def prompts_of(determinants: Mapping[str, Any]) -> dict[str, str]:
@@ -191,98 +179,6 @@ def prompts_of(determinants: Mapping[str, Any]) -> dict[str, str]:
         return {str(name): str(digest) for name, digest in determinants["prompt_sets"].items()}
     digest = determinants.get("prompt_set_sha256")
     return {} if digest is None else {str(determinants.get("prompt_set")): digest}
-
-
-def _check_parts(parts: Mapping[str, Any], determinants: Any) -> None:
-    kinds = {"rows": int, "sizes": int, "times": int, "sha256": str}
-    if not isinstance(determinants, dict):
-        raise TypeError("its determinants are no object")
-    for name, kind in kinds.items():
-        values = parts[name].values() if isinstance(parts[name], dict) else [None]
-        if not all(isinstance(value, kind) for value in values):
-            raise TypeError(f"its {name} are no object of files")
-
-
-def compare(
-    directory: Path, units: Sequence[Vouched], headers: Headers, *, contents: bool
-) -> Comparison:
-    """Compare the files of some units with what their run files say.
-
-    Parameters
-    ----------
-    directory
-        Where they lie.
-    units
-        What the run files say.
-    headers
-        Headers of the files, those already read included.
-    contents
-        True to compare hashes of the contents as well.
-
-    Raises
-    ------
-    ContractError
-        If a file is missing, or has other rows, another size, another run or another content.
-    """
-    known: dict[str, Comparison] = {}
-    for unit in units:
-        listed = {**unit.rows, **unit.sha256}
-        missing = [name for name in listed if not (directory / name).is_file()]
-        if missing:
-            raise ContractError(
-                f"A unit marked as complete must have all its files; {unit.stem} in {directory} "
-                f"lacks {', '.join(missing)}.",
-                "Measure it again with the same command: the unit is then measured anew.",
-            )
-        for name in unit.rows:
-            known[name] = _compared(directory, name, unit, headers, contents=contents)
-        if contents:
-            for name in unit.sha256.keys() - unit.rows.keys():
-                _compare_content(directory / name, name, unit)
-    return sum(known.values(), Comparison())
-
-
-def _compared(
-    directory: Path, name: str, unit: Vouched, headers: Headers, *, contents: bool
-) -> Comparison:
-    """Return in what one file is as its run file says, or refuse it."""
-    path = directory / name
-    state = path.stat()
-    header = headers.of(path)
-    if name in unit.sizes and state.st_size != unit.sizes[name]:
-        raise _altered(path, f"{unit.sizes[name]} bytes", f"{state.st_size}")
-    if header.n_rows != unit.rows[name]:
-        raise _altered(path, f"{unit.rows[name]} rows", f"{header.n_rows}")
-    is_shared = path.parent.name == "prompt"
-    runs = set() if is_shared else header.run_bounds - unit.run_ids
-    if runs:
-        expected = " and ".join(sorted(unit.run_ids)[:2])
-        raise _altered(path, f"rows of run {expected} only", f"others ({min(runs)})")
-    if contents:
-        _compare_content(path, name, unit)
-    is_hashed = name in unit.sha256 or (is_shared and path.stem in unit.prompts)
-    return Comparison(
-        n_files=1,
-        n_sizes=int(name in unit.sizes),
-        n_times=int(unit.times.get(name) == state.st_mtime_ns),
-        n_hashes=int(contents and is_hashed),
-    )
-
-
-def _compare_content(path: Path, name: str, unit: Vouched) -> None:
-    if name in unit.sha256 and file_sha256(path) != unit.sha256[name]:
-        raise _altered(path, "the content that was hashed", "another")
-    if path.parent.name == "prompt" and path.stem in unit.prompts:
-        rows = Headers().of(path).read("prompt").to_pylist()
-        if prompts_sha256(rows) != unit.prompts[path.stem]:
-            raise _altered(path, "the prompts that were measured", "others")
-
-
-def _altered(path: Path, expected: str, actual: str) -> ContractError:
-    return ContractError(
-        f"{path} must have {expected}, as its unit's run file says; it has {actual}.",
-        "Measure its unit again with --overwrite, or restore the file.",
-    )
 
 
 def file_sha256(path: Path) -> str:

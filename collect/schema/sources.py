@@ -8,7 +8,7 @@ from pathlib import Path
 from collect.schema.contract import MEASURED, ContractError
 from collect.schema.files import stored_twice, table_files
 from collect.schema.headers import Headers
-from collect.schema.marks import Comparison, Measured, Vouched, compare, vouched
+from collect.schema.vouching import Comparison, Measured, Vouched, compare, vouched
 
 #: Tables whose files lie in a directory of their own and are listed by the run files of units.
 _LISTED = (*MEASURED, "prompt")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from collect.errors import InputError
+from collect.model.checkpoint.weight_files import json_object
 from collect.model.labels import SIDECAR
 from collect.record.provenance import versions
 from collect.schema.marks import file_sha256
@@ -79,8 +82,6 @@ def write_sidecar(content: dict[str, Any], directory: Path) -> None:
 
 def read_sidecar(directory: Path) -> dict[str, Any] | None:
     """Return the sidecar of a checkpoint; None where there is no readable one."""
-    try:
-        content = json.loads((directory / SIDECAR).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None
+    with suppress(InputError):
+        return json_object(directory / SIDECAR)
+    return None

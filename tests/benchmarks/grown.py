@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from collect.record.units import Mark, read_mark, run_id
+from collect.record.units import run_id
 from collect.record.writer import write_parquet
-from collect.schema.marks import file_sha256, run_sha256
+from collect.schema.marks import Mark, file_sha256, read_mark, run_sha256
 
 SAMPLE = Path(__file__).parents[2] / "data/sample"
 

@@ -12,15 +12,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from collect.gauge.extreme import shifted
-from collect.gauge.logits import difference, logits
 from collect.gauge.measured import measured
-from collect.gauge.precision import widened
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_tokenizer
 from collect.model.checkpoint.location import locate
 from collect.prompts.sets import load
 from collect.prompts.tokens import Encoded, encode
+from tests.collect.gauge.networks import difference, logits, shifted, widened
 from tests.proofs.gauge_shapes import GAUGES, shifts, target
 
 OUT = Path(__file__).parents[2] / "data" / "sample" / "gauge_profile.csv"

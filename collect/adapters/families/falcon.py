@@ -33,10 +33,8 @@ def _maps(call: AttentionCall) -> Tensor | None:
     return (scores(call).float() + mask.float()).softmax(-1)
 
 
-_SEQUENTIAL = replace(
-    FUSED,
-    name="falcon",
-    model_types=("falcon",),
+_SEQUENTIAL = FUSED.variant(
+    "falcon",
     n_kv_heads=_n_kv_heads,
     d_ffn=entry("ffn_hidden_size"),
     positional_scheme=lambda config: "alibi" if config.alibi else "rotary",

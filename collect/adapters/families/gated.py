@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from collect.adapters.capability import HEADS, MAPS, PARTS
 from collect.adapters.configuration import always, expert_or_ffn_width
 from collect.adapters.families.gpt_neox import GPT_NEOX
@@ -25,68 +23,44 @@ _DIFFERENCE = "its heads subtract one attention map from another"
 _SHARED = "its feed-forward part is the sum of two modules, experts and a shared one"
 _BIAS = "the last block adds a bias of attention outside of the module that returns the rest"
 
-GATED = replace(
-    LLAMA,
-    name="gated",
-    model_types=("laguna",),
-    lacks={HEADS: _GATE},
-    d_ffn=expert_or_ffn_width,
-)
+GATED = LLAMA.variant("gated", "laguna", lacks={HEADS: _GATE}, d_ffn=expert_or_ffn_width)
 
-AFMOE = replace(
-    GATED,
-    name="afmoe",
-    model_types=("afmoe",),
+AFMOE = GATED.variant(
+    "afmoe",
     attention_update="post_attention_layernorm",
     ffn_update="post_mlp_layernorm",
     mid="pre_mlp_layernorm",
     norm_position="sandwich",
 )
 
-GRANITE_SINKS = replace(
-    GRANITE,
-    name="granite_sinks",
-    model_types=("granite_swa",),
-    lacks={HEADS: _SINK_UNSEEN, MAPS: _SINK_UNSEEN},
+GRANITE_SINKS = GRANITE.variant(
+    "granite_sinks", "granite_swa", lacks={HEADS: _SINK_UNSEEN, MAPS: _SINK_UNSEEN}
 )
 
-GRANITE_EXPERTS_SINKS = replace(
-    GRANITE_EXPERTS,
-    name="granite_experts_sinks",
-    model_types=("granitemoe_swa",),
+GRANITE_EXPERTS_SINKS = GRANITE_EXPERTS.variant(
+    "granite_experts_sinks",
+    "granitemoe_swa",
     lacks={HEADS: _SINK_UNSEEN, MAPS: _SINK_UNSEEN, PARTS: _SHARED},
 )
 
-GRANITE_SHARED = replace(
-    GRANITE_EXPERTS,
-    name="granite_shared",
-    model_types=("granitemoeshared",),
-    lacks={PARTS: _SHARED},
+GRANITE_SHARED = GRANITE_EXPERTS.variant(
+    "granite_shared", "granitemoeshared", lacks={PARTS: _SHARED}
 )
 
-BITNET = replace(LLAMA, name="bitnet", model_types=("bitnet",), lacks={HEADS: _NORM})
+BITNET = LLAMA.variant("bitnet", lacks={HEADS: _NORM})
 
-DIFFERENTIAL = replace(
-    LLAMA,
-    name="differential",
-    model_types=("diffllama",),
-    lacks={HEADS: _DIFFERENCE, MAPS: _DIFFERENCE},
+DIFFERENTIAL = LLAMA.variant(
+    "differential", "diffllama", lacks={HEADS: _DIFFERENCE, MAPS: _DIFFERENCE}
 )
 
-MIMO = replace(
-    LLAMA,
-    name="mimo",
-    model_types=("mimo_v2_flash",),
-    lacks={HEADS: _TWO_WIDTHS},
-    has_sinks=True,
-    d_ffn=expert_or_ffn_width,
+MIMO = LLAMA.variant(
+    "mimo", "mimo_v2_flash", lacks={HEADS: _TWO_WIDTHS}, has_sinks=True, d_ffn=expert_or_ffn_width
 )
 
 #: Of its logits, those of padding are left out.
-INKLING = replace(
-    LLAMA,
-    name="inkling",
-    model_types=("inkling_text",),
+INKLING = LLAMA.variant(
+    "inkling",
+    "inkling_text",
     lacks={HEADS: _CONVOLVED},
     attention_update="attn_sconv",
     ffn_update="mlp_sconv",
@@ -97,19 +71,10 @@ INKLING = replace(
     ],
 )
 
-JETMOE = replace(
-    LLAMA,
-    name="jetmoe",
-    model_types=("jetmoe",),
-    lacks={HEADS: _ROUTED},
-    attention="self_attention",
-    attention_update="self_attention",
-)
+JETMOE = LLAMA.variant("jetmoe", lacks={HEADS: _ROUTED}, attention="self_attention")
 
-NEOX_JAPANESE = replace(
-    GPT_NEOX,
-    name="gpt_neox_japanese",
-    model_types=("gpt_neox_japanese",),
+NEOX_JAPANESE = GPT_NEOX.variant(
+    "gpt_neox_japanese",
     forms=(),
     lacks={PARTS: _BIAS},
     body="gpt_neox_japanese",

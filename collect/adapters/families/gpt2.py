@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from collect.adapters.adapter import Adapter, AttentionCall
@@ -35,8 +34,6 @@ GPT2 = Adapter(
     attention="attn",
     ffn_input="mlp",
     mid="ln_2",
-    attention_update="attn",
-    ffn_update="mlp",
     projections=("attn.c_attn",),
     layout=contiguous,
     output="attn.c_proj",
@@ -48,20 +45,11 @@ GPT2 = Adapter(
 )
 
 #: SantaCoder and StarCoder: one key and value head for all, or the heads of GPT-2 interleaved.
-GPT_BIGCODE = replace(
-    GPT2,
-    name="gpt_bigcode",
-    model_types=("gpt_bigcode",),
-    layout=shared_or_interleaved,
-    is_conv1d=False,
-)
+GPT_BIGCODE = GPT2.variant("gpt_bigcode", layout=shared_or_interleaved, is_conv1d=False)
 
-GPT_NEO = replace(
-    GPT2,
-    name="gpt_neo",
-    model_types=("gpt_neo",),
+GPT_NEO = GPT2.variant(
+    "gpt_neo",
     attention="attn.attention",
-    attention_update="attn.attention",
     projections=("attn.attention.q_proj", "attn.attention.k_proj", "attn.attention.v_proj"),
     layout=None,
     output="attn.attention.out_proj",
@@ -69,10 +57,9 @@ GPT_NEO = replace(
 )
 
 #: The first GPT: both sums go through a norm, and that is the stream; none follows the last block.
-GPT1 = replace(
-    GPT2,
-    name="openai_gpt",
-    model_types=("openai-gpt",),
+GPT1 = GPT2.variant(
+    "openai_gpt",
+    "openai-gpt",
     final_norm=None,
     mid="mlp",
     norms_after=("ln_1", "ln_2"),

@@ -17,8 +17,6 @@ _SEQUENTIAL = Adapter(
     attention="attention",
     ffn_input="mlp",
     mid="post_attention_layernorm",
-    attention_update="attention",
-    ffn_update="mlp",
     projections=("attention.query_key_value",),
     layout=interleaved,
     output="attention.dense",
@@ -33,15 +31,12 @@ GPT_NEOX = replace(
     forms=(Form(lambda config: config.use_parallel_residual, replace(_SEQUENTIAL, mid=None)),),
 )
 
-PERSIMMON = replace(
-    _SEQUENTIAL,
-    name="persimmon",
-    model_types=("persimmon",),
+PERSIMMON = _SEQUENTIAL.variant(
+    "persimmon",
     body="model",
     blocks="model.layers",
     final_norm="model.final_layernorm",
     attention="self_attn",
-    attention_update="self_attn",
     projections=("self_attn.query_key_value",),
     output="self_attn.dense",
     d_head="head_dim",

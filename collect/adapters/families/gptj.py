@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from collect.adapters.adapter import Adapter
 from collect.adapters.configuration import always, own_or_four_widths
 from collect.adapters.layouts import codegen
@@ -17,8 +15,6 @@ GPTJ = Adapter(
     attention="attn",
     ffn_input="mlp",
     mid=None,
-    attention_update="attn",
-    ffn_update="mlp",
     projections=("attn.q_proj", "attn.k_proj", "attn.v_proj"),
     output="attn.out_proj",
     attention_norm="ln_1",
@@ -27,10 +23,4 @@ GPTJ = Adapter(
     positional_scheme=always("rotary"),
 )
 
-CODEGEN = replace(
-    GPTJ,
-    name="codegen",
-    model_types=("codegen",),
-    projections=("attn.qkv_proj",),
-    layout=codegen,
-)
+CODEGEN = GPTJ.variant("codegen", projections=("attn.qkv_proj",), layout=codegen)

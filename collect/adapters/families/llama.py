@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from collect.adapters.adapter import Adapter, Form
 from collect.adapters.configuration import always, entry
 from collect.adapters.layouts import contiguous
@@ -38,8 +36,6 @@ LLAMA = Adapter(
     attention="self_attn",
     ffn_input="mlp",
     mid="post_attention_layernorm",
-    attention_update="self_attn",
-    ffn_update="mlp",
     projections=("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     output="self_attn.o_proj",
     attention_norm="input_layernorm",
@@ -48,144 +44,91 @@ LLAMA = Adapter(
 )
 
 #: Part of the attention goes to a learned sink.
-GPT_OSS = replace(LLAMA, name="gpt_oss", model_types=("gpt_oss",), has_sinks=True)
+GPT_OSS = LLAMA.variant("gpt_oss", has_sinks=True)
 
 #: The width named by ``intermediate_size`` is not that of an expert.
-EXPERTS = replace(
-    LLAMA,
-    name="llama_experts",
-    model_types=(
-        "dots1",
-        "exaone_moe",
-        "glm4_moe",
-        "hy_v3",
-        "mellum",
-        "qwen2_moe",
-        "qwen3_moe",
-        "solar_open",
-    ),
+EXPERTS = LLAMA.variant(
+    "llama_experts",
+    "dots1",
+    "exaone_moe",
+    "glm4_moe",
+    "hy_v3",
+    "mellum",
+    "qwen2_moe",
+    "qwen3_moe",
+    "solar_open",
     d_ffn=entry("moe_intermediate_size"),
 )
 
 #: Experts, some of them with a sink for every head.
-FLINT = replace(EXPERTS, name="flint", model_types=("flint",), has_sinks=True)
+FLINT = EXPERTS.variant("flint", has_sinks=True)
 
-ERNIE_EXPERTS = replace(
-    EXPERTS,
-    name="ernie_experts",
-    model_types=("ernie4_5_moe",),
-    experts_per_token=entry("moe_k"),
-)
+ERNIE_EXPERTS = EXPERTS.variant("ernie_experts", "ernie4_5_moe", experts_per_token=entry("moe_k"))
 
 #: The width named by ``intermediate_size`` is that of an expert; how many a token gets is
 #: named otherwise.
-TOP_EXPERTS = replace(
-    LLAMA,
-    name="llama_top_experts",
-    model_types=("aria_text", "hunyuan_v1_moe"),
-    experts_per_token=entry("moe_topk"),
+TOP_EXPERTS = LLAMA.variant(
+    "llama_top_experts", "aria_text", "hunyuan_v1_moe", experts_per_token=entry("moe_topk")
 )
 
-LLAMA4 = replace(
-    LLAMA,
-    name="llama4",
-    model_types=("llama4_text",),
+LLAMA4 = LLAMA.variant(
+    "llama4",
+    "llama4_text",
     prefix="language_model",
     ffn_input="feed_forward",
-    ffn_update="feed_forward",
 )
 
 #: Its maps are wrapped one by one, and its feed-forward width counts gate and value together.
-MOSHI = replace(
-    LLAMA,
-    name="moshi",
-    model_types=("moshi",),
+MOSHI = LLAMA.variant(
+    "moshi",
     projections=("self_attn.q_proj.linear", "self_attn.k_proj.linear", "self_attn.v_proj.linear"),
     output="self_attn.o_proj.linear",
     d_ffn=lambda config: config.ffn_dim // 2,
 )
 
-NANOCHAT = replace(LLAMA, name="nanochat", model_types=("nanochat",), logits=soft_capped)
+NANOCHAT = LLAMA.variant("nanochat", logits=soft_capped)
 
-LAYER_NORM = replace(
-    LLAMA,
-    name="llama_layer_norm",
-    model_types=("jais2", "olmo", "phimoe", "starcoder2"),
-    norm_kind="LayerNorm",
+LAYER_NORM = LLAMA.variant(
+    "llama_layer_norm", "jais2", "olmo", "phimoe", "starcoder2", norm_kind="LayerNorm"
 )
 
-STABLELM = replace(
-    LAYER_NORM,
-    name="stablelm",
-    model_types=("stablelm",),
+STABLELM = LAYER_NORM.variant(
+    "stablelm",
     forms=(
         Form(
             lambda config: config.use_parallel_residual,
-            replace(LAYER_NORM, name="stablelm", model_types=("stablelm",), mid=None),
+            LAYER_NORM.variant("stablelm", mid=None),
         ),
     ),
 )
 
 #: The norm multiplies by 1 + weight.
-NEMOTRON = replace(LAYER_NORM, name="nemotron", model_types=("nemotron",), gain_offset=1.0)
+NEMOTRON = LAYER_NORM.variant("nemotron", gain_offset=1.0)
 
-COHERE = replace(
-    LAYER_NORM,
-    name="cohere",
-    model_types=("cohere", "cohere2", "cohere2_moe", "cohere_compass_text"),
-    mid=None,
-    logits=multiplied,
+COHERE = LAYER_NORM.variant(
+    "cohere", "cohere", "cohere2", "cohere2_moe", "cohere_compass_text", mid=None, logits=multiplied
 )
 
-PHI = replace(
-    LAYER_NORM,
-    name="phi",
-    model_types=("phi",),
-    final_norm="model.final_layernorm",
-    mid=None,
-    output="self_attn.dense",
+PHI = LAYER_NORM.variant(
+    "phi", final_norm="model.final_layernorm", mid=None, output="self_attn.dense"
 )
 
-PHI3 = replace(
-    LLAMA,
-    name="phi3",
-    model_types=("phi3",),
-    projections=("self_attn.qkv_proj",),
-    layout=contiguous,
-)
+PHI3 = LLAMA.variant("phi3", projections=("self_attn.qkv_proj",), layout=contiguous)
 
-GRANITE = replace(
-    LLAMA,
-    name="granite",
-    model_types=("granite",),
-    update_scale=entry("residual_multiplier"),
-    logits=divided,
-)
+GRANITE = LLAMA.variant("granite", update_scale=entry("residual_multiplier"), logits=divided)
 
 #: Experts in place of the feed-forward layer.
-GRANITE_EXPERTS = replace(
-    GRANITE,
-    name="granite_experts",
-    model_types=("granitemoe",),
-    ffn_input="block_sparse_moe",
-    ffn_update="block_sparse_moe",
-)
+GRANITE_EXPERTS = GRANITE.variant("granite_experts", "granitemoe", ffn_input="block_sparse_moe")
 
 #: Both updates go through a norm of their own and are scaled; so are the logits.
-HYPERCLOVAX = replace(
-    GRANITE,
-    name="hyperclovax",
-    model_types=("hyperclovax",),
+HYPERCLOVAX = GRANITE.variant(
+    "hyperclovax",
     attention_update="post_norm1",
     ffn_update="post_norm2",
     norm_position="sandwich",
     logits=multiplied_by_scaling,
 )
 
-APERTUS = replace(
-    LLAMA,
-    name="apertus",
-    model_types=("apertus",),
-    mid="feedforward_layernorm",
-    attention_norm="attention_layernorm",
+APERTUS = LLAMA.variant(
+    "apertus", mid="feedforward_layernorm", attention_norm="attention_layernorm"
 )

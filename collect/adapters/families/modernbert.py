@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from collect.adapters.families.llama import LLAMA
 
 #: Block 0 has no norm in front of attention: one stands between the embedding and the block.
-MODERNBERT = replace(
-    LLAMA,
-    name="modernbert",
-    model_types=("modernbert-decoder",),
+MODERNBERT = LLAMA.variant(
+    "modernbert",
+    "modernbert-decoder",
     final_norm="model.final_norm",
     before_head="lm_head",
     head="decoder",
     attention="attn",
     mid="mlp_norm",
-    attention_update="attn",
     projections=("attn.q_proj", "attn.k_proj", "attn.v_proj"),
     output="attn.Wo",
     attention_norm="attn_norm",

@@ -16,7 +16,6 @@ _PRE_NORM = Adapter(
     attention="self_attn",
     ffn_input="fc1",
     mid="final_layer_norm",
-    attention_update="self_attn",
     ffn_update="fc2",
     projections=("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
     output="self_attn.out_proj",
@@ -44,19 +43,15 @@ OPT = replace(
     ),
 )
 
-XGLM = replace(
-    _PRE_NORM,
-    name="xglm",
-    model_types=("xglm",),
+XGLM = _PRE_NORM.variant(
+    "xglm",
     blocks="model.layers",
     final_norm="model.layer_norm",
     positional_scheme=always("sinusoidal"),
 )
 
-BIOGPT = replace(
-    _PRE_NORM,
-    name="biogpt",
-    model_types=("biogpt",),
+BIOGPT = _PRE_NORM.variant(
+    "biogpt",
     body="biogpt",
     blocks="biogpt.layers",
     final_norm="biogpt.layer_norm",

@@ -31,8 +31,6 @@ OF_BLOCKS = replace(
     attention="",
     ffn_input="",
     mid=None,
-    attention_update="",
-    ffn_update="",
     projections=(),
     output="",
     attention_norm=None,
@@ -50,10 +48,11 @@ def _lacking(reason: str) -> dict[str, str]:
     return dict.fromkeys(CAPABILITIES, reason)
 
 
-MAMBA = replace(
-    OF_BLOCKS,
-    name="mamba",
-    model_types=("falcon_mamba", "mamba", "mamba2"),
+MAMBA = OF_BLOCKS.variant(
+    "mamba",
+    "falcon_mamba",
+    "mamba",
+    "mamba2",
     lacks=_lacking(_STATE),
     body="backbone",
     blocks="backbone.layers",
@@ -65,10 +64,8 @@ MAMBA = replace(
 
 #: Weights are divided and the stream is halved every few blocks for the sake of a short format;
 #: entries are set so that neither happens, which changes no logit.
-RWKV = replace(
-    MAMBA,
-    name="rwkv",
-    model_types=("rwkv",),
+RWKV = MAMBA.variant(
+    "rwkv",
     amended={"rescale_every": 0},
     body="rwkv",
     blocks="rwkv.blocks",
@@ -78,39 +75,31 @@ RWKV = replace(
     norm_kind="LayerNorm",
 )
 
-XLSTM = replace(
-    MAMBA,
-    name="xlstm",
-    model_types=("xlstm",),
+XLSTM = MAMBA.variant(
+    "xlstm",
     blocks="backbone.blocks",
     final_norm="backbone.out_norm",
     d_ffn=_rounded_up,
     logits=soft_capped_as("output_logit_soft_cap"),
 )
 
-NEMOTRON_H = replace(
-    OF_BLOCKS,
-    name="nemotron_h",
-    model_types=("nemotron_h",),
+NEMOTRON_H = OF_BLOCKS.variant(
+    "nemotron_h",
     lacks=_lacking(_ONE_EACH),
     final_norm="model.norm_f",
     d_ffn=expert_or_ffn_width,
     positional_scheme=always("none"),
 )
 
-FALCON_H1 = replace(
-    OF_BLOCKS,
-    name="falcon_h1",
-    model_types=("falcon_h1",),
+FALCON_H1 = OF_BLOCKS.variant(
+    "falcon_h1",
     lacks=_lacking(_SIDE_BY_SIDE),
     final_norm="model.final_layernorm",
     logits=lambda logits, config: logits * config.lm_head_multiplier,
 )
 
-DBRX = replace(
-    OF_BLOCKS,
-    name="dbrx",
-    model_types=("dbrx",),
+DBRX = OF_BLOCKS.variant(
+    "dbrx",
     lacks=_lacking(_WITHIN),
     body="transformer",
     blocks="transformer.blocks",
@@ -121,31 +110,28 @@ DBRX = replace(
 )
 
 #: OLMo hybrid: norms in front of a state, and on what attention returns.
-OLMO_HYBRID = replace(
-    OF_BLOCKS, name="olmo_hybrid", model_types=("olmo_hybrid",), lacks=_lacking(_MIXED_NORMS)
-)
+OLMO_HYBRID = OF_BLOCKS.variant("olmo_hybrid", lacks=_lacking(_MIXED_NORMS))
 
-GRANITE_HYBRID = replace(
-    OF_BLOCKS,
-    name="granite_hybrid",
-    model_types=("granitemoehybrid",),
+GRANITE_HYBRID = OF_BLOCKS.variant(
+    "granite_hybrid",
+    "granitemoehybrid",
     lacks=_lacking(_WITH_MODULES),
     logits=lambda logits, config: logits / config.logits_scaling,
 )
 
-ZAMBA = replace(
-    OF_BLOCKS,
-    name="zamba",
-    model_types=("zamba", "zamba2"),
-    lacks=_lacking(_SHARED),
-    final_norm="model.final_layernorm",
+ZAMBA = OF_BLOCKS.variant(
+    "zamba", "zamba", "zamba2", lacks=_lacking(_SHARED), final_norm="model.final_layernorm"
 )
 
 #: The sums of a block are not of what entered: DeepNorm, learned or fixed factors.
-SCALED = replace(
-    OF_BLOCKS,
-    name="scaled",
-    model_types=("beam", "doge", "gemma4_text", "gemma4_unified_text", "minimax", "zaya"),
+SCALED = OF_BLOCKS.variant(
+    "scaled",
+    "beam",
+    "doge",
+    "gemma4_text",
+    "gemma4_unified_text",
+    "minimax",
+    "zaya",
     lacks=_lacking(_SCALED),
     logits=soft_capped_as("final_logit_softcapping"),
     d_ffn=expert_or_ffn_width,

@@ -20,21 +20,16 @@ transformer circuits".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from collect.errors import UnsupportedModelError
+from collect.gauge.transformations.matrix import Matrix
 from collect.gauge.transformations.transformation import Transformation, normal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from torch import Tensor
-
-    from collect.gauge.transformations.matrix import Matrix
-    from collect.gauge.transformations.wiring import Wiring
+from collect.gauge.transformations.wiring import Wiring
 
 
 def refusal(wiring: Wiring) -> str | None:

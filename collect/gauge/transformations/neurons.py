@@ -14,19 +14,16 @@ generalize for deep nets", section 2; Neyshabur et al. (2015), "Path-SGD".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor
 
+from collect.gauge.transformations.block import Neurons
+from collect.gauge.transformations.matrix import Matrix
 from collect.gauge.transformations.transformation import Transformation, factors
-
-if TYPE_CHECKING:
-    import numpy as np
-    from torch import Tensor
-
-    from collect.gauge.transformations.block import Neurons
-    from collect.gauge.transformations.matrix import Matrix
-    from collect.gauge.transformations.wiring import Wiring
+from collect.gauge.transformations.wiring import Wiring
 
 #: Degree of homogeneity of activations on positive numbers.
 _DEGREE = {"relu": 1, "relu2": 2}

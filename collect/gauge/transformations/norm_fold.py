@@ -16,18 +16,13 @@ acts between a norm and a sum. Reference: `fold_ln` of TransformerLens; Ashkboos
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import numpy as np
 import torch
+from torch import Tensor
 
+from collect.gauge.transformations.matrix import Norm
 from collect.gauge.transformations.transformation import Transformation, factors, normal
-
-if TYPE_CHECKING:
-    import numpy as np
-    from torch import Tensor
-
-    from collect.gauge.transformations.matrix import Norm
-    from collect.gauge.transformations.wiring import Wiring
+from collect.gauge.transformations.wiring import Wiring
 
 
 def refusal(wiring: Wiring) -> str | None:

@@ -20,23 +20,20 @@ circuit; Su et al. (2021), "RoFormer", for R.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from collect.gauge.transformations.block import Block
 from collect.gauge.transformations.transformation import (
     Transformation,
     invertible,
     normal,
     signed_order,
 )
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from collect.gauge.transformations.block import Block
-    from collect.gauge.transformations.wiring import Wiring
+from collect.gauge.transformations.wiring import Wiring
 
 #: Types whose rotary positions turn entries 2 i and 2 i + 1 together; others i and i + half.
 _NEIGHBOURS = ("codegen", "cohere", "cohere2", "ernie4_5", "glm", "glm4", "gptj", "helium")

@@ -12,17 +12,12 @@ itself the stream. Reference: the centring of weights after `fold_ln` in Transfo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import numpy as np
 import torch
 
+from collect.gauge.transformations.matrix import Matrix, Norm
 from collect.gauge.transformations.transformation import Transformation, normal
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from collect.gauge.transformations.matrix import Matrix, Norm
-    from collect.gauge.transformations.wiring import Wiring
+from collect.gauge.transformations.wiring import Wiring
 
 
 def refusal(wiring: Wiring) -> str | None:

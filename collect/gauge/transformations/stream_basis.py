@@ -18,18 +18,13 @@ al. (2024), "SliceGPT", theorem 1; Elhage et al. (2021), "privileged basis".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
+from torch import Tensor
 
 from collect.gauge.transformations.norm_fold import fold
 from collect.gauge.transformations.transformation import Transformation, normal, orthogonal
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from collect.gauge.transformations.wiring import Wiring
+from collect.gauge.transformations.wiring import Wiring
 
 #: Rows that are turned together.
 _ROWS = 2**13

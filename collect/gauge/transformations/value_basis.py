@@ -13,23 +13,18 @@ goes to a sink. Reference: Elhage et al. (2021), sections on the OV circuit;
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import numpy as np
 import torch
+from torch import Tensor
 
+from collect.gauge.transformations.block import Block
 from collect.gauge.transformations.transformation import (
     Transformation,
     invertible,
     normal,
     signed_order,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from torch import Tensor
-
-    from collect.gauge.transformations.block import Block
-    from collect.gauge.transformations.wiring import Wiring
+from collect.gauge.transformations.wiring import Wiring
 
 
 def apply(wiring: Wiring, rng: np.random.Generator) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,11 +17,9 @@ from collect.adapters.capability import OWN_NEEDS, PARTS
 from collect.errors import InputError, of_others
 from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.transfer import transferred
+from collect.model.checkpoint.decoder import Decoder
 from collect.model.forward.hooked import Hooked, after, around, before, unseen
 from collect.model.forward.passes import Batch, Watcher
-
-if TYPE_CHECKING:
-    from collect.model.checkpoint.decoder import Decoder
 
 #: Quantity, block and site.
 _Place = tuple[str, int, str]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,10 +26,8 @@ from collect.instruments.weights.singular import (
 from collect.model.checkpoint import blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.configuration import configuration
+from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.shards import Shards
-
-if TYPE_CHECKING:
-    from collect.model.checkpoint.decoder import Decoder
 
 
 def rows(

@@ -46,8 +46,8 @@ _EXAMINED_TOKENS = 60
 #: Time a batch takes in a block whatever its size, and a row until it is on disk [s].
 _BLOCK_S, _ROW_S = 4e-3, 1.5e-5
 
-#: Products of matrices that are timed at least.
-_PRODUCTS = 5
+#: Products of matrices that are timed at least, and for how long [s].
+_PRODUCTS, _TIMED_S = 5, 0.03
 
 #: Time a logit takes once it is there (its exponential in float64, the sums over all), and a number
 #: of a quantised file until it is a float [s]; measured on one thread of a processor of 2023.
@@ -323,7 +323,7 @@ def duration_s(
     )
 
 
-def calibrate(dtype: str, device: str, *, seconds: float = 0.03) -> float:
+def calibrate(dtype: str, device: str) -> float:
     """Return the operations a device does per second in products of matrices [1/s].
 
     The best of a few products of 512 x 512 matrices is taken, which the first one warms up. On a
@@ -335,7 +335,7 @@ def calibrate(dtype: str, device: str, *, seconds: float = 0.03) -> float:
     matrix = torch.ones(512, 512, dtype=DTYPES[dtype], device=place)
     clock = time.thread_time if place.type == "cpu" else time.perf_counter
     best, n_done = float("inf"), 0
-    end = time.perf_counter() + seconds
+    end = time.perf_counter() + _TIMED_S
     while n_done < _PRODUCTS or time.perf_counter() < end:
         start = clock()
         (matrix @ matrix)[0, 0].item()

@@ -154,15 +154,13 @@ def measured(task: Task, source: Source) -> dict[str, pd.DataFrame]:
     """Return the rows of every table that states fill."""
     started_at, start = datetime.now(UTC).replace(tzinfo=None), time.perf_counter()
     reader = ImportedStates()
-    parts: dict[str, list[pd.DataFrame]] = {}
+    parts: list[dict[str, pd.DataFrame]] = []
     seen: set[tuple[int, str]] = set()
     for head, prompt in zip(source.heads, task.encoded, strict=True):
         placed = source.placed(head)
         seen |= {*placed}
-        for table, frame in rows.frames((prompt,), reader.observe((prompt,), placed)).items():
-            parts.setdefault(table, []).append(frame)
-    frames = {table: pd.concat(of, ignore_index=True) for table, of in parts.items()}
-    frames |= rows.across_prompts(reader, source.tokenizer)
+        parts.append(rows.frames((prompt,), reader.observe((prompt,), placed)))
+    frames = rows.joined(parts) | rows.across_prompts(reader, source.tokenizer)
     gaps = _gaps(task, source, frames, seen)
     frames |= {"not_measured": rows_of_gaps(gaps), "conformance": _conformance(source)}
     model = model_row(source.checkpoint, source.skeleton)

@@ -116,13 +116,15 @@ class Decoder:
         adapter, block = self.adapter, self.blocks[layer]
         scale = float(adapter.update_scale(self.config))
         after = [self.at(path, block) for path in adapter.norms_after]
+        attention_update = adapter.attention_update or adapter.attention
+        ffn_update = adapter.ffn_update or adapter.ffn_input
         return Sites(
             block=block,
             attention=self.at(adapter.attention, block),
             ffn_input=self.at(adapter.ffn_input, block),
             mid=None if adapter.mid is None else self.at(adapter.mid, block),
-            attention_update=Contribution(self.at(adapter.attention_update, block), scale),
-            ffn_update=Contribution(self.at(adapter.ffn_update, block), scale),
+            attention_update=Contribution(self.at(attention_update, block), scale),
+            ffn_update=Contribution(self.at(ffn_update, block), scale),
             norms_after=(after[0], after[1]) if after else None,
             adds_to_norm=adapter.adds_to_norm,
         )

@@ -21,7 +21,7 @@ from collect.model.checkpoint.weight_files import (
     json_object,
     weight_files,
 )
-from collect.model.identifier import neither, refuse_nameless
+from collect.model.identifier import SUFFIX, file_in, neither, refuse_nameless
 from collect.model.labels import SIDECAR, Labels, known, labels_of
 from collect.schema.paths import as_path
 
@@ -113,8 +113,8 @@ def _gguf_file(path: Path, revision: str | None) -> Path | None:
 
     A directory that holds safetensors files is a checkpoint, whatever lies beside them.
     """
-    beside = sorted(path.glob(f"*{gguf_header.SUFFIX}")) if path.is_dir() else []
-    if not beside and not (path.suffix == gguf_header.SUFFIX and path.is_file()):
+    beside = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else []
+    if not beside and not (path.suffix == SUFFIX and path.is_file()):
         return None
     if beside and (any(path.glob("*.safetensors*")) or revision is not None):
         return None
@@ -164,7 +164,7 @@ def _of_hub(model: str, path: Path, revision: str | None, labels: Labels) -> Che
     refuse_nameless(model)
     if path.exists():
         raise neither(model)
-    of_file = on_hub.file_in(model)
+    of_file = file_in(model)
     try:
         if of_file is not None:
             return _gguf_of_hub(*of_file, revision, labels)

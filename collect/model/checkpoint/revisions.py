@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
 from collect.model.checkpoint import hub
+from collect.model.checkpoint.weight_files import json_object
 from collect.schema.counting import counted
 from collect.schema.paths import as_path
 
@@ -173,7 +174,9 @@ def training(
         Tokens of a step in its suite, where that is known and fixed.
     """
     step, tokens = (None, None) if name is None else training_of(name)
-    state = _trainer_state(directory)
+    state: dict[str, Any] = {}
+    with suppress(InputError):  # which only says more where it can be read
+        state = json_object(directory / _TRAINER_STATE)
     step = _first(step, sidecar.get("steps"), state.get("global_step"))
     tokens = _first(tokens, sidecar.get("tokens"), state.get("num_input_tokens_seen") or None)
     if tokens is None and step is not None and tokens_per_step is not None:
@@ -184,11 +187,3 @@ def training(
 def _first(*counts: object) -> int | None:
     """Return the first that is a whole number of 0 or more."""
     return next((n for n in counts if type(n) is int and n >= 0), None)
-
-
-def _trainer_state(directory: Path) -> dict[str, Any]:
-    try:
-        content = json.loads((directory / _TRAINER_STATE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}

@@ -13,14 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor, nn
 
 from collect.errors import ConformanceError
-
-if TYPE_CHECKING:
-    from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.decoder import Decoder
 
 _IS_UNSEEN: ContextVar[bool] = ContextVar("is_unseen", default=False)
 

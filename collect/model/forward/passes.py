@@ -5,17 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
+from collect.model.checkpoint.decoder import Decoder
 from collect.model.forward.positions import forget_lengths
 from collect.prompts.tokens import Encoded, right_padded
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from collect.model.checkpoint.decoder import Decoder
 
 #: Prompts that go through the model together, padded on the right to the longest.
 Batch = tuple[Encoded, ...]

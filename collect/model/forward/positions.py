@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import nn
 
 from collect.errors import InputError
 from collect.model.checkpoint.decoder import Decoder
+from collect.prompts.fitting import Fitted, fitted
+from collect.prompts.tokens import Encoded
 
 #: Rows that a table may have beyond the context: OPT's has two in front.
 _MORE = 8
@@ -62,6 +65,21 @@ def refuse_beyond(decoder: Decoder, longest: int) -> None:
             f"from a table that ends there, {table}.",
             "Use --too-long skip or --too-long truncate.",
         )
+
+
+def readable(decoder: Decoder, prompts: Sequence[Encoded], policy: str) -> Fitted:
+    """Return prompts as a model can read them; see `fitting.fitted`.
+
+    Raises
+    ------
+    InputError
+        As `fitted`, and if prompts beyond the context are to be read where a table ends there.
+    """
+    if policy == "extend":
+        refuse_beyond(decoder, max(map(len, prompts), default=0))
+    embedding: Any = decoder.embedding
+    n_context = decoder.adapter.n_context(decoder.model.config)
+    return fitted(prompts, n_context, int(embedding.weight.shape[0]), policy=policy)
 
 
 def forget_lengths(body: nn.Module) -> None:

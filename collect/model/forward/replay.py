@@ -57,25 +57,6 @@ class Recording:
     returns_tuple: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Pass:
-    """A pass of one batch through the body without its blocks.
-
-    Attributes
-    ----------
-    entered
-        What enters the first block, (n_prompts, n_tokens, d_model).
-    recording
-        How the blocks were called.
-    last
-        The body's ``last_hidden_state``.
-    """
-
-    entered: Tensor
-    recording: Recording
-    last: Tensor
-
-
 class _StandIn(nn.Module):
     """Takes the place of a block, and its name for what the body asks of it."""
 
@@ -155,13 +136,10 @@ def record(decoder: Decoder, batch: Batch) -> tuple[Tensor, Recording]:
         If the body cannot run on stand-ins, or arguments change when the stream does.
     """
     returns_tuple = _returns_tuple(decoder, batch)
-    first = _around_blocks(decoder, batch, returns_tuple=returns_tuple)
-    again = _around_blocks(
-        decoder, batch, returns_tuple=returns_tuple, replacement=1 - first.entered
-    )
-    recording = first.recording
-    _check_same_calls(recording, again.recording)
-    return first.entered, recording
+    entered, recording, _ = _around_blocks(decoder, batch, returns_tuple=returns_tuple)
+    how: dict[str, Any] = {"returns_tuple": returns_tuple, "replacement": 1 - entered}
+    _check_same_calls(recording, _around_blocks(decoder, batch, **how)[1])
+    return entered, recording
 
 
 def _returns_tuple(decoder: Decoder, batch: Batch) -> bool:
@@ -182,8 +160,13 @@ def _returns_tuple(decoder: Decoder, batch: Batch) -> bool:
 
 def _around_blocks(
     decoder: Decoder, batch: Batch, *, returns_tuple: bool, replacement: Tensor | None = None
-) -> _Pass:
-    """Run the body on a batch with stand-ins for the blocks."""
+) -> tuple[Tensor, Recording, Tensor]:
+    """Run the body on a batch with stand-ins for the blocks.
+
+    Returns
+    -------
+    What enters the first block, how the blocks were called, and the body's ``last_hidden_state``.
+    """
     journal = _Journal(returns_tuple=returns_tuple, replacement=replacement)
     arguments = inputs(decoder, batch)
     try:
@@ -199,7 +182,7 @@ def _around_blocks(
     if last.shape[:-1] != arguments["input_ids"].shape:
         cause = f"the body returns states of shape {tuple(last.shape)}"
         raise NotReplayableError(cause, n_called)
-    return _Pass(journal.entered, Recording(tuple(journal.calls), returns_tuple), last)
+    return journal.entered, Recording(tuple(journal.calls), returns_tuple), last
 
 
 @contextmanager
@@ -271,8 +254,7 @@ def replay(block: nn.Module, layer: int, recording: Recording, states: Tensor) -
 
 def finish(decoder: Decoder, batch: Batch, recording: Recording, states: Tensor) -> Tensor:
     """Return the body's ``last_hidden_state``, given the stream after the last block."""
-    final = _around_blocks(
-        decoder, batch, returns_tuple=recording.returns_tuple, replacement=states
-    )
-    _check_same_calls(recording, final.recording)
-    return final.last
+    how: dict[str, Any] = {"returns_tuple": recording.returns_tuple, "replacement": states}
+    _, again, last = _around_blocks(decoder, batch, **how)
+    _check_same_calls(recording, again)
+    return last

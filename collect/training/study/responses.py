@@ -37,10 +37,9 @@ class Stream:
 
     Attributes
     ----------
-    entering, leaving
-        Norm of what enters and leaves each block, (n_layers, n_tokens).
-    entering_centred, leaving_centred
-        The same after removing the mean over the features.
+    lengths, lengths_centred
+        Norm of what enters block 0 and of what leaves each block, (n_layers + 1, n_tokens), as it
+        is and after removing the mean over the features.
     written, written_centred
         Norm of what block 0 adds, (n_tokens,).
     ratio, cosine
@@ -49,10 +48,8 @@ class Stream:
         Whether a token is the first of its window, (n_tokens,).
     """
 
-    entering: Tensor
-    leaving: Tensor
-    entering_centred: Tensor
-    leaving_centred: Tensor
+    lengths: Tensor
+    lengths_centred: Tensor
     written: Tensor
     written_centred: Tensor
     ratio: Tensor
@@ -77,10 +74,8 @@ def measured(network: Any, windows: Tensor) -> Stream:
         for name in ("norm", "norm_centred", "ratio", "cosine")
     }
     return Stream(
-        entering=lengths[:-1],
-        leaving=lengths[1:],
-        entering_centred=centred[:-1],
-        leaving_centred=centred[1:],
+        lengths=lengths,
+        lengths_centred=centred,
         written=of_blocks["norm"][0],
         written_centred=of_blocks["norm_centred"][0],
         ratio=of_blocks["ratio"],
@@ -113,24 +108,21 @@ def _measurable(network: Any) -> Iterator[Decoder]:
 def response_row(stream: Stream, tokens: str) -> dict[str, float]:
     """Return a row of table ``study_response``, without its key and loss."""
     chosen = _chosen(stream, tokens)
-    raw = _log_gains(stream.entering, stream.leaving)[:, chosen].mean(1)
-    centred = _log_gains(stream.entering_centred, stream.leaving_centred)[:, chosen].mean(1)
-    first, first_centred = stream.leaving[0][chosen], stream.leaving_centred[0][chosen]
-    n_later = len(raw) - 1
-    return {
-        "first_log_gain": float(raw[0]),
-        "first_log_gain_centred": float(centred[0]),
-        "later_log_gain": float(raw[1:].sum()),
-        "later_log_gain_centred": float(centred[1:].sum()),
-        "equal_writes": equal_writes(stream.written[chosen] / first, n_later),
-        "equal_writes_centred": equal_writes(
-            stream.written_centred[chosen] / first_centred, n_later
-        ),
-        "last_log_gain": float(raw[-1]),
-        "last_log_gain_centred": float(centred[-1]),
-        "share_negative": _share(raw[1:] < 0),
-        "share_negative_centred": _share(centred[1:] < 0),
-    }
+    row: dict[str, float] = {}
+    for ending, lengths, written in (
+        ("", stream.lengths, stream.written),
+        ("_centred", stream.lengths_centred, stream.written_centred),
+    ):
+        gains = _log_gains(lengths)[:, chosen].mean(1)
+        ratio = written[chosen] / lengths[1][chosen]
+        row |= {
+            f"first_log_gain{ending}": float(gains[0]),
+            f"later_log_gain{ending}": float(gains[1:].sum()),
+            f"equal_writes{ending}": equal_writes(ratio, len(gains) - 1),
+            f"last_log_gain{ending}": float(gains[-1]),
+            f"share_negative{ending}": _share(gains[1:] < 0),
+        }
+    return row
 
 
 def equal_writes(ratio: Tensor, n_later: int) -> float:
@@ -145,8 +137,8 @@ def equal_writes(ratio: Tensor, n_later: int) -> float:
 def profile_rows(stream: Stream, tokens: str) -> pd.DataFrame:
     """Return the rows of table ``study_profile``, without run and step."""
     chosen = _chosen(stream, tokens)
-    gains = _log_gains(stream.entering, stream.leaving)[:, chosen]
-    centred = _log_gains(stream.entering_centred, stream.leaving_centred)[:, chosen]
+    gains = _log_gains(stream.lengths)[:, chosen]
+    centred = _log_gains(stream.lengths_centred)[:, chosen]
     cosine = stream.cosine[:, chosen].nanmean(1)
     return pd.DataFrame(
         {
@@ -179,8 +171,8 @@ def _chosen(stream: Stream, tokens: str) -> Tensor:
     return torch.ones_like(stream.is_first) if tokens == "all" else ~stream.is_first
 
 
-def _log_gains(entering: Tensor, leaving: Tensor) -> Tensor:
-    return (leaving / entering).log()
+def _log_gains(lengths: Tensor) -> Tensor:
+    return (lengths[1:] / lengths[:-1]).log()
 
 
 def _share(negative: Tensor) -> float:

@@ -19,8 +19,7 @@ from safetensors.torch import load_file
 
 from collect.record.atomic.files import write_atomically
 from collect.record.provenance import versions
-from collect.record.tensors import write_tensors
-from collect.record.writer import write_tables
+from collect.record.writer import write_tables, write_tensors
 from collect.schema import SCHEMA_VERSION
 from collect.training.descent import Training, fit, some_held_out, windows_of
 from collect.training.optimiser import decay_turns, equilibrium_scale, weight_decay

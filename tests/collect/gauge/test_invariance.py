@@ -12,10 +12,11 @@ import torch
 
 from collect.gauge import group
 from collect.gauge.measured import measured
-from collect.gauge.precision import Float64, widened
+from collect.gauge.precision import Float64
 from collect.gauge.quantity import QUERIES, change, values
 from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect
+from tests.collect.gauge.networks import widened
 from tests.collect.shown import LONG, SHORT, loaded_family
 
 PUBLISHED = Path(__file__).parents[3] / "data" / "published"

@@ -9,16 +9,15 @@ import torch
 
 from collect.adapters import ADAPTERS
 from collect.errors import InputError, UnsupportedModelError
-from collect.gauge import extreme, group
-from collect.gauge.logits import difference, logits
+from collect.gauge import group
 from collect.gauge.measured import measured
-from collect.gauge.precision import widened
 from collect.gauge.quantity import values
 from collect.gauge.transformations import mean_shift, norm_fold, query_key_basis
 from collect.gauge.transformations.transformation import invertible
 from collect.gauge.transformations.wiring import UNWIRED, wiring
 from collect.model.checkpoint.decoder import decoder
 from tests.collect.families import CONFIGURATIONS, FAMILIES, OF_EACH_ADAPTER, tiny_form
+from tests.collect.gauge.networks import difference, logits, shifted, widened
 from tests.collect.shown import LONG, SHORT, loaded_family
 
 PROMPTS = (LONG, SHORT)
@@ -83,12 +82,12 @@ def test_logits_stay_whatever_a_switch_of_the_configuration_says(name, switch, r
 
 def test_behind_sub_layers_a_shift_puts_an_inner_gain_on_either_side_of_one():
     of = wide_family("opt_post_norm")
-    shifted = {f"{seed}": transformed(of, ("mean_shift",), seed) for seed in range(6)}
+    moved = {f"{seed}": transformed(of, ("mean_shift",), seed) for seed in range(6)}
     true = logits(of, PROMPTS)
-    for result in shifted.values():
+    for result in moved.values():
         assert difference(true, logits(result, PROMPTS)).relative < 1e-10
     gains = [
-        of_one["gain_penultimate_block"] for of_one in values(measured(shifted, PROMPTS)).values()
+        of_one["gain_penultimate_block"] for of_one in values(measured(moved, PROMPTS)).values()
     ]
     assert min(gain.max() for gain in gains) < 1 < max(gain.min() for gain in gains)
 
@@ -191,7 +190,7 @@ def test_the_profile_of_shifts_is_what_was_asked_for():
     of = wide_family("gpt_neox")
     true = logits(of, PROMPTS)
     means = []
-    result = extreme.shifted(of, [1.0, 5.0, 2.0, 7.0])
+    result = shifted(of, [1.0, 5.0, 2.0, 7.0])
     hooks = [
         block.register_forward_hook(lambda _m, _a, out: means.append(out.mean(-1)))
         for block in result.blocks

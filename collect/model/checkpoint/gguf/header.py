@@ -10,9 +10,6 @@ from typing import Any
 
 from collect.errors import InputError, MissingExtraError, UnsupportedModelError
 
-#: How names of such files end.
-SUFFIX = ".gguf"
-
 #: What lists of the vocabulary are called in the metadata: as long as it is.
 VOCABULARY = tuple(
     f"tokenizer.ggml.{name}" for name in ("tokens", "scores", "token_type", "merges")

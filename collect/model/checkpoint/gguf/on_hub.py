@@ -11,6 +11,7 @@ from collect.model.checkpoint import hub
 from collect.model.checkpoint.gguf import header
 from collect.model.checkpoint.memory import as_text
 from collect.model.checkpoint.safetensors.header import part
+from collect.model.identifier import SUFFIX
 
 #: How much of a file is asked for first; the header is mostly the vocabulary [bytes].
 _FIRST = 1 << 22
@@ -19,21 +20,9 @@ _FIRST = 1 << 22
 _SHOWN = 30
 
 
-def file_in(model: str) -> tuple[str, str] | None:
-    """Return repository and file of an identifier that names both, else None.
-
-    >>> file_in("acme/tiny-GGUF/tiny-Q4_K_M.gguf")
-    ('acme/tiny-GGUF', 'tiny-Q4_K_M.gguf')
-    >>> file_in("acme/tiny-GGUF") is None
-    True
-    """
-    repository, _, name = model.rpartition("/")
-    return (repository, name) if name.endswith(header.SUFFIX) and "/" in repository else None
-
-
 def choice(repository: hub.Repository) -> str | None:
     """Return a hint that lists the GGUF files of a repository; None where it has none."""
-    candidates = sorted(name for name in repository.sizes if name.endswith(header.SUFFIX))
+    candidates = sorted(name for name in repository.sizes if name.endswith(SUFFIX))
     if not candidates:
         return None
     sized = [

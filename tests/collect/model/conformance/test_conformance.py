@@ -170,7 +170,7 @@ def test_an_adapter_wrong_about_what_is_added_does_not_add_up_alone(name, change
         ("llama", {"attention_norm": None}),
         ("olmo2", {"attention_norm": "post_attention_layernorm"}),
         ("llama", {"ffn_input": "mlp.down_proj"}),
-        ("llama", {"ffn_input": "self_attn.o_proj"}),
+        ("llama", {"ffn_input": "self_attn.o_proj", "ffn_update": "mlp"}),
     ],
 )
 def test_an_adapter_wrong_about_the_norms_of_a_block_fails_norm_gain_alone(name, changes):
