@@ -21,26 +21,12 @@ from analysis.tidy.errors import AnalysisError, DesignError
 SHAPES = ["l3d64", "l12d64", "l3d128", "l12d128"]
 
 #: Low level of each factor of the screening.
-LOW = pd.Series(
-    {
-        "norm_position": "pre",
-        "embedding_scale": "x1",
-        "embedding_norm": "without",
-        "learning_rate": "low",
-        "decay_turns": "low",
-        "inner": "small",
-        "embedding": "small",
-        "residual": "none",
-        "tied": "untied",
-        "beta2": "b95",
-        "warm_up": "short",
-        "z_loss": "without",
-        "embedding_decay": "on",
-        "clip": "one",
-        "depth": "l3",
-        "text": "kjv",
-    }
-)
+LOW = pd.Series({
+    "norm_position": "pre", "embedding_scale": "x1", "embedding_norm": "without",
+    "learning_rate": "low", "decay_turns": "low", "inner": "small", "embedding": "small",
+    "residual": "none", "tied": "untied", "beta2": "b95", "warm_up": "short",
+    "z_loss": "without", "embedding_decay": "on", "clip": "one", "depth": "l3", "text": "kjv",
+})  # fmt: skip
 
 #: Chance that one or more cells are called negative wrongly.
 SIGN_LEVEL = 0.01
@@ -55,6 +41,9 @@ _FEWEST_RECIPES = 5
 NUMBERS = (
     "estimate", "conf_low", "conf_high", "null_value", "p_value", "smallest_p", "n_groups",
 )  # fmt: skip
+
+#: What is written of a statement, whatever comes out.
+STATED = ("claim_id", "statement", "rule", "foreseen")
 
 #: The numbers of a statement, and whether it holds.
 Outcome = tuple[dict[str, float], bool]
@@ -98,20 +87,15 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     rule is on p, `n_groups` (recipes or births compared), `holds`, `verdict` (held,
     missed or cannot be told), `note` (why it cannot be told, or the remark).
     """
-    rows = []
-    for prediction, stream in zip(PREDICTIONS, rng.spawn(len(PREDICTIONS)), strict=True):
-        for horizon in horizons.HORIZONS:
-            rows.append(
-                {
-                    "claim_id": prediction.claim_id,
-                    "statement": prediction.statement,
-                    "rule": prediction.rule,
-                    "foreseen": prediction.foreseen,
-                    "condition": horizon,
-                    **_judged(prediction, store, horizon, stream),
-                }
-            )
-    result = pd.DataFrame(rows)
+    result = pd.DataFrame(
+        {
+            **{name: getattr(prediction, name) for name in STATED},
+            "condition": horizon,
+            **_judged(prediction, store, horizon, stream),
+        }
+        for prediction, stream in zip(PREDICTIONS, rng.spawn(len(PREDICTIONS)), strict=True)
+        for horizon in horizons.HORIZONS
+    )
     glossary.checked(result.columns)
     return result
 
@@ -188,17 +172,20 @@ def _refuted(store: Store, horizon: str, rng: np.random.Generator) -> Outcome:
     return {**recipe, "null_value": geometry["estimate"]}, recipe["conf_high"] < HALF or smaller
 
 
-def _recipe_over_lab(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
+def _lab_shares(store: Store, horizon: str) -> pd.DataFrame:
     means = documented(store, horizon).groupby(["recipe", "lab"])["excess"].mean().reset_index()
-    table = labs.lab_share(means, "excess").set_index("term")
+    return labs.lab_share(means, "excess").set_index("term")
+
+
+def _recipe_over_lab(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
+    table = _lab_shares(store, horizon)
     within, lab = (_number(table, term, "estimate") for term in ("recipe within lab", "lab"))
     numbers = {"estimate": within, "null_value": lab, "n_groups": _number(table, "lab", "n_obs")}
     return numbers, within > lab
 
 
 def _lab_beyond_chance(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
-    means = documented(store, horizon).groupby(["recipe", "lab"])["excess"].mean().reset_index()
-    table = labs.lab_share(means, "excess").set_index("term")
+    table = _lab_shares(store, horizon)
     names = ("estimate", "null_value", "p_value", "smallest_p")
     numbers = {name: _number(table, "lab", name) for name in names}
     numbers["n_groups"] = _number(table, "lab", "n_obs")
