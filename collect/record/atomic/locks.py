@@ -87,11 +87,10 @@ def _acquired(lock: BaseFileLock, path: Path) -> bool:
         except Timeout:
             return False
         except OSError as error:
-            # Another process removed the empty directory in between: before the lock was made, or
-            # after it was found to be there already.
-            gone = not path.parent.exists()
+            # Another process removed the empty directory in between, before the lock was made or
+            # after it was seen to be there already, and a third may have made it again.
             if isinstance(error, FileNotFoundError) or (
-                isinstance(error, FileExistsError) and gone
+                isinstance(error, FileExistsError) and not path.parent.is_file()
             ):
                 continue
             raise OutputError(

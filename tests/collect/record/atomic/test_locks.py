@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +74,26 @@ def test_a_file_system_without_locks_is_refused(tmp_path, monkeypatch):
         pytest.raises(OutputError, match=r"must grant locks; .* \(Operation not supported\)"),
         locks.held(tmp_path, "a unit"),
     ):
+        pass
+
+
+def test_a_directory_that_was_removed_and_made_again_in_between_is_taken(tmp_path, monkeypatch):
+    made = Path.mkdir
+    errors = [FileExistsError(17, "File exists")]
+
+    def mkdir(path, *arguments, **options):
+        made(path, *arguments, **options)
+        if errors:
+            raise errors.pop()
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with locks.held(tmp_path, "a") as is_held:
+        assert (is_held, errors) == (True, [])
+
+
+def test_a_file_in_the_place_of_the_directory_is_refused(tmp_path):
+    (tmp_path / ".locks").write_text("")
+    with pytest.raises(OutputError, match="must grant locks"), locks.held(tmp_path, "a"):
         pass
 
 
