@@ -237,5 +237,5 @@ def of_others(problem: str, hint: str) -> Iterator[None]:
 def first_line(error: BaseException) -> str:
     """Return the first line of a message, and those after it as long as a colon announces them."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    n_told = next((n for n, line in enumerate(lines, start=1) if not line.endswith(":")), None)
-    return " ".join(lines[:n_told]) or type(error).__name__
+    n_shown = next((n for n, line in enumerate(lines, start=1) if not line.endswith(":")), None)
+    return " ".join(lines[:n_shown]) or type(error).__name__

@@ -321,8 +321,8 @@ def _write(checkpoint: Checkpoint, network: Decoder, content: dict[str, Any], ou
     weights = {path.name for path in checkpoint.weight_files}
     with complete_or_absent(out.absolute()) as directory:
         for path in checkpoint.directory.iterdir():
-            is_kept = path.is_file() and path.name not in weights and path.name not in _REPLACED
-            if is_kept and ".safetensors" not in path.name:
+            is_copied = path.is_file() and path.name not in weights and path.name not in _REPLACED
+            if is_copied and ".safetensors" not in path.name:
                 shutil.copyfile(path, directory / path.name)
         save_network(network.model, directory)
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -102,10 +102,10 @@ class _OfAverage(NamedTuple):
 
 #: Linear statistics (n_prompts, n_heads, 5), entropy and squared Frobenius norm by head, and what
 #: the averages have.
-_Found = tuple[Tensor, Tensor, Tensor, _OfAverage]
+_Averages = tuple[Tensor, Tensor, Tensor, _OfAverage]
 
 
-def _of_padded(maps: Tensor, n_tokens: Sequence[int]) -> _Found:
+def _of_padded(maps: Tensor, n_tokens: Sequence[int]) -> _Averages:
     """Return the statistics of maps and of their averages.
 
     For a device that is not the processor: prompts together, padding as zeros, nothing looked at.
@@ -149,7 +149,7 @@ def _entries(n: int, device: torch.device, is_causal: bool) -> tuple[Tensor, Ten
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def _by_prompt(maps: Tensor, n_tokens: Sequence[int]) -> _Found:
+def _by_prompt(maps: Tensor, n_tokens: Sequence[int]) -> _Averages:
     """Return the statistics of maps and of their averages, on a processor."""
     n_prompts, n_heads, width, _ = maps.shape
     is_causal = not bool((maps.flatten(-2) @ _above(width, maps)).any())

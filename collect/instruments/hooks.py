@@ -157,12 +157,12 @@ class Recorder(Hooked):
             ("ffn", sites.ffn_update, sites.ffn_input, middle),
         ):
             added_to = f"{part} reads" if sites.adds_to_norm else stream
-            see_reading = self._see_reading(layer, part, is_kept=sites.adds_to_norm)
+            see_reading = self._see_reading(layer, part, is_recorded=sites.adds_to_norm)
             see_update = self._see_update(layer, part, added_to, contribution)
             yield before(reader, self._while(layer, part, see_reading))
             yield after(contribution.module, self._while(layer, part, see_update))
 
-    def _see_reading(self, layer: int, part: str, *, is_kept: bool) -> Callable[[Tensor], None]:
+    def _see_reading(self, layer: int, part: str, *, is_recorded: bool) -> Callable[[Tensor], None]:
         """Return what measures the input of a part, and keeps it where updates are added to it."""
 
         def see(states: Tensor) -> None:
@@ -170,7 +170,7 @@ class Recorder(Hooked):
             self._accumulators[self._index].add_reading(
                 layer, part, token_norms(states, self._n_tokens)
             )
-            if is_kept:
+            if is_recorded:
                 self._running[f"{part} reads"] = states
 
         return see

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor
 
-Found = TypeVar("Found")
+Structure = TypeVar("Structure")
 
 
 def on_processor(tensor: Tensor) -> bool:
@@ -21,7 +21,7 @@ def on_processor(tensor: Tensor) -> bool:
     return tensor.is_cpu
 
 
-def transferred(structure: Found) -> Found:
+def transferred(structure: Structure) -> Structure:
     """Return a structure with each tensor on the processor; tensors of a device in one copy."""
     tensors = [*_tensors(structure)]
     if all(on_processor(tensor) for tensor in tensors):
@@ -33,7 +33,7 @@ def transferred(structure: Found) -> Found:
     for of_device in places.values():
         read |= zip(of_device, _read([tensors[place] for place in of_device]), strict=True)
     in_order = iter([read[place] for place in range(len(tensors))])
-    return cast("Found", _mapped(structure, lambda _: next(in_order)))
+    return cast("Structure", _mapped(structure, lambda _: next(in_order)))
 
 
 def _read(tensors: Sequence[Tensor]) -> Iterator[Tensor]:

@@ -77,12 +77,12 @@ def in_template(conversations: Sequence[Conversation], tokenizer: Any) -> list[R
     rendered = template.rendered([*shapes.values(), *conversations], tokenizer)
     framed = dict(zip(shapes, rendered, strict=False))
     return [
-        _told_apart([turn["content"] for turn in turns], text, framed[json.dumps(frame)])
+        _delimited([turn["content"] for turn in turns], text, framed[json.dumps(frame)])
         for turns, text, frame in zip(conversations, rendered[len(shapes) :], frames, strict=True)
     ]
 
 
-def _told_apart(contents: Sequence[str], text: str, frame: str) -> Rendered:
+def _delimited(contents: Sequence[str], text: str, frame: str) -> Rendered:
     """Return where contents stand in a text, given the template around placeholders for them."""
     pieces = _pieces(frame, len(contents))
     spans: list[tuple[int, int]] = []
@@ -90,7 +90,7 @@ def _told_apart(contents: Sequence[str], text: str, frame: str) -> Rendered:
     for piece, content in zip(pieces, contents, strict=False):
         start = place + len(piece)
         is_framed = text.startswith(piece, place)
-        same = [variant for variant in _as_said(content) if text.startswith(variant, start)]
+        same = [variant for variant in _variants(content) if text.startswith(variant, start)]
         if not is_framed or not same:
             raise _changes(content)
         place = start + len(same[0])
@@ -111,7 +111,7 @@ def _pieces(frame: str, n_turns: int) -> list[str]:
     return [*pieces, rest]
 
 
-def _as_said(content: str) -> list[str]:
+def _variants(content: str) -> list[str]:
     """Return a text with white space at both ends, at one, and at none, the longest first."""
     variants = {content, content.strip(), content.lstrip(), content.rstrip()}
     return sorted(variants, key=len, reverse=True)

@@ -103,13 +103,13 @@ def excerpt(values: pd.DataFrame) -> pd.DataFrame:
     One row per kept value, in the order of ``values``: its columns and `claims`.
     """
     parts = [
-        values[_is_kept(values, passage)].assign(claims=",".join(map(str, passage.claims)))
+        values[_is_excerpt(values, passage)].assign(claims=",".join(map(str, passage.claims)))
         for passage in PASSAGES
     ]
     return pd.concat(parts).sort_index()
 
 
-def _is_kept(values: pd.DataFrame, passage: Passage) -> pd.Series[bool]:
+def _is_excerpt(values: pd.DataFrame, passage: Passage) -> pd.Series[bool]:
     selected = (
         values["file"].eq(passage.file)
         & values["metric"].eq(passage.metric)

@@ -89,8 +89,8 @@ def _cut(tokens: np.ndarray, context: int, unit: str, bytes_per_token: float) ->
             f"found {len(tokens)}.",
             "Give a longer text or a shorter context.",
         )
-    n_kept = len(tokens) // N_SLABS * N_SLABS
-    slabs = torch.tensor(tokens[:n_kept]).long().view(N_SLABS, -1)
+    n_whole = len(tokens) // N_SLABS * N_SLABS
+    slabs = torch.tensor(tokens[:n_whole]).long().view(N_SLABS, -1)
     n_held_out = slabs.shape[1] // HELD_OUT_DIVISOR
     return Windows(
         training=slabs[:, :-n_held_out].unfold(1, context + 1, 1),

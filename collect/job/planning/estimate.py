@@ -227,8 +227,8 @@ def n_readings(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> in
 
 def _n_lenses(shape: Shape, asked: Sequence[str]) -> int:
     """Return at how many places logits are computed of every token for quantities of one's own."""
-    own = quantities.own_among(asked)
-    return sum(_n_places(shape, quantity) for quantity in own if "logits" in quantity.needs)
+    custom = quantities.own_among(asked)
+    return sum(_n_places(shape, quantity) for quantity in custom if "logits" in quantity.needs)
 
 
 def n_bytes(rows: dict[str, int], vector_bytes: int = 0) -> int:

@@ -165,9 +165,9 @@ def _is_small(name: str) -> bool:
     >>> [_is_small(name) for name in ("config.json", "logs/1.json", "model.safetensors")]
     [True, False, False]
     """
-    can_be_kept = name.isprintable() and len(name.encode()) <= _LONGEST_NAME
+    is_nameable = name.isprintable() and len(name.encode()) <= _LONGEST_NAME
     is_beside = not {"/", "\\"} & {*name}
-    return is_beside and can_be_kept and any(fnmatch(name, pattern) for pattern in _SMALL)
+    return is_beside and is_nameable and any(fnmatch(name, pattern) for pattern in _SMALL)
 
 
 def references(model: str) -> list[str]:

@@ -96,7 +96,7 @@ class Examiner(Hooked):
         self._lengths = list(lengths)
         self._repeats = list(repeats)
         self._seen: dict[str, Tensor] = {}
-        self._kept: dict[tuple[int, str], list[Tensor]] = {}
+        self._recorded: dict[tuple[int, str], list[Tensor]] = {}
         self._left: dict[int, Tensor] = {}
         self._last: Tensor | None = None
 
@@ -163,10 +163,10 @@ class Examiner(Hooked):
             device = self._decoder.device_of_block(layer)
             stream = _first_argument(args, kwargs).to(device)
             entry = self._of_tokens(stream)
-            if self._repeat is not None and (layer, "stream") in self._kept:
+            if self._repeat is not None and (layer, "stream") in self._recorded:
                 n = self._repeat.n_tokens
                 stream = stream.clone()
-                stream[0, :n] = self._kept[layer, "stream"][self._repeat.prompt][:n]
+                stream[0, :n] = self._recorded[layer, "stream"][self._repeat.prompt][:n]
             self._seen = {"entry": entry, "stream": self._of_tokens(stream)}
             if args:
                 return (stream, *args[1:]), kwargs
@@ -204,7 +204,7 @@ class Examiner(Hooked):
         for name, size in self._deviations(layer, seen):
             self._note(name, layer, size)
         for name in ("stream", *self._repeated(layer)):
-            self._kept[layer, name] = list(seen[name].split(self._lengths))
+            self._recorded[layer, name] = list(seen[name].split(self._lengths))
         self._left[layer] = seen["output"]
 
     def _is_shown(self, seen: dict[str, Tensor]) -> bool:
@@ -231,8 +231,8 @@ class Examiner(Hooked):
         """Compare a repeat with the prompt's run before, and let it take that one's place."""
         n = repeat.n_tokens
         for name in self._repeated(layer):
-            if (layer, name) in self._kept:
-                of_prompts = self._kept[layer, name]
+            if (layer, name) in self._recorded:
+                of_prompts = self._recorded[layer, name]
                 size = sum_deviation([seen[name][:n]], of_prompts[repeat.prompt][:n])
                 self._note(repeat.property, layer, size)
                 of_prompts[repeat.prompt] = seen[name]

@@ -78,7 +78,7 @@ PROPERTIES = (*TOLERANCES, OF_FILES, OF_CODE)
 
 
 #: Block and size of the largest deviation.
-_Found = tuple[int | None, float]
+_Deviation = tuple[int | None, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ _ABOUT = {
 }
 
 
-def _is_above(deviation: _Found | None, tolerance: float) -> bool:
+def _is_above(deviation: _Deviation | None, tolerance: float) -> bool:
     """Return whether what is there of a property that is not defined as a whole contradicts it."""
     return deviation is not None and not deviation[1] <= tolerance
 
@@ -234,10 +234,10 @@ def trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:
     return [(long, short), (long,), (short,), (other,)], repeats
 
 
-def _by_block(examiner: Examiner, n_blocks: int) -> dict[str, _Found]:
+def _by_block(examiner: Examiner, n_blocks: int) -> dict[str, _Deviation]:
     """Return the largest deviation of each property that every block, or the end, has shown."""
     blocks: set[int | None] = set(range(n_blocks))
-    worst: dict[str, _Found] = {
+    worst: dict[str, _Deviation] = {
         name: max(of_blocks.items(), key=lambda item: item[1])
         for name, of_blocks in examiner.deviations.items()
         if of_blocks.keys() == ({None} if name == "logits" else blocks)
@@ -253,7 +253,7 @@ def _first(layers: Iterable[int | None]) -> int | None:
 
 
 def _finding(
-    name: str, tolerance: float, deviation: _Found | None, n_not_finite: dict[int | None, int]
+    name: str, tolerance: float, deviation: _Deviation | None, n_not_finite: dict[int | None, int]
 ) -> Finding:
     """Return the finding of a property, given the numbers by block that are not finite."""
     if deviation is None and not n_not_finite:
