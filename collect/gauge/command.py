@@ -161,17 +161,7 @@ def gauge(
         cannot be written; `ConformanceError` if the logits moved. Nothing half-written remains.
     """
     seed = as_count("The seed", seed, least=0, hint="Use --seed 0.")
-    if lowers and extreme_of is None:
-        raise InputError(
-            "--lower must come with the quantity that --extreme moves; found it alone.",
-            "Add --extreme gain_last_block, or leave --lower out.",
-        )
-    if transformations and extreme_of is not None:
-        raise InputError(
-            "A quantity is moved instead of other changes; found --extreme beside "
-            "--transformations.",
-            "Leave one of the two out.",
-        )
+    _refuse_contradiction(transformations, extreme_of, lowers=lowers)
     _refuse_occupied(out, overwrite=overwrite)
     planned = plan(model, prompt_sets=prompt_sets, too_long=too_long, revision=revision)
     _refuse_too_large(planned)
@@ -299,6 +289,22 @@ def _refuse_moved(gap: Difference, number_format: str, names: Sequence[str]) -> 
         f"{tolerance:g} is the tolerance. No checkpoint was written.",
         hints[number_format],
     )
+
+
+def _refuse_contradiction(
+    transformations: Sequence[str], extreme_of: str | None, *, lowers: bool
+) -> None:
+    if lowers and extreme_of is None:
+        raise InputError(
+            "--lower must come with the quantity that --extreme moves; found it alone.",
+            "Add --extreme gain_last_block, or leave --lower out.",
+        )
+    if transformations and extreme_of is not None:
+        raise InputError(
+            "A quantity is moved instead of other changes; found --extreme beside "
+            "--transformations.",
+            "Leave one of the two out.",
+        )
 
 
 def _refuse_occupied(out: Path, *, overwrite: bool) -> None:
