@@ -760,12 +760,12 @@ COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and 
 COMMENT ON COLUMN rule_rate.layout IS 'Models of the papers: present (those of the paper), as found (its suites repeated, by labs of their own) or balanced (two suites a lab, heads apart from depth and size); else the list of that name in data/study [-]';
 COMMENT ON COLUMN rule_rate.n_models IS 'Models of each paper [-]';
 COMMENT ON COLUMN rule_rate.n_suites IS 'Suites of each paper [-]';
-COMMENT ON COLUMN rule_rate.world IS 'What rules in the papers: a component alone, or a combination; see analysis.heritage.tournament.criterion [-]';
+COMMENT ON COLUMN rule_rate.world IS 'What rules in the papers: a component alone, or a combination; see analysis.delia2026.tournament.criterion [-]';
 COMMENT ON COLUMN rule_rate.share IS 'Largest share of the variance that a component is planted with [1]';
 COMMENT ON COLUMN rule_rate.form IS 'Form of the draws: normal, heavy-tailed (Student t, 3 degrees of freedom) or outlier (one model four residual deviations off) [-]';
 COMMENT ON COLUMN rule_rate.statement IS 'Which source is said to explain more than which [-]';
 COMMENT ON COLUMN rule_rate.truth IS 'Whether what is planted makes the statement true: yes, no (the reverse is true) or tie [-]';
-COMMENT ON COLUMN rule_rate.rule IS 'How a paper is judged; see analysis.heritage.tournament.criterion [-]';
+COMMENT ON COLUMN rule_rate.rule IS 'How a paper is judged; see analysis.delia2026.tournament.criterion [-]';
 COMMENT ON COLUMN rule_rate.share_yes IS 'Share of the papers of which the rule says yes [-]';
 COMMENT ON COLUMN rule_rate.yes_error IS 'Monte Carlo standard error of share_yes [-]';
 COMMENT ON COLUMN rule_rate.share_no IS 'Share of the papers of which the rule says that the reverse holds [-]';
@@ -783,7 +783,7 @@ CREATE TABLE claim_test_rate (
 );
 COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes of simulated papers with the models of the real one (python -m tests.proofs.claim_tests).';
 COMMENT ON COLUMN claim_test_rate.claim_id IS 'Number of the claim; see claim [-]';
-COMMENT ON COLUMN claim_test_rate.test IS 'What judges a paper; see analysis.heritage.tournament.of_claims [-]';
+COMMENT ON COLUMN claim_test_rate.test IS 'What judges a paper; see analysis.delia2026.tournament.of_claims [-]';
 COMMENT ON COLUMN claim_test_rate.truth IS 'What rules the gains of the simulated papers; see verdict_rate [-]';
 COMMENT ON COLUMN claim_test_rate.share_yes IS 'Share of the papers of which the test says yes [-]';
 COMMENT ON COLUMN claim_test_rate.yes_error IS 'Monte Carlo standard error of share_yes [-]';
@@ -849,7 +849,7 @@ COMMENT ON COLUMN stated_number.printed IS 'The number as stated [see unit]';
 COMMENT ON COLUMN stated_number.unit IS 'Unit of the number [-]';
 COMMENT ON COLUMN stated_number.accuracy IS 'Half-width within which it was read off a figure; NULL when it is printed [see unit]';
 COMMENT ON COLUMN stated_number.query IS 'Query over tables and views whose first row gives it; empty when it cannot be computed [-]';
-COMMENT ON COLUMN stated_number.through IS 'Function of analysis.heritage.transition.stated that the first row goes through; empty when it is the number itself [-]';
+COMMENT ON COLUMN stated_number.through IS 'Function of analysis.delia2026.transition.stated that the first row goes through; empty when it is the number itself [-]';
 COMMENT ON COLUMN stated_number.reason IS 'Why it cannot be computed, or not from the figures alone, or why it differs; empty otherwise [-]';
 
 CREATE TABLE training_recipe (

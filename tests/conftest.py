@@ -14,7 +14,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.pages.register import CLAIMS
+from analysis.delia2026.pages.register import CLAIMS
 from analysis.store import Store, open_store
 from collect.record.writer import write_table
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.heritage.public import tokens
+from analysis.delia2026.public import tokens
 from analysis.store import open_store
 from collect.process import shipped
 

@@ -23,7 +23,7 @@ def study(options: argparse.Namespace) -> int:
     import numpy as np
 
     from analysis.commands.checkout import writable_root
-    from analysis.heritage.study import status as standing
+    from analysis.delia2026.study import status as standing
     from analysis.tidy.output import replace_text
 
     statements = standing.statements(opened(options), rng=np.random.default_rng(standing.SEED))
@@ -45,7 +45,7 @@ def _compare(statements: pd.DataFrame, committed: Path) -> int:
     import pandas as pd
 
     from analysis.audit.committed import differences, read_verdicts
-    from analysis.heritage.study.status import COLUMNS, KEYS
+    from analysis.delia2026.study.status import COLUMNS, KEYS
 
     before = read_verdicts(committed, COLUMNS, keys=KEYS, made_by="study --write")
     after = pd.read_csv(io.StringIO(to_csv(statements)))
@@ -60,7 +60,7 @@ def _compare(statements: pd.DataFrame, committed: Path) -> int:
 
 
 def _overview(statements: pd.DataFrame) -> str:
-    from analysis.heritage.study.pages.tables import number_words
+    from analysis.delia2026.study.pages.tables import number_words
 
     lines = []
     for claim_id, both in statements.groupby("claim_id", sort=False):

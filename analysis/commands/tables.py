@@ -273,7 +273,7 @@ def _rounded(texts: Sequence[str | None]) -> list[str | None]:
 
 def l_star(options: argparse.Namespace) -> int:
     """Print the layer L* by every estimator, or the errors of its predictions; return 0."""
-    from analysis.heritage.transition.turning import errors, layers
+    from analysis.delia2026.transition.turning import errors, layers
 
     table = errors if options.errors else layers
     return show(table(opened(options), options.profile), as_csv=options.csv)
@@ -281,7 +281,7 @@ def l_star(options: argparse.Namespace) -> int:
 
 def signs(options: argparse.Namespace) -> int:
     """Print whether each measured model dampens or expands, and which are left out; return 0."""
-    from analysis.heritage.measured.signs import MINIMUM_PROMPTS, signs, without_gain
+    from analysis.delia2026.measured.signs import MINIMUM_PROMPTS, signs, without_gain
 
     store = opened(options)
     rows = signs(store, options.gain, band=options.band)
@@ -296,7 +296,7 @@ def signs(options: argparse.Namespace) -> int:
 
 def stated(options: argparse.Namespace) -> int:
     """Print every number that the paper states, computed again; return 0."""
-    from analysis.heritage.transition import stated
+    from analysis.delia2026.transition import stated
 
     return show(stated.ledger(opened(options)), as_csv=options.csv)
 
@@ -305,9 +305,9 @@ def specifications(options: argparse.Namespace) -> int:
     """Print the claim on heritage under every choice at once; return 0."""
     import numpy as np
 
-    from analysis.heritage.specification import choices as specification_choices
-    from analysis.heritage.specification import curve as specification
-    from analysis.heritage.specification import curve_tables as specification_exhibits
+    from analysis.delia2026.specification import choices as specification_choices
+    from analysis.delia2026.specification import curve as specification
+    from analysis.delia2026.specification import curve_tables as specification_exhibits
 
     curve = specification.specification_curve(
         specification_choices.figures(opened(options)),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.heritage.public import rounding
+from analysis.delia2026.public import rounding
 from analysis.store import Store, open_store
 from analysis.tidy.spreadsheet import to_csv
 

@@ -10,7 +10,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit.claim import verdict
-from analysis.heritage.pages.register import CLAIMS
+from analysis.delia2026.pages.register import CLAIMS
 from analysis.store import Store, open_store
 from collect import schema
 from tests.analysis.places import PUBLISHED, SHARED

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.tournament import claim_choice, of_claims
+from analysis.delia2026.tournament import claim_choice, of_claims
 from analysis.store import open_store
 from analysis.tidy.frame import Floats
 from analysis.tidy.spreadsheet import to_csv

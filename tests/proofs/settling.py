@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.tournament import criterion, designs
+from analysis.delia2026.tournament import criterion, designs
 from analysis.tidy.spreadsheet import to_csv
 from collect.job.planning import estimate
 from tests.proofs.competing import results

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.tournament import choice, criterion
+from analysis.delia2026.tournament import choice, criterion
 from analysis.store import open_store
 from analysis.tidy.spreadsheet import to_csv
 from tests.proofs import settling

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from analysis import audit as claims
-from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.pages.verdict_rule import MOST_REPRODUCED
+from analysis.delia2026.pages.register import CLAIMS
+from analysis.delia2026.pages.verdict_rule import MOST_REPRODUCED
 from analysis.store import open_store
 from analysis.tidy.spreadsheet import to_csv
 from tests.proofs.simulated import rates as planted

@@ -10,7 +10,7 @@ from analysis import audit as claims
 from analysis.audit import family
 from analysis.audit import property as properties
 from analysis.audit.claim import adjusted, reading, verdict
-from analysis.heritage.pages.register import CLAIMS
+from analysis.delia2026.pages.register import CLAIMS
 from analysis.tidy.errors import StoreError
 from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect

@@ -17,10 +17,10 @@ from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import checks, published, quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.audit.examination import examined
+from analysis.delia2026.declared import declared
+from analysis.delia2026.pages.register import CLAIMS
+from analysis.delia2026.sign import readings
 from analysis.forensics import rounding
-from analysis.heritage.declared import declared
-from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.sign import readings
 from analysis.store import open_store
 from analysis.tidy import numerals
 from analysis.tidy.errors import AnalysisError, StoreError

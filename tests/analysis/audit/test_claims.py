@@ -11,12 +11,12 @@ from analysis.audit import committed, evidence
 from analysis.audit.claim import NOT_ROBUST, OTHERWISE, adjusted, counted, reading, verdict
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.depth import claims_law as depth
-from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.sign import claims_benchmark as benchmark
-from analysis.heritage.sign import claims_finetuning as finetuning
-from analysis.heritage.sign import claims_heritage as heritage
-from analysis.heritage.sign import threshold
+from analysis.delia2026.depth import claims_law as depth
+from analysis.delia2026.pages.register import CLAIMS
+from analysis.delia2026.sign import claims_benchmark as benchmark
+from analysis.delia2026.sign import claims_finetuning as finetuning
+from analysis.delia2026.sign import claims_heritage as heritage
+from analysis.delia2026.sign import threshold
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, StoreError
 from analysis.tidy.spreadsheet import to_csv

@@ -10,8 +10,8 @@ from analysis.audit.claim import Claim, verdict
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, missing
 from analysis.audit.wording import primary
-from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.tournament import criterion
+from analysis.delia2026.pages.register import CLAIMS
+from analysis.delia2026.tournament import criterion
 from analysis.tidy.errors import AnalysisError
 
 

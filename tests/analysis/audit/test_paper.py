@@ -13,7 +13,7 @@ from analysis.audit import paper
 from analysis.audit.claim import Claim
 from analysis.audit.evidence.checks import caveats_of
 from analysis.commands import cli
-from analysis.heritage.pages.register import CLAIMS
+from analysis.delia2026.pages.register import CLAIMS
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
 from tests.analysis.places import ROOT, SECOND

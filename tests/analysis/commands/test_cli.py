@@ -11,8 +11,8 @@ import pytest
 
 from analysis.audit.pages import revision
 from analysis.commands import verdicts
-from analysis.heritage.pages import colophon
-from analysis.heritage.pages.register import CLAIMS
+from analysis.delia2026.pages import colophon
+from analysis.delia2026.pages.register import CLAIMS
 from analysis.store.listed_files import ReadingFile
 from collect.process import shipped
 from tests.analysis.commands.conftest import ROOT, run

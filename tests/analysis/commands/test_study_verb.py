@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.commands import cli, study
-from analysis.heritage.study import status as standing
+from analysis.delia2026.study import status as standing
 from analysis.store import open_store
 from tests.analysis.places import ROOT
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from analysis.audit.pages import tables as exhibits
-from analysis.heritage.pages import frames, verdict_rule
-from analysis.heritage.transition import stated
+from analysis.delia2026.pages import frames, verdict_rule
+from analysis.delia2026.transition import stated
 from analysis.report.making.page import page, pandoc
 from analysis.report.reading.settings import settings_of
 from analysis.tidy import notation, prose

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from analysis.heritage.pages.register import CLAIMS
+from analysis.delia2026.pages.register import CLAIMS
 from analysis.report import site
 from analysis.report.examination import refuse_faults
 from analysis.report.making.page import pandoc, program

@@ -15,7 +15,7 @@ import fsspec
 import pytest
 
 from analysis.commands.cli import main
-from analysis.heritage.pages.colophon import data_hash
+from analysis.delia2026.pages.colophon import data_hash
 from analysis.store import open_store, remote
 from analysis.tidy.errors import QueryError, StoreError, UnreachableError
 from collect.record.compaction import compact

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis import audit as claims
-from analysis.heritage.pages.register import CLAIMS
-from analysis.heritage.transition import stated
+from analysis.delia2026.pages.register import CLAIMS
+from analysis.delia2026.transition import stated
 from analysis.store import open_store, shared
 from analysis.tidy.errors import QueryError, StoreError
 from collect import schema

@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from analysis.heritage.measured import metrics as measured
-from analysis.heritage.weights import claims_trace as trace
+from analysis.delia2026.measured import metrics as measured
+from analysis.delia2026.weights import claims_trace as trace
 from analysis.store import open_store
 from collect import schema
 from collect.record.writer import write_table

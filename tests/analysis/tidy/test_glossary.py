@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis import mixed
-from analysis.heritage.transition import frames as l_star_frames
+from analysis.delia2026.transition import frames as l_star_frames
 from analysis.inference.association import correlation, regression
 from analysis.inference.counts import fisher
 from analysis.inference.resampling import permutation

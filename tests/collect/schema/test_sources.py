@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.heritage.pages.colophon import colophon
+from analysis.delia2026.pages.colophon import colophon
 from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 from collect import schema

@@ -6,9 +6,9 @@ import numpy as np
 from scipy import stats
 from scipy.special import gammaincinv, ndtri
 
-from analysis.heritage.sign.sources import MIDDLE, NODES, design
-from analysis.heritage.sign.sources import OF_NEW_LEVELS as SIDES
-from analysis.heritage.tournament import criterion
+from analysis.delia2026.sign.sources import MIDDLE, NODES, design
+from analysis.delia2026.sign.sources import OF_NEW_LEVELS as SIDES
+from analysis.delia2026.tournament import criterion
 from analysis.inference.posterior import hierarchy
 from analysis.inference.posterior.hierarchy import LAST_QUANTILE, Prior, Quadrature
 from analysis.tidy.frame import Floats, Integers

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.heritage.tournament import criterion
+from analysis.delia2026.tournament import criterion
 from analysis.tidy.frame import Floats, Integers
 from tests.proofs.competing.layouts import Layout
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from analysis.heritage.sign.sources import SIDES
-from analysis.heritage.tournament import criterion
+from analysis.delia2026.sign.sources import SIDES
+from analysis.delia2026.tournament import criterion
 from analysis.inference.partition import restricted
 from analysis.inference.partition.restricted import PARTS_OF_MANY, TOGETHER, Drawn, Lattice
 from analysis.tidy.frame import Floats, Integers

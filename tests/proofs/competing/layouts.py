@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.suites import models as published
+from analysis.delia2026.suites import models as published
 from analysis.store import Store
 from analysis.tidy.frame import Floats, Integers, level_codes
 

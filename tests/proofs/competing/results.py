@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.tournament import criterion
+from analysis.delia2026.tournament import criterion
 from analysis.tidy.frame import Floats, Integers
 from tests.proofs.competing import beliefs, exact, fits, lattice, shares
 from tests.proofs.competing.layouts import Layout

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 
-from analysis.heritage.tournament import criterion
+from analysis.delia2026.tournament import criterion
 from analysis.inference.partition.shares import shapley_weights
 from analysis.tidy.frame import Floats, Integers
 from tests.proofs.competing.layouts import Layout

@@ -10,7 +10,7 @@ from scipy import stats
 
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.depth import claims_law as law
+from analysis.delia2026.depth import claims_law as law
 from analysis.inference.association.sandwich import cr2
 from analysis.tidy.frame import Floats
 from tests.proofs.simulated.design import Bools, Design

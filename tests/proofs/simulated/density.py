@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.weights.claims_mechanism import LEVEL
+from analysis.delia2026.weights.claims_mechanism import LEVEL
 from analysis.tidy.frame import Floats
 from tests.proofs.simulated.design import Design
 

@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.audit import evidence
-from analysis.heritage.sign import claims_finetuning as finetuning
-from analysis.heritage.sign import readings
-from analysis.heritage.weights import claims_spectral as spectral
+from analysis.delia2026.sign import claims_finetuning as finetuning
+from analysis.delia2026.sign import readings
+from analysis.delia2026.weights import claims_spectral as spectral
 from analysis.store import Store
 from analysis.tidy.frame import Floats
 

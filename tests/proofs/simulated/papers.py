@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.pages.verdict_rule import RULING, SHORT
+from analysis.delia2026.pages.verdict_rule import RULING, SHORT
 from analysis.tidy.frame import Floats
 from tests.proofs.simulated.design import Design
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.sign import claims_ranking as ranking
-from analysis.heritage.sign import sources
+from analysis.delia2026.sign import claims_ranking as ranking
+from analysis.delia2026.sign import sources
 from analysis.inference.partition import restricted
 from analysis.tidy.frame import Floats
 from tests.proofs.simulated.design import Bools, Design

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.record.claims_printed import LEVEL
+from analysis.delia2026.record.claims_printed import LEVEL
 from analysis.tidy.defaults import BAND
 from analysis.tidy.frame import Floats
 from tests.proofs.simulated.correlation import correlated

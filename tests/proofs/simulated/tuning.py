@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.sign import claims_finetuning as finetuning
+from analysis.delia2026.sign import claims_finetuning as finetuning
 from analysis.tidy.frame import Floats
 from tests.proofs.simulated.design import Bools, Design
 from tests.proofs.simulated.papers import of_tuned

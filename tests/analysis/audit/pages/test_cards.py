@@ -15,9 +15,9 @@ from analysis.audit.pages import cards, front, grounds, imprint, relations
 from analysis.audit.pages import tables as exhibits
 from analysis.audit.pages.behind import behind
 from analysis.audit.pages.tables import Words
+from analysis.delia2026.pages import frames
+from analysis.delia2026.pages.register import CLAIMS
 from analysis.drawing import names
-from analysis.heritage.pages import frames
-from analysis.heritage.pages.register import CLAIMS
 from analysis.store import open_store
 from tests.analysis.drawn import borrowed
 from tests.analysis.places import ROOT, SECOND

@@ -11,7 +11,7 @@ from analysis import audit as claims
 from analysis.audit.pages import estimates, strips
 from analysis.audit.pages import estimates as estimates_shown
 from analysis.audit.pages.strips import Line
-from analysis.heritage.pages.register import CLAIMS
+from analysis.delia2026.pages.register import CLAIMS
 from analysis.tidy import prose
 from tests.analysis.places import PUBLISHED, ROOT
 

@@ -1,0 +1,69 @@
+"""Claims as a room declares them: words in its ``claims.toml``, checks in its modules."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from analysis.audit.claim import Claim, Line
+from analysis.audit.evidence.checks import Check
+from analysis.delia2026 import reasons
+from analysis.store import Store
+from analysis.tidy.errors import AnalysisError
+
+Examine = Callable[[Store], Sequence[Check]]
+
+
+def declared(
+    module: str, judged: Mapping[int, tuple[Examine, *tuple[Line, ...]]]
+) -> tuple[Claim, ...]:
+    """Return claims: the words from ``claims.toml``, the function and lines from their module.
+
+    Parameters
+    ----------
+    module
+        The file of the module, beside which ``claims.toml`` lies. Its keys are fields of `Claim`; a
+        reason may end with the name of one in `analysis.delia2026.reasons`, in braces.
+    judged
+        By number of the claim the function that examines it, and the values that it names.
+
+    Raises
+    ------
+    AnalysisError
+        If the words of a claim are missing, or have a key that is no field of `Claim`.
+    """
+    file = Path(module).with_name("claims.toml")
+    return tuple(
+        Claim(number, examine=examine, lines=tuple(lines), **_words_of(number, file))
+        for number, (examine, *lines) in judged.items()
+    )
+
+
+def _words_of(number: int, file: Path) -> dict[str, Any]:
+    words = _words(file).get(str(number), {})
+    needed = {one.name: one.default is MISSING for one in fields(Claim)}
+    for name in ("claim_id", "examine", "lines"):  # what the module gives
+        del needed[name]
+    lacking = [name for name, is_needed in needed.items() if is_needed and name not in words]
+    if lacking or not words.keys() <= needed.keys():
+        unknown = [name for name in words if name not in needed]
+        raise AnalysisError(
+            f"The words of claim {number} in {file.parent.name}/{file.name} must be fields of "
+            f"Claim; missing: {', '.join(lacking) or 'none'}; unknown: "
+            f"{', '.join(unknown) or 'none'}.",
+            f"Correct them in {file}, below [{number}].",
+        )
+    return words
+
+
+@cache
+def _words(file: Path) -> dict[str, dict[str, Any]]:
+    claims = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {
+        number: words | {"reason": words.get("reason", "").format(**vars(reasons))}
+        for number, words in claims.items()
+    }

@@ -1,0 +1,210 @@
+"""Heritage against geometry against scale: fixed effects of mixed models, alone and together.
+
+The paper ranks who trained a model above its shape, and its shape above its size. Labs, suites and
+models have intercepts of their own, so that degrees of freedom count labs and suites. Predictors
+are standardised over models, so that coefficients of different quantities can be read side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis import mixed
+from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER
+from analysis.inference.partition import collinearity
+from analysis.mixed.frames.guards import TOO_CLOSE
+from analysis.mixed.model import MixedModel
+from analysis.store import Store
+from analysis.tidy import glossary, prose
+
+#: Predictors of every block.
+BLOCKS: Mapping[str, tuple[str, ...]] = {
+    "heritage": ("heritage",),
+    "geometry": ("rho", "d_head", "n_layers"),
+    "scale": ("log_parameters",),
+}
+EVERYTHING = "heritage + geometry + scale"
+#: Random intercepts.
+GROUPS = ("lab", "suite", "model_id")
+
+#: With fewer Kenward-Roger degrees of freedom no t distribution has a mean.
+LEAST_DF = 1
+
+#: How a table names a predictor.
+PREDICTORS = {
+    "heritage": "heritage",
+    "rho": "head density",
+    "d_head": "head width",
+    "n_layers": "depth",
+    "log_parameters": "log10 parameters",
+}
+HEADERS = {
+    "predictor": "Predictor",
+    "block": "Beside",
+    "estimate": "Coefficient",
+    "interval": "95 % interval",
+    "per_unit": "Per unit",
+    "df": "df",
+    "p": "p",
+    "inflation": "Inflation",
+}
+
+
+def figures(store: Store) -> pd.DataFrame:
+    """Return one row per base model and prompt set: log gain of the penultimate block.
+
+    Fine-tuned models are left out (they are no draws of their own from a lab), and so are post-norm
+    models, whose gain is 1 by construction. The response is the logarithm of a mean ratio, averaged
+    over number formats; its precision is the number of prompts.
+
+    Returns
+    -------
+    `log_gain` [nat], `n_prompts`, `prompt_set`, `model_id`, `lab`, `suite`, `family`, `rho` [1],
+    `d_head` [1], `n_layers` [1], `log_parameters` [1] and `heritage` (the named lab, or other).
+    """
+    rows = store.query(
+        """
+        SELECT metric, model_id, lab, suite, family, prompt_set,
+               max(n_prompts) AS n_prompts,
+               avg(log_gain)  AS log_gain,
+               rho, d_head, n_layers, log_parameters
+          FROM gain_by_model
+         WHERE source = 'published'
+           AND base_model_id IS NULL
+           AND norm_position IS DISTINCT FROM 'post'
+           AND metric = 'gain_penultimate_block'
+         GROUP BY ALL
+         ORDER BY model_id, prompt_set
+        """
+    )
+    return rows.assign(heritage=np.where(rows["lab"] == NAMED_LAB, NAMED_LAB, OTHER))
+
+
+def fit(
+    rows: pd.DataFrame, *, groups: Sequence[str] = GROUPS, weights: str | None = "n_prompts"
+) -> dict[str, MixedModel]:
+    """Return the fits of each block alone and of all together, by blocks joined with a plus.
+
+    Parameters
+    ----------
+    rows
+        As `figures` returns them.
+    groups
+        Columns that have random intercepts.
+    weights
+        Column of precisions; None where rows count the same.
+    """
+    scaled, _ = _standardised(rows)
+    random = " + ".join(f"(1 | {group})" for group in groups)
+    return {
+        block: mixed.fit(
+            f"log_gain ~ {' + '.join(_terms(block))} + {random}",
+            scaled,
+            weights=weights,
+            contrasts={"heritage": OTHER} if "heritage" in block else None,
+        )
+        for block in (*BLOCKS, EVERYTHING)
+    }
+
+
+def fixed_effects(
+    rows: pd.DataFrame, fits: Mapping[str, MixedModel], *, conf_level: float = 0.95
+) -> pd.DataFrame:
+    """Return the coefficients of every fit, with Kenward-Roger intervals.
+
+    Parameters
+    ----------
+    rows, fits
+        As `figures` and `fit` return them.
+    conf_level
+        Nominal coverage.
+
+    Returns
+    -------
+    One row per fit and predictor: `block`, `term`, `estimate` [nat per standard deviation over
+    models; of heritage, nat between its levels], `std_error`, `statistic`, `df`, `p_value`, the
+    interval, `estimate_per_unit` [nat per unit of the predictor], `variance_inflation` (by the
+    fit's other predictors, over models), `n_obs`, `n_models`, `n_suites`, `n_labs`, `note`. With
+    less than one degree of freedom, or where the effects fit nearly every row, p is missing and the
+    interval is the whole line.
+    """
+    _, deviations = _standardised(rows)
+    parts = []
+    for block, model in fits.items():
+        tidy = model.tidy(["fixed"], conf_level=conf_level)
+        terms = tidy["term"].str.partition("[")[0]
+        known = tidy.assign(term=terms)[terms.isin(_terms(block))]
+        inflation = _inflation(rows, _terms(block))
+        parts.append(
+            known.assign(
+                block=block,
+                estimate_per_unit=known["estimate"] / known["term"].map(deviations),
+                variance_inflation=known["term"].map(inflation),
+            )
+        )
+    effects = pd.concat(parts, ignore_index=True).drop(columns=["effect", "group", "level"])
+    result = _testable(effects).assign(
+        n_obs=len(rows),
+        n_models=rows["model_id"].nunique(),
+        n_suites=rows["suite"].nunique(),
+        n_labs=rows["lab"].nunique(),
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def printable(effects: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `fixed_effects` as text for a table."""
+    rows = effects.to_dict("records")
+    return pd.DataFrame(
+        {
+            "predictor": effects["term"].map(PREDICTORS),
+            "block": np.where(effects["block"] == EVERYTHING, "all blocks", "its block"),
+            "estimate": [prose.number(row["estimate"], 3) for row in rows],
+            "interval": [
+                prose.interval(row["conf_low"], row["conf_high"], 3)
+                if np.isfinite(row["conf_low"])
+                else "not estimable"
+                for row in rows
+            ],
+            "per_unit": [prose.number(row["estimate_per_unit"], 4) for row in rows],
+            "df": [prose.number(row["df"], 1) for row in rows],
+            "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
+            "inflation": [prose.number(row["variance_inflation"], 1) for row in rows],
+        }
+    )
+
+
+def _terms(block: str) -> tuple[str, ...]:
+    return tuple(name for each in block.split(" + ") for name in BLOCKS[each])
+
+
+def _standardised(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return the rows with numeric predictors in standard deviations over models, and these."""
+    models = rows.drop_duplicates("model_id")
+    names = [name for name in _terms(EVERYTHING) if name != "heritage"]
+    deviations = {name: float(models[name].std()) for name in names}
+    scaled = {name: (rows[name] - models[name].mean()) / deviations[name] for name in names}
+    return rows.assign(**scaled), deviations
+
+
+def _inflation(rows: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
+    """Return by how much the other predictors inflate the variance of each, over models."""
+    if len(names) == 1:
+        return {names[0]: 1.0}
+    models = rows.drop_duplicates("model_id")
+    table = collinearity.inflation(models, blocks={name: [name] for name in names})
+    return {str(row["block"]): float(row["estimate"]) for row in table.to_dict("records")}
+
+
+def _testable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows, without p and bounds where Kenward and Roger's test has no ground."""
+    is_known = (rows["df"] >= LEAST_DF) & ~rows["note"].str.contains(TOO_CLOSE, regex=False)
+    return rows.assign(
+        p_value=rows["p_value"].where(is_known),
+        conf_low=rows["conf_low"].where(is_known, -np.inf),
+        conf_high=rows["conf_high"].where(is_known, np.inf),
+    )

@@ -1,0 +1,145 @@
+"""One difference, every test: EleutherAI against the other labs, with models or suites as units.
+
+The tests agree when they count the same things as independent. What moves p is the unit: a lab
+chooses the recipe of a suite, and the models of a suite share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, exchange, of_units
+from analysis.inference.association import regression
+from analysis.inference.counts import fisher
+from analysis.inference.effects.noncentral import noncentrality_t
+from analysis.tidy import glossary, prose
+
+SIGN, SIZE = "share that dampens", "log gain"
+
+_COLUMNS = [
+    *("term", "unit", "method", "n_obs", "estimate", "conf_low", "conf_high", "p_value", "df"),
+    *("smallest_p", "bayes_factor"),
+]
+
+
+def every_test(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the same comparison by several tests.
+
+    Parameters
+    ----------
+    models
+        One row per model: `model_id`, `lab`, `suite`, `log_gain` [nat] and `sign_strict`.
+
+    Returns
+    -------
+    One row per test: `term` (share that dampens, or log gain), `unit` (model or suite),
+    `method`, `n_obs` (units), `estimate` (odds ratio for the share; nat, or standard deviations
+    where `method` says so), interval, `p_value`, `df` of its reference, `smallest_p`,
+    `bayes_factor`; missing where a method has none.
+    """
+    ours = models["lab"] == NAMED_LAB
+    compared = models.assign(
+        heritage=np.where(ours, NAMED_LAB, OTHER),
+        eleuther=ours.astype(float),
+        dampens=(models["sign_strict"] == "dampen").astype(float),
+    )
+    units = of_units(compared)
+    clustered = regression.fit(compared, "log_gain ~ eleuther", cluster="suite").tidy()
+    rows = [
+        (SIGN, "model", "Fisher", _fisher(compared)),
+        (SIGN, "model", "Boschloo", _boschloo(compared)),
+        (SIZE, "model", "t test, Hedges' g [SD]", _two_samples(compared)),
+        (
+            SIGN,
+            "suite",
+            "exchange of suites, difference of shares",
+            _answer(exchange(units, "dampens")),
+        ),
+        (
+            SIZE,
+            "suite",
+            "exchange of suites, difference of means",
+            _answer(exchange(units, "log_gain")),
+        ),
+        (SIZE, "suite", "least squares, CR2 errors", _answer(clustered.iloc[-1])),
+    ]
+    n_units = {"model": len(models), "suite": models["suite"].nunique()}
+    named = [
+        {**row, "term": term, "unit": unit, "method": method, "n_obs": n_units[unit]}
+        for term, unit, method, row in rows
+    ]
+    table = pd.DataFrame(named).reindex(columns=_COLUMNS)
+    glossary.checked(table.columns)
+    return table
+
+
+def printable(tests: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `every_test` as text for a table."""
+    rows = tests.to_dict("records")
+    return pd.DataFrame(
+        {
+            "unit": tests["unit"],
+            "term": tests["term"],
+            "method": tests["method"],
+            "estimate": [prose.number(row["estimate"]) for row in rows],
+            "interval": [prose.interval(row["conf_low"], row["conf_high"]) for row in rows],
+            "p": [prose.number(row["p_value"], 3) for row in rows],
+            "bayes_factor": [prose.number(row["bayes_factor"]) for row in rows],
+            "smallest_p": [prose.number(row["smallest_p"], 4) for row in rows],
+        }
+    )
+
+
+def p_range(tests: pd.DataFrame, unit: str) -> str:
+    """Return the smallest and the largest p of the tests with a unit, in words."""
+    rows = tests.loc[tests["unit"] == unit, "p_value"].dropna()
+    return f"{prose.number(rows.min(), 3)} and {prose.number(rows.max(), 3)}"
+
+
+def _answer(row: pd.Series) -> dict[str, Any]:
+    return {str(name): value for name, value in row.items()}
+
+
+def _fisher(models: pd.DataFrame) -> Mapping[str, Any]:
+    signs = models.assign(sign=np.where(models["dampens"] == 1, "dampen", "not"))
+    return _answer(fisher.fisher_exact(signs, row="heritage", column="sign").iloc[0])
+
+
+def _boschloo(models: pd.DataFrame) -> Mapping[str, float]:
+    """Return Boschloo's test; the columns of scipy's table are the groups whose sizes are fixed."""
+    table = pd.crosstab(models["dampens"], models["heritage"])
+    counts = table.reindex(index=[1.0, 0.0], columns=[NAMED_LAB, OTHER]).to_numpy()
+    extreme = np.diag(counts.sum(axis=0))
+    return {
+        "estimate": stats.contingency.odds_ratio(counts, kind="sample").statistic,
+        "p_value": float(stats.boschloo_exact(counts).pvalue),
+        "smallest_p": float(stats.boschloo_exact(extreme).pvalue),
+    }
+
+
+def _two_samples(models: pd.DataFrame) -> Mapping[str, float]:
+    """Return the t test, its Bayes factor and Hedges' g with its noncentral interval."""
+    import pingouin
+
+    ours, others = (
+        models.loc[models["heritage"] == name, "log_gain"] for name in (NAMED_LAB, OTHER)
+    )
+    test = pingouin.ttest(ours, others, correction=False).iloc[0]
+    d = float(pingouin.compute_effsize(ours, others, eftype="cohen"))
+    g = float(pingouin.compute_effsize(ours, others, eftype="hedges"))
+    per_unit = sqrt(1 / len(ours) + 1 / len(others))
+    low, high = noncentrality_t(d / per_unit, float(test["dof"]), 0.95)
+    return {
+        "estimate": g,
+        "conf_low": low * per_unit * g / d,
+        "conf_high": high * per_unit * g / d,
+        "p_value": float(test["p_val"]),
+        "df": float(test["dof"]),
+        "bayes_factor": float(test["BF10"]),
+    }

@@ -1,0 +1,393 @@
+"""What was predicted of public models before they were measured into the store.
+
+The commit that holds this file first is the registration: it names no outcome. A row is `seen`
+where the outcome on its prompt set had been read in an earlier, independent measurement of the
+same weights; all other rows were unknown when the predictions were written. The paper's laws
+are taken at their word, and what we expect ourselves stands beside them.
+
+Gains are geometric means over the prompts of a run, as in `signs`. They are never above the
+arithmetic ones, so an upper bound is given the benefit of the doubt.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+
+import pandas as pd
+
+from analysis.delia2026.public.tokens import MAIN_SET, sinks
+from analysis.delia2026.transition import l_star
+from analysis.store import Store
+
+#: How an estimate must lie to its bound.
+RELATIONS = MappingProxyType(
+    {"<": operator.lt, "<=": operator.le, ">": operator.gt, "=": operator.eq}
+)
+
+#: Order of the labs, from the largest gain, that every definition and prompt set should give.
+ORDER = ("Google", "Alibaba", "Hugging Face")
+
+#: Definitions under which the order is looked at.
+ORDERED = (
+    "gain_body", "gain_penultimate_block", "gain_last_block", "gain_without_first",
+    "gain_whole_matrix",
+)  # fmt: skip
+
+#: The published threshold of head density: it dampens above the upper end, expands below the lower.
+DENSITY = (0.15, 0.20)
+
+#: Mean error of the formula for L* that the paper reports within a heritage.
+STATED_ERROR = 0.048
+
+#: Largest gain over smallest of the labs' last blocks that still counts as one value.
+ONE_VALUE = 1.05
+
+#: The prompt set on which all outcomes had been read, and the mark of outcomes read on every set:
+#: given as counts over all sets, one by one, or by the shape of the models alone.
+READ, READ_ON_ALL = frozenset({MAIN_SET}), None
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A registered prediction: whose it is, what it says, and how it is computed.
+
+    ``compute`` returns one row per model and prompt set, with `estimate` and `bound`; `model_id`
+    is missing where models are compared with each other. ``seen`` names the prompt sets on which
+    the outcome was known; None stands for all.
+    """
+
+    prediction: str
+    source: str
+    statement: str
+    metric: str
+    relation: str
+    compute: Callable[[Store], pd.DataFrame]
+    seen: frozenset[str] | None = READ
+
+
+def outcomes(store: Store) -> pd.DataFrame:
+    """Return every registered prediction with what came of it.
+
+    Parameters
+    ----------
+    store
+        Measurements of public models, their weights among them.
+
+    Returns
+    -------
+    One row per prediction, model and prompt set (and policy of special tokens, where other runs
+    than the primary ones count): `prediction`, `source` (the paper or this project),
+    `statement`, `metric`, `model_id` (missing where models are compared), `prompt_set`,
+    `special_tokens`, `estimate`, `relation`, `bound`, `is_met`, `seen`. Predictions that the
+    store cannot decide have no row.
+    """
+    parts = [_judged(prediction, store) for prediction in PREDICTIONS]
+    columns = [
+        "prediction", "source", "statement", "metric", "model_id", "prompt_set",
+        "special_tokens", "estimate", "relation", "bound", "is_met", "seen",
+    ]  # fmt: skip
+    frames = [part for part in parts if len(part)]
+    return (
+        pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
+    )
+
+
+def _judged(prediction: Prediction, store: Store) -> pd.DataFrame:
+    rows = prediction.compute(store)
+    defaults = {"metric": prediction.metric, "model_id": None, "special_tokens": "default"}
+    rows = rows.assign(**{k: v for k, v in defaults.items() if k not in rows})
+    rows = rows[rows["estimate"].notna()]
+    return rows.assign(
+        prediction=prediction.prediction,
+        source=prediction.source,
+        statement=prediction.statement,
+        relation=prediction.relation,
+        is_met=RELATIONS[prediction.relation](rows["estimate"], rows["bound"]).astype(bool),
+        seen=True if prediction.seen is None else rows["prompt_set"].isin(prediction.seen),
+    )
+
+
+def gains(store: Store, *metrics: str) -> pd.DataFrame:
+    """Return geometric mean gains of primary runs, with the design of their models."""
+    return store.query(
+        """
+        SELECT g.model_id, g.prompt_set, g.metric, exp(g.log_gain_mean) AS estimate,
+               m.lab, m.n_layers, head_density(m.n_heads, m.d_head) AS rho
+          FROM model_gain AS g
+          JOIN primary_run AS p USING (run_id)
+          JOIN model AS m ON m.model_id = g.model_id
+         WHERE list_contains($metrics, g.metric)
+         ORDER BY ALL
+        """,
+        metrics=list(metrics),
+    )
+
+
+def _depth_bound(metric: str) -> Callable[[Store], pd.DataFrame]:
+    return lambda store: gains(store, metric).assign(bound=lambda g: 10 ** (1 / g["n_layers"]))
+
+
+def _against(metric: str, bound: float) -> Callable[[Store], pd.DataFrame]:
+    return lambda store: gains(store, metric).assign(bound=bound)
+
+
+def _dense(store: Store) -> pd.DataFrame:
+    return gains(store, "gain_penultimate_block").query("rho >= @DENSITY[1]").assign(bound=1.0)
+
+
+def _sparse(store: Store) -> pd.DataFrame:
+    return gains(store, "gain_penultimate_block").query("rho < @DENSITY[0]").assign(bound=1.0)
+
+
+def _spread(store: Store) -> pd.DataFrame:
+    sets = gains(store, "gain_last_block").groupby("prompt_set")["estimate"]
+    spread = (sets.max() / sets.min())[sets.size() >= len(ORDER)]
+    return spread.reset_index().assign(bound=ONE_VALUE)
+
+
+def _order(store: Store) -> pd.DataFrame:
+    """Return, per definition and prompt set, how many pairs of labs lie in the expected order."""
+    table = gains(store, *ORDERED).pivot_table(
+        index=["metric", "prompt_set"], columns="lab", values="estimate"
+    )
+    table = table.reindex(columns=list(ORDER)).dropna()
+    pairs = list(combinations(ORDER, 2))
+    right = sum((table[first] > table[second]).astype(int) for first, second in pairs)
+    return pd.DataFrame({"estimate": right, "bound": len(pairs)}).reset_index()
+
+
+def _between(store: Store, table: pd.DataFrame) -> pd.DataFrame:
+    """Return, per prompt set, the rank correlation over models of `size` and their gain."""
+    models = gains(store, "gain_penultimate_block").merge(table)
+    return _ranked(models, ["prompt_set"])
+
+
+def _ranked(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return Spearman's correlation of `size` and `estimate` in each group of 3 rows or more."""
+    entries = [
+        dict(zip(by, key, strict=True))
+        | {"estimate": part["size"].corr(part["estimate"], "spearman")}
+        for key, part in rows.groupby(by)
+        if len(part) >= len(ORDER) and part[["size", "estimate"]].nunique().min() > 1
+    ]
+    return pd.DataFrame(entries, columns=[*by, "estimate"]).assign(bound=0.0)
+
+
+def _value_over_output(store: Store) -> pd.DataFrame:
+    """Return the order of the models by |W_V| / |W_O| against that by their gain."""
+    ratios = store.query(
+        """
+        SELECT n.model_id,
+               avg(n.sigma_max) FILTER (WHERE n.matrix = 'V')
+                 / avg(n.sigma_max) FILTER (WHERE n.matrix = 'O') AS size
+          FROM matrix_norm AS n
+          JOIN primary_run AS p USING (run_id)
+         WHERE n.slicing = 'correct'
+         GROUP BY n.model_id
+        """
+    )
+    return _between(store, ratios)
+
+
+def traces(store: Store) -> pd.DataFrame:
+    """Return the trace summed over heads and the log gain of each block, means over prompts."""
+    return store.query(
+        """
+        WITH block AS (
+            SELECT run_id, layer, avg(log_gain) AS estimate FROM last_token_gain GROUP BY ALL
+        )
+        SELECT p.model_id, p.prompt_set, t.layer, t.trace AS size, b.estimate, m.n_layers, m.n_heads
+          FROM trace_profile AS t
+          JOIN primary_run AS p USING (run_id)
+          JOIN model AS m ON m.model_id = p.model_id
+          JOIN block AS b ON b.run_id = t.run_id AND b.layer = t.layer
+         WHERE t.metric = 'trace_multi_head'
+         ORDER BY p.model_id, p.prompt_set, t.layer
+        """
+    )
+
+
+def _trace_between(store: Store) -> pd.DataFrame:
+    runs = traces(store).groupby(["model_id", "prompt_set"], as_index=False)
+    return _between(store, runs.agg(size=("size", "mean")))
+
+
+def _trace_over_depth(store: Store) -> pd.DataFrame:
+    return _ranked(traces(store), ["model_id", "prompt_set"])
+
+
+def _turns(store: Store) -> pd.DataFrame:
+    """Return per run the block that L* names and the one that the formula gives."""
+    runs = traces(store).groupby(["model_id", "prompt_set", "n_layers", "n_heads"])["size"]
+    turns = runs.agg(l_star.argmax_interior_gradient).rename("measured").reset_index()
+    shapes = zip(turns["n_layers"], turns["n_heads"], strict=True)
+    return turns.assign(formula=[l_star.formula(*shape) for shape in shapes])
+
+
+def _inside(store: Store) -> pd.DataFrame:
+    return _turns(store).assign(estimate=lambda t: t["formula"], bound=lambda t: t["n_layers"] - 1)
+
+
+def _formula_error(store: Store) -> pd.DataFrame:
+    turns = _turns(store)
+    error = (turns["formula"] - turns["measured"]).abs() / turns["measured"]
+    return turns.assign(estimate=error, bound=STATED_ERROR)
+
+
+def _hidden(store: Store) -> pd.DataFrame:
+    """Return the largest log ratio of both gains over prompts with a massive first token."""
+    return store.query(
+        """
+        SELECT p.model_id, p.prompt_set, 0.0 AS bound,
+               max(ln(g.gain) - ln(g.gain_without_first)) AS estimate
+          FROM matrix_gain AS g
+          JOIN primary_run AS p USING (run_id)
+          JOIN model AS m ON m.model_id = p.model_id AND m.n_layers - 1 = g.layer
+          JOIN massive_activation AS a
+            ON a.run_id = g.run_id AND a.prompt_id = g.prompt_id
+           AND a.position = 0 AND a.layer = g.layer - 1
+         GROUP BY p.model_id, p.prompt_set
+         ORDER BY ALL
+        """
+    )
+
+
+def _elsewhere(store: Store) -> pd.DataFrame:
+    """Return how many tokens are massive that are neither first nor special."""
+    return store.query(
+        """
+        SELECT r.model_id, r.prompt_set, r.special_tokens, 0.0 AS bound,
+               count(o.position) FILTER (WHERE o.position > 0 AND NOT o.is_special) AS estimate
+          FROM run AS r
+          LEFT JOIN outlier_token AS o USING (run_id)
+         WHERE r.kind = 'prompts' AND r.is_conforming AND r.rendering = 'plain'
+           AND r.perturbation IS NULL
+         GROUP BY r.model_id, r.prompt_set, r.special_tokens
+         ORDER BY ALL
+        """
+    )
+
+
+def _without_spike(store: Store) -> pd.DataFrame:
+    """Return the gain over all tokens of runs in which no first token is massive before the end."""
+    return store.query(
+        """
+        SELECT r.model_id, r.prompt_set, r.special_tokens, 1.0 AS bound,
+               exp(g.log_gain_mean) AS estimate
+          FROM run AS r
+          JOIN model AS m ON m.model_id = r.model_id
+          JOIN model_gain AS g ON g.run_id = r.run_id AND g.metric = 'gain_whole_matrix'
+          ANTI JOIN massive_activation AS a
+            ON a.run_id = r.run_id AND a.position = 0 AND a.layer = m.n_layers - 2
+         WHERE r.is_conforming AND r.rendering = 'plain'
+         ORDER BY ALL
+        """
+    )
+
+
+def _sinks(store: Store) -> pd.DataFrame:
+    """Return the rank correlation over blocks of the attention to and the length of token 0."""
+    rows = (
+        sinks(store).query("is_primary").rename(columns={"spike": "size", "sink_share": "estimate"})
+    )
+    return _ranked(rows, ["model_id", "prompt_set"])
+
+
+PAPER, OURS = "paper", "this project"
+
+PREDICTIONS = (
+    Prediction(
+        "bound_last_block", PAPER,
+        "The gain of the last block is at most 10^(1/L).",
+        "gain_last_block", "<=", _depth_bound("gain_last_block"), READ_ON_ALL,
+    ),
+    Prediction(
+        "bound_mean_block", PAPER,
+        "The mean gain of the blocks after the first is at most 10^(1/L).",
+        "gain_body", "<=", _depth_bound("gain_body"),
+    ),
+    Prediction(
+        "total_of_ten", PAPER,
+        "All blocks after the first together lengthen the stream at most tenfold.",
+        "total_amplification", "<=", _against("total_amplification", 10.0),
+    ),
+    Prediction(
+        "dense_dampens", PAPER,
+        "A model whose head density is at least 0.20 dampens.",
+        "gain_penultimate_block", "<", _dense, READ_ON_ALL,
+    ),
+    Prediction(
+        "sparse_expands", PAPER,
+        "A model whose head density is below 0.15 expands.",
+        "gain_penultimate_block", ">", _sparse, READ_ON_ALL,
+    ),
+    Prediction(
+        "value_over_output", PAPER,
+        "The larger the spectral norm of W_V over that of W_O, the smaller a model's gain.",
+        "weight_spectral_ratio", "<", _value_over_output,
+    ),
+    Prediction(
+        "trace_between_models", PAPER,
+        "The larger the trace of the sheaf Laplacian, the smaller a model's gain.",
+        "trace_multi_head", "<", _trace_between,
+    ),
+    Prediction(
+        "trace_over_depth", PAPER,
+        "Within a model, the blocks with the larger trace have the smaller gain.",
+        "trace_multi_head", "<", _trace_over_depth, frozenset(),
+    ),
+    Prediction(
+        "l_star_inside", PAPER,
+        "The formula for L* names a block that the model has.",
+        "l_star", "<=", _inside, READ_ON_ALL,
+    ),
+    Prediction(
+        "l_star_error", PAPER,
+        "The formula for L* misses the block where the trace turns by 4.8 % or less.",
+        "l_star", "<=", _formula_error,
+    ),
+    Prediction(
+        "order_of_labs", OURS,
+        "The labs have one order under each definition: Google, Alibaba, Hugging Face.",
+        "gain", "=", _order,
+    ),
+    Prediction(
+        "last_block_expands", OURS,
+        "The last block lengthens the stream of the last token.",
+        "gain_last_block", ">", _against("gain_last_block", 1.0), READ_ON_ALL,
+    ),
+    Prediction(
+        "one_gain", OURS,
+        "The last blocks of the three labs have one gain, to 5 %.",
+        "gain_last_block", "<=", _spread,
+    ),
+    Prediction(
+        "expands_without_first", OURS,
+        "Without the first token the last block lengthens the stream.",
+        "gain_without_first", ">", _against("gain_without_first", 1.0),
+    ),
+    Prediction(
+        "first_token_hides", OURS,
+        "Where the first token is massive before the last block, it lowers each prompt's gain.",
+        "gain_whole_matrix", "<", _hidden,
+    ),
+    Prediction(
+        "massive_is_first_or_special", OURS,
+        "No token is massive but the first and those that the tokenizer adds.",
+        "outlier_token", "=", _elsewhere, frozenset(),
+    ),
+    Prediction(
+        "no_spike_expands", OURS,
+        "With no massive first token before the last block, the gain over all tokens exceeds 1.",
+        "gain_whole_matrix", ">", _without_spike, READ_ON_ALL,
+    ),
+    Prediction(
+        "sink_follows_spike", OURS,
+        "Blocks that read a longer first token attend to it more.",
+        "sink_share", ">", _sinks, frozenset(),
+    ),
+)  # fmt: skip

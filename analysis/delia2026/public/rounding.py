@@ -1,0 +1,66 @@
+"""What one more rounding error of a quantised file does to the gains measured of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.delia2026.public.words import name
+from analysis.tidy import prose
+
+#: Gains by definition, means over prompts; then what is compared block by block.
+GAINS = (
+    "gain_last_block",
+    "gain_penultimate_block",
+    "gain_body",
+    "total_amplification",
+    "gain_whole_matrix",
+    "gain_without_first",
+)
+LARGEST, TURNED, PAIRS = "largest_change", "n_blocks_turned", "share_pairs_turned"
+
+#: What a page calls them.
+QUANTITIES = {
+    "gain_last_block": "Last block, last token",
+    "gain_penultimate_block": "Penultimate block, last token",
+    "gain_body": "Mean over blocks after 0, last token",
+    "total_amplification": "Product over blocks after 0, last token",
+    "gain_whole_matrix": "Last block, all tokens",
+    "gain_without_first": "Last block, all but the first",
+    LARGEST: "Largest change of a block's mean log gain",
+    TURNED: "Blocks whose mean sign turns",
+    PAIRS: "Share of pairs of prompt and block whose sign turns",
+}
+
+
+def read(directory: Path) -> pd.DataFrame:
+    """Return the table that ``data/public/perturb.py`` wrote beside the public models."""
+    return pd.read_csv(directory / "perturbation.csv")
+
+
+def rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per quantity for print, with a column per model: the file, then the seeds."""
+    cells = [_cell(row) for row in table.itertuples()]
+    wide = table.assign(model=table["model_id"].map(name), cell=cells).pivot_table(
+        index="quantity", columns="model", values="cell", aggfunc="first"
+    )
+    wide = wide.loc[[quantity for quantity in QUANTITIES if quantity in wide.index]]
+    return wide.rename(index=QUANTITIES).rename_axis("quantity").reset_index()
+
+
+def _cell(row: Any) -> str:
+    """Return a gain of the file and over seeds, or the range of a change over seeds."""
+    n_decimals = 0 if row.quantity == TURNED else 4
+    if row.quantity in GAINS:
+        numbers = (prose.number(of, n_decimals) for of in (row.estimate, row.mean, row.std_dev))
+        return "{}; {} ± {}".format(*numbers)
+    ends = (prose.number(of, n_decimals) for of in (row.minimum, row.maximum))
+    return " to ".join(ends)
+
+
+def largest(table: pd.DataFrame, quantity: str) -> float:
+    """Return the largest distance, over models, of the mean over seeds from the file."""
+    of = table[table["quantity"] == quantity]
+    return float((of["mean"] - of["estimate"]).abs().max())

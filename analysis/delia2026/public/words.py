@@ -1,0 +1,173 @@
+"""What pages say of public models, computed from the frames of `tokens` and `predictions`."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+from analysis.delia2026.public.tokens import COUNTED, DEFINITIONS
+from analysis.tidy import prose
+
+#: Gains of the last block, by the tokens they count.
+COUNTED_LAST = {
+    "gain_last_block": COUNTED["last_token"],
+    "gain_without_first": COUNTED["without_first"],
+    "gain_whole_matrix": COUNTED["whole_matrix"],
+}
+
+#: Columns of the table of models.
+MODELS = {
+    "model": "Model",
+    "lab": "Lab",
+    "title": "Its own title",
+    "n_layers": "L",
+    "d_model": "d",
+    "n_heads": "H",
+    "parameters": "Parameters",
+    "norms": "Norms",
+    "quantisation": "Format",
+    "bits": "Bits per weight",
+}
+
+#: What follows the name of a model in that of its file.
+FORMAT = re.compile(r"[-.](instruct|awq|q\d+_).*$", re.IGNORECASE)
+
+#: Gains below this are shown with more decimals [ratio].
+LOW = 0.1
+
+
+def name(model_id: str) -> str:
+    """Return the name of a model without its maker, its tuning and its format.
+
+    >>> name("local/SmolLM2-135M-Instruct.Q4_1")
+    'SmolLM2-135M'
+    """
+    return FORMAT.sub("", model_id.rpartition("/")[2])
+
+
+def models(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per model for print; ``rows`` are those of `tokens.models`."""
+    return rows.assign(
+        model=rows["model_id"].map(name),
+        parameters=[f"{prose.number(n / 1e6, 0)} M" for n in rows["n_parameters"]],
+        bits=_cells(rows["bits"], 1),
+        norms=rows["norm_kind"] + ", " + rows["norm_position"],
+    )[[*MODELS]]
+
+
+def last_gains(lengths: pd.DataFrame) -> pd.DataFrame:
+    """Return the gain of the last block: a row per model, a column per choice of tokens."""
+    last = lengths[lengths["layer"] == lengths.groupby("model_id")["layer"].transform("max")]
+    return last.pivot_table(index="model_id", columns="counted", values="gain")
+
+
+def most_turned(lengths: pd.DataFrame) -> str:
+    """Return the model whose gain of the last block differs most with and without token 0."""
+    last = last_gains(lengths)
+    return str((last["without_first"] / last["whole_matrix"]).idxmax())
+
+
+def panel(rows: pd.DataFrame) -> str:
+    """Return the title of one model's panel of lengths."""
+    last = last_gains(rows).iloc[0]
+    return (
+        f"{name(str(rows['model_id'].iloc[0]))}: last block ×{prose.number(last['whole_matrix'])} "
+        f"over all tokens, ×{prose.number(last['without_first'])} without the first"
+    )
+
+
+def turning(lengths: pd.DataFrame) -> str:
+    """Return in how many models the last block shrinks the stream, with the first token and not."""
+    last = last_gains(lengths)
+    every, rest = ((last[column] < 1).sum() for column in ("whole_matrix", "without_first"))
+    return (
+        f"Counting the first token, the last block shrinks the stream of "
+        f"{prose.share_of(int(every), len(last))} models; without it, of {int(rest)}."
+    )
+
+
+def front(rows: pd.DataFrame) -> str:
+    """Return how the sign of one model turns with the tokens counted, in one short sentence."""
+    last, model = last_gains(rows).iloc[0], name(str(rows["model_id"].iloc[0]))
+    return (
+        f"{model}: its last block {_changes(last['whole_matrix'])} if all tokens are counted, "
+        f"and {_changes(last['without_first'])} without the first."
+    )
+
+
+def sets(gains: pd.DataFrame) -> str:
+    """Return how many pairs of model and prompt set shrink, by the tokens counted.
+
+    ``gains`` are those of `tokens.gains`; runs as the tokenizer does enter.
+    """
+    default = gains[gains["special_tokens"] == "default"]
+    n_below = (default["gain"] < 1).groupby(default["metric"]).sum()
+    every = default[default["metric"] == "gain_whole_matrix"]
+    return (
+        f"Over all tokens the last block shrinks the stream in "
+        f"{prose.share_of(int(n_below['gain_whole_matrix']), len(every))} pairs of model and "
+        f"prompt set, over all but the first in {int(n_below['gain_without_first'])}, at the last "
+        f"token in {int(n_below['gain_last_block'])}."
+    )
+
+
+def gain_rows(gains: pd.DataFrame, published: pd.DataFrame, prompt_set: str) -> pd.DataFrame:
+    """Return a row per definition: gain of each public model, and as published, for print."""
+    chosen = gains[(gains["prompt_set"] == prompt_set) & (gains["special_tokens"] == "default")]
+    table = chosen.assign(model=chosen["model_id"].map(name)).pivot_table(
+        index="metric", columns="model", values="gain"
+    )
+    table = table.reindex([metric for metric in DEFINITIONS if metric in table.index])
+    printed = published.set_index("metric")["gain"].reindex(table.index)
+    cells = table.map(lambda it: prose.number(it, 2 if it > LOW else 4)).assign(
+        published=_cells(printed)
+    )
+    return cells.reset_index().assign(metric=lambda rows: rows["metric"].map(DEFINITIONS))
+
+
+def met_and_missed(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per registered prediction: how often it was met, known before and not."""
+    rows = []
+    for _, part in outcomes.groupby("prediction", sort=False):
+        seen, unseen = part[part["seen"]], part[~part["seen"]]
+        rows.append(
+            {
+                "statement": part["statement"].iloc[0],
+                "source": part["source"].iloc[0],
+                "seen": prose.share_of(int(seen["is_met"].sum()), len(seen)) if len(seen) else "–",
+                "unseen": prose.share_of(int(unseen["is_met"].sum()), len(unseen))
+                if len(unseen)
+                else "–",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def misses(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per prediction that was not met, for print."""
+    missed = outcomes[~outcomes["is_met"]]
+    return pd.DataFrame(
+        {
+            "statement": prose.once(missed["statement"].reset_index(drop=True)).tolist(),
+            "model": [
+                name(it) if isinstance(it, str) else "between models" for it in missed["model_id"]
+            ],
+            "set": [str(it).partition("_")[0] for it in missed["prompt_set"]],
+            "policy": missed["special_tokens"].tolist(),
+            "estimate": missed["estimate"].map(lambda it: prose.number(float(it), 3)).tolist(),
+            "asked": [
+                f"{relation} {prose.number(float(bound), 3)}"
+                for relation, bound in zip(missed["relation"], missed["bound"], strict=True)
+            ],
+        }
+    )
+
+
+def _changes(gain: float) -> str:
+    """Return what a gain does to a length, as a clause without its subject."""
+    return f"{'shortens' if gain < 1 else 'lengthens'} the vector ×{prose.number(gain)}"
+
+
+def _cells(values: pd.Series[float], digits: int = 2) -> list[str]:
+    return ["–" if pd.isna(it) else prose.number(float(it), digits) for it in values]

@@ -1,0 +1,281 @@
+"""Claims about who trained the model: dampening by lab, Fisher's test, the hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from analysis.audit import evidence
+from analysis.audit.claim import Line
+from analysis.audit.evidence.checks import Check, Label
+from analysis.delia2026.declared import declared
+from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, compared, exchange, of_units
+from analysis.delia2026.sign.readings import (
+    EVERY,
+    HUNT,
+    beside_lab,
+    each_once,
+    model_sets,
+    models,
+    of_lab,
+)
+from analysis.inference.counts import fisher
+from analysis.store import Store, shared
+from analysis.tidy import prose
+
+DECIDES = "the lab decides the sign with p < 0.001"
+DAMPEN = Label("dampen", "80 % of EleutherAI's models dampen")
+OTHERS = Label("others", "100 % of the other labs' models expand")
+ABOVE = Label("others", "the mean of every other lab is above 1")
+
+BELOW = Label("mean", "EleutherAI's mean gain is below 1")
+#: Readings whose suites are exchanged too.
+EXCHANGED = ("hunt", "all", "joined")
+FISHER = Label("fisher", "Fisher's exact test; ")
+EXCHANGE = Label("exchange", "exact permutation of suites; ")
+
+
+@shared
+def fisher_test(store: Store) -> Sequence[Check]:
+    """Check claim 7: Fisher's exact test of lab against sign gives p < 0.001.
+
+    The first test decides, chosen on simulated papers; the readings that decided with it are shown.
+    """
+    sets = model_sets(store)
+    first, *others = [
+        *(_fisher(condition, rows) for condition, rows in sets.items()),
+        *(
+            _by_suite(condition, rows)
+            for condition, rows in sets.items()
+            if condition.id in EXCHANGED
+        ),
+    ]
+    return [first, *(replace(check, decides=False) for check in others)]
+
+
+@shared
+def eleuther_dampens(store: Store) -> Sequence[Check]:
+    """Check claim 8: 80 % of EleutherAI's models dampen."""
+    sets = model_sets(store)
+    chosen = {
+        HUNT: sets[HUNT],
+        EVERY: sets[EVERY],
+        Label("clear", "all base models without gains within 1 % of 1"): evidence.away_from_one(
+            sets[EVERY]
+        ),
+        Label("last", "all base models, last block"): evidence.base_gains(store, "gain_last_block"),
+    }
+    return _shares(DAMPEN, of_lab(chosen, NAMED_LAB), dampening=True, quoted=80)
+
+
+def others_expand(store: Store) -> Sequence[Check]:
+    """Check claim 9: all models of Meta and OpenAI expand."""
+    whole = evidence.base_gains(store, "gain_whole_matrix")
+    of_last = {Label("whole", "whole-matrix gain of the last block (Llama 3.1)"): whole}
+    chosen = {"Meta": {**model_sets(store), **of_last}, "OpenAI": model_sets(store)}
+    return [
+        check
+        for lab, sets in chosen.items()
+        for check in _shares(_expand(lab), of_lab(sets, lab), dampening=False, quoted=100)
+    ]
+
+
+def _expand(lab: str) -> Label:
+    return Label(lab.lower(), f"100 % of {lab}'s models expand")
+
+
+def section_4_2(store: Store) -> Sequence[Check]:
+    """Check claim 22: 80 % against 100 %, Fisher p < 0.001."""
+    others = beside_lab(model_sets(store), NAMED_LAB)
+    return [
+        *fisher_test(store),
+        *eleuther_dampens(store),
+        *_shares(OTHERS, others, dampening=False, quoted=100),
+    ]
+
+
+def only_below(store: Store) -> Sequence[Check]:
+    """Check claim 23: EleutherAI is the only lab whose mean gain is below 1."""
+    sets = model_sets(store)
+    chosen = {
+        **{
+            condition: rows
+            for condition, rows in sets.items()
+            if not condition.id.endswith("clear")
+        },
+        Label("last", "all base models, last block"): evidence.base_gains(store, "gain_last_block"),
+        Label("whole", "all base models, whole matrix of the last block"): evidence.base_gains(
+            store, "gain_whole_matrix"
+        ),
+        Label("body", "all base models, mean over blocks 1 to L-1"): evidence.base_gains(
+            store, "gain_body"
+        ),
+    }
+    return [
+        *each_once(of_lab(chosen, NAMED_LAB), _lab_mean),
+        *(
+            _lab_beyond(condition, rows)
+            for condition, rows in of_lab(sets, NAMED_LAB).items()
+            if condition in (HUNT, EVERY)
+        ),
+        *each_once(beside_lab(chosen, NAMED_LAB), _other_labs),
+    ]
+
+
+def _lab_mean(condition: str, ours: pd.DataFrame) -> Check:
+    """Compare the mean over a lab's models in hand with 1, as a bar of Fig. 2 does."""
+    if ours.empty:
+        return evidence.missing(BELOW, condition, "no such model of EleutherAI is in the store")
+    result = evidence.mean_of(ours["gain_mean"], 1)
+    return evidence.check(
+        BELOW,
+        condition,
+        result["estimate"] < 1,
+        ours,
+        **result,
+        method="mean over the lab's models, t interval and test against 1 as if they were "
+        "independent",
+        note=f"{prose.share_of(int((ours['gain_mean'] < 1).sum()), len(ours))} models lie below 1.",
+        measure="mean gain",
+    )
+
+
+def _lab_beyond(condition: str, ours: pd.DataFrame) -> Check:
+    """Decide about the lab rather than its models in hand: its interval must exclude 1."""
+    check = _lab_mean(condition, ours)
+    is_open = not (check.conf_low > 1 or check.conf_high < 1)
+    return replace(
+        check,
+        condition=Label("beyond", "beyond these models; ") + condition,
+        holds=None if check.holds is None or is_open else check.holds,
+        note="The interval contains 1: another model of the lab may lie on either side."
+        if is_open
+        else check.note,
+    )
+
+
+def _other_labs(condition: str, others: pd.DataFrame) -> Check:
+    if others.empty:
+        return evidence.missing(ABOVE, condition, "no model of another lab is in the store")
+    means = others.groupby("lab")["gain_mean"].mean().sort_values()
+    named = ", ".join(f"{lab} {mean:.3f}" for lab, mean in means.items())
+    return evidence.check(
+        ABOVE,
+        condition,
+        bool(means.iloc[0] > 1),
+        others,
+        estimate=means.iloc[0],
+        method="smallest mean over the models of a lab",
+        note=f"{named}.",
+        measure="smallest mean",
+    )
+
+
+def _fisher(condition: str, rows: pd.DataFrame) -> Check:
+    labelled = _labelled(rows)
+    if labelled["heritage"].nunique() < 2 or labelled["sign"].nunique() < 2:
+        return evidence.missing(DECIDES, condition, "the table has an empty margin")
+    row = fisher.fisher_exact(labelled, row="heritage", column="sign").iloc[0]
+    counts = labelled.groupby(["heritage", "sign"]).size().reset_index(name="n")
+    cells = ", ".join(
+        f"{cell['heritage']} {cell['sign']} {cell['n']}" for cell in counts.to_dict("records")
+    )
+    return evidence.check(
+        DECIDES,
+        FISHER + condition,
+        bool(row["p_value"] < 0.001),
+        rows,
+        **evidence.numbers(row),
+        method=f"{row['method']} from the tails, two-sided p from the likelihood of tables",
+        note=f"{cells}. The smallest p these margins admit is {row['smallest_p']:.2g}. The p that "
+        f"belongs to the interval, twice the one-sided p, is {central_p(rows):.2g}.",
+        measure="odds ratio",
+    )
+
+
+def central_p(rows: pd.DataFrame) -> float:
+    """Return twice the smaller one-sided Fisher p, at most 1: the test that the interval inverts.
+
+    ``rows`` has one row per model: `lab`, `sign_strict`.
+    """
+    return min(1.0, 2 * min(fisher.one_sided_p(_labelled(rows), row="heritage", column="sign")))
+
+
+def least_p(store: Store, reading: str) -> tuple[float, float]:
+    """Return the smallest p that Fisher's test and the exchange of suites can give a reading."""
+    rows = models(store, reading)
+    table = fisher.fisher_exact(_labelled(rows), row="heritage", column="sign")
+    tested = exchange(of_units(compared(rows)))
+    return float(table["smallest_p"].iloc[0]), float(tested["smallest_p"])
+
+
+def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
+    heritage = np.where(rows["lab"] == NAMED_LAB, NAMED_LAB, OTHER)
+    return rows.assign(heritage=heritage, sign=rows["sign_strict"])
+
+
+def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
+    """Test with suites as units: lab is permuted over suites, which share a recipe."""
+    condition = EXCHANGE + condition
+    suites = of_units(compared(rows))
+    if suites["heritage"].nunique() < 2:
+        return evidence.missing(DECIDES, condition, "one of the two groups of labs is missing")
+    tested = exchange(suites)
+    return evidence.check(
+        DECIDES,
+        condition,
+        bool(tested["p_value"] < 0.001),
+        rows,
+        estimate=tested["estimate"],
+        p_value=tested["p_value"],
+        n_obs=len(suites),
+        method="difference in the share of dampening models, mean over suites; exact permutation",
+        note=f"The smallest p that {len(suites)} suites admit is {tested['smallest_p']:.2g}. By "
+        "other statistics, suites exchanged: share pooled over models p = "
+        f"{exchange(compared(rows))['p_value']:.2g}, mean log gain over suites p = "
+        f"{exchange(suites, 'log_gain')['p_value']:.2g}.",
+        measure="difference",
+    )
+
+
+def _shares(
+    part: str, sets: Mapping[Label, pd.DataFrame], *, dampening: bool, quoted: int
+) -> list[Check]:
+    """Check under each reading that a percentage of the models lie on one side of 1."""
+    return each_once(sets, partial(_share, part, dampening=dampening, quoted=quoted))
+
+
+def _share(part: str, condition: str, rows: pd.DataFrame, *, dampening: bool, quoted: int) -> Check:
+    if rows.empty:
+        return evidence.missing(part, condition, "no such model is in the store")
+    wanted = rows["sign_strict"] == ("dampen" if dampening else "expand")
+    return evidence.share_check(
+        part,
+        condition,
+        int(wanted.sum()),
+        rows,
+        holds=evidence.share_prints_as(float(wanted.mean()), str(quoted)),
+        method="share of models",
+        note=f"{int(wanted.sum())} of {len(rows)} models.",
+    )
+
+
+CLAIMS = declared(
+    __file__,
+    {
+        7: (fisher_test, Line(DECIDES, "p", 0.001)),
+        8: (eleuther_dampens, Line(DAMPEN, "share", 0.8)),
+        9: (others_expand, Line(_expand("Meta"), "share", 1), Line(_expand("OpenAI"), "share", 1)),
+        22: (
+            section_4_2,
+            Line(DECIDES, "p", 0.001),
+            Line(DAMPEN, "share", 0.8),
+            Line(OTHERS, "share", 1),
+        ),
+        23: (only_below, Line(BELOW, "mean gain", 1), Line(ABOVE, "smallest mean", 1)),
+    },
+)

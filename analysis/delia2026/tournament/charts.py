@@ -1,0 +1,73 @@
+"""Power against the share that rules: by rule at the present layout, by layout for the chosen."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from analysis.delia2026.tournament import criterion
+from analysis.drawing.theme import DASHES, greys, line_at, named, series
+from analysis.tidy import prose
+
+#: The power that designs are usually made for.
+TARGET = 0.8
+
+
+def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
+    """Draw the probability of yes against the share of the variance that rules.
+
+    ``curves`` has one row per line and share: the column ``by`` (words), `share` [1], `power` [1].
+    """
+    lines = list(dict.fromkeys(curves[by]))
+    legend = alt.Legend(columns=1, labelLimit=360, symbolType="stroke", symbolSize=900)
+    drawn = (
+        alt.Chart(curves)
+        .mark_line(strokeWidth=2.5, point=True)
+        .encode(
+            x=alt.X(
+                "share:Q",
+                title="share of the variance that rules [0 to 1]",
+                scale=alt.Scale(domain=[0, 1]),
+            ),
+            y=alt.Y(
+                "power:Q",
+                title="share of papers of which the rule says yes [0 to 1]",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(tickCount=5),
+            ),
+            color=alt.Color(f"{by}:N", title=None, sort=lines, scale=greys(lines), legend=legend),
+            strokeDash=alt.StrokeDash(
+                f"{by}:N", title=None, sort=lines, scale=series(lines, DASHES), legend=legend
+            ),
+        )
+    )
+    return named(
+        alt.layer(line_at(TARGET, "y"), line_at(criterion.LEVEL, "y"), drawn),
+        "Power against the share of the variance that rules; lines at "
+        f"{TARGET:g} and at the level {criterion.LEVEL:g}.",
+        title,
+    )
+
+
+def of_rules(curves: pd.DataFrame) -> str:
+    """Return from which share on some rule has the power that designs are made for, in words."""
+    enough = curves.loc[curves["power"] >= TARGET, "share"]
+    if enough.empty:
+        return f"No rule that holds its level reaches a power of {prose.percent(TARGET)}."
+    return (
+        f"The best rule has a power of {prose.percent(TARGET)} only where suites hold "
+        f"{prose.percent(float(enough.min()))} of the variance."
+    )
+
+
+def of_layouts(curves: pd.DataFrame, share: float = 0.5) -> str:
+    """Return the smallest layout that has this power at one share, in words."""
+    enough = curves[((curves["share"] - share).abs() < 1e-9) & (curves["power"] >= TARGET)]
+    if enough.empty:
+        return f"No layout has a power of {prose.percent(TARGET)} at {prose.percent(share)}."
+    least = enough.loc[enough["n_models"] == enough["n_models"].min()].iloc[0]
+    return (
+        f"To see suites hold {prose.percent(share)} of the variance, "
+        f"{prose.count(int(least['n_models']))} models of "
+        f"{prose.count(int(least['n_suites']))} suites are enough of these."
+    )
