@@ -44,7 +44,8 @@ shows() {
   echo "$((SECONDS - begun)) s  thermoscope $*"
 }
 
-"$bare/venv/bin/python" -c "import analysis; assert 'site-packages' in analysis.__file__, analysis.__file__"
+"$bare/venv/bin/python" -c "import thermoscope, analysis; assert 'site-packages' in analysis.__file__, analysis.__file__"
+echo "$(du -sm "$bare/venv" | cut -f1) MB with all that the wheel requires"
 shows '^[0-9]* claims: ' claims
 shows '^0 of [0-9]* claims differ' claims --check
 shows '^Verdict: ' claim 7

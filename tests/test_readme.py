@@ -83,7 +83,7 @@ def test_the_rows_that_the_guide_tells_of_are_those_of_the_proof():
 
 def test_the_worked_mixed_model_prints_what_readme_and_guide_show():
     shown = re.findall(r"```python\n([^`]*)```\n\n```\n([^`]*)```", README)
-    ((fitting, answer),) = [(code, out) for code, out in shown if "mixed.fit" in code]
+    ((fitting, answer),) = [(code, out) for code, out in shown if "ts.mixed(" in code]
     printed = subprocess.run(
         [sys.executable, "-c", fitting], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
@@ -109,7 +109,7 @@ def test_the_program_that_measures_runs_as_it_stands(tmp_path, monkeypatch):
     from tests.collect.conftest import tiny_model, tiny_tokenizer
 
     programs = re.findall(r"```python\n(.*?)```", MEASURING, flags=re.DOTALL)
-    (measuring,) = [program for program in programs if "collect.measure" in program]
+    (measuring,) = [program for program in programs if "ts.measure(" in program]
     prompts = (ROOT / "examples/api/prompts.jsonl").read_text(encoding="utf-8")
     (tmp_path / "prompts.jsonl").write_text(prompts, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

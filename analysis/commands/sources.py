@@ -29,7 +29,7 @@ def named(options: argparse.Namespace, *, everything: bool = False) -> list[Path
     """Return what to open: what was named, else what judges the claims, or all that is shipped."""
     if options.paper:
         return [options.paper, *(options.data or [])]
-    from analysis.commands.checkout import default_sources, shipped_sources
+    from analysis.store.sources import default_sources, shipped_sources
 
     return [*(options.data or (shipped_sources() if everything else default_sources()))]
 

@@ -4,9 +4,6 @@ A model's mean over prompts is the cell; given the components of variance its di
 known, so it is drawn directly and nothing is simulated per prompt. With the deviations fixed,
 an effect only shifts the estimate, so one set of draws gives the whole power curve, and the
 same seed gives the same curve.
-
->>> Components(between=0.1, within=0.05).between
-0.1
 """
 
 from __future__ import annotations
@@ -43,7 +40,14 @@ CURVE = ("term", "method", "true_value", "power", "conf_low", "conf_high", "alph
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Standard deviations that an experiment would meet [units of the response]."""
+    """Standard deviations that an experiment would meet [units of the response].
+
+    Examples
+    --------
+    >>> import thermoscope as ts
+    >>> ts.Components(between=0.1, within=0.05).between
+    0.1
+    """
 
     between: float  #: Among units, such as suites, of one kind.
     within: float  #: Among models of one unit, the error of their means over prompts included.
@@ -107,6 +111,23 @@ def permutation_power(
         If there is no finite effect to try, or the level is not between 0 and 1.
     DesignError
         If the label has not two levels, varies within a unit, or has too many assignments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import thermoscope as ts
+    >>> models = pd.DataFrame({"lab": [*"aaabbb"], "suite": [*"uvwxyz"]})
+    >>> how = {"label": "lab", "unit": "suite", "cluster": "suite", "effects": [0.0, 0.5]}
+    >>> curve = ts.permutation_power(
+    ...     models,
+    ...     components=ts.Components(between=0.1, within=0.05),
+    ...     rng=np.random.default_rng(1),
+    ...     alpha=0.1,
+    ...     **how,
+    ... )
+    >>> curve["power"].round(2).tolist()
+    [0.1, 0.99]
     """
     require_effects({label: effects}, alpha)
     units = group_codes(models, unit)

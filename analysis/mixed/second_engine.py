@@ -17,6 +17,7 @@ import pandas as pd
 from analysis.mixed.reading.formula import MixedFormula, RandomTerm, parse
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
+from analysis.tidy.extra import extra
 
 #: The one group of all rows, within which effects are crossed.
 _ALL = "all rows"
@@ -123,13 +124,13 @@ def fit(formula: str, rows: pd.DataFrame, *, reml: bool = True) -> StatsmodelsMo
 
     What statsmodels cannot fit is refused: an offset, or correlated slopes of several groups.
     """
-    from statsmodels.regression.mixed_linear_model import MixedLM
+    module = extra("statsmodels.regression.mixed_linear_model", "stats", "The engine")
 
     parsed = parse(formula)
     given = arguments(parsed)
     data = rows.copy()
     data[_ALL] = data[list(given.group)].astype(str).agg(":".join, axis=1) if given.group else ""
-    model = MixedLM.from_formula(
+    model = module.MixedLM.from_formula(
         f"{parsed.response.text} ~ {parsed.fixed}",
         data,
         re_formula=given.correlated,

@@ -20,9 +20,7 @@ def api(package: str) -> str:
     there = _loader().load(package)
     parts = [_text(there.docstring)]
     for name in map(str, there.exports or []):
-        member = there.members[name]
-        path = member.target_path if member.is_alias else member.path
-        parts.append(_described(name, there.modules_collection[path]))
+        parts.append(_described(name, there.members[name].final_target))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -43,26 +41,21 @@ def exit_codes() -> str:
 
 @cache
 def _loader() -> Any:
-    return extra("griffe").GriffeLoader(search_paths=[shipped.BESIDE], allow_inspection=False)
+    griffe = extra("griffe")
+    loader = griffe.GriffeLoader(search_paths=[shipped.BESIDE], allow_inspection=False)
+    for package in ("analysis", "collect"):  # where the names of the face are defined
+        loader.load(package)
+    return loader
 
 
 def _described(name: str, there: Any) -> str:
-    label = there.path.replace(".", "-").replace("_", "-")
+    label = name.replace("_", "-")
     heading = f"### {name} {{#sec-api-{label} .unnumbered}}"
-    if not there.is_module:
-        return "\n\n".join([heading, *_entry(there)])
-    inside = [
-        part
-        for one in there.members.values()
-        if not one.is_alias and one.is_function and one.is_public
-        for part in _entry(one)
-    ]
-    return "\n\n".join([heading, _code(_text(there.docstring)), *inside])
-
-
-def _entry(one: Any) -> list[str]:
-    signature = str(one.signature()) if one.is_function else f"class {one.name}"
-    return [f"`{one.module.path}`\n\n{_code(signature)}", _code(_text(one.docstring))]
+    signature = str(there.signature()) if there.is_function else f"class {there.name}"
+    called = _code(signature.replace(there.name, f"thermoscope.{name}", 1))
+    return "\n\n".join(
+        [heading, f"`{there.module.path}`\n\n{called}", _code(_text(there.docstring))]
+    )
 
 
 def _code(text: str) -> str:

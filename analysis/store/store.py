@@ -23,6 +23,7 @@ from analysis.store.attachment import attach
 from analysis.store.deferred import Deferred
 from analysis.store.hint import hint, problem
 from analysis.store.remote import Remote, RemotePath, is_address
+from analysis.store.sources import shipped_sources
 from analysis.store.statement import check_reads
 from analysis.tidy.child import temporary_place
 from analysis.tidy.errors import QueryError, StoreError, UnreachableError
@@ -59,6 +60,13 @@ class Store:
         Units whose measurement was interrupted; none of their rows are visible.
     comparison
         In what the files of measured units were compared with what their run files say.
+
+    Examples
+    --------
+    >>> import thermoscope as ts
+    >>> store = ts.open_store()
+    >>> store.query("SELECT 1 AS one")["one"].item()
+    1
     """
 
     sources: tuple[Path | RemotePath, ...]
@@ -212,7 +220,8 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
     Parameters
     ----------
     *sources
-        Directories, addresses of directories that fsspec knows, or one file.
+        Directories, addresses of directories that fsspec knows, or one file; none for all that
+        comes with the package.
     verify
         True to compare the contents as well, by their hashes; every file is then read.
 
@@ -226,14 +235,20 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
         If the package that reads an address is not installed.
     UnreachableError
         If what lies at an address does not come.
+
+    Examples
+    --------
+    >>> import thermoscope as ts
+    >>> store = ts.open_store()
+    >>> store.query("SELECT lab FROM model WHERE model_id = 'EleutherAI/pythia-70m'")["lab"].item()
+    'EleutherAI'
     """
     paths = tuple(
-        RemotePath(Remote(s)) if isinstance(s, str) and is_address(s) else Path(s) for s in sources
+        RemotePath(Remote(s)) if isinstance(s, str) and is_address(s) else Path(s)
+        for s in sources or shipped_sources()
     )
     missing = [_shortened(path) for path in paths if not _exists(path)]
     advice = "Name a directory that `thermoscope collect` wrote, such as data/sample."
-    if not paths:
-        raise StoreError("A store must be opened from at least one place; none was named.", advice)
     if missing:
         raise StoreError(
             f"A store must be opened from existing places; not found: {', '.join(missing)}.", advice

@@ -201,6 +201,14 @@ def measure_step(
     ------
     CollectError
         As `measure`; and if the store cannot be written, or holds this step of other weights.
+
+    Examples
+    --------
+    >>> import thermoscope as ts
+    >>> for step, batch in enumerate(batches):  # doctest: +SKIP
+    ...     train(model, batch)
+    ...     if step % 100 == 0:
+    ...         ts.measure_step(model, tokenizer, prompts, "runs", step=step, model_id="local/mine")
     """
     out = as_output(out)
     step = as_count("The step of a training", step, least=0, hint=_OF_TRAINING)

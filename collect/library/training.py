@@ -50,6 +50,12 @@ class MeasurementCallback(TrainerCallback):
     InputError
         If ``every`` is no whole number of 1 or more, a quantity is unknown, or the prompts are
         ill-formed.
+
+    Examples
+    --------
+    >>> import thermoscope as ts
+    >>> callback = ts.MeasurementCallback("runs", prompts, every=100)  # doctest: +SKIP
+    >>> Trainer(model, arguments, train_dataset=texts, callbacks=[callback])  # doctest: +SKIP
     """
 
     def __init__(

@@ -19,6 +19,7 @@ from analysis.inference.association import regression
 from analysis.inference.counts import fisher
 from analysis.inference.effects.noncentral import noncentrality_t
 from analysis.tidy import glossary, prose
+from analysis.tidy.extra import extra
 
 SIGN, SIZE = "share that dampens", "log gain"
 
@@ -125,7 +126,7 @@ def _boschloo(models: pd.DataFrame) -> Mapping[str, float]:
 
 def _two_samples(models: pd.DataFrame) -> Mapping[str, float]:
     """Return the t test, its Bayes factor and Hedges' g with its noncentral interval."""
-    import pingouin
+    pingouin = extra("pingouin", "stats", "The t test with its Bayes factor")
 
     ours, others = (
         models.loc[models["heritage"] == name, "log_gain"] for name in (NAMED_LAB, OTHER)

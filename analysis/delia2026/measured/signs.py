@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis.store import Store
 from analysis.tidy.defaults import BAND
@@ -92,11 +93,9 @@ def without_gain(store: Store, metric: str) -> list[str]:
 
 def _of_prompts(log_gains: np.ndarray, band: float) -> dict[str, float | int | str]:
     """Return mean, interval and sign of the log gains of one run's prompts."""
-    from statsmodels.stats.weightstats import DescrStatsW
-
     estimate, low, high = float(log_gains.mean()), math.nan, math.nan
     if len(log_gains) >= MINIMUM_PROMPTS:
-        low, high = map(float, DescrStatsW(log_gains).tconfint_mean(alpha=0.05))
+        low, high = map(float, stats.ttest_1samp(log_gains, 0.0).confidence_interval(0.95))
     sign = "not identified"
     if high < 0 and estimate < -band:
         sign = "dampen"

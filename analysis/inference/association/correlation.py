@@ -2,13 +2,6 @@
 
 Rows are taken as independent. When they are not (models of one suite), resample the
 suites instead: `analysis.inference.resampling.bootstrap`.
-
->>> import numpy as np, pandas as pd
->>> from analysis.inference import correlation
->>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
->>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
->>> round(correlation.correlate(frame, x="x", y="y")["estimate"].item(), 3)
-0.994
 """
 
 from __future__ import annotations
@@ -24,6 +17,7 @@ from scipy import stats
 from analysis.inference.association.ranks import spearman_test, t_p, t_statistic
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from analysis.tidy.extra import extra
 from analysis.tidy.frame import (
     Floats,
     numbers,
@@ -79,6 +73,15 @@ def correlate(
         If a column is absent or holds text, missing or infinite values.
     DesignError
         If there are fewer than 3 rows or a column is constant.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import thermoscope as ts
+    >>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
+    >>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
+    >>> round(ts.correlate(frame, x="x", y="y")["estimate"].item(), 3)
+    0.994
     """
     require_option("method", method, METHODS)
     first, second = _pair(frame, x, y)
@@ -134,6 +137,16 @@ def partial(
     DesignError
         If there are fewer than 3 + k rows, a column is constant, or the covariates explain
         x or y, or one another, completely.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import thermoscope as ts
+    >>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
+    >>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
+    >>> frame["z"] = [2.0, 1, 4, 3, 6, 5]
+    >>> round(ts.partial_correlation(frame, x="x", y="y", covariates=["z"])["estimate"].item(), 3)
+    0.997
     """
     require_option("engine", engine, ENGINES)
     names = [x, y, *covariates]
@@ -236,7 +249,7 @@ def _of_residuals(standardised: pd.DataFrame) -> float:
 
 def _by_pingouin(standardised: pd.DataFrame) -> float:
     """Return the same from pingouin."""
-    from pingouin import partial_corr
+    partial_corr = extra("pingouin", "stats", "The engine").partial_corr
 
     x, y, *others = map(str, standardised.columns)
     # A perfect correlation and 3 + k rows have no interval in pingouin.

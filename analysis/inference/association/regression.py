@@ -2,13 +2,6 @@
 
 Given a cluster, standard errors are CR2 with Satterthwaite degrees of freedom: with few labs the
 usual ones are too small and the normal reference is too thin-tailed.
-
->>> import numpy as np, pandas as pd
->>> from analysis.inference import regression
->>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
->>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
->>> regression.fit(frame, "y ~ x").tidy()["estimate"].round(2).tolist()
-[0.09, 0.98]
 """
 
 from __future__ import annotations
@@ -96,15 +89,25 @@ def fit(frame: pd.DataFrame, formula: str, *, cluster: str | None = None) -> Reg
     DesignError
         If a term is a linear combination of others, a factor has one level, the response is
         constant, fewer rows than terms plus one remain, or there are fewer than two clusters.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import thermoscope as ts
+    >>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
+    >>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
+    >>> ts.least_squares(frame, "y ~ x").tidy()["estimate"].round(2).tolist()
+    [0.09, 0.98]
+    >>> ts.least_squares(frame, "y ~ x", cluster="g").tidy()["df"].round(1).tolist()
+    [1.1, 1.2]
     """
     require_rows(frame, 2, "A regression")
     matrices = model_matrices(frame, formula)
     design, response = matrices.design, matrices.response
     require_estimable(matrices)
-    # statsmodels.api would load all of that library, which costs more than the fit.
-    from statsmodels.regression.linear_model import OLS
-
-    coefficients = np.asarray(OLS(response, design).fit(method="qr").params, dtype=np.float64)
+    # As statsmodels' OLS(...).fit(method="qr"), which costs a second to import.
+    q, r = np.linalg.qr(design)
+    coefficients = np.linalg.solve(r, q.T @ response)
     residuals = response - design @ coefficients
     notes = [f"Reference level: {reference}." for reference in matrices.references]
     if (residuals**2).sum() <= PERFECT * (response**2).sum():

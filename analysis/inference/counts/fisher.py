@@ -2,12 +2,6 @@
 
 Conventions are those of R's fisher.test, except that interval ends are found to machine
 precision (R's stop at a tolerance of 1e-4 on the odds scale).
-
->>> import numpy as np, pandas as pd
->>> from analysis.inference import fisher
->>> frame = pd.DataFrame({"lab": [*"aaaabbbb"], "shrinks": [True, True, True, False] + [False] * 4})
->>> round(fisher.fisher_exact(frame, row="lab", column="shrinks")["p_value"].item(), 4)
-0.1429
 """
 
 from __future__ import annotations
@@ -101,6 +95,14 @@ def fisher_exact(
         If a named column is absent or has missing values, or a count is not a whole number.
     DesignError
         If the table is not 2x2, a margin is zero, or a million tables or more have its margins.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import thermoscope as ts
+    >>> frame = pd.DataFrame({"lab": [*"aaaabbbb"], "shrinks": [1, 1, 1, 0, 0, 0, 0, 0]})
+    >>> round(ts.fisher_test(frame, row="lab", column="shrinks")["p_value"].item(), 4)
+    0.1429
     """
     require_option("alternative", alternative, ALTERNATIVES)
     require_conf_level(conf_level)

@@ -4,15 +4,6 @@ A large p-value does not show the absence of an effect; a small one here does sh
 between the bounds (Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, 657).
 The p-value is the larger of the two one-sided ones; the interval has level 1 - 2 alpha, and lies
 within the bounds exactly when p is below alpha.
-
->>> import numpy as np, pandas as pd
->>> from analysis.inference import equivalence
->>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
->>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
->>> from analysis.inference import regression
->>> terms = regression.fit(frame, "y ~ x").tidy()
->>> len(equivalence.estimates(terms, low=-2.0, high=2.0))
-2
 """
 
 from __future__ import annotations
@@ -54,6 +45,16 @@ def estimates(terms: pd.DataFrame, *, low: float, high: float, alpha: float = 0.
         If a column is absent or has missing values.
     DesignError
         If a standard error or a number of degrees of freedom is not positive.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import thermoscope as ts
+    >>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
+    >>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
+    >>> terms = ts.least_squares(frame, "y ~ x").tidy()
+    >>> ts.equivalence_test(terms, low=0.5, high=1.5)["p_value"].round(4).tolist()
+    [0.9429, 0.0004]
     """
     _require_bounds(low, high, alpha)
     require_columns(terms, ["term"])

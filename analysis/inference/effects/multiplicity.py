@@ -4,12 +4,6 @@ A family is the set of tests of which any one would be reported. Holm (1979) bou
 one false rejection in it whatever the dependence; Benjamini and Hochberg (1995) bound the
 expected share of false ones among the rejections when tests are independent or positively
 dependent.
-
->>> import numpy as np, pandas as pd
->>> from analysis.inference import multiplicity
->>> tests = pd.DataFrame({"family": ["f", "f"], "p_value": [0.01, 0.04]})
->>> multiplicity.adjust(tests, family="family").iloc[:, -1].tolist()
-['holm', 'holm']
 """
 
 from __future__ import annotations
@@ -53,6 +47,14 @@ def adjust(
         If a p-value lies outside 0 to 1.
     ColumnError
         If a column is absent, a family is missing, or the frame already has a column added here.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import thermoscope as ts
+    >>> tests = pd.DataFrame({"family": ["f", "f"], "p_value": [0.01, 0.04]})
+    >>> ts.adjust(tests, family="family")["p_adjusted"].tolist()
+    [0.02, 0.04]
     """
     require_option("method", method, METHODS)
     added = ["p_adjusted", "n_tests", "adjustment"]

@@ -4,16 +4,6 @@ The share of a block is its Shapley value of R squared: the mean increase of R s
 all orders in which blocks can enter (LMG: Lindeman, Merenda and Gold 1980), which is Azen and
 Budescu's general dominance (2003, Psychological Methods 8). A block with more columns explains
 more by chance alone; `chance_share` says how much.
-
->>> import numpy as np
->>> from statsmodels.datasets import grunfeld
->>> from analysis.inference import shares, subsets
->>> rows = grunfeld.load_pandas().data
->>> blocks = {"value": ["value"], "capital": ["capital"]}
->>> how = {"rng": np.random.default_rng(1), "n_resamples": 99}
->>> parts = subsets.all_subsets(rows, response="invest", blocks=blocks, **how)
->>> shares.shapley(parts)["share"].round(3).tolist()
-[0.553, 0.265]
 """
 
 from __future__ import annotations
@@ -49,6 +39,18 @@ def shapley(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
     -------
     One row per block: `block`, `share` (summing to `r_squared`), the interval, `chance_share`,
     `r_squared`, `n_obs`, `n_groups`, `n_resamples`, `n_failed`, `note`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import thermoscope as ts
+    >>> from statsmodels.datasets import grunfeld
+    >>> rows = grunfeld.load_pandas().data
+    >>> blocks = {"value": ["value"], "capital": ["capital"]}
+    >>> rng = np.random.default_rng(1)
+    >>> parts = ts.all_subsets(rows, response="invest", blocks=blocks, rng=rng, n_resamples=99)
+    >>> ts.shapley(parts)["share"].round(3).tolist()
+    [0.553, 0.265]
     """
     weights = shapley_weights(len(subsets.names))
     named = zip(subsets.names, weights, strict=True)

@@ -2,16 +2,6 @@
 
 Shapley's shares, dominance and what a block adds last are functions of these 2^k numbers
 (`shares`). Computed once, they serve all, and every method sees the same resamples.
-
->>> import numpy as np
->>> from statsmodels.datasets import grunfeld
->>> from analysis.inference import subsets
->>> rows = grunfeld.load_pandas().data
->>> blocks = {"value": ["value"], "capital": ["capital"]}
->>> how = {"rng": np.random.default_rng(1), "n_resamples": 9}
->>> parts = subsets.all_subsets(rows, response="invest", blocks=blocks, **how)
->>> parts.r_squared.round(3).tolist()
-[0.0, 0.744, 0.456, 0.818]
 """
 
 from __future__ import annotations
@@ -101,6 +91,18 @@ def all_subsets(
     DesignError
         If a predictor or the response is constant, the full model leaves no residual degree
         of freedom, there are more than ten blocks or fewer than two clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import thermoscope as ts
+    >>> from statsmodels.datasets import grunfeld
+    >>> rows = grunfeld.load_pandas().data
+    >>> blocks = {"value": ["value"], "capital": ["capital"]}
+    >>> rng = np.random.default_rng(1)
+    >>> parts = ts.all_subsets(rows, response="invest", blocks=blocks, rng=rng, n_resamples=99)
+    >>> parts.r_squared.round(3).tolist()
+    [0.0, 0.744, 0.456, 0.818]
     """
     require_blocks(blocks, response)
     outcome = _outcome(frame, response)

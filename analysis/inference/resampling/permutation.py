@@ -2,13 +2,6 @@
 
 With G units the p-value cannot fall below one over the number of distinct assignments,
 whatever the number of rows; `smallest_p` says what it is.
-
->>> import numpy as np, pandas as pd
->>> from analysis.inference import permutation
->>> frame = pd.DataFrame({"lab": [*"aaabbb"], "y": [1.0, 2, 3, 4, 5, 6]})
->>> difference = lambda rows: rows.groupby("lab")["y"].mean().diff().iloc[-1]
->>> permutation.permutation_test(frame, difference, label="lab", unit=None)["p_value"].item()
-0.1
 """
 
 from __future__ import annotations
@@ -95,6 +88,15 @@ def permutation_test(
     DesignError
         If the label varies within a unit or not at all, there are fewer than two units, or
         the statistic is not finite under some assignment.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import thermoscope as ts
+    >>> frame = pd.DataFrame({"lab": [*"aaabbb"], "y": [1.0, 2, 3, 4, 5, 6]})
+    >>> difference = lambda rows: rows.groupby("lab")["y"].mean().diff().iloc[-1]
+    >>> ts.permutation_test(frame, difference, label="lab", unit=None)["p_value"].item()
+    0.1
     """
     require_option("alternative", alternative, ALTERNATIVES)
     units = group_codes(frame, unit)
