@@ -35,5 +35,7 @@ with tempfile.TemporaryDirectory() as name:
     typed = ["collect", "run", str(place / "tiny"), "--prompts", "A_grand_unified"]
     assert main([*typed, "--out", str(place / "runs")]) == 0
     store = open_store(place / "runs")
-    n_prompts = store.query("SELECT count(DISTINCT prompt_id) AS n FROM prompt_gain")["n"].item()
+    n_prompts = store.query("SELECT count(DISTINCT prompt_id) AS n FROM raw.prompt_gain")[
+        "n"
+    ].item()
     assert n_prompts == 25, n_prompts

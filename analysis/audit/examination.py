@@ -76,7 +76,7 @@ def _place(error: BaseException) -> str:
 
 def statement(store: Store, claim_id: int) -> pd.Series[Any]:
     """Return the statement of a claim and its place."""
-    claims = store.facts("FROM claim")
+    claims = store.facts("FROM raw.claim")
     rows = claims[claims["claim_id"] == claim_id]
     if rows.empty:
         raise StoreError(

@@ -6,12 +6,11 @@ import argparse
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from analysis.commands.sources import opened
 from analysis.commands.tables import show
-from analysis.store.hint import relations
-from analysis.tidy.defaults import START
+from analysis.store.hint import front, relations
 from analysis.tidy.errors import QueryError
 from collect import schema
 from collect.errors import nearest
@@ -27,16 +26,18 @@ def columns(options: argparse.Namespace) -> int:
     """
     connection = schema.connect(comments=False)
     connection.execute(schema.commented(schema.views_sql())[0])
+    connection.execute(schema.commented(schema.front_sql())[0])
     schema.comment(connection)
     if options.table is None:
-        print(_start(dict(connection.execute(_RELATIONS).fetchall())))
+        macros = connection.execute(_MACROS).fetchall()
+        print(_start(dict(connection.execute(_RELATIONS).fetchall()), macros))
         return 0
-    name = options.table.lower()
-    if name not in relations() and (options.paper or options.data):
-        connection = opened(options, everything=True).connection
+    name = _found(options.table.lower())
+    if name.removeprefix(_RAW) not in {*front(), *relations()} and (options.paper or options.data):
+        connection, name = opened(options, everything=True).connection, options.table.lower()
     meanings = connection.execute(f"{_RELATIONS} WHERE name = $1", [name]).fetchall()
     if not meanings:
-        near = nearest(name, relations(), cutoff=0.4)
+        near = nearest(name.removeprefix(_RAW), [*front(), *relations()], cutoff=0.4)
         guess = f"The nearest is {near[0]}. " if near else ""
         raise QueryError(
             f"There is no table or view {options.table}.",
@@ -54,29 +55,50 @@ def columns(options: argparse.Namespace) -> int:
     return 0
 
 
-_RELATIONS = """
+#: How a table is named: one of schema main by its name alone.
+_NAME = "CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END"
+_RELATIONS = f"""
     SELECT name, meaning
-      FROM (SELECT table_name AS name, comment AS meaning FROM duckdb_tables() WHERE NOT internal
+      FROM (SELECT {_NAME} || table_name AS name, comment AS meaning
+              FROM duckdb_tables()
+             WHERE NOT internal
              UNION ALL
-            SELECT view_name, comment FROM duckdb_views() WHERE NOT internal) AS named
+            SELECT {_NAME} || view_name, comment FROM duckdb_views() WHERE NOT internal) AS named
 """
-_COLUMNS = """
+_COLUMNS = f"""
     SELECT column_name, data_type, comment
       FROM duckdb_columns()
-     WHERE table_name = $1
+     WHERE {_NAME} || table_name = $1
      ORDER BY column_index
 """
+_MACROS = """
+    SELECT function_name || '(' || array_to_string(parameters, ', ') || ')', comment
+      FROM duckdb_functions()
+     WHERE NOT internal AND function_name IN ('direction', 'conf_low', 'conf_high', 'spearman')
+     ORDER BY function_name
+"""
+_RAW = f"{schema.RAW}."
 
 
-def _start(meanings: dict[str, str]) -> str:
+def _found(name: str) -> str:
+    """Return the full name of a table or view: without a schema, one of main first."""
+    return f"{_RAW}{name}" if name not in front() and name in relations() else name
+
+
+def _start(meanings: dict[str, str], macros: Sequence[tuple[str, str]]) -> str:
     """Return the tables to start with, what a row of each is, and the names of the others."""
-    lines = ["Start with these:", ""]
-    for name in START:
+    lines = ["Start with these; each unit has one row, and no column need be filtered:", ""]
+    for name in front():
         first = meanings[name].partition(". ")[0].rstrip(".")
         lines += _wrapped(f"{name:<16} {first}.", " " * 17)
-    others = " ".join(name for name in relations() if name not in START)
-    printed = "The others; thermoscope columns NAME says what the columns of one mean:"
-    return "\n".join([*lines, "", printed, "", *_wrapped(others, "")])
+    lines += ["", "Of their columns, beside what DuckDB has:", ""]
+    for call, meaning in macros:
+        lines += _wrapped(f"{call:<16} {meaning}", " " * 17)
+    printed = (
+        "Everything they are made from is in schema raw, where rows repeat units: raw.model, "
+        "raw.stream and so on. thermoscope columns raw.NAME says what the columns of one mean:"
+    )
+    return "\n".join([*lines, "", *_wrapped(printed, ""), "", *_wrapped(" ".join(relations()), "")])
 
 
 def _lines(rows: Iterable[tuple[str, ...]]) -> Iterable[str]:

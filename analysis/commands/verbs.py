@@ -223,7 +223,7 @@ VERBS = {
         {
             'sql "FROM model LIMIT 3"': "",
             'sql "FROM model" --csv': "",
-            '--data runs sql "SELECT count(*) FROM residual_norm" --json': "",
+            '--data runs sql "SELECT count(*) FROM stream" --json': "",
             '--data https://example.org/measured sql "FROM model"': "read where it lies",
         },
         _add_sql,
@@ -231,7 +231,7 @@ VERBS = {
     ),
     "columns": Verb(
         "what the columns of a table or view mean, with their units",
-        "Print columns, types, units and meanings of one table or view; without one, the five to "
+        "Print columns, types, units and meanings of one table or view; without one, those to "
         "start with and the names of the others.",
         {
             "columns": "where to start",

@@ -75,7 +75,7 @@ def _tell_unjudged(store: Store, registry: Mapping[int, Claim]) -> None:
     """Say which statements no function judges: no table has a row for them."""
     from analysis.audit import wording
 
-    left = sorted({*store.facts("FROM claim")["claim_id"]} - {*registry})
+    left = sorted({*store.facts("FROM raw.claim")["claim_id"]} - {*registry})
     if left:
         print(f"note: stated, and judged by no function: {wording.in_runs(left)}", file=sys.stderr)
 

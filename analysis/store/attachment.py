@@ -39,7 +39,7 @@ def attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
         raise StoreError(f"{path} must be a DuckDB database; {plain(error)}", _HINT) from error
     for of, table in schema.tables().items():
         _check_table(path, table, attached.get(of))
-        schema.replace_by_view(connection, table, f'{_ATTACHED}.main."{of}"')
+        schema.replace_by_view(connection, table, f'{_ATTACHED}.raw."{of}"')
     schema.check_networks(connection)
 
 

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.statement import columns_of, parsed, read_tables, within
+from analysis.store.hint import front
+from analysis.store.statement import columns_of, parsed, place_of, read_tables, within
 from collect import schema
 
 if TYPE_CHECKING:
@@ -41,7 +42,12 @@ def rules(names: Iterable[str]) -> dict[str, tuple[frozenset[str], str]]:
         **schema.commented(schema.schema_sql())[1],
         **schema.commented(schema.views_sql())[1],
     }
-    result = {name: match for name in names if (match := RULE.search(comments.get(name, "")))}
+    raw = f"{schema.RAW}."
+    result = {
+        name: match
+        for name in names
+        if name.startswith(raw) and (match := RULE.search(comments.get(name.removeprefix(raw), "")))
+    }
     return {
         name: (frozenset(_NAMES.split(match[1])), f"{match[1]}; {match[2].removesuffix('.')}")
         for name, match in result.items()
@@ -58,14 +64,14 @@ def cautions(store: Store, sql: str) -> list[str]:
     sql
         A statement that it answered.
     """
-    with store._engine.cursor() as cursor:
+    with store.cursor() as cursor:
         names = read_tables(sql, cursor)
         if not names:
             return []
         empty = [
             name
             for name in names
-            if name in schema.tables() and not cursor.execute(f'FROM "{name}" LIMIT 1').fetchall()
+            if _is_table(name) and not cursor.execute(f"FROM {name} LIMIT 1").fetchall()
         ]
         known = rules({*names} - {*empty})
         read = {name: columns for name, (columns, _) in known.items()}
@@ -173,13 +179,18 @@ class _Reading:
         if source["type"] == "SUBQUERY":
             return [], self._of_query(source["subquery"]["node"], named)
         name = str(source.get("table_name", "")).lower()
-        if name in named:
+        if name in named and not source.get("schema_name"):
             return [], named[name]
+        name = place_of(source, front())
         return [], {name: self._known[name]} if name in self._known else {}
 
     def _counts(self, node: Mapping[str, Any]) -> bool:
         is_call = node.get("class") == "FUNCTION" and not node.get("distinct")
         return is_call and str(node["function_name"]).lower() in self._aggregates
+
+
+def _is_table(name: str) -> bool:
+    return name.startswith(f"{schema.RAW}.") and name.partition(".")[2] in schema.tables()
 
 
 def _joined(sides: Iterable[Open]) -> Open:

@@ -81,7 +81,7 @@ def not_measured(store: Store) -> pd.DataFrame:
                count(DISTINCT n.model_id)                AS n_models,
                list(DISTINCT m.family ORDER BY m.family) AS families
           FROM not_measured AS n
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          GROUP BY n.measured_table, n.quantity, n.reason
          ORDER BY n.measured_table, n.quantity, n.reason
         """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from analysis.store.statement import all_columns, every, parsed, within
+from analysis.store.statement import all_columns, every, named, parsed, place_of, within
 from collect.errors import nearest
 from collect.schema import raise_interruption
 
@@ -22,18 +22,26 @@ if TYPE_CHECKING:
 TELLS_RUNS = "run_id or special_tokens or rendering or dtype_compute or revision or revision_name"
 
 #: Views with one run a model and prompt set: joined on run_id they take it.
-_OF_ONE_RUN = frozenset({"primary_run", "measured_gain", "ranked_gain"})
+_OF_ONE_RUN = frozenset({"raw.primary_run", "raw.measured_gain", "raw.ranked_gain"})
 
 #: Views of a run as a whole, which have neither prompts nor layers.
-_OF_RUNS = frozenset({"model_gain", "model_growth", "primary_sign"})
+_OF_RUNS = frozenset({"raw.model_gain", "raw.model_growth", "raw.primary_sign"})
 
 #: Views with one row a model, whose gains are not all of one definition; and their gains.
-ONE_GAIN = frozenset({"published_gain", "measured_gain"})
+ONE_GAIN = frozenset({"raw.published_gain", "raw.measured_gain"})
 _GAINS = frozenset({"gain_mean", "gain_sd", "log_gain", "sign_strict", "sign_banded"})
 
 #: Tables and views that are short, whose texts are looked through; and where those of others stand.
-_SHORT = frozenset({"model", "run", "prompt", "metric", "claim", "verdict", "trained_network"})
-_CATALOGUES = {"metric": "metric", **dict.fromkeys(("model_id", "lab", "suite", "family"), "model")}
+_SHORT = frozenset(
+    {"model", "model_gain", "published_model", "network", "claim"}
+    | {f"raw.{name}" for name in ("model", "run", "prompt", "metric", "claim", "verdict")}
+    | {"raw.trained_network"}
+)
+_CATALOGUES = {
+    "metric": "raw.metric",
+    "prompt_set": "raw.prompt",
+    **dict.fromkeys(("model_id", "lab", "suite", "family"), "raw.model"),
+}
 
 
 def of_runs(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> list[str]:
@@ -64,7 +72,7 @@ def measured_again(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[str]:
                max(n) > 1,
                EXISTS (FROM unnest($1::VARCHAR[]) AS t(word) WHERE model_id ILIKE word)
           FROM (SELECT model_id, count(*) AS n
-                  FROM run
+                  FROM raw.run
                  WHERE kind = 'prompts'
                  GROUP BY model_id, prompt_set)
          GROUP BY model_id
@@ -84,7 +92,7 @@ def definitions(
         return result
     for node in (each for each in every(tree) if each.get("type") == "SELECT_NODE"):
         for table in (each for each in within(node["from_table"]) if each.get("table_name")):
-            name, place = table["table_name"].lower(), table["alias"] or table["table_name"]
+            name, place = place_of(table, names), table["alias"] or table["table_name"]
             place = '"{}"'.format(place.replace('"', '""'))
             rows = _metrics(cursor, node, place, tree) if name in names else []
             if len(rows) > 1:
@@ -150,7 +158,7 @@ def unknown_texts(
         places = {name if name in _SHORT else _CATALOGUES.get(column, "") for name in read}
         if column in made or not places or "" in places:
             continue
-        sql = " UNION ".join(f'SELECT "{column}"::VARCHAR FROM "{place}"' for place in places)
+        sql = " UNION ".join(f'SELECT "{column}"::VARCHAR FROM {place}' for place in places)
         texts = [each for (each,) in cursor.execute(sql).fetchall() if each is not None]
         if texts and text not in texts:
             yield column, text, nearest(text, texts)
@@ -167,8 +175,9 @@ def _equalities(tree: Any) -> Iterator[tuple[str, str]]:
 
 
 def columns_by_table(cursor: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
-    """Return the names of the columns of each table and view."""
+    """Return the names of the columns of each table and view, those of raw named with it."""
     rows = cursor.execute(
-        "SELECT table_name, list(column_name) FROM duckdb_columns() GROUP BY table_name"
+        "SELECT schema_name, table_name, list(column_name) FROM duckdb_columns() "
+        "WHERE database_name = current_database() GROUP BY ALL"
     ).fetchall()
-    return {table: {*columns} for table, columns in rows}
+    return {named(place, table): {*columns} for place, table, columns in rows}

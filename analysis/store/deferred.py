@@ -28,14 +28,18 @@ _OF_CATALOGUE = re.compile(
 )
 _OF_COMMENTS = re.compile(r"duckdb_|pg_|information_schema|comment", re.IGNORECASE)
 
-_CREATED = re.compile(r"^CREATE (?:VIEW|MACRO) (\w+)", re.MULTILINE)
-_WORD = re.compile(r"\w+")
+_CREATED = re.compile(r"^CREATE (?:VIEW|MACRO) ([\w.]+)", re.MULTILINE)
+_NAME = re.compile(r"\w+(?:\.\w+)*")
+_MAIN = f"{schema.FRONT}."
 
 
 @cache
 def _statements() -> dict[str, str]:
-    """Return the statement that creates each view and macro, those it reads first."""
-    sql, _ = schema.commented(schema.views_sql())
+    """Return the statement that creates each view and macro, those it reads first.
+
+    By its name, that of one in schema main with the schema.
+    """
+    sql = f"{schema.commented(schema.views_sql())[0]}\n{schema.commented(schema.front_sql())[0]}"
     starts = [match.start() for match in _CREATED.finditer(sql)]
     ends = [*starts[1:], len(sql)]
     texts = [sql[start:end] for start, end in zip(starts, ends, strict=True)]
@@ -44,10 +48,41 @@ def _statements() -> dict[str, str]:
 
 @cache
 def _read_by(name: str) -> frozenset[str]:
-    """Return every view, macro and table that a view or macro reads, also through others."""
-    named = {*_WORD.findall(_statements().get(name, "").lower())} - {name}
-    direct = named & (_statements().keys() | schema.tables().keys())
+    """Return every view, macro and table that a view or macro reads, also through others.
+
+    A name without a schema is in raw of raw alone, and in main of a macro alone.
+    """
+    bare = _macros() if name.startswith(_MAIN) else _macros() | _of_raw()
+    direct = _named(_statements().get(name, ""), bare) - {name}
     return frozenset(direct.union(*(_read_by(each) for each in direct)))
+
+
+@cache
+def _of_raw() -> frozenset[str]:
+    return frozenset({*schema.tables(), *(it for it in _statements() if not it.startswith(_MAIN))})
+
+
+@cache
+def _of_main() -> frozenset[str]:
+    return frozenset(name for name in _statements() if name.startswith(_MAIN))
+
+
+@cache
+def _macros() -> frozenset[str]:
+    return frozenset(it for it in _of_main() if _statements()[it].startswith("CREATE MACRO"))
+
+
+def _named(sql: str, bare: Set[str]) -> set[str]:
+    """Return the views, macros and tables that a text may name, ``bare`` without a schema too."""
+    result = set()
+    for first, *others in (word.split(".") for word in _NAME.findall(sql.lower())):
+        if first == schema.RAW and others:
+            result.add(others[0])
+        elif first == schema.FRONT and others:
+            result.add(f"{_MAIN}{others[0]}")
+        else:
+            result |= bare & {first, *others, *(f"{_MAIN}{it}" for it in (first, *others))}
+    return result & (_of_raw() | _of_main())
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +124,7 @@ class Deferred:
         elif _OF_CATALOGUE.search(sql):
             self.make()
         else:
-            named = self._everything.intersection(_WORD.findall(sql.lower()))
+            named = _named(sql, _of_raw() | _of_main())
             self._make(named.union(*map(_read_by, named)))
 
     def make(self) -> None:
@@ -108,14 +143,14 @@ class Deferred:
             if not missing:
                 return
             try:
-                with schema.transaction(self.connection):
+                with self._in_raw() as connection, schema.transaction(connection):
                     # Views on empty tables are planned without a look into any file.
                     for view, statement in _statements().items():
                         if view in missing:
-                            self.connection.execute(statement)
+                            connection.execute(statement)
                     for table in missing & self.files.keys():
                         names = [self.named(path) for path in self.files[table]]
-                        schema.attach(self.connection, table, names)
+                        schema.attach(connection, table, names)
             except duckdb.Error as error:
                 raise_interruption(error)
                 raise StoreError(
@@ -128,5 +163,12 @@ class Deferred:
         with self._lock:
             self.make()
             if not self._is_commented:
-                schema.comment(self.connection)
+                with self._in_raw() as connection:
+                    schema.comment(connection)
                 self._is_commented = True
+
+    def _in_raw(self) -> duckdb.DuckDBPyConnection:
+        """Return a cursor that looks names up in raw first, as the SQL of its views has them."""
+        cursor = self.connection.cursor()
+        cursor.execute(schema.lookup(schema.RAW, schema.FRONT))
+        return cursor

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 
 import duckdb
 
@@ -23,9 +25,13 @@ _NO_COLUMN = re.compile(
 _COLUMN = re.compile(r'(?:Referenced column|a column named) "(\w+)"')
 
 #: What rows are about stands in a table of its own; and what it is joined on.
-_KEYS = {"model": ["model_id"], "run": ["run_id", "model_id"], "prompt": ["prompt_id"]}
+_KEYS = {
+    "model": ["model_id"],
+    "raw.run": ["run_id", "model_id"],
+    "raw.prompt": ["prompt_id"],
+}
 
-_VIEW = re.compile(r"^CREATE VIEW (\w+)", re.MULTILINE)
+_VIEW = re.compile(r"^CREATE VIEW ([\w.]+)", re.MULTILINE)
 
 
 def problem(error: duckdb.Error) -> str:
@@ -33,7 +39,7 @@ def problem(error: duckdb.Error) -> str:
     return _NO_TABLE.sub(r"\1", plain(error))
 
 
-def hint(error: duckdb.Error, sql: str, connection: duckdb.DuckDBPyConnection) -> str:
+def hint(error: duckdb.Error, sql: str, opened: Callable[[], duckdb.DuckDBPyConnection]) -> str:
     """Return where the kind of name is listed that a statement has wrong; nothing of other errors.
 
     Parameters
@@ -43,8 +49,8 @@ def hint(error: duckdb.Error, sql: str, connection: duckdb.DuckDBPyConnection) -
         the tables that an ambiguous column may be of.
     sql
         The statement, whose kind was checked.
-    connection
-        Connection whose tables and views are meant.
+    opened
+        Gives a cursor whose tables and views are meant.
     """
     message = plain(error)
     if isinstance(error, duckdb.CatalogException):
@@ -54,7 +60,7 @@ def hint(error: duckdb.Error, sql: str, connection: duckdb.DuckDBPyConnection) -
         return _of_table(missing[2]) if missing else ""
     if not (isinstance(error, duckdb.BinderException) and _NO_COLUMN.search(message)):
         return ""
-    with connection.cursor() as cursor:
+    with opened() as cursor:
         names = read_tables(sql, cursor)
         missing = _COLUMN.search(message)
         joined = _joined(missing[1].lower(), names, cursor) if missing else ""
@@ -67,18 +73,25 @@ def _joined(column: str, names: list[str], cursor: duckdb.DuckDBPyConnection) ->
     known = columns_by_table(cursor)
     for table, keys in _KEYS.items():
         are_read = any({*keys} <= known.get(name, set()) for name in names)
-        if table not in names and column in known[table] and are_read:
+        if table not in names and column in known.get(table, ()) and are_read:
             return f"{column} is in {table}: add JOIN {table} USING ({', '.join(keys)})"
     return ""
 
 
 def _of_table(name: str) -> str:
     """Return the table or view whose name is most like one, and where all are listed."""
-    near = nearest(name, relations(), cutoff=0.4)
+    near = nearest(name.removeprefix(f"{schema.RAW}."), [*front(), *relations()], cutoff=0.4)
     guess = f"The nearest is {near[0]}. " if near else ""
-    return f"{guess}List tables and views with: SHOW TABLES"
+    return f"{guess}List tables and views with: SHOW ALL TABLES"
 
 
+@cache
+def front() -> list[str]:
+    """Return the names of the tables of schema main, in their order."""
+    return [name.removeprefix(f"{schema.FRONT}.") for name in _VIEW.findall(schema.front_sql())]
+
+
+@cache
 def relations() -> list[str]:
-    """Return the names of the tables and views of a store, tables first."""
+    """Return the names of the tables and views of schema raw, tables first."""
     return [*schema.tables(), *_VIEW.findall(schema.views_sql())]

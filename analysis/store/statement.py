@@ -7,12 +7,13 @@ through a file system that cannot write, and its transactions are read-only.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
 
 from analysis.tidy.errors import QueryError
+from collect import schema
 from collect.schema import raise_interruption
 
 #: Kinds of statement that only read, if every part of them does.
@@ -69,7 +70,9 @@ _HARMLESS = frozenset(
 )
 
 #: Where the tables of a store and the catalogue of DuckDB lie.
-_SCHEMAS = frozenset({"main", "memory", "system", "temp", "information_schema", "pg_catalog"})
+_SCHEMAS = frozenset(
+    {"main", "raw", "memory", "system", "temp", "information_schema", "pg_catalog"}
+)
 
 _PIVOT = "A PIVOT reads if its values are listed: PIVOT ... ON column IN (value, ...)."
 _HINT = "Start it with FROM, SELECT, WITH, SHOW, DESCRIBE, SUMMARIZE or EXPLAIN."
@@ -105,7 +108,8 @@ def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
 def read_tables(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the names of the tables and views of a database that a reading statement names.
 
-    A name that the statement defines itself, in a WITH clause, is not one of them.
+    One of schema raw is named with it. A name that the statement defines itself, in a WITH clause,
+    is not one of them.
 
     Parameters
     ----------
@@ -114,15 +118,38 @@ def read_tables(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
     connection
         Connection to the database.
     """
-    known = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
+    known = {
+        named(*pair)
+        for pair in connection.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables"
+        ).fetchall()
+    }
     nodes = list(every(parsed(sql, connection)))
-    named = {node["table_name"].lower() for node in nodes if node.get("type") == "BASE_TABLE"}
     defined = {
         str(entry["key"]).lower()
         for node in nodes
         for entry in (node.get("cte_map") or {}).get("map", [])
     }
-    return sorted(name for (name,) in known if name.lower() in named - defined)
+    places = {place_of(node, known) for node in nodes if node.get("type") == "BASE_TABLE"}
+    return sorted((places & known) - defined)
+
+
+def named(place: str, name: str) -> str:
+    """Return how a table of a schema is named: one of main by its name alone.
+
+    >>> named("main", "model"), named("raw", "model")
+    ('model', 'raw.model')
+    """
+    return name.lower() if place == schema.FRONT else f"{place}.{name.lower()}"
+
+
+def place_of(node: Mapping[str, Any], known: Collection[str]) -> str:
+    """Return the name of the table that a node of a tree reads: without a schema, main first."""
+    name = str(node.get("table_name", "")).lower()
+    place = str(node.get("schema_name") or "").lower()
+    if place:
+        return named(place, name)
+    return name if name in known else named(schema.RAW, name)
 
 
 def _read(sql: str) -> str:
@@ -279,7 +306,7 @@ def _check_place(node: dict[str, Any]) -> None:
     if others:
         raise QueryError(
             f"A query must read the store's own tables and views; {others[0]} is another place.",
-            "Leave out what stands before the name. List tables and views with: SHOW TABLES",
+            "Leave out what stands before the name, or name raw. List tables with: SHOW TABLES",
         )
 
 

@@ -1,14 +1,16 @@
 """Open measurements and published figures as one read-only database.
 
-A store is an in-memory DuckDB with every table of ``collect/schema.sql`` (large ones stay
-in their Parquet files) and every view of ``analysis/store/views``. It never writes: the engine
-sees only the store's own files, through a file system that cannot write (`listed_files`); every
-query is a read-only transaction; and `statement` refuses what is more than reading before the
-engine is asked.
+A store is an in-memory DuckDB. Its schema raw has every table of ``collect/schema.sql`` (large
+ones stay in their Parquet files) and every view of ``analysis/store/views``; its schema main has
+the tables of ``analysis/store/front``, which a name without a schema means first. It never writes:
+the engine sees only the store's own files, through a file system that cannot write
+(`listed_files`); every query is a read-only transaction; and `statement` refuses what is more than
+reading before the engine is asked.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -43,6 +45,9 @@ _PROTOCOL = "store"
 
 #: Measured rows from which on queries gain by more than one thread.
 _MANY_ROWS = 3_000_000
+
+#: A statement that lists tables.
+_LISTING = re.compile(r"\s*SHOW\s+TABLES\b", re.IGNORECASE)
 
 #: Characters of a name that a message shows at most.
 _SHOWN = 200
@@ -84,6 +89,12 @@ class Store:
         """DuckDB connection with every table and view; use `query` rather than this."""
         self._deferred.make()
         return self._engine
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return a cursor that looks a name without a schema up in main first, then in raw."""
+        cursor = self._engine.cursor()
+        cursor.execute(schema.lookup(schema.FRONT, schema.RAW))
+        return cursor
 
     def facts(self, sql: str, **parameters: Any) -> pd.DataFrame:
         """Return the rows of `query`, asked of the engine once: what many claims rest on.
@@ -167,7 +178,9 @@ class Store:
     @contextmanager
     def _reading(self, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
         """Yield a cursor in a read-only transaction for a statement that only reads."""
-        with self._engine.cursor() as cursor:
+        with self.cursor() as cursor:
+            if _LISTING.match(sql):  # the tables to ask first; SHOW ALL TABLES has the others
+                cursor.execute(schema.lookup(schema.FRONT))
             check_reads(sql, cursor)
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             try:
@@ -175,7 +188,7 @@ class Store:
             except duckdb.Error as error:
                 raise_interruption(error)
                 _raise_unreached(self.sources, error)
-                raise QueryError(problem(error), hint(error, sql, self._engine)) from error
+                raise QueryError(problem(error), hint(error, sql, self.cursor)) from error
 
     def counts(self) -> pd.DataFrame:
         """Return one row per table: `table` and `n_rows`."""
@@ -183,7 +196,8 @@ class Store:
 
         names = list(schema.tables())
         rows = [
-            self.connection.sql(f'SELECT count(*) FROM "{name}"').fetchall()[0][0] for name in names
+            self.connection.sql(f'SELECT count(*) FROM raw."{name}"').fetchall()[0][0]
+            for name in names
         ]
         return pd.DataFrame({"table": names, "n_rows": rows})
 
@@ -371,4 +385,5 @@ def _lock(connection: duckdb.DuckDBPyConnection, *, is_small: bool) -> None:
     connection.execute("SET python_enable_replacements = false")
     connection.execute(f"SET allowed_directories = ['{_PROTOCOL}://']")
     connection.execute("SET enable_external_access = false")
+    connection.execute(schema.lookup(schema.FRONT, schema.RAW))
     connection.execute("SET lock_configuration = true")

@@ -37,9 +37,9 @@ def add(connection: duckdb.DuckDBPyConnection, folders: Iterable[object]) -> Non
             f"One folder may have a {FILE}; found {paths[0]} and {paths[1]}.", "Open one of them."
         )
     connection.register("unit_of_file", _read(paths[0]))
-    connection.execute("CREATE TABLE unit AS FROM unit_of_file")
+    connection.execute("CREATE TABLE main.unit AS FROM unit_of_file")
     connection.unregister("unit_of_file")
-    connection.execute(f"COMMENT ON TABLE unit IS 'One row per unit of the paper, of {FILE}.'")
+    connection.execute(f"COMMENT ON TABLE main.unit IS 'One row per unit of the paper, of {FILE}.'")
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -11,9 +11,6 @@ COMMITTED_STUDY = "reports/study.csv"
 #: Where the verdicts of another paper are kept, in its folder.
 COMMITTED_BESIDE = "verdicts.csv"
 
-#: The tables and views that a person asks first.
-START = ("model", "published_gain", "measured_gain", "trained_network", "verdict")
-
 #: Log gain that rounding in half precision can make [nat].
 BAND = 0.01
 

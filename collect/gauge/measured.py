@@ -20,7 +20,7 @@ from collect.instruments.weights.singular import grams, product_norms
 from collect.model.checkpoint.decoder import Decoder, HeadWeights
 from collect.model.forward.passes import buckets, whole
 from collect.prompts.tokens import Encoded
-from collect.schema import schema_sql, tables, views_sql
+from collect.schema import schema_sql, tables, views_sql, within_raw
 from collect.schema.quantities import BUILT_IN
 
 _MODEL, _NEVER = "model", datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
@@ -52,6 +52,7 @@ def measured(
     the network, in tables of weights with ``/weights`` after it.
     """
     connection = duckdb.connect(config={"threads": 1})
+    connection.execute(within_raw())
     connection.execute(schema_sql().replace(" FLOAT", " DOUBLE"))
     parts: list[dict[str, pd.DataFrame]] = []
     for name, network in networks.items():

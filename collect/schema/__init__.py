@@ -24,8 +24,10 @@ from collect.schema.assembly import (
     transaction,
 )
 from collect.schema.contract import (
+    FRONT,
     LARGE,
     MEASURED,
+    RAW,
     READABLE_VERSIONS,
     SCHEMA_VERSION,
     Column,
@@ -35,21 +37,25 @@ from collect.schema.contract import (
     commented,
     connect,
     described,
+    lookup,
     schema_sql,
     table_sql,
     tables,
     unit_apart,
+    within_raw,
 )
 from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
-from collect.schema.views import views_sql
+from collect.schema.views import front_sql, views_sql
 from collect.schema.vouching import Comparison
 
 __all__ = [
     "DESCRIPTION",
+    "FRONT",
     "LARGE",
     "MEASURED",
+    "RAW",
     "READABLE_VERSIONS",
     "SCHEMA_VERSION",
     "UNFINISHED",
@@ -70,12 +76,14 @@ __all__ = [
     "connect",
     "described",
     "empty_table",
+    "front_sql",
     "guarded",
     "harmless",
     "incomplete_units",
     "is_interruption",
     "left_in_files",
     "listed_files",
+    "lookup",
     "quoted",
     "raise_interruption",
     "read_rows",
@@ -88,4 +96,5 @@ __all__ = [
     "transaction",
     "unit_apart",
     "views_sql",
+    "within_raw",
 ]

@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 from collect.process.interruption import raise_interruption
 from collect.schema import merging
 from collect.schema.contract import (
+    FRONT,
     LARGE,
+    RAW,
     ContractError,
     Table,
     commented,
@@ -25,7 +27,7 @@ from collect.schema.contract import (
 from collect.schema.files import read_rows
 from collect.schema.headers import Headers
 from collect.schema.sources import Sources
-from collect.schema.views import inherited_comments, views_sql
+from collect.schema.views import front_sql, inherited_comments, views_sql
 
 #: Column that numbers incoming rows; no table has one of this name.
 _ORDER = "order_of_incoming"
@@ -227,11 +229,22 @@ def comment(connection: duckdb.DuckDBPyConnection) -> None:
     connection
         Database with every table of the contract, some as views, and every view.
     """
-    views = {name for (name,) in connection.sql("SELECT view_name FROM duckdb_views()").fetchall()}
-    stated = {**commented(schema_sql())[1], **commented(views_sql())[1]}
+    views = {
+        name
+        for place, view in connection.sql(
+            "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+        ).fetchall()
+        for name in ([view] if place == RAW else [f"{place}.{view}"])
+    }
+    stated = {
+        **commented(schema_sql())[1],
+        **commented(views_sql())[1],
+        **commented(front_sql())[1],
+    }
     statements = []
     for place, text in {**stated, **inherited_comments(connection, stated)}.items():
-        kind = "COLUMN" if "." in place else "VIEW" if place in views else "TABLE"
+        depth = place.removeprefix(f"{FRONT}.").count(".")
+        kind = "COLUMN" if depth else "VIEW" if place in views else "TABLE"
         statements.append(f"COMMENT ON {kind} {place} IS {quoted(text)}")
     connection.execute(";\n".join(statements))
 

@@ -37,6 +37,9 @@ ADDED = {
     "prompt": ("format", "metadata"),
 }
 
+#: Schema of the few tables that a person asks, and that of everything they are made from.
+FRONT, RAW = "main", "raw"
+
 #: Tables that one unit of measurement fills, one file per unit; ``run`` commits them.
 MEASURED = (
     "model",
@@ -95,7 +98,10 @@ def schema_sql() -> str:
 
 
 def connect(*, comments: bool = True) -> duckdb.DuckDBPyConnection:
-    """Return a fresh in-memory database with every table of the contract, empty.
+    """Return a fresh in-memory database with every table of the contract, empty, in schema raw.
+
+    A name without a schema is looked up in raw first, so that SQL of the contract and its views
+    runs as it stands; who asks looks in main first (`analysis.store`).
 
     Parameters
     ----------
@@ -103,10 +109,22 @@ def connect(*, comments: bool = True) -> duckdb.DuckDBPyConnection:
         False to leave out the comments, which cost more than the tables; see `commented`.
     """
     connection = duckdb.connect(config=engine_memory())
+    connection.execute(within_raw())
     connection.execute(schema_sql() if comments else commented(schema_sql())[0])
     if not _KNOWN:
         _KNOWN.update(_described(connection))
     return connection
+
+
+def lookup(*schemas: str, catalog: str = "memory") -> str:
+    """Return the statement that has names without a schema looked up in some, in their order."""
+    path = ",".join(f'"{catalog}".{name}' for name in schemas)
+    return f"SET search_path = '{path}'"
+
+
+def within_raw(catalog: str = "memory") -> str:
+    """Return the statements that make schema raw, and have names looked up in it first."""
+    return f'CREATE SCHEMA "{catalog}".{RAW}; {lookup(RAW, FRONT, catalog=catalog)}'
 
 
 @cache
@@ -156,7 +174,7 @@ def described(
     connection
         Connection that has the database attached.
     catalog
-        Name of the database; of its schemas only ``main`` counts. Views are no tables.
+        Name of the database; of its schemas only ``raw`` counts. Views are no tables.
     comments
         What stands for the comments of tables and columns; None to take the database's own.
     """
@@ -164,7 +182,7 @@ def described(
         """
         SELECT table_name, coalesce(comment, '')
           FROM duckdb_tables()
-         WHERE database_name = $catalog AND schema_name = 'main'
+         WHERE database_name = $catalog AND schema_name = 'raw'
          ORDER BY table_oid
         """,
         {"catalog": catalog},
@@ -175,7 +193,7 @@ def described(
         """
         SELECT table_name, column_name, data_type, is_nullable, coalesce(comment, '')
           FROM duckdb_columns()
-         WHERE database_name = $catalog AND schema_name = 'main'
+         WHERE database_name = $catalog AND schema_name = 'raw'
          ORDER BY table_oid, column_index
         """,
     )
@@ -185,7 +203,7 @@ def described(
         """
         SELECT table_name, constraint_type, constraint_text, constraint_column_names
           FROM duckdb_constraints()
-         WHERE database_name = $catalog AND schema_name = 'main'
+         WHERE database_name = $catalog AND schema_name = 'raw'
            AND constraint_type IN ('PRIMARY KEY', 'CHECK')
         """,
     )

@@ -1,4 +1,8 @@
-"""The views and macros that derive quantities from the tables: one SQL file a subject."""
+"""The views and macros that derive quantities from the tables: one SQL file a subject.
+
+Those of schema raw show all that was measured or published; those of schema main are the few that
+a person asks first, each with one row per unit.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import duckdb
 
@@ -32,26 +36,51 @@ SUBJECTS = (
     "claim",
 )
 
+#: Subjects of schema main, in the order in which their tables are listed; each reads raw alone.
+FRONT_SUBJECTS = (
+    "macro",
+    "model",
+    "gain",
+    "published",
+    "block",
+    "stream",
+    "attention",
+    "weight",
+    "network",
+    "claim",
+    "coverage",
+)
+
 
 @cache
 def views_sql() -> str:
     """Return the text of ``analysis/store/views/*.sql``, read as data; empty without analysis."""
-    folder = files("analysis").joinpath("store", "views")
-    if not folder.is_dir():
+    return _text("views", SUBJECTS)
+
+
+@cache
+def front_sql() -> str:
+    """Return the text of ``analysis/store/front/*.sql``, read as data; empty without analysis."""
+    return _text("front", FRONT_SUBJECTS)
+
+
+def _text(folder: str, subjects: Sequence[str]) -> str:
+    place = files("analysis").joinpath("store", folder)
+    if not place.is_dir():
         return ""
     return "\n".join(
-        folder.joinpath(f"{subject}.sql").read_text(encoding="utf-8") for subject in SUBJECTS
+        place.joinpath(f"{subject}.sql").read_text(encoding="utf-8") for subject in subjects
     )
 
 
 def inherited_comments(
     connection: duckdb.DuckDBPyConnection, stated: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return comments of the columns of views that are named like a column of what they read.
+    """Return comments of the columns of raw views that are named like a column of what they read.
 
     A column of a view without a comment of its own means what the column of its name means in the
     first table or view after FROM or JOIN that has one of that name: passed on, or summed up as the
-    comment of the view says.
+    comment of the view says. In schema main every column has a comment of its own.
 
     Parameters
     ----------
@@ -79,14 +108,14 @@ _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+\(*(?:\w+\.)*(\w+)")
 
 
 def _views(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, list[str]]]:
-    """Return each view with its SQL and its columns, after those that it reads."""
+    """Return each view of raw with its SQL and its columns, after those that it reads."""
     return connection.execute(
         """
         SELECT view_name, sql, list(column_name ORDER BY column_index)
           FROM duckdb_views() AS v
           JOIN duckdb_columns() AS c
             ON c.database_oid = v.database_oid AND c.table_oid = v.view_oid
-         WHERE NOT v.internal AND v.database_name = current_database()
+         WHERE NOT v.internal AND v.database_name = current_database() AND v.schema_name = 'raw'
          GROUP BY view_oid, view_name, sql
          ORDER BY view_oid
         """

@@ -32,7 +32,7 @@ def excerpt() -> dict[tuple[str, str], pd.DataFrame]:
     runs = store.query("FROM run WHERE prompt_set = $name AND special_tokens = 'default'", name=SET)
     for run_id, model_id in zip(runs["run_id"], runs["model_id"], strict=True):
         stem = f"{model_id.replace('/', '--')}@{SET}"
-        result["model", stem] = store.query("FROM model WHERE model_id = $id", id=model_id)
+        result["model", stem] = store.query("FROM raw.model WHERE model_id = $id", id=model_id)
         for table, condition in OF_RUN.items():
             rows = store.query(f"FROM {table} WHERE run_id = $id AND {condition}", id=run_id)
             result[table, stem] = rows

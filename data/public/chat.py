@@ -22,7 +22,7 @@ FILE, PROMPTS = "SmolLM2-135M-Instruct.Q4_1.gguf", "A_grand_unified"
 GAINS = """
     SELECT r.model_id, r.prompt_set, r.rendering, g.metric,
            exp(g.log_gain_mean) AS gain, g.n_prompts
-      FROM model_gain AS g JOIN run AS r USING (run_id)
+      FROM raw.model_gain AS g JOIN run AS r USING (run_id)
      ORDER BY g.metric, r.rendering DESC
 """
 

@@ -57,7 +57,7 @@ def _gains(store: Store) -> pd.DataFrame:
     return store.query(
         """
         SELECT g.model_id, r.perturbation_seed AS seed, g.metric AS quantity, avg(g.gain) AS value
-          FROM prompt_gain AS g
+          FROM raw.prompt_gain AS g
           JOIN run AS r USING (run_id)
          WHERE list_contains($metrics, g.metric)
          GROUP BY ALL

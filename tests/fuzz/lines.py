@@ -20,7 +20,7 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
     "analysis": {
         "claims": ("--csv", "--json", "--check", "--adjusted"),
         "claim": ("1", "2", "99", "--json"),
-        "sql": ("FROM model", "SELECT 1", "--csv", "DROP TABLE model"),
+        "sql": ("FROM raw.model", "SELECT 1", "--csv", "DROP TABLE model"),
         "l-star": ("--profile", "trace_multi_head", "--errors", "--csv"),
         "signs": ("--gain", "gain_body", "--band", "0.1", "--csv"),
         "stated": ("--csv",),

@@ -17,9 +17,9 @@ PAPER = Path(__file__).parents[1] / "analysis" / "second_paper"
 TABLES = ("model", "claim", "published_figure", "gain", "residual_norm", "prompt")
 READS = (
     "SELECT model_id, mean FROM published_figure WHERE mean > 2.2 ORDER BY mean",
-    "FROM model SELECT count(*), avg(n_layers) GROUP BY lab HAVING count(*) > 1",
+    "FROM raw.model SELECT count(*), avg(n_layers) GROUP BY lab HAVING count(*) > 1",
     "WITH a AS (SELECT 1 AS i UNION ALL SELECT 2) SELECT sum(i) OVER () FROM a",
-    "SELECT * FROM model JOIN published_figure USING (model_id) LIMIT 3",
+    "SELECT * FROM raw.model JOIN published_figure USING (model_id) LIMIT 3",
     "SELECT CAST('x' AS INTEGER), 1/0, 9223372036854775807 + 1, list_value(1, 'a')",
     "DESCRIBE model",
     "SHOW TABLES",

@@ -43,7 +43,7 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
             list(faults(place))
         else:
             store = open_store(place, verify=bool(measured and len(done) % 2))
-            store.query("SELECT count(*) FROM model")
+            store.query("SELECT count(*) FROM raw.model")
 
     return Case(f"{'check' if checks else 'open'}: {target.relative_to(folder)} {done}", act)
 

@@ -25,7 +25,7 @@ OUT = Path(__file__).parents[2] / "data" / "sample" / "gauge_profile.csv"
 
 LENGTHS = """
 SELECT s.prompt_id, s.layer, s.norm, s.norm_centred
-  FROM stream AS s
+  FROM raw.stream AS s
   JOIN next_token AS t USING (run_id, prompt_id)
  WHERE s.position = t.n_tokens - 1
 """

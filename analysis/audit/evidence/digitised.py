@@ -37,7 +37,7 @@ def points(store: Store, figure: str) -> pd.DataFrame:
         SELECT p.model_id, m.lab, m.suite, m.n_layers, m.n_heads, p.layer, p.value,
                $evidence AS file, p.caveats
           FROM digitised_point AS p
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE p.figure = $figure
          ORDER BY p.model_id, p.layer
         """,

@@ -48,7 +48,7 @@ def _require_models(store: Store, table: str) -> None:
         f"""
         SELECT DISTINCT model_id
           FROM {table}
-          ANTI JOIN model USING (model_id)
+          ANTI JOIN raw.model USING (model_id)
          ORDER BY model_id
         """
     )["model_id"].tolist()

@@ -69,7 +69,7 @@ def measured_blocks(store: Store) -> pd.DataFrame:
                g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs
           FROM function_gain AS g
           JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = g.model_id
+          JOIN raw.model AS m ON m.model_id = g.model_id
          WHERE g.layer > 0
          GROUP BY g.model_id, m.suite, g.layer, g.norm_kind
          ORDER BY g.model_id, g.layer
@@ -89,9 +89,9 @@ def measured_prompts(store: Store, metric: str) -> pd.DataFrame:
         SELECT g.model_id, m.suite, g.prompt_id, m.norm_kind, g.gain AS value,
                exp(p.log_gain_primary) AS value_primary, n.entropy, 'run' AS file, '' AS caveats,
                g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs
-          FROM prompt_gain AS g
+          FROM raw.prompt_gain AS g
           JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = g.model_id
+          JOIN raw.model AS m ON m.model_id = g.model_id
           JOIN next_token AS n
             ON n.run_id = g.run_id
            AND n.prompt_id = g.prompt_id

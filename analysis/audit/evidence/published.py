@@ -97,7 +97,7 @@ def block_gains(store: Store) -> pd.DataFrame:
         """
         SELECT p.model_id, m.lab, m.suite, m.norm_position, p.layer, p.value, p.file, p.caveats
           FROM published_profile AS p
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE p.metric = 'gain_block'
            AND p.layer > 0
            AND p.file IN ($sweep, $hunt)
@@ -119,7 +119,7 @@ def raw_values(store: Store, metric: str, files: Sequence[str]) -> pd.DataFrame:
         SELECT v.model_id, v.prompt_id, v.value, v.file, v.caveats,
                m.lab, m.suite, m.base_model_id
           FROM raw_value AS v
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE v.metric = $metric
            AND v.statistic = 'value'
            AND v.prompt_id IS NOT NULL
@@ -137,7 +137,7 @@ def figures(store: Store, metric: str, files: Sequence[str] | None = None) -> pd
         """
         SELECT f.*, m.lab, m.suite, m.base_model_id, m.n_layers
           FROM published_figure AS f
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE f.metric = $metric
            AND ($files IS NULL OR list_contains($files, f.file))
          ORDER BY f.model_id, f.file, f.prompt_set

@@ -10,7 +10,6 @@ import pandas as pd
 from analysis.drawing.theme import INK, SHAPES, greys, series, with_finding
 from analysis.store import Store, codebook
 from analysis.tidy import notation, prose
-from analysis.tidy.defaults import START
 from collect import schema
 
 #: Longest text of a cell of an example row [characters].
@@ -19,6 +18,8 @@ N_EXAMPLES = 3
 #: Least number of tables that share a column of a primary key for it to be drawn.
 SHARED = 3
 PART, REFERS = "part of the key of a row", "refers to such a row"
+#: Parts of the listing, by the kind of what they list.
+PARTS = {"front": "Tables", "table": "Tables of schema raw", "view": "Views of schema raw"}
 COLUMNS = {"column": "Column", "meaning": "Meaning and unit"}
 #: Axis of the keys: all are named, upright, however narrow their columns are.
 ABOVE: dict[str, Any] = {"orient": "top", "labelAngle": -90, "labelOverlap": False}
@@ -32,7 +33,7 @@ def examples(store: Store) -> dict[str, pd.DataFrame]:
     First in the order of their columns: without one, each rendering shows other rows.
     """
     names = codebook.relations(store)["relation"]
-    first = 'SELECT * FROM "{}" ORDER BY ALL LIMIT {}'
+    first = "SELECT * FROM {} ORDER BY ALL LIMIT {}"
     return {str(name): store.query(first.format(name, N_EXAMPLES)) for name in names}
 
 
@@ -50,16 +51,16 @@ def listing(store: Store, rows: dict[str, pd.DataFrame], *, filled: bool = False
     """
     columns = store.query(
         """
-        SELECT table_name AS relation, column_name AS "column", data_type,
-               coalesce(comment, '') AS meaning
+        SELECT CASE schema_name WHEN 'main' THEN '' ELSE 'raw.' END || table_name AS relation,
+               column_name AS "column", data_type, coalesce(comment, '') AS meaning
           FROM duckdb_columns()
-         WHERE NOT internal
+         WHERE NOT internal AND schema_name IN ('main', 'raw')
          ORDER BY table_name, column_index
         """
     )
     by_relation = {str(name): result for name, result in columns.groupby("relation")}
     parts = []
-    for kind, title in (("table", "Tables"), ("view", "Views")):
+    for kind, title in PARTS.items():
         parts.append(f"# {title} {{#sec-{kind}s}}")
         for one in codebook.relations(store).query("kind == @kind").to_dict("records"):
             name = str(one["relation"])
@@ -71,14 +72,23 @@ def listing(store: Store, rows: dict[str, pd.DataFrame], *, filled: bool = False
 
 def start(store: Store) -> str:
     """Return Markdown with the tables to start with: what a row of each is, in one sentence."""
-    meanings = codebook.relations(store).set_index("relation")["meaning"]
+    meanings = codebook.relations(store).query("kind == 'front'").set_index("relation")["meaning"]
     rows = pd.DataFrame(
         {
-            "table": [f"[`{name}`](#data-{name.replace('_', '-')})" for name in START],
-            "row": [notation.typeset(f"{meanings[name].partition('. ')[0]}") for name in START],
+            "table": [f"[`{name}`](#{anchor(str(name))})" for name in meanings.index],
+            "row": [notation.typeset(f"{text.partition('. ')[0]}") for text in meanings],
         }
     )
     return prose.pipe_table(rows, {"table": "Table", "row": "One row per"}, markup=["table", "row"])
+
+
+def anchor(name: str) -> str:
+    """Return the place of a table or view on the page.
+
+    >>> anchor("model_gain"), anchor("raw.model_gain")
+    ('data-model-gain', 'data-raw-model-gain')
+    """
+    return f"data-{name.replace('_', '-').replace('.', '-')}"
 
 
 def section(relation: dict[Any, Any], columns: pd.DataFrame, rows: pd.DataFrame) -> str:
@@ -95,7 +105,7 @@ def section(relation: dict[Any, Any], columns: pd.DataFrame, rows: pd.DataFrame)
     """
     name = str(relation["relation"])
     meaning = notation.typeset(str(relation["meaning"])).rstrip(".")
-    size = f", {relation['n_rows']} rows" if relation["kind"] == "table" else ""
+    size = f", {relation['n_rows']} rows" if relation["kind"] != "view" else ""
     shown = pd.DataFrame(
         {
             "column": [f"`{name}`" for name in columns["column"]],
@@ -114,7 +124,7 @@ def section(relation: dict[Any, Any], columns: pd.DataFrame, rows: pd.DataFrame)
     table = prose.pipe_table(shown, heads, markup=["column", "meaning"])
     return "\n\n".join(
         [
-            f"## `{name}` {{#data-{name.replace('_', '-')} .unnumbered}}",
+            f"## `{name}` {{#{anchor(name)} .unnumbered}}",
             f"One row per {meaning[0].lower()}{meaning[1:]}.",
             f"```{{=html}}\n{opening}\n```",
             table,

@@ -19,7 +19,7 @@ def blocks(store: Store) -> pd.DataFrame:
     `value` (gain [ratio]), `side`.
     """
     ours = evidence.block_gains(store).query("lab == 'EleutherAI'")
-    shapes = store.query("SELECT model_id, n_layers, n_parameters FROM model")
+    shapes = store.query("SELECT model_id, n_layers, n_parameters FROM raw.model")
     placed = ours.merge(shapes, on="model_id").sort_values(["n_parameters", "layer"])
     return placed.assign(
         model=prose.short_name(placed["model_id"]),

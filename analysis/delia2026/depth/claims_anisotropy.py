@@ -69,7 +69,7 @@ def phases(store: Store, column: str) -> pd.DataFrame:
                t.model_id IN (SELECT model_id FROM published_figure) AS is_theirs
           FROM token_geometry AS t
           JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = t.model_id
+          JOIN raw.model AS m ON m.model_id = t.model_id
          WHERE t.site IN ('block_input', 'block_output')
            AND t.{column} IS NOT NULL
          ORDER BY t.model_id, t.prompt_id, depth

@@ -120,7 +120,7 @@ def _profile_totals(store: Store, *, first: int) -> pd.DataFrame:
         """
         SELECT p.model_id, m.suite, p.file, p.caveats, exp(sum(ln(p.value))) AS total
           FROM published_profile AS p
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE p.metric = 'gain_block'
            AND p.layer >= $first
            AND p.file IN ($sweep, $hunt)

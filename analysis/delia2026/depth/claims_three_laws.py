@@ -102,7 +102,7 @@ def expansions(store: Store) -> pd.DataFrame:
                max(log10(p.value)) FILTER (WHERE p.layer = m.n_layers - 1) AS last,
                max(log10(p.value))                                      AS largest
           FROM published_profile AS p
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE p.metric = 'gain_sublayer_ffn'
            AND p.file = $file
          GROUP BY p.model_id, m.suite, m.n_parameters, p.file

@@ -94,7 +94,7 @@ def largest_mean_share(store: Store) -> pd.DataFrame:
                max(share)       AS share,
                max(share_upper) AS share_upper
           FROM mean_share
-          JOIN model USING (model_id)
+          JOIN raw.model USING (model_id)
          WHERE norm_kind = 'LayerNorm'
          GROUP BY place
         """

@@ -24,7 +24,7 @@ def models(store: Store) -> pd.DataFrame:
         SELECT m.model_id, m.family, m.suite, m.n_layers, m.n_parameters,
                g.gain_body, g.gain_penultimate_block, g.gain_last_block
           FROM gains AS g
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          ORDER BY m.family, m.suite, m.n_layers
         """
     )
@@ -42,7 +42,7 @@ def telescoping_error(store: Store) -> float:
             ), ends AS (
                 SELECT run_id, prompt_id, position,
                        ln(arg_max(norm, layer)) - ln(arg_min(norm, layer)) AS total
-                  FROM stream
+                  FROM raw.stream
                  GROUP BY run_id, prompt_id, position
             )
             SELECT max(abs(summed.total - ends.total)) AS worst

@@ -56,7 +56,7 @@ def signs(store: Store, metric: str, *, band: float = BAND) -> pd.DataFrame:
     gains = store.query(
         """
         SELECT r.model_id, r.prompt_set, r.rendering, r.special_tokens, g.metric, g.log_gain
-          FROM prompt_gain AS g
+          FROM raw.prompt_gain AS g
           JOIN primary_run AS p USING (run_id)
           JOIN run AS r ON r.run_id = p.run_id AND r.prompt_set = p.prompt_set
          ORDER BY r.model_id, r.prompt_set, g.metric, g.prompt_id
@@ -82,7 +82,7 @@ def without_gain(store: Store, metric: str) -> list[str]:
         """
         SELECT DISTINCT model_id
           FROM primary_run
-          ANTI JOIN (SELECT run_id FROM prompt_gain WHERE metric = $metric) USING (run_id)
+          ANTI JOIN (SELECT run_id FROM raw.prompt_gain WHERE metric = $metric) USING (run_id)
          WHERE kind = 'prompts'
          ORDER BY model_id
         """,

@@ -117,9 +117,9 @@ def gains(store: Store, *metrics: str) -> pd.DataFrame:
         """
         SELECT g.model_id, g.prompt_set, g.metric, exp(g.log_gain_mean) AS estimate,
                m.lab, m.n_layers, head_density(m.n_heads, m.d_head) AS rho
-          FROM model_gain AS g
+          FROM raw.model_gain AS g
           JOIN primary_run AS p USING (run_id)
-          JOIN model AS m ON m.model_id = g.model_id
+          JOIN raw.model AS m ON m.model_id = g.model_id
          WHERE list_contains($metrics, g.metric)
          ORDER BY ALL
         """,
@@ -203,7 +203,7 @@ def traces(store: Store) -> pd.DataFrame:
         SELECT p.model_id, p.prompt_set, t.layer, t.trace AS size, b.estimate, m.n_layers, m.n_heads
           FROM trace_profile AS t
           JOIN primary_run AS p USING (run_id)
-          JOIN model AS m ON m.model_id = p.model_id
+          JOIN raw.model AS m ON m.model_id = p.model_id
           JOIN block AS b ON b.run_id = t.run_id AND b.layer = t.layer
          WHERE t.metric = 'trace_multi_head'
          ORDER BY p.model_id, p.prompt_set, t.layer
@@ -246,7 +246,7 @@ def _hidden(store: Store) -> pd.DataFrame:
                max(ln(g.gain) - ln(g.gain_without_first)) AS estimate
           FROM matrix_gain AS g
           JOIN primary_run AS p USING (run_id)
-          JOIN model AS m ON m.model_id = p.model_id AND m.n_layers - 1 = g.layer
+          JOIN raw.model AS m ON m.model_id = p.model_id AND m.n_layers - 1 = g.layer
           JOIN massive_activation AS a
             ON a.run_id = g.run_id AND a.prompt_id = g.prompt_id
            AND a.position = 0 AND a.layer = g.layer - 1
@@ -263,7 +263,7 @@ def _elsewhere(store: Store) -> pd.DataFrame:
         SELECT r.model_id, r.prompt_set, r.special_tokens, 0.0 AS bound,
                count(o.position) FILTER (WHERE o.position > 0 AND NOT o.is_special) AS estimate
           FROM run AS r
-          LEFT JOIN outlier_token AS o USING (run_id)
+          LEFT JOIN raw.outlier_token AS o USING (run_id)
          WHERE r.kind = 'prompts' AND r.is_conforming AND r.rendering = 'plain'
            AND r.perturbation IS NULL
          GROUP BY r.model_id, r.prompt_set, r.special_tokens
@@ -279,8 +279,8 @@ def _without_spike(store: Store) -> pd.DataFrame:
         SELECT r.model_id, r.prompt_set, r.special_tokens, 1.0 AS bound,
                exp(g.log_gain_mean) AS estimate
           FROM run AS r
-          JOIN model AS m ON m.model_id = r.model_id
-          JOIN model_gain AS g ON g.run_id = r.run_id AND g.metric = 'gain_whole_matrix'
+          JOIN raw.model AS m ON m.model_id = r.model_id
+          JOIN raw.model_gain AS g ON g.run_id = r.run_id AND g.metric = 'gain_whole_matrix'
           ANTI JOIN massive_activation AS a
             ON a.run_id = r.run_id AND a.position = 0 AND a.layer = m.n_layers - 2
          WHERE r.is_conforming AND r.rendering = 'plain'

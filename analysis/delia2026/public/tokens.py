@@ -49,7 +49,7 @@ def models(store: Store) -> pd.DataFrame:
         SELECT m.model_id, m.lab, m.title, m.licence, m.n_layers, m.d_model, m.n_heads,
                m.n_parameters, m.norm_kind, m.norm_position, m.quantisation,
                max(r.bits_per_weight) AS bits
-          FROM model AS m
+          FROM raw.model AS m
           JOIN run AS r USING (model_id)
          GROUP BY ALL
          ORDER BY m.model_id
@@ -103,9 +103,9 @@ def gains(store: Store) -> pd.DataFrame:
         """
         SELECT r.model_id, m.lab, r.prompt_set, r.special_tokens, g.metric,
                exp(g.log_gain_mean) AS gain, g.n_prompts
-          FROM model_gain AS g
+          FROM raw.model_gain AS g
           JOIN run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = r.model_id
+          JOIN raw.model AS m ON m.model_id = r.model_id
          WHERE r.is_conforming AND r.rendering = 'plain' AND list_contains($metrics, g.metric)
          ORDER BY ALL
         """,
@@ -143,7 +143,7 @@ def sinks(store: Store) -> pd.DataFrame:
         WITH spikes AS (
             SELECT s.run_id, s.layer + 1 AS layer,
                    exp(avg(ln(s.norm) - ln(l.token_median))) AS spike
-              FROM stream AS s
+              FROM raw.stream AS s
               JOIN stream_length AS l USING (run_id, model_id, prompt_id, layer)
              WHERE s.position = 0
              GROUP BY s.run_id, s.layer

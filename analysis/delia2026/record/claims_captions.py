@@ -164,7 +164,7 @@ def _sweep_values(store: Store, statistic: str) -> pd.DataFrame:
         """
         SELECT v.model_id, m.suite, v.file, v.caveats, v.value
           FROM raw_value AS v
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE v.file = $file
            AND v.metric = 'gain_penultimate_block'
            AND v.statistic = $statistic

@@ -27,7 +27,7 @@ WITH gains AS (
     SELECT g.file, g.model_id, m.lab, m.suite, g.metric, g.gain_mean, g.n_prompts,
            m.n_layers, head_density(m.n_heads, m.d_head) AS rho
       FROM published_gain_by_file AS g
-      JOIN model AS m USING (model_id)
+      JOIN raw.model AS m USING (model_id)
      WHERE g.metric IN ('gain_last_block', 'gain_penultimate_block', 'gain_whole_matrix')
 )
 SELECT 'gain' AS quantity, file, model_id AS subject, gain_mean AS value

@@ -52,7 +52,7 @@ def labs(store: Store) -> Sequence[Check]:
 def years(store: Store) -> Sequence[Check]:
     """Check claim 3: the models are from 2022 to 2024."""
     gains = evidence.published_gains(store)
-    released = store.query("SELECT model_id, year FROM model WHERE year IS NOT NULL")
+    released = store.query("SELECT model_id, year FROM raw.model WHERE year IS NOT NULL")
     dated = gains.merge(released, on="model_id").drop_duplicates("model_id")
     named = evidence.penultimate_or_last(store)["model_id"]
     return [

@@ -23,7 +23,7 @@ _INNER_MEAN = """
     SELECT p.model_id, m.lab, m.suite, m.n_layers, p.file,
            exp(avg(ln(p.value))) AS gain_mean
       FROM published_profile AS p
-      JOIN model AS m USING (model_id)
+      JOIN raw.model AS m USING (model_id)
      WHERE p.metric = 'gain_block' AND p.layer > 0 AND p.file = $file
      GROUP BY ALL
      ORDER BY p.model_id
@@ -115,7 +115,7 @@ def spectral_norms(store: Store) -> pd.DataFrame:
                list_contains(string_split(v.caveats, ','), 'B2') AS is_mixed
           FROM published_figure AS v
           JOIN published_figure AS o USING (model_id, file)
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE v.metric = 'weight_spectral_v' AND o.metric = 'weight_spectral_o'
          ORDER BY v.model_id
         """

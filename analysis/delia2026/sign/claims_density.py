@@ -91,7 +91,7 @@ def _densities(store: Store) -> Check:
 
 def _heritage(store: Store) -> list[Check]:
     rows = store.query(
-        "SELECT model_id, lab, suite, '' AS caveats, 'model' AS file FROM model "
+        "SELECT model_id, lab, suite, '' AS caveats, 'model' AS file FROM raw.model "
         "WHERE model_id IN ($pythia, $gptj) ORDER BY model_id",
         pythia=PYTHIA,
         gptj=GPTJ,

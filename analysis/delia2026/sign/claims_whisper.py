@@ -109,7 +109,7 @@ def _beyond_depth(store: Store) -> Check:
     condition = Label(
         "beyond_depth", "mean over blocks, EleutherAI against others, depth held constant"
     )
-    shapes = store.query("SELECT model_id, n_layers, norm_position FROM model")
+    shapes = store.query("SELECT model_id, n_layers, norm_position FROM raw.model")
     rows = evidence.without_post_norm(mean_over_blocks(store).merge(shapes, on="model_id"))
     if rows["suite"].nunique() < 4 or rows["lab"].nunique() < 2:
         return evidence.missing(QUIETER, condition, "fewer than four suites have a profile")

@@ -203,7 +203,7 @@ SELECT model_id, 'gain_inner' AS metric, p.prompt_set, p.dtype, p.file,
        any_value(m.n_layers) AS n_layers,
        any_value(log10(m.n_parameters)) AS log_parameters
   FROM published_profile AS p
-  JOIN model AS m USING (model_id)
+  JOIN raw.model AS m USING (model_id)
   JOIN published_figure AS f USING (model_id, file)
  WHERE p.metric = 'gain_block'
    AND f.metric = 'gain_penultimate_block'

@@ -28,7 +28,7 @@ def published_blocks(store: Store) -> pd.DataFrame:
         """
         SELECT p.model_id, m.lab, m.suite, m.n_layers, p.layer, avg(ln(p.value)) AS log_gain
           FROM published_profile AS p
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE p.metric = 'gain_block'
            AND p.layer > 0
            AND m.base_model_id IS NULL

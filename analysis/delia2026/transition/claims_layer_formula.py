@@ -52,7 +52,7 @@ def domain(store: Store) -> Sequence[Check]:
         """
         SELECT m.model_id, m.suite, m.n_layers, m.n_heads::DOUBLE AS n_heads, m.positional_scheme,
                coalesce(p.file, $ours) AS file, '' AS caveats
-          FROM model AS m
+          FROM raw.model AS m
           LEFT JOIN (SELECT model_id, min(file) AS file
                        FROM published_figure
                       GROUP BY model_id) AS p USING (model_id)

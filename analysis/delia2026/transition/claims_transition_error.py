@@ -238,7 +238,7 @@ def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
         SELECT v.model_id, m.lab, m.suite, m.n_layers, m.n_heads, v.value AS estimate, v.file,
                v.caveats
           FROM raw_value AS v
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE v.metric = 'l_star_empirical'
            AND v.file = $file
            AND m.lab = 'EleutherAI'

@@ -38,7 +38,7 @@ def published_values(store: Store) -> pd.DataFrame:
     """
     first = stated(store, evidence.TRACES)
     later = quoted.at(store, EXTENDED)[["subject", "printed"]]
-    shapes = store.query("SELECT model_id, suite, n_layers, n_heads FROM model")
+    shapes = store.query("SELECT model_id, suite, n_layers, n_heads FROM raw.model")
     larger = later.merge(shapes, left_on="subject", right_on="model_id").assign(
         estimate=lambda rows: rows["printed"].astype("float64"), file=EXTENDED, caveats="B9"
     )

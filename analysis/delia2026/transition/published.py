@@ -100,7 +100,7 @@ def chance(store: Store) -> pd.DataFrame:
 def stated(store: Store, file: str) -> pd.DataFrame:
     """Return one row per model: the L* that a file states."""
     stated = evidence.figures(store, "l_star_empirical", [file])
-    designs = store.facts("SELECT model_id, n_heads FROM model")
+    designs = store.facts("SELECT model_id, n_heads FROM raw.model")
     return stated.merge(designs, on="model_id").rename(columns={"mean": "estimate"})
 
 
@@ -115,7 +115,7 @@ def steepest(
         SELECT p.model_id, m.lab, m.suite, m.n_layers, m.n_heads, p.file, p.caveats,
                list(p.value ORDER BY p.layer) AS profile
           FROM published_profile AS p
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE p.metric = $metric
          GROUP BY ALL
          ORDER BY p.model_id

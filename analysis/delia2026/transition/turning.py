@@ -175,7 +175,7 @@ def sign_changes(store: Store) -> dict[str, str]:
 
 def _predictions(store: Store, named: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the three methods that read no profile, for profiles named by `KEY`."""
-    models = store.query("SELECT model_id, n_layers, n_heads::DOUBLE AS n_heads FROM model")
+    models = store.query("SELECT model_id, n_layers, n_heads::DOUBLE AS n_heads FROM raw.model")
     gains = store.query(
         """
         SELECT model_id, prompt_set, file, any_value(gain_mean) AS gain

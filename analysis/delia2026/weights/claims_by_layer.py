@@ -129,7 +129,7 @@ def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
         """
         SELECT DISTINCT v.model_id, m.suite, v.file, v.caveats
           FROM raw_value AS v
-          JOIN model AS m USING (model_id)
+          JOIN raw.model AS m USING (model_id)
          WHERE v.metric = 'weight_spectral_v'
            AND v.layer IS NOT NULL
          ORDER BY v.model_id

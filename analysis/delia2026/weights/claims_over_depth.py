@@ -111,7 +111,7 @@ def _measured(store: Store) -> Check:
                '' AS file, '' AS caveats
           FROM layer_head AS h
           JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = h.model_id
+          JOIN raw.model AS m ON m.model_id = h.model_id
          WHERE h.matrix = 'OV'
            AND h.is_folded
            AND h.slicing = 'correct'

@@ -40,7 +40,7 @@ def blocks(store: Store) -> Sequence[Check]:
                  WHERE matrix = 'V' AND NOT is_folded AND slicing = 'correct'
                  GROUP BY run_id, layer) AS h USING (run_id, layer)
           JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = w.model_id
+          JOIN raw.model AS m ON m.model_id = w.model_id
          WHERE w.matrix = 'V' AND w.slicing = 'correct' AND h.n_heads > 1
          ORDER BY w.model_id, w.layer
         """
@@ -164,7 +164,7 @@ def cost(store: Store) -> Sequence[Check]:
         """
         SELECT m.model_id, m.suite, m.n_heads, m.n_kv_heads, m.d_model, m.d_head,
                'model' AS file, '' AS caveats
-          FROM model AS m
+          FROM raw.model AS m
          WHERE m.model_id IN (SELECT model_id FROM published_figure)
          ORDER BY m.model_id
         """

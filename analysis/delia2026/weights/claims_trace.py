@@ -127,7 +127,7 @@ def _literal(store: Store) -> Check:
                avg(CAST(abs(t.trace_equation_4 / t.trace_multi_head - 1) < 0.01 AS INTEGER)) AS near
           FROM layer_trace AS t
           JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = t.model_id
+          JOIN raw.model AS m ON m.model_id = t.model_id
          WHERE t.is_conforming
            AND t.trace_multi_head > 0
         """

@@ -1,23 +1,23 @@
 -- Gains: the paper's equation (2) and every published variant of it.
 
-CREATE MACRO gain_bound(n_layers) AS pow(10.0, 1.0 / n_layers);
-COMMENT ON MACRO gain_bound IS 'G_max = 10^(1/L), eq. (3) of the paper: the claimed largest gain per block [ratio]';
+CREATE MACRO main.gain_bound(n_layers) AS pow(10.0, 1.0 / n_layers);
+COMMENT ON MACRO main.gain_bound IS 'G_max = 10^(1/L), eq. (3) of the paper: the claimed largest gain per block [ratio]';
 
-CREATE MACRO head_density(n_heads, d_head) AS n_heads / CAST(d_head AS DOUBLE);
-COMMENT ON MACRO head_density IS 'rho = H / d_head, section 5.4 of the paper [1]';
+CREATE MACRO main.head_density(n_heads, d_head) AS n_heads / CAST(d_head AS DOUBLE);
+COMMENT ON MACRO main.head_density IS 'rho = H / d_head, section 5.4 of the paper [1]';
 
-CREATE MACRO head_density_published(n_heads, d_model) AS n_heads / CAST(d_model // n_heads AS DOUBLE);
-COMMENT ON MACRO head_density_published IS 'rho = H / (d_model // H), as the notebooks compute it; differs from head_density where d_head is not d_model / H [1]';
+CREATE MACRO main.head_density_published(n_heads, d_model) AS n_heads / CAST(d_model // n_heads AS DOUBLE);
+COMMENT ON MACRO main.head_density_published IS 'rho = H / (d_model // H), as the notebooks compute it; differs from head_density where d_head is not d_model / H [1]';
 
-CREATE MACRO gain_sign(log_gain, band) AS
+CREATE MACRO main.gain_sign(log_gain, band) AS
     CASE WHEN log_gain < -band THEN 'dampen'
          WHEN log_gain <= band THEN 'neutral'
          WHEN log_gain > band AND log_gain <= CAST('Infinity' AS DOUBLE) THEN 'expand' -- NaN sorts above it
      END;
-COMMENT ON MACRO gain_sign IS 'dampen, neutral or expand: the sign of a log gain outside a neutral band around 0; band 0 is the paper''s strict rule; NULL where the log gain is NULL or NaN, or the band NULL [-]';
+COMMENT ON MACRO main.gain_sign IS 'dampen, neutral or expand: the sign of a log gain outside a neutral band around 0; band 0 is the paper''s strict rule; NULL where the log gain is NULL or NaN, or the band NULL [-]';
 
-CREATE MACRO rounding_band() AS 0.01;
-COMMENT ON MACRO rounding_band IS 'Log gain that rounding in half precision can make: the neutral band of sign_banded [nat]';
+CREATE MACRO main.rounding_band() AS 0.01;
+COMMENT ON MACRO main.rounding_band IS 'Log gain that rounding in half precision can make: the neutral band of sign_banded [nat]';
 
 CREATE VIEW block_gain AS
 SELECT after.run_id,
@@ -149,17 +149,17 @@ COMMENT ON COLUMN matrix_gain.layer IS 'Block, 0 to n_layers - 1; block 0 reads 
 COMMENT ON COLUMN matrix_gain.gain IS '|X_l|_F / |X_{l-1}|_F [ratio]';
 COMMENT ON COLUMN matrix_gain.gain_without_first IS 'The same over all tokens but the one at position 0; NULL for a prompt of one token [ratio]';
 
-CREATE MACRO matrix_gain_from(first) AS TABLE
+CREATE MACRO main.matrix_gain_from(first) AS TABLE
 SELECT run_id,
        model_id,
        prompt_id,
        layer,
        length / nullif(lag(length) OVER (PARTITION BY run_id, model_id, prompt_id ORDER BY layer), 0) AS gain
   FROM (SELECT run_id, model_id, prompt_id, layer, sqrt(sum(norm * norm)) AS length
-          FROM stream
+          FROM raw.stream
          WHERE position >= first
          GROUP BY run_id, model_id, prompt_id, layer) AS matrices;
-COMMENT ON MACRO TABLE matrix_gain_from IS 'FROM matrix_gain_from(k): matrix_gain with the first k tokens left out; NULL at layer -1 [ratio]';
+COMMENT ON MACRO TABLE main.matrix_gain_from IS 'FROM matrix_gain_from(k): matrix_gain with the first k tokens left out; NULL at layer -1 [ratio]';
 
 CREATE VIEW embedding_gain AS
 SELECT looked_up.run_id,

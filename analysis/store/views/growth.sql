@@ -1,8 +1,8 @@
 -- Growth: what the stream does beyond adding equal, unrelated writes, and when a write shrinks it.
 
-CREATE MACRO equal_writes(n_writes, first_update, stream) AS
+CREATE MACRO main.equal_writes(n_writes, first_update, stream) AS
     ln(1 + n_writes * pow(CAST(first_update AS DOUBLE) / stream, 2)) / 2;
-COMMENT ON MACRO equal_writes IS 'Growth of the logarithm of a length by n orthogonal updates as long as the first: 1/2 ln(1 + n |d_0|^2 / |x_0|^2) [nat]';
+COMMENT ON MACRO main.equal_writes IS 'Growth of the logarithm of a length by n orthogonal updates as long as the first: 1/2 ln(1 + n |d_0|^2 / |x_0|^2) [nat]';
 
 CREATE VIEW token_growth AS
 WITH later AS (

@@ -8,8 +8,8 @@
 
 -- Runs with perturbed weights are measured to state an uncertainty. Every view below leaves them
 -- out, unless this macro is made anew: CREATE OR REPLACE MACRO counts_perturbed() AS true.
-CREATE MACRO counts_perturbed() AS false;
-COMMENT ON MACRO counts_perturbed IS 'Whether views count runs whose weights had one more rounding error added in [true or false]';
+CREATE MACRO main.counts_perturbed() AS false;
+COMMENT ON MACRO main.counts_perturbed IS 'Whether views count runs whose weights had one more rounding error added in [true or false]';
 
 CREATE VIEW perturbed_run AS
 SELECT run_id, model_id, kind, prompt_set, perturbation, perturbation_seed
@@ -51,6 +51,27 @@ SELECT run_id,
            AND (kind = 'weights' OR (rendering = 'plain' AND special_tokens = 'default'))) AS ranked
  WHERE place = 1;
 COMMENT ON VIEW primary_run IS 'One row per model, kind and prompt set: the one run that summaries over models use. It conforms, and its prompts are plain and tokenised as the tokenizer does. Of several revisions it is of the one without a training step, the model as released, else of the last step; of several over prompts one that measured the stream; of several number formats the widest; of several devices the processor. None has perturbed weights, or states that another engine wrote. Join it on run_id so that a model measured in two ways is not averaged over them.';
+
+CREATE VIEW leading_run AS
+SELECT run_id, model_id, prompt_set, n_prompts
+  FROM (SELECT r.run_id,
+               r.model_id,
+               r.prompt_set,
+               p.n_prompts,
+               row_number() OVER (
+                   PARTITION BY r.model_id
+                       ORDER BY s.n_models DESC, p.n_prompts DESC, r.prompt_set
+               ) AS place
+          FROM primary_run AS r
+          JOIN (SELECT prompt_set, count(*) AS n_models
+                  FROM primary_run
+                 WHERE kind = 'prompts'
+                 GROUP BY prompt_set) AS s USING (prompt_set)
+          JOIN (SELECT prompt_set, count(*) AS n_prompts FROM prompt GROUP BY prompt_set) AS p USING (prompt_set)
+         WHERE r.kind = 'prompts') AS ranked
+ WHERE place = 1;
+COMMENT ON VIEW leading_run IS 'One row per model measured over prompts: the run that has its one number in model_gain. Of its prompt sets the one on which most models were measured is taken, so that models are compared on the same prompts; of equals the one with the most prompts, then the first by name. Of runs on that set it is the one of primary_run.';
+COMMENT ON COLUMN leading_run.n_prompts IS 'Prompts of the set [1]';
 
 CREATE VIEW weights_of_run AS
 SELECT run_id,

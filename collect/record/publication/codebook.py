@@ -11,7 +11,17 @@ import duckdb
 
 from collect.process import shipped
 from collect.record.atomic.files import write_text
-from collect.schema import Table, comment, connect, tables, unit_apart, views_sql
+from collect.schema import (
+    FRONT,
+    RAW,
+    Table,
+    comment,
+    connect,
+    front_sql,
+    tables,
+    unit_apart,
+    views_sql,
+)
 
 PATH = shipped.root() / "data" / "README.md"
 
@@ -20,7 +30,9 @@ def codebook() -> str:
     """Return the codebook as Markdown: prose of ``codebook.md``, then tables, views, macros."""
     prose = files("collect.record.publication").joinpath("codebook.md").read_text(encoding="utf-8")
     text = Template(prose).substitute(
-        diagram=diagram(), tables="\n\n".join(table_section(table) for table in tables().values())
+        diagram=diagram(),
+        front=front_section(),
+        tables="\n\n".join(table_section(table) for table in tables().values()),
     )
     return text.rstrip() + "\n" + views_section()
 
@@ -81,7 +93,7 @@ def table_section(table: Table) -> str:
     ]
     return "\n".join(
         [
-            f"### {table.name}",
+            f"### {RAW}.{table.name}",
             "",
             table.meaning,
             "",
@@ -94,23 +106,47 @@ def table_section(table: Table) -> str:
     )
 
 
+def front_section() -> str:
+    """Return the tables of schema main as Markdown; empty when there are none."""
+    connection = _commented()
+    views = _views(connection, FRONT)
+    return "\n\n".join(_view_section(connection, FRONT, *view) for view in views)
+
+
 def views_section() -> str:
     """Return the views and macros of the views' SQL as Markdown; empty when there are none."""
     if not views_sql():
         return ""
-    connection = connect(comments=False)
-    connection.execute(views_sql())
-    comment(connection)
-    views = connection.sql(
-        "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY view_oid"
-    ).fetchall()
+    connection = _commented()
     parts = [
         "## Views and macros",
-        "Derived quantities, from `analysis/store/views/`.",
+        "Views of schema `raw`, from `analysis/store/views/`; macros are in schema `main`.",
         _macros(connection),
-        *(_view_section(connection, name, meaning) for name, meaning in views),
+        *(_view_section(connection, RAW, *view) for view in _views(connection, RAW)),
     ]
     return "\n" + "\n\n".join(parts) + "\n"
+
+
+def _commented() -> duckdb.DuckDBPyConnection:
+    """Return an empty database with every table and view, commented."""
+    connection = connect(comments=False)
+    connection.execute(views_sql())
+    connection.execute(front_sql())
+    comment(connection)
+    return connection
+
+
+def _views(connection: duckdb.DuckDBPyConnection, place: str) -> list[tuple[str, str]]:
+    """Return name and comment of the views of a schema, in their order."""
+    return connection.execute(
+        """
+        SELECT view_name, comment
+          FROM duckdb_views()
+         WHERE NOT internal AND schema_name = $1
+         ORDER BY view_oid
+        """,
+        [place],
+    ).fetchall()
 
 
 def _macros(connection: duckdb.DuckDBPyConnection) -> str:
@@ -126,22 +162,25 @@ def _macros(connection: duckdb.DuckDBPyConnection) -> str:
     return "\n".join(["| Macro | Meaning |", "|---|---|", *lines])
 
 
-def _view_section(connection: duckdb.DuckDBPyConnection, name: str, meaning: str) -> str:
+def _view_section(
+    connection: duckdb.DuckDBPyConnection, place: str, name: str, meaning: str
+) -> str:
     columns = connection.execute(
         """
         SELECT column_name, data_type, comment
           FROM duckdb_columns()
-         WHERE table_name = $name
+         WHERE schema_name = $place AND table_name = $name
          ORDER BY column_index
         """,
-        {"name": name},
+        {"place": place, "name": name},
     ).fetchall()
     rows = []
     for column, kind, text in columns:
         about, unit = unit_apart(text)
         rows.append(f"| `{column}` | {kind} | {_cell(unit)} | {_cell(about)} |")
     heads = ["| Column | Type | Unit | Meaning |", "|---|---|---|---|"]
-    return "\n\n".join([f"### {name}", meaning, "\n".join([*heads, *rows])])
+    shown = name if place == FRONT else f"{place}.{name}"
+    return "\n\n".join([f"### {shown}", meaning, "\n".join([*heads, *rows])])
 
 
 def _cell(text: str) -> str:

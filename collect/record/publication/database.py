@@ -11,14 +11,17 @@ from collect.errors import InputError, OutputError
 from collect.process import shipped
 from collect.record.atomic.files import write_atomically
 from collect.schema import (
+    RAW,
     assemble,
     comment,
     commented,
+    front_sql,
     schema_sql,
     table_files,
     tables,
     transaction,
     views_sql,
+    within_raw,
 )
 
 #: Oldest storage format that carries comments and is read by DuckDB 1.2 and later.
@@ -48,9 +51,10 @@ def default_directories(data: Path | None = None) -> list[Path]:
 def write_database(directories: Sequence[Path], out: Path) -> dict[str, int]:
     """Copy the tables of some directories into one DuckDB file, complete or not at all.
 
-    The file carries the comments of every table and column, and the views and macros of
-    ``analysis/store/views``. Rows that several directories hold alike count once; only units
-    with a file in ``run`` count.
+    Schema main has the tables of ``analysis/store/front``, schema raw every table and the views of
+    ``analysis/store/views``; every column is commented. The file cannot say where DuckDB looks a
+    name up first, so those of raw are written with it. Rows that several directories hold alike
+    count once; only units with a file in ``run`` count.
 
     Returns
     -------
@@ -74,11 +78,14 @@ def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:
             connection.execute(
                 f"ATTACH '{quoted}' AS measurements (STORAGE_VERSION '{STORAGE_VERSION}')"
             )
-            connection.execute("USE measurements")
+            connection.execute(within_raw("measurements"))
             # Outside a transaction each of some hundred comments goes to the disk by itself.
             connection.execute(f"BEGIN; {commented(schema_sql())[0]} COMMIT")
             assemble(connection, directories, copy=True)
             connection.execute(f"BEGIN; {commented(views_sql())[0]} COMMIT")
+            # What is asked first is computed once: an answer from it takes as long as a look.
+            front = commented(front_sql())[0].replace("CREATE VIEW ", "CREATE TABLE ")
+            connection.execute(f"BEGIN; {front} COMMIT")
             with transaction(connection):
                 comment(connection)
             n_rows = {table: _count(connection, table) for table in tables()}
@@ -95,4 +102,4 @@ def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:
 
 
 def _count(connection: duckdb.DuckDBPyConnection, table: str) -> int:
-    return int(connection.sql(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])  # noqa: S608
+    return int(connection.sql(f'SELECT count(*) FROM {RAW}."{table}"').fetchall()[0][0])  # noqa: S608

@@ -99,14 +99,14 @@ HEADER = "claim_id,place,quantity,subject,printed,unit,accuracy"
 
 def test_every_quoted_row_belongs_to_a_claim_a_model_and_a_notebook(published_store):
     rows = quoted.quoted(published_store)
-    known = set(published_store.query("FROM claim")["claim_id"])
+    known = set(published_store.query("FROM raw.claim")["claim_id"])
     assert set(rows["claim_id"]) <= known
     assert not rows.duplicated(["place", "quantity", "subject", "printed"]).any()
     is_name = rows["quantity"].isin(["notebook", "excluded_positional_scheme"])
     for value in rows.loc[~is_name & (rows["printed"] != ""), "printed"]:
         rounding.read(value)
     rows = quoted.quoted(published_store)
-    models = set(published_store.query("FROM model")["model_id"])
+    models = set(published_store.query("FROM raw.model")["model_id"])
     assert {name for name in rows["subject"] if "/" in name} <= models
     notebooks = set(published_store.query("FROM published_file")["notebook"].dropna())
     assert set(rows.loc[rows["quantity"] == "notebook", "printed"]) <= notebooks

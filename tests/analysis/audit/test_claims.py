@@ -127,7 +127,7 @@ def test_a_reading_that_fails_by_looking_often_contradicts_nothing():
 def test_each_claim_has_one_row_whose_numbers_are_the_committed_ones_bit_for_bit(
     shipped_store, judged
 ):
-    quoted = shipped_store.query("FROM claim").set_index("claim_id")["statement"]
+    quoted = shipped_store.query("FROM raw.claim").set_index("claim_id")["statement"]
     assert judged["claim_id"].tolist() == list(CLAIMS)
     assert judged["statement"].tolist() == quoted[judged["claim_id"]].tolist()
     assert set(judged["verdict"]) <= set(claims.VERDICTS)

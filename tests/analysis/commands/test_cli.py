@@ -139,7 +139,7 @@ def test_a_closed_pipe_ends_quietly_and_a_full_device_is_exit_code_5():
     assert ran.stdout.count("\n") == 1
     assert "Traceback" not in ran.stderr
     assert "BrokenPipe" not in ran.stderr
-    ran = in_shell(f"{sys.executable} -m analysis sql 'FROM claim' --csv > /dev/full")
+    ran = in_shell(f"{sys.executable} -m analysis sql 'FROM raw.claim' --csv > /dev/full")
     assert ran.returncode == 5
     assert "No space left" in ran.stderr
     assert "Traceback" not in ran.stderr

@@ -22,7 +22,7 @@ def test_sql_prints_csv_that_pandas_reads_back(capsys):
     code, _, err = run(capsys, "sql", 'SELECT "KeyboardInterrupt"')
     assert code == 2
     assert "KeyboardInterrupt" in err
-    code, out, _ = run(capsys, "sql", "SELECT claim_id FROM claim ORDER BY 1 LIMIT 2", "--csv")
+    code, out, _ = run(capsys, "sql", "SELECT claim_id FROM raw.claim ORDER BY 1 LIMIT 2", "--csv")
     assert code == 0
     assert pd.read_csv(io.StringIO(out))["claim_id"].tolist() == [1, 2]
     error = duckdb.InternalException("INTERNAL Error: a size\n\nStack Trace:\n\n/x.so(+0x1) [0x7f]")
@@ -74,7 +74,7 @@ def test_sql_prints_what_the_engine_found_and_nothing_else(capsys):
     assert run(capsys, "sql", "SELECT NULL AS a, '' AS b", "--csv")[1] == 'a,b\n,""\n'
     long = "SELECT 1 AS one, 132912182112123456789::HUGEINT AS long, 2 AS two"
     assert " 132912182112123456789 " in run(capsys, "sql", long)[1]
-    assert json.loads(run(capsys, "sql", "FROM model WHERE false", "--json")[1]) == []
+    assert json.loads(run(capsys, "sql", "FROM raw.model WHERE false", "--json")[1]) == []
     assert "explain_key" in run(capsys, "sql", "EXPLAIN SELECT 1", "--csv")[1]
     ordered = "SELECT h FROM (SELECT hash(range) AS h FROM range(30000)) ORDER BY h"
     hashes = run(capsys, "sql", ordered, "--csv")[1].split()[1:]
@@ -136,24 +136,24 @@ def test_a_query_that_fails_in_its_first_row_prints_nothing(capsys, form, query)
     ("query", "hint"),
     [
         ("SELECT modell FROM MODEL", "hint: List columns with: DESCRIBE model"),
-        ("EXPLAIN SELECT m.x FROM gain_by_model m", "List columns with: DESCRIBE gain_by_model"),
-        ("FROM model JOIN metric USING (lab)", "DESCRIBE metric or DESCRIBE model"),
+        ("EXPLAIN SELECT m.x FROM gain_by_model m", "columns with: DESCRIBE raw.gain_by_model"),
+        ("FROM raw.model JOIN metric USING (lab)", "DESCRIBE raw.metric or DESCRIBE raw.model"),
         ("SELECT lab, avg(sigma_max) FROM weight_norm GROUP BY 1", "JOIN model USING (model_id)\n"),
-        ("SELECT device FROM stream", "device is in run: add JOIN run USING (run_id, model_id)\n"),
-        ("SELECT n.category FROM next_token n", "in prompt: add JOIN prompt USING (prompt_id)\n"),
-        ("SELECT lab FROM metric", "List columns with: DESCRIBE metric\n"),
-        ("FROM modell", "List tables and views with: SHOW TABLES"),
+        ("SELECT device FROM raw.stream", "add JOIN raw.run USING (run_id, model_id)\n"),
+        ("SELECT n.category FROM next_token n", "add JOIN raw.prompt USING (prompt_id)\n"),
+        ("SELECT lab FROM metric", "List columns with: DESCRIBE raw.metric\n"),
+        ("FROM modell", "List tables and views with: SHOW ALL TABLES"),
         ("SELECT foo(1)", "hint: List functions with: SELECT DISTINCT function_name"),
-        ("SELECT lab FROM model a, model b", "'a.lab' or 'b.lab')\n"),
+        ("SELECT lab FROM raw.model a, model b", "'a.lab' or 'b.lab')\n"),
         ("SELECT sum(sum(1))", "nested\n"),
-        ("WITH model AS (SELECT 1 AS a) SELECT nope FROM model, metric", "with: DESCRIBE metric\n"),
+        ("WITH model AS (SELECT 1 AS a) SELECT nope FROM model, metric", "DESCRIBE raw.metric\n"),
     ],
 )  # fmt: skip
 def test_a_name_that_is_not_known_is_answered_by_where_such_names_are_listed(capsys, query, hint):
     code, _, error = run(capsys, "sql", query)
     assert code == 2
     assert hint in error
-    assert "SHOW TABLES" in hint or "SHOW TABLES" not in error
+    assert "TABLES" in hint or "TABLES" not in error
 
 
 def notes(capsys, sql, *options):
@@ -172,8 +172,8 @@ SELECT layer, avg(norm) FROM residual_norm GROUP BY layer
 SELECT avg(excess) FROM study_growth WHERE study = 'packages'
 WITH one AS (FROM gain_by_model) SELECT avg(gain_mean) FROM one
 SELECT avg(g) FROM (SELECT gain_mean AS g FROM gain_by_model WHERE metric = 'gain_body')
-SELECT lab FROM model WHERE n_layers > (SELECT avg(n_layers) FROM gain_by_model)
-SELECT 1 AS x UNION ALL SELECT sum(norm) FROM main.residual_norm
+SELECT lab FROM raw.model WHERE n_layers > (SELECT avg(n_layers) FROM gain_by_model)
+SELECT 1 AS x UNION ALL SELECT sum(norm) FROM raw.residual_norm
 EXPLAIN SELECT sum(norm) FROM residual_norm
 """.strip().split("\n")
 QUIET = """
@@ -198,7 +198,7 @@ SELECT lab, count(*) FROM published_gain GROUP BY lab
 SELECT corr(n_layers, gain_mean) FROM published_gain WHERE suite = 'Pythia'
 SELECT lab, avg(g.gain_mean) FROM published_gain g WHERE g.metric = 'gain_last_block' GROUP BY ALL
 SELECT avg(gain_mean) FROM measured_gain
-SELECT count(*) FROM quoted_number WHERE subject NOT IN (SELECT model_id FROM model)
+SELECT count(*) FROM quoted_number WHERE subject NOT IN (SELECT model_id FROM raw.model)
 DESCRIBE gain_by_model
 """.strip().split("\n")
 
@@ -219,15 +219,15 @@ def test_no_note_where_what_repeats_is_grouped_filtered_or_not_aggregated(shippe
 def test_a_note_is_printed_beside_every_form_and_of_a_table_without_rows(capsys):
     for form in ([], ["--csv"], ["--json"]):
         (note, again) = notes(capsys, "SELECT sum(norm) AS n FROM residual_norm", *form)
-        assert note.startswith("residual_norm: take one site")
-        assert again.startswith("residual_norm: runs of ")
+        assert note.startswith("raw.residual_norm: take one site")
+        assert again.startswith("raw.residual_norm: runs of ")
     (note,) = notes(capsys, "SELECT count(*) AS n FROM published_value")
     assert "published_value" in note
     assert notes(capsys, "SELECT count(*) AS n FROM published_figure") == []
 
 
 def test_runs_of_a_model_that_a_query_does_not_name_are_not_noted(capsys):
-    query = "SELECT model_id, avg(norm) AS n FROM stream WHERE model_id LIKE '{}' GROUP BY ALL"
+    query = "SELECT model_id, avg(norm) AS n FROM raw.stream WHERE model_id LIKE '{}' GROUP BY ALL"
     (note,) = notes(capsys, query.format("%qwen%"))
     assert "qwen" in note
     assert notes(capsys, query.format("thermoscope/gpt2%")) == []
@@ -235,12 +235,13 @@ def test_runs_of_a_model_that_a_query_does_not_name_are_not_noted(capsys):
 
 def test_rules_name_columns_that_there_are_and_begin_with_what_repeats(shipped_store):
     _, comments = schema.commented(schema.schema_sql() + schema.views_sql())
-    rules = caution.rules(comments)
-    assert {*rules} >= {"gain_by_model", "study_growth", "residual_norm", "published_value"}
+    rules = caution.rules(f"raw.{name}" for name in comments)
+    assert {*rules} >= {"raw.gain_by_model", "raw.residual_norm", "raw.published_value"}
     for place, (columns, _) in rules.items():
         known = {*shipped_store.query(f"FROM {place} LIMIT 0").columns}
         assert {word for each in columns for word in each.split(" or ")} <= known
-        assert " AND " in comments[place].partition(":")[0].partition(".")[0], place
+        comment = comments[place.removeprefix("raw.")]
+        assert " AND " in comment.partition(":")[0].partition(".")[0], place
 
 
 def test_a_wide_answer_is_cut_to_the_terminal_and_whole_as_csv(capsys, monkeypatch):
@@ -253,12 +254,13 @@ def test_a_wide_answer_is_cut_to_the_terminal_and_whole_as_csv(capsys, monkeypat
 
 
 def test_columns_prints_types_units_and_meanings_and_an_unknown_table_the_nearest(capsys):
-    _, out, _ = run(capsys, "columns", "published_gain", "--csv")
+    _, out, _ = run(capsys, "columns", "raw.published_gain", "--csv")
+    assert run(capsys, "columns", "published_gain", "--csv")[1] == out
     rows = pd.read_csv(io.StringIO(out)).set_index("column")
     assert rows.loc["bound", "unit"] == "ratio"
     assert rows["meaning"].notna().all()
     _, out, _ = run(capsys, "columns")
-    assert out.count("One row per") == 5
+    assert " ".join(out.split()).count("One row per") == 14
     code, _, err = run(capsys, "columns", "trained")
     assert code == 2
     assert "trained_network" in err

@@ -9,7 +9,7 @@ SELECT lab, median(gain_mean) FROM published_gain GROUP BY lab
 SELECT corr(n_layers, log_gain) FROM published_gain
 SELECT lab, count(*) FROM published_gain WHERE gain_mean > 1 GROUP BY ALL
 WITH one AS (FROM published_gain WHERE n_layers > 3) SELECT avg(gain_mean) FROM one
-SELECT m.year, avg("g".log_gain) FROM published_gain AS g JOIN model m USING (model_id) GROUP BY 1
+SELECT m.year, avg("g".log_gain) FROM published_gain g JOIN raw.model m USING (model_id) GROUP BY 1
 """.strip().split("\n")
 
 
@@ -17,7 +17,7 @@ SELECT m.year, avg("g".log_gain) FROM published_gain AS g JOIN model m USING (mo
 def test_gains_of_several_definitions_taken_together_are_named(shipped_store, query):
     shipped_store.columns(query)
     (note,) = caution.cautions(shipped_store, query)
-    assert note.startswith("published_gain: gain_last_block, gain_penultimate_block, ")
+    assert note.startswith("raw.published_gain: gain_last_block, gain_penultimate_block, ")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_list_with_null_is_noted_where_nothing_can_be_outside_it(shipped_store
 
 def test_a_condition_that_cannot_stand_alone_is_not_noted(shipped_store):
     query = """
-        SELECT model_id FROM model AS m WHERE lab NOT IN
+        SELECT model_id FROM raw.model AS m WHERE lab NOT IN
                (SELECT f.unit FROM published_figure AS f WHERE f.model_id = m.model_id)
     """
     assert len(shipped_store.query(query))
@@ -49,18 +49,18 @@ def test_a_condition_that_cannot_stand_alone_is_not_noted(shipped_store):
 
 
 RUNS = """
-SELECT avg(norm) FROM stream
-SELECT avg(norm) FROM stream WHERE model_id ILIKE '%tiny'
-SELECT layer, avg(norm) FROM stream JOIN run USING (run_id, model_id) GROUP BY layer
-SELECT avg(gain_mean) FROM model_gain WHERE metric = 'gain_body'
+SELECT avg(norm) FROM raw.stream
+SELECT avg(norm) FROM raw.stream WHERE model_id ILIKE '%tiny'
+SELECT layer, avg(norm) FROM raw.stream JOIN run USING (run_id, model_id) GROUP BY layer
+SELECT avg(gain_mean) FROM raw.model_gain WHERE metric = 'gain_body'
 SELECT prompt_id, count(*) FROM prompt_length GROUP BY prompt_id
 """.strip().split("\n")
 ONE_RUN = """
-SELECT run_id, avg(norm) FROM stream GROUP BY run_id
-SELECT avg(norm) FROM stream JOIN primary_run USING (run_id, model_id)
-SELECT avg(norm) FROM stream WHERE run_id IN (SELECT run_id FROM primary_run)
-SELECT avg(norm) FROM stream JOIN run USING (run_id) WHERE special_tokens = 'default'
-SELECT max(norm) FROM stream
+SELECT run_id, avg(norm) FROM raw.stream GROUP BY run_id
+SELECT avg(norm) FROM raw.stream JOIN primary_run USING (run_id, model_id)
+SELECT avg(norm) FROM raw.stream WHERE run_id IN (SELECT run_id FROM primary_run)
+SELECT avg(norm) FROM raw.stream JOIN run USING (run_id) WHERE special_tokens = 'default'
+SELECT max(norm) FROM raw.stream
 SELECT count(*) FROM run
 """.strip().split("\n")
 
@@ -80,11 +80,11 @@ def test_prompts_that_count_again_in_another_run_are_noted(add_run):
     ("query", "column", "near"),
     [
         ("SELECT claim_id FROM verdict WHERE verdict = 'Contradicted'", "verdict", "contradicted"),
-        ("SELECT count(*) FROM model WHERE 'eleuther' = lab", "lab", "EleutherAI"),
+        ("SELECT count(*) FROM raw.model WHERE 'eleuther' = lab", "lab", "EleutherAI"),
         ("FROM gain_by_model g WHERE g.metric = 'gain_penultimate'", "metric", "gain_penultimate"),
-        ("FROM stream WHERE model_id = 'pythia-70m'", "model_id", "EleutherAI/pythia-70m"),
-        ("FROM (SELECT * FROM model WHERE suite = 'pythia')", "suite", "Pythia"),
-        ("SELECT model_id FROM model WHERE lab = 'Xyzzy'", "lab", ""),
+        ("FROM raw.stream WHERE model_id = 'pythia-70m'", "model_id", "EleutherAI/pythia-70m"),
+        ("FROM (SELECT * FROM raw.model WHERE suite = 'pythia')", "suite", "Pythia"),
+        ("SELECT model_id FROM raw.model WHERE lab = 'Xyzzy'", "lab", ""),
     ],
 )
 def test_a_text_that_no_row_has_is_noted_with_the_nearest(shipped_store, query, column, near):
@@ -98,8 +98,8 @@ def test_a_text_that_no_row_has_is_noted_with_the_nearest(shipped_store, query, 
 @pytest.mark.parametrize(
     "query",
     [
-        "FROM model WHERE lab = 'EleutherAI' AND lab <> 'nobody'",
-        "FROM (SELECT left(lab, 1) AS lab FROM model) WHERE lab = 'E'",
+        "FROM raw.model WHERE lab = 'EleutherAI' AND lab <> 'nobody'",
+        "FROM (SELECT left(lab, 1) AS lab FROM raw.model) WHERE lab = 'E'",
         "SELECT lab = 'B' FROM (SELECT 'B' AS lab), model",
         "FROM residual_norm WHERE site = 'nowhere' LIMIT 1",
         "FROM published_file WHERE file = 'none'",

@@ -78,7 +78,7 @@ def test_r_of_depth_and_gain_over_pythia_and_prompts_that_shrink_a_model(shipped
 
 def test_length_by_layer_has_one_place_a_layer_and_attention_to_the_first_token(shipped_store):
     result = shipped_store.query(
-        "SELECT s.layer, avg(norm) AS length FROM stream s WHERE model_id = "
+        "SELECT s.layer, avg(norm) AS length FROM raw.stream s WHERE model_id = "
         "'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer"
     )
     sites = shipped_store.query(
@@ -91,7 +91,9 @@ def test_length_by_layer_has_one_place_a_layer_and_attention_to_the_first_token(
         "SELECT model_id, avg(sink_share) AS share FROM attention_layer GROUP BY model_id"
     )
     assert len(result) == 12
-    column = "SELECT model_id, avg(first_column / mass) AS share FROM attention GROUP BY model_id"
+    column = (
+        "SELECT model_id, avg(first_column / mass) AS share FROM raw.attention GROUP BY model_id"
+    )
     by_hand = shipped_store.query(column).set_index("model_id")["share"]
     assert result.set_index("model_id")["share"].to_dict() == pytest.approx(by_hand.to_dict())
 
@@ -133,7 +135,7 @@ def test_verdicts_with_p(shipped_store):
 def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
     public = ROOT / "data" / "public"
     sql = """
-        SELECT special_tokens, gain_mean FROM model_gain
+        SELECT special_tokens, gain_mean FROM raw.model_gain
           JOIN run USING (run_id, model_id, prompt_set) WHERE model_id LIKE '%qwen%'
            AND metric = 'gain_whole_matrix' AND prompt_set = 'A_grand_unified'
     """
@@ -158,7 +160,7 @@ def test_first_token_against_the_others_takes_one_run_of_a_model():
     store = open_store(public)
     result = store.query(
         "SELECT model_id, avg(norm) FILTER (position = 0) / avg(norm) FILTER (position > 0) AS r "
-        "FROM stream JOIN primary_run USING (run_id, model_id) GROUP BY model_id",
+        "FROM raw.stream JOIN primary_run USING (run_id, model_id) GROUP BY model_id",
     ).set_index("model_id")["r"]
     rows = _parquet(public / "residual_norm").merge(
         _parquet(public / "run")[["run_id", "special_tokens"]], on="run_id"
@@ -186,7 +188,7 @@ def test_r_of_depth_and_gain_over_one_definition(shipped_store):
 def test_a_chat_model_against_its_base_by_prompt(shipped_store):
     result = shipped_store.query(
         "SELECT c.model_id, count(*) AS n, avg(ln(c.value / b.value)) AS difference "
-        "FROM raw_value AS c JOIN model USING (model_id) JOIN raw_value AS b "
+        "FROM raw_value AS c JOIN raw.model USING (model_id) JOIN raw_value AS b "
         "ON b.model_id = base_model_id AND (b.metric, b.statistic, b.file, b.prompt_id) = "
         "(c.metric, c.statistic, c.file, c.prompt_id) "
         "WHERE c.metric = 'gain_last_block' AND c.statistic = 'value' GROUP BY c.model_id",
@@ -213,7 +215,7 @@ def test_a_contradicted_claim_may_quote_a_check_that_holds(shipped_store):
 
 def test_models_of_the_paper_without_figures(shipped_store):
     result = shipped_store.query(
-        "SELECT DISTINCT subject FROM quoted_number JOIN model ON subject = model_id "
+        "SELECT DISTINCT subject FROM quoted_number JOIN raw.model ON subject = model_id "
         "ANTI JOIN published_figure USING (model_id)",
     )
     quoted = pd.read_csv(PUBLISHED / "quoted_number.csv")["subject"].dropna()

@@ -121,11 +121,11 @@ def test_what_is_no_published_store_is_refused(published, address, capsys):
     files.rm(path)
     store.sources[0].remote._ends.clear()
     with pytest.raises(UnreachableError, match="it is not there"):
-        store.query("SELECT sum(mass) FROM attention")
+        store.query("SELECT sum(mass) FROM raw.attention")
     files.pipe(path, held)
     with pytest.raises(QueryError, match="no_such_column"):  # what failed before is no answer to it
-        store.query("SELECT no_such_column FROM attention")
-    assert store.query("SELECT sum(mass) > 0 AS is_back FROM attention")["is_back"].item()
+        store.query("SELECT no_such_column FROM raw.attention")
+    assert store.query("SELECT sum(mass) > 0 AS is_back FROM raw.attention")["is_back"].item()
     files.pipe("/streams/croissant.json", b"{}")
     with pytest.raises(StoreError, match="must list the files of a store"):
         open_store(address)

@@ -19,13 +19,18 @@ HIDDEN = (
     "/**/EXPLAIN ANALYZE COPY (SELECT 1) TO '{file}'",
     "EXPLAIN (ANALYZE) COPY (SELECT 1) TO '{file}'",
     "EXPLAIN ANALYZE WITH a AS (COPY (SELECT 1) TO '{file}') FROM a",
-    "WITH a AS (DELETE FROM model RETURNING *) FROM a",
+    "WITH a AS (DELETE FROM raw.model RETURNING *) FROM a",
     "WITH a AS (WITH b AS (UPDATE model SET lab = 'x' RETURNING *) FROM b) FROM a",
     "FROM (WITH a AS (INSERT INTO caveat VALUES ('a', 'b', 'c') RETURNING *) FROM a)",
 )
 
 
-NO_READING = ("CREATE TABLE x (i INTEGER)", "DELETE FROM model", "COPY model TO 'stolen.csv'", "")
+NO_READING = (
+    "CREATE TABLE x (i INTEGER)",
+    "DELETE FROM raw.model",
+    "COPY model TO 'stolen.csv'",
+    "",
+)
 NO_READING += (
     "SET threads = 1",
     "EXPLAIN ANALYZE COPY model TO 'stolen.csv'",
@@ -63,7 +68,7 @@ def test_the_engine_changes_no_rows_in_a_query_and_deep_statements_are_refused(t
     with tiny_store.connection.cursor() as cursor:
         cursor.execute("BEGIN TRANSACTION READ ONLY")
         with pytest.raises(duckdb.TransactionException, match="read-only mode"):
-            cursor.execute("DELETE FROM model")
+            cursor.execute("DELETE FROM raw.model")
     deep = "SELECT " + "1 + " * 900 + "1 AS n"
     try:
         json.loads("[" * 2000 + "]" * 2000)
@@ -78,7 +83,7 @@ def test_the_engine_changes_no_rows_in_a_query_and_deep_statements_are_refused(t
     "reading",
     [
         "EXPLAIN SELECT 1",
-        "/* a */ EXPLAIN (ANALYZE, FORMAT json) -- b\n FROM model",
+        "/* a */ EXPLAIN (ANALYZE, FORMAT json) -- b\n FROM raw.model",
         "EXPLAIN ANALYZE (SELECT 'é')",
         "DESCRIBE model",
         "SUMMARIZE model",
@@ -87,10 +92,10 @@ def test_the_engine_changes_no_rows_in_a_query_and_deep_statements_are_refused(t
         "FROM range(3)",
         "FROM matrix_gain_from(1)",
         "FROM duckdb_columns() LIMIT 1",
-        "SELECT random(), count(*) OVER () FROM model",
+        "SELECT random(), count(*) OVER () FROM raw.model",
         "PIVOT model ON family IN ('gpt2') USING count(*)",
-        "FROM model USING SAMPLE 3 ROWS",
-        "FROM model TABLESAMPLE reservoir(100%) REPEATABLE (1)",
+        "FROM raw.model USING SAMPLE 3 ROWS",
+        "FROM raw.model TABLESAMPLE reservoir(100%) REPEATABLE (1)",
     ],
 )
 def test_what_reads_is_run(tiny_store, reading):
@@ -103,7 +108,7 @@ def test_what_reads_is_run(tiny_store, reading):
         *((sql, "must be one statement that reads") for sql in NO_READING),
         ("FROM read_text('/etc/hostname')", "."),
         ("FROM read_text('https://example.invalid/x.parquet')", "."),
-        ("FROM query('FROM model')", r"must not call query\(\)"),
+        ("FROM query('FROM raw.model')", r"must not call query\(\)"),
         ("FROM arrow_scan(1, 2, 3)", r"must not call arrow_scan\(\)"),
         ("SELECT setseed(0.5)", r"must not call setseed\(\)"),
         ("FROM elsewhere.main.model", "elsewhere is another place"),
@@ -168,6 +173,7 @@ def test_of_a_strangers_database_only_the_tables_of_the_contract_are_read(strang
 )
 def test_a_database_whose_tables_are_not_the_contracts_is_refused(stranger, change):
     with duckdb.connect(str(stranger)) as connection:
+        connection.execute("SET search_path = 'raw'")
         connection.execute(change)
     with pytest.raises(StoreError, match=r"it lacks claim_family|be as collect/schema\.sql says"):
         open_store(stranger)

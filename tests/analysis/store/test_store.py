@@ -39,10 +39,10 @@ def test_the_schema_is_replayed_once_and_facts_are_asked_of_the_engine_once(
     open_store(tiny_directory)
     assert len(replayed) == 1
     store = open_store(tiny_directory)
-    first = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
+    first = store.facts("SELECT model_id FROM raw.model WHERE model_id = $name", name="test/tiny")
     first.loc[0, "model_id"] = "changed"
     store.connection.close()
-    again = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
+    again = store.facts("SELECT model_id FROM raw.model WHERE model_id = $name", name="test/tiny")
     assert again["model_id"].tolist() == ["test/tiny"]
 
 
@@ -121,7 +121,7 @@ def test_a_measured_model_keeps_its_numbers_and_takes_missing_labels_from_a_tabl
         "d_head": 2,
     }
     pd.DataFrame([row]).to_csv(hand_made / "model.csv", index=False)
-    model = open_store(hand_made, tiny_directory).query("FROM model").iloc[0]
+    model = open_store(hand_made, tiny_directory).query("FROM raw.model").iloc[0]
     assert (model["lab"], model["year"]) == ("a lab", 2024)
 
 
@@ -152,9 +152,9 @@ def test_what_is_no_store_is_refused(tiny_copy, tmp_path, places, message):
 
 def test_names_are_guessed_values_bound_and_comments_survive(tiny_store):
     with pytest.raises(QueryError, match=r'"modl_id" not found.*"model_id"'):
-        tiny_store.query("SELECT modl_id FROM model")
+        tiny_store.query("SELECT modl_id FROM raw.model")
     name = "'; DROP TABLE model; --"
-    assert tiny_store.query("FROM model WHERE model_id = $name", name=name).empty
+    assert tiny_store.query("FROM raw.model WHERE model_id = $name", name=name).empty
     rows = tiny_store.query(
         "SELECT comment FROM duckdb_columns() WHERE table_name = 'residual_norm' "
         "AND column_name = 'norm'"
@@ -221,9 +221,14 @@ print(*sys.modules)
 @pytest.mark.parametrize(
     ("first", "views", "is_made"),
     [
-        ("SELECT count(*) AS n FROM (SHOW TABLES) WHERE name = 'model_gain'", {"model_gain"}, True),
+        (
+            "SELECT count(*) AS n FROM (SHOW TABLES) WHERE name = 'primary_run'",
+            {"model_gain"},
+            True,
+        ),
+        ("SELECT count(*) = 0 AS n FROM model_gain", {"main.model_gain", "model_gain"}, False),
         ('SELECT count(*) > 0 AS n FROM "GAIN_BY_MODEL"', {"gain_by_model", "model_gain"}, False),
-        ("SELECT gain_bound(1) = 10 AS n", {"gain_bound"}, False),
+        ("SELECT gain_bound(1) = 10 AS n", {"main.gain_bound"}, False),
     ],
 )
 def test_a_query_makes_what_it_reads_and_the_catalogue_shows_all(

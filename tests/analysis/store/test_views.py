@@ -10,7 +10,7 @@ from analysis.store import open_store
 from analysis.tidy.defaults import BAND
 from collect.record.writer import write_table
 
-GAIN = "SELECT gain FROM prompt_gain WHERE metric = '{}' ORDER BY prompt_id"
+GAIN = "SELECT gain FROM raw.prompt_gain WHERE metric = '{}' ORDER BY prompt_id"
 LENGTH = "SELECT {} FROM stream_length WHERE prompt_id = 'S:0{}' AND layer = 2"
 BY_LENGTH = (
     "SELECT gain FROM length_gain WHERE prompt_id = 'S:00' AND layer = 1 AND reduction = '{}'"
@@ -55,7 +55,8 @@ BY_LENGTH = (
         (BY_LENGTH.format("body_median"), [6 / 4]),
         # Means of ratios over prompts: 1/2 and 4.
         ("UNPIVOT (SELECT gain_mean, gain_sd, gain_sd_population, log_gain_mean, log_gain_sd, "
-         "n_prompts::DOUBLE AS n FROM model_gain WHERE metric = 'gain_last_block') ON COLUMNS(*)",
+         "n_prompts::DOUBLE AS n FROM raw.model_gain WHERE metric = 'gain_last_block') "
+         "ON COLUMNS(*)",
          [4.5 / 2, 3.5 / math.sqrt(2), 3.5 / 2, math.log(2) / 2, math.log(8) / math.sqrt(2), 2]),
         # What has no sign is not called neutral.
         ("SELECT gain_sign(NULL, 0.01) IS NULL", [True]),
@@ -164,7 +165,7 @@ def test_every_view_and_metric_of_a_gain_is_described(tiny_store, shipped_store)
     assert views["view_name"].tolist() == []
     assert macros["function_name"].tolist() == []
     missing = shipped_store.query(
-        "SELECT DISTINCT metric FROM prompt_gain ANTI JOIN gain_definition USING (metric)"
+        "SELECT DISTINCT metric FROM raw.prompt_gain ANTI JOIN gain_definition USING (metric)"
     )["metric"].tolist()
     printed = shipped_store.query(
         "SELECT comment FROM duckdb_views() WHERE view_name = 'gain_definition'"
@@ -189,7 +190,7 @@ def test_a_massive_token_is_named_with_its_blocks(tiny_copy):
     massive = (made["position"] == 0) & (made["layer"] < 2)
     made["norm"] = made["norm"].mask(massive, 100.0 * (1 + made["layer"]))
     write_table("residual_norm", made, path)
-    [token] = open_store(tiny_copy).query("FROM outlier_token").to_dict("records")
+    [token] = open_store(tiny_copy).query("FROM raw.outlier_token").to_dict("records")
     assert [token[c] for c in ("position", "first_layer", "last_layer", "largest_layer")] == [
         0,
         0,
@@ -204,11 +205,11 @@ def test_the_excess_is_that_of_lengths_taken_from_the_stream(shipped_store):
         """
         SELECT g.*, m.n_layers, first.norm AS x0, last.norm AS xl, d.norm AS d0
           FROM token_growth AS g
-          JOIN model AS m USING (model_id)
-          JOIN stream AS first
+          JOIN raw.model AS m USING (model_id)
+          JOIN raw.stream AS first
             ON first.run_id = g.run_id AND first.model_id = g.model_id
            AND first.prompt_id = g.prompt_id AND first.position = g.position AND first.layer = 0
-          JOIN stream AS last
+          JOIN raw.stream AS last
             ON last.run_id = g.run_id AND last.model_id = g.model_id
            AND last.prompt_id = g.prompt_id AND last.position = g.position
            AND last.layer = m.n_layers - 1
@@ -318,7 +319,7 @@ def without(directory, layer):
     return open_store(directory)
 
 
-@pytest.mark.parametrize("view", ["prompt_gain", "prompt_gain_centred"])
+@pytest.mark.parametrize("view", ["raw.prompt_gain", "prompt_gain_centred"])
 @pytest.mark.parametrize(("layer", "kept"), [(-1, OVER[1:]), (0, ()), (1, ()), (2, ())])
 def test_there_is_no_gain_over_blocks_of_which_one_has_none(tiny_copy, view, layer, kept):
     store = without(tiny_copy, layer)

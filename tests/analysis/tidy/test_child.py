@@ -104,7 +104,7 @@ def test_a_time_limit_is_a_time(limit, capsys):
 
 @pytest.mark.parametrize("n_mebibytes", [120, 300, 600, 1000])
 def test_little_memory_is_told_as_that_and_blames_no_file(n_mebibytes):
-    process = started("SELECT count(*) AS n FROM attention", n_bytes=n_mebibytes << 20)
+    process = started("SELECT count(*) AS n FROM raw.attention", n_bytes=n_mebibytes << 20)
     out, err = process.communicate(timeout=120)
     assert process.returncode in (0, 71)
     if process.returncode == 71:

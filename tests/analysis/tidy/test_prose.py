@@ -109,14 +109,14 @@ def test_words_numbers_and_names_of_files_are_no_formulas(text):
 
 
 def test_no_claim_or_definition_shows_raw_markup_and_formulas_are_balanced(published_store):
-    claims = published_store.query("SELECT statement AS text FROM claim")
+    claims = published_store.query("SELECT statement AS text FROM raw.claim")
     defects = published_store.query("SELECT explanation AS text FROM caveat")
     gains = published_store.query("SELECT symbol || ' ' || definition AS text FROM gain_definition")
     for rows in (claims, defects, gains):
         for text in rows["text"]:
             words = re.sub(r"\$[^$]+\$", "", unescaped(notation.typeset(text)))
             assert not re.search(r"[|‖{}]|\*\*|\b[A-Zx]_", words), text
-    for text in published_store.query("SELECT statement FROM claim")["statement"]:
+    for text in published_store.query("SELECT statement FROM raw.claim")["statement"]:
         for formula in re.findall(r"\$[^$]+\$", notation.typeset(text)):
             assert all(formula.count(a) == formula.count(b) for a, b in ("()", "{}")), formula
 

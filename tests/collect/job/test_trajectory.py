@@ -86,4 +86,4 @@ def test_every_checkpoint_is_measured_in_two_formats_and_a_quantity_later(
     assert n_surprises["n"].item() == len(STEPS)
     [primary] = store.query("FROM primary_run JOIN run_revision USING (run_id)").to_dict("records")
     assert (primary["training_step"], primary["dtype_compute"]) == (12, "float32")
-    assert store.query("FROM model")["training_step"].tolist() == [12]
+    assert store.query("FROM raw.model")["training_step"].tolist() == [12]

@@ -225,7 +225,7 @@ def test_names_need_leaders_only_where_there_is_no_room_and_lie_apart():
 def test_example_rows_are_the_first_by_their_columns_whatever_the_order_of_a_view(
     shipped_store, monkeypatch
 ):
-    one = pd.DataFrame({"relation": ["gain_by_model"]})
+    one = pd.DataFrame({"relation": ["raw.gain_by_model"]})
     monkeypatch.setattr(relations.codebook, "relations", lambda store: one)
     (rows,) = relations.examples(shipped_store).values()
     first = ["source", "model_id"]
@@ -239,13 +239,13 @@ def test_the_data_page_lists_every_relation_with_its_columns_and_rows():
     rows = relations.examples(store)
     text = relations.listing(store, rows)
     for name, result in rows.items():
-        assert f"## `{name}` {{#data-{name.replace('_', '-')} .unnumbered}}" in text
+        assert f"## `{name}` {{#{relations.anchor(name)} .unnumbered}}" in text
         assert len(result) <= relations.N_EXAMPLES
     assert "| `mean` |" in text
     assert "2\\.5" in text
     short = relations.listing(store, rows, filled=True)
     assert "#data-claim " in short
-    assert "#data-residual-norm " not in short
+    assert "#data-raw-residual-norm " not in short
     printed = relations.answer(open_store(SECOND), "SELECT 1.5 AS a, ['x', 'y'] AS b, NULL AS c")
     assert printed.startswith("```sql\nSELECT 1.5 AS a")
     assert printed.splitlines()[-1] == "| 1\\.5 | x, y | – |"

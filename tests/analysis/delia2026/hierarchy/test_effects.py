@@ -212,7 +212,7 @@ def test_every_fact_names_its_source_and_pythia_is_two_recipes(published_store):
     assert len(facts) > 200
     for column in ("repository", "path", "revision", "quoted"):
         assert (facts[column].str.len() > 0).all(), column
-    known = set(published_store.query("SELECT model_id FROM model")["model_id"])
+    known = set(published_store.query("SELECT model_id FROM raw.model")["model_id"])
     assert set(facts["model_id"]) <= known
     known = recipes.recipes(published_store)
     result = known.set_index("model_id")["decay_turns"]

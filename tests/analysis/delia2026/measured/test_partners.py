@@ -40,7 +40,7 @@ def test_centred_gains_follow_from_the_centred_lengths_of_the_stream(store):
     rows = store.query(
         """
         SELECT s.run_id, s.prompt_id, s.layer, s.position, s.norm_centred, t.n_tokens
-          FROM stream AS s JOIN next_token AS t USING (run_id, prompt_id)
+          FROM raw.stream AS s JOIN next_token AS t USING (run_id, prompt_id)
          WHERE s.model_id = 'thermoscope/gpt2-l4-adamw'
         """
     )
@@ -96,7 +96,7 @@ def test_quantities_are_invariant_have_a_partner_or_are_conventions(store):
 
 def test_the_share_of_the_mean_is_of_squared_lengths_behind_the_first_token(store):
     one = "model_id = 'thermoscope/gpt2-l4-adamw' AND layer = 1"
-    tokens = store.query(f"SELECT norm, norm_centred FROM stream WHERE {one} AND position > 0")
+    tokens = store.query(f"SELECT norm, norm_centred FROM raw.stream WHERE {one} AND position > 0")
     shares = 1 - (tokens["norm_centred"] / tokens["norm"]).astype(float) ** 2
     row = store.query(f"FROM mean_share WHERE {one}").iloc[0]
     assert row["share"] == pytest.approx(shares.median(), rel=1e-6)
@@ -133,7 +133,8 @@ def test_the_interval_is_students_and_a_band_can_hide_a_small_gain(shipped_store
     rows = signs(shipped_store, "gain_last_block").set_index("model_id")
     model = "thermoscope/llama-l8-muon"
     gains = shipped_store.query(
-        "SELECT log_gain FROM prompt_gain WHERE metric = 'gain_last_block' AND model_id = $model",
+        "SELECT log_gain FROM raw.prompt_gain "
+        "WHERE metric = 'gain_last_block' AND model_id = $model",
         model=model,
     )["log_gain"]
     expected = stats.ttest_1samp(gains, 0).confidence_interval(0.95)

@@ -65,7 +65,7 @@ def test_every_field_that_is_drawn_exists_and_colour_never_stands_alone(specs):
 
 
 def test_every_lab_of_the_store_has_a_colour_and_a_shape_of_its_own(shipped_store):
-    known = shipped_store.query("SELECT DISTINCT lab FROM model WHERE lab IS NOT NULL")["lab"]
+    known = shipped_store.query("SELECT DISTINCT lab FROM raw.model WHERE lab IS NOT NULL")["lab"]
     assert set(known) <= set(labs.ORDER)
     frame = pd.DataFrame({"lab": labs.ORDER})
     colours, shapes = (

@@ -93,7 +93,7 @@ def test_the_published_layers_and_predictions_follow_from_the_published_traces(p
     assert l_star.argmax_abs_diff(traces["facebook/opt-125m"]) == 2
     rows = published_store.query(
         "SELECT f.model_id, f.path, f.mean, m.n_layers, m.n_heads FROM published_figure AS f "
-        "JOIN model AS m USING (model_id) WHERE f.metric = 'l_star_predicted'"
+        "JOIN raw.model AS m USING (model_id) WHERE f.metric = 'l_star_predicted'"
     )
     by_formula = rows[rows["path"].str.endswith("L_star_predicted")]
     assert len(by_formula) == 6

@@ -211,7 +211,7 @@ GAINS = """
     SELECT g.log_gain, g.model_id, g.prompt_id, m.family, g.layer
       FROM last_token_gain AS g
       JOIN primary_run USING (run_id)
-      JOIN model AS m ON m.model_id = g.model_id
+      JOIN raw.model AS m ON m.model_id = g.model_id
      WHERE g.layer > 0
 """
 

@@ -35,14 +35,15 @@ def test_the_file_reopens_read_only_with_tables_views_and_macros(measured, datab
     n_rows = write_database([PUBLISHED, measured], database)
     assert n_rows["next_token"] == 4
     assert n_rows["claim"] == N_CLAIMS
-    assert query(database, "SELECT count(*) FROM next_token") == [(4,)]
-    assert query(database, "SELECT count(*) FROM last_token_gain") == [(4 * 3,)]
+    assert query(database, "SELECT count(*) FROM raw.next_token") == [(4,)]
+    assert query(database, "SELECT count(*) FROM raw.last_token_gain") == [(4 * 3,)]
+    assert query(database, "SELECT count(*), count(gain) FROM block") == [(4 * 3, 4 * 3)]
     assert query(database, "SELECT round(gain_bound(1), 6)") == [(10.0,)]
     assert [path.name for path in database.parent.iterdir()] == ["all.duckdb"]
     ((tags,),) = query(database, "SELECT tags FROM duckdb_databases() WHERE path IS NOT NULL")
     assert tags["storage_version"].startswith("v1.2.0")  # which older programs read
     names = "SELECT table_name || '.' || column_name, comment FROM duckdb_columns()"
-    result = dict(query(database, f"{names} WHERE NOT internal"))
+    result = dict(query(database, f"{names} WHERE schema_name = 'raw'"))
     for table in tables().values():
         for column in table.columns:
             expected = f"{column.meaning} [{column.unit}]"

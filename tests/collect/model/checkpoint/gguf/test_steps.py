@@ -111,7 +111,7 @@ def test_rows_stand_beside_the_plain_ones_and_views_leave_them_out(file, tmp_pat
     asked = "SELECT property, n_runs, n_met FROM conformance_summary ORDER BY ALL"
     assert both.query(asked).equals(plain.query(asked))
     both.connection.execute("CREATE OR REPLACE MACRO counts_perturbed() AS true")
-    gains = both.query("SELECT run_id, avg(log_gain) AS gain FROM prompt_gain GROUP BY run_id")
+    gains = both.query("SELECT run_id, avg(log_gain) AS gain FROM raw.prompt_gain GROUP BY run_id")
     assert len(gains) == gains["gain"].nunique() == 3
 
 

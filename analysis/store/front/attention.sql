@@ -1,0 +1,30 @@
+-- Attention: where each head looks.
+
+CREATE VIEW main.attention AS
+SELECT a.model_id,
+       r.prompt_set,
+       a.prompt_id,
+       a.layer,
+       a.head,
+       a.n_tokens,
+       a.entropy / a.n_tokens                                                     AS entropy,
+       a.entropy / a.n_tokens / nullif(ln(a.n_tokens), 0)                         AS relative_entropy,
+       a.first_column / a.mass                                                    AS first_token_share,
+       (a.first_column - 1) / nullif(a.mass - a.diagonal, 0)                      AS first_token_share_of_others,
+       a.diagonal / a.mass                                                        AS self_share,
+       a.distance / a.mass                                                        AS distance
+  FROM raw.attention AS a
+  JOIN raw.primary_run AS r USING (run_id, model_id);
+COMMENT ON VIEW main.attention IS 'One row per model measured here, prompt, block and query head: where the head looks, means over the tokens of the prompt. Prompts of every set are here, plain and tokenised as the tokenizer does. Sums that the shares are made of, other runs: raw.attention; heads taken together, other definitions of entropy: raw.attention_layer.';
+COMMENT ON COLUMN main.attention.model_id IS 'Model; see model [-]';
+COMMENT ON COLUMN main.attention.prompt_set IS 'Set that the prompt belongs to [-]';
+COMMENT ON COLUMN main.attention.prompt_id IS 'Prompt; its text is in prompt_gain [-]';
+COMMENT ON COLUMN main.attention.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN main.attention.head IS 'Query head, 0 to n_heads - 1 [1]';
+COMMENT ON COLUMN main.attention.n_tokens IS 'Tokens of the prompt [tokens]';
+COMMENT ON COLUMN main.attention.entropy IS 'Mean entropy of a row of the attention map [nat]';
+COMMENT ON COLUMN main.attention.relative_entropy IS 'The same over ln n_tokens; NULL for one token [1]';
+COMMENT ON COLUMN main.attention.first_token_share IS 'Share of all attention that goes to the first token, the sink, its own to itself included; at least 1 / n_tokens [1]';
+COMMENT ON COLUMN main.attention.first_token_share_of_others IS 'Of the attention that tokens pay to others, the share that goes to the first token; NULL where they pay none [1]';
+COMMENT ON COLUMN main.attention.self_share IS 'Share of attention that tokens pay to themselves [1]';
+COMMENT ON COLUMN main.attention.distance IS 'Mean distance looked back [tokens]';

@@ -1,0 +1,79 @@
+-- Coverage: which quantity of which model is here, and why one is not.
+
+CREATE VIEW main.coverage AS
+WITH asked AS (
+    FROM (VALUES ('stream', 'residual_norm', 'stream'),
+                 ('last token', 'next_token', 'stream'),
+                 ('update', 'residual_update', 'stream'),
+                 ('attention', 'attention', 'attention'),
+                 ('geometry', 'token_geometry', 'geometry'),
+                 ('prediction', 'token_prediction', 'predictions'),
+                 ('weight', 'matrix_norm', 'weights'),
+                 ('published gain', 'published_figure', NULL)) AS named(quantity, source, measured_as)
+), sets AS (
+    SELECT DISTINCT prompt_set FROM raw.prompt
+), cells AS (
+    SELECT m.model_id, a.quantity, a.source, a.measured_as, coalesce(s.prompt_set, 'none') AS prompt_set
+      FROM raw.model AS m
+     CROSS JOIN asked AS a
+      LEFT JOIN sets AS s ON a.quantity NOT IN ('weight', 'published gain')
+), counted AS (
+    SELECT run_id, model_id, 'residual_norm' AS source, count(DISTINCT prompt_id) AS n_prompts FROM raw.residual_norm GROUP BY run_id, model_id
+     UNION ALL
+    SELECT run_id, model_id, 'next_token', count(*) FROM raw.next_token GROUP BY run_id, model_id
+     UNION ALL
+    SELECT run_id, model_id, 'residual_update', count(DISTINCT prompt_id) FROM raw.residual_update GROUP BY run_id, model_id
+     UNION ALL
+    SELECT run_id, model_id, 'attention', count(DISTINCT prompt_id) FROM raw.attention GROUP BY run_id, model_id
+     UNION ALL
+    SELECT run_id, model_id, 'token_geometry', count(DISTINCT prompt_id) FROM raw.token_geometry GROUP BY run_id, model_id
+     UNION ALL
+    SELECT run_id, model_id, 'token_prediction', count(DISTINCT prompt_id) FROM raw.token_prediction GROUP BY run_id, model_id
+     UNION ALL
+    SELECT run_id, model_id, 'matrix_norm', 0 FROM raw.matrix_norm GROUP BY run_id, model_id
+), published AS (
+    SELECT model_id, bool_or(starts_with(metric, 'gain')) AS has_gain FROM raw.published_figure GROUP BY model_id
+), runs AS (
+    SELECT model_id, coalesce(prompt_set, 'none') AS prompt_set, count(*) AS n_runs
+      FROM raw.run
+     WHERE perturbation IS NULL
+     GROUP BY ALL
+), stated AS (
+    SELECT run_id, measured_table AS source, string_agg(reason, ' ' ORDER BY quantity) AS reason
+      FROM raw.not_measured
+     WHERE quantity = 'every row'
+     GROUP BY run_id, measured_table
+)
+SELECT c.model_id,
+       c.quantity,
+       c.prompt_set,
+       CASE c.quantity WHEN 'published gain' THEN coalesce(p.has_gain, false)
+                       ELSE n.run_id IS NOT NULL
+       END                                                                        AS is_there,
+       CASE WHEN c.quantity NOT IN ('weight', 'published gain') THEN coalesce(n.n_prompts, 0) END AS n_prompts,
+       CASE WHEN is_there THEN NULL
+            WHEN c.quantity = 'published gain' THEN 'the paper''s files have no gain of it'
+            WHEN c.model_id NOT IN (SELECT model_id FROM runs) THEN
+                 CASE WHEN p.model_id IS NOT NULL THEN 'published only, not measured here' ELSE 'named in the paper, not measured here' END
+            WHEN r.n_runs IS NULL THEN
+                 CASE c.quantity WHEN 'weight' THEN 'its weights are not in what was opened' ELSE 'not measured on this prompt set, or not in what was opened' END
+            WHEN f.run_id IS NULL THEN 'no run that is plain, as tokenised, and conforming; see raw.run'
+            WHEN s.reason IS NOT NULL THEN s.reason
+            WHEN NOT list_contains(string_split(u.quantities, ','), c.measured_as) THEN 'not asked for when it was measured'
+            ELSE 'measured, but not in what was opened'
+       END                                                                        AS reason
+  FROM cells AS c
+  LEFT JOIN raw.primary_run AS f
+    ON f.model_id = c.model_id AND coalesce(f.prompt_set, 'none') = c.prompt_set AND c.measured_as IS NOT NULL
+  LEFT JOIN raw.run AS u ON u.run_id = f.run_id AND u.model_id = c.model_id
+  LEFT JOIN counted AS n ON n.run_id = f.run_id AND n.model_id = c.model_id AND n.source = c.source
+  LEFT JOIN stated AS s ON s.run_id = f.run_id AND s.source = c.source
+  LEFT JOIN published AS p ON p.model_id = c.model_id
+  LEFT JOIN runs AS r ON r.model_id = c.model_id AND r.prompt_set = c.prompt_set;
+COMMENT ON VIEW main.coverage IS 'One row per model, quantity and prompt set, measured or not: whether its numbers are here, and if not, why. Models that were published only are here too. WHERE is_there lists what can be asked; WHERE NOT is_there says what is missing.';
+COMMENT ON COLUMN main.coverage.model_id IS 'Model; see model [-]';
+COMMENT ON COLUMN main.coverage.quantity IS 'stream (tables stream, outlier_token, gains over all tokens), last token (gains of model_gain, prompt_gain and block at the last token), update (of attention and feed-forward in block), attention (table attention), geometry (token_cosine and effective_rank in block), prediction (of every token: raw.token_prediction), weight (head_weight, layer_weight) or published gain (published_model) [-]';
+COMMENT ON COLUMN main.coverage.prompt_set IS 'Prompt set; none for weight and published gain, which are of no set [-]';
+COMMENT ON COLUMN main.coverage.is_there IS 'True where the quantity is in what was opened [-]';
+COMMENT ON COLUMN main.coverage.n_prompts IS 'Prompts that it is there for; NULL where prompts do not enter [1]';
+COMMENT ON COLUMN main.coverage.reason IS 'Why it is not there; NULL where it is [-]';

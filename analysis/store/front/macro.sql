@@ -1,0 +1,38 @@
+-- Macros: what is asked of columns again and again.
+
+CREATE MACRO main.direction(gain) AS gain_sign(ln(CASE WHEN gain > 0 THEN gain END), 0);
+COMMENT ON MACRO main.direction IS 'expand where a gain is above 1, dampen below it, neutral at 1 itself; NULL where there is no gain [-]';
+
+-- To 12 digits up to 30 degrees of freedom, above by Cornish and Fisher's expansion to 7 (Abramowitz and Stegun 26.7.5).
+CREATE MACRO main.student_quantile(df) AS
+    CASE WHEN df <= 30
+         THEN [12.706204736175, 4.302652729749, 3.182446305284, 2.776445105198, 2.570581835636, 2.446911851145,
+               2.364624251593, 2.306004135204, 2.262157162798, 2.228138851986, 2.200985160092, 2.178812829667,
+               2.160368656463, 2.144786687918, 2.131449545560, 2.119905299221, 2.109815577833, 2.100922040241,
+               2.093024054408, 2.085963447266, 2.079613844728, 2.073873067904, 2.068657610419, 2.063898561628,
+               2.059538552753, 2.055529438643, 2.051830516480, 2.048407141795, 2.045229642133, 2.042272456301][CAST(df AS INTEGER)]
+         ELSE 1.959963984540054
+              + 2.372271230298562 / df
+              + 2.822498615739611 / pow(df, 2)
+              + 2.555849679507722 / pow(df, 3)
+              + 1.589534053393822 / pow(df, 4)
+     END;
+COMMENT ON MACRO main.student_quantile IS '0.975 quantile of Student''s t with whole degrees of freedom, at least 1 [1]';
+
+CREATE MACRO main.half_width(x) AS
+    CASE WHEN count(x) > 1 THEN student_quantile(count(x) - 1) * stddev_samp(x) / sqrt(count(x)) END;
+COMMENT ON MACRO main.half_width IS 'Half the width of the 95 % interval of a mean over rows that are drawn independently, by Student''s t; NULL below two rows [unit of x]';
+
+CREATE MACRO main.conf_low(x) AS avg(x) - half_width(x);
+COMMENT ON MACRO main.conf_low IS 'Lower end of the 95 % interval of avg(x), by Student''s t: SELECT model_id, avg(gain_body), conf_low(gain_body), conf_high(gain_body) FROM prompt_gain GROUP BY model_id [unit of x]';
+
+CREATE MACRO main.conf_high(x) AS avg(x) + half_width(x);
+COMMENT ON MACRO main.conf_high IS 'Upper end of the same interval [unit of x]';
+
+CREATE MACRO main.spearman(x, y) AS (
+    SELECT corr(rank_x, rank_y)
+      FROM (SELECT rank() OVER (ORDER BY pair.x) + (count(*) OVER (PARTITION BY pair.x) - 1) / 2.0 AS rank_x,
+                   rank() OVER (ORDER BY pair.y) + (count(*) OVER (PARTITION BY pair.y) - 1) / 2.0 AS rank_y
+              FROM (SELECT unnest(list({'x': x, 'y': y}) FILTER (x IS NOT NULL AND y IS NOT NULL)) AS pair) AS pairs) AS ranked
+);
+COMMENT ON MACRO main.spearman IS 'Spearman''s rank correlation of two columns over the rows where both are, ties at their mean rank: SELECT spearman(n_parameters, gain_body) FROM model_gain [1]';

@@ -1,0 +1,68 @@
+-- Models: who made them and how they are shaped, measured or published.
+
+CREATE VIEW main.model AS
+SELECT m.model_id,
+       m.lab,
+       m.suite,
+       m.family,
+       m.base_model_id,
+       m.year,
+       m.n_layers,
+       m.d_model,
+       m.n_heads,
+       m.n_kv_heads,
+       m.d_head,
+       m.d_ffn,
+       m.n_vocabulary,
+       m.n_context,
+       m.n_parameters,
+       head_density(m.n_heads, m.d_head)                                          AS head_density,
+       m.norm_kind,
+       m.norm_position,
+       m.positional_scheme,
+       m.is_parallel,
+       m.is_tied,
+       m.training_step,
+       m.training_tokens,
+       m.title,
+       m.licence,
+       m.quantisation,
+       p.model_id IS NOT NULL                                                     AS is_published,
+       r.model_id IS NOT NULL                                                     AS is_measured,
+       coalesce(r.n_prompt_sets, 0)                                               AS n_prompt_sets
+  FROM raw.model AS m
+  LEFT JOIN (SELECT DISTINCT model_id FROM raw.published_figure) AS p USING (model_id)
+  LEFT JOIN (SELECT model_id, count(DISTINCT prompt_set) AS n_prompt_sets
+               FROM raw.run
+              WHERE perturbation IS NULL
+              GROUP BY model_id) AS r USING (model_id);
+COMMENT ON VIEW main.model IS 'One row per model, measured here or published: who made it and how it is shaped. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here; the lab thermoscope marks small networks trained here. Which quantities a model has: coverage. Every revision: raw.revision; every run: raw.run.';
+COMMENT ON COLUMN main.model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
+COMMENT ON COLUMN main.model.lab IS 'Organisation that trained the model; NULL when the checkpoint does not say [-]';
+COMMENT ON COLUMN main.model.suite IS 'Training suite: models trained together with one recipe, for example Pythia; of networks trained here the optimiser; NULL for a model without siblings [-]';
+COMMENT ON COLUMN main.model.family IS 'Architecture: model_type of the transformers configuration [-]';
+COMMENT ON COLUMN main.model.base_model_id IS 'Model that this one was fine-tuned from, which need not be in the table; NULL for a base model, and for public models measured here, whose files state none: model_id or title may tell [-]';
+COMMENT ON COLUMN main.model.year IS 'Year of first public release [year]';
+COMMENT ON COLUMN main.model.n_layers IS 'Number of transformer blocks, L [1]';
+COMMENT ON COLUMN main.model.d_model IS 'Width of the residual stream [1]';
+COMMENT ON COLUMN main.model.n_heads IS 'Query heads per block, H; NULL where blocks have no heads or not all the same [1]';
+COMMENT ON COLUMN main.model.n_kv_heads IS 'Key and value heads per block, fewer than n_heads where query heads share them; NULL where heads have none [1]';
+COMMENT ON COLUMN main.model.d_head IS 'Width of one head, as the model has it; NULL where n_kv_heads is [1]';
+COMMENT ON COLUMN main.model.d_ffn IS 'Inner width of the feed-forward layer; NULL where no block has such a layer [1]';
+COMMENT ON COLUMN main.model.n_vocabulary IS 'Rows of the token embedding [1]';
+COMMENT ON COLUMN main.model.n_context IS 'Longest input the configuration admits [tokens]';
+COMMENT ON COLUMN main.model.n_parameters IS 'Exact number of parameters, tied matrices counted once; NULL when unknown [1]';
+COMMENT ON COLUMN main.model.head_density IS 'rho = n_heads / d_head, section 5.4 of the paper; the paper''s own variant: raw.density [1]';
+COMMENT ON COLUMN main.model.norm_kind IS 'Normalisation layer of the blocks: LayerNorm or RMSNorm [-]';
+COMMENT ON COLUMN main.model.norm_position IS 'Where the norm sits: pre, post, sandwich or output [-]';
+COMMENT ON COLUMN main.model.positional_scheme IS 'How positions enter: learned, sinusoidal, rotary, alibi or none [-]';
+COMMENT ON COLUMN main.model.is_parallel IS 'True when attention and feed-forward read the same stream; NULL where blocks are not made of these two [-]';
+COMMENT ON COLUMN main.model.is_tied IS 'True when input and output embeddings are one matrix [-]';
+COMMENT ON COLUMN main.model.training_step IS 'Optimiser steps taken when the checkpoint was saved; NULL where nothing says, as of a released model [1]';
+COMMENT ON COLUMN main.model.training_tokens IS 'Tokens trained on by then; NULL where nothing says [tokens]';
+COMMENT ON COLUMN main.model.title IS 'What the header of a GGUF file calls the model; NULL for other checkpoints [-]';
+COMMENT ON COLUMN main.model.licence IS 'Licence that the header of a GGUF file states; NULL where it states none and for other checkpoints [-]';
+COMMENT ON COLUMN main.model.quantisation IS 'Mix of number formats that a quantised file was made in, for example Q4_K_M; NULL where all weights are plain floating numbers [-]';
+COMMENT ON COLUMN main.model.is_published IS 'True where the paper''s files have a figure of it; see published_model [-]';
+COMMENT ON COLUMN main.model.is_measured IS 'True where it was measured here; see coverage for what [-]';
+COMMENT ON COLUMN main.model.n_prompt_sets IS 'Prompt sets that it was measured on; 0 where none [1]';

@@ -1,0 +1,84 @@
+-- The controlled study: small networks trained here, at the end of training and on the way.
+
+CREATE VIEW main.network AS
+SELECT n.study_run_id                                                             AS network_id,
+       n.recipe,
+       n.lab,
+       n.shape,
+       n.seed,
+       n.n_layers,
+       n.d_model,
+       n.n_heads,
+       n.n_parameters,
+       n.learning_rate,
+       r.weight_decay,
+       n.decay_turns,
+       n.step                                                                     AS n_steps,
+       n.loss,
+       n.trigram_loss,
+       n.is_beyond_trigram,
+       n.growth,
+       n.growth_centred,
+       n.penultimate_log_gain,
+       n.last_log_gain
+  FROM raw.trained_network AS n
+  JOIN raw.study_run AS r USING (study_run_id)
+ WHERE n.block = 'documented';
+COMMENT ON VIEW main.network IS 'One row per network trained in the controlled study, at the end of its training: each of eight documented recipes in each of four shapes, with two seeds. So means by recipe, shape or seed compare like with like. Growth leaves out the first token of each window, as registered. Recipes drawn from ranges, other widths of heads, another text: raw.trained_network; the other designs: raw.study_growth; the way there: network_step. These networks are not in model.';
+COMMENT ON COLUMN main.network.network_id IS 'Hash of everything that determines the network; study_run_id in raw [-]';
+COMMENT ON COLUMN main.network.recipe IS 'Training recipe, by a name after the suite that documents it; its settings are in raw.study_run.recipe [-]';
+COMMENT ON COLUMN main.network.lab IS 'Lab that documents the recipe; all networks are trained here [-]';
+COMMENT ON COLUMN main.network.shape IS 'Blocks and width, for example l12d64: 12 blocks of width 64 [-]';
+COMMENT ON COLUMN main.network.seed IS 'Seed of the weights [-]';
+COMMENT ON COLUMN main.network.n_layers IS 'Number of transformer blocks, L [1]';
+COMMENT ON COLUMN main.network.d_model IS 'Width of the residual stream [1]';
+COMMENT ON COLUMN main.network.n_heads IS 'Query heads per block [1]';
+COMMENT ON COLUMN main.network.n_parameters IS 'Number of parameters, tied matrices counted once [1]';
+COMMENT ON COLUMN main.network.learning_rate IS 'Peak of the schedule [1]';
+COMMENT ON COLUMN main.network.weight_decay IS 'Decay rate of the matrices [1]';
+COMMENT ON COLUMN main.network.decay_turns IS 'kappa: sum over steps of learning rate times decay [e-foldings]';
+COMMENT ON COLUMN main.network.n_steps IS 'Steps of training [1]';
+COMMENT ON COLUMN main.network.loss IS 'Held-out loss at the end [nats per byte]';
+COMMENT ON COLUMN main.network.trigram_loss IS 'Held-out loss of a byte trigram model of the same text, the yardstick of trained enough [nats per byte]';
+COMMENT ON COLUMN main.network.is_beyond_trigram IS 'True where the loss is at most that of the trigram [-]';
+COMMENT ON COLUMN main.network.growth IS 'Growth of the logarithm of the stream''s length after block 0, beyond what equal, orthogonal updates would give; below 0 it grows less than that [nat]';
+COMMENT ON COLUMN main.network.growth_centred IS 'The same without the mean over features [nat]';
+COMMENT ON COLUMN main.network.penultimate_log_gain IS 'Mean ln(gain) of the last block but one [nat]';
+COMMENT ON COLUMN main.network.last_log_gain IS 'Mean ln(gain) of the last block; above 0 it lengthens the stream [nat]';
+
+CREATE VIEW main.network_step AS
+SELECT g.study_run_id                                                             AS network_id,
+       g.step,
+       n.recipe,
+       n.shape,
+       n.seed,
+       n.n_layers,
+       n.d_model,
+       g.loss,
+       g.loss <= g.trigram_loss                                                   AS is_beyond_trigram,
+       g.excess                                                                   AS growth,
+       g.excess_centred                                                           AS growth_centred,
+       g.first_log_gain,
+       g.penultimate_log_gain,
+       g.last_log_gain,
+       g.share_negative
+  FROM raw.study_growth AS g
+  JOIN main.network AS n ON n.network_id = g.study_run_id
+ WHERE g.study = 'packages'
+   AND g.tokens = 'without_first';
+COMMENT ON VIEW main.network_step IS 'One row per network of table network and step of its training at which it was measured; step 0 is before the first. A mean over all steps mixes untrained and trained networks: group by step, or take table network for the end. The first token of each window is left out, as registered. Other designs, and means with the first token: raw.study_growth.';
+COMMENT ON COLUMN main.network_step.network_id IS 'Network; see network [-]';
+COMMENT ON COLUMN main.network_step.step IS 'Steps taken before the measurement [1]';
+COMMENT ON COLUMN main.network_step.recipe IS 'Training recipe [-]';
+COMMENT ON COLUMN main.network_step.shape IS 'Blocks and width [-]';
+COMMENT ON COLUMN main.network_step.seed IS 'Seed of the weights [-]';
+COMMENT ON COLUMN main.network_step.n_layers IS 'Number of transformer blocks, L [1]';
+COMMENT ON COLUMN main.network_step.d_model IS 'Width of the residual stream [1]';
+COMMENT ON COLUMN main.network_step.loss IS 'Held-out loss at that step [nats per byte]';
+COMMENT ON COLUMN main.network_step.is_beyond_trigram IS 'True where the loss is at most that of a byte trigram [-]';
+COMMENT ON COLUMN main.network_step.growth IS 'As in network, at that step [nat]';
+COMMENT ON COLUMN main.network_step.growth_centred IS 'The same without the mean over features [nat]';
+COMMENT ON COLUMN main.network_step.first_log_gain IS 'Mean ln(gain) of block 0 [nat]';
+COMMENT ON COLUMN main.network_step.penultimate_log_gain IS 'Mean ln(gain) of the last block but one [nat]';
+COMMENT ON COLUMN main.network_step.last_log_gain IS 'Mean ln(gain) of the last block [nat]';
+COMMENT ON COLUMN main.network_step.share_negative IS 'Share of the blocks after block 0 whose mean ln(gain) is below 0 [1]';
