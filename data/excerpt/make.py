@@ -1,7 +1,8 @@
 """Cut out of ``data/public`` what travels in the wheel: ``python data/excerpt/make.py``.
 
-That is the length of the stream on the largest prompt set, with the start token as each tokenizer
-has it; the rest of ``data/public`` takes more room than a wheel has.
+That is the length of the stream on one prompt set, and which token is the last of each prompt, with
+the start token as each tokenizer has it: enough for every gain of ``model_gain``. The rest of
+``data/public`` takes more room than a wheel has.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ OF_RUN = {
     "run": "true",
     "conformance": "true",
     "residual_norm": "site <> 'block_mid'",
+    "next_token": "true",
 }
 
 

@@ -1,11 +1,11 @@
-# Gains of the measured models in R: rows by SQL, a mixed model by lme4.
+# Gains of the networks trained here in R: rows by SQL, a mixed model by lme4.
 # Run from a clone whose environment is active:
 # Rscript examples/from_r/from_r.R
 
-query <- "SELECT g.log_gain, g.model_id, g.prompt_id, g.layer
-            FROM last_token_gain AS g
-            JOIN primary_run USING (run_id)
-           WHERE g.layer > 0"
+query <- "SELECT ln(gain) AS log_gain, model_id, prompt_id, layer
+            FROM block JOIN model USING (model_id)
+           WHERE lab = 'thermoscope' AND layer > 0
+           ORDER BY model_id, prompt_id, layer"
 rows <- read.csv(text = system2(
   "python", c("-m", "analysis", "sql", shQuote(query), "--csv"),
   # R's own libraries are not Python's
