@@ -107,7 +107,8 @@ def block() -> pd.DataFrame:
     for name, some in kinds.items():
         for _, of_model in some.groupby("model_id"):  # models differ in depth
             gains = _gains(of_model.pivot_table("value", PROMPT, "layer"))
-            parts.append(gains.stack().rename("value").reset_index().assign(kind=name))
+            long = gains.melt(ignore_index=False).reset_index()
+            parts.append(long.assign(kind=name))
     wide = pd.concat(parts).pivot_table("value", [*PROMPT, "layer"], "kind").reset_index()
     wide = wide.merge(_updates(), on=[*PROMPT, "layer"], how="left")
     geometry = of_runs("token_geometry").query("site == 'block_output'")
