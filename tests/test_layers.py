@@ -83,3 +83,17 @@ else:
 """
     )
     assert answer.returncode == 0, answer.stderr
+
+
+def test_safetensors_need_nothing_of_the_readers_of_gguf():
+    code = """
+import sys
+for name in ("gguf", "transformers.modeling_gguf_pytorch_utils"):
+    sys.modules[name] = None
+import collect.model.checkpoint.shards, collect.model.checkpoint.location, collect.job.run
+print("imported")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.stdout == "imported\n", done.stderr

@@ -278,6 +278,16 @@ def gauge(options: argparse.Namespace) -> int:
     return 0
 
 
+def dequantise(options: argparse.Namespace) -> int:
+    """Write the model of a GGUF file as safetensors."""
+    refuse_nameless(options.model)
+    with libraries_imported():
+        from collect.gauge.saving import dequantise as write
+
+    show(write(options.model, options.out, revision=options.revision))
+    return 0
+
+
 def published(options: argparse.Namespace) -> int:
     """Import the paper's raw result files."""
     from collect.published import fetch, import_results, write_excerpt, write_figures

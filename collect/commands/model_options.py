@@ -61,9 +61,18 @@ def study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
 
 
+def dequantise(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `dequantise`."""
+    parser.add_argument("model", metavar="FILE.gguf", help="GGUF file, or hub id/FILE.gguf")
+    parser.add_argument(
+        "--out", type=local, required=True, metavar="DIR", help="the new checkpoint"
+    )
+    parser.add_argument("--revision", metavar="NAME", help="branch, tag or commit on the hub")
+
+
 def gauge(parser: argparse.ArgumentParser) -> None:
     """Add the options of `gauge`."""
-    parser.add_argument("model", metavar="MODEL", help="checkpoint directory or hub id")
+    parser.add_argument("model", metavar="MODEL", help="checkpoint directory, GGUF file or hub id")
     parser.add_argument(
         "--out", type=local, required=True, metavar="DIR", help="the new checkpoint"
     )

@@ -113,6 +113,14 @@ VERBS = {
         model_options.study,
         "collect study data/study/packages.toml --plan",
     ),
+    "collect dequantise": _verb(
+        "write the model of a GGUF file as safetensors",
+        "Write a checkpoint directory with the numbers that a GGUF file dequantises to, its "
+        "configuration and its tokenizer, for programs that read no GGUF. The numbers measured of "
+        "both are the same.",
+        model_options.dequantise,
+        "collect dequantise model.gguf --out model",
+    ),
     "collect gauge": _verb(
         "change a model's weights and not its logits",
         "Write a checkpoint whose logits are those of another, its weights in other "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,6 +19,7 @@ from collect.gauge.logits import TOLERANCES, Difference, Reference
 from collect.gauge.measured import measured
 from collect.gauge.precision import widen
 from collect.gauge.quantity import change, values
+from collect.gauge.saving import save
 from collect.job.planning import estimate
 from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
@@ -35,7 +35,6 @@ from collect.record.atomic.directory import complete_or_absent
 from collect.record.provenance import versions
 from collect.schema.counting import as_count
 from collect.schema.quantities import BUILT_IN
-from collect.training.architecture import save_network
 
 #: Memory that a row of what is measured takes until its quantities are read off [bytes]: as
 #: measured on networks of 134 and 135 million parameters with 60 and 251 thousand rows.
@@ -89,11 +88,6 @@ def plan(
     """Return what `gauge` with the same arguments would take; no weight is read."""
     sets = load_all(prompt_sets)
     checkpoint = locate(model, revision=revision)
-    if checkpoint.gguf is not None:
-        raise InputError(
-            f"gauge writes a checkpoint beside its tokenizer's files; {model} is a GGUF file.",
-            "Give a checkpoint directory with safetensors files.",
-        )
     refuse_own_code(checkpoint.own_code)
     skeleton = load_skeleton(checkpoint)
     prompts = _readable(sets, checkpoint, skeleton, too_long)
@@ -133,7 +127,7 @@ def gauge(
     Parameters
     ----------
     model
-        Checkpoint directory or hub identifier.
+        Checkpoint directory, GGUF file or hub identifier.
     out
         Directory of the new checkpoint.
     transformations
@@ -324,12 +318,7 @@ def _refuse_occupied(out: Path, *, overwrite: bool) -> None:
 
 def _write(checkpoint: Checkpoint, network: Decoder, content: dict[str, Any], out: Path) -> None:
     """Write weights, configuration, certificate, and what else the checkpoint holds."""
-    weights = {path.name for path in checkpoint.weight_files}
     with complete_or_absent(out.absolute()) as directory:
-        for path in checkpoint.directory.iterdir():
-            is_copied = path.is_file() and path.name not in weights and path.name not in _REPLACED
-            if is_copied and ".safetensors" not in path.name:
-                shutil.copyfile(path, directory / path.name)
-        save_network(network.model, directory)
+        save(checkpoint, network, directory, _REPLACED)
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         (directory / _CERTIFICATE).write_text(text, encoding="utf-8")

@@ -21,6 +21,7 @@ from collect.model.checkpoint.location import fetched
 from collect.model.checkpoint.shards import Shards
 from collect.model.conformance import configured
 from collect.model.conformance import refusal as conformance
+from collect.model.conformance.header_agreement import contradictions
 from collect.model.forward.passes import Batch, Watcher, whole
 from collect.model.forward.stream import streamed
 from collect.prompts.rendering import check_template
@@ -205,6 +206,7 @@ class Subject:
                 f"{self.checkpoint.model_id}: {_of_one(self.uniform)} "
                 f"throughout, for example {name} ({number:g}); table not_measured names them"
             )
+        self._refuse_misread()
         examined = conformance.examine(self.decoder, self.run_pass)
         findings = [
             *examined,
@@ -214,6 +216,12 @@ class Subject:
         with self._unless_allowed():
             conformance.refuse(findings, self.settings.dtype)
         return findings
+
+    def _refuse_misread(self) -> None:
+        """Refuse the model of a GGUF file that does not compute by the file's header."""
+        gguf = self.checkpoint.gguf
+        if gguf is not None:
+            conformance.refuse_misread(contradictions(self.bare.model, gguf))
 
     @contextmanager
     def _unless_allowed(self) -> Iterator[None]:

@@ -28,6 +28,7 @@ from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
 from collect.model.conformance import refusal
 from collect.model.conformance.deviations import place_deviation, whole_deviation
+from collect.model.conformance.header_agreement import contradictions
 from collect.model.conformance.refusal import Finding
 from collect.model.forward.hooked import Hooked, after
 from collect.model.forward.passes import Batch, inputs, last_states, whole
@@ -54,6 +55,7 @@ SAYS = {
     "finite": "every number is finite",
     refusal.OF_FILES: "every stored tensor is used",
     refusal.OF_CODE: "the class is one of transformers",
+    refusal.OF_HEADER: "the model computes by the header of its file",
 }
 
 #: What is left of the sums where the parts of a block cannot be told apart.
@@ -152,7 +154,10 @@ def verify(
             HOOKED: _of_attention(loaded, batches[0]),
         }
     findings = {it.property: it for it in (*checks, apart, *_of_files(checkpoint, shards))}
-    ordered = tuple(findings[name] for name in SAYS)
+    if checkpoint.gguf is not None:
+        read = refusal.header_read(contradictions(skeleton.model, checkpoint.gguf))
+        findings[read.property] = read
+    ordered = tuple(findings[name] for name in SAYS if name in findings)
     has_parts = skeleton.adapter.has(PARTS)
     return Verification(checkpoint.model_id, dtype, ordered, has_parts, facts)
 

@@ -21,6 +21,7 @@ from collect.model.checkpoint.configuration import (
     quieten,
 )
 from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.checkpoint.gguf import vocabulary
 from collect.model.checkpoint.shards import Shards, aligned, refuse_non_finite
 from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import needs_tokenizer
@@ -262,23 +263,30 @@ def tokenizer_for(checkpoint: Checkpoint, sets: Sequence[PromptSet]) -> Any:
     """
     is_needed = any(needs_tokenizer(prompt_set.prompts) for prompt_set in sets)
     is_asked = is_needed or (len(sets) > 0 and _has_tokenizer(checkpoint))
-    return load_tokenizer(checkpoint) if is_asked else None
+    return load_tokenizer(checkpoint, for_text=is_needed) if is_asked else None
 
 
 def _has_tokenizer(checkpoint: Checkpoint) -> bool:
     """Return whether a checkpoint has any of the files that tokenizers are kept in."""
     if checkpoint.gguf is not None:
-        return "tokenizer.ggml.model" in checkpoint.gguf.metadata
+        return vocabulary.has_tokenizer(checkpoint.gguf)
     return any((checkpoint.directory / name).is_file() for name in _TOKENIZER_FILES)
 
 
-def load_tokenizer(checkpoint: Checkpoint) -> Any:
+def load_tokenizer(checkpoint: Checkpoint, *, for_text: bool = True) -> Any:
     """Load the tokenizer of a checkpoint.
+
+    Parameters
+    ----------
+    checkpoint
+        The files.
+    for_text
+        Whether texts are to be cut; False where only token ids are looked up.
 
     Raises
     ------
     InputError
-        If there is none, or it is broken.
+        If there is none, it is broken, or it is not known how it splits a text.
     """
     quieten()
     if not _has_tokenizer(checkpoint):
@@ -289,16 +297,12 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
         )
     try:
         if checkpoint.gguf is not None:
-            # The library's other classes read the same tokens, after a configuration that takes
-            # half a minute.
-            return transformers.PreTrainedTokenizerFast.from_pretrained(
-                checkpoint.directory.parent,
-                gguf_file=checkpoint.directory.name,
-                local_files_only=True,
-            )
+            return vocabulary.load(checkpoint.gguf, for_text=for_text)
         return transformers.AutoTokenizer.from_pretrained(
             checkpoint.directory, trust_remote_code=False, local_files_only=True
         )
+    except InputError:
+        raise
     except Exception as error:
         memory.refuse_exhausted(error, f"the tokenizer of {checkpoint.directory}")
         reason = cause(error, {})

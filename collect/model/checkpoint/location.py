@@ -103,8 +103,9 @@ def fetched(checkpoint: Checkpoint) -> Checkpoint:
     else:
         paths = hub.fetch(repository, names)
     if checkpoint.gguf is not None:
-        here = replace(checkpoint.gguf, path=paths[0])
-        return replace(checkpoint, directory=paths[0], weight_files=paths, gguf=here)
+        here = replace(gguf_header.read_header(paths[0]), seed=checkpoint.gguf.seed)
+        config = gguf_config.configuration(here)
+        return replace(checkpoint, directory=paths[0], weight_files=paths, gguf=here, config=config)
     return replace(checkpoint, weight_files=paths, dtype_weights=header.formats(paths))
 
 
@@ -131,9 +132,9 @@ def _gguf_file(path: Path, revision: str | None) -> Path | None:
     return beside[0] if beside else path
 
 
-def _of_gguf(path: Path, labels: Labels) -> Checkpoint:
+def _of_gguf(path: Path, labels: Labels, *, has_numbers: bool = True) -> Checkpoint:
     """Return a GGUF file as a checkpoint, judged by its header."""
-    parsed = gguf_header.of_file(path)
+    parsed = gguf_header.read_header(path, has_numbers=has_numbers)
     config = gguf_config.configuration(parsed)
     name = f"local/{re.sub(r'[^A-Za-z0-9_.-]+', '-', path.stem)}"
     return Checkpoint(
@@ -206,7 +207,8 @@ def _gguf_of_hub(model: str, name: str, revision: str | None, labels: Labels) ->
     repository = hub.listing(model, revision, name)
     on_hub.refuse_absent(repository, name)
     cached = hub.file_of(repository, name)
-    parsed = _of_gguf(cached or on_hub.headed(repository, name), labels)
+    here = cached or on_hub.headed(repository, name)
+    parsed = _of_gguf(here, labels, has_numbers=cached is not None)
     model_id = f"{repository.model_id}/{name}"
     return replace(
         parsed,

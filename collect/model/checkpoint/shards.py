@@ -284,7 +284,7 @@ def refuse_non_finite(name: str, tensor: Tensor, hint: str = _SAVED_BADLY) -> No
 def _files(checkpoint: Checkpoint, blueprint: Blueprint) -> SafetensorsFiles | GgufFile:
     """Return what holds the tensors of a checkpoint."""
     if checkpoint.gguf is not None:
-        return GgufFile(checkpoint.gguf, blueprint.config, blueprint.shapes)
+        return GgufFile(checkpoint.gguf, blueprint.config)
     listed = {} if checkpoint.weight_files else checkpoint.listed_tensors
     return SafetensorsFiles(checkpoint.weight_files, listed)
 

@@ -73,6 +73,10 @@ OF_FILES = "tensors_used"
 #: Whether code of transformers is all that there is of the model, which ``config.json`` shows.
 OF_CODE = "library_code"
 
+#: Whether the model of a GGUF file computes by its header; no row of ``conformance`` has it, as a
+#: model that does not is never measured.
+OF_HEADER = "header_read"
+
 #: Everything that is looked at before the first number is kept.
 PROPERTIES = (*TOLERANCES, OF_FILES, OF_CODE)
 
@@ -210,6 +214,28 @@ def refuse_own_code(own_code: Mapping[str, str]) -> None:
             "Use a conversion of the model without such code; or, if the class of transformers "
             "computes the same, remove auto_map from config.json of a copy.",
         )
+
+
+def refuse_misread(contradicted: Sequence[str]) -> None:
+    """Raise ConformanceError where a model does not compute by the header of its GGUF file."""
+    finding = header_read(contradicted)
+    if finding.is_met is False:
+        raise ConformanceError(
+            f"The model must compute by the header of its file; it does not: {finding.reason}.",
+            "Take the safetensors files of the model.",
+        )
+
+
+def header_read(contradicted: Sequence[str]) -> Finding:
+    """Return whether a model computes by what the header of its GGUF file says.
+
+    Parameters
+    ----------
+    contradicted
+        What `header_agreement.contradictions` returned.
+    """
+    reason = "; ".join(contradicted[:3]) or None
+    return Finding(OF_HEADER, None, float(len(contradicted)), 0.0, not contradicted, reason)
 
 
 def trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:

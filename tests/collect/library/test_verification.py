@@ -19,7 +19,8 @@ def of(result, name):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_model_that_is_as_it_should_be_passes_every_check(family, save_tiny):
     result = verification.verify(str(save_tiny(family)))
-    assert [it.property for it in result.findings] == [*verification.SAYS]
+    checked = [name for name in verification.SAYS if name != "header_read"]
+    assert [it.property for it in result.findings] == checked
     assert all(it.is_met for it in result.findings)
     assert of(result, verification.STREAMED).deviation == 0.0
     assert of(result, "block_adds_up").deviation <= 1e-6

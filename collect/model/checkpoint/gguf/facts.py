@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -110,13 +111,17 @@ def _mix(header: Header) -> str:
     stated = header.metadata.get("general.file_type")
     known: dict[Any, str] = {int(each): each.name.removeprefix("MOSTLY_") for each in LlamaFileType}
     of_matrices = {tensor.format_name for tensor in header.tensors if len(tensor.shape) > 1}
-    return known.get(stated) or "+".join(sorted(of_matrices))
+    of_file = known.get(stated) if type(stated) is int else None
+    return of_file or "+".join(sorted(of_matrices))
 
 
-def _base(metadata: dict[str, Any]) -> str | None:
+def _base(metadata: Mapping[str, Any]) -> str | None:
     """Return the identifier of the model that this one was made from."""
     url = _text(metadata.get("general.base_model.0.repo_url"))
-    path = urlsplit(url).path.strip("/") if url else ""
+    try:
+        path = urlsplit(url).path.strip("/") if url else ""
+    except ValueError:
+        return None
     return path if path.count("/") == 1 else None
 
 

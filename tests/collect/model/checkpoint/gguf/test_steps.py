@@ -70,7 +70,7 @@ def file(tmp_path_factory):
 
 
 def test_the_error_is_uniform_within_half_a_step_and_the_same_in_pieces(file):
-    plain = header.of_file(file)
+    plain = header.read_header(file)
     of_seed = facts.perturbed(plain, 3)
     as_read = {tensor.name: tensor for tensor in GGUFReader(file).tensors}
     shares = []
@@ -174,6 +174,6 @@ def test_a_file_of_the_hub_is_said_to_be_fetched_once_for_all_seeds(
 def test_a_perturbed_unit_is_planned_to_take_longer_by_its_numbers(file):
     plain, *perturbed = plan([str(file)], [], None, perturb="step", seeds=2)
     assert len(perturbed) == 2
-    expected = 2.2 * 8e-9 * facts.n_quantised(header.of_file(file))
+    expected = 2.2 * 8e-9 * facts.n_quantised(header.read_header(file))
     for unit in perturbed:
         assert unit.duration_s - plain.duration_s == pytest.approx(expected, rel=1e-6)
