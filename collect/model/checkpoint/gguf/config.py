@@ -68,14 +68,14 @@ class _Keys:
         }
         self._read: set[str] = set()
 
-    def get(self, key: str, kind: type, default: Any = _REQUIRED) -> Any:
+    def get(self, key: str, kind: type[Any], default: Any = _REQUIRED) -> Any:
         """Return a value of a type; a whole number stands for a number with a fraction."""
         self._read.add(key)
         if key not in self._values:
             if default is _REQUIRED:
                 raise self.error(key, "must be in the header and is not")
             return default
-        value = self._values[key]
+        value: Any = self._values[key]
         if kind is float and type(value) is int:
             value = float(value)
         if type(value) is not kind or (kind is float and not math.isfinite(value)):

@@ -8,7 +8,7 @@ and up. One tensor is read at a time.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,7 +119,7 @@ class GgufFile:
         }
 
     @contextmanager
-    def opened(self, keys: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+    def opened(self, keys: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Yield what is stored under some keys, not read yet."""
         yield {key: self._readings[key] for key in keys}
 
