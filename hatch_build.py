@@ -26,6 +26,7 @@ PATTERNS = (
     "data/excerpt/*/*.parquet",
     "data/public/perturbation.csv",
     "examples/from_r/*",
+    "examples/hierarchy.*",
     "quarto/*.*",
     "quarto/[!.]*/**/*.*",
     "reports/claims.csv",

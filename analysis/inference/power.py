@@ -28,6 +28,7 @@ from analysis.tidy.frame import (
     require_columns,
     require_count,
     rows_by_group,
+    seed_of,
 )
 
 #: Coverage of the Monte-Carlo interval of a simulated power.
@@ -70,7 +71,7 @@ def permutation_power(
     cluster: str,
     components: Components,
     effects: Sequence[float],
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     n_simulations: int = 2000,
     alpha: float = 0.05,
 ) -> pd.DataFrame:
@@ -141,6 +142,7 @@ def permutation_power(
             f"of {unit!r} have {exchange.n_assignments(of_unit)}.",
             "Use analysis.mixed.power.mixed_power: with so many units its test is sound.",
         )
+    rng = generator(rng, "models are drawn")
     noise = _noise(group_codes(models, cluster), components, n_simulations, rng)
     means = np.array([noise[:, rows].mean(axis=1) for rows in groups])
     assigned = np.array(list(exchange.every_assignment(of_unit)))
@@ -155,7 +157,8 @@ def permutation_power(
         rows.append({"term": label, "true_value": float(value)} | rejection_rate(rejected))
     method = f"Exact permutation of {unit}s, unadjusted"
     smallest = _smallest_p(of_unit, len(assigned))
-    return curve_frame(rows, alpha, len(models), len(groups), method).assign(smallest_p=smallest)
+    made = curve_frame(rows, alpha, len(models), len(groups), method)
+    return made.assign(smallest_p=smallest, seed=seed_of(rng))
 
 
 def minimum_detectable(curve: pd.DataFrame, *, power: float = 0.8) -> pd.DataFrame:
@@ -235,7 +238,7 @@ def _noise(
 ) -> Floats:
     """Return deviations of models from their expectation, shape (simulations, models)."""
     require_count("n_simulations", n_simulations)
-    normal = generator(rng, "models are drawn").standard_normal
+    normal = rng.standard_normal
     shared = normal((n_simulations, int(clusters.max()) + 1))[:, clusters]
     return components.between * shared + components.within * normal((n_simulations, len(clusters)))
 

@@ -321,14 +321,13 @@ class Answers(Fitted):
         Raises
         ------
         AnalysisError
-            If the method is unknown, or a bootstrap has no `rng`.
+            If the method is unknown.
         """
         require_option("method", method, ("profile", "bootstrap"))
         if method == "profile":
             from analysis.mixed.refitting.profile_interval import profile_intervals
 
             return profile_intervals(self, conf_level=conf_level)
-        rng = generator(rng, "a bootstrap draws responses")
         from analysis.mixed.refitting.bootstrap import parametric_bootstrap
 
         return parametric_bootstrap(self, rng=rng, n_resamples=n_resamples, conf_level=conf_level)
@@ -350,7 +349,7 @@ class Answers(Fitted):
 
         return drop_terms(self)
 
-    def simulate(self, n_simulations: int = 1, *, rng: np.random.Generator) -> Floats:
+    def simulate(self, n_simulations: int = 1, *, rng: np.random.Generator | None = None) -> Floats:
         """Return responses drawn from the fit, random effects drawn anew, as R's simulate.
 
         Parameters
@@ -371,7 +370,7 @@ class Answers(Fitted):
         """
         from analysis.mixed.frames.augment import simulated_rows
 
-        return simulated_rows(self, n_simulations, rng)
+        return simulated_rows(self, n_simulations, generator(rng, "responses are drawn"))
 
 
 def noted(frame: pd.DataFrame, note: str, where: pd.Series | None = None) -> pd.DataFrame:

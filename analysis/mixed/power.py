@@ -22,7 +22,8 @@ from analysis.mixed.inference.fixed_effects import ContrastTests, Inference, t_q
 from analysis.mixed.model import MixedModel
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
-from analysis.tidy.frame import Floats, require_count
+from analysis.tidy.frame import Floats, generator, require_count, seed_of
+from analysis.tidy.progress import progress
 
 #: More units per group than this are not a design.
 MOST_UNITS = 10_000
@@ -32,7 +33,7 @@ def mixed_power(
     model: MixedModel,
     *,
     effects: Mapping[str, Sequence[float]],
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     components: Components | None = None,
     n_simulations: int = 200,
     alpha: float = 0.05,
@@ -70,6 +71,7 @@ def mixed_power(
         If a term is not in the model, or components are given for another kind of model.
     """
     require_count("n_simulations", n_simulations)
+    rng = generator(rng, "responses are drawn")
     require_effects(effects, alpha)
     unknown = [term for term in effects if term not in model.terms]
     if unknown:
@@ -80,7 +82,10 @@ def mixed_power(
     truth = _truth(model, components)
     none = np.linalg.solve(model.cross.centring, -model.cross.shift).astype(np.float64)
     source = simulator(model.cross, replace(truth, coefficients=none))
-    drawn = [_tests(model, source.draw(rng), truth.theta, df) for _ in range(n_simulations)]
+    drawn = [
+        _tests(model, source.draw(rng), truth.theta, df)
+        for _ in progress(range(n_simulations), "power")
+    ]
     rows: list[dict[str, object]] = []
     for term, values in effects.items():
         place = model.terms.index(term)
@@ -93,7 +98,8 @@ def mixed_power(
             for value in values
         ]
     n_groups = int(model.groups()["n_groups"].min())
-    return curve_frame(rows, alpha, model.statistics.n_obs, n_groups, f"Mixed model, {df} t")
+    made = curve_frame(rows, alpha, model.statistics.n_obs, n_groups, f"Mixed model, {df} t")
+    return made.assign(seed=seed_of(rng))
 
 
 def _tests(model: MixedModel, cross: CrossProducts, start: Floats, df: str) -> ContrastTests:

@@ -21,6 +21,9 @@ LARGEST = 1e75
 #: Squares of numbers spread less than this vanish in double precision.
 LEAST_SPREAD = 1e-150
 
+#: Seed of the draws where no source of them is given.
+SEED = 20260106
+
 #: Below this many groups, intervals that resample or sum over groups are known to be too narrow.
 FEW_GROUPS = 10
 
@@ -186,7 +189,7 @@ def require_count(argument: str, value: int) -> None:
 
 
 def generator(rng: object, why: str) -> np.random.Generator:
-    """Return the source of draws.
+    """Return the source of draws: the one given, else one of the seed `SEED`.
 
     Parameters
     ----------
@@ -198,14 +201,27 @@ def generator(rng: object, why: str) -> np.random.Generator:
     Raises
     ------
     AnalysisError
-        If it is no generator: a seed alone would be one more way to draw.
+        If it is neither None nor a generator: a seed alone would be one more way to draw.
     """
+    if rng is None:
+        return np.random.default_rng(SEED)
     if isinstance(rng, np.random.Generator):
         return rng
     raise AnalysisError(
-        f"`rng` must be given, a numpy.random.Generator: {why}; found {rng!r}.",
-        "Pass rng=np.random.default_rng(seed) and record the seed.",
+        f"`rng` must be a numpy.random.Generator or left out: {why}; found {rng!r}.",
+        "Pass rng=np.random.default_rng(seed).",
     )
+
+
+def seed_of(rng: np.random.Generator) -> str:
+    """Return the seed that a generator was made from, as text; empty where it has none.
+
+    It tells how to draw the same again if nothing was drawn from the generator before.
+    """
+    sequence = rng.bit_generator.seed_seq
+    if not isinstance(sequence, np.random.SeedSequence) or sequence.spawn_key:
+        return ""
+    return str(sequence.entropy)
 
 
 def require_conf_level(conf_level: float) -> None:

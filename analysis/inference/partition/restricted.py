@@ -198,7 +198,7 @@ def difference(
     first: Sequence[str],
     second: Sequence[str],
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     n_resamples: int = 999,
 ) -> Difference:
     """Return the difference of two sources' shares, drawn at the likeliest tie.

@@ -56,7 +56,7 @@ def all_subsets(
     *,
     response: str,
     blocks: Blocks,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     cluster: str | None = None,
     n_resamples: int = 1999,
     with_chance: bool = False,

@@ -28,7 +28,7 @@ import numpy as np
 from scipy import linalg, stats
 
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats
+from analysis.tidy.frame import Floats, generator
 
 #: Quadrature nodes, a power of two as a Sobol set must have.
 NODES = 2**14
@@ -106,7 +106,7 @@ def sources(blocks: Mapping[str, Floats], labels: Mapping[str, tuple[str, ...]])
 
 
 def quadrature(
-    design: Sources, prior: Prior, *, rng: np.random.Generator, n_nodes: int = NODES
+    design: Sources, prior: Prior, *, rng: np.random.Generator | None = None, n_nodes: int = NODES
 ) -> Quadrature:
     """Return the nodes over the ratios and all that is the same for every response.
 
@@ -121,7 +121,7 @@ def quadrature(
     n_nodes
         Number of nodes, a power of two.
     """
-    sobol = stats.qmc.Sobol(len(design.names), rng=rng)
+    sobol = stats.qmc.Sobol(len(design.names), rng=generator(rng, "nodes are scrambled"))
     points = sobol.random(n_nodes).clip(1 - LAST_QUANTILE, LAST_QUANTILE)
     ratios = prior.width * np.tan(np.pi * points / 2)
     gram = design.columns.T @ design.columns

@@ -1,5 +1,8 @@
 """Bootstrap: resample whole clusters, because rows of one cluster are not independent.
 
+`bootstrap` takes a frame and any statistic of a frame. `scipy.stats.bootstrap` takes arrays and
+draws their entries one by one: no frame, and no cluster.
+
 Davison and Hinkley (1997), Bootstrap Methods and their Application, chapters 2, 3 and 5.
 
 >>> import numpy as np
@@ -12,16 +15,280 @@ Davison and Hinkley (1997), Bootstrap Methods and their Application, chapters 2,
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import FEW_GROUPS, Floats, Integers, generator, require_count
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from analysis.tidy.frame import (
+    FEW_GROUPS,
+    Floats,
+    Integers,
+    generator,
+    group_codes,
+    require_columns,
+    require_conf_level,
+    require_count,
+    rows_by_group,
+    seed_of,
+)
+from analysis.tidy.progress import progress
 
 #: Rounding of the number of draws that an interval needs.
 ROUNDING = 1e-12
 
+#: What a statistic may return: a number, numbers, named numbers, or a tidy frame.
+Value = float | Sequence[float] | Floats | Mapping[str, float] | pd.Series | pd.DataFrame
+Statistic = Callable[[pd.DataFrame], Value]
 
-def draws(n_clusters: int, n_resamples: int, rng: np.random.Generator) -> Integers:
+#: Column of a resample: which of the clusters drawn a row belongs to, from zero.
+DRAWN = "drawn_cluster"
+
+#: What a resample may make a statistic raise: its value is then missing.
+FAILURES = (AnalysisError, np.linalg.LinAlgError, ZeroDivisionError)
+
+
+def bootstrap(
+    frame: pd.DataFrame,
+    statistic: Statistic,
+    *,
+    cluster: str | None = None,
+    n: int = 1999,
+    rng: np.random.Generator | None = None,
+    conf_level: float = 0.95,
+) -> pd.DataFrame:
+    """Return estimate, standard error and two intervals of every component of a statistic.
+
+    Whole clusters are drawn with replacement, as many as there are. The bias-corrected and
+    accelerated interval (Efron 1987, J. Am. Stat. Assoc. 82, 171) takes its acceleration from
+    leaving out one cluster at a time. As `rsample` does in R, of groups; `scipy.stats.bootstrap`
+    knows neither frames nor clusters.
+
+    Parameters
+    ----------
+    frame
+        The rows; the statistic is given the same columns and `drawn_cluster`: a cluster that is
+        drawn twice has its own label twice, and two numbers there.
+    statistic
+        Takes a frame and returns a number, several, named numbers, or a frame with `term` and
+        `estimate`. It may fail on a resample, by `AnalysisError`, an exactly singular matrix,
+        a division by zero or a missing value; not on the frame itself.
+    cluster
+        Column that names the clusters; without it every row is one.
+    n
+        Resamples.
+    rng
+        Source of the draws; a generator with the seed `analysis.tidy.frame.SEED` when None.
+    conf_level
+        Nominal coverage.
+
+    Returns
+    -------
+    One row per component: `term`, `estimate`, `std_error` (standard deviation over resamples),
+    `conf_low` and `conf_high` (percentile), `bca_low` and `bca_high`, `conf_level`, `n_obs`,
+    `n_groups`, `n_resamples`, `n_failed`, `seed`, `method`, `note`. The last says that clusters
+    are few, resamples failed, or an interval has no meaning.
+
+    Raises
+    ------
+    ColumnError
+        If `cluster` is no column, names none in a row, or the frame has a column `drawn_cluster`.
+    DesignError
+        If there are fewer than two clusters, the statistic has no finite value on the frame, or
+        the resamples that succeed are too few for the level.
+    AnalysisError
+        If the statistic returns anything else, or another option is none.
+
+    Examples
+    --------
+    >>> from statsmodels.datasets import grunfeld
+    >>> from analysis.inference import bootstrap
+    >>> rows = grunfeld.load_pandas().data
+    >>> slope = lambda d: {"slope": d["invest"].cov(d["value"]) / d["value"].var()}
+    >>> row = bootstrap.bootstrap(rows, slope, cluster="firm", n=199).iloc[0]
+    >>> row[["estimate", "bca_low", "bca_high"]].astype(float).round(3).tolist()
+    [0.141, 0.035, 0.193]
+    """
+    require_columns(frame, [] if cluster is None else [cluster])
+    require_conf_level(conf_level)
+    require_count("n", n)
+    if DRAWN in frame.columns:
+        raise ColumnError(
+            f"Column {DRAWN!r} must be free for the number of a drawn cluster; the frame has it.",
+            "Rename it.",
+        )
+    codes = group_codes(frame, cluster)
+    groups = rows_by_group(codes)
+    rng = generator(rng, "clusters are drawn")
+    every = np.arange(len(groups))
+    observed = _components(statistic(frame.assign(**{DRAWN: codes})))
+    _require_finite(observed)
+    replicates = np.array(
+        [
+            _value(statistic, _drawn(frame, groups, row), observed)
+            for row in progress(draws(len(groups), n, rng), "bootstrap", n)
+        ]
+    )
+    left_out = np.array(
+        [_value(statistic, _drawn(frame, groups, np.delete(every, i)), observed) for i in every]
+    )
+    rows = [
+        _row(
+            name,
+            value,
+            replicates[:, place],
+            left_out[:, place],
+            n_clusters=len(groups),
+            conf_level=conf_level,
+        )
+        for place, (name, value) in enumerate(observed.items())
+    ]
+    return glossary.table(rows)[COLUMNS].assign(
+        conf_level=conf_level,
+        n_obs=len(frame),
+        n_groups=len(groups),
+        n_resamples=n,
+        n_failed=[int(np.isnan(column).sum()) for column in replicates.T],
+        seed=seed_of(rng),
+        method=f"{'Cluster bootstrap' if cluster else 'Bootstrap'}, percentile and BCa",
+        note=[row["note"] for row in rows],
+    )
+
+
+#: Columns of `bootstrap` that differ from row to row.
+COLUMNS = ["term", "estimate", "std_error", "conf_low", "conf_high", "bca_low", "bca_high"]
+
+
+def _drawn(frame: pd.DataFrame, groups: list[Integers], clusters: Integers) -> pd.DataFrame:
+    """Return the rows of the clusters drawn, numbered as they come."""
+    taken = [groups[cluster] for cluster in clusters]
+    number = np.repeat(np.arange(len(taken)), [len(rows) for rows in taken])
+    return frame.iloc[np.concatenate(taken)].assign(**{DRAWN: number}).reset_index(drop=True)
+
+
+def _components(value: Value) -> dict[str, float]:
+    """Return the named numbers that a statistic gave."""
+    if isinstance(value, pd.DataFrame):
+        require_columns(value, ["term", "estimate"])
+        value = pd.Series(value["estimate"].to_numpy(), index=value["term"])
+    if isinstance(value, pd.Series):
+        value = dict(zip(value.index.astype(str), value, strict=True))
+    if isinstance(value, Mapping):
+        return {str(name): float(each) for name, each in value.items()}
+    try:
+        values = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    except (TypeError, ValueError):
+        values = np.empty((0, 0))
+    if values.ndim != 1 or not len(values):
+        raise AnalysisError(
+            "`statistic` must return a number, several, named numbers, or a frame with `term` "
+            f"and `estimate`; found {type(value).__name__}.",
+            "Return a dictionary of numbers by name.",
+        )
+    if len(values) == 1:
+        return {"statistic": float(values[0])}
+    return {f"statistic {place + 1}": float(each) for place, each in enumerate(values)}
+
+
+def _require_finite(observed: Mapping[str, float]) -> None:
+    unusable = [name for name, value in observed.items() if not np.isfinite(value)]
+    if unusable or not observed:
+        raise DesignError(
+            f"The statistic must be finite on the frame itself; {unusable or 'it is empty'}"
+            f"{' is not' if unusable else ''}.",
+            "Check the rows it is computed from.",
+        )
+
+
+def _value(statistic: Statistic, rows: pd.DataFrame, observed: Mapping[str, float]) -> Floats:
+    """Return the statistic of a resample, NaN where it fails or lacks a component."""
+    try:
+        found = _components(statistic(rows))
+    except FAILURES:
+        found = {}
+    values = np.array([found.get(name, np.nan) for name in observed])
+    values[~np.isfinite(values)] = np.nan
+    return values
+
+
+def _row(
+    name: str,
+    estimate: float,
+    replicates: Floats,
+    left_out: Floats,
+    *,
+    n_clusters: int,
+    conf_level: float,
+) -> dict[str, Any]:
+    """Return one component's numbers and its note."""
+    usable = replicates[np.isfinite(replicates)]
+    low, high = interval(replicates, conf_level)
+    corrected_low, corrected_high, remark = bca_interval(
+        estimate, usable, left_out, conf_level=conf_level
+    )
+    failed = len(replicates) - len(usable)
+    notes = [
+        interval_note(n_clusters, estimate, low, high),
+        f"{failed} of {len(replicates)} resamples failed and are left out." if failed else "",
+        remark,
+    ]
+    return {
+        "term": name,
+        "estimate": estimate,
+        "std_error": float(usable.std(ddof=1)),
+        "conf_low": low,
+        "conf_high": high,
+        "bca_low": corrected_low,
+        "bca_high": corrected_high,
+        "note": " ".join(note for note in notes if note),
+    }
+
+
+def bca_interval(
+    estimate: float, replicates: Floats, left_out: Floats, *, conf_level: float
+) -> tuple[float, float, str]:
+    """Return the bias-corrected and accelerated interval, and what is against it.
+
+    Parameters
+    ----------
+    estimate
+        The statistic on the frame.
+    replicates
+        On every resample, finite, shape (B,).
+    left_out
+        Without each cluster in turn, shape (clusters,).
+    conf_level
+        Nominal coverage.
+
+    Returns
+    -------
+    The two ends, NaN where there is no such interval, and a note, empty when nothing is wrong.
+    """
+    none = (float("nan"), float("nan"))
+    below = float((replicates < estimate).mean() + (replicates == estimate).mean() / 2)
+    gaps = left_out.mean() - left_out
+    spread = float((gaps**2).sum())
+    if not np.isfinite(spread):
+        return *none, "No BCa interval: the statistic fails without one of the clusters."
+    if not 0 < below < 1:
+        return *none, "No BCa interval: all resamples lie on one side of the estimate."
+    acceleration = float((gaps**3).sum()) / (6 * spread**1.5) if spread else 0.0
+    bias = special.ndtri(below)
+    normal = bias + special.ndtri(np.array([1 - conf_level, 1 + conf_level]) / 2)
+    if (acceleration * normal >= 1).any():
+        return *none, "No BCa interval: one cluster decides, and the acceleration is too large."
+    places = special.ndtr(bias + normal / (1 - acceleration * normal))
+    low, high = np.quantile(replicates, places, method="weibull")
+    beyond = min(places[0], 1 - places[1]) * (len(replicates) + 1) < 1 - ROUNDING
+    note = "The BCa interval ends at the outermost resample: draw more." if beyond else ""
+    return float(low), float(high), note
+
+
+def draws(n_clusters: int, n_resamples: int, rng: np.random.Generator | None = None) -> Integers:
     """Return the clusters drawn in every resample, shape (n_resamples, n_clusters)."""
     require_count("n_resamples", n_resamples)
     rng = generator(rng, "clusters are drawn")

@@ -43,6 +43,7 @@ from analysis.tidy.frame import (
     require_count,
     require_rows,
     rows_by_group,
+    seed_of,
 )
 
 #: Part of a column outside the span of others below which it lies in the span.
@@ -116,6 +117,7 @@ def freedman_lane(
             f"The smaller model must leave something to explain; {reduced!r} fits every row.",
             "Take terms out of it.",
         )
+    rng = generator(rng, "orders are sampled")
     orders, n_orders = _orders(groups, alike, rng, n_permutations)
     values = _shares_of_the_rest(residuals, small, large, orders)
     total = float(((response - response.mean()) ** 2).sum())
@@ -135,6 +137,7 @@ def freedman_lane(
             else [1 / len(values)],
             "p_value_f": [float(stats.f.sf(statistic, added, left))],
             "n_permutations": [n_permutations if sampled else len(values)],
+            "seed": [seed_of(rng) if sampled else ""],
             "n_obs": [len(response)],
             "n_groups": [sum(len(group) for group in groups)],
             "method": [
@@ -204,14 +207,13 @@ def _exchangeable(frame: pd.DataFrame, within: str | None) -> list[Integers]:
 
 
 def _orders(
-    groups: list[Integers], alike: Integers, rng: np.random.Generator | None, n_permutations: int
+    groups: list[Integers], alike: Integers, rng: np.random.Generator, n_permutations: int
 ) -> tuple[Iterator[Integers], int | None]:
     """Return the orders of the rows, the observed first, and their number when enumerated."""
     kinds = [np.unique(alike[group], return_inverse=True)[1].ravel() for group in groups]
     possible = prod(n_assignments(kind) for kind in kinds)
     if possible <= MOST_ENUMERATED:
         return _every_order(groups, kinds, len(alike)), possible
-    rng = generator(rng, f"more than {MOST_ENUMERATED} orders are sampled")
     require_count("n_permutations", n_permutations)
     return _sampled_orders(groups, len(alike), rng, n_permutations), None
 

@@ -23,6 +23,7 @@ from analysis.tidy.frame import (
     require_columns,
     require_count,
     require_option,
+    seed_of,
 )
 
 Statistic = Callable[[pd.DataFrame], float]
@@ -69,7 +70,7 @@ def permutation_test(
         Column naming the units that are exchangeable under the null hypothesis (labs, suites,
         models); None when each row is one.
     rng
-        Source of the draws; needed only when assignments are sampled.
+        Source of the draws, used only when assignments are sampled.
     n_permutations
         Assignments to draw when they are sampled.
     alternative
@@ -78,8 +79,8 @@ def permutation_test(
     Returns
     -------
     One row: `term`, `estimate` (the observed statistic), `null_value` (the centre),
-    `p_value`, `smallest_p`, `n_permutations`, `n_obs`, `n_groups` (units), and `conf_low`,
-    `conf_high`, `conf_level`, which are missing.
+    `p_value`, `smallest_p`, `n_permutations`, `seed` (empty where none are sampled), `n_obs`,
+    `n_groups` (units), and `conf_low`, `conf_high`, `conf_level`, which are missing.
 
     Raises
     ------
@@ -111,6 +112,7 @@ def permutation_test(
     name = str(getattr(statistic, "__name__", "statistic"))
     possible = n_assignments(unit_levels)
     enumerated = possible <= MOST_ENUMERATED
+    rng = generator(rng, "assignments are sampled")
     assignments = (
         every_assignment(unit_levels)
         if enumerated
@@ -132,6 +134,7 @@ def permutation_test(
             "conf_level": [np.nan],
             "alternative": [alternative],
             "n_permutations": [len(values) if enumerated else n_permutations],
+            "seed": ["" if enumerated else seed_of(rng)],
             "n_obs": [len(frame)],
             "n_groups": [len(unit_levels)],
             "method": [f"Permutation test, {'enumerated' if enumerated else 'sampled'}"],
@@ -215,10 +218,9 @@ def _arrangements(remaining: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _sampled_assignments(
-    observed: Integers, n_permutations: int, rng: np.random.Generator | None
+    observed: Integers, n_permutations: int, rng: np.random.Generator
 ) -> Iterator[Integers]:
     """Yield the observed assignment, then random ones."""
-    rng = generator(rng, f"more than {MOST_ENUMERATED} assignments are sampled")
     require_count("n_permutations", n_permutations)
     yield observed
     for _ in range(n_permutations):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile, relative_factors, scaled_rows
-from analysis.tidy.frame import Floats, generator
+from analysis.tidy.frame import Floats
 
 #: Eigenvalues of a Gram matrix below this share of the largest are zero.
 NULL = 1e-12
@@ -40,7 +40,6 @@ class Simulator:
 
     def draw(self, rng: np.random.Generator) -> CrossProducts:
         """Return the cross-products with a new response."""
-        rng = generator(rng, "responses are drawn")
         cross, solution = self.cross, self.solution
         sigma = np.sqrt(solution.variance)
         shape = self.first_root.shape[:2]

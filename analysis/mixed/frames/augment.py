@@ -17,7 +17,7 @@ from analysis.mixed.reading.plan import plan
 from analysis.mixed.reading.source import LABEL_TYPES, NUMBER_TYPES, Source
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError, DesignError
-from analysis.tidy.frame import Floats, generator, require_count
+from analysis.tidy.frame import Floats, require_count
 
 #: What is added to every row, from columns that are joined to it.
 EXPRESSIONS = {
@@ -177,7 +177,6 @@ def simulated_rows(model: Fitted, n_simulations: int, rng: np.random.Generator) 
 
 def _drawn_effects(model: Fitted, rng: np.random.Generator) -> Floats:
     """Return the random part with effects drawn anew, shape (basis, cells)."""
-    rng = generator(rng, "effects are drawn")
     result = np.zeros((len(model.statistics.basis), len(model.statistics.counts)))
     sigma = np.sqrt(model.solution.variance)
     factors = relative_factors(model.design.blocks, model.solution.theta)

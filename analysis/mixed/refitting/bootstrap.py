@@ -13,7 +13,8 @@ from analysis.mixed.frames import tables
 from analysis.mixed.inference.fitted import Fitted
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_conf_level, require_count
+from analysis.tidy.frame import Floats, generator, require_conf_level, require_count, seed_of
+from analysis.tidy.progress import progress
 
 #: Rounding of the number of draws that an interval needs.
 ROUNDING = 1e-7
@@ -22,7 +23,7 @@ ROUNDING = 1e-7
 def parametric_bootstrap(
     model: Fitted,
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     n_resamples: int = 999,
     conf_level: float = 0.95,
 ) -> pd.DataFrame:
@@ -44,7 +45,7 @@ def parametric_bootstrap(
     Returns
     -------
     One row per fixed effect and variance parameter: `effect`, `group`, `term`, `estimate`,
-    `std_error` (of the replicates), `conf_low`, `conf_high`, `n_resamples`.
+    `std_error` (of the replicates), `conf_low`, `conf_high`, `n_resamples`, `seed`.
 
     Raises
     ------
@@ -72,8 +73,10 @@ def parametric_bootstrap(
             f"resamples; {n_resamples} were asked for.",
             "Draw more resamples, or ask for a lower level.",
         )
+    rng = generator(rng, "responses are drawn")
     source = simulator(model.cross, model.solution)
-    replicates = np.array([_refitted(model, source.draw(rng)) for _ in range(n_resamples)])
+    steps = progress(range(n_resamples), "bootstrap")
+    replicates = np.array([_refitted(model, source.draw(rng)) for _ in steps])
     low, high = np.nanquantile(replicates, [alpha, 1 - alpha], axis=0, method="weibull")
     estimates = tables.tidy(model, ("fixed", "ran_pars"), "wald", 0.95)
     return glossary.table(
@@ -83,6 +86,7 @@ def parametric_bootstrap(
             conf_high=high,
             conf_level=conf_level,
             n_resamples=n_resamples,
+            seed=seed_of(rng),
             method="Parametric bootstrap, percentile",
             note="",
         )

@@ -19,7 +19,8 @@ from analysis.mixed.reading.plan import factor_column
 from analysis.mixed.reading.statistics import Factor, Statistics
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, Integers, generator, nearest, require_count
+from analysis.tidy.frame import Floats, Integers, generator, nearest, require_count, seed_of
+from analysis.tidy.progress import progress
 
 #: Statistics closer than this are tied: refits keep about six digits.
 TIE = 1e-5
@@ -55,14 +56,15 @@ def permutation_test(
     unit
         A factor of the statistics, such as the lab.
     rng
-        Source of the draws; needed only when assignments are sampled.
+        Source of the draws, used only when assignments are sampled.
     n_permutations
         Assignments to draw when they are sampled.
 
     Returns
     -------
     One row: `term`, `estimate`, `statistic`, `p_value`, `smallest_p` (below which no data could
-    bring this test), `n_permutations`, `n_groups` (units), `n_obs`.
+    bring this test), `n_permutations`, `seed` (empty where none are sampled), `n_groups`
+    (units), `n_obs`.
 
     Raises
     ------
@@ -92,15 +94,18 @@ def permutation_test(
     values = _values_of_units(model.statistics, predictor, unit)
     _require_entering(model, term, predictor)
     possible = n_assignments(values)
-    enumerated = possible <= MOST_ENUMERATED
+    enumerated, seed = possible <= MOST_ENUMERATED, ""
     if enumerated:
         assignments = every_assignment(values)
     else:
         rng = generator(rng, f"{possible} assignments are too many to enumerate")
+        seed = seed_of(rng)
         require_count("n_permutations", n_permutations)
         assignments = iter([values, *(rng.permutation(values) for _ in range(n_permutations))])
     place = model.terms.index(term)
-    statistics = np.array([_statistic(model, predictor, unit, each, place) for each in assignments])
+    total = possible if enumerated else n_permutations + 1
+    shown = progress(assignments, "permutation", total)
+    statistics = np.array([_statistic(model, predictor, unit, each, place) for each in shown])
     sizes = np.abs(statistics)
     reached = sizes >= sizes[0] - TIE * (1 + sizes[0])
     most = sizes >= sizes.max() - TIE * (1 + sizes.max())
@@ -112,6 +117,7 @@ def permutation_test(
             "p_value": [reached.mean()],
             "smallest_p": [most.mean() if enumerated else 1 / len(statistics)],
             "n_permutations": [len(statistics) if enumerated else n_permutations],
+            "seed": [seed],
             "n_groups": [len(model.statistics.factors[unit].levels)],
             "n_obs": [model.statistics.n_obs],
             "method": [

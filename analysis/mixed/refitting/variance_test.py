@@ -29,7 +29,7 @@ from analysis.mixed.algebra.optimise import optimise
 from analysis.mixed.inference.fitted import Fitted
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, generator, require_count
+from analysis.tidy.frame import Floats, generator, require_count, seed_of
 
 #: Relative variances at which the ratio is looked for, over the inverse of the mean eigenvalue.
 GRID = np.exp(np.linspace(np.log(1e-4), np.log(1e5), 220))
@@ -45,7 +45,7 @@ ROUNDING = 1e-8
 
 
 def variance_test(
-    model: Fitted, group: str, *, rng: np.random.Generator, n_resamples: int = 9999
+    model: Fitted, group: str, *, rng: np.random.Generator | None = None, n_resamples: int = 9999
 ) -> pd.DataFrame:
     """Return the restricted likelihood ratio test that the variance of a group is zero.
 
@@ -64,7 +64,7 @@ def variance_test(
     Returns
     -------
     One row: `group`, `statistic` (rise of twice the restricted log-likelihood), `p_value`
-    ((b + 1) / (B + 1)), `smallest_p`, `n_resamples`, `n_groups` (levels), `n_obs`, `method`
+    ((b + 1) / (B + 1)), `smallest_p`, `n_resamples`, `seed`, `n_groups` (levels), `n_obs`, `method`
     (which says whether the distribution is exact or approximate), `note`.
 
     Raises
@@ -84,6 +84,7 @@ def variance_test(
     0.01
     """
     require_count("n_resamples", n_resamples)
+    rng = generator(rng, "the ratio is drawn")
     tested = intercept_block(model, group)
     statistic = likelihood_ratio(model, group)
     alone = assemble(model.statistics, replace(model.design, blocks=(tested,)))
@@ -97,6 +98,7 @@ def variance_test(
             "p_value": [(float((drawn >= statistic - ROUNDING).sum()) + 1) / (n_resamples + 1)],
             "smallest_p": [1 / (n_resamples + 1)],
             "n_resamples": [n_resamples],
+            "seed": [seed_of(rng)],
             "n_groups": [len(tested.levels)],
             "n_obs": [alone.n_obs],
             "method": [f"Restricted likelihood ratio, {kind}"],
@@ -152,7 +154,6 @@ def null_ratios(values: Floats, df: int, rng: np.random.Generator, n_resamples: 
 
     The eigenvalues mu have shape (K,), and df is n - p.
     """
-    rng = generator(rng, "the ratio is drawn")
     grid = GRID / values.mean()
     shrunk = 1 / (1 + np.outer(values, grid))
     penalty = np.log1p(np.outer(values, grid)).sum(axis=0)

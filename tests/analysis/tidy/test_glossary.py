@@ -96,7 +96,7 @@ ESTIMATES = {
 ALSO = {"frames.constant_share": {*models, "n_layers"}, "MixedModel.augment": {*rows}}
 #: Text columns; every other column is a number.
 WORDS = {"adjustment", "effect", "group", "level", "term", "contrast", "method", "note", "guard"}
-WORDS |= {"alternative", "block"}
+WORDS |= {"alternative", "block", "seed"}
 
 
 def frame_functions():

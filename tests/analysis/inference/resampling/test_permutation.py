@@ -106,8 +106,10 @@ def test_many_units_are_sampled_and_p_is_never_zero():
     assert row["p_value"] == row["smallest_p"] == 1 / 200
     assert row["n_permutations"] == 199
     assert row["method"] == "Permutation test, sampled"
-    with pytest.raises(AnalysisError, match="`rng` must be given"):
-        exchanged(rows, unit=None)
+    default = exchanged(rows, unit=None, n_permutations=199)
+    assert default.equals(exchanged(rows, unit=None, n_permutations=199))
+    with pytest.raises(AnalysisError, match="`rng` must be"):
+        exchanged(rows, unit=None, rng=3)
 
 
 @settings(max_examples=25, deadline=None)
@@ -331,7 +333,7 @@ def test_beside_a_mean_it_is_the_exchange_of_labels():
 def test_sampled_orders_are_reproducible_and_agree_with_all():
     rows = pd.concat([small, small.assign(y=small["y"] + 0.3, g="d")], ignore_index=True)
     with pytest.raises(AnalysisError, match="rng"):
-        freedman_lane(rows, "y ~ x", "y ~ x + g")
+        freedman_lane(rows, "y ~ x", "y ~ x + g", rng=3)
     result = [
         freedman_lane(
             rows, "y ~ x", "y ~ x + g", rng=np.random.default_rng(3), n_permutations=999

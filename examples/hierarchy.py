@@ -1,0 +1,59 @@
+"""Lab over geometry over scale: the whole test, from the published gains to the answer."""
+
+import numpy as np
+
+from analysis import mixed
+from analysis.inference import bootstrap, fisher
+from analysis.store import open_store
+from collect.process.shipped import project
+
+
+def show(title, frame):
+    """Print a frame under its title."""
+    print(f"\n{title}", frame.to_string(index=False, float_format="{:.3f}".format), sep="\n")
+
+
+store = open_store(project() / "data" / "published")
+models = store.query("""
+    SELECT model_id, IF(lab = 'EleutherAI', lab, 'other') AS heritage, suite, rho,
+           log2(n_layers) AS depth, log_parameters AS size, avg(log_gain) AS log_gain,
+           IF(avg(log_gain) < 0, 'dampens', 'expands') AS sign
+      FROM gain_by_model
+     WHERE source = 'published' AND metric = 'gain_penultimate_block'
+       AND base_model_id IS NULL AND norm_position IS DISTINCT FROM 'post'
+     GROUP BY ALL ORDER BY model_id""")
+show(f"{len(models)} base models", models)
+
+# Mixed models: each block alone, then all together, with a random effect of the suite.
+blocks = {"heritage": "heritage", "geometry": "rho + depth", "scale": "size"}
+formulas = {**blocks, "heritage, geometry and scale": " + ".join(blocks.values())}
+numbers = ["term", "estimate", "conf_low", "conf_high", "df", "p_value"]
+for name, terms in formulas.items():
+    fit = mixed.fit(f"log_gain ~ {terms} + (1 | suite)", models)
+    show(f"Mixed model: {name}", fit.tidy(["fixed"])[numbers])
+
+# Fisher's exact test: whose last block but one dampens.
+table = fisher.fisher_exact(models, row="heritage", column="sign")
+show("Fisher's exact test", table[["contrast", *numbers[1:4], "p_value"]])
+
+
+# Bootstrap over suites: the share of the sum of squares that each block explains alone.
+def shares(rows):
+    """Return R squared of the log gain on each block."""
+    rows = rows.assign(heritage=rows["heritage"] == "other")
+    y = rows["log_gain"] - rows["log_gain"].mean()
+    x = {block: rows[terms.split(" + ")].astype(float) for block, terms in blocks.items()}
+    fitted = {b: (c := x[b] - x[b].mean()) @ np.linalg.lstsq(c, y, rcond=None)[0] for b in x}
+    return {block: (each @ each) / (y @ y) for block, each in fitted.items()}
+
+
+drawn = bootstrap.bootstrap(models, shares, cluster="suite", n=999)
+show("Shares, bootstrap over suites", drawn[["term", "estimate", *drawn.columns[3:7], "seed"]])
+print(drawn["note"].iloc[0])
+
+# Claim 20, the order itself: its verdict, and how often its rule says what of simulated papers.
+show("Claim 20", store.query("SELECT statement, verdict FROM verdict WHERE claim_id = 20"))
+rates = store.query("""
+    SELECT truth, verdict, probability FROM verdict_rate
+     WHERE claim_id = 20 AND NOT wrong_labels AND probability > 0 ORDER BY ALL""")
+show("Claim 20 of simulated papers, by what rules the gains", rates)
