@@ -194,7 +194,7 @@ CREATE TABLE residual_norm (
     top_feature   INTEGER NOT NULL CHECK (top_feature >= 0),
     PRIMARY KEY (run_id, prompt_id, layer, site, position)
 );
-COMMENT ON TABLE residual_norm IS 'One row per model, prompt, layer, token AND site: the length of the residual stream there. Take one site: five places of the stream are here, some in every layer and some in one; view stream has the outputs of blocks.';
+COMMENT ON TABLE residual_norm IS 'the length of the residual stream there.';
 COMMENT ON COLUMN residual_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN residual_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN residual_norm.prompt_id IS 'Prompt; see prompt [-]';
@@ -221,7 +221,7 @@ CREATE TABLE residual_update (
     input_norm    FLOAT CHECK (input_norm >= 0),
     PRIMARY KEY (run_id, prompt_id, layer, part, position)
 );
-COMMENT ON TABLE residual_update IS 'One row per model, prompt, layer, token AND part: the vector that a part of a block adds to the residual stream. Take one part: a block has a row for each of its parts and one for the whole.';
+COMMENT ON TABLE residual_update IS 'the vector that a part of a block adds to the residual stream.';
 COMMENT ON COLUMN residual_update.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN residual_update.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN residual_update.prompt_id IS 'Prompt; see prompt [-]';
@@ -308,7 +308,7 @@ CREATE TABLE token_geometry (
     embedding_correlation  DOUBLE,
     PRIMARY KEY (run_id, prompt_id, layer, site)
 );
-COMMENT ON TABLE token_geometry IS 'One row per model, prompt, layer AND site: how the vectors of a prompt''s tokens lie to each other. Take one site: the same tokens have a row for each place.';
+COMMENT ON TABLE token_geometry IS 'how the vectors of a prompt''s tokens lie to each other.';
 COMMENT ON COLUMN token_geometry.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN token_geometry.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN token_geometry.prompt_id IS 'Prompt; see prompt [-]';
@@ -332,7 +332,7 @@ CREATE TABLE prompt_geometry (
     effective_rank         DOUBLE,
     PRIMARY KEY (run_id, layer, site)
 );
-COMMENT ON TABLE prompt_geometry IS 'One row per model, prompt set, layer AND site: how the vectors at the last token lie to each other across prompts. Take one site: the same prompts have a row for each place.';
+COMMENT ON TABLE prompt_geometry IS 'how the vectors at the last token lie to each other across prompts.';
 COMMENT ON COLUMN prompt_geometry.run_id IS 'Unit of measurement; see run, which names the prompt set [-]';
 COMMENT ON COLUMN prompt_geometry.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN prompt_geometry.layer IS 'Block, 0 to n_layers - 1 [1]';
@@ -355,7 +355,7 @@ CREATE TABLE weight_norm (
     frobenius     DOUBLE,
     PRIMARY KEY (run_id, layer, head, matrix, is_folded, slicing)
 );
-COMMENT ON TABLE weight_norm IS 'One row per model, layer, head AND matrix, folding and slicing: norms of the head''s own part of the attention weights. For V as the paper means it: NOT is_folded AND slicing = ''correct''. Measured models alone: the published norms are in published_figure, metric weight_spectral_v and the like. Take one matrix, is_folded and slicing: a head has a row for each matrix and each way to read it.';
+COMMENT ON TABLE weight_norm IS 'norms of the head''s own part of the attention weights. For V as the paper means it: NOT is_folded AND slicing = ''correct''. Measured models alone: the published norms are in published_figure, metric weight_spectral_v and the like.';
 COMMENT ON COLUMN weight_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN weight_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN weight_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
@@ -377,7 +377,7 @@ CREATE TABLE matrix_norm (
     frobenius     DOUBLE NOT NULL,
     PRIMARY KEY (run_id, layer, matrix, slicing)
 );
-COMMENT ON TABLE matrix_norm IS 'One row per model, layer AND matrix and slicing: norms of the whole matrix over all heads, as the paper measured it (it wrote: per head). Take one matrix and slicing: a layer has a row for each matrix and each way to read it.';
+COMMENT ON TABLE matrix_norm IS 'norms of the whole matrix over all heads, as the paper measured it (it wrote: per head).';
 COMMENT ON COLUMN matrix_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN matrix_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN matrix_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
@@ -439,7 +439,7 @@ CREATE TABLE legacy_value (
     value      DOUBLE,
     PRIMARY KEY (run_id, prompt_id, layer, metric)
 );
-COMMENT ON TABLE legacy_value IS 'One row per model, prompt, layer AND published variant that no other table can give. Take one metric: each variant has a unit of its own.';
+COMMENT ON TABLE legacy_value IS '';
 COMMENT ON COLUMN legacy_value.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN legacy_value.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN legacy_value.prompt_id IS 'Prompt; see prompt [-]';
@@ -515,7 +515,7 @@ CREATE TABLE own_value (
     value       DOUBLE,
     PRIMARY KEY (run_id, prompt_id, measure, layer, site, place)
 );
-COMMENT ON TABLE own_value IS 'One row per model, prompt, layer AND quantity of one''s own, site and place: a number that a registered function returned. Take one measure: each quantity has a unit of its own.';
+COMMENT ON TABLE own_value IS 'a number that a registered function returned.';
 COMMENT ON COLUMN own_value.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN own_value.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN own_value.prompt_id IS 'Prompt; see prompt [-]';
@@ -703,7 +703,7 @@ CREATE TABLE verdict_check (
     method      VARCHAR,
     PRIMARY KEY (claim_id, check_id)
 );
-COMMENT ON TABLE verdict_check IS 'One row per claim AND check of it: a part of the claim under one reading, with its numbers, from which verdict follows. Made by `thermoscope claims --write`. Take one claim_id or check_id: a claim has a row for each of its checks; verdict has one row a claim.';
+COMMENT ON TABLE verdict_check IS 'a part of the claim under one reading, with its numbers, from which verdict follows. Made by `thermoscope claims --write`.';
 COMMENT ON COLUMN verdict_check.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN verdict_check.check_id IS 'Name of the check in its claim [-]';
 COMMENT ON COLUMN verdict_check.term IS 'What the claim asserts there [-]';
@@ -731,7 +731,7 @@ CREATE TABLE verdict_rate (
     n_papers      INTEGER NOT NULL,
     PRIMARY KEY (claim_id, truth, wrong_labels, verdict)
 );
-COMMENT ON TABLE verdict_rate IS 'One row per central claim AND planted truth, labelling and verdict: how often the verdict rule says it of simulated papers with the models of the real one (python -m tests.proofs.verdict_rates). Take one truth and wrong_labels: a claim has rows for each kind of simulated paper.';
+COMMENT ON TABLE verdict_rate IS 'how often the verdict rule says it of simulated papers with the models of the real one (python -m tests.proofs.verdict_rates).';
 COMMENT ON COLUMN verdict_rate.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN verdict_rate.truth IS 'What rules the gains of the simulated papers: heritage, depth, recipe or nothing [-]';
 COMMENT ON COLUMN verdict_rate.wrong_labels IS 'Whether the papers print numbers of head density as those of depth [-]';
@@ -864,7 +864,7 @@ CREATE TABLE training_recipe (
     quoted      VARCHAR NOT NULL,
     PRIMARY KEY (model_id, field)
 );
-COMMENT ON TABLE training_recipe IS 'One row per published model AND fact of its training that a public configuration or code states; what none states has no row. Take one field: a model has a row for each fact.';
+COMMENT ON TABLE training_recipe IS 'What no source states has no row.';
 COMMENT ON COLUMN training_recipe.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN training_recipe.field IS 'What is stated: peak_learning_rate, weight_decay, inner_rule (how matrices start), ... [-]';
 COMMENT ON COLUMN training_recipe.value IS 'The value in words or digits [see unit]';
@@ -917,7 +917,7 @@ CREATE TABLE gauge_profile (
     largest_logit_change DOUBLE NOT NULL CHECK (largest_logit_change >= 0),
     PRIMARY KEY (model_id, gauge, layer)
 );
-COMMENT ON TABLE gauge_profile IS 'One row per model, depth AND gauge: the stream of one network in several coordinates with the same logits, written by tests/proofs/gauge_profiles.py. Take one gauge: one network is here in several coordinates.';
+COMMENT ON TABLE gauge_profile IS 'the stream of one network in several coordinates with the same logits, written by tests/proofs/gauge_profiles.py.';
 COMMENT ON COLUMN gauge_profile.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN gauge_profile.gauge IS 'trained (the weights as they are), shrinking, flat or growing [-]';
 COMMENT ON COLUMN gauge_profile.layer IS 'Block whose output this is; -1 for the input of block 0 [1]';
@@ -967,7 +967,7 @@ CREATE TABLE published_value (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (file, path)
 );
-COMMENT ON TABLE published_value IS 'One row per raw result file AND number (or label) in it, none left out. Empty as shipped: `thermoscope collect published` imports it, and raw_value has the numbers that are shipped. Take one metric, statistic and file: values of many quantities, and their summaries, stand in one file, and several files hold the same prompts of a model.';
+COMMENT ON TABLE published_value IS 'Empty as shipped: `thermoscope collect published` imports it, and raw_value has the numbers that are shipped.';
 COMMENT ON COLUMN published_value.file IS 'File the value stands in; see published_file [-]';
 COMMENT ON COLUMN published_value.path IS 'Where in the file: a JSON path such as $.models[0].rho, or row and column of a CSV such as $[3].Last_Gain [-]';
 COMMENT ON COLUMN published_value.metric IS 'What was measured, for example gain_last_block; see metric; unclassified when the importer has no rule for it [-]';
@@ -999,7 +999,7 @@ CREATE TABLE published_excerpt (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (file, path)
 );
-COMMENT ON TABLE published_excerpt IS 'One row per raw result file AND single value that decides a claim: the values of a prompt, of a layer, or that a file states; a fact each, with its source. Take one metric, statistic and file: values of many quantities, and their summaries, stand in one file, and several files hold the same prompts of a model.';
+COMMENT ON TABLE published_excerpt IS 'the values of a prompt, of a layer, or that a file states; a fact each, with its source.';
 COMMENT ON COLUMN published_excerpt.file IS 'File the value stands in; see published_file [-]';
 COMMENT ON COLUMN published_excerpt.sha256 IS 'Hash of the file the value was read from [-]';
 COMMENT ON COLUMN published_excerpt.path IS 'Where in the file: a JSON path [-]';
@@ -1029,7 +1029,7 @@ CREATE TABLE published_figure (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (model_id, metric, prompt_set, dtype, file)
 );
-COMMENT ON TABLE published_figure IS 'One row per model AND metric and file: the published figure at the level of a model, a fact with its source. Take one metric and file: a model has a row for each quantity and each file that gives it.';
+COMMENT ON TABLE published_figure IS 'the published figure at the level of a model, a fact with its source.';
 COMMENT ON COLUMN published_figure.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN published_figure.metric IS 'What was measured; see metric [-]';
 COMMENT ON COLUMN published_figure.prompt_set IS 'Prompt set; none when no prompt was involved [-]';
@@ -1054,7 +1054,7 @@ CREATE TABLE published_profile (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (model_id, metric, prompt_set, dtype, file, layer)
 );
-COMMENT ON TABLE published_profile IS 'One row per model, layer AND metric and file: a published profile over depth. Take one metric and file: a model has a profile for each quantity and each file that gives it.';
+COMMENT ON TABLE published_profile IS 'a published profile over depth.';
 COMMENT ON COLUMN published_profile.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN published_profile.metric IS 'What was measured; see metric [-]';
 COMMENT ON COLUMN published_profile.prompt_set IS 'Prompt set [-]';
@@ -1161,7 +1161,7 @@ CREATE TABLE study_level (
     level        VARCHAR NOT NULL,
     PRIMARY KEY (study_run_id, factor)
 );
-COMMENT ON TABLE study_level IS 'One row per training run AND factor of a study: the level the run has; labels such as the lab a recipe imitates are factors too. Take one factor: a run has a row for each of its factors.';
+COMMENT ON TABLE study_level IS 'the level the run has; labels such as the lab a recipe imitates are factors too.';
 COMMENT ON COLUMN study_level.study_run_id IS 'Run; see study_run [-]';
 COMMENT ON COLUMN study_level.factor IS 'Factor of the design, or a label of one [-]';
 COMMENT ON COLUMN study_level.level IS 'Level as the design names it [-]';
@@ -1183,7 +1183,7 @@ CREATE TABLE study_response (
     share_negative_centred     DOUBLE NOT NULL CHECK (share_negative_centred BETWEEN 0 AND 1),
     PRIMARY KEY (study_run_id, step, tokens)
 );
-COMMENT ON TABLE study_response IS 'One row per training run AND checkpoint and choice of tokens: the responses of a study, means over the tokens of held-out windows. Take one step and tokens: a run has a row for each step and each choice of tokens.';
+COMMENT ON TABLE study_response IS 'the responses of a study, means over the tokens of held-out windows.';
 COMMENT ON COLUMN study_response.study_run_id IS 'Run; see study_run [-]';
 COMMENT ON COLUMN study_response.step IS 'Steps taken before the measurement; 0 is before the first [1]';
 COMMENT ON COLUMN study_response.tokens IS 'all, or without_first (the first token of each window left out) [-]';
@@ -1212,7 +1212,7 @@ CREATE TABLE study_profile (
     cosine           DOUBLE,
     PRIMARY KEY (study_run_id, step, tokens, layer)
 );
-COMMENT ON TABLE study_profile IS 'One row per training run, layer AND checkpoint and choice of tokens: how the stream changes there, over the tokens of held-out windows. Take one step and tokens: a run has rows for each step and each choice of tokens.';
+COMMENT ON TABLE study_profile IS 'how the stream changes there, over the tokens of held-out windows.';
 COMMENT ON COLUMN study_profile.study_run_id IS 'Run; see study_run [-]';
 COMMENT ON COLUMN study_profile.step IS 'Steps taken before the measurement [1]';
 COMMENT ON COLUMN study_profile.tokens IS 'all, or without_first [-]';

@@ -122,7 +122,8 @@ def sql(options: argparse.Namespace) -> int:
     columns = store.columns(query)
     form: Form = "csv" if options.csv else "json" if options.json else "table"
     n_nan: Counter[str] = Counter()
-    texts = counting_nan(columns, store.texts(query, columns, form), n_nan)
+    seen: Counter[bool] = Counter()
+    texts = counting_nan(columns, noting_values(store.texts(query, columns, form), seen), n_nan)
     if options.csv:
         write_data(as_lines(columns, texts))
     elif options.json:
@@ -135,7 +136,7 @@ def sql(options: argparse.Namespace) -> int:
         note = f"{n:,} of {name} NaN, which SQL takes for larger than any number (not isnan(x))"
         print(f"note: {note}", file=sys.stderr)
     with suppress(MemoryError, duckdb.OutOfMemoryException):  # the answer is out and stands
-        for sentence in cautions(store, query):
+        for sentence in cautions(store, query, is_empty=not seen[True]):
             print(f"note: {sentence}", file=sys.stderr)
     return 0
 
@@ -147,6 +148,13 @@ def counting_nan(
     floats = [(place, column.name) for place, column in enumerate(columns) if column.is_float]
     for row in rows:
         n_nan.update(name for place, name in floats if row[place] in _NAN)
+        yield row
+
+
+def noting_values(rows: Iterable[Row], seen: Counter[bool]) -> Iterator[Row]:
+    """Yield rows as they come, and count those that hold a value, and those that hold none."""
+    for row in rows:
+        seen[any(text not in (None, "null") for text in row)] += 1
         yield row
 
 

@@ -33,13 +33,12 @@ _GAINS = frozenset({"gain_mean", "gain_sd", "log_gain", "sign_strict", "sign_ban
 
 #: Tables and views that are short, whose texts are looked through; and where those of others stand.
 _SHORT = frozenset(
-    {"model", "model_gain", "published_model", "network", "claim"}
+    {"model", "model_gain", "published_model", "network", "claim", "coverage"}
     | {f"raw.{name}" for name in ("model", "run", "prompt", "metric", "claim", "verdict")}
     | {"raw.trained_network"}
 )
 _CATALOGUES = {
     "metric": "raw.metric",
-    "prompt_set": "raw.prompt",
     **dict.fromkeys(("model_id", "lab", "suite", "family"), "raw.model"),
 }
 
@@ -162,6 +161,48 @@ def unknown_texts(
         texts = [each for (each,) in cursor.execute(sql).fetchall() if each is not None]
         if texts and text not in texts:
             yield column, text, nearest(text, texts)
+
+
+def held(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> Iterator[str]:
+    """Yield what tables hold of the texts that a query without an answer asks for.
+
+    Parameters
+    ----------
+    cursor
+        Cursor to the store.
+    names
+        Tables and views that the query reads.
+    tree
+        The query, parsed.
+    """
+    asked = {
+        name
+        for node in every(tree)
+        for part in ("where_clause", "having", "condition", "filter")
+        if node.get(part)
+        for name in all_columns(node[part])
+    }
+    for name in sorted(names):
+        for column in _texts(cursor, name):
+            if column not in asked:
+                continue
+            sql = f'SELECT DISTINCT "{column}" FROM {name} WHERE "{column}" IS NOT NULL ORDER BY 1'
+            texts = [text for (text,) in cursor.execute(sql).fetchall()]
+            shown = ", ".join(map(str, texts[:_MOST_NAMED]))
+            more = f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
+            yield f"{name} has {len(texts)} values of {column}: {shown}{more}"
+            if column == "model_id":
+                yield "coverage says which quantities of a model are not here, and why"
+
+
+#: Texts that are named at most where a query found none.
+_MOST_NAMED = 20
+
+
+def _texts(cursor: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    """Return the columns of a table that hold text, those that name a row first."""
+    cursor.execute(f"FROM {table} LIMIT 0")
+    return [str(name) for name, kind, *_ in cursor.description or () if str(kind) == "VARCHAR"]
 
 
 def _equalities(tree: Any) -> Iterator[tuple[str, str]]:

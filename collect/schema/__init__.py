@@ -46,6 +46,7 @@ from collect.schema.contract import (
 )
 from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
+from collect.schema.grain import GRAINS
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.views import front_sql, views_sql
 from collect.schema.vouching import Comparison
@@ -53,6 +54,7 @@ from collect.schema.vouching import Comparison
 __all__ = [
     "DESCRIPTION",
     "FRONT",
+    "GRAINS",
     "LARGE",
     "MEASURED",
     "RAW",

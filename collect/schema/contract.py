@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from collect.errors import CollectError
 from collect.process.memory import engine_memory
+from collect.schema.grain import commented_grain
 from collect.schema.quantities import FILLED
 
 SCHEMA_VERSION = 3
@@ -110,7 +111,14 @@ def connect(*, comments: bool = True) -> duckdb.DuckDBPyConnection:
     """
     connection = duckdb.connect(config=engine_memory())
     connection.execute(within_raw())
-    connection.execute(schema_sql() if comments else commented(schema_sql())[0])
+    sql, stated = commented(schema_sql())
+    connection.execute(sql)
+    if comments:
+        kinds = {place: "COLUMN" if "." in place else "TABLE" for place in stated}
+        texts = {place: text.replace("'", "''") for place, text in stated.items()}
+        connection.execute(
+            "; ".join(f"COMMENT ON {kinds[it]} {it} IS '{text}'" for it, text in texts.items())
+        )
     if not _KNOWN:
         _KNOWN.update(_described(connection))
     return connection
@@ -131,7 +139,8 @@ def within_raw(catalog: str = "memory") -> str:
 def commented(sql: str) -> tuple[str, dict[str, str]]:
     r"""Return SQL without its comments on tables, views and columns, and these by what they are on.
 
-    A comment stands on one line, and a macro keeps its own.
+    A comment stands on one line, and a macro keeps its own. Those on tables and views of raw begin
+    and end in what their rows are (`grain`).
 
     >>> commented("CREATE TABLE t (a INT);\nCOMMENT ON COLUMN t.a IS 'It''s one [1]';")
     ('CREATE TABLE t (a INT);', {'t.a': "It's one [1]"})
@@ -142,7 +151,7 @@ def commented(sql: str) -> tuple[str, dict[str, str]]:
         if match is None:
             lines.append(line)
         else:
-            comments[match[1]] = match[2].replace("''", "'")
+            comments[match[1]] = commented_grain(match[1], match[2].replace("''", "'"))
     return "\n".join(lines), comments
 
 
@@ -222,7 +231,7 @@ _KNOWN: dict[str, tuple[Table, pa.Schema]] = {}
 
 def _known() -> dict[str, tuple[Table, pa.Schema]]:
     if not _KNOWN:
-        connect().close()
+        connect(comments=False).close()
     return _KNOWN
 
 

@@ -120,7 +120,7 @@ SELECT run_id,
                      ON last_token, whole_matrix, without_first, token_mean, body_median
                    INTO NAME reduction VALUE length) AS lengths) AS pairs
  WHERE layer >= 0;
-COMMENT ON VIEW length_gain IS 'One row per model, prompt, block AND reduction of the tokens: gain of the length that stream_length gives. Take one reduction: each way to reduce the tokens gives another gain.';
+COMMENT ON VIEW length_gain IS 'gain of the length that stream_length gives.';
 COMMENT ON COLUMN length_gain.layer IS 'Block, 0 to n_layers - 1; block 0 reads the embedding, and gain_body leaves it out [1]';
 COMMENT ON COLUMN length_gain.reduction IS 'last_token, whole_matrix, without_first, token_mean or body_median; see stream_length [-]';
 COMMENT ON COLUMN length_gain.gain IS 'Length after the block over length before it [ratio]';
@@ -215,7 +215,7 @@ SELECT run_id, model_id, prompt_id, metric, gain, ln(gain)
              ON gain_whole_matrix, gain_without_first
            INTO NAME metric VALUE gain) AS matrices
  WHERE gain > 0;
-COMMENT ON VIEW prompt_gain IS 'One row per model, prompt AND definition of gain: every variant side by side; see metric for the formulas. Of the raw stream, as published: under LayerNorm a convention of the parametrisation, and primary_gain has the centred one beside it. Over several blocks there is none where the stream vanishes before or after one of them. Take one metric: each definition is another quantity.';
+COMMENT ON VIEW prompt_gain IS 'every variant side by side; see metric for the formulas. Of the raw stream, as published: under LayerNorm a convention of the parametrisation, and primary_gain has the centred one beside it. Over several blocks there is none where the stream vanishes before or after one of them.';
 COMMENT ON COLUMN prompt_gain.metric IS 'Definition of gain; see metric [-]';
 COMMENT ON COLUMN prompt_gain.gain IS 'The gain [ratio]';
 COMMENT ON COLUMN prompt_gain.log_gain IS 'Its natural logarithm [nat]';
@@ -234,7 +234,7 @@ SELECT g.run_id,
   FROM prompt_gain AS g
   JOIN prompt AS p USING (prompt_id)
  GROUP BY g.run_id, g.model_id, p.prompt_set, g.metric;
-COMMENT ON VIEW model_gain IS 'One row per run AND definition of gain; a run is a model on a prompt set, in one rendering and number format: mean and standard deviation over prompts. Take one metric: each definition is another quantity.';
+COMMENT ON VIEW model_gain IS 'mean and standard deviation over prompts; a run is a model on a prompt set, in one rendering and number format.';
 COMMENT ON COLUMN model_gain.log_gain_sd IS 'Standard deviation of the log ratios over prompts, divisor n - 1 [nat]';
 COMMENT ON COLUMN model_gain.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN model_gain.gain_mean IS 'Mean of the ratios over prompts, as published [ratio]';

@@ -91,7 +91,7 @@ SELECT f.model_id,
   FROM published_figure AS f
   JOIN model AS m USING (model_id)
  WHERE f.metric = 'total_amplification';
-COMMENT ON VIEW published_growth IS 'One row per published model AND file: growth after block 0 against that of equal writes. Norms of updates were not published, so the input of block 0 is taken for nothing: |x_l|^2 = w^2 (l + 1). Take one file: a model has a row for each file with a profile or a total.';
+COMMENT ON VIEW published_growth IS 'growth after block 0 against that of equal writes. Norms of updates were not published, so the input of block 0 is taken for nothing: |x_l|^2 = w^2 (l + 1).';
 COMMENT ON COLUMN published_growth.n_blocks IS 'k, blocks after block 0 that the growth goes over; L - 2 where the last block is missing (caveat B1) [1]';
 COMMENT ON COLUMN published_growth.later_log_gain IS 'Sum of ln(gain) over blocks 1 to k, gains being means over prompts [nat]';
 COMMENT ON COLUMN published_growth.equal_writes IS '1/2 ln(k + 1) [nat]';
@@ -112,7 +112,7 @@ SELECT u.run_id,
    AND u.ratio IS NOT NULL
    AND u.cosine IS NOT NULL
  GROUP BY u.run_id, u.model_id, u.layer, u.part;
-COMMENT ON VIEW block_write IS 'One row per run, layer AND part of the block: medians over the body tokens of how long a write is and which way it points, and how often it shrinks the stream. Per token ln(gain) = 1/2 ln(1 + 2 r c + r^2), below 0 exactly where c < -r/2; medians need not obey it. Take one part: a block has a row for each of its parts and one for the whole.';
+COMMENT ON VIEW block_write IS 'medians over the body tokens of how long a write is and which way it points, and how often it shrinks the stream. Per token ln(gain) = 1/2 ln(1 + 2 r c + r^2), below 0 exactly where c < -r/2; medians need not obey it.';
 COMMENT ON COLUMN block_write.ratio IS 'r, median of |update| / |stream before it| [ratio]';
 COMMENT ON COLUMN block_write.cosine IS 'c, median cosine of update and stream [1]';
 COMMENT ON COLUMN block_write.share_shrinking IS 'Share of tokens with c < -r/2, whose stream gets shorter [share of tokens]';

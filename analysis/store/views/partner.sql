@@ -55,7 +55,7 @@ UNPIVOT (SELECT * EXCLUDE (has_body) FROM profile)
 UNPIVOT matrices
      ON gain_whole_matrix, gain_without_first
    INTO NAME metric VALUE log_gain_centred;
-COMMENT ON VIEW prompt_gain_centred IS 'One row per model, prompt AND definition of gain: prompt_gain of the stream without its mean over features, which LayerNorm never sees. Take one metric: each definition is another quantity.';
+COMMENT ON VIEW prompt_gain_centred IS 'prompt_gain of the stream without its mean over features, which LayerNorm never sees.';
 COMMENT ON COLUMN prompt_gain_centred.metric IS 'Definition of gain whose centred partner this is; see metric [-]';
 COMMENT ON COLUMN prompt_gain_centred.log_gain_centred IS 'Natural logarithm of the centred gain [nat]';
 
@@ -71,7 +71,7 @@ SELECT g.run_id,
   FROM prompt_gain AS g
   JOIN prompt_gain_centred AS c USING (run_id, model_id, prompt_id, metric)
   JOIN model AS m USING (model_id);
-COMMENT ON VIEW primary_gain IS 'One row per model, prompt AND definition of gain: the gain that is a property of what the network computes, and beside it the published one. LayerNorm removes the mean over features, so there the centred gain is the primary one. RMSNorm removes nothing, and a rotation of the stream moves the centred gain and keeps the raw one, so there the raw gain is. Take one metric: each definition is another quantity.';
+COMMENT ON VIEW primary_gain IS 'the gain that is a property of what the network computes, and beside it the published one. LayerNorm removes the mean over features, so there the centred gain is the primary one. RMSNorm removes nothing, and a rotation of the stream moves the centred gain and keeps the raw one, so there the raw gain is.';
 COMMENT ON COLUMN primary_gain.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN primary_gain.metric IS 'Definition of gain; see metric. gain_with_final_norm and gain_embedding_whole_matrix have no centred form of their own [-]';
 COMMENT ON COLUMN primary_gain.log_gain_primary IS 'log_gain_centred under LayerNorm, log_gain_published under RMSNorm [nat]';
@@ -93,7 +93,7 @@ SELECT g.run_id,
        count(*)                                      AS n_prompts
   FROM primary_gain AS g
  GROUP BY g.run_id, g.model_id, g.norm_kind, g.metric;
-COMMENT ON VIEW primary_sign IS 'One row per run AND definition of gain: whether the model dampens or expands by the primary gain, by the published one and by the centred one; geometric means over prompts. Take one metric: each definition is another quantity.';
+COMMENT ON VIEW primary_sign IS 'whether the model dampens or expands by the primary gain, by the published one and by the centred one; geometric means over prompts.';
 COMMENT ON COLUMN primary_sign.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN primary_sign.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN primary_sign.gain_primary IS 'Geometric mean over prompts of the primary gain; see primary_gain [ratio]';

@@ -15,7 +15,7 @@ SELECT run_id, model_id, layer, metric, avg(value), count(value)
   FROM legacy_value
  WHERE run_id NOT IN (SELECT run_id FROM perturbed_run)
  GROUP BY run_id, model_id, layer, metric;
-COMMENT ON VIEW depth_profile IS 'One row per run, layer AND quantity: mean over prompts of each trace, of locality, of the expansion of the sub-layers and of legacy values. A NaN spreads, so that no layer is named from a profile with a hole; a prompt that has no value (NULL) does not enter. Take one metric: each quantity has a unit of its own.';
+COMMENT ON VIEW depth_profile IS 'mean over prompts of each trace, of locality, of the expansion of the sub-layers and of legacy values. A NaN spreads, so that no layer is named from a profile with a hole; a prompt that has no value (NULL) does not enter.';
 COMMENT ON COLUMN depth_profile.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN depth_profile.metric IS 'A column of layer_trace, locality, gain_sublayer_attention or gain_sublayer_mixer, gain_sublayer_ffn, or a metric of legacy_value [-]';
 COMMENT ON COLUMN depth_profile.value IS 'Mean over prompts [see metric]';

@@ -53,7 +53,7 @@ SELECT f.model_id,
   FROM published_figure AS f
   JOIN model AS m USING (model_id)
  WHERE f.metric = 'total_amplification';
-COMMENT ON VIEW published_gain_by_file IS 'One row per published model AND definition of gain and file: the published figures; the largest block gain of each published profile, which is a maximum of means over prompts where the measured one is a mean of maxima (last block missing there, caveat B1); and gain_body as the (L-1)-th root of the mean total amplification. Take one metric and file: a model has a row for each definition and each file that gives it; published_gain has one row a model.';
+COMMENT ON VIEW published_gain_by_file IS 'the published figures; the largest block gain of each published profile, which is a maximum of means over prompts where the measured one is a mean of maxima (last block missing there, caveat B1); and gain_body as the (L-1)-th root of the mean total amplification.';
 COMMENT ON COLUMN published_gain_by_file.gain_mean IS 'The gain as published: the mean over prompts of the ratios, or what the comment of the view says of gain_maximum and gain_body [ratio]';
 COMMENT ON COLUMN published_gain_by_file.gain_sd IS 'Standard deviation over prompts; NULL where the file does not hold it [ratio]';
 COMMENT ON COLUMN published_gain_by_file.n_prompts IS 'Prompts that the mean goes over [1]';
@@ -65,7 +65,7 @@ SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dt
 SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dtype, value, unit, caveats
   FROM published_excerpt
  WHERE file NOT IN (SELECT file FROM published_value);
-COMMENT ON VIEW raw_value IS 'One row per raw result file AND number of it that is here: all of a file that has been imported (published_value), and of any other what is shipped because it decides a claim (published_excerpt); a model that has none here may have figures, in published_figure. Take one metric, statistic and file: values of many quantities, and their summaries, stand in one file, and several files hold the same prompts of a model.';
+COMMENT ON VIEW raw_value IS 'all of a file that has been imported (published_value), and of any other what is shipped because it decides a claim (published_excerpt); a model that has none here may have figures, in published_figure.';
 
 CREATE VIEW gain_evidence AS
 SELECT 'measured'                                   AS source,
@@ -106,7 +106,7 @@ SELECT 'published',
        NULL,
        NULL
   FROM published_gain_by_file;
-COMMENT ON VIEW gain_evidence IS 'One row per model AND definition of gain and file or run, published or measured: everything known about gains at the level of models. The file of a measured gain is its run_id; a model measured in several ways has several, told apart by run_id and by what run says of it. Join primary_run on run_id for one row per model and prompt set. Take one metric and file or run_id: a model has a row for each definition and each file or run; published_gain and measured_gain have one row a model.';
+COMMENT ON VIEW gain_evidence IS 'everything known about gains at the level of models. The file of a measured gain is its run_id; a model measured in several ways has several, told apart by run_id and by what run says of it. Join primary_run on run_id for one row per model and prompt set.';
 COMMENT ON COLUMN gain_evidence.source IS 'published (a figure of the paper) or measured (a run of this project) [-]';
 COMMENT ON COLUMN gain_evidence.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN gain_evidence.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
@@ -152,7 +152,7 @@ SELECT e.source,
        e.device
   FROM gain_evidence AS e
   JOIN model AS m USING (model_id);
-COMMENT ON VIEW gain_by_model IS 'One row per model AND definition of gain and file or run, published or measured: gain_evidence with the model''s lab, suite, geometry and scale, the frame most analyses start from. Take one metric and file or run_id: a model has a row for each definition and each file or run, so a mean or a correlation over rows counts some models twice; published_gain and measured_gain have one row a model.';
+COMMENT ON VIEW gain_by_model IS 'gain_evidence with the model''s lab, suite, geometry and scale, the frame most analyses start from.';
 COMMENT ON COLUMN gain_by_model.log_gain IS 'ln(gain_mean): its sign is the sign of the gain [nat]';
 COMMENT ON COLUMN gain_by_model.rho IS 'Head density, n_heads over d_head, section 5.4 of the paper [1]';
 COMMENT ON COLUMN gain_by_model.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
@@ -178,7 +178,7 @@ SELECT e.*,
   FROM gain_by_model AS e
  WHERE e.metric IN ('gain_penultimate_block', 'gain_last_block', 'gain_whole_matrix')
    AND (e.source = 'published' OR e.run_id IN (SELECT run_id FROM primary_run));
-COMMENT ON VIEW ranked_gain IS 'One row per source, model AND definition of gain and file or run: the gains from which published_gain and measured_gain take the first. Take one place or metric: 1 is the row that published_gain and measured_gain take.';
+COMMENT ON VIEW ranked_gain IS 'the gains from which published_gain and measured_gain take the first.';
 COMMENT ON COLUMN ranked_gain.place IS 'Rank of the row within its source and model: the penultimate block before the last before the whole matrix, then more prompts before fewer, then by file [1]';
 
 CREATE VIEW published_gain AS

@@ -61,7 +61,7 @@ SELECT run_id,
           JOIN token AS t USING (run_id, model_id, prompt_id, position)
          GROUP BY u.run_id, u.model_id, u.prompt_id, u.layer, u.part) AS prompts
  GROUP BY run_id, model_id, layer, part;
-COMMENT ON VIEW update_profile IS 'One row per run, layer AND part of the block: how large the update is against the stream it is added to, and which way it points. Mean over prompts of each prompt''s mean. Take one part: a block has a row for each of its parts and one for the whole.';
+COMMENT ON VIEW update_profile IS 'how large the update is against the stream it is added to, and which way it points. Mean over prompts of each prompt''s mean.';
 COMMENT ON COLUMN update_profile.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN update_profile.log_ratio_last IS 'Mean of ln(|update| / |stream|) at the last token [nat]';
 COMMENT ON COLUMN update_profile.cosine_last IS 'Mean cosine of update and stream at the last token; below 0 the part writes against the stream [1]';
@@ -80,7 +80,7 @@ SELECT run_id,
    AND input_norm IS NOT NULL
    AND run_id NOT IN (SELECT run_id FROM perturbed_run)
  GROUP BY run_id, model_id, prompt_id, layer, part;
-COMMENT ON VIEW expansion IS 'One row per model, prompt, layer AND sub-layer: mean length of what it adds over mean length of what it reads after its norm, over all tokens, as notebooks 11 and 12 (metrics gain_sublayer_attention and gain_sublayer_ffn). It is no gain of the stream. Take one part: a block has a row for each sub-layer.';
+COMMENT ON VIEW expansion IS 'mean length of what it adds over mean length of what it reads after its norm, over all tokens, as notebooks 11 and 12 (metrics gain_sublayer_attention and gain_sublayer_ffn). It is no gain of the stream.';
 COMMENT ON COLUMN expansion.expansion IS 'mean_t |update| / mean_t |normalised input| [ratio]';
 
 CREATE VIEW massive_activation AS

@@ -14,7 +14,7 @@ SELECT r.study_run_id, s.study, s.block, s.cell, s.seed, s.parent_id, s.n_layers
   LEFT JOIN study_profile AS p
     ON p.study_run_id = r.study_run_id AND p.step = r.step AND p.tokens = r.tokens
    AND p.layer = s.n_layers - 2;
-COMMENT ON VIEW study_growth IS 'One row per training run AND checkpoint and choice of tokens of a controlled study: its responses, the excess over equal writes among them. Take one study, step and tokens: a run has a row for each step and choice of tokens, and studies differ in design; trained_network has one row a network.';
+COMMENT ON VIEW study_growth IS 'its responses, the excess over equal writes among them.';
 COMMENT ON COLUMN study_growth.block IS 'Part of the design that the run belongs to; no transformer block [-]';
 COMMENT ON COLUMN study_growth.excess IS 'later_log_gain less equal_writes, the primary response: growth after block 0 beyond that of equal, orthogonal updates [nat]';
 COMMENT ON COLUMN study_growth.excess_centred IS 'The same for norms after removing the mean over the features [nat]';

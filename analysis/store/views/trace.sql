@@ -132,7 +132,7 @@ SELECT run_id,
               ON COLUMNS('^trace_')
             INTO NAME metric VALUE trace) AS traces
  GROUP BY run_id, model_id, layer, metric;
-COMMENT ON VIEW trace_profile IS 'One row per run, layer AND definition of the trace: the mean over prompts, which every estimator of L* starts from. Take one metric: each definition is another quantity.';
+COMMENT ON VIEW trace_profile IS 'the mean over prompts, which every estimator of L* starts from.';
 COMMENT ON COLUMN trace_profile.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN trace_profile.metric IS 'Definition: a column of layer_trace [-]';
 COMMENT ON COLUMN trace_profile.trace IS 'Mean over prompts [weight units squared]';

@@ -53,5 +53,5 @@ SELECT v.model_id,
        v.run_id
   FROM model_gain AS g
   JOIN run_revision AS v USING (run_id, model_id, prompt_set);
-COMMENT ON VIEW gain_trajectory IS 'One row per revision of a model AND prompt set, definition of gain and way of measuring: how the gain goes with training. Filter one number format, rendering and definition; order by training_step. Take one metric and run_id or training_step: a revision has a row for each definition, and a model one for each revision.';
+COMMENT ON VIEW gain_trajectory IS 'how the gain goes with training. Filter one number format, rendering and definition; order by training_step.';
 COMMENT ON COLUMN gain_trajectory.n_steps IS 'As in run_revision: above 1 the weights cannot be those of every step that they are named for [1]';

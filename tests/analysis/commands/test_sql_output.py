@@ -11,6 +11,7 @@ import pytest
 
 from analysis.commands import tables
 from analysis.store import caution
+from analysis.store.hint import front
 from analysis.store.statement import plain
 from collect import schema
 from tests.analysis.commands.conftest import run
@@ -175,11 +176,20 @@ SELECT avg(g) FROM (SELECT gain_mean AS g FROM gain_by_model WHERE metric = 'gai
 SELECT lab FROM raw.model WHERE n_layers > (SELECT avg(n_layers) FROM gain_by_model)
 SELECT 1 AS x UNION ALL SELECT sum(norm) FROM raw.residual_norm
 EXPLAIN SELECT sum(norm) FROM residual_norm
+SELECT max(gain_mean), count(DISTINCT model_id) FROM gain_by_model
+SELECT model_id, arg_max(layer, sigma_max) FROM matrix_norm WHERE matrix = 'V' GROUP BY 1
+SELECT model_id, layer, sigma_max AS s FROM weight_norm ORDER BY s DESC LIMIT 3
+SELECT model_id, layer FROM weight_norm WHERE matrix = 'V' ORDER BY 1, sigma_max LIMIT 3
+SELECT DISTINCT ON (model_id) model_id, sigma_max FROM weight_norm ORDER BY sigma_max
+SELECT model_id, rank() OVER (PARTITION BY matrix ORDER BY sigma_max) FROM matrix_norm
+WITH one AS (SELECT lab, gain_mean AS g FROM gain_by_model) SELECT lab, min(g) FROM one GROUP BY 1
+SELECT a.gain_mean FROM gain_by_model a JOIN gain_by_model b ON a.model_id = b.base_model_id
 """.strip().split("\n")
 QUIET = """
 FROM gain_by_model LIMIT 3
 SELECT count(*) FROM residual_norm
-SELECT max(gain_mean), count(DISTINCT model_id) FROM gain_by_model
+SELECT metric, max(gain_mean), count(DISTINCT model_id) FROM gain_by_model GROUP BY metric
+SELECT max(n_layers), any_value(lab) FROM gain_by_model
 SELECT metric, file, avg(gain_mean) FROM gain_by_model GROUP BY 1, 2
 SELECT metric, file, avg(gain_mean) FROM gain_by_model GROUP BY ALL
 SELECT metric, avg(gain_mean) FROM gain_by_model JOIN primary_run USING (run_id) GROUP BY metric
@@ -200,6 +210,12 @@ SELECT lab, avg(g.gain_mean) FROM published_gain g WHERE g.metric = 'gain_last_b
 SELECT avg(gain_mean) FROM measured_gain
 SELECT count(*) FROM quoted_number WHERE subject NOT IN (SELECT model_id FROM raw.model)
 DESCRIBE gain_by_model
+SELECT model_id, layer, sigma_max FROM weight_norm ORDER BY model_id, layer LIMIT 3
+SELECT model_id, v_spectral FROM layer_weight ORDER BY v_spectral DESC LIMIT 3
+SELECT model_id, max(gain), arg_max(layer, gain) FROM block GROUP BY model_id
+SELECT rank() OVER (PARTITION BY matrix, slicing ORDER BY sigma_max) FROM matrix_norm
+SELECT a.gain_mean FROM gain_by_model a JOIN gain_by_model b ON a.model_id = b.base_model_id AND \
+a.metric = b.metric
 """.strip().split("\n")
 
 
@@ -233,15 +249,43 @@ def test_runs_of_a_model_that_a_query_does_not_name_are_not_noted(capsys):
     assert notes(capsys, query.format("thermoscope/gpt2%")) == []
 
 
-def test_rules_name_columns_that_there_are_and_begin_with_what_repeats(shipped_store):
-    _, comments = schema.commented(schema.schema_sql() + schema.views_sql())
-    rules = caution.rules(f"raw.{name}" for name in comments)
-    assert {*rules} >= {"raw.gain_by_model", "raw.residual_norm", "raw.published_value"}
-    for place, (columns, _) in rules.items():
-        known = {*shipped_store.query(f"FROM {place} LIMIT 0").columns}
-        assert {word for each in columns for word in each.split(" or ")} <= known
-        comment = comments[place.removeprefix("raw.")]
-        assert " AND " in comment.partition(":")[0].partition(".")[0], place
+def test_the_grain_of_a_table_names_its_columns_and_is_in_its_comment(shipped_store):
+    comments = dict(
+        shipped_store.query(
+            "SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'raw' UNION ALL "
+            "SELECT view_name, comment FROM duckdb_views() WHERE schema_name = 'raw'"
+        ).itertuples(index=False)
+    )
+    for name, grain in schema.GRAINS.items():
+        known = {*shipped_store.query(f"FROM raw.{name} LIMIT 0").columns}
+        assert {word for each in grain.columns for word in each.split(" or ")} <= known, name
+        assert comments[name].startswith(f"One row per {grain.unit} AND {grain.beside}"), name
+        assert f"Take one {grain.columns[0]}" in comments[name], name
+        assert {*grain.front} <= {*front()}, name
+    others = [text for name, text in comments.items() if name not in schema.GRAINS]
+    assert all(text.startswith("One row per ") for text in others)
+    assert not any(" AND " in text.partition(":")[0].partition(".")[0] for text in others)
+
+
+def test_every_column_of_the_key_that_no_unit_names_is_in_the_grain():
+    """What tells two rows of one unit apart is declared, or is the run or the place itself."""
+    places = {"run_id", "model_id", "prompt_id", "layer", "position", "head", "place"}
+    facts = {"study_run_id"} | {"prompt_set", "dtype", "path", "claim_id", "verdict", "site"}
+    for name, grain in schema.GRAINS.items():
+        if name in schema.tables():
+            declared = {word for each in grain.columns for word in each.split(" or ")}
+            assert {*schema.tables()[name].key} <= declared | places | facts, name
+
+
+@pytest.mark.parametrize("form", [[], ["--csv"], ["--json"]])
+def test_an_answer_of_nothing_says_what_the_table_holds(capsys, form):
+    asked = "SELECT avg(gain) FROM block WHERE model_id = 'openai-community/gpt2'"
+    (one, two) = notes(capsys, asked, *form)
+    assert "15 values of model_id" in one
+    assert "coverage" in two
+    (one,) = notes(capsys, "FROM coverage WHERE quantity LIKE 'weights'", *form)
+    assert "weight" in one
+    assert notes(capsys, "SELECT avg(gain) FROM block WHERE layer = 99", *form) == []
 
 
 def test_a_wide_answer_is_cut_to_the_terminal_and_whole_as_csv(capsys, monkeypatch):

@@ -1,0 +1,365 @@
+"""What a row is in each table and view of schema raw whose rows repeat a unit, as data.
+
+Of a unit, such as a head of a layer, such a table has a row for each value of further columns.
+Those that make another quantity of it (``matrix``) must be chosen before any aggregate, extreme,
+ranking or join; those that only copy it (``file``) before a mean or a count. The comments of these
+tables (`commented_grain`) and the notes under an answer (`analysis.store.caution`) are made from
+this. A table or view that is not here has one row per unit, which its comment names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """What a row is where rows repeat a unit.
+
+    Attributes
+    ----------
+    unit
+        What the rows are about.
+    beside
+        What each unit has several rows for.
+    why
+        What goes wrong when they are taken together.
+    quantities
+        Columns whose values make other quantities of one unit; joined by *or* one is enough.
+    copies
+        Columns over which a unit is given again.
+    front
+        Tables of schema main that have one row per unit, and no such column.
+    """
+
+    unit: str
+    beside: str
+    why: str
+    quantities: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    front: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column of which a query should take one value."""
+        return self.quantities + self.copies
+
+    @property
+    def rule(self) -> str:
+        """What to take one of, why, and where nothing need be taken.
+
+        >>> Grain("head", "matrix", "a head has a row for each", ("matrix",), (), ("a", "b")).rule
+        'one matrix: a head has a row for each; main.a or main.b has one row per unit'
+        """
+        *first, last = self.columns
+        names = f"{', '.join(first)} and {last}" if first else last
+        fronts = " or ".join(f"main.{name}" for name in self.front)
+        ask = f"; {fronts} has one row per unit" if fronts else ""
+        return f"one {names}: {self.why}{ask}"
+
+
+_IN_A_FILE = (
+    "values of many quantities, and their summaries, stand in one file, and several files hold the "
+    "same prompts of a model"
+)
+
+GRAINS = {
+    "residual_norm": Grain(
+        unit="model, prompt, layer, token",
+        beside="site",
+        quantities=("site",),
+        why="five places of the stream are here, some in every layer and some in one",
+        front=("stream",),
+    ),
+    "residual_update": Grain(
+        unit="model, prompt, layer, token",
+        beside="part",
+        quantities=("part",),
+        why="a block has a row for each of its parts and one for the whole",
+        front=("block",),
+    ),
+    "token_geometry": Grain(
+        unit="model, prompt, layer",
+        beside="site",
+        quantities=("site",),
+        why="the same tokens have a row for each place",
+        front=("block",),
+    ),
+    "prompt_geometry": Grain(
+        unit="model, prompt set, layer",
+        beside="site",
+        quantities=("site",),
+        why="the same prompts have a row for each place",
+    ),
+    "weight_norm": Grain(
+        unit="model, layer, head",
+        beside="matrix, folding and slicing",
+        quantities=("matrix", "is_folded", "slicing"),
+        why="a head has a row for each matrix and each way to read it",
+        front=("head_weight",),
+    ),
+    "matrix_norm": Grain(
+        unit="model, layer",
+        beside="matrix and slicing",
+        quantities=("matrix", "slicing"),
+        why="a layer has a row for each matrix and each way to read it",
+        front=("layer_weight",),
+    ),
+    "legacy_value": Grain(
+        unit="model, prompt, layer",
+        beside="published variant that no other table can give",
+        quantities=("metric",),
+        why="each variant has a unit of its own",
+    ),
+    "own_value": Grain(
+        unit="model, prompt, layer",
+        beside="quantity of one's own, site and place",
+        quantities=("measure",),
+        why="each quantity has a unit of its own",
+    ),
+    "verdict_check": Grain(
+        unit="claim",
+        beside="check of it",
+        quantities=("claim_id or check_id",),
+        why="a claim has a row for each of its checks",
+        front=("claim",),
+    ),
+    "verdict_rate": Grain(
+        unit="central claim",
+        beside="planted truth, labelling and verdict",
+        quantities=("truth", "wrong_labels"),
+        why="a claim has rows for each kind of simulated paper",
+        front=("claim",),
+    ),
+    "training_recipe": Grain(
+        unit="published model",
+        beside="fact of its training that a public configuration or code states",
+        quantities=("field",),
+        why="a model has a row for each fact",
+    ),
+    "gauge_profile": Grain(
+        unit="model, depth",
+        beside="gauge",
+        quantities=("gauge",),
+        why="one network is here in several coordinates",
+    ),
+    "published_value": Grain(
+        unit="raw result file",
+        beside="number (or label) in it, none left out",
+        quantities=("metric", "statistic"),
+        copies=("file",),
+        why=_IN_A_FILE,
+        front=("published_model",),
+    ),
+    "published_excerpt": Grain(
+        unit="raw result file",
+        beside="single value that decides a claim",
+        quantities=("metric", "statistic"),
+        copies=("file",),
+        why=_IN_A_FILE,
+        front=("published_model",),
+    ),
+    "published_figure": Grain(
+        unit="model",
+        beside="metric and file",
+        quantities=("metric",),
+        copies=("file",),
+        why="a model has a row for each quantity and each file that gives it",
+        front=("published_model",),
+    ),
+    "published_profile": Grain(
+        unit="model, layer",
+        beside="metric and file",
+        quantities=("metric",),
+        copies=("file",),
+        why="a model has a profile for each quantity and each file that gives it",
+    ),
+    "study_level": Grain(
+        unit="training run",
+        beside="factor of a study",
+        quantities=("factor",),
+        why="a run has a row for each of its factors",
+        front=("network",),
+    ),
+    "study_response": Grain(
+        unit="training run",
+        beside="checkpoint and choice of tokens",
+        quantities=("step", "tokens"),
+        why="a run has a row for each step and each choice of tokens",
+        front=("network_step",),
+    ),
+    "study_profile": Grain(
+        unit="training run, layer",
+        beside="checkpoint and choice of tokens",
+        quantities=("step", "tokens"),
+        why="a run has rows for each step and each choice of tokens",
+    ),
+    "update_profile": Grain(
+        unit="run, layer",
+        beside="part of the block",
+        quantities=("part",),
+        why="a block has a row for each of its parts and one for the whole",
+        front=("block",),
+    ),
+    "expansion": Grain(
+        unit="model, prompt, layer",
+        beside="sub-layer",
+        quantities=("part",),
+        why="a block has a row for each sub-layer",
+    ),
+    "length_gain": Grain(
+        unit="model, prompt, block",
+        beside="reduction of the tokens",
+        quantities=("reduction",),
+        why="each way to reduce the tokens gives another gain",
+        front=("block",),
+    ),
+    "prompt_gain": Grain(
+        unit="model, prompt",
+        beside="definition of gain",
+        quantities=("metric",),
+        why="each definition is another quantity",
+        front=("prompt_gain",),
+    ),
+    "model_gain": Grain(
+        unit="run",
+        beside="definition of gain",
+        quantities=("metric",),
+        why="each definition is another quantity",
+        front=("model_gain",),
+    ),
+    "gain_trajectory": Grain(
+        unit="revision of a model",
+        beside="prompt set, definition of gain and way of measuring",
+        quantities=("metric", "run_id or training_step"),
+        why="a revision has a row for each definition, and a model one for each revision",
+    ),
+    "head_norm": Grain(
+        unit="model, layer, distinct matrix",
+        beside="kind, folding and slicing of it",
+        quantities=("matrix", "is_folded", "slicing"),
+        why="a head has a row for each matrix and each way to read it",
+        front=("head_weight",),
+    ),
+    "layer_head": Grain(
+        unit="model, layer",
+        beside="matrix, folding and slicing",
+        quantities=("matrix", "is_folded", "slicing"),
+        why="a layer has a row for each matrix and each way to read it",
+        front=("head_weight",),
+    ),
+    "trace_profile": Grain(
+        unit="run, layer",
+        beside="definition of the trace",
+        quantities=("metric",),
+        why="each definition is another quantity",
+    ),
+    "geometry_profile": Grain(
+        unit="run, layer",
+        beside="site",
+        quantities=("site",),
+        why="the same tokens have a row for each place",
+        front=("block",),
+    ),
+    "published_gain_by_file": Grain(
+        unit="published model",
+        beside="definition of gain and file",
+        quantities=("metric",),
+        copies=("file",),
+        why="a model has a row for each definition and each file that gives it",
+        front=("published_model",),
+    ),
+    "raw_value": Grain(
+        unit="raw result file",
+        beside="number of it that is here",
+        quantities=("metric", "statistic"),
+        copies=("file",),
+        why=_IN_A_FILE,
+        front=("published_model",),
+    ),
+    "gain_evidence": Grain(
+        unit="model",
+        beside="definition of gain and file or run, published or measured",
+        quantities=("metric",),
+        copies=("file or run_id",),
+        why="a model has a row for each definition and each file or run",
+        front=("model_gain", "published_model"),
+    ),
+    "gain_by_model": Grain(
+        unit="model",
+        beside="definition of gain and file or run, published or measured",
+        quantities=("metric",),
+        copies=("file or run_id",),
+        why="a mean or a correlation over rows counts some models twice",
+        front=("model_gain", "published_model"),
+    ),
+    "ranked_gain": Grain(
+        unit="source, model",
+        beside="definition of gain and file or run",
+        quantities=("place or metric",),
+        why="place 1 is the row that published_gain and measured_gain take",
+        front=("model_gain", "published_model"),
+    ),
+    "published_growth": Grain(
+        unit="published model",
+        beside="file",
+        copies=("file",),
+        why="a model has a row for each file with a profile or a total",
+    ),
+    "block_write": Grain(
+        unit="run, layer",
+        beside="part of the block",
+        quantities=("part",),
+        why="a block has a row for each of its parts and one for the whole",
+        front=("block",),
+    ),
+    "depth_profile": Grain(
+        unit="run, layer",
+        beside="quantity",
+        quantities=("metric",),
+        why="each quantity has a unit of its own",
+    ),
+    "study_growth": Grain(
+        unit="training run",
+        beside="checkpoint and choice of tokens of a controlled study",
+        quantities=("study", "step", "tokens"),
+        why="a run has a row for each step and choice of tokens, and studies differ in design",
+        front=("network",),
+    ),
+    "prompt_gain_centred": Grain(
+        unit="model, prompt",
+        beside="definition of gain",
+        quantities=("metric",),
+        why="each definition is another quantity",
+    ),
+    "primary_gain": Grain(
+        unit="model, prompt",
+        beside="definition of gain",
+        quantities=("metric",),
+        why="each definition is another quantity",
+    ),
+    "primary_sign": Grain(
+        unit="run",
+        beside="definition of gain",
+        quantities=("metric",),
+        why="each definition is another quantity",
+    ),
+}
+
+
+def commented_grain(name: str, text: str) -> str:
+    """Return the comment of a table or view of raw: its unit, what it is, what to take one of.
+
+    Parameters
+    ----------
+    name
+        The table or view.
+    text
+        What its SQL says of it: of one in `GRAINS` without the unit.
+    """
+    grain = GRAINS.get(name)
+    if grain is None:
+        return text
+    head = f"One row per {grain.unit} AND {grain.beside}"
+    joined = f"{head}. {text}" if text[:1].isupper() else f"{head}: {text}" if text else f"{head}."
+    return f"{joined} Take {grain.rule}."
