@@ -41,6 +41,9 @@ from analysis.tidy.progress import progress
 #: Rounding of the number of draws that an interval needs.
 ROUNDING = 1e-12
 
+#: Replicates nearer to the estimate than this share of its size or of their range equal it.
+TIE = 1e-10
+
 #: What a statistic may return: a number, numbers, named numbers, or a tidy frame.
 Value = float | Sequence[float] | Floats | Mapping[str, float] | pd.Series | pd.DataFrame
 Statistic = Callable[[pd.DataFrame], Value]
@@ -65,8 +68,10 @@ def bootstrap(
 
     Whole clusters are drawn with replacement, as many as there are. The bias-corrected and
     accelerated interval (Efron 1987, J. Am. Stat. Assoc. 82, 171) takes its acceleration from
-    leaving out one cluster at a time. As `rsample` does in R, of groups; `scipy.stats.bootstrap`
-    knows neither frames nor clusters.
+    leaving out one cluster at a time. Both are too narrow where clusters are few: of 5, 10 and 25
+    the percentile interval of a mean held .84, .90 and .93 of normal data, the BCa one .81, .88 and
+    .93 of skewed data (`tests.proofs.bootstrap_coverage`, nominal .95). As `rsample` does in R, of
+    groups; `scipy.stats.bootstrap` knows neither frames nor clusters.
 
     Parameters
     ----------
@@ -269,7 +274,9 @@ def bca_interval(
     The two ends, NaN where there is no such interval, and a note, empty when nothing is wrong.
     """
     none = (float("nan"), float("nan"))
-    below = float((replicates < estimate).mean() + (replicates == estimate).mean() / 2)
+    # A resample of each cluster once gives the estimate but for rounding: it counts half.
+    same = np.abs(replicates - estimate) <= TIE * max(abs(estimate), float(np.ptp(replicates)))
+    below = float((~same & (replicates < estimate)).mean() + same.mean() / 2)
     gaps = left_out.mean() - left_out
     spread = float((gaps**2).sum())
     if not np.isfinite(spread):

@@ -7,30 +7,35 @@ the offset is at theirs.
 Adjustments keep the chance of any false rejection among the contrasts at the level asked for.
 Tukey's is for all pairs of means (Kramer's, where their variances differ); the multivariate t is
 for any contrasts and uses their correlations (Hothorn, Bretz and Westfall 2008, Biometrical
-Journal 50, 346).
+Journal 50, 346); Dunnett's is that of comparisons with one level. `scipy.stats.dunnett` and
+statsmodels' `pairwise_tukeyhsd` take independent samples, not a fit; the studentised range is
+scipy's.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
+from analysis.inference.effects.multiplicity import adjusted_values
 from analysis.mixed.algebra.design import is_factor
 from analysis.mixed.frames.grid import Grid, averaged
 from analysis.mixed.inference.fitted import Fitted
-from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
+from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests, t_quantile
 from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import factor_column
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_conf_level, require_flags, require_option
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from analysis.tidy.frame import Floats, nearest, require_conf_level, require_flags, require_option
 
-ADJUSTMENTS = ("none", "tukey", "mvt")
+ADJUSTMENTS = ("none", "holm", "bonferroni", "tukey", "dunnett", "mvt")
 
 #: Directions over which the multivariate t is averaged; its tail along each is exact.
 DIRECTIONS = 2**15
@@ -42,45 +47,171 @@ CELLS = 2**11
 NULL = 1e-10
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is asked of means or slopes; of `pairs`, `control` and `weights` at most one.
+
+    Attributes
+    ----------
+    pairs
+        All differences.
+    control
+        The level that all others are compared with.
+    weights
+        Contrasts by name: a weight by level, the others being zero.
+    by
+        Factors within whose levels means are compared, each a family of its own.
+    adjust
+        How p-values and intervals of a family are adjusted, one of `ADJUSTMENTS`.
+    """
+
+    pairs: bool = False
+    control: str | None = None
+    weights: Mapping[str, Mapping[str, float]] | None = None
+    by: tuple[str, ...] = ()
+    adjust: str = "none"
+
+    def __post_init__(self) -> None:
+        require_flags(pairs=self.pairs)
+        require_option("adjust", self.adjust, ADJUSTMENTS)
+        if self.pairs + (self.control is not None) + (self.weights is not None) > 1:
+            raise AnalysisError(
+                "Of `pairs`, `control` and `contrasts` at most one may be asked for.",
+                "Ask once for each.",
+            )
+        if self.adjust == "dunnett" and self.control is None:
+            raise DesignError(
+                "Dunnett's adjustment must be of comparisons with one level; none is named.",
+                "Name it: control='...'; or ask for adjust='mvt'.",
+            )
+
+
 def marginal(
     model: Fitted,
     grid: Grid,
     factors: str | Sequence[str],
+    asked: Comparison,
     *,
-    pairs: bool,
-    adjust: str,
     df: str | None,
     conf_level: float,
 ) -> pd.DataFrame:
-    """Return the mean or the slope of a grid at every combination of levels, or all differences.
+    """Return the mean or the slope of a grid at every combination of levels, or their contrasts.
 
-    Parameters are those of `Answers.means`, with the grid.
+    Parameters are those of `Answers.means`, with the grid and what is asked of it.
     """
-    require_flags(pairs=pairs)
     require_conf_level(conf_level)
-    require_option("adjust", adjust, ADJUSTMENTS)
     method, instead = model.df_method(df)
     factors = (factors,) if isinstance(factors, str) else tuple(factors)
-    rows, labels = averaged(grid, factors)
-    if pairs and len(rows) < 2:
-        raise DesignError(
-            f"Differences must be between at least two; there is one {grid.what}, over all "
-            "factors.",
-            f"Name a factor: the fixed part has {list(grid.names)}.",
+    rows, levels = averaged(grid, (*asked.by, *factors))
+    families: dict[str, list[int]] = {}
+    for place, level in enumerate(levels):
+        families.setdefault(":".join(level[: len(asked.by)]), []).append(place)
+    notes = [instead, *_interacting(model, (*factors, *asked.by)), grid.note]
+    frames = []
+    for family, places in families.items():
+        labels = [":".join(levels[place][len(asked.by) :]) for place in places]
+        names, weights = _weights(grid, labels, asked)
+        frame = family_tests(
+            model,
+            weights @ rows[places],
+            names,
+            method,
+            adjust=asked.adjust,
+            conf_level=conf_level,
+            offset=weights.sum(axis=1) * grid.offset,
+            n_means=len(places) if asked.pairs else None,
+            notes=notes,
         )
-    n_means, offset = len(rows), grid.offset
-    if pairs:
-        chosen = list(itertools.combinations(range(n_means), 2))
-        rows = np.array([rows[i] - rows[j] for i, j in chosen])
-        labels = [f"{labels[i]} - {labels[j]}" for i, j in chosen]
-        offset = 0.0
+        if asked.by:
+            frame.insert(0, "level", family)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True).assign(
+        method=f"Marginal {grid.what}; {NAMES[method]}"
+    )
+
+
+def _weights(grid: Grid, labels: list[str], asked: Comparison) -> tuple[list[str], Floats]:
+    """Return names and weights of what is asked of some means, shape (contrasts, means)."""
+    identity = np.eye(len(labels))
+    if asked.pairs or asked.control is not None:
+        if len(labels) < 2:
+            raise DesignError(
+                f"Differences must be between at least two; there is one {grid.what}, over all "
+                "factors.",
+                f"Name a factor: the fixed part has {list(grid.names)}.",
+            )
+        chosen = list(itertools.combinations(range(len(labels)), 2))
+        if asked.control is not None:
+            _require_levels([asked.control], labels)
+            control = labels.index(asked.control)
+            chosen = [(place, control) for place in range(len(labels)) if place != control]
+        names = [f"{labels[i]} - {labels[j]}" for i, j in chosen]
+        return names, np.array([identity[i] - identity[j] for i, j in chosen])
+    if asked.weights is None:
+        return labels, identity
+    return list(asked.weights), weight_rows(asked.weights, labels)
+
+
+def _require_levels(names: Iterable[str], labels: Sequence[str]) -> None:
+    for name in names:
+        if name not in labels:
+            raise ColumnError(
+                f"{name!r} must be one of those compared; the nearest is "
+                f"{nearest(name, labels)!r}.",
+                f"There are: {', '.join(labels)}.",
+            )
+
+
+def weight_rows(weights: Mapping[str, Mapping[str, float]], labels: Sequence[str]) -> Floats:
+    """Return named contrasts as rows of weights, shape (contrasts, labels).
+
+    Raises
+    ------
+    ColumnError
+        If a name is no label, a weight no finite number, or a contrast weighs nothing.
+    """
+    rows = np.zeros((len(weights), len(labels)))
+    for row, (name, each) in zip(rows, weights.items(), strict=True):
+        _require_levels(each, labels)
+        for label, weight in each.items():
+            given: object = weight
+            if isinstance(given, bool) or not isinstance(given, Real) or not np.isfinite(weight):
+                raise ColumnError(
+                    f"A weight must be a finite number; contrast {name!r} gives {label!r} "
+                    f"{weight!r}.",
+                    "Such as 1, or -0.5.",
+                )
+            row[labels.index(label)] = weight
+        if not row.any():
+            raise ColumnError(
+                f"A contrast must weigh something; {name!r} weighs nothing.",
+                f"There are: {', '.join(labels)}.",
+            )
+    if not len(rows):
+        raise ColumnError(
+            "At least one contrast must be asked for; there is none.",
+            "Such as {'first - second': {'first': 1, 'second': -1}}.",
+        )
+    return rows
+
+
+def family_tests(
+    model: Fitted,
+    rows: Floats,
+    labels: list[str],
+    method: str,
+    *,
+    adjust: str,
+    conf_level: float,
+    offset: Floats | float = 0.0,
+    n_means: int | None = None,
+    notes: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Return the tests of a family of linear contrasts of the fixed effects, shape (m, p)."""
     plain = model.inference.tests(rows, method)
     tests = ContrastTests(plain.estimates + offset, plain.std_errors, plain.df)
     covariance = rows @ model.inference.covariance(method) @ rows.T
-    low, high, added, note = _together(
-        tests, adjust, conf_level, n_means if pairs else None, covariance
-    )
-    notes = [instead, *_interacting(model, factors), grid.note, note]
+    low, high, added, note = _together(tests, adjust, conf_level, n_means, covariance)
     return glossary.table(
         {
             "contrast": labels,
@@ -90,8 +221,8 @@ def marginal(
             "conf_high": high,
             "conf_level": conf_level,
             "n_obs": model.statistics.n_obs,
-            "method": f"Marginal {grid.what}; {NAMES[method]}",
-            "note": " ".join(note for note in notes if note),
+            "method": f"Linear contrast; {NAMES[method]}",
+            "note": " ".join(each for each in (*notes, note) if each),
         }
     )
 
@@ -107,7 +238,8 @@ def _together(
     correlation = np.asarray(covariance / np.outer(scale, scale), dtype=np.float64)
     p_values, half = adjusted(tests, adjust, conf_level, n_means=n_means, correlation=correlation)
     added = {"p_adjusted": p_values, "n_tests": len(p_values), "adjustment": adjust}
-    return tests.estimates - half, tests.estimates + half, added, "Intervals hold together."
+    kind = " by Bonferroni's inequality" if adjust == "holm" else ""
+    return tests.estimates - half, tests.estimates + half, added, f"Intervals hold together{kind}."
 
 
 def _interacting(model: Fitted, factors: Sequence[str]) -> list[str]:
@@ -141,6 +273,14 @@ def adjusted(
     """
     require_option("adjust", method, ADJUSTMENTS)
     size, df = np.abs(tests.statistics), tests.df
+    if method in {"holm", "bonferroni"}:
+        number = len(size)
+        p_values = (
+            adjusted_values(tests.p_values)
+            if method == "holm"
+            else np.minimum(number * tests.p_values, 1.0)
+        )
+        return p_values, t_quantile(1 - (1 - conf_level) / (2 * number), df) * tests.std_errors
     tail = _tukey(n_means) if method == "tukey" else _largest_t(correlation)
     p_values = np.array([tail(t, each) for t, each in zip(size, df, strict=True)])
     reach = _critical(tail, df, conf_level)

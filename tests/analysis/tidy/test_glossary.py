@@ -52,10 +52,12 @@ CALLS = {
     "MixedModel.glance": lambda f: f.model.glance(),
     "MixedModel.groups": lambda f: f.model.groups(),
     "MixedModel.means": lambda f: f.model.means("kind", pairs=True, adjust="tukey"),
+    "MixedModel.contrast": lambda f: f.model.contrast({"sum": {"rho": 1, "Intercept": 1}}),
     "MixedModel.predict": lambda f: f.model.predict(rows.head(3).assign(rho=[0.1, np.nan, 0.2])),
     "MixedModel.ranef": lambda f: f.model.ranef(),
     "MixedModel.tidy": lambda f: f.model.tidy(EFFECTS),
     "MixedModel.trends": lambda f: f.model.trends("rho", "kind"),
+    "MixedModel.vcov": lambda f: f.model.vcov(),
     "MixedModel.warnings": lambda f: f.model.warnings(df="wald"),
     "BinomialModel.glance": lambda f: f.binary.glance(),
     "BinomialModel.predict": lambda f: f.binary.predict(rows.head(3), groups="known"),
@@ -93,7 +95,11 @@ ESTIMATES = {
     "Regression.tidy": lambda _: regression.fit(models, "gain ~ density").tidy(),
 }
 #: What a frame has of the rows it was given.
-ALSO = {"frames.constant_share": {*models, "n_layers"}, "MixedModel.augment": {*rows}}
+ALSO = {
+    "frames.constant_share": {*models, "n_layers"},
+    "MixedModel.augment": {*rows},
+    "MixedModel.vcov": {"Intercept", "rho", "kind[T.chat]", "kind[T.code]"},
+}
 #: Text columns; every other column is a number.
 WORDS = {"adjustment", "effect", "group", "level", "term", "contrast", "method", "note", "guard"}
 WORDS |= {"alternative", "block", "seed"}

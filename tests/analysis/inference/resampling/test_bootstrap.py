@@ -115,3 +115,17 @@ def test_what_cannot_be_drawn_is_refused():
         bootstrap.bootstrap(rows, lambda _: "mean", cluster="cluster")
     with pytest.raises(AnalysisError, match="`n`"):
         bootstrap.bootstrap(rows, mean_of, n=0)
+
+
+def test_rounding_does_not_move_the_bca_interval():
+    # Of four clusters, 4! of 4^4 resamples, one in eleven, hold each once, in any order.
+    chosen = bootstrap.draws(4, 999)
+    values = np.array([0.1, 0.2, 0.7, 1.9])
+    left_out = (values.sum() - values) / 3
+    exact = values[np.sort(chosen)].mean(axis=1)
+    noise = 1 + 1e-15 * np.random.default_rng(1).standard_normal(999)
+    ends = [
+        bootstrap.bca_interval(values.mean(), each, left_out, conf_level=0.9)[:2]
+        for each in (exact, exact * noise)
+    ]
+    assert ends[0] == pytest.approx(ends[1], rel=1e-9)

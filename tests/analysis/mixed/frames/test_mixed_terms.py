@@ -284,7 +284,7 @@ def test_an_adjustment_is_named_and_what_has_no_means_is_refused(fits):
     assert "p-values are not adjusted" in model.means("kind", pairs=True)["note"][0]
     with pytest.raises(DesignError, match="Tukey's adjustment must be of all pairs"):
         model.means("kind", adjust="tukey")
-    with pytest.raises(AnalysisError, match="`adjust` must be one of 'none', 'tukey'"):
+    with pytest.raises(AnalysisError, match="`adjust` must be one of 'none', 'holm'"):
         model.means("kind", adjust="scheffe")
     with pytest.raises(DesignError, match="between at least two; there is one slope by depth"):
         fits["crossed_two"].trends("depth", pairs=True)
