@@ -213,6 +213,8 @@ def unknown_name(what: str, name: object, known: Iterable[str], otherwise: str =
 def of_others(problem: str, hint: str) -> Iterator[None]:
     """Refuse what code that is not ours raises, in its words; a refusal of ours passes.
 
+    Lack of memory is told as that, and an end of the program is taken for one of the code.
+
     Parameters
     ----------
     problem
@@ -223,13 +225,20 @@ def of_others(problem: str, hint: str) -> Iterator[None]:
     Raises
     ------
     InputError
-        If the code raises.
+        If the code raises, or asks for the end of the program.
+    ScarcityError
+        If it lacks memory, processes or open files.
     """
     try:
         yield
     except CollectError:
         raise
     except (Exception, SystemExit) as error:
+        lack = scarcity(error)
+        if lack is not None:
+            raise lack from error
+        if isinstance(error, SystemExit):
+            hint = "Let it end in an answer or an error; the program is not its to end (sys.exit)."
         message = str(error).strip().partition("\n")[0]
         raise InputError(f"{problem} {type(error).__name__}: {message}", hint) from error
 

@@ -313,7 +313,8 @@ def database(options: argparse.Namespace) -> int:
     from collect.record.publication.database import default_directories, write_database
 
     directories = options.directories or default_directories()
-    for table, n_rows in write_database(directories, options.out).items():
+    n_rows_of = write_database(directories, options.out, overwrite=options.overwrite)
+    for table, n_rows in n_rows_of.items():
         show(f"{table}: {counted(n_rows, 'row')}")
     show(options.out)
     return 0

@@ -90,7 +90,13 @@ def database(parser: argparse.ArgumentParser) -> None:
         type=local,
         default=Path("data/measurements.duckdb"),
         metavar="FILE",
-        help="file to write (data/measurements.duckdb)",
+        help="file to write (data/measurements.duckdb); a database of this command is replaced, "
+        "another file is refused (exit code 2)",
+    )
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace any other file too; those of a store are never replaced",
     )
 
 

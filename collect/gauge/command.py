@@ -29,6 +29,7 @@ from collect.model.checkpoint.location import locate
 from collect.model.conformance.refusal import refuse_own_code
 from collect.model.forward.positions import readable
 from collect.model.labels import SIDECAR
+from collect.process.interruption import interruptible
 from collect.prompts.sets import PromptSet, load_all
 from collect.prompts.tokens import Encoded, encode
 from collect.record.atomic.directory import complete_or_absent
@@ -78,6 +79,7 @@ class Plan:
         )
 
 
+@interruptible()
 def plan(
     model: str,
     *,
@@ -105,6 +107,7 @@ def plan(
     )
 
 
+@interruptible()
 def gauge(
     model: str,
     out: Path,

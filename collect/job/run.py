@@ -16,12 +16,14 @@ from collect.job.outcome import Done, Outcome, RefusedError, noted
 from collect.job.resolve import resolve
 from collect.job.subject import Subject
 from collect.job.task import Task, pending, tasks
+from collect.process.interruption import interruptible
 from collect.record.atomic import locks
 from collect.record.commit import commit, remove_leftovers
 from collect.record.inventory import Complete, Inventory
 from collect.schema.counting import counted
 
 
+@interruptible()
 def run(
     models: Sequence[str], prompt_sets: Sequence[str | Path], out: Path, **options: Any
 ) -> Outcome:
@@ -103,7 +105,7 @@ def _measured(
         unit = replace(unit, determinants={**unit.determinants, **stored})
         is_first = not inventory.is_examined(unit)
         frames, tensors = measure(replace(task, unit=unit), subject, is_first=is_first)
-        n_rows = commit(unit, frames, inventory.out, tensors=tensors, gone=gone)
+        n_rows = commit(unit, frames, inventory, tensors=tensors, gone=gone)
         duration_s = float(frames["run"]["duration_s"].iloc[0])
         settings.say(f"{unit.title}: {counted(n_rows, 'row')} in {duration_s:.1f} s")
         return Done(unit.stem, unit.run_id, "measured", n_rows, duration_s)

@@ -13,6 +13,7 @@ from collect.job.settings import Settings
 from collect.library.measuring import measure
 from collect.model.checkpoint.load import load_model, load_tokenizer
 from collect.model.checkpoint.location import locate
+from collect.process.interruption import interruptible
 from collect.schema import connect, views_sql
 from collect.schema.counting import counted
 
@@ -113,6 +114,7 @@ class Look:
         )
 
 
+@interruptible()
 def look(
     model: str, *, revision: str | None = None, dtype: str = "float32", device: str = "cpu"
 ) -> Look:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from collect.job.task import Task, check_chosen, pending, tasks
 from collect.library import in_memory
 from collect.library.custom import warn_of_custom_parts
 from collect.library.lendable import tokenizer_of
+from collect.process.interruption import interruptible
 from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet, given
 from collect.prompts.tokens import needs_tokenizer
@@ -65,6 +67,7 @@ class _State:
         return "-".join([f"step{self.step}", *([self.revision] if self.revision else [])])
 
 
+@interruptible()
 def measure(
     model: Any,
     tokenizer: Any,
@@ -153,6 +156,7 @@ def measure(
     }
 
 
+@interruptible()
 def measure_step(
     model: Any,
     tokenizer: Any,
@@ -195,7 +199,8 @@ def measure_step(
 
     Returns
     -------
-    The units that are there now.
+    The units that are there now. A step whose weights are those of an earlier one is not among
+    them, which a warning says: the store keeps one unit for the same weights.
 
     Raises
     ------
@@ -223,10 +228,23 @@ def measure_step(
         remove_leftovers(out)
         inventory = Inventory(out, if_other_weights=_OTHER_STEP)
         todo, done = pending(units, subject, inventory)
+        _warn_of_the_same_weights(done, inventory, state)
         job.carry_out(todo, subject, inventory, done)
     return done
 
 
+def _warn_of_the_same_weights(done: Sequence[Done], inventory: Inventory, state: _State) -> None:
+    """Say that a step has the weights of another, under which alone its numbers are kept."""
+    runs = inventory.out / "run"
+    if any(not (runs / f"{unit.unit}.parquet").exists() for unit in done):
+        warnings.warn(
+            f"{state.model_id} at {state.revision_name} has the weights of another step: it is not "
+            "measured again, and the store has no row of this step",
+            stacklevel=4,
+        )
+
+
+@interruptible()
 def run(
     models: str | Path | Sequence[str | Path],
     prompts: str | Path | Sequence[str | Path],

@@ -34,6 +34,7 @@ from collect.model.forward.hooked import Hooked, after
 from collect.model.forward.passes import Batch, inputs, last_states, whole
 from collect.model.forward.replay import NotReplayableError
 from collect.model.forward.stream import streamed
+from collect.process.interruption import interruptible
 
 #: The property that no row of ``conformance`` has: it takes a second pass.
 STREAMED = "streamed_equals_loaded"
@@ -114,6 +115,7 @@ class Verification:
         refusal.refuse(self.findings, self.dtype)
 
 
+@interruptible()
 def verify(
     model: str, *, revision: str | None = None, dtype: str = "float32", device: str = "cpu"
 ) -> Verification:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def is_interruption(error: BaseException) -> bool:
@@ -36,3 +38,21 @@ def raise_interruption(error: BaseException) -> None:
         raise KeyboardInterrupt from error
     if is_exhaustion(error):
         raise error
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let a request to end come out as KeyboardInterrupt, whatever became of it on the way.
+
+    Every public function that reaches the engine is decorated with it. What is raised while
+    another error is handled, as where a transaction cannot be taken back, holds that one.
+    """
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if is_interruption(cause):
+                raise KeyboardInterrupt from error
+            cause = cause.__cause__ or cause.__context__
+        raise

@@ -22,7 +22,8 @@ exit codes:
   1  a check found a difference: claims, study, collect codebook with --check, collect check, or
      collect states with --against;
      forensics: a reported test contradicts itself; collect models: a type is unknown
-  2  wrong input: unknown name, bad query, damaged or missing data
+  2  wrong input: unknown name, bad query, damaged or missing data, or an --out where a file lies
+     that is another's
   3  a package of an extra is not installed
   4  something had to come over the network and did not
   5  the output cannot be written, the report cannot be rendered, or a page has faults

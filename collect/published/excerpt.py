@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from collect.process.interruption import interruptible
 from collect.published import importer
 from collect.published.figures import all_present, write_csv
 from collect.published.values import published_values
@@ -80,6 +81,7 @@ PASSAGES = (
 )
 
 
+@interruptible()
 def write_excerpt(source: Path, directory: Path) -> dict[str, int]:
     """Write ``published_excerpt.csv`` from the raw files; the same files give the same bytes.
 

@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from collect.errors import InputError
+from collect.process.interruption import interruptible
 from collect.prompts import sets as prompts
 from collect.published import catalogue, importer
 from collect.published.values import published_values
@@ -60,6 +61,7 @@ WITHOUT_FIGURES = ("H4_v2_extended_20260106_012606.json",)
 _STEP = re.compile(r"\.\w+|\['(?:[^'\\]|\\.)*'\]|\[\d+\]")
 
 
+@interruptible()
 def write_figures(source: Path, figures: Path) -> dict[str, int]:
     """Write ``published_figure.csv`` and ``published_profile.csv`` from the raw files.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from collect.errors import InputError
+from collect.process.interruption import interruptible
 from collect.published import catalogue
 from collect.published.values import published_values
 from collect.record import writer
@@ -19,6 +20,7 @@ _WHERE_FROM = (
 )
 
 
+@interruptible()
 def import_results(source: Path, out: Path) -> dict[str, int]:
     """Write every value of the published files in a directory to Parquet.
 

@@ -44,7 +44,7 @@ _TEMPORARY = re.compile(r"\.(.+)\.parquet\.\d+\.tmp")
 def commit(
     unit: Unit,
     frames: Mapping[str, pd.DataFrame],
-    out: Path,
+    inventory: Inventory,
     *,
     tensors: Mapping[str, Tensor] | None = None,
     gone: Collection[Path] = (),
@@ -57,8 +57,8 @@ def commit(
         What was measured.
     frames
         Rows by table, that of table ``run`` included. Tables without rows leave no file.
-    out
-        Directory of measurements.
+    inventory
+        What the output holds that the unit goes to.
     gone
         Run files that others are about to replace: what they say is no contradiction.
     tensors
@@ -68,7 +68,7 @@ def commit(
     -------
     Number of rows written, without that of ``run``; 0 if another process was faster.
     """
-    inventory, run_row = Inventory(out), frames["run"]
+    out, run_row = inventory.out, frames["run"]
     provenance = _provenance(run_row)
     with _unfinished(unit, out) as staged:
         beside = _write_vectors(unit, staged, tensors)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import InputError, OutputError
+from collect.process.interruption import interruptible
 from collect.record.atomic.directory import complete_or_absent
 from collect.record.commit import check_writable
 from collect.record.units import run_files
@@ -61,6 +62,7 @@ class Compaction:
         )
 
 
+@interruptible()
 def compact(directory: Path, out: Path) -> Compaction:
     """Write a copy of an output in which each measured table is one file, sorted by its key.
 
@@ -70,6 +72,11 @@ def compact(directory: Path, out: Path) -> Compaction:
     run_files(directory)  # refuses a directory without any
     if out.exists():
         raise InputError(f"{out} exists already.", "Choose another --out.")
+    if out.resolve().is_relative_to(directory.resolve()):
+        raise InputError(
+            f"A copy must lie outside the output that it is made of; {out} is within {directory}.",
+            "Choose another --out.",
+        )
     interrupted = incomplete_units(directory)
     if interrupted:
         raise InputError(

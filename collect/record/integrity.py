@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import first_line
+from collect.process.interruption import interruptible
 from collect.record.atomic import locks
 from collect.record.units import run_files, run_id, variant_of
 from collect.record.writer import ROW_GROUP_ROWS
@@ -52,6 +53,11 @@ def faults(out: Path) -> Iterator[str]:
     checks, its number of rows and the hash of its content with what the unit's run file says,
     the prompts with the hash of the prompt set, and conformance with ``run.is_conforming``.
     """
+    with interruptible():
+        yield from _faults(out)
+
+
+def _faults(out: Path) -> Iterator[str]:
     paths = run_files(out)
     copied = packed_units(paths)
     marks: dict[str, Mark] = {}

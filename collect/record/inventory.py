@@ -1,20 +1,32 @@
 """What an output holds, by run: which quantities of a unit are there, and where the rest goes.
 
-A run may be measured in several units, each with quantities of its own. No torch here.
+A run may be measured in several units, each with quantities of its own. A unit is compared with
+those of its model and of its prompt set, whose files are known by their names, and no other file
+is opened: what it costs to write one does not grow with the output. No torch here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
+from collect.record.stem import is_of_model, is_of_prompt_set
 from collect.record.units import Unit, differences, run_file, run_id, variant_of
 from collect.schema.files import read_rows
 from collect.schema.headers import is_pack
-from collect.schema.marks import Mark, is_intact, read_mark, run_as_marked
+from collect.schema.marks import (
+    Mark,
+    is_intact,
+    read_mark,
+    run_as_marked,
+    stored_prompts_sha256,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +51,7 @@ class Complete:
 
 
 class Inventory:
-    """The run files of an output, each read once as long as it does not change.
+    """The run files of an output, of which those that are asked about are read.
 
     Parameters
     ----------
@@ -51,32 +63,42 @@ class Inventory:
 
     def __init__(self, out: Path, *, if_other_weights: str = "") -> None:
         self.out, self._if_other_weights = out, if_other_weights or _OTHER_WEIGHTS
-        self._known: dict[Path, tuple[tuple[int, int], Entry | None]] = {}
-        if any(is_pack(path.stem) for path in (out / "run").glob("*.parquet")):
+        if self._paths(is_pack):
             raise InputError(
                 f"{out} is a compact copy: nothing is measured into it.",
                 "Choose another --out; a store is opened from several directories.",
             )
 
-    def entries(self) -> list[Entry]:
-        """Return the units whose marks can be read, sorted by the name of their run file."""
-        return sorted(self._by_path().values(), key=lambda entry: entry.path)
+    def units_of_model(self, unit: Unit) -> list[Entry]:
+        """Return the units that may be of the same model, sorted by the name of their run file."""
+        return self._entries(partial(is_of_model, unit.determinants["model_id"]))
 
-    def _by_path(self) -> dict[Path, Entry]:
-        """Return the units by their run files."""
-        entries = map(self._read_again, (self.out / "run").glob("*.parquet"))
-        return {entry.path: entry for entry in entries if entry is not None}
+    def neighbours(self, unit: Unit) -> list[Entry]:
+        """Return the units that a unit may contradict: those of its model, and of its prompt set.
 
-    def _read_again(self, path: Path) -> Entry | None:
-        """Return the unit of a run file, which is read if it has changed."""
-        try:
-            state = path.stat()
-        except OSError:
-            return None
-        stamp = (state.st_mtime_ns, state.st_ino)
-        if self._known.get(path, (None, None))[0] != stamp:
-            self._known[path] = (stamp, _read(path))
-        return self._known[path][1]
+        Where the file of the prompts holds those of the unit, units of other models were measured
+        on them too.
+        """
+        entries = {entry.path: entry for entry in self.units_of_model(unit)}
+        name, digest = (unit.determinants.get(n) for n in ("prompt_set", "prompt_set_sha256"))
+        stored = self.out / "prompt" / f"{name}.parquet"
+        if name is not None and stored_prompts_sha256(stored) != digest:
+            on_set = self._entries(partial(is_of_prompt_set, name))
+            entries |= {entry.path: entry for entry in on_set}
+        return [entries[path] for path in sorted(entries)]
+
+    def _entries(self, is_asked: Callable[[str], bool]) -> list[Entry]:
+        """Return the units of chosen names whose marks can be read, sorted."""
+        entries = map(_known, self._paths(is_asked))
+        return sorted((e for e in entries if e is not None), key=lambda entry: entry.path)
+
+    def _paths(self, is_asked: Callable[[str], bool]) -> list[Path]:
+        """Return the run files of chosen names, without suffix; none is opened."""
+        suffix, names = ".parquet", list[str]()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            names = os.listdir(self.out / "run")  # noqa: PTH208, a path of each costs more
+        stems = [n.removesuffix(suffix) for n in names if n.endswith(suffix) and n[0] != "."]
+        return [self.out / "run" / f"{stem}{suffix}" for stem in stems if is_asked(stem)]
 
     def compared(
         self, asked: Sequence[Unit], *, overwrites: bool
@@ -101,7 +123,8 @@ class Inventory:
     def missing(self, asked: Unit) -> Unit | Complete:
         """Return the pending part of a unit, with what it replaces."""
         unit = asked.part(asked.quantities)
-        same = [entry for entry in self.entries() if entry.run_id == unit.run_id]
+        of_model = self.units_of_model(unit)
+        same = [entry for entry in of_model if entry.run_id == unit.run_id]
         for entry in same:
             unit.refuse_otherwise(entry.mark, self.out, self._if_other_weights)
         intact = [entry for entry in same if is_intact(entry.path, entry.mark, self.out)]
@@ -112,7 +135,7 @@ class Inventory:
             is_here = unit.variant in map(variant_of, names)
             state = "already complete" if is_here else f"the same weights as {names[0]}"
             return Complete(f"{asked.title}: {state}, skipped")
-        first = self._by_path().get(run_file(self.out, unit))
+        first = next((e for e in of_model if e.path == run_file(self.out, unit)), None)
         if first is None:
             return unit.part(pending)
         if first not in same and run_as_marked(first.path, first.mark) is not None:
@@ -127,7 +150,7 @@ class Inventory:
         if unit.determinants["weights_sha256"] is not None:
             return unit
         of_revision = ("model_id", "revision_name")
-        for entry in self.entries():
+        for entry in self.units_of_model(unit):
             known = entry.mark.determinants
             if all(known.get(name) == unit.determinants[name] for name in of_revision):
                 weights = {"weights_sha256": known.get("weights_sha256")}
@@ -140,10 +163,10 @@ class Inventory:
         What the units that it replaces hold besides is measured again too, so that nothing is
         lost.
         """
-        asked = unit.quantities
+        asked, of_model = unit.quantities, self.units_of_model(unit)
         touched = [
             entry
-            for entry in self.entries()
+            for entry in of_model
             if (entry.run_id == unit.run_id or variant_of(entry.path.stem) == unit.variant)
             and {*asked} & {*entry.mark.quantities}
         ]
@@ -151,7 +174,7 @@ class Inventory:
         wanted = [*asked, *(name for name in besides if name not in asked)]
         replaces = tuple(entry.path for entry in touched)
         plain = run_file(self.out, unit)
-        is_free = plain in replaces or plain not in self._by_path()
+        is_free = plain in replaces or plain not in [e.path for e in of_model]
         return unit.part(wanted, is_later=not is_free, replaces=replaces)
 
     def is_examined(self, unit: Unit) -> bool:
@@ -160,7 +183,7 @@ class Inventory:
             entry.run_id == unit.run_id
             and entry.has_conformance
             and entry.path not in unit.replaces
-            for entry in self.entries()
+            for entry in self.units_of_model(unit)
             if entry.path != run_file(self.out, unit)
         )
 
@@ -172,7 +195,18 @@ _OTHER_WEIGHTS = (
 )
 
 
-def _read(path: Path) -> Entry | None:
+def _known(path: Path) -> Entry | None:
+    """Return the unit of a run file; one that cannot be read is none."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return _read(path, (state.st_dev, state.st_ino, state.st_mtime_ns, state.st_size))
+
+
+@lru_cache(maxsize=65_536)
+def _read(path: Path, _stamp: tuple[int, ...]) -> Entry | None:
+    """Return the unit of a run file, read once in a process as long as it does not change."""
     mark = read_mark(path)
     return None if mark is None else Entry(path, mark, run_id(mark.determinants))
 
@@ -187,10 +221,10 @@ def refuse_mixtures(
     one name may not.
     """
     replaced = {path for unit in units for path in (run_file(inventory.out, unit), *unit.replaces)}
-    for entry in inventory.entries():
-        if entry.path in replaced or entry.path in gone:
-            continue
-        for unit in units:
+    for unit in units:
+        for entry in inventory.neighbours(unit):
+            if entry.path in replaced or entry.path in gone:
+                continue
             conflicts = unit.conflicts(entry.mark.determinants)
             if conflicts:
                 raise InputError(
@@ -209,7 +243,7 @@ def refuse_other_shape(
     gives by column of table ``model``.
     """
     replaced = {run_file(inventory.out, unit), *unit.replaces, *gone}
-    for entry in inventory.entries():
+    for entry in inventory.units_of_model(unit):
         path = inventory.out / "model" / entry.path.name
         is_same = entry.mark.determinants.get("model_id") == unit.determinants["model_id"]
         if not is_same or entry.path in replaced or not path.is_file():
@@ -229,7 +263,7 @@ def repeated_by(unit: Unit, inventory: Inventory) -> Entry | None:
     """Return the unit of another name that holds some of the same, put down meanwhile."""
     its_files = {run_file(inventory.out, unit), *unit.replaces}
     asked = {*unit.quantities}
-    for entry in inventory.entries():
+    for entry in inventory.units_of_model(unit):
         is_same = entry.run_id == unit.run_id and entry.path not in its_files
         if is_same and asked & {*entry.mark.quantities}:
             return entry

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from collect.errors import InputError
+from collect.process.interruption import interruptible
 from collect.record.atomic import locks
 from collect.record.units import variant_of
 from collect.schema import incomplete_units
@@ -33,6 +34,7 @@ _OF_RUN = (
 )
 
 
+@interruptible()
 def units(out: Path) -> pd.DataFrame:
     """Return the units that an output directory holds.
 

@@ -21,13 +21,27 @@ def file_stem(
     >>> file_stem("EleutherAI/pythia-70m", None, "step1000")
     'EleutherAI--pythia-70m~step1000'
     """
-    stem = model_id.replace("/", "--")
+    stem = _model_part(model_id)
     if revision_name is not None:
         stem = f"{stem}~{revision_name.replace('/', '--')}"
     if prompt_set is not None:
         stem = f"{stem}@{prompt_set}"
     _refuse_impossible(stem)
     return stem
+
+
+def is_of_model(model_id: str, stem: str) -> bool:
+    """Return whether the name of a unit may be of a model; a longer one may be of another."""
+    return stem.startswith(_model_part(model_id))
+
+
+def is_of_prompt_set(prompt_set: str, stem: str) -> bool:
+    """Return whether the name of a unit may be of a prompt set."""
+    return f"@{prompt_set}" in stem
+
+
+def _model_part(model_id: str) -> str:
+    return model_id.replace("/", "--")
 
 
 def _refuse_impossible(stem: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from collect.errors import InputError
 from collect.model.labels import SIDECAR
+from collect.process.interruption import interruptible
 from collect.record.atomic import locks
 from collect.record.atomic.directory import complete_or_absent
 from collect.training import checkpoints
@@ -28,6 +29,7 @@ from collect.training.sidecar import (
 from collect.training.text import read_text
 
 
+@interruptible()
 def train(
     recipe: Path,
     out: Path,

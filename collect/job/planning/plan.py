@@ -17,6 +17,7 @@ from collect.job.task import Task, tasks
 from collect.model.checkpoint.gguf import facts
 from collect.model.checkpoint.load import DTYPES
 from collect.model.description import Missing
+from collect.process.interruption import interruptible
 from collect.record.inventory import Complete, Inventory
 from collect.record.units import Unit
 
@@ -69,6 +70,7 @@ class Planned:
     not_measured: tuple[Missing, ...] = ()
 
 
+@interruptible()
 def plan(
     models: Sequence[str], prompt_sets: Sequence[str | Path], out: Path | None, **options: Any
 ) -> list[Planned]:
@@ -84,6 +86,7 @@ def plan(
     return units
 
 
+@interruptible()
 def drawn(
     models: Sequence[str], prompt_sets: Sequence[str | Path], out: Path | None, **options: Any
 ) -> tuple[list[Planned], RefusedError | None]:

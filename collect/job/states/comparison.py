@@ -22,6 +22,7 @@ from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.forward.passes import whole
+from collect.process.interruption import interruptible
 from collect.prompts.tokens import Encoded
 
 #: Largest relative distance of states that are the same, by number format: a half format rounds
@@ -64,6 +65,7 @@ class Compared:
         return not self.is_same and self.nearest_deviation <= self.tolerance
 
 
+@interruptible()
 def compare(source: Source, model: str) -> list[Compared]:
     """Compare the states of the first file with those of our own hooks.
 

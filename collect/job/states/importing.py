@@ -30,6 +30,7 @@ from collect.model.checkpoint.location import locate
 from collect.model.conformance.refusal import PROPERTIES, TOLERANCES, Finding
 from collect.model.description import Missing, model_row
 from collect.model.description import rows as rows_of_gaps
+from collect.process.interruption import interruptible
 from collect.prompts.entry import Entry
 from collect.prompts.sets import PromptSet, load, prompt_set
 from collect.record.atomic import locks
@@ -101,6 +102,7 @@ class Source:
         return replace(task, unit=unit)
 
 
+@interruptible()
 def opened(heads: Sequence[Head], how: Declared, model: str, *, prompts: str | None) -> Source:
     """Return files of states with their model and prompts.
 
@@ -237,6 +239,7 @@ def _of_layers(
     return [Missing(table, what + of_layers, reason)]
 
 
+@interruptible()
 def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tuple[str, int]:
     """Measure states and write the unit; return its name, and its rows, 0 if it was there."""
     check_writable(out)
@@ -250,4 +253,4 @@ def import_states(source: Source, out: Path, *, overwrite: bool = False) -> tupl
             return task.unit.stem, 0
         gone = {run_file(out, unit), *unit.replaces}
         frames = measured(replace(task, unit=unit), source)
-        return unit.stem, commit(unit, frames, out, gone=gone)
+        return unit.stem, commit(unit, frames, inventory, gone=gone)

@@ -14,6 +14,7 @@ import shutil
 import socket
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from collect.errors import OutputError
@@ -55,8 +56,8 @@ def write_together(writes: Mapping[Path, Write]) -> None:
         ) from error
     finally:
         for temporary in prepared.values():
-            if temporary.parent.is_dir():
-                temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # a file system that is only read refuses it, absent or not
+                temporary.unlink()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,6 +10,7 @@ from string import Template
 import duckdb
 
 from collect.process import shipped
+from collect.process.interruption import interruptible
 from collect.record.atomic.files import write_text
 from collect.schema import (
     FRONT,
@@ -26,6 +27,7 @@ from collect.schema import (
 PATH = shipped.root() / "data" / "README.md"
 
 
+@interruptible()
 def codebook() -> str:
     """Return the codebook as Markdown: prose of ``codebook.md``, then tables, views, macros."""
     prose = files("collect.record.publication").joinpath("codebook.md").read_text(encoding="utf-8")

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import duckdb
 
-from collect.errors import InputError, OutputError
+from collect.errors import InputError, OutputError, first_line
 from collect.process import shipped
+from collect.process.interruption import interruptible
 from collect.record.atomic.files import write_atomically
 from collect.schema import (
     RAW,
+    UNFINISHED,
     assemble,
     comment,
     commented,
     front_sql,
+    raise_interruption,
     schema_sql,
     table_files,
     tables,
@@ -48,7 +51,10 @@ def default_directories(data: Path | None = None) -> list[Path]:
     return directories
 
 
-def write_database(directories: Sequence[Path], out: Path) -> dict[str, int]:
+@interruptible()
+def write_database(
+    directories: Sequence[Path], out: Path, *, overwrite: bool = False
+) -> dict[str, int]:
     """Copy the tables of some directories into one DuckDB file, complete or not at all.
 
     Schema main has the tables of ``analysis/store/front``, schema raw every table and the views of
@@ -56,10 +62,27 @@ def write_database(directories: Sequence[Path], out: Path) -> dict[str, int]:
     name up first, so those of raw are written with it. Rows that several directories hold alike
     count once; only units with a file in ``run`` count.
 
+    Parameters
+    ----------
+    directories
+        Directories of tables.
+    out
+        Where to write. A database that this function wrote is replaced.
+    overwrite
+        True to replace any other file too, unless it belongs to a store.
+
     Returns
     -------
     Number of rows of each table.
+
+    Raises
+    ------
+    InputError
+        If a source is no directory, or ``out`` is a file that must stay.
+    OutputError
+        If it cannot be written.
     """
+    _refuse_to_replace(out, overwrite=overwrite)
     missing = [str(directory) for directory in directories if not directory.is_dir()]
     if missing:
         raise InputError(
@@ -69,6 +92,82 @@ def write_database(directories: Sequence[Path], out: Path) -> dict[str, int]:
     n_rows: dict[str, int] = {}
     write_atomically(out, lambda temporary: n_rows.update(_fill(temporary, directories)))
     return n_rows
+
+
+def _refuse_to_replace(out: Path, *, overwrite: bool) -> None:
+    """Refuse to write where a file lies that is no database of ours, or that a store has.
+
+    Raises
+    ------
+    InputError
+        If it is a file of a store, or would be taken for one; if it is no regular file; or if it
+        is another's and ``overwrite`` is not set.
+    """
+    is_database = out.is_file() and _strangeness(out) is None
+    store = _store_of(out)
+    if store is not None and not is_database and (out.exists() or out.suffix in _OF_TABLES):
+        raise InputError(
+            f"{out} is a place of the store {store}, whose files are never replaced.",
+            "Choose another --out, beside the store.",
+        )
+    if is_database or out.is_dir() or not (out.exists() or out.is_symlink()):
+        return  # that a directory is none is said where it is written
+    if not out.is_file() and out.exists():
+        raise InputError(f"{out} is no regular file.", "Choose another --out.")
+    wal = out.with_name(f"{out.name}.wal")
+    if wal.exists():
+        raise InputError(
+            f"{out} has changes that lie in {wal.name}.",
+            "Open it once with the program that wrote it and close it, or choose another --out.",
+        )
+    if not overwrite:
+        raise InputError(
+            f"{out} exists already, and is no database that this command wrote: "
+            f"{_strangeness(out)}.",
+            "Choose another --out, or add --overwrite to replace the file.",
+        )
+
+
+#: Endings of the files that hold tables in a store.
+_OF_TABLES = (".parquet", ".csv")
+
+
+def _store_of(out: Path) -> Path | None:
+    """Return the store whose directory, or whose table's directory, a file is to lie in."""
+    folder = out.parent.resolve()
+    within = [folder.parent] if folder.name in {*tables(), UNFINISHED} else []
+    return next((place for place in (folder, *within) if table_files(place)), None)
+
+
+def _strangeness(path: Path) -> str | None:
+    """Return why a file is no database that was written here; None where it is one.
+
+    Such a one has the tables that every measurement fills, and a comment on each table and view;
+    what somebody adds has none.
+    """
+    if path.with_name(f"{path.name}.wal").exists():
+        return "it was changed since"
+    with path.open("rb") as file:
+        if file.read(_MAGIC.stop)[_MAGIC] != b"DUCK":  # the engine makes one of an empty file
+            return "it is no DuckDB file"
+    try:
+        with duckdb.connect(path, read_only=True) as connection:
+            named = connection.execute(
+                "SELECT table_name, comment IS NOT NULL FROM duckdb_tables() WHERE NOT internal "
+                "UNION ALL "
+                "SELECT view_name, comment IS NOT NULL FROM duckdb_views() WHERE NOT internal"
+            ).fetchall()
+    except duckdb.Error as error:
+        raise_interruption(error)
+        return first_line(error)
+    strange = sorted(name for name, is_commented in named if not is_commented)
+    if strange:
+        return f"it holds {strange[0]}"
+    return None if {"model", "prompt", "run"} <= {name for name, _ in named} else "it lacks tables"
+
+
+#: Where the signature of a DuckDB file stands.
+_MAGIC = slice(8, 12)
 
 
 def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:

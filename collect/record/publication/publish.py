@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from collect.errors import InputError
+from collect.process.interruption import interruptible
 from collect.record.atomic.files import text_writing, write_together
 from collect.record.publication.card import card
 from collect.record.publication.description import About, description
@@ -49,6 +50,7 @@ class Published:
         )
 
 
+@interruptible()
 def publish(directory: Path, about: About) -> Published:
     """Write ``croissant.json`` and ``README.md`` into a store, from what its files are now."""
     _check(about)

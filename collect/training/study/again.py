@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
+from collect.process.interruption import interruptible
 from collect.schema import tables
 from collect.training.study.design import read_design
 from collect.training.study.plan import runs
@@ -66,6 +67,7 @@ class Again:
         )
 
 
+@interruptible()
 def check(path: Path, reference: Path, n: int) -> list[Again]:
     """Train the n cheapest first-generation runs again and compare them with their rows."""
     design = read_design(path)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from collect.errors import CollectError, InputError, OutputError
 from collect.job.settings import progress_bar
+from collect.process.interruption import interruptible
 from collect.record.commit import check_writable
 from collect.training.study import training
 from collect.training.study.design import Design, read_design
@@ -20,6 +21,7 @@ from collect.training.study.training import is_complete, network_file
 Going = Future[CollectError | None]
 
 
+@interruptible()
 def carry_out(path: Path, out: Path, *, n_processes: int = 1, quiet: bool = False) -> int:
     """Train and measure the runs of a design that ``out`` does not hold yet, short ones first.
 

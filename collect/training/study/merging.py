@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
+from collect.process.interruption import interruptible
 from collect.record.writer import write_tables
 from collect.training.study.design import Design, read_design
 from collect.training.study.plan import Run, runs
@@ -20,6 +21,7 @@ from collect.training.study.training import TABLES, is_complete, run_file
 PLAN = "study_plan"
 
 
+@interruptible()
 def merge(path: Path, out: Path, into: Path) -> dict[str, int]:
     """Write the rows of a design's complete runs as one file per table, and return their numbers.
 
@@ -53,6 +55,7 @@ def plan_rows(design: Design) -> pd.DataFrame:
     )
 
 
+@interruptible()
 def restore(path: Path, merged: Path, out: Path) -> int:
     """Write the merged rows of a design's runs as files of their own, and return how many runs.
 

@@ -230,6 +230,17 @@ def test_an_object_that_cannot_be_measured_is_refused(model, tokenizer, spoil, s
         collect.measure(spoil(model), tokenizer, TEXTS)
 
 
+def test_a_step_of_the_same_weights_is_told_and_one_that_is_there_is_not(
+    model, tokenizer, tmp_path
+):
+    how = {"model_id": "own/model"}
+    for step in (0, 0):
+        collect.measure_step(model, tokenizer, TEXTS, tmp_path, step=step, **how)
+    with pytest.warns(UserWarning, match="own/model at step7 has the weights of another step"):
+        collect.measure_step(model, tokenizer, TEXTS, tmp_path, step=7, **how)
+    assert len([*(tmp_path / "run").iterdir()]) == 1
+
+
 def test_steps_of_any_loop_become_a_trajectory(model, tokenizer, tmp_path):
     from analysis.store import open_store
 

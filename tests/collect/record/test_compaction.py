@@ -76,6 +76,11 @@ def test_what_cannot_be_copied_is_refused_and_leaves_nothing(units, copied, tmp_
         compact(tmp_path, tmp_path / "out")
     with pytest.raises(InputError):
         compact(units, copied)
+    (tmp_path / "link").symlink_to(units)
+    for inside in (units / "copy", units / "run" / "copy", tmp_path / "link" / "copy"):
+        with pytest.raises(InputError, match="outside the output"):
+            compact(units, inside)
+        assert not inside.exists()
     for damage in ("missing", "altered"):
         broken = Path(shutil.copytree(units, tmp_path / damage))
         path = broken / "attention" / f"{UNITS[3]}.parquet"

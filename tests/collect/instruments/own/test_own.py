@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 import collect
 from analysis.store import open_store
 from collect.commands.cli import main
-from collect.errors import InputError
+from collect.errors import InputError, ScarcityError
 from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.record.integrity import faults
@@ -213,3 +213,22 @@ def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tm
 def test_a_function_that_fails_is_refused_with_its_place(model, changes, sentence):
     with pytest.raises(InputError, match=sentence):
         measured(model, own(**changes))
+
+
+def test_a_function_that_ends_the_program_is_told_not_to(model):
+    with pytest.raises(InputError, match="SystemExit: 3") as refused:
+        measured(model, own(measure=lambda s, n, x, a: sys.exit(3)))
+    assert "sys.exit" in refused.value.hint
+    assert "attention" not in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "lack", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
+)
+def test_a_function_that_lacks_memory_is_not_blamed_on_its_numbers(model, lack):
+    def raising(*_given):
+        raise lack
+
+    with pytest.raises(ScarcityError, match="Out of memory") as scarce:
+        measured(model, own(measure=raising, version="1"))
+    assert scarce.value.exit_code == 71

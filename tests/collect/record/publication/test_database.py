@@ -1,12 +1,15 @@
 """One DuckDB file: complete, commented, readable by older programs, never from mixed sources."""
 
+import errno
+import os
 import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from collect.errors import OutputError
+from collect.commands.cli import main
+from collect.errors import InputError, OutputError
 from collect.job.run import run
 from collect.record.publication.database import write_database
 from collect.schema import ContractError, tables
@@ -81,3 +84,81 @@ def test_a_file_that_cannot_grow_is_refused_and_nothing_is_left(tmp_path, databa
         write_database([source], database)
     assert list(database.parent.iterdir()) == []
     assert write_database([source], database)["claim"] == N_CLAIMS
+
+
+def _foreign(kind, tmp_path, measured):
+    """Return a file that is no database of ours, of a kind."""
+    path = tmp_path / "mine.duckdb"
+    if kind == "text":
+        path.write_text("my,precious\n")
+    elif kind == "empty":
+        path.touch()
+    elif kind == "other tables":
+        with duckdb.connect(path) as connection:
+            connection.execute("CREATE TABLE precious AS SELECT 1 AS a")
+    else:
+        write_database([measured], path)
+        with duckdb.connect(path) as connection:
+            connection.execute("CREATE VIEW mine AS FROM run")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["text", "empty", "other tables", "added"])
+def test_a_file_of_somebody_else_is_replaced_only_where_that_is_asked_for(
+    kind, measured, tmp_path, capsys
+):
+    path = _foreign(kind, tmp_path, measured)
+    before = path.read_bytes()
+    typed = ["database", str(measured), "--out", str(path)]
+    assert main(typed) == 2
+    error = capsys.readouterr().err
+    assert str(path) in error
+    assert "--overwrite" in error
+    assert path.read_bytes() == before
+    assert main([*typed, "--overwrite"]) == 0
+    assert query(path, "SELECT count(*) FROM next_token") == [(4,)]
+    assert main(typed) == 0  # what the command wrote it replaces
+
+
+def test_a_database_with_changes_beside_it_stays(measured, database):
+    write_database([measured], database)
+    database.with_name("all.duckdb.wal").write_bytes(b"changes")
+    with pytest.raises(InputError, match=r"all\.duckdb\.wal"):
+        write_database([measured], database, overwrite=True)
+
+
+@pytest.mark.parametrize(
+    "place", ["run/{}.parquet", "run/new.parquet", "model.csv", "README.md", "link/{}.parquet"]
+)
+def test_no_file_of_a_store_is_ever_replaced_and_none_is_put_among_them(place, measured, capsys):
+    (measured / "README.md").write_text("A card.")
+    (measured / "link").symlink_to(measured / "run")
+    run_file = next((measured / "run").iterdir())
+    out = measured / place.format(run_file.stem)
+    before = {path: path.read_bytes() for path in measured.rglob("*") if path.is_file()}
+    typed = ["database", str(measured), "--out", str(out)]
+    for more in ([], ["--overwrite"]):
+        assert main([*typed, *more]) == 2
+        assert str(measured) in capsys.readouterr().err
+    after = {path: path.read_bytes() for path in measured.rglob("*") if path.is_file()}
+    assert after == before
+    assert main([*typed[:-1], str(measured / "all.duckdb")]) == 0
+
+
+def test_what_is_no_regular_file_is_refused(measured, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="no regular file"):
+        write_database([measured], tmp_path / "pipe", overwrite=True)
+
+
+def test_a_file_system_that_is_only_read_is_told_with_the_name_of_the_file(
+    measured, database, monkeypatch, capsys
+):
+    def refuse(_path, *_given, **_more):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(_path))
+
+    for name in ("mkdir", "unlink", "touch"):
+        monkeypatch.setattr(Path, name, refuse)
+    assert main(["database", str(measured), "--out", str(database)]) == 5
+    error = capsys.readouterr().err
+    assert "all.duckdb must be writable; Read-only file system" in error
