@@ -99,7 +99,7 @@ def _foreign(kind, tmp_path, measured):
     else:
         write_database([measured], path)
         with duckdb.connect(path) as connection:
-            connection.execute("CREATE VIEW mine AS FROM run")
+            connection.execute("CREATE VIEW mine AS FROM raw.run")
     return path
 
 
@@ -116,7 +116,7 @@ def test_a_file_of_somebody_else_is_replaced_only_where_that_is_asked_for(
     assert "--overwrite" in error
     assert path.read_bytes() == before
     assert main([*typed, "--overwrite"]) == 0
-    assert query(path, "SELECT count(*) FROM next_token") == [(4,)]
+    assert query(path, "SELECT count(*) FROM raw.next_token") == [(4,)]
     assert main(typed) == 0  # what the command wrote it replaces
 
 
