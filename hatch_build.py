@@ -1,7 +1,8 @@
 """What of the clone travels in the wheel beside the packages: ``collect/shipped/`` there.
 
 ``collect.process.shipped`` finds it. A wheel has at most 8 MB, so of the measured data the sample's
-models of four blocks come along, and of the public models the lengths of the stream.
+models of four blocks come along, of those of eight that they were measured, and of the public
+models the lengths of the stream and every gain.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ PATTERNS = (
     "data/sample/*/*.parquet",
     "data/fleet/study_*/*.parquet",
     "data/excerpt/*/*.parquet",
+    "data/listed/*/*.parquet",
     "data/public/perturbation.csv",
     "examples/from_r/*",
     "examples/hierarchy.*",
@@ -58,7 +60,7 @@ def travelling(root: Path) -> dict[str, str]:
         path.relative_to(root).as_posix()
         for pattern in PATTERNS
         for path in root.glob(pattern)
-        if path.is_file() and LEFT_OUT not in path.name
+        if path.is_file() and not (LEFT_OUT in path.name and "sample" in path.parts)
     }
     names -= {*INSTEAD.values()}
     return {str(root / name): f"{SHIPPED}/{_placed(name)}" for name in sorted(names)}

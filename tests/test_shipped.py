@@ -38,7 +38,9 @@ def test_the_wheel_has_what_an_installed_product_needs(name):
     hatch_build = pytest.importorskip("hatch_build", reason="hatchling is not installed")
     places = hatch_build.travelling(ROOT).values()
     assert f"collect/shipped/{name}" in places
-    assert not any("-l8-" in place for place in places if place.endswith(".parquet"))
+    whole = [place for place in places if place.endswith(".parquet") and "-l8-" in place]
+    assert not any("data/sample" in place for place in whole)
+    assert sum("data/listed/run/" in place for place in whole) == 12
     assert "collect/shipped/quarto/sections/_real.qmd" in places
     cut = {path.relative_to(ROOT / "data/excerpt") for path in ROOT.glob("data/excerpt/*/*")}
     assert cut

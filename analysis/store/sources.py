@@ -30,6 +30,9 @@ def shipped_sources() -> list[Path]:
     """Return every directory of tables that the project ships: what SQL reads by default.
 
     The public models in it are no evidence for a claim: the claims were written down before them.
+    An installed package also lists models whose measurements it has no room for.
     """
-    public = shipped.project() / "data" / "public"
-    return [*default_sources(), *([public] if public.is_dir() else [])]
+    places = [shipped.project() / "data" / name for name in ("public", "listed")]
+    if shipped.is_clone():
+        places = places[:1]  # a clone has these models whole
+    return [*default_sources(), *(place for place in places if place.is_dir())]

@@ -1,8 +1,10 @@
-"""Cut out of ``data/public`` what travels in the wheel: ``python data/excerpt/make.py``.
+"""Cut out of the measurements what travels in the wheel: ``python data/excerpt/make.py``.
 
-That is the length of the stream on one prompt set, and which token is the last of each prompt, with
-the start token as each tokenizer has it: enough for every gain of ``model_gain``. The rest of
-``data/public`` takes more room than a wheel has.
+Of the public models that is the length of the stream on one prompt set, and which token is the last
+of each prompt, with the start token as each tokenizer has it: enough for every gain of
+``model_gain``. Of the networks of eight blocks in ``data/sample`` it is that they were measured, in
+``data/listed``, so that their rows of ``model_gain`` and ``coverage`` are there and say what is
+missing. The rest takes more room than a wheel has.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from analysis.store import open_store
 from collect.record.writer import write_table
 
 HERE = Path(__file__).resolve().parent
-PUBLIC = HERE.parent / "public"
+DATA = HERE.parent
 SET = "A_grand_unified"
 
 #: What travels of a run: rows of each table, without the stream within a block.
@@ -28,8 +30,8 @@ OF_RUN = {
 
 
 def excerpt() -> dict[tuple[str, str], pd.DataFrame]:
-    """Return the rows that travel, by table and name of the file."""
-    store = open_store(PUBLIC)
+    """Return the rows of public models that travel, by table and name of the file."""
+    store = open_store(DATA / "public")
     result = {("prompt", SET): store.query("FROM prompt WHERE prompt_set = $name", name=SET)}
     runs = store.query("FROM run WHERE prompt_set = $name AND special_tokens = 'default'", name=SET)
     for run_id, model_id in zip(runs["run_id"], runs["model_id"], strict=True):
@@ -41,10 +43,23 @@ def excerpt() -> dict[tuple[str, str], pd.DataFrame]:
     return result
 
 
+def listed() -> dict[tuple[str, str], pd.DataFrame]:
+    """Return models and runs of which nothing else travels, by table and name of the file."""
+    store = open_store(DATA / "sample")
+    result = {("prompt", SET): store.query("FROM prompt WHERE prompt_set = $name", name=SET)}
+    runs = store.query("FROM run WHERE model_id LIKE '%-l8-%'")
+    for row in runs.itertuples():
+        stem = row.model_id.replace("/", "--") + (f"@{SET}" if row.kind == "prompts" else "")
+        result["model", stem] = store.query("FROM raw.model WHERE model_id = $id", id=row.model_id)
+        result["run", stem] = runs[runs["run_id"] == row.run_id]
+    return result
+
+
 def main() -> None:
-    """Write each table as files beside this script, one per model."""
-    for (table, stem), rows in excerpt().items():
-        write_table(table, rows, HERE / table / f"{stem}.parquet")
+    """Write each table as files, those of one model beside this script."""
+    for place, tables in ((HERE, excerpt()), (DATA / "listed", listed())):
+        for (table, stem), rows in tables.items():
+            write_table(table, rows, place / table / f"{stem}.parquet")
 
 
 if __name__ == "__main__":

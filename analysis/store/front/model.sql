@@ -65,4 +65,4 @@ COMMENT ON COLUMN main.model.licence IS 'Licence that the header of a GGUF file 
 COMMENT ON COLUMN main.model.quantisation IS 'Mix of number formats that a quantised file was made in, for example Q4_K_M; NULL where all weights are plain floating numbers [-]';
 COMMENT ON COLUMN main.model.is_published IS 'True where the paper''s files have a figure of it; see published_model [-]';
 COMMENT ON COLUMN main.model.is_measured IS 'True where it was measured here; see coverage for what [-]';
-COMMENT ON COLUMN main.model.n_prompt_sets IS 'Prompt sets that it was measured on; 0 where none [1]';
+COMMENT ON COLUMN main.model.n_prompt_sets IS 'Prompt sets that it was measured on, in what was opened; 0 where none [1]';

@@ -42,7 +42,9 @@ def default_directories(data: Path | None = None) -> list[Path]:
     Unless another is named it is that of the working directory, else what is shipped.
     """
     data = data or shipped.project() / "data"
-    directories = [data / name for name in _DEFAULTS if table_files(data / name)]
+    # What an installed package lists without its measurements, a clone has whole.
+    names = _DEFAULTS if shipped.is_clone() else (*_DEFAULTS, "listed")
+    directories = [data / name for name in names if table_files(data / name)]
     if not directories:
         raise InputError(
             f"There must be tables under {data}; found none in {', '.join(_DEFAULTS)}.",

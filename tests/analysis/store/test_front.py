@@ -1,5 +1,7 @@
 """Tables of schema main: one row per unit; any grouping gives what pandas gives of the files."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -137,20 +139,29 @@ def _plain(index):
     )
 
 
-def test_model_gain_of_what_a_wheel_holds_is_that_of_a_clone():
+def test_the_wheel_has_the_rows_of_a_clone_with_its_numbers_or_null_and_why(store, tmp_path):
     hatch_build = pytest.importorskip("hatch_build", reason="hatchling is not installed")
-    places = {
-        place.split("/")[3]
-        for place in hatch_build.travelling(DATA.parent).values()
-        if place.startswith("collect/shipped/data/") and place.endswith(".parquet")
-    }
-    assert "public" in places
-    there, here = (
-        open_store(DATA / name).query("FROM model_gain ORDER BY model_id")
-        for name in ("excerpt", "public")
-    )
-    pd.testing.assert_frame_equal(there, here, rtol=1e-12)
-    assert there.filter(like="gain_").notna().all(axis=None)
+    for source, place in hatch_build.travelling(DATA.parent).items():
+        if place.startswith("collect/shipped/data/"):
+            (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, tmp_path / place)
+    data = tmp_path / "collect/shipped/data"
+    names = ["published", "sample", "fleet", "public", "listed"]
+    installed = open_store(*(data / name for name in names))
+    for name in ("published_model", "network", "network_step", "claim"):
+        asked = f"FROM {name} ORDER BY ALL"
+        pd.testing.assert_frame_equal(installed.query(asked), store.query(asked))
+    there, here = (it.query("FROM model_gain ORDER BY model_id") for it in (installed, store))
+    assert there["model_id"].tolist() == here["model_id"].tolist()
+    is_here = there["gain_body"].notna()
+    assert is_here[there["model_id"].str.startswith("local/")].all()
+    assert is_here.sum() == 9
+    for name in there.filter(regex="gain_|total_"):
+        assert there.loc[is_here, name].tolist() == here.loc[is_here, name].tolist()
+        assert there.loc[~is_here, name].isna().all()
+    assert (there["reason"].notna() == ~is_here).all()
+    cells = installed.query("FROM coverage WHERE NOT is_there AND reason IS NULL")
+    assert cells.empty
 
 
 def test_where_the_last_token_is_not_known_gains_are_null_and_a_reason_is_given(tiny_copy):
