@@ -1,0 +1,280 @@
+"""Every answer that is printed is right: *Ask in SQL*, and what README and the R script show.
+
+The answers of the page are computed a second way, with pandas from the files.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.store import open_store
+from analysis.store.caution import cautions
+from analysis.store.statement import read_tables
+from tests.analysis.places import ROOT
+from tests.analysis.store import by_pandas
+from tests.analysis.store.by_pandas import SET, SOURCES, frame
+
+PAGE = (ROOT / "quarto/sections/_ask.qmd").read_text(encoding="utf-8")
+ASKED = dict(
+    re.findall(r'## ([^{]*?) \{\.unnumbered\}.*?answer\("""\n(.*?)\n"""\)', PAGE, flags=re.DOTALL)
+)
+
+
+@pytest.fixture(scope="module")
+def store():
+    return open_store(*SOURCES)
+
+
+def _is_local(rows):
+    return rows["model_id"].str.startswith("local/")
+
+
+def _interval(groups, column):
+    """Return size, mean and Student's interval of each group, in that order."""
+    rows = []
+    for label, values in groups[column]:
+        half = (
+            stats.t.ppf(0.975, len(values) - 1) * stats.sem(values) if len(values) > 1 else np.nan
+        )
+        mean = values.mean()
+        rows.append((label, len(values), mean, mean - half, mean + half))
+    return sorted(rows, key=lambda row: row[2])
+
+
+def pythia():
+    rows = frame("published_model").query("suite == 'Pythia'")
+    r = np.corrcoef(rows["n_layers"], rows["gain_penultimate_block"])[0, 1]
+    return [(r, len(rows))]
+
+
+def labs():
+    rows = frame("published_model")
+    rows = rows[rows["base_model_id"].isna() & rows["gain_penultimate_block"].notna()]
+    return _interval(rows.groupby("lab"), "gain_penultimate_block")
+
+
+def size():
+    rows = frame("published_model").dropna(subset="gain_penultimate_block")
+    r = stats.spearmanr(rows["n_parameters"], rows["gain_penultimate_block"]).statistic
+    return [(r, len(rows))]
+
+
+def public_gains():
+    rows = frame("prompt_gain")
+    rows = rows[_is_local(rows) & (rows["prompt_set"] == SET)]
+    return sorted(_interval(rows.groupby("model_id"), "gain_last_block"))
+
+
+def recipes():
+    rows = frame("network").groupby("recipe")["growth"].agg(["size", "mean"]).sort_values("mean")
+    return list(rows.itertuples(name=None))
+
+
+def steps():
+    means = frame("network_step").groupby("step")[["loss", "growth"]].mean()
+    return list(means.itertuples(name=None))
+
+
+def central():
+    rows = by_pandas.written("verdict").query("is_central").sort_values("claim_id")
+    columns = ["claim_id", "verdict", "check_id", "p_value"]
+    return list(rows[columns].itertuples(index=False, name=None))
+
+
+def one_model():
+    rows = frame("published_model").query("model_id == 'EleutherAI/pythia-6.9b'")
+    names = ["penultimate_block", "last_block", "with_final_norm", "embedding"]
+    return [tuple(rows[f"gain_{name}"].item() for name in names)]
+
+
+def sides():
+    rows = frame("model_gain").sort_values("model_id")
+    names = [f"gain_{it}" for it in ("last_block", "penultimate_block", "body", "whole_matrix")]
+    rows = rows[(rows[names].min(axis=1) < 1) & (rows[names].max(axis=1) > 1)]
+    return list(rows[["model_id", *names]].itertuples(index=False, name=None))
+
+
+def largest_block():
+    rows = frame("block").query("layer > 0").groupby(["model_id", "layer"])["gain"].mean()
+    best = rows.loc[rows.groupby("model_id").idxmax()].sort_values(ascending=False).head(6)
+    return [(model_id, layer, gain) for (model_id, layer), gain in best.items()]
+
+
+def parts():
+    names = ["attention_cosine_body", "ffn_cosine_body"]
+    means = frame("block").query("layer > 0").groupby("model_id")[names].mean()
+    first = means.loc[means.min(axis=1).sort_values().index].head(6)
+    return list(first.itertuples(name=None))
+
+
+def outliers():
+    rows = frame("outlier_token").groupby("model_id")
+    return [
+        (name, len(it), it["prompt_id"].nunique(), int((it["position"] == 0).sum()),
+         np.round(it["times_median"].median()))
+        for name, it in rows
+    ]  # fmt: skip
+
+
+def leaving():
+    rows = frame("attention")
+    rows = rows.assign(to_others=1 - rows["self_share"])
+    names = ["to_others", "first_token_share_of_others"]
+    means = rows.groupby("model_id")[names].mean().sort_values(names[1], ascending=False)
+    return list(means.head(5).itertuples(name=None))
+
+
+def largest_value():
+    rows = frame("layer_weight")
+    best = rows.loc[rows.groupby("model_id")["v_spectral"].idxmax()]
+    best = best.sort_values("v_spectral", ascending=False).head(3)
+    return list(best[["model_id", "layer", "v_spectral"]].itertuples(index=False, name=None))
+
+
+def writes():
+    found = []
+    for name, rows in frame("head_weight").groupby("model_id"):
+        r = np.corrcoef(np.log(rows["v_spectral"]), np.log(rows["ov_spectral"]))[0, 1]
+        found.append((name, len(rows), r))
+    return sorted(found, key=lambda row: -row[2])
+
+
+def alike():
+    rows = frame("block").merge(by_pandas.models()[["model_id", "n_layers"]], on="model_id")
+    first = rows[rows["layer"] == 0].groupby("model_id")["token_cosine"].mean()
+    last = rows[rows["layer"] == rows["n_layers"] - 2].groupby("model_id")["token_cosine"].mean()
+    both = pd.DataFrame({"first": first, "last": last}).sort_values("last", ascending=False)
+    return list(both.head(6).itertuples(name=None))
+
+
+def files():
+    rows = frame("published_model").query("n_gain_files > 3")
+    rows = rows.sort_values(["n_gain_files", "model_id"], ascending=[False, True])
+    return list(rows[["model_id", "n_gain_files"]].itertuples(index=False, name=None))
+
+
+def missing():
+    rows = frame("coverage")
+    rows = rows[_is_local(rows) & ~rows["is_there"]]
+    return sorted(rows.groupby("quantity")["model_id"].nunique().items())
+
+
+ANSWERS = {
+    "Do deeper Pythia models have smaller gains?": pythia,
+    "What is the mean published gain of each lab's models?": labs,
+    "Does the gain go with the number of parameters?": size,
+    "How large is each public model's gain, and how sure is the mean over prompts?": public_gains,
+    "How much does the stream of a trained network grow, by recipe?": recipes,
+    "How does the growth change with training?": steps,
+    "Which central claims hold, and at which p?": central,
+    "What does each published definition of gain say of one model?": one_model,
+    "Which models change sides with the definition, on the same prompts?": sides,
+    "In which block does each model's stream grow most, after block 0?": largest_block,
+    "Which part of a block writes against the stream?": parts,
+    "Which tokens are far longer than the others of their prompt?": outliers,
+    "Where does attention go when it leaves the token itself?": leaving,
+    "Which models have the largest W_V, and in which block?": largest_value,
+    "Does the norm of W_V tell how much a head can write?": writes,
+    "Do tokens grow alike over depth?": alike,
+    "How often does a model have a published gain in several files?": files,
+    "What is missing of the public models, and why?": missing,
+}
+
+
+def test_every_question_of_the_page_has_an_answer_of_its_own():
+    assert list(ASKED) == list(ANSWERS)
+
+
+@pytest.mark.parametrize("question", ASKED)
+def test_the_answer_that_the_page_prints_is_what_pandas_finds(store, question):
+    sql = ASKED[question]
+    rows = store.query(sql)
+    with store.cursor() as cursor:
+        assert not any(name.startswith("raw.") for name in read_tables(sql, cursor))
+    assert cautions(store, sql) == []
+    if question.startswith("What is missing"):
+        assert rows["reason"].notna().all()
+        rows = rows.drop(columns="reason")
+    expected = ANSWERS[question]()
+    decimals = [int(it) for it in re.findall(r", (\d)\)", sql)]
+    tolerance = 0.5 * 10.0 ** -min(decimals or [6]) + 1e-9
+    assert len(rows) == len(expected)
+    for row, other in zip(rows.itertuples(index=False, name=None), expected, strict=True):
+        for one, two in zip(row, other, strict=True):
+            if isinstance(two, str):
+                assert one == two
+            else:
+                assert one == pytest.approx(two, abs=tolerance, nan_ok=True)
+
+
+def test_what_the_page_says_of_its_answers_is_so(store):
+    by_recipe = store.query(ASKED["How much does the stream of a trained network grow, by recipe?"])
+    assert by_recipe["recipe"].iloc[[0, -1]].tolist() == ["bloom", "olmo2"]
+    found = store.query(ASKED["Which tokens are far longer than the others of their prompt?"])
+    assert found["model_id"].str.startswith("local/").all()
+    assert (found["n_prompts"] == found["first_tokens"]).all()
+    assert (found["n_tokens"] > found["first_tokens"]).tolist() == [False, True, False]
+    means = store.query(
+        "SELECT model_id, avg(attention_cosine_body) AS a, avg(ffn_cosine_body) AS f FROM block "
+        "WHERE layer > 0 GROUP BY model_id"
+    ).set_index("model_id")
+    public = means[means.index.str.startswith("local/")]
+    assert (public > 0).all(axis=None)
+    assert means["a"].nsmallest(2).index.str.contains("llama.*muon").all()
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_gains_of_the_model_that_readme_measures_are_those_of_its_file():
+    block = r'--data runs sql "(SELECT .*?)"\n```\n\n```\n(.*?)\n(.*?)\n```'
+    ((sql, heads, numbers),) = re.findall(block, README, flags=re.DOTALL)
+    rows = open_store(ROOT / "data/public").query(
+        f"{sql} WHERE model_id = 'local/SmolLM2-135M-Instruct.Q4_1'"
+    )
+    assert heads.split() == list(rows)
+    assert [float(it) for it in numbers.split()] == pytest.approx(rows.iloc[0].tolist())
+
+
+FROM_R = ROOT / "examples" / "from_r"
+PRINTED = (FROM_R / "printed.txt").read_text(encoding="utf-8")
+
+
+def test_the_rows_of_the_r_script_are_those_it_printed(store):
+    ((sql,),) = [re.findall(r'query <- "(.*?)"', (FROM_R / "from_r.R").read_text(), re.DOTALL)]
+    rows = store.query(sql)
+    assert f"{len(rows)} gains of {rows['model_id'].nunique()} models" in PRINTED
+    least = rows.groupby("model_id")["log_gain"].mean().nsmallest(3)
+    shown = re.findall(r"^\s*(thermoscope/\S+)\s+(\S+)$", PRINTED, flags=re.MULTILINE)
+    assert [name for name, _ in shown] == least.index.tolist()
+    assert [float(value) for _, value in shown] == pytest.approx(least.tolist(), rel=1e-6)
+    expected = frame("block").merge(by_pandas.models()[["model_id", "lab"]], on="model_id")
+    expected = expected.query("lab == 'thermoscope' and layer > 0")
+    assert len(rows) == len(expected)
+    assert rows["log_gain"].sum() == pytest.approx(np.log(expected["gain"]).sum())
+
+
+def _r_lacks():
+    if shutil.which("Rscript") is None:
+        return "Rscript is not on the path"
+    asked = "stopifnot(requireNamespace('lme4', quietly = TRUE))"
+    ran = subprocess.run(["Rscript", "-e", asked], capture_output=True, check=False)
+    return "R has no package lme4" if ran.returncode else ""
+
+
+def test_the_r_script_prints_what_the_page_shows(monkeypatch):
+    if reason := _r_lacks():
+        pytest.skip(reason)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    ran = subprocess.run(
+        ["Rscript", "examples/from_r/from_r.R"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ran.stdout == PRINTED
