@@ -580,10 +580,23 @@ CREATE TABLE claim (
     place      VARCHAR NOT NULL,
     PRIMARY KEY (claim_id)
 );
-COMMENT ON TABLE claim IS 'One row per statement of the paper, its readme, forum post or summary that can be tested.';
+COMMENT ON TABLE claim IS 'One row per statement that is judged: of the paper, its readme, forum post or summary, and a few of no document; verdict.stated_by tells them apart.';
 COMMENT ON COLUMN claim.claim_id IS 'Number of the claim [-]';
-COMMENT ON COLUMN claim.statement IS 'The statement, as quoted [-]';
+COMMENT ON COLUMN claim.statement IS 'The statement: the words of the document in quotation marks, formulas in plain letters; see claim_quotation [-]';
 COMMENT ON COLUMN claim.place IS 'Where it stands [-]';
+
+CREATE TABLE claim_quotation (
+    claim_id   INTEGER NOT NULL,
+    document   VARCHAR NOT NULL,
+    place      VARCHAR NOT NULL,
+    quotation  VARCHAR NOT NULL,
+    PRIMARY KEY (claim_id, document, place, quotation)
+);
+COMMENT ON TABLE claim_quotation IS 'One row per claim and passage of a document that states it, letter by letter; what the author does not state has no row.';
+COMMENT ON COLUMN claim_quotation.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN claim_quotation.document IS 'Name of the document: paper, forum_post, plain_language_summary, repository_readme or zenodo_description [-]';
+COMMENT ON COLUMN claim_quotation.place IS 'Section, figure or line of the document [-]';
+COMMENT ON COLUMN claim_quotation.quotation IS 'The words, with the markup of the document [-]';
 
 CREATE TABLE claim_meaning (
     claim_id  INTEGER NOT NULL,
@@ -649,6 +662,8 @@ COMMENT ON COLUMN claim_weight.repeats IS 'Number of the claim that states the s
 CREATE TABLE verdict (
     claim_id    INTEGER NOT NULL,
     statement   VARCHAR NOT NULL,
+    category    VARCHAR,
+    stated_by   VARCHAR NOT NULL CHECK (stated_by IN ('author', 'file', 'audit')),
     family      VARCHAR,
     is_central  BOOLEAN NOT NULL,
     verdict     VARCHAR NOT NULL CHECK (verdict IN ('reproduced', 'depends on the reading', 'contradicted', 'undecided', 'no data')),
@@ -668,10 +683,12 @@ CREATE TABLE verdict (
 COMMENT ON TABLE verdict IS 'One row per claim: the verdict on it, and the numbers of the check that is quoted first. Made by `thermoscope claims --write` from the shipped data and not computed when asked; every check is in verdict_check, how often the rule errs in verdict_rate.';
 COMMENT ON COLUMN verdict.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN verdict.statement IS 'The statement, as quoted [-]';
+COMMENT ON COLUMN verdict.category IS 'What it states: law, printed number or record; NULL where none is declared [-]';
+COMMENT ON COLUMN verdict.stated_by IS 'Who states it: author (in a document of his), file (in a result file alone) or audit; claims of the paper are those of the author [-]';
 COMMENT ON COLUMN verdict.family IS 'Family of claims within which its p is adjusted; see claim_family [-]';
 COMMENT ON COLUMN verdict.is_central IS 'True where the abstract asserts it as a law, as the explanation or as the ranking, and no claim before it states the same finding; see claim_weight [-]';
 COMMENT ON COLUMN verdict.verdict IS 'reproduced, depends on the reading, contradicted, undecided or no data [-]';
-COMMENT ON COLUMN verdict.reading IS 'How it depends on the reading; NULL for other verdicts [-]';
+COMMENT ON COLUMN verdict.reading IS 'How it depends on the reading, and what holds or fails beside it; NULL where there is neither [-]';
 COMMENT ON COLUMN verdict.property IS 'What its quantity is a property of; see claim_property [-]';
 COMMENT ON COLUMN verdict.check_id IS 'The check whose numbers follow, quoted first; it may hold where another check of the claim does not, so a contradicted claim can stand beside a small p: verdict_check.holds has each [-]';
 COMMENT ON COLUMN verdict.measure IS 'What the estimate is: r, share, ratio and so on; NULL where it has no short name [-]';

@@ -25,7 +25,8 @@ def test_the_readme_is_read_in_a_few_minutes_and_each_query_has_its_answer():
 
 
 def test_the_counts_of_verdicts_are_those_of_the_file():
-    counts = pd.read_csv(ROOT / "reports/claims.csv")["verdict"].value_counts()
+    rows = pd.read_csv(ROOT / "reports/claims.csv")
+    counts = rows.loc[rows["stated_by"] == "author", "verdict"].value_counts()
     said = " ".join(README.split())
     words = {"depends on the reading": "depend on the reading", "no data": "have no data"}
     words |= {verdict: f"are {verdict}" for verdict in ("reproduced", "contradicted", "undecided")}

@@ -2,14 +2,17 @@
 
 A claim has one or several *parts*, all of which it asserts. Each part is checked under one
 or several *readings* of the same words (which definition of gain, which models, which file).
-The first reading of a part for which there are data is the stated one. One rule for all claims:
+The first reading of a part that decides is the stated one, with data or without: no other takes
+its place. One rule for all claims:
 
-1. A check that only describes moves nothing.
+1. A check that only describes moves nothing, nor does one of another kind than its claim (a printed
+   number beside a law): what that one says stands beside the verdict.
 2. A part *holds* when its stated reading does and no other fails. It *depends on the reading* when
-   the stated one holds and another fails (as stated, not robust), or when the stated one does not
-   hold and another does (only under another reading). It is *contradicted* when the stated reading
-   fails and none holds, *undecided* when the data cannot tell of the stated one and none holds,
-   and without data when no reading could be checked.
+   the stated one holds and another fails, or when the stated one does not hold and another does
+   (only under another reading). It is *contradicted* when the stated reading fails and none holds,
+   *undecided* when the data cannot tell of the stated one and none holds, and without data when
+   there are none for the stated one and none holds. "As stated, not robust" is said of a claim
+   only where the stated reading of every part holds.
 3. Readings of a claim are one family. That a claim holds as stated needs the stated reading of
    every part, so each of these stands by its own test. Where one of many suffices, looking often
    finds something: that a stated reading fails, or that another one holds or fails, counts only if
@@ -51,12 +54,19 @@ TELLING: tuple[Verdict, ...] = (
     "no data",
     "reproduced",
 )
-#: How a claim depends on the reading.
+#: How a claim depends on the reading: each part holds as stated; one holds otherwise; or one that
+#: holds as stated is not robust, and of another the stated reading is open.
 NOT_ROBUST, OTHERWISE = "as stated, not robust", "only under another reading"
+OPEN_BESIDE = "not robust, and another part is open"
 LEVEL = 0.05
 
 
 Weight = Literal["central", "supporting", "side"]
+#: What a claim states: a law (an explanation, a ranking, a formula), a number that is printed, or
+#: what was done, counted, drawn or filed.
+Category = Literal["law", "printed number", "record"]
+#: Who states it: the author in a document of his, a result file of his alone, or the audit.
+Origin = Literal["author", "file", "audit"]
 Ground = Literal["network", "descent", "architecture", "record"]
 
 
@@ -71,6 +81,15 @@ class Line:
     value: float | None
     low: float | None = None
     high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """Words of a document, letter by letter, and where they stand."""
+
+    document: str  #: The name of its file without the ending.
+    place: str  #: Section or figure; in a text without numbered sections the line.
+    quotation: str  #: As the file has them, markup and all.
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +114,11 @@ class Claim:
         `analysis.audit.evidence.decision.KINDS`.
     statement, place
         The words of the paper, and where they stand.
+    category, stated_by
+        What it states, see `Category`, and who states it; what the author does not state is
+        judged and counted apart.
+    quotations
+        The statement as its documents have it; none where the author does not state it.
     meaning
         What it says in one plain line, for readers who do not have the paper.
     family
@@ -125,6 +149,9 @@ class Claim:
     kind: Kind = "difference"
     statement: str = ""
     place: str = ""
+    category: Category | Literal[""] = ""
+    stated_by: Origin = "author"
+    quotations: tuple[Quotation, ...] = ()
     meaning: str = ""
     family: str = ""
     weight: Weight | Literal[""] = ""
@@ -164,17 +191,23 @@ def part_verdicts(checks: Sequence[Check], kind: Kind = "difference") -> dict[st
 
 
 def reading(checks: Sequence[Check], kind: Kind = "difference") -> str:
-    """Return how a claim depends on the reading; empty where it has another verdict.
+    """Return how a claim depends on the reading, and what is said beside its verdict; else empty.
 
     >>> yes, no = Check("p", "c", True), Check("p", "d", False)
     >>> reading([yes, no]), reading([no, yes]), reading([yes])
     ('as stated, not robust', 'only under another reading', '')
     """
-    if verdict(checks, kind) != "depends on the reading":
-        return ""
+    depends = verdict(checks, kind) == "depends on the reading"
+    beside = dict.fromkeys(check.beside for check in checks if check.beside)
+    return "; ".join([*([_how(checks, kind)] if depends else []), *beside])
+
+
+def _how(checks: Sequence[Check], kind: Kind) -> str:
     parts = _answers(checks, kind).values()
-    is_otherwise = any(part and not part[0] and True in part for part in parts)
-    return OTHERWISE if is_otherwise else NOT_ROBUST
+    if all(part[0] is True for part in parts):
+        return NOT_ROBUST
+    is_otherwise = any(part[0] is not True and True in part for part in parts)
+    return OTHERWISE if is_otherwise else OPEN_BESIDE
 
 
 def adjusted(checks: Sequence[Check]) -> list[float]:
@@ -205,7 +238,7 @@ def counted(checks: Sequence[Check], kind: Kind = "difference") -> list[bool | N
     stated: set[str] = set()
     items: list[bool | None] = []
     for check, p_holm in zip(checks, adjusted(checks), strict=True):
-        is_stated = check.decides and check.has_data and check.part not in stated
+        is_stated = check.decides and check.part not in stated
         if is_stated:
             stated.add(check.part)
         is_test = (check.kind or kind) == "difference" and (
@@ -216,22 +249,26 @@ def counted(checks: Sequence[Check], kind: Kind = "difference") -> list[bool | N
     return items
 
 
-def _answers(checks: Sequence[Check], kind: Kind) -> dict[str, list[bool | None]]:
-    """Return of each part what its readings say for which there are data, the stated one first."""
-    by_name: dict[str, list[bool | None]] = {}
+#: What a reading without data says.
+_ABSENT: Literal["no data"] = "no data"
+
+
+def _answers(
+    checks: Sequence[Check], kind: Kind
+) -> dict[str, list[bool | Literal["no data"] | None]]:
+    """Return what the readings of each part say, the stated one first."""
+    by_name: dict[str, list[bool | Literal["no data"] | None]] = {}
     for check, answer in zip(checks, counted(checks, kind), strict=True):
-        answers = by_name.setdefault(check.part, []) if check.decides else []
-        if check.has_data:
-            answers.append(answer)
+        if check.decides:
+            said: bool | Literal["no data"] | None = answer if check.has_data else _ABSENT
+            by_name.setdefault(check.part, []).append(said)
     return by_name
 
 
-def _of_part(answers: Sequence[bool | None]) -> Verdict:
-    if not answers:
-        return "no data"
+def _of_part(answers: Sequence[bool | Literal["no data"] | None]) -> Verdict:
     stated, others = answers[0], answers[1:]
-    if stated:
+    if stated is True:
         return "depends on the reading" if False in others else "reproduced"
     if True in others:
         return "depends on the reading"
-    return "undecided" if stated is None else "contradicted"
+    return _ABSENT if stated == _ABSENT else "undecided" if stated is None else "contradicted"

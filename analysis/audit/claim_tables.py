@@ -28,6 +28,7 @@ FIELDS = {
     "claim_weight": ("weight", "repeats"),
     "claim_quantity": ("rests_on", "quantity", "about", "reason"),
 }
+QUOTATION = ("document", "place", "quotation")
 LINES = ("part", "measure", "value", "low", "high")
 
 
@@ -45,6 +46,14 @@ def tables(registry: Mapping[int, Claim]) -> dict[str, str]:
         )
         for name, fields in FIELDS.items()
     }
+    texts["claim_quotation.csv"] = _csv(
+        QUOTATION,
+        (
+            [one.claim_id, *(getattr(each, field) for field in QUOTATION)]
+            for one in claims
+            for each in one.quotations
+        ),
+    )
     texts["claim_line.csv"] = _csv(
         LINES,
         (

@@ -13,6 +13,9 @@ import pandas as pd
 from analysis.store import Store
 
 WEIGHTS = ("central", "supporting", "side")
+#: What a claim may state, see `analysis.audit.claim.Claim`, and who states what is counted.
+CATEGORIES = ("law", "printed number", "record")
+AUTHOR = "author"
 
 
 def weights(store: Store, judged: pd.DataFrame) -> pd.DataFrame:
@@ -45,6 +48,32 @@ def rates(store: Store, claim_id: int) -> pd.DataFrame:
         """,
         claim_id=claim_id,
     )
+
+
+def of_author(judged: pd.DataFrame) -> pd.DataFrame:
+    """Return the claims that the author states in a document: those that are counted.
+
+    ``judged`` has one row per claim: `stated_by`; see `analysis.audit.evaluate`.
+    """
+    return judged[judged["stated_by"] == AUTHOR].reset_index(drop=True)
+
+
+def apart(judged: pd.DataFrame) -> pd.DataFrame:
+    """Return the statements that stand in no document of the author, judged and not counted."""
+    return judged[judged["stated_by"] != AUTHOR].reset_index(drop=True)
+
+
+def by_category(judged: pd.DataFrame) -> pd.DataFrame:
+    """Return how many of the author's claims of each category have each verdict.
+
+    Returns
+    -------
+    One row per category that some claim has, in the order of `CATEGORIES`: `category`, and a column
+    for each verdict in ``judged``.
+    """
+    counted = of_author(judged)
+    table = pd.crosstab(counted["category"], counted["verdict"])
+    return table.reindex([it for it in CATEGORIES if it in table.index]).reset_index()
 
 
 def is_central(judged: pd.DataFrame) -> pd.Series[bool]:

@@ -127,7 +127,11 @@ def _answer(row: Mapping[Any, Any]) -> str:
     if not row["has_data"]:
         return coloured("no data")
     outcome = {True: "holds", False: "fails", None: "undecided"}[row["holds"]]
-    return f"{row['kind']}, {coloured(outcome)}" if row["decides"] else "shown, moves no verdict"
+    if row["decides"]:
+        return f"{row['kind']}, {coloured(outcome)}"
+    return (
+        f"{coloured(outcome)}, beside the verdict" if row["beside"] else "shown, moves no verdict"
+    )
 
 
 def numbers(row: Mapping[Any, Any]) -> str:

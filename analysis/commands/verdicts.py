@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from analysis.store import Store
 
 
+#: What several claims of each category are called.
+NAMES = {
+    "law": "laws",
+    "printed number": "printed numbers",
+    "record": "statements on the record",
+}
+
+
 def verdicts(options: argparse.Namespace) -> int:
     """Print, write or compare the verdicts, and return the exit code."""
     from analysis import audit as claims
@@ -121,7 +129,7 @@ def _compare(judged: pd.DataFrame, committed: Path) -> int:
 
 
 def _overview(judged: pd.DataFrame, printed: about.About) -> str:
-    from analysis import audit as claims
+    from analysis.audit import weight, wording
     from analysis.tidy import prose
 
     lines = []
@@ -129,7 +137,21 @@ def _overview(judged: pd.DataFrame, printed: about.About) -> str:
         lines.append(f"{row['claim_id']:>3}  {coloured(row['verdict'], 21)} {row['statement']}")
         counts = models_behind(row, printed)
         lines.append(f"     {numbers(row)}; {counts}")
-    counted = judged["verdict"].value_counts()
-    total = ", ".join(f"{counted.get(name, 0)} {coloured(name)}" for name in claims.VERDICTS)
-    number = prose.plural(len(judged), "claim")
-    return "\n".join([*lines, "", f"{number}: {total}."])
+    stated, others = weight.of_author(judged), weight.apart(judged)
+    lines += ["", f"{_total(stated['verdict'], prose.plural(len(stated), 'claim'))}."]
+    for row in weight.by_category(judged).to_dict("records"):
+        found = stated.loc[stated["category"] == row["category"], "verdict"]
+        kind = f"  {len(found)} {NAMES[str(row['category'])]}"
+        lines.append(f"{_total(found, kind)}.")
+    if len(others):
+        head = f"Apart, stated in no document ({wording.in_runs(others['claim_id'])})"
+        lines.append(f"{_total(others['verdict'], head)}.")
+    return "\n".join(lines)
+
+
+def _total(verdicts: pd.Series[str], head: str) -> str:
+    """Return how many verdicts there are of each kind, after what they are verdicts on."""
+    from analysis.audit import VERDICTS
+
+    counts = verdicts.value_counts()
+    return f"{head}: " + ", ".join(f"{counts.get(name, 0)} {coloured(name)}" for name in VERDICTS)

@@ -9,11 +9,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from analysis.audit.claim import Claim, Line
+from analysis.audit.claim import Claim, Line, Quotation
 from analysis.audit.evidence.checks import Check
 from analysis.delia2026 import reasons
 from analysis.store import Store
 from analysis.tidy.errors import AnalysisError
+
+#: What each document of the author is called before a place in it; places of the paper stand alone.
+DOCUMENTS = {
+    "paper": "",
+    "forum_post": "forum post, ",
+    "plain_language_summary": "summary, ",
+    "repository_readme": "README, ",
+    "zenodo_description": "Zenodo description, ",
+}
 
 Examine = Callable[[Store], Sequence[Check]]
 
@@ -27,7 +36,9 @@ def declared(
     ----------
     module
         The file of the module, beside which ``claims.toml`` lies. Its keys are fields of `Claim`; a
-        reason may end with the name of one in `analysis.delia2026.reasons`, in braces.
+        reason may end with the name of one in `analysis.delia2026.reasons`, in braces, and each of
+        the quotations is a list of document, place and words. What is quoted stands where its
+        quotations do.
     judged
         By number of the claim the function that examines it, and the values that it names.
 
@@ -57,7 +68,14 @@ def _words_of(number: int, file: Path) -> dict[str, Any]:
             f"{', '.join(unknown) or 'none'}.",
             f"Correct them in {file}, below [{number}].",
         )
-    return words
+    return words | _quoted(words)
+
+
+def _quoted(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the quotations of a claim, and its place if they say it."""
+    quotations = tuple(Quotation(*each) for each in words.get("quotations", ()))
+    places = dict.fromkeys(f"{DOCUMENTS[one.document]}{one.place}" for one in quotations)
+    return {"quotations": quotations, "place": "; ".join(places) or words.get("place", "")}
 
 
 @cache

@@ -118,7 +118,10 @@ GLOSSARY: dict[str, str] = {
     "estimand": "The quantity that would make the claim true or false",
     "rule": "The rule that turns the checks into the verdict",
     "verdict": "reproduced, depends on the reading, contradicted, undecided, or no data",
-    "reading": "How a verdict depends on the reading: as stated, not robust, or only under another",
+    "category": "What a claim states: law, printed number or record",
+    "stated_by": "Who states a claim: author (in a document), file (in a result file alone), audit",
+    "reading": "How a verdict depends on the reading, and what else holds or fails beside it",
+    "beside": "What a check says beside the verdict, being of another kind than its claim",
     "kind": "Kind of statement, which names the rule: value, difference, equality, universal, "
     "existence",
     "importance": "How much the paper rests on the claim: central, supporting or side",

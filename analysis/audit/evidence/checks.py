@@ -74,6 +74,10 @@ class Check:
         the paper's, describes and does not.
     has_data
         Whether it could be made at all; else the evidence is missing.
+    beside
+        What it says beside the verdict, where it is of another kind than its claim: a printed
+        number beside a law, a law beside a printed number. Such a check is shown with its
+        outcome and does not decide; empty for all others.
     estimate, conf_low, conf_high, p_value
         The quantity the decision rests on, its 95 % interval and p; NaN where there is none.
     n_obs, n_models, n_suites
@@ -121,6 +125,7 @@ class Check:
     kind: Kind | None = None
     decides: bool = True
     has_data: bool = True
+    beside: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an answer that is none: a text or a NaN would count as one that holds."""
@@ -304,6 +309,14 @@ def _other_side(rows: pd.DataFrame) -> str:
 def missing(part: str, condition: str, reason: object) -> Check:
     """Return a check that could not be made, and why."""
     return Check(part, condition, None, note=f"No data: {reason}.", has_data=False)
+
+
+def beside(made: Check, words: str) -> Check:
+    """Return a check of another kind than its claim: judged, said beside the verdict, not counted.
+
+    ``words`` are what is said.
+    """
+    return replace(made, decides=False, beside=words)
 
 
 def descriptive(made: Check) -> Check:

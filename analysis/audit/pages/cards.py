@@ -112,7 +112,8 @@ def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> 
     """
     number = int(row["claim_id"])
     checks = claims.check_rows(made, row["kind"]).to_dict("records")
-    place = f"[{prose.literal(str(row['place']))}]{{.claim-place}}"
+    said = " · ".join(filter(None, (str(row.get("category", "")), str(row["place"]))))
+    place = f"[{prose.literal(said)}]{{.claim-place}}"
     how = f"({prose.literal(str(row['reading']))})" if row.get("reading") else ""
     used = f"*Used in* {facts.used_in}." if facts.used_in else ""
     return "\n\n".join(
@@ -152,11 +153,11 @@ def grounds_shown(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Li
 def reasons(checks: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
     """Return how many readings of each part hold, as Markdown.
 
-    ``checks`` are rows of `analysis.audit.check_rows`; those that decide nothing are left out.
+    ``checks`` are rows of `analysis.audit.check_rows`; those that are only shown are left out.
     """
     by_part: dict[str, list[str]] = {}
     for check in checks:
-        if check["decides"]:
+        if check["decides"] or check.get("beside"):
             by_part.setdefault(str(check["term"]), []).append(readings.outcome(check))
     return {
         part: f"{notation.typeset(part)}: {readings.held(outcomes)}"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from analysis import audit as claims
+from analysis.audit import weight
 from analysis.audit.about import About
 from analysis.audit.pages import tables
 from analysis.tidy import prose
@@ -25,9 +26,10 @@ HEADS = {
 
 def counted(judged: pd.DataFrame) -> str:
     """Return how many claims have each verdict that some have, as a list in words."""
-    result = judged["verdict"].value_counts()
+    stated = weight.of_author(judged)
+    result = stated["verdict"].value_counts()
     items = [tables.counted(int(result[name]), name) for name in claims.VERDICTS if name in result]
-    return f"{prose.plural(len(judged), 'claim')}, of which {prose.listing(items)}"
+    return f"{prose.plural(len(stated), 'claim')}, of which {prose.listing(items)}"
 
 
 def opening(about: About, judged: pd.DataFrame) -> str:
@@ -45,7 +47,7 @@ def linked_counts(judged: pd.DataFrame) -> str:
 
     The page of claims shows only those; see ``quarto/sections/_claims_script.qmd``.
     """
-    result = judged["verdict"].value_counts()
+    result = weight.of_author(judged)["verdict"].value_counts()
     items = [
         f"[{tables.counted(int(result[name]), name)}](claims.html#verdict-{name.replace(' ', '-')})"
         for name in claims.VERDICTS
@@ -68,11 +70,12 @@ def columns(judged: pd.DataFrame, names: Mapping[int, str]) -> str:
     Parameters
     ----------
     judged
-        One row per claim: `claim_id`, `verdict`.
+        One row per claim: `claim_id`, `verdict`, `stated_by`.
     names
         What the claims worth naming say, by number, the foremost first.
     """
-    parts = [_column(judged, names, head, verdicts) for head, verdicts in HEADS.items()]
+    stated = weight.of_author(judged)
+    parts = [_column(stated, names, head, verdicts) for head, verdicts in HEADS.items()]
     return "\n\n".join([":::: {.front-columns}", *parts, "::::"])
 
 

@@ -104,7 +104,7 @@ def _table(checks: Sequence[Mapping[Any, Any]], heading: str) -> str:
 
 def outcome(check: Mapping[Any, Any]) -> str:
     """Return what a check says; see ``analysis.audit.evidence.checks``."""
-    if not check["decides"]:
+    if not check["decides"] and not check.get("beside"):
         return SHOWN
     return OUTCOMES[check["holds"]] if check["has_data"] else "no data"
 

@@ -194,8 +194,10 @@ def _mark(check: Mapping[Any, Any], measure: str) -> Mark:
             low, value = value, float(check["p_holm"])
             high = value
     elif estimates.name(check) == measure:
-        ends = (float(check[name]) for name in ("estimate", "conf_low", "conf_high"))
-        value, low, high = (estimates.in_its_unit(check, it) for it in ends)
+        # What a printed value says is whether it comes again: no interval decides that.
+        names = ("estimate",) if check["kind"] == "value" else ("estimate", "conf_low", "conf_high")
+        ends = [estimates.in_its_unit(check, float(check[name])) for name in names]
+        value, low, high = (*ends, math.nan, math.nan)[:3]
     return Mark(str(check["condition"]), str(check["kind"]), outcome, value, low, high)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from analysis import audit as claims
+from analysis.audit import weight
 from analysis.audit.pages import estimates as estimates_shown
 from analysis.store import Store
 from analysis.tidy import notation, prose
@@ -152,8 +153,8 @@ def verdict_table(judged: pd.DataFrame, claim_ids: Sequence[int] = ()) -> str:
 
 
 def verdict_counts(judged: pd.DataFrame) -> dict[str, int]:
-    """Return how many claims have each verdict."""
-    counted = judged["verdict"].value_counts()
+    """Return how many of the author's claims have each verdict."""
+    counted = weight.of_author(judged)["verdict"].value_counts()
     return {name: int(counted.get(name, 0)) for name in claims.VERDICTS}
 
 
@@ -169,6 +170,26 @@ def evidence_size(store: Store) -> dict[str, str]:
         """
     ).iloc[0]
     return {str(name): prose.count(value) for name, value in row.items()}
+
+
+#: Heads of `category_table`, and what a claim of each category is called.
+CATEGORIES = {
+    "law": "Laws, explanations, formulas",
+    "printed number": "Printed numbers",
+    "record": "Statements on the record",
+}
+
+
+def category_table(judged: pd.DataFrame) -> str:
+    """Return a Markdown table of the author's claims: what they state, by verdict."""
+    counts = weight.by_category(judged)
+    names = [name for name in claims.VERDICTS if name in counts]
+    rows = counts.assign(
+        category=counts["category"].map(CATEGORIES), claims=counts[names].sum(axis=1)
+    ).astype("string")
+    heads = {"category": "The claim is one of", "claims": "Claims"}
+    heads |= {name: name.capitalize() for name in names}
+    return prose.pipe_table(rows, heads, numbers=["claims", *names])
 
 
 def linked(numbers: str) -> str:

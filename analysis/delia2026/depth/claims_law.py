@@ -15,6 +15,7 @@ from analysis.audit.evidence.checks import Check, Label
 from analysis.delia2026.declared import declared
 from analysis.inference.association import correlation, regression
 from analysis.store import Store
+from analysis.tidy import prose
 
 CORRELATION = Label("quoted", "r = -0.81 and p = 0.014 between depth and gain")
 BOX = Label("quoted", "r = -0.81 between depth and gain")
@@ -30,6 +31,8 @@ FALLS = Label("falls", "gain falls with depth")
 BOTH = tuple(QUOTED)
 MODELS_OF_A_CORRELATION = 4
 TOO_FEW = "fewer than four Pythia models are in the store"
+#: What is said of the law, by what its interval shows.
+LAW = {True: "the law holds", False: "the law fails", None: "the law is undecided"}
 #: How far from 1 the slope of the law may lie: nearer to the law than to no law at all.
 MARGIN = 0.5
 PYTHIA, BASE = Label("pythia", ", Pythia family"), Label("base", ", base models")
@@ -37,13 +40,34 @@ ONE_BREAKS_IT = "One violation breaks a bound; the share says how often it is br
 
 
 def quoted_correlation(store: Store) -> Sequence[Check]:
-    """Check claim 4: r = -0.81, p = 0.014 between depth and gain, Pythia family."""
-    return [*_falling(store), *correlations(store)]
+    """Check claim 4: gain falls with depth in Pythia; the printed r and p stand beside the law."""
+    words = finding(store)
+    printed = [evidence.beside(one, words) for one in correlations(store)]
+    return [*_falling(store), *printed]
 
 
 def box(store: Store) -> Sequence[Check]:
-    """Check claim 29: the box of Fig. 6 gives r = -0.81 between depth and gain."""
-    return [*_falling(store), *correlations(store, BOX, ("estimate",))]
+    """Check claim 29: r = -0.81 between depth and gain; the law stands beside the number."""
+    words = finding(store)
+    law = [evidence.beside(one, words) for one in _falling(store)]
+    return [*correlations(store, BOX, ("estimate",)), *law]
+
+
+def finding(store: Store) -> str:
+    """Return whether gain falls with depth, and of which pair the printed r and p are."""
+    plotted = next(iter(_depth_and_gain(store).values()))
+    if len(plotted) < MODELS_OF_A_CORRELATION:
+        return f"{TOO_FEW}"
+    depth, density = (
+        correlation.correlate(plotted, x=name, y="gain_mean").iloc[0]
+        for name in ("n_layers", "rho")
+    )
+    r = f"r = {prose.number(depth['estimate'])}"
+    said = LAW[decision.below(float(depth["conf_low"]), float(depth["conf_high"]), 0)]
+    if _is_quoted(depth, BOTH):
+        return f"{said} ({r})"
+    pair = "another pair, head density and gain" if _is_quoted(density, BOTH) else "no pair found"
+    return f"{said} ({r}); the printed r = −0.81 and p = 0.014 belong to {pair}"
 
 
 def correlations(
@@ -230,6 +254,7 @@ def _quoted(part: str, condition: str, rows: pd.DataFrame, printed: Sequence[str
         condition,
         _is_quoted(depth, printed),
         rows,
+        kind="value",
         **(_estimate(depth) | {"note": note}),
         measure="r",
     )

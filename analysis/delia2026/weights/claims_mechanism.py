@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Line
+from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.delia2026.declared import declared
 from analysis.delia2026.sign import readings, threshold
@@ -17,9 +18,15 @@ from analysis.delia2026.weights import claims_spectral as spectral
 from analysis.delia2026.weights.claims_trace import GPT2, OPT
 from analysis.inference.association import correlation
 from analysis.store import Store
+from analysis.tidy import prose
 
 DIFFER = Label("differ", "the two models compared behave differently")
 DENSER = Label("denser", "denser heads go with smaller gains")
+
+RULED = Label("h25", "head density of 0.2 or more dampens, any other expands")
+#: The author's threshold on head density, H25 of his file.
+RULE = 0.2
+OUTCOMES = {True: "holds", False: "fails", None: "is undecided"}
 
 LEVEL = 0.05
 DAMPENERS = "EleutherAI"
@@ -67,16 +74,44 @@ def discrimination(store: Store) -> Sequence[Check]:
 def mechanism(store: Store) -> Sequence[Check]:
     """Check claim 16: rho mechanistically explains why Pythia dampens.
 
-    One test decides, chosen on simulated papers; correlations in two sets of models are shown.
+    One test decides, chosen on simulated papers. The author's own reading, and what his own file
+    concludes of his rule, stand beside the verdict.
     """
     gains = evidence.base_gains(store, "gain_penultimate_block")
     models = evidence.without_post_norm(gains)
-    pythia, others = (models[(models["suite"] == "Pythia") == side] for side in (True, False))
-    shown = [
-        _falls(Label("pythia", "Pythia family"), pythia),
-        _falls(Label("others", "all other base models"), others),
+    is_pythia = models["suite"] == "Pythia"
+    pythia = _falls(Label("pythia", "Pythia family"), models[is_pythia])
+    others = _falls(Label("others", "all other base models"), models[~is_pythia])
+    hunt = _hypothesis(store)
+    found = f"the author’s reading, Pythia alone, {OUTCOMES[pythia.holds]}"
+    words = [f"{found} (r = {prose.number(pythia.estimate)})", *([hunt.note] if hunt else [])]
+    return [
+        _beside_suites(models),
+        evidence.beside(pythia, words[0]),
+        evidence.descriptive(others),
+        *([evidence.beside(hunt, words[1])] if hunt else []),
     ]
-    return [_beside_suites(models), *(replace(check, decides=False) for check in shown)]
+
+
+def _hypothesis(store: Store) -> Check | None:
+    """Return how often the author's rule on head density is right, and what his file concludes."""
+    printed = quoted.at(store, evidence.HUNT).set_index("quantity")["printed"]
+    gains = evidence.base_gains(store, "gain_penultimate_block", evidence.HUNT)
+    if "file_verdict" not in printed or gains.empty:
+        return None
+    right = (gains["rho"] >= RULE) == (gains["gain_mean"] < 1)
+    return evidence.check(
+        RULED,
+        Label("hunt", "the models of the hunt, as the author's file tests it (H25)"),
+        bool(right.all()),
+        gains,
+        estimate=float(right.mean()),
+        kind="universal",
+        method="share of models whose gain the rule foresees",
+        measure="accuracy",
+        note=f"of his rule that ρ of 0.2 or more dampens his file says {printed['file_verdict']}: "
+        f"right for {int(right.sum())} of {len(right)}",
+    )
 
 
 def _signed(rows: pd.DataFrame, gains: pd.DataFrame) -> pd.DataFrame:

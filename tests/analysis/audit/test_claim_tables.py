@@ -41,7 +41,7 @@ ONE = Claim(
 
 def test_tables_that_are_absent_or_of_other_claims_are_named_and_written(tmp_path):
     assert claim_tables.differing(CLAIMS, HOME) == []
-    assert len(claim_tables.tables(CLAIMS)) == 6
+    assert len(claim_tables.tables(CLAIMS)) == 7
     assert claim_tables.tables({1: ONE}) == {
         "claim.csv": 'claim_id,statement,place\n1,"""two, or so""",§1\n',
         "claim_line.csv": "claim_id,part,measure,value,low,high\n"
@@ -102,7 +102,8 @@ def test_every_quoted_row_belongs_to_a_claim_a_model_and_a_notebook(published_st
     known = set(published_store.query("FROM raw.claim")["claim_id"])
     assert set(rows["claim_id"]) <= known
     assert not rows.duplicated(["place", "quantity", "subject", "printed"]).any()
-    is_name = rows["quantity"].isin(["notebook", "excluded_positional_scheme"])
+    words = ["notebook", "excluded_positional_scheme", "file_verdict", "file_test"]
+    is_name = rows["quantity"].isin([*words, "layers_without_number"])
     for value in rows.loc[~is_name & (rows["printed"] != ""), "printed"]:
         rounding.read(value)
     rows = quoted.quoted(published_store)

@@ -8,7 +8,15 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import committed, evidence
-from analysis.audit.claim import NOT_ROBUST, OTHERWISE, adjusted, counted, reading, verdict
+from analysis.audit.claim import (
+    NOT_ROBUST,
+    OPEN_BESIDE,
+    OTHERWISE,
+    adjusted,
+    counted,
+    reading,
+    verdict,
+)
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check
 from analysis.delia2026.depth import claims_law as depth
@@ -46,7 +54,7 @@ SHOWN = evidence.descriptive(NO)
         ([YES], "reproduced", ""),
         ([NO], "contradicted", ""),
         ([UNDECIDED], "undecided", ""),
-        # Readings of one part: the first for which there are data is the stated one.
+        # Readings of one part: the first is the stated one, and no other takes its place.
         ([YES, NO], "depends on the reading", NOT_ROBUST),
         ([NO, YES], "depends on the reading", OTHERWISE),
         ([UNDECIDED, YES], "depends on the reading", OTHERWISE),
@@ -65,8 +73,18 @@ SHOWN = evidence.descriptive(NO)
         ([MISSING, OTHER_NO], "contradicted", ""),
         ([YES, NO, OTHER_NO], "contradicted", ""),
         ([YES, NO, OTHER_YES], "depends on the reading", NOT_ROBUST),
-        ([YES, NO, OTHER_MISSING], "depends on the reading", NOT_ROBUST),
-        ([YES, NO, OTHER_UNDECIDED], "depends on the reading", NOT_ROBUST),
+        # As stated: the stated reading of every part holds.
+        ([YES, NO, OTHER_MISSING], "depends on the reading", OPEN_BESIDE),
+        ([YES, NO, OTHER_UNDECIDED], "depends on the reading", OPEN_BESIDE),
+        ([YES, NO, OTHER_MISSING, OTHER_YES], "depends on the reading", OTHERWISE),
+        ([YES, NO, OTHER_MISSING, OTHER_NO], "depends on the reading", OPEN_BESIDE),
+        ([MISSING, YES], "depends on the reading", OTHERWISE),
+        ([MISSING, NO], "no data", ""),
+        ([MISSING, NO, UNDECIDED], "no data", ""),
+        # What is of another kind than the claim is said beside the verdict and moves nothing.
+        ([YES, evidence.beside(NO, "not the number")], "reproduced", "not the number"),
+        ([NO, evidence.beside(OTHER_YES, "but the law")], "contradicted", "but the law"),
+        ([NO, YES, evidence.beside(OTHER_NO, "x")], "depends on the reading", f"{OTHERWISE}; x"),
         ([YES, OTHER_UNDECIDED], "undecided", ""),
         ([MISSING, OTHER_UNDECIDED], "undecided", ""),
         ([YES, OTHER_MISSING], "no data", ""),

@@ -81,9 +81,11 @@ def test_a_reading_that_decides_gives_the_numbers():
     assert verdict([stated, other], "equality") == "undecided"
     assert primary([stated, other], "equality") is stated
     holds = Check("first", "as stated", True, estimate=1.0)
-    absent = missing("second", "a file", "no file")
-    is_open = Check("second", "another file", None, estimate=0.3)
-    assert primary([holds, absent, is_open], "value") is is_open
+    is_open = Check("second", "a file", None, estimate=0.3)
+    absent = missing("second", "another file", "no file")
+    assert primary([holds, is_open, absent], "value") is is_open
+    # No other reading stands for a stated one without data.
+    assert primary([holds, absent, is_open], "value") is holds
     is_open = Check("law", "as stated", None, estimate=0.15)
     holds = Check("law", "another", True, estimate=0.9)
     assert verdict([is_open, holds], "value") == "depends on the reading"

@@ -84,6 +84,7 @@ def test_the_reason_counts_readings_part_by_part():
         {"term": "a", "holds": None, "decides": True, "has_data": False},
         {"term": "b", "holds": None, "decides": True},
         {"term": "b", "holds": True, "decides": False},
+        {"term": "b, printed", "holds": False, "decides": False, "beside": "not as printed"},
         {"term": "c", "holds": False, "decides": True},
         {"term": "c", "holds": None, "decides": True},
         {"term": "e", "holds": True, "decides": True},
@@ -93,6 +94,7 @@ def test_the_reason_counts_readings_part_by_part():
     assert cards.reasons(rows) == {
         "a": "a: of 3 readings 1 holds, 1 fails, 1 is without data",
         "b": "b: its one reading is undecided",
+        "b, printed": "b, printed: its one reading fails",
         "c": "c: of 2 readings 1 fails, 1 is undecided",
         "e": "e: its one reading holds",
         "d": "d: its one reading is without data",
@@ -193,7 +195,7 @@ def test_every_verdict_has_a_colour_and_a_shape_of_its_own_in_text_and_in_figure
 def test_the_front_counts_every_claim_once_and_links_to_cards():
     judged = pd.DataFrame(
         {"claim_id": range(1, 8), "verdict": [claims.VERDICTS[2]] * 6 + [claims.VERDICTS[-1]]}
-    )
+    ).assign(stated_by="author")
     text = front.columns(judged, {2: "two [x](y)", 7: "seven"})
     assert re.findall(r"\[(\d+)\]\{\.front-count\}", text) == ["0", "0", "6", "1"]
     assert (
@@ -202,6 +204,10 @@ def test_the_front_counts_every_claim_once_and_links_to_cards():
     )
     rest = front.columns(judged.assign(verdict=claims.VERDICTS[-1]), {})
     assert "- [7 more](claims.html)" in rest
+    # What the author does not state is counted nowhere.
+    other = judged.tail(1).assign(claim_id=8, stated_by="audit")
+    judged = pd.concat([judged, other], ignore_index=True)
+    assert front.columns(judged, {2: "two [x](y)", 7: "seven"}) == text
     assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
 
 
