@@ -27,6 +27,8 @@ SELECT c.claim_id,
        c.statement,
        m.meaning,
        c.place,
+       v.category,
+       v.stated_by,
        f.family                                                                   AS law,
        w.weight                                                                   AS importance,
        v.is_central,
@@ -68,11 +70,13 @@ SELECT c.claim_id,
   LEFT JOIN checks AS k USING (claim_id)
   LEFT JOIN raw.verdict_check AS d ON d.claim_id = v.claim_id AND d.check_id = v.check_id
   LEFT JOIN rates AS r ON r.claim_id = c.claim_id AND r.verdict = v.verdict;
-COMMENT ON VIEW main.claim IS 'One row per claim of the paper: what it says, the verdict on it, how many checks the verdict rests on, and the check that is quoted first. Verdicts are made by thermoscope claims --write and not computed when asked. Each check: raw.verdict_check; numbers that the paper prints: raw.quoted_number; how often the rule errs, also under wrong labels: raw.verdict_rate.';
+COMMENT ON VIEW main.claim IS 'One row per claim of the paper, and per statement judged beside them (stated_by): what it says, the verdict on it, how many checks the verdict rests on, and the check that is quoted first. Verdicts are made by thermoscope claims --write and not computed when asked. Each check: raw.verdict_check; numbers that the paper prints: raw.quoted_number; how often the rule errs, also under wrong labels: raw.verdict_rate.';
 COMMENT ON COLUMN main.claim.claim_id IS 'Number of the claim [-]';
-COMMENT ON COLUMN main.claim.statement IS 'The statement, as quoted [-]';
+COMMENT ON COLUMN main.claim.statement IS 'The statement: words of the author in quotation marks; raw.claim_quotation has them letter by letter [-]';
 COMMENT ON COLUMN main.claim.meaning IS 'What it says, in plain words; not what was found [-]';
 COMMENT ON COLUMN main.claim.place IS 'Where it stands in the paper, its readme, forum post or summary [-]';
+COMMENT ON COLUMN main.claim.category IS 'What it states: law, printed number or record (a count, a file, what was done) [-]';
+COMMENT ON COLUMN main.claim.stated_by IS 'Who states it: author (in a document of his), file (in a result file alone) or audit; claims of the paper are those of the author [-]';
 COMMENT ON COLUMN main.claim.law IS 'Law or section that the claim is evidence for: the family within which its p is adjusted [-]';
 COMMENT ON COLUMN main.claim.importance IS 'How much the paper rests on it: central, supporting or side [-]';
 COMMENT ON COLUMN main.claim.is_central IS 'True where it is central and no claim before it states the same finding [-]';
@@ -81,7 +85,7 @@ COMMENT ON COLUMN main.claim.rests_on IS 'What it is about: network (a quantity 
 COMMENT ON COLUMN main.claim.quantity IS 'Quantities it rests on, comma-separated; empty where it rests on none; raw.metric defines them [-]';
 COMMENT ON COLUMN main.claim.property IS 'What its quantity is a property of: function, parametrisation, training, architecture or record [-]';
 COMMENT ON COLUMN main.claim.verdict IS 'reproduced, depends on the reading, contradicted, undecided or no data [-]';
-COMMENT ON COLUMN main.claim.reading IS 'How it depends on the reading; NULL for other verdicts [-]';
+COMMENT ON COLUMN main.claim.reading IS 'How it depends on the reading, and what holds or fails beside it; NULL where there is neither [-]';
 COMMENT ON COLUMN main.claim.n_checks IS 'Checks that were made of it, each one part under one reading [1]';
 COMMENT ON COLUMN main.claim.n_deciding IS 'Checks that move the verdict; the others are shown alone [1]';
 COMMENT ON COLUMN main.claim.n_holding IS 'Deciding checks that hold [1]';
