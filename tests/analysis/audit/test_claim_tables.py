@@ -60,7 +60,7 @@ def test_statements_that_only_the_table_has_are_not_overwritten(tmp_path):
     assert "three" in (tmp_path / "claim.csv").read_text()
 
 
-ROOMS = ROOT / "analysis" / "heritage"
+ROOMS = ROOT / "analysis" / "delia2026"
 
 
 def test_every_claim_has_words_and_a_function_once():

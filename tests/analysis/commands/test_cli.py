@@ -28,7 +28,12 @@ def in_shell(command):
 def test_claims_are_listed_counted_adjusted_and_given_as_csv_and_json(capsys):
     code, out, err = run(capsys, "claims")
     assert (code, err) == (0, "")
-    assert out.strip().splitlines()[-1].startswith(f"{len(CLAIMS)} claims: ")
+    *_, total, laws, printed, record, apart = out.strip().splitlines()
+    n_author = sum(one.stated_by == "author" for one in CLAIMS.values())
+    assert total.startswith(f"{n_author} claims: ")
+    of_kinds = [int(line.split()[0]) for line in (laws, printed, record)]
+    assert sum(of_kinds) == n_author
+    assert "(41, 43, 60 to 61)" in apart
     _, lines, _ = run(capsys, "claims", "--csv")
     _, objects, _ = run(capsys, "claims", "--json")
     from_csv, from_json = pd.read_csv(io.StringIO(lines)), pd.read_json(io.StringIO(objects))

@@ -46,12 +46,13 @@ def sweep(plotted):
     ("plotted", "hooked", "expected"),
     [
         ("other", False, "reproduced"),
-        ("penultimate", True, "depends on the reading"),
-        ("penultimate", False, "contradicted"),
+        # Another block than the last is what Appendix B prints: shown, and no fault of the claim.
+        ("penultimate", True, "reproduced"),
+        ("penultimate", False, "reproduced"),
         ("normed", True, "contradicted"),
     ],
 )
-def test_the_gain_must_leave_out_the_norm_and_keep_the_last_block(
+def test_the_gain_must_leave_out_the_norm(
     made_store, plotted, hooked, expected
 ):
     tables = sweep(plotted)
@@ -132,8 +133,9 @@ def profile(model_id, gains, *, file=evidence.PYTHIA, first=1):
 @pytest.mark.parametrize(
     ("pythia", "neo", "expected"),
     [
-        ([0.9, 0.9, 0.9, 0.9], 0.9, "reproduced"),
-        ([0.9, 0.9, 0.9, 1.1], 0.9, "reproduced"),
+        # Of the model called GPT-NeoX there are no data: others of the name stand in for it.
+        ([0.9, 0.9, 0.9, 0.9], 0.9, "depends on the reading"),
+        ([0.9, 0.9, 0.9, 1.1], 0.9, "depends on the reading"),
         ([0.9, 0.9, 1.1, 1.1], 0.9, "contradicted"),
         ([0.9, 0.9, 0.9, 0.9], 1.1, "depends on the reading"),
     ],
@@ -291,13 +293,18 @@ def law(deviation_of):
 @pytest.mark.parametrize(
     ("deviation_of", "expected"),
     [
-        (lambda h: 0.1 * h, "reproduced"),
-        (lambda h: 0.5 + 0.05 * h, "depends on the reading"),
-        (lambda h: 0.7 - 0.1 * h, "contradicted"),
+        (lambda h: 0.1 * h, [True, None]),
+        (lambda h: 0.5 + 0.05 * h, [True, False]),
+        (lambda h: 0.7 - 0.1 * h, [False, False]),
     ],
 )
 def test_a_law_of_proportion_rises_through_the_origin(made_store, deviation_of, expected):
-    assert verdict(made_store(published_value=law(deviation_of)), 60) == expected
+    store = made_store(published_value=law(deviation_of))
+    rows = claims.checks(store, 60, CLAIMS)
+    within = rows[rows["condition"].str.contains("raw files") & rows["decides"]]
+    assert within["holds"].tolist() == expected
+    # The stated reading, means of models, has no data here, and no other takes its place.
+    assert verdict(store, 60) == ("depends on the reading" if True in expected else "no data")
 
 
 def test_without_single_prompts_the_law_within_models_is_not_judged(shipped_store, changed, facts):

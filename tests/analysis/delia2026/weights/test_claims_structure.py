@@ -116,12 +116,15 @@ def gains(rule):
 def test_the_explanation_by_rho_turns_with_the_gains(facts, changed, judge):
     store = changed(facts, "published_figure", gains(lambda rho: 1.185 - rho + 0.3 * rho**2))
     rows = claims.checks(store, 16, CLAIMS)
-    assert rows["holds"].tolist() == [True] * 3
-    assert rows["decides"].tolist() == [True, False, False]
+    assert rows["holds"].tolist()[:3] == [True] * 3
+    assert rows["decides"].tolist() == [True, False, False, False]
+    # The author's own reading and what his file concludes stand beside the verdict.
+    assert rows["beside"].astype(bool).tolist() == [False, True, False, True]
+    assert "FALSIFIED" in rows["beside"].tolist()[3]
     store = changed(facts, "published_figure", gains(lambda rho: 0.815 + rho - 0.3 * rho**2))
     assert judge(store, 16) == "contradicted"
     rows = claims.checks(store, 16, CLAIMS)
-    assert rows["holds"].tolist() == [False] * 3
+    assert rows["holds"].tolist() == [False] * 4
 
 
 def test_rho_beside_suites_is_least_squares_and_layers_read_off_are_whole(published_store):
