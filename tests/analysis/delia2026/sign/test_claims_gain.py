@@ -52,9 +52,7 @@ def sweep(plotted):
         ("normed", True, "contradicted"),
     ],
 )
-def test_the_gain_must_leave_out_the_norm(
-    made_store, plotted, hooked, expected
-):
+def test_the_gain_must_leave_out_the_norm(made_store, plotted, hooked, expected):
     tables = sweep(plotted)
     if hooked:
         last = figure(GEMMA, 2.3, metric=LAST, file=evidence.UNIFIED)
