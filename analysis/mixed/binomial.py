@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,11 @@ from analysis.mixed.algebra.rank import (
     separating_columns,
     without_aliased,
 )
+from analysis.mixed.frames import anova as terms_tested
 from analysis.mixed.frames import guards
+from analysis.mixed.frames import summary as pages
+from analysis.mixed.frames.asked import Asked
+from analysis.mixed.frames.summary import Page
 from analysis.mixed.frames.tables import (
     fixed_table,
     glance_table,
@@ -30,16 +34,17 @@ from analysis.mixed.frames.tables import (
     spread_table,
     tidy_table,
 )
+from analysis.mixed.inference import pointers
 from analysis.mixed.inference.fixed_effects import ContrastTests
 from analysis.mixed.inference.r_squared import VarianceShares, fixed_part, variance
-from analysis.mixed.prediction import logistic
+from analysis.mixed.prediction import logistic, sign_guards
 from analysis.mixed.prediction.logistic import Logistic, offset_of
 from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.source import Rows, complete, open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.mixed.reading.trials import count_trials
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_option
+from analysis.tidy.frame import Floats, generator, require_option
 
 METHOD = "Logistic mixed model, Laplace approximation"
 
@@ -49,12 +54,13 @@ LOGISTIC_VARIANCE = np.pi**2 / 3
 #: No better reference than the normal is known for log odds.
 REMEDY = "confirm it by permuting the levels."
 
-#: Rows of the rarer outcome per fixed effect that its Wald test wants (Peduzzi et al. 1996).
-ENOUGH_OUTCOMES = 10
+#: What an interval has of an estimate.
+CONFINT = ["effect", "group", "term", "estimate", "conf_low", "conf_high", "conf_level", "n_obs"]
+CONFINT += ["method", "note"]
 
 
-@dataclass(frozen=True)
-class BinomialModel(Logistic):
+@dataclass(frozen=True, repr=False)
+class BinomialModel(Asked, Logistic):
     """A fitted mixed model of a binary response.
 
     Attributes
@@ -122,6 +128,62 @@ class BinomialModel(Logistic):
             notes=self.warnings()["note"],
         )
 
+    def summary(self) -> Page:
+        """Return the fit as a page of text, as glmer's summary, with what a reader must know."""
+        return pages.summary_of_sign(self, self.tidy(["fixed"]), self.tidy(["ran_pars"]))
+
+    def __repr__(self) -> str:
+        """Return the page."""
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        """Return the fit as a notebook shows it: what it is, and the table of estimates."""
+        return pages.html(self.tidy(), str(self.summary()).splitlines()[:4])
+
+    if not TYPE_CHECKING:  # a checker must know what a fit has
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise an error that says where the answer of another package's name is."""
+            raise pointers.absence(self, name, pointers.NAMES | pointers.OF_SIGN)
+
+    def anova(self, *, type: str = "III") -> pd.DataFrame:  # noqa: A002
+        """Return one row per fixed term: Wald's chi-squared over its df that it adds nothing.
+
+        Parameters
+        ----------
+        type
+            As in `MixedModel.anova`. The likelihood ratio of two models: `compare`.
+        """
+        return terms_tested.anova(self, type, "wald")
+
+    def confint(self, *, conf_level: float = 0.95) -> pd.DataFrame:
+        """Return Wald intervals of the fixed effects [log odds].
+
+        Those of the profile are not here; of a parametric bootstrap, `simulate` and fit again.
+
+        Parameters
+        ----------
+        conf_level
+            Nominal coverage.
+        """
+        return self.tidy(["fixed"], conf_level=conf_level)[CONFINT]
+
+    def simulate(self, n_simulations: int = 1, *, rng: np.random.Generator | None = None) -> Floats:
+        """Return responses, 0 or 1, drawn from the fit, random effects drawn anew.
+
+        Parameters
+        ----------
+        n_simulations
+            Responses to draw.
+        rng
+            Source of the draws; one of the seed `analysis.tidy.frame.SEED` when None.
+
+        Returns
+        -------
+        Shape (rows, n_simulations), in the order of the rows, offset included.
+        """
+        return logistic.simulated_rows(self, n_simulations, generator(rng, "responses are drawn"))
+
     def ranef(self) -> pd.DataFrame:
         """Return one row per conditional mode: `group`, `level`, `term`, `estimate`."""
         return self.tidy(("ran_vals",))
@@ -175,8 +237,9 @@ class BinomialModel(Logistic):
                 *guards.of_rows(self.source),
                 *guards.of_columns(self),
                 *guards.of_groups(self),
-                *_of_search(self),
-                *_rare_outcome(self),
+                *sign_guards.of_search(self),
+                *sign_guards.rare_outcome(self),
+                *sign_guards.few_rows(self),
                 *guards.of_response(self),
                 *guards.of_terms(self, "wald", REMEDY),
             ]
@@ -291,41 +354,17 @@ def _require_maximum(design: Design, statistics: Statistics) -> None:
             )
 
 
-def _of_search(model: BinomialModel) -> list[guards.GuardRow]:
-    """Return what is against every number of the fit."""
-    rows: list[guards.GuardRow] = []
-    if model.solution.singular:
-        note = "The fit is singular: a variance is zero or a correlation is one."
-        rows.append(("variance at the boundary", "", "", note))
-    if not model.solution.converged:
-        note = "The search for the maximum did not converge: do not use the estimates."
-        rows.append(("not converged", "", "", note))
-    return rows
-
-
-def _rare_outcome(model: BinomialModel) -> list[guards.GuardRow]:
-    successes = float(model.statistics.product(0, 1).sum())
-    rarer = int(min(successes, model.statistics.n_obs - successes))
-    if rarer >= ENOUGH_OUTCOMES * len(model.terms):
-        return []
-    note = (
-        f"The rarer outcome occurs in {rarer} rows for {len(model.terms)} fixed effects: "
-        "estimates lean away from zero and Wald tests are unreliable."
-    )
-    return [("rare outcome", "", "", note)]
-
-
 def _fixed(model: BinomialModel, conf_level: float) -> pd.DataFrame:
     errors = np.sqrt(np.diag(model.solution.covariance))
     tests = ContrastTests(model.coefficients, errors, np.full(len(model.terms), np.inf))
     table = fixed_table(model, tests, model.warnings(), f"{METHOD}; Wald z", conf_level)
-    of_search = " ".join(row[-1] for row in _of_search(model))
+    of_search = " ".join(row[-1] for row in sign_guards.of_search(model))
     return table.assign(note=[f"{of_search} {note}".strip() for note in table["note"]])
 
 
 def _variance_parameters(model: BinomialModel) -> pd.DataFrame:
     blocks = zip(model.design.blocks, model.solution.covariances, strict=True)
-    note = " ".join(row[-1] for row in _of_search(model))
+    note = " ".join(row[-1] for row in sign_guards.of_search(model))
     return spread_table(blocks).assign(method=METHOD, note=note)
 
 

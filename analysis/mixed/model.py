@@ -13,7 +13,7 @@ from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.collect import collect, several
 from analysis.mixed.reading.formula import updated
 from analysis.mixed.reading.plan import plan
-from analysis.mixed.reading.source import Rows, complete, open_source
+from analysis.mixed.reading.source import Rows, Weights, complete, open_source, with_weights
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import require_flags, require_option
@@ -75,7 +75,7 @@ def fit(
     rows: Rows,
     *,
     reml: bool = True,
-    weights: str | None = None,
+    weights: Weights | None = None,
     contrasts: Mapping[str, Any] | None = None,
     units: Sequence[str] = (),
     missing: str = "refuse",
@@ -95,7 +95,7 @@ def fit(
     rows: Rows,
     *,
     reml: bool = True,
-    weights: str | None = None,
+    weights: Weights | None = None,
     contrasts: Mapping[str, Any] | None = None,
     units: Sequence[str] = (),
     missing: str = "refuse",
@@ -118,7 +118,8 @@ def fit(
     reml
         Restricted maximum likelihood, else maximum likelihood.
     weights
-        Expression over columns, proportional to the precision of a row.
+        Expression over columns, proportional to the precision of a row; or one number per row of
+        rows in memory.
     contrasts
         By column: the reference level, or a contrast of patsy's.
     units
@@ -171,12 +172,13 @@ def fit(
     require_option("missing", missing, ("refuse", "drop"))
     require_option("aliased", aliased, ("refuse", "drop"))
     require_flags(reml=reml)
-    source = open_source(rows)
+    held, precision = with_weights(rows, weights)
+    source = open_source(held)
     beside = several(units)
     if missing == "drop":
-        source = complete(source, [formula, weights or ""], beside)
+        source = complete(source, [formula, precision or ""], beside)
     parsed = with_bases(formula, source)
-    needed = plan(parsed, source, weights=weights, units=beside)
+    needed = plan(parsed, source, weights=precision, units=beside)
     statistics = collect(needed, source)
     return MixedModel.solved(
         parsed,
@@ -185,7 +187,7 @@ def fit(
         contrasts=dict(contrasts or {}),
         aliased=aliased,
         source=source,
-        weights=weights,
+        weights=precision,
     )
 
 

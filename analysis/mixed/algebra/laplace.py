@@ -34,6 +34,11 @@ class Laplace:
     converged: bool  #: Whether the search and its last inner solution converged.
     singular: bool  #: Whether a variance is zero or a correlation is one.
 
+    @property
+    def criterion(self) -> float:
+        """Minus twice the log-likelihood."""
+        return -2 * self.log_likelihood
+
 
 def maximise(design: Design, statistics: Statistics, offset: Floats | None) -> Laplace:
     """Return the maximum of the Laplace approximation over the cells' trials.

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.design import Column, design_columns, is_factor, matrix_of
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Fitted, Tested
 from analysis.mixed.inference.fixed_effects import NAMES
 from analysis.mixed.reading.formula import term_name, term_parts, terms
 from analysis.tidy import glossary
@@ -34,7 +34,7 @@ WORDS = {
 }
 
 
-def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
+def anova(model: Tested, kind: str, df: str) -> pd.DataFrame:
     """Return one row per fixed term: F test by type II or III; see `Answers.anova`.
 
     By Wald the statistic is chi-squared over its df.
@@ -45,8 +45,10 @@ def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
     hypotheses = _type_two(model, df) if kind == "II" else _coefficients_in(model, Sum)
     hypotheses.pop("Intercept", None)
     rows = []
-    for term, contrasts in _lmertest_rows(model, hypotheses).items():
-        test = model.inference.joint(contrasts, df)
+    if isinstance(model, Fitted):
+        hypotheses = _lmertest_rows(model, hypotheses)
+    for term, contrasts in hypotheses.items():
+        test = model.fixed_tests.joint(contrasts, df)
         rows.append(
             {
                 "term": term,
@@ -54,7 +56,7 @@ def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
                 "df": float(test.df),
                 "df_residual": test.df_residual,
                 "p_value": test.p_value,
-                "note": _at_zero(model, term) if kind == "III" else "",
+                "note": _tested_where(model, term) if kind == "III" else _of_means(model, term),
             }
         )
     columns = ["term", "statistic", "df", "df_residual", "p_value", "note"]
@@ -114,7 +116,7 @@ def _squares(model: Fitted) -> Floats:
     return np.asarray(into.T @ cross.rest[places, places] @ into)
 
 
-def _coefficients_in(model: Fitted, contrast: Any) -> dict[str, Floats]:
+def _coefficients_in(model: Tested, contrast: Any) -> dict[str, Floats]:
     """Return by term the rows that turn the fit's coefficients into those of a contrast."""
     stated: Mapping[str, Any] = dict.fromkeys(model.statistics.factors, contrast)
     columns, places = design_columns(model.formula.fixed, model.statistics, stated)
@@ -127,7 +129,7 @@ def _coefficients_in(model: Fitted, contrast: Any) -> dict[str, Floats]:
     return {term: turn[list(rows)] for term, rows in places.items() if term not in gone}
 
 
-def _terms_left_out(model: Fitted, places: Mapping[str, tuple[int, ...]]) -> set[str]:
+def _terms_left_out(model: Tested, places: Mapping[str, tuple[int, ...]]) -> set[str]:
     """Return the terms of which no column was estimable; refuse one that was in part."""
     in_part = [
         term
@@ -166,13 +168,13 @@ def _turn(columns: list[Column], fitted: list[Column]) -> Floats:
     return turn
 
 
-def _type_two(model: Fitted, df: str) -> dict[str, Floats]:
+def _type_two(model: Tested, df: str) -> dict[str, Floats]:
     """Return by term the contrasts of it and what contains it that are independent of the latter.
 
     Independent by the covariance of the estimates: a test of the term with its relatives left out,
     at the variances of the fit.
     """
-    covariance, parts = model.inference.covariance(df), _parts(model)
+    covariance, parts = model.fixed_tests.covariance(df), _parts(model)
     contrasts = {}
     for term, places in model.design.term_columns.items():
         if term == "Intercept":
@@ -194,12 +196,30 @@ def _type_two(model: Fitted, df: str) -> dict[str, Floats]:
     return contrasts
 
 
-def _parts(model: Fitted) -> dict[str, frozenset[str]]:
+def _parts(model: Tested) -> dict[str, frozenset[str]]:
     """Return the factors and numbers that each fixed term multiplies, by its name."""
     return {term_name(term): term_parts(term) for term in terms(model.formula.fixed)}
 
 
-def _at_zero(model: Fitted, name: str) -> str:
+def _tested_where(model: Tested, name: str) -> str:
+    """Return what a type III test asks, where that is not what its name says."""
+    return " ".join(each for each in (_at_zero(model, name), _of_means(model, name)) if each)
+
+
+def _of_means(model: Tested, name: str) -> str:
+    """Return a note on the factor that stands for the intercept: its test is of all its means."""
+    if "Intercept" in model.design.term_columns:
+        return ""
+    fixed = model.design.fixed
+    matrix = matrix_of([fixed[place] for place in model.design.term_columns[name]])
+    if not np.allclose(matrix.sum(axis=1), 1.0) or any(
+        fixed[place].basis for place in model.design.term_columns[name]
+    ):
+        return ""
+    return f"Without an intercept: that all means of {name} are zero, not that they are equal."
+
+
+def _at_zero(model: Tested, name: str) -> str:
     """Return a note when a term is tested where a number that it interacts with is zero."""
     parts = _parts(model)
     others = (parts[other] for other in model.design.term_columns if parts[name] < parts[other])

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.design import is_factor
-from analysis.mixed.frames import tables
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Fitted, Tested
 from analysis.mixed.inference.fixed_effects import chi_squared_p_value
 from analysis.mixed.reading.formula import term_name, term_parts, terms
 from analysis.tidy import glossary
@@ -23,7 +22,7 @@ from analysis.tidy.frame import Floats
 ROUNDING = 1e-9
 
 
-def compare(models: Sequence[Fitted]) -> pd.DataFrame:
+def compare(models: Sequence[Tested]) -> pd.DataFrame:
     """Return one row per model, each tested against the one before it.
 
     Models whose fixed parts differ are fitted again by maximum likelihood first. When only
@@ -35,7 +34,9 @@ def compare(models: Sequence[Fitted]) -> pd.DataFrame:
     Parameters
     ----------
     models
-        Fits to the same rows, from the smallest to the largest.
+        Fits to the same rows, from the smallest to the largest; all linear, or all of a binary
+        response, by the Laplace approximation, whose chi-squared is rough where levels hold few
+        rows.
 
     Returns
     -------
@@ -61,13 +62,16 @@ def compare(models: Sequence[Fitted]) -> pd.DataFrame:
     _require_same_rows(models)
     for before, model in itertools.pairwise(models):
         _require_nested(before, model)
-    same_fixed = len({model.terms for model in models}) == 1
-    refit = not (same_fixed and len({model.reml for model in models}) == 1)
-    fitted = [model.refitted(reml=False) if refit else model for model in models]
+    linear = [model for model in models if isinstance(model, Fitted)]
+    fitted: Sequence[Tested] = models
+    estimator = "Laplace approximation"
+    if linear:
+        same_fixed = len({model.terms for model in linear}) == 1
+        refit = not (same_fixed and len({model.reml for model in linear}) == 1)
+        fitted = [model.refitted(reml=False) if refit else model for model in linear]
+        estimator = "maximum likelihood" if refit or not linear[0].reml else "REML"
     rows = [_row(fitted[0], None), *(_row(b, a) for a, b in itertools.pairwise(fitted))]
-    return glossary.table(
-        rows, method="Likelihood ratio, " + ("REML" if fitted[0].reml else "maximum likelihood")
-    )
+    return glossary.table(rows, method=f"Likelihood ratio, {estimator}")
 
 
 def drop_terms(model: Fitted) -> pd.DataFrame:
@@ -102,13 +106,19 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
     )
 
 
-def _require_same_rows(models: Sequence[Fitted]) -> None:
+def _require_same_rows(models: Sequence[Tested]) -> None:
     sizes = {model.statistics.n_obs for model in models}
     if len(models) < 2 or len(sizes) > 1:
         raise DesignError(
             "A likelihood ratio must compare at least two models on the same rows; found "
             f"{len(models)} models, rows {sorted(sizes)}.",
             "Fit them to the same source.",
+        )
+    if len({isinstance(model, Fitted) for model in models}) > 1:
+        raise DesignError(
+            "A likelihood ratio must compare models of one kind; found linear ones and ones of a "
+            "binary response.",
+            "Their likelihoods are of different numbers.",
         )
     responses = {_response(model) for model in models}
     if len(responses) > 1:
@@ -125,12 +135,12 @@ def _require_same_rows(models: Sequence[Fitted]) -> None:
             )
 
 
-def _response(model: Fitted) -> str:
+def _response(model: Tested) -> str:
     offset = f" less {model.statistics.offset}" if model.statistics.offset else ""
     return model.statistics.response + offset
 
 
-def _require_nested(before: Fitted, model: Fitted) -> None:
+def _require_nested(before: Tested, model: Tested) -> None:
     df = model.n_parameters - before.n_parameters
     if df <= 0:
         raise DesignError(
@@ -147,9 +157,11 @@ def _require_nested(before: Fitted, model: Fitted) -> None:
         )
 
 
-def _totals(model: Fitted) -> Floats:
+def _totals(model: Tested) -> Floats:
     """Return the size, the mean and deviation of the response, and the weights, of the rows."""
     statistics = model.statistics
+    if not isinstance(model, Fitted):  # trials and successes
+        return np.array([float(statistics.product(0, place).sum()) for place in (0, 1)])
     place = len(statistics.basis)
     size = float(statistics.product(0, 0).sum())
     about = float(statistics.product(0, place).sum())
@@ -161,7 +173,7 @@ def _totals(model: Fitted) -> Floats:
     return np.array([size, 1 + abs(mean) / deviation, deviation, 1 + weights**2])
 
 
-def _outside(smaller: Fitted, larger: Fitted) -> list[str]:
+def _outside(smaller: Tested, larger: Tested) -> list[str]:
     """Return the terms of the smaller model that are, as they are written, none of the larger."""
     outside = _missing(smaller.formula.fixed, larger.formula.fixed, smaller)
     for term in smaller.formula.random:
@@ -171,7 +183,7 @@ def _outside(smaller: Fitted, larger: Fitted) -> list[str]:
     return outside
 
 
-def _missing(smaller: str, larger: str, model: Fitted) -> list[str]:
+def _missing(smaller: str, larger: str, model: Tested) -> list[str]:
     """Return terms of one right side that no term of another contains: same numbers, its labels."""
 
     def parts(term: Any) -> tuple[set[str], set[str]]:
@@ -191,8 +203,8 @@ def _missing(smaller: str, larger: str, model: Fitted) -> list[str]:
     ]
 
 
-def _row(model: Fitted, before: Fitted | None) -> dict[str, object]:
-    glance = tables.glance(model).iloc[0]
+def _row(model: Tested, before: Tested | None) -> dict[str, object]:
+    glance = model.glance().iloc[0]
     row: dict[str, object] = {
         "term": model.formula.text,
         "log_likelihood": glance["log_likelihood"],
@@ -216,10 +228,10 @@ def _row(model: Fitted, before: Fitted | None) -> dict[str, object]:
     return row
 
 
-def _test(smaller: Fitted, larger: Fitted) -> dict[str, float]:
+def _test(smaller: Tested, larger: Tested) -> dict[str, float]:
     """Return the likelihood ratio of two models, chi-squared whatever they add."""
     df = larger.n_parameters - smaller.n_parameters
-    statistic = max(0.0, smaller.solution.criterion - larger.solution.criterion)
+    statistic = max(0.0, smaller.criterion - larger.criterion)
     return {
         "statistic": statistic,
         "df": float(df),
@@ -227,7 +239,7 @@ def _test(smaller: Fitted, larger: Fitted) -> dict[str, float]:
     }
 
 
-def _n_variances(model: Fitted) -> int:
+def _n_variances(model: Tested) -> int:
     return sum(block.width for block in model.design.blocks)
 
 

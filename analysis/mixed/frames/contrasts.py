@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.frames.means import Comparison, family_tests, weight_rows
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Tested
 from analysis.mixed.inference.fixed_effects import NAMES
 from analysis.tidy import glossary
 from analysis.tidy.frame import require_conf_level
@@ -21,7 +21,7 @@ Weights = Mapping[str, Mapping[str, float]]
 
 
 def contrasts(
-    model: Fitted, weights: Weights, *, adjust: str, df: str | None, conf_level: float
+    model: Tested, weights: Weights, *, adjust: str, df: str | None, conf_level: float
 ) -> pd.DataFrame:
     """Return one row per contrast of coefficients; see `Answers.contrast`."""
     require_conf_level(conf_level)
@@ -33,10 +33,10 @@ def contrasts(
     )
 
 
-def together(model: Fitted, weights: Weights, *, df: str | None) -> pd.DataFrame:
+def together(model: Tested, weights: Weights, *, df: str | None) -> pd.DataFrame:
     """Return the F test that all contrasts are zero; see `Answers.contrast`."""
     method, instead = model.df_method(df)
-    test = model.inference.joint(weight_rows(weights, model.terms), method)
+    test = model.fixed_tests.joint(weight_rows(weights, model.terms), method)
     return glossary.table(
         {
             "contrast": [" and ".join(weights)],
@@ -51,7 +51,7 @@ def together(model: Fitted, weights: Weights, *, df: str | None) -> pd.DataFrame
     )
 
 
-def covariance(model: Fitted, method: str) -> pd.DataFrame:
+def covariance(model: Tested, method: str) -> pd.DataFrame:
     """Return the covariance of the fixed effects that a method uses; see `Answers.vcov`."""
     terms = pd.Index(model.terms)
-    return pd.DataFrame(np.asarray(model.inference.covariance(method)), terms, terms)
+    return pd.DataFrame(np.asarray(model.fixed_tests.covariance(method)), terms, terms)

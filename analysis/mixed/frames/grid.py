@@ -13,7 +13,7 @@ import numpy as np
 
 from analysis.mixed.algebra.design import design_columns, is_factor, matrix_of
 from analysis.mixed.algebra.rank import estimable
-from analysis.mixed.inference.fitted import Fitted, Specification
+from analysis.mixed.inference.fitted import Specification, Tested
 from analysis.mixed.reading.expression import Expression, quoted, translate
 from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import column_name, factor_column
@@ -72,7 +72,7 @@ def fixed_design(model: Specification, points: Statistics) -> Floats:
     return design[:, [column.name not in left_out.names for column in columns]]
 
 
-def reference_grid(model: Fitted, at: Mapping[str, Any] | None = None) -> Grid:
+def reference_grid(model: Tested, at: Mapping[str, Any] | None = None) -> Grid:
     """Return every combination of the fixed factors' levels, columns of numbers at their means.
 
     `at` states the value of a column of numbers, or the levels of a factor that are asked for.
@@ -103,7 +103,7 @@ def reference_grid(model: Fitted, at: Mapping[str, Any] | None = None) -> Grid:
 
 
 def _stated(
-    model: Fitted, names: Sequence[str], at: Mapping[str, Any]
+    model: Tested, names: Sequence[str], at: Mapping[str, Any]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, float]]:
     """Return the levels that are asked for by factor, and the values of columns of numbers."""
     read = {c for code in codes_of(model) for c in translate(code).columns} - set(names)
@@ -138,7 +138,7 @@ def _stated(
     return kept, stated
 
 
-def derivatives(model: Fitted, number: str, at: Mapping[str, Any] | None = None) -> Grid:
+def derivatives(model: Tested, number: str, at: Mapping[str, Any] | None = None) -> Grid:
     """Return the grid with the derivatives of the fixed design by a column of numbers."""
     source = model.source
     codes = [code for code in codes_of(model) if not is_factor(code, model.statistics)]
@@ -225,7 +225,7 @@ def _at(model: Specification, names: Sequence[str], numbers: Mapping[str, float]
 
 
 def _values(
-    model: Fitted, moved: Mapping[str, float], stated: Mapping[str, float]
+    model: Tested, moved: Mapping[str, float], stated: Mapping[str, float]
 ) -> tuple[dict[str, float], str]:
     """Return every number of the fixed part at the means of its columns or at values, and a note.
 
@@ -261,7 +261,7 @@ def _evaluated(
 
 
 def _means_of_sums(
-    model: Fitted, codes: Sequence[str], stated: Mapping[str, float]
+    model: Tested, codes: Sequence[str], stated: Mapping[str, float]
 ) -> tuple[dict[str, float], str]:
     """Return the mean of every number from the statistics, and a note on what kind of mean it is.
 

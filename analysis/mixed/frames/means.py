@@ -26,7 +26,7 @@ from scipy import special
 from analysis.inference.effects.multiplicity import adjusted_values
 from analysis.mixed.algebra.design import is_factor
 from analysis.mixed.frames.grid import Grid, averaged
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Tested
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests, t_quantile
 from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import terms
@@ -87,7 +87,7 @@ class Comparison:
 
 
 def marginal(
-    model: Fitted,
+    model: Tested,
     grid: Grid,
     factors: str | Sequence[str],
     asked: Comparison,
@@ -196,7 +196,7 @@ def weight_rows(weights: Mapping[str, Mapping[str, float]], labels: Sequence[str
 
 
 def family_tests(
-    model: Fitted,
+    model: Tested,
     rows: Floats,
     labels: list[str],
     method: str,
@@ -208,9 +208,9 @@ def family_tests(
     notes: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return the tests of a family of linear contrasts of the fixed effects, shape (m, p)."""
-    plain = model.inference.tests(rows, method)
+    plain = model.fixed_tests.tests(rows, method)
     tests = ContrastTests(plain.estimates + offset, plain.std_errors, plain.df)
-    covariance = rows @ model.inference.covariance(method) @ rows.T
+    covariance = rows @ model.fixed_tests.covariance(method) @ rows.T
     low, high, added, note = _together(tests, adjust, conf_level, n_means, covariance)
     return glossary.table(
         {
@@ -242,7 +242,7 @@ def _together(
     return tests.estimates - half, tests.estimates + half, added, f"Intervals hold together{kind}."
 
 
-def _interacting(model: Fitted, factors: Sequence[str]) -> list[str]:
+def _interacting(model: Tested, factors: Sequence[str]) -> list[str]:
     """Return a note for what interacts with the factors asked for and is averaged over."""
     averaged_over: dict[str, None] = {}
     for term in terms(model.formula.fixed):

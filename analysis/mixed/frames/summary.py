@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from analysis.mixed.frames import guards, tables
-from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fitted import Fitted, Tested
 from analysis.mixed.inference.fixed_effects import NAMES
 
 #: Width to which notes are wrapped [characters].
@@ -21,6 +23,21 @@ class Page(str):
     def __repr__(self) -> str:
         """Return the text itself."""
         return str(self)
+
+    def _repr_html_(self) -> str:
+        """Return the text as a notebook shows it, its columns aligned."""
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def html(estimates: pd.DataFrame, lines: Sequence[str]) -> str:
+    """Return the head of a page and a table of estimates as HTML."""
+    from html import escape
+
+    shown = ["effect", "group", "term", "estimate", "std_error", "df", "p_value", "note"]
+    table = estimates[shown].to_html(index=False, float_format="{:.4g}".format, na_rep="")
+    return f"<p>{'<br>'.join(escape(each) for each in lines)}</p>\n{table}"
 
 
 def summary(model: Fitted, df: str, note: str) -> Page:
@@ -39,11 +56,11 @@ def summary(model: Fitted, df: str, note: str) -> Page:
     notes = [note, *(f"Reference level: {each}." for each in model.design.references)]
     notes += list(dict.fromkeys(guards.warnings(model, df)["note"]))
     notes += _shared(fixed["note"], notes)
-    head = _head(model)
+    lines = head(model)
     return Page(
         "\n".join(
             [
-                *head,
+                *lines,
                 "",
                 "Random effects:",
                 *_columns(_variances(model), left=2),
@@ -57,12 +74,51 @@ def summary(model: Fitted, df: str, note: str) -> Page:
     )
 
 
+def summary_of_sign(model: Tested, fixed: pd.DataFrame, spread: pd.DataFrame) -> Page:
+    """Return the fit of a binary response as text, from its fixed and its variance parameters."""
+    tests = pd.DataFrame(
+        {
+            "": fixed["term"],
+            "Estimate": _digits(fixed["estimate"]),
+            "Std.Error": _digits(fixed["std_error"]),
+            "z": [f"{each:.2f}" for each in fixed["statistic"]],
+            "p": [_p(each) for each in fixed["p_value"]],
+        }
+    )
+    random = spread[["group", "term"]].set_axis(["Group", "Term"], axis=1)
+    random = random.assign(Estimate=_digits(spread["estimate"]))
+    glance = model.glance().iloc[0]
+    groups = ", ".join(f"{block.group} {len(block.levels)}" for block in model.design.blocks)
+    notes = [f"Reference level: {each}." for each in model.design.references]
+    notes += list(dict.fromkeys(model.warnings()["note"]))
+    return Page(
+        "\n".join(
+            [
+                "Logistic mixed model fitted by the Laplace approximation",
+                f"Formula: {model.formula.text}",
+                f"Response: {model.statistics.response}; rows: {model.statistics.n_obs}; "
+                f"levels: {groups}",
+                f"-2 log-likelihood: {model.criterion:.2f}   AIC: {glance['aic']:.2f}   "
+                f"BIC: {glance['bic']:.2f}",
+                "",
+                "Random effects (standard deviations and correlations of log odds):",
+                *_columns(random, left=2),
+                "",
+                f"Fixed effects (log odds, {NAMES['wald']}):",
+                *_columns(tests, left=1),
+                *(["", "Notes:"] if notes else []),
+                *(line for each in notes for line in _wrapped(each)),
+            ]
+        )
+    )
+
+
 def short(model: Fitted) -> str:
     """Return the fit in a few lines, without tests."""
     values = pd.DataFrame([_digits(pd.Series(model.coefficients))], columns=list(model.terms))
     return "\n".join(
         [
-            *_head(model),
+            *head(model),
             "Random effects:",
             *_columns(_variances(model), left=2),
             "Fixed effects:",
@@ -71,7 +127,8 @@ def short(model: Fitted) -> str:
     )
 
 
-def _head(model: Fitted) -> list[str]:
+def head(model: Fitted) -> list[str]:
+    """Return what a fit is, in lines: method, formula, size and criteria."""
     solution, statistics = model.solution, model.statistics
     groups = ", ".join(f"{block.group} {len(block.levels)}" for block in model.design.blocks)
     likelihood = "REML" if model.reml else "maximum likelihood"

@@ -6,12 +6,14 @@ lie below `model`, which calls them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
 from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
 from analysis.mixed.algebra.design import Design, build
@@ -24,7 +26,13 @@ from analysis.mixed.algebra.rank import (
     without_aliased,
 )
 from analysis.mixed.algebra.size import require_memory
-from analysis.mixed.inference.fixed_effects import METHODS, NAMES, Inference, method_named
+from analysis.mixed.inference.fixed_effects import (
+    METHODS,
+    NAMES,
+    FixedTests,
+    Inference,
+    method_named,
+)
 from analysis.mixed.reading.expression import quoted
 from analysis.mixed.reading.formula import MixedFormula
 from analysis.mixed.reading.source import Source
@@ -76,8 +84,39 @@ class Specification:
         return counts
 
 
+class Tested(Specification, ABC):
+    """A fitted model, linear or not, whose fixed effects have tests."""
+
+    @property
+    @abstractmethod
+    def fixed_tests(self) -> FixedTests:
+        """The fixed effects and their tests."""
+
+    @property
+    @abstractmethod
+    def criterion(self) -> float:
+        """Minus twice the (restricted) log-likelihood."""
+
+    @property
+    @abstractmethod
+    def n_parameters(self) -> int:
+        """Parameters that were estimated."""
+
+    @abstractmethod
+    def df_method(self, df: str | None) -> tuple[str, str]:
+        """Return the method of the degrees of freedom that is meant, and a note."""
+
+    @abstractmethod
+    def glance(self) -> pd.DataFrame:
+        """Return one row about the whole fit."""
+
+    @abstractmethod
+    def warnings(self) -> pd.DataFrame:
+        """Return what a reader must know before using the numbers."""
+
+
 @dataclass(frozen=True, repr=False)
-class Fitted(Specification):
+class Fitted(Tested):
     """A fitted linear mixed model as plain data.
 
     Attributes are those of `Specification`, and
@@ -126,6 +165,16 @@ class Fitted(Specification):
         return cls(
             formula, statistics, design, contrasts, source, optimum, inference, weights, aliased
         )
+
+    @property
+    def fixed_tests(self) -> FixedTests:
+        """The fixed effects and their tests."""
+        return self.inference
+
+    @property
+    def criterion(self) -> float:
+        """Minus twice the (restricted) log-likelihood."""
+        return self.solution.criterion
 
     @property
     def cross(self) -> CrossProducts:

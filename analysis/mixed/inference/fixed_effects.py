@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy import special
@@ -97,6 +98,63 @@ class JointTest:
     def p_value(self) -> float:
         """Upper tail of the F distribution."""
         return f_p_value(self.statistic, self.df, self.df_residual)
+
+
+class FixedTests(Protocol):
+    """What tests of the fixed effects of any model can be asked; see `Inference`."""
+
+    @property
+    def coefficients(self) -> Floats:
+        """Fixed effects, shape (p,)."""
+        ...
+
+    def covariance(self, method: str) -> Floats:
+        """Return the covariance of the fixed effects that a method uses, shape (p, p)."""
+        ...
+
+    def tests(self, contrasts: Floats, method: str) -> ContrastTests:
+        """Return the tests of contrasts, shape (m, p), each on its own."""
+        ...
+
+    def joint(self, contrasts: Floats, method: str) -> JointTest:
+        """Return the F test that contrasts, shape (m, p), are all zero."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WaldTests:
+    """Fixed effects whose only reference is the normal: those of a binary response."""
+
+    coefficients: Floats  #: Fixed effects, shape (p,).
+    inverse_information: Floats  #: Their covariance, shape (p, p).
+
+    def covariance(self, method: str) -> Floats:
+        """Return the covariance; the method is Wald's."""
+        require_option("df", method, ("wald",))
+        return self.inverse_information
+
+    def tests(self, contrasts: Floats, method: str) -> ContrastTests:
+        """Return the z tests of contrasts, shape (m, p), each on its own."""
+        covariance = self.covariance(method)
+        variances = np.einsum("ma,ab,mb->m", contrasts, covariance, contrasts)
+        return ContrastTests(
+            contrasts @ self.coefficients, np.sqrt(variances), np.full(len(contrasts), np.inf)
+        )
+
+    def joint(self, contrasts: Floats, method: str) -> JointTest:
+        """Return chi-squared over its df, as an F of infinite denominator."""
+        along, q = _standardised(contrasts, self.covariance(method), self.coefficients)
+        return JointTest(float(along @ along) / q, q, np.inf)
+
+
+def _standardised(
+    contrasts: Floats, covariance: Floats, coefficients: Floats
+) -> tuple[Floats, int]:
+    """Return independent contrasts over their standard errors, and how many there are."""
+    values, vectors = np.linalg.eigh(contrasts @ covariance @ contrasts.T)
+    usable = values > 1e-12 * values.max()
+    along = vectors[:, usable].T @ (contrasts @ coefficients) / np.sqrt(values[usable])
+    return np.asarray(along, dtype=np.float64), int(usable.sum())
 
 
 @dataclass(frozen=True)

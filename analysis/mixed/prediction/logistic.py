@@ -17,8 +17,8 @@ from scipy.special import expit, ndtri
 from analysis.mixed.algebra.design import matrix_of
 from analysis.mixed.algebra.laplace import Laplace
 from analysis.mixed.frames.grid import fixed_design
-from analysis.mixed.inference.fitted import Specification
-from analysis.mixed.inference.fixed_effects import NAMES
+from analysis.mixed.inference.fitted import Tested
+from analysis.mixed.inference.fixed_effects import NAMES, FixedTests, WaldTests, method_named
 from analysis.mixed.prediction.new_rows import (
     given_points,
     known_effects,
@@ -30,7 +30,8 @@ from analysis.mixed.reading.formula import MixedFormula
 from analysis.mixed.reading.source import open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.mixed.reading.trials import offset_name
-from analysis.tidy.frame import Floats, Integers, require_option
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, Integers, require_count, require_option
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -46,7 +47,7 @@ BATCH = 2000
 
 
 @dataclass(frozen=True)
-class Logistic(Specification):
+class Logistic(Tested):
     """A fitted mixed model of a binary response as plain data.
 
     Attributes are those of `Specification`, and `solution`, the maximum of the approximate
@@ -59,6 +60,31 @@ class Logistic(Specification):
     def coefficients(self) -> Floats:
         """Fixed effects [log odds], shape (p,)."""
         return self.solution.coefficients
+
+    @property
+    def fixed_tests(self) -> FixedTests:
+        """The fixed effects and their z tests."""
+        return WaldTests(self.coefficients, self.solution.covariance)
+
+    def df_method(self, df: str | None) -> tuple[str, str]:
+        """Return Wald's method; no degrees of freedom are known for log odds."""
+        method = "wald" if df is None else method_named(df)
+        if method != "wald":
+            raise DesignError(
+                f"A binary response must be tested by z; {NAMES[method]} is of a linear model.",
+                "Leave df out; permute the levels where they are few.",
+            )
+        return method, ""
+
+    @property
+    def criterion(self) -> float:
+        """Minus twice the approximate log-likelihood."""
+        return self.solution.criterion
+
+    @property
+    def n_parameters(self) -> int:
+        """Fixed effects and elements of the covariances."""
+        return self.solution.n_parameters
 
     @property
     def offset(self) -> Floats | None:
@@ -89,6 +115,36 @@ def predict(
         conf_level=conf_level,
         reference=f"{KINDS[kind]}; {NAMES['wald']}",
     )
+
+
+def simulated_rows(model: Logistic, n_simulations: int, rng: np.random.Generator) -> Floats:
+    """Return responses, 0 or 1, with random effects drawn anew, shape (rows, draws)."""
+    require_count("n_simulations", n_simulations)
+    if model.source is None:
+        raise DesignError(
+            "Responses can be drawn where the rows are known; this model has none.",
+            "Fit it with the rows at hand.",
+        )
+    rows = model.source.query("SELECT * FROM observations").to_pandas()
+    points = given_points(model, rows)
+    plain = fixed_design(model, points) @ model.coefficients
+    if model.formula.offset is not None:
+        plain = plain + values_at(model.formula.offset, open_source(rows))
+    solution = model.solution
+    groups = zip(model.design.blocks, solution.covariances, solution.modes, strict=True)
+    known = known_effects(model, groups, points, rows)
+    drawn = np.empty((len(rows), n_simulations))
+    for place in range(n_simulations):
+        log_odds = plain.copy()
+        for block, covariance, columns, levels in zip(
+            model.design.blocks, solution.covariances, known.columns, known.levels, strict=True
+        ):
+            values, vectors = np.linalg.eigh(covariance)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            effects = rng.standard_normal((len(block.levels), block.width)) @ root.T
+            log_odds += np.einsum("nk,nk->n", columns, effects[levels])
+        drawn[:, place] = rng.random(len(rows)) < expit(log_odds)
+    return drawn
 
 
 def _log_odds(model: Logistic, rows: pd.DataFrame, conf_level: float, groups: str) -> pd.DataFrame:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -50,6 +51,8 @@ class Source:
     #: Columns as the caller named them, where the rows came in memory: DuckDB, which ignores case,
     #: renames the second of two that differ in case alone.
     names: tuple[Any, ...] = ()
+    #: Columns in which values of two types, such as 1 and "1", are one level as text.
+    merged: Mapping[str, str] = field(default_factory=dict)
 
     def query(self, sql: str) -> pa.Table:
         """Return the result of a query on ``observations``."""
@@ -68,6 +71,12 @@ class Source:
         """Raise ColumnError unless every name is a column, and one that can be told from others."""
         for name in names:
             self._require_apart(name)
+            if name in self.merged:
+                raise ColumnError(
+                    f"Column {name!r} must hold labels of one type; {self.merged[name]} in it "
+                    "would be one level.",
+                    f"Convert it first, such as frame[{name!r}].map(repr).",
+                )
             if name not in self.types:
                 raise ColumnError(
                     f"The rows must have a column {name!r}; the nearest is "
@@ -117,6 +126,44 @@ Rows: TypeAlias = (
 )
 
 
+#: Weights: an expression over columns, or one number per row of rows in memory.
+Weights: TypeAlias = str | Sequence[float] | np.ndarray[Any, Any] | pd.Series
+
+
+def with_weights(rows: Rows, weights: Weights | None) -> tuple[Rows, str | None]:
+    """Return rows that hold the weights, and the expression that reads them.
+
+    A series has the index of the frame, as a column that was taken from it.
+    """
+    if weights is None or isinstance(weights, str):
+        return rows, weights
+    table = table_of(rows)
+    if table is None:
+        raise ColumnError(
+            "Weights must be an expression over columns where the rows lie in files or a database.",
+            "Rows there have no order that numbers could follow.",
+        )
+    values = np.asarray(weights)
+    if values.shape != (len(table),) or values.dtype.kind not in "biuf":
+        raise ColumnError(
+            f"Weights must be one number for each of the {len(table)} rows; found shape "
+            f"{values.shape} of {values.dtype}.",
+            "Give an array of the rows' length, or the name of a column.",
+        )
+    is_frame = isinstance(table, pd.DataFrame)
+    if isinstance(weights, pd.Series) and is_frame and not weights.index.equals(table.index):
+        raise ColumnError(
+            "Weights in a series must have the index of the rows; theirs differs.",
+            "Give weights.to_numpy() if they follow the order of the rows.",
+        )
+    columns = table.columns if isinstance(table, pd.DataFrame) else table.column_names
+    taken = {str(name).lower() for name in columns}
+    name = next(each for each in ("weights", "weights_", "weights__") if each not in taken)
+    if isinstance(table, pd.DataFrame):
+        return table.assign(**{name: values}), name
+    return table.append_column(name, pa.array(values)), name
+
+
 def open_source(rows: Rows) -> Source:
     """Return rows ready to be queried; those of another fit are so already."""
     if isinstance(rows, Source):
@@ -127,7 +174,8 @@ def open_source(rows: Rows) -> Source:
         str(name): str(kind.id) for name, kind in zip(relation.columns, relation.types, strict=True)
     }
     if isinstance(table, pd.DataFrame):
-        return Source(relation, types, index=table.index, names=tuple(table.columns))
+        merged = _merged_labels(table)
+        return Source(relation, types, index=table.index, names=tuple(table.columns), merged=merged)
     names = () if table is None else tuple(table.column_names)
     return Source(relation, types, names=names)
 
@@ -176,6 +224,20 @@ def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
             f"Rows must be columns of one length, each with a name; found {type(rows).__name__}.",
             "Give a frame, a mapping of columns, an Arrow table, or a path of Parquet files.",
         ) from error
+
+
+def _merged_labels(frame: pd.DataFrame) -> dict[str, str]:
+    """Return columns of objects in which values of two types read alike, and two such values."""
+    merged = {}
+    for name, column in frame.items():
+        if column.dtype == object and len({type(each) for each in column.dropna()}) > 1:
+            seen: dict[str, object] = {}
+            for value in column.dropna():
+                known = seen.setdefault(str(value), value)
+                if type(known) is not type(value):
+                    merged[str(name)] = f"{known!r} and {value!r}"
+                    break
+    return merged
 
 
 def _with_labels(frame: pd.DataFrame) -> pd.DataFrame:

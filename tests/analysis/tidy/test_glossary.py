@@ -59,10 +59,16 @@ CALLS = {
     "MixedModel.trends": lambda f: f.model.trends("rho", "kind"),
     "MixedModel.vcov": lambda f: f.model.vcov(),
     "MixedModel.warnings": lambda f: f.model.warnings(df="wald"),
+    "BinomialModel.anova": lambda f: f.binary.anova(),
+    "BinomialModel.confint": lambda f: f.binary.confint(),
+    "BinomialModel.contrast": lambda f: f.binary.contrast({"sum": {"rho": 1, "Intercept": 1}}),
     "BinomialModel.glance": lambda f: f.binary.glance(),
+    "BinomialModel.means": lambda f: f.binary.means([], at={"rho": 0.2}),
     "BinomialModel.predict": lambda f: f.binary.predict(rows.head(3), groups="known"),
     "BinomialModel.ranef": lambda f: f.binary.ranef(),
     "BinomialModel.tidy": lambda f: f.binary.tidy(EFFECTS),
+    "BinomialModel.trends": lambda f: f.binary.trends("rho"),
+    "BinomialModel.vcov": lambda f: f.binary.vcov(),
     "BinomialModel.warnings": lambda f: f.binary.warnings(),
     "StatsmodelsModel.glance": lambda f: f.second.glance(),
     "StatsmodelsModel.tidy": lambda f: f.second.tidy(),
@@ -98,6 +104,7 @@ ESTIMATES = {
 ALSO = {
     "frames.constant_share": {*models, "n_layers"},
     "MixedModel.augment": {*rows},
+    "BinomialModel.vcov": {"Intercept", "rho"},
     "MixedModel.vcov": {"Intercept", "rho", "kind[T.chat]", "kind[T.code]"},
 }
 #: Text columns; every other column is a number.
