@@ -23,7 +23,6 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from analysis.inference.effects.multiplicity import adjusted_values
 from analysis.mixed.algebra.design import is_factor
 from analysis.mixed.frames.grid import Grid, averaged
 from analysis.mixed.inference.fitted import Tested
@@ -274,6 +273,8 @@ def adjusted(
     require_option("adjust", method, ADJUSTMENTS)
     size, df = np.abs(tests.statistics), tests.df
     if method in {"holm", "bonferroni"}:
+        from analysis.inference.effects.multiplicity import adjusted_values
+
         number = len(size)
         p_values = (
             adjusted_values(tests.p_values)
