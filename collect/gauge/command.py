@@ -26,7 +26,8 @@ from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton, tokenizer_for
 from collect.model.checkpoint.location import locate
-from collect.model.conformance.refusal import refuse_own_code
+from collect.model.conformance.header_agreement import contradictions
+from collect.model.conformance.refusal import refuse_misread, refuse_own_code
 from collect.model.forward.positions import readable
 from collect.model.labels import SIDECAR
 from collect.process.interruption import interruptible
@@ -92,6 +93,7 @@ def plan(
     checkpoint = locate(model, revision=revision)
     refuse_own_code(checkpoint.own_code)
     skeleton = load_skeleton(checkpoint)
+    refuse_misread(contradictions(skeleton.model, checkpoint.gguf))
     prompts = _readable(sets, checkpoint, skeleton, too_long)
     shape, lengths = estimate.shape_of(skeleton), [len(prompt) for prompt in prompts]
     of_run = estimate.peak_bytes(shape, lengths, dtype="float32", batch_size=8, streamed=False)

@@ -25,6 +25,8 @@ def save(
 ) -> None:
     """Write weights and configuration, and the tokenizer and other files of a checkpoint.
 
+    The tokenizer of a GGUF file is left out where it is not known how it splits text.
+
     Parameters
     ----------
     checkpoint
@@ -42,8 +44,8 @@ def save(
             is_copied = path.is_file() and path.name not in weights and path.name not in left_out
             if is_copied and ".safetensors" not in path.name:
                 shutil.copyfile(path, directory / path.name)
-    elif vocabulary.has_tokenizer(checkpoint.gguf):
-        vocabulary.load(checkpoint.gguf, for_text=False).save_pretrained(directory)
+    elif vocabulary.can_split(checkpoint.gguf):
+        vocabulary.load(checkpoint.gguf, for_text=True).save_pretrained(directory)
     save_network(network.model, directory)
 
 

@@ -206,7 +206,7 @@ class Subject:
                 f"{self.checkpoint.model_id}: {_of_one(self.uniform)} "
                 f"throughout, for example {name} ({number:g}); table not_measured names them"
             )
-        self._refuse_misread()
+        conformance.refuse_misread(contradictions(self.bare.model, self.checkpoint.gguf))
         examined = conformance.examine(self.decoder, self.run_pass)
         findings = [
             *examined,
@@ -216,12 +216,6 @@ class Subject:
         with self._unless_allowed():
             conformance.refuse(findings, self.settings.dtype)
         return findings
-
-    def _refuse_misread(self) -> None:
-        """Refuse the model of a GGUF file that does not compute by the file's header."""
-        gguf = self.checkpoint.gguf
-        if gguf is not None:
-            conformance.refuse_misread(contradictions(self.bare.model, gguf))
 
     @contextmanager
     def _unless_allowed(self) -> Iterator[None]:

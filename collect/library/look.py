@@ -13,6 +13,8 @@ from collect.job.settings import Settings
 from collect.library.measuring import measure
 from collect.model.checkpoint.load import load_model, load_tokenizer
 from collect.model.checkpoint.location import locate
+from collect.model.conformance.header_agreement import contradictions
+from collect.model.conformance.refusal import refuse_misread
 from collect.process.interruption import interruptible
 from collect.schema import connect, views_sql
 from collect.schema.counting import counted
@@ -136,6 +138,7 @@ def look(
     checkpoint = locate(model, revision=revision)
     tokenizer = load_tokenizer(checkpoint)
     decoder = load_model(checkpoint, dtype=dtype, device=device)
+    refuse_misread(contradictions(decoder.model, checkpoint.gguf))
     paragraph = " ".join(SENTENCES)
     prompts = {f"{_SET}:{place}": text for place, text in enumerate(SENTENCES)}
     prompts |= {_PARAGRAPH: paragraph, _SORTED: " ".join(sorted(paragraph.split()))}

@@ -32,6 +32,9 @@ _SAVED_BADLY = (
     "saved."
 )
 
+#: Unused tensors that a message names at most.
+_SHOWN = 5
+
 #: Entries that are looked at together in the search for numbers that are not finite.
 _SCANNED = 1 << 24
 
@@ -111,6 +114,8 @@ class Shards:
         self._refuse_missing()
         if self._files.entries:
             self._refuse_contradictions(is_plain=checkpoint.gguf is None)
+        if checkpoint.gguf is not None:
+            _refuse_unused(self.directory, self.unused)
         refuse_beyond(self.unused, blueprint, self.directory)
 
     @property
@@ -284,7 +289,7 @@ def refuse_non_finite(name: str, tensor: Tensor, hint: str = _SAVED_BADLY) -> No
 def _files(checkpoint: Checkpoint, blueprint: Blueprint) -> SafetensorsFiles | GgufFile:
     """Return what holds the tensors of a checkpoint."""
     if checkpoint.gguf is not None:
-        return GgufFile(checkpoint.gguf, blueprint.config)
+        return GgufFile(checkpoint.gguf, blueprint.config, blueprint.shapes)
     listed = {} if checkpoint.weight_files else checkpoint.listed_tensors
     return SafetensorsFiles(checkpoint.weight_files, listed)
 
@@ -331,6 +336,18 @@ def unconverted(directory: Path, name: str, cause: str) -> InputError:
     """Return the error that stored tensors do not make up a parameter."""
     return InputError(
         f"The tensors of {directory} must make up the parameter {name}; they do not: {cause}"
+    )
+
+
+def _refuse_unused(directory: Path, names: Sequence[str]) -> None:
+    """Refuse tensors of a GGUF file that make up nothing: nobody else says what they are for."""
+    if not names:
+        return
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    raise UnsupportedModelError(
+        f"Every tensor of a GGUF file must be used; {directory} holds "
+        f"{', '.join(sorted(names)[:_SHOWN])}{more}, of which nothing in the model is made.",
+        "Take the safetensors files of the model.",
     )
 
 

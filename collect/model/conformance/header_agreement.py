@@ -23,10 +23,13 @@ _ROUNDING = 1e-5
 #: Depth at which llama.cpp scales Gemma's queries by the width per head.
 _DEEP = {"gemma2": 46, "gemma3": 62}
 
+#: Architectures whose positions are not rotated.
+_UNROTATED = ("gpt2", "bloom")
+
 Floats = NDArray[np.float64]
 
 
-def contradictions(model: Any, header: Header) -> list[str]:
+def contradictions(model: Any, header: Header | None) -> list[str]:
     """Return what a model computes by that is not what its file's header says.
 
     Parameters
@@ -34,12 +37,14 @@ def contradictions(model: Any, header: Header) -> list[str]:
     model
         Of transformers; its weights are not looked at.
     header
-        Of the file.
+        Of the file; None of a model from elsewhere, which nothing contradicts.
 
     Returns
     -------
     One sentence per contradiction: the key, what it says, what the model holds.
     """
+    if header is None:
+        return []
     prefix = f"{header.architecture}."
     keys = {
         key.removeprefix(prefix): value
@@ -47,7 +52,9 @@ def contradictions(model: Any, header: Header) -> list[str]:
         if key.startswith(prefix)
     }
     pairs = [*_sizes(model, keys), *_scales(model, header, keys), *_windows(model, header, keys)]
-    if header.architecture != "gpt2":
+    if header.architecture == "granite":
+        pairs += _multipliers(model, keys)
+    if header.architecture not in _UNROTATED:
         pairs += _rotations(model, header, keys)
     return [
         f"{key} says {_shown(says)}, the model holds {_shown(has)}"
@@ -66,7 +73,8 @@ def _blocks(model: Any) -> Any:
 
 
 def _attention(block: Any) -> Any:
-    return block.attn if hasattr(block, "attn") else block.self_attn
+    named = (getattr(block, name, None) for name in ("attn", "self_attn", "self_attention"))
+    return next(module for module in named if module is not None)
 
 
 def _sizes(model: Any, keys: Mapping[str, Any]) -> Iterator[_Pair]:
@@ -102,9 +110,11 @@ def _scales(model: Any, header: Header, keys: Mapping[str, Any]) -> Iterator[_Pa
     if keys["block_count"] == _DEEP.get(header.architecture):
         of_head = width // n_heads
     caps = {"gemma2": 50.0}.get(header.architecture)
+    scale = keys.get("attention.scale") or of_head**-0.5
     for block in _blocks(model):
         attention = _attention(block)
-        yield "the scale of attention", of_head**-0.5, getattr(attention, "scaling", None)
+        held = getattr(attention, "scaling", getattr(attention, "inv_norm_factor", None))
+        yield "the scale of attention", scale, held
         cap = keys.get("attn_logit_softcapping", caps) or None
         yield "attn_logit_softcapping", cap, getattr(attention, "attn_logit_softcapping", None)
     caps = {"gemma2": 30.0}.get(header.architecture)
@@ -112,14 +122,26 @@ def _scales(model: Any, header: Header, keys: Mapping[str, Any]) -> Iterator[_Pa
     yield "final_logit_softcapping", cap, getattr(model.config, "final_logit_softcapping", None)
 
 
+def _multipliers(model: Any, keys: Mapping[str, Any]) -> Iterator[_Pair]:
+    """Yield the factors of Granite, each 1 where the header names none."""
+    holders = [(model.model, "embedding_scale", "embedding_multiplier")]
+    holders += [(block, "residual_scale", "residual_multiplier") for block in _blocks(model)]
+    holders += [(model.config, "logit_scale", "logits_scaling")]
+    for holder, key, name in holders:
+        yield key, keys.get(key) or 1.0, getattr(holder, name, None)
+
+
 def _windows(model: Any, header: Header, keys: Mapping[str, Any]) -> Iterator[_Pair]:
     """Yield the window of every block; None for a block that sees all before it."""
     window = keys.get("attention.sliding_window") or None
-    every = {"gemma2": 2, "gemma3": keys.get("attention.sliding_window_pattern", 6)}
-    period = every.get(header.architecture)
+    if header.architecture == "gemma2":
+        window = keys.get("attention.sliding_window", 4096)
+    every = {"gemma2": 2, "gemma3": 6}.get(header.architecture)
+    period = keys.get("attention.sliding_window_pattern", every)
     kinds = getattr(model.config, "layer_types", None)
     for place in range(len(_blocks(model))):
-        says = None if period is not None and (place + 1) % period == 0 else window
+        is_whole = not period[place] if isinstance(period, tuple) else _is_last(place, period)
+        says = None if is_whole else window
         has = getattr(model.config, "sliding_window", None) or None
         if (kinds is not None and kinds[place] != "sliding_attention") or (
             kinds is None and not getattr(model.config, "use_sliding_window", True)
@@ -128,18 +150,28 @@ def _windows(model: Any, header: Header, keys: Mapping[str, Any]) -> Iterator[_P
         yield "attention.sliding_window", says, has
 
 
+def _is_last(place: int, period: int | None) -> bool:
+    """Return whether a block is the last of those that follow each other."""
+    return period is not None and (place + 1) % period == 0
+
+
 def _rotations(model: Any, header: Header, keys: Mapping[str, Any]) -> Iterator[_Pair]:
     """Yield the angle of every pair of features, and what cosines are multiplied by."""
-    rotary = model.model.rotary_emb
+    base_model = model.transformer if hasattr(model, "transformer") else model.model
+    rotary = base_model.rotary_emb
     width = keys.get(
         "attention.key_length", keys["embedding_length"] // keys["attention.head_count"]
     )
     n = keys.get("rope.dimension_count", width)
-    base = keys.get("rope.freq_base", 1e6 if header.architecture == "gemma3" else 1e4)
+    base = keys.get("rope.freq_base", 1e4)
     angles, size = _angles(header, keys, n, base)
     if header.architecture != "gemma3":
         yield "rope", angles, rotary.inv_freq
         yield "rope.scaling.attn_factor", size, rotary.attention_scaling
+        table = header.tensor("rope_factors_long.weight")
+        if table is not None and header.has_numbers:
+            held = model.config.rope_parameters.get("long_factor")
+            yield table.name, dequantised(header.path, table, ...), held
         return
     local = _plain(n, keys.get("rope.freq_base_swa", 1e4))
     for kind, says in (("full_attention", angles), ("sliding_attention", local)):
@@ -160,7 +192,8 @@ def _angles(header: Header, keys: Mapping[str, Any], n: int, base: float) -> tup
     for name in ("rope_freqs.weight", "rope_factors_short.weight"):
         table = header.tensor(name)
         if table is not None and header.has_numbers:
-            return plain / dequantised(header.path, table, ...).astype(np.float64), size
+            scale = 1.0 if kind == "none" else scale
+            return plain / scale / dequantised(header.path, table, ...).astype(np.float64), size
     if kind == "none":
         return plain, size
     if kind != "yarn":

@@ -15,14 +15,13 @@ from collect.gauge.saving import dequantise
 from collect.model.checkpoint.load import load_model, load_tokenizer
 from collect.model.checkpoint.location import locate
 from tests.collect.gguf_files import tiny, write
-from tests.collect.model.checkpoint.gguf.test_header_keys import LLAMA3, llama3_factors
+from tests.collect.model.checkpoint.gguf.test_keys import BASE, LLAMA3
 
 
 @pytest.fixture
 def file(tmp_path):
-    model = tiny("llama", rope_parameters=LLAMA3)
-    more = {"rope_freqs.weight": llama3_factors()}
-    return write("llama", model, tmp_path / "tiny-Q8_0.gguf", more=more, pre="smollm")
+    model = tiny("llama", rope_parameters={**BASE, **LLAMA3})
+    return write("llama", model, tmp_path / "tiny-Q8_0.gguf", pre="smollm")
 
 
 def test_what_is_written_measures_as_the_file_does(file, tmp_path, prompt_file):
@@ -48,6 +47,14 @@ def test_what_is_written_opens_in_transformers(file, tmp_path):
     for text in ("the sky", "x = foo_bar(17)", "<s>x</s>", "é 12"):
         assert of_file(text).input_ids == written(text).input_ids
     assert written.chat_template == of_file.chat_template
+
+
+def test_a_tokenizer_whose_split_is_not_known_is_left_out(tmp_path):
+    path = write("llama", tiny("llama"), tmp_path / "odd.gguf", pre="quxen")
+    out = dequantise(str(path), tmp_path / "plain")
+    assert not [*out.glob("tokenizer*")]
+    with pytest.raises(InputError, match="tokenizer"):
+        load_tokenizer(locate(str(out)))
 
 
 def test_nothing_is_overwritten_and_only_gguf_files_are_taken(file, tmp_path, save_tiny):

@@ -1,213 +1,308 @@
-"""What is read of each architecture: keys of the header and tensors, with transformers' names.
+"""The architectures whose GGUF files are read, one entry each.
 
-A key that is not named here, and a tensor that is not, must not be in a file: `config` refuses
-both, since a key that is passed over can change every number. The meaning of a key is llama.cpp's,
-as its converter writes it and its ``load_hparams`` reads it.
+Every key of a header that is not in an entry is refused, unless it says what is stated here. So is
+every tensor that is not in ``tensors``, and every architecture that is not here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
-#: By key, without the architecture's name: the field of the configuration that it is. `None`
-#: for keys that a rule of `config` reads.
-_SIZES: Mapping[str, str | None] = {
-    "context_length": "max_position_embeddings",
-    "embedding_length": "hidden_size",
-    "block_count": "num_hidden_layers",
-    "feed_forward_length": "intermediate_size",
-    "attention.head_count": "num_attention_heads",
-}
-_ROTARY: Mapping[str, str | None] = {
-    **_SIZES,
-    "attention.head_count_kv": "num_key_value_heads",
-    "attention.key_length": "head_dim",
-    "attention.value_length": None,
-    "rope.dimension_count": None,
-    "rope.freq_base": None,
-    "rope.scaling.type": None,
-    "rope.scaling.factor": None,
-    "rope.scale_linear": None,
-    "rope.scaling.original_context_length": None,
-    "rope.scaling.attn_factor": None,
-    "rope.scaling.yarn_beta_fast": None,
-    "rope.scaling.yarn_beta_slow": None,
-}
-_RMS: Mapping[str, str | None] = {
-    **_ROTARY,
-    "attention.layer_norm_rms_epsilon": "rms_norm_eps",
-}
-_EXPERTS: Mapping[str, str | None] = {
-    **_RMS,
-    "expert_count": "num_experts",
-    "expert_used_count": "num_experts_per_tok",
-    "expert_feed_forward_length": "moe_intermediate_size",
-}
-_GEMMA: Mapping[str, str | None] = {**_RMS, "attention.sliding_window": "sliding_window"}
+from collect.errors import UnsupportedModelError
+from collect.model.checkpoint.gguf import rules
+from collect.model.checkpoint.gguf.architecture import Architecture, Number, Whole
+from collect.model.checkpoint.gguf.header import Header
+from collect.model.checkpoint.gguf.keys import INSTEAD
 
-#: Keys that change nothing at these values, in every architecture.
-NEUTRAL: Mapping[str, tuple[Any, ...]] = {
-    "attention.causal": (True,),
-    "attention.clamp_kqv": (0.0,),
-    "attention.max_alibi_bias": (0.0,),
-    "attention.scale": (0.0,),
-    "attention.sliding_window": (0,),
-    "attn_logit_softcapping": (0.0,),
-    "embedding_scale": (0.0, 1.0),
-    "expert_count": (0,),
-    "expert_used_count": (0,),
-    "final_logit_softcapping": (0.0,),
-    "leading_dense_block_count": (0,),
-    "logit_scale": (0.0, 1.0),
-    "nextn_predict_layers": (0,),
-    "pooling_type": (0,),
-    "residual_scale": (0.0, 1.0),
-    "rope.scaling.finetuned": (True, False),
-    "rope.scaling.yarn_attn_factor": (1.0,),
-    "rope.scaling.yarn_ext_factor": (-1.0, 1.0),
-    "rope.scaling.yarn_log_multiplier": (0.0,),
-}
 
-#: By kind of tensor within a block: the module of transformers within its block.
-_LLAMA = {
-    **{"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj"},
-    **{"attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj"},
-    **{"ffn_norm": "post_attention_layernorm", "ffn_gate": "mlp.gate_proj"},
-    **{"ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"},
+def _without(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return a table without one of its keys."""
+    return {other: value for other, value in table.items() if other != key}
+
+
+_SIZES = {
+    "context_length": Whole("max_position_embeddings", least=2),
+    "block_count": Whole("num_hidden_layers"),
+    "embedding_length": Whole("hidden_size"),
+    "feed_forward_length": Whole("intermediate_size"),
+    "attention.head_count": Whole("num_attention_heads"),
+    "attention.head_count_kv": Whole("num_key_value_heads", "num_attention_heads"),
+}
+_RMS = {"attention.layer_norm_rms_epsilon": Number("rms_norm_eps")}
+
+#: What a header may say of what most models do not have, as llama.cpp itself writes it out.
+_NOTHING = {
+    **{"attention.causal": True, "attention.sliding_window": 0, "nextn_predict_layers": 0},
+    **{"attn_logit_softcapping": 0.0, "final_logit_softcapping": 0.0},
+    **{"attention.max_alibi_bias": 0.0, "attention.clamp_kqv": 0.0},
+    **{"logit_scale": (0.0, 1.0), "residual_scale": (0.0, 1.0), "embedding_scale": (0.0, 1.0)},
+    **{"expert_count": 0, "expert_used_count": 0, "expert_shared_count": 0},
+    **{"expert_weights_scale": (0.0, 1.0), "expert_weights_norm": False},
+    **{"expert_gating_func": 0, "leading_dense_block_count": 0, "use_parallel_residual": False},
+    **{
+        "attention.layer_norm_epsilon": 0.0,
+        "rope.scale_linear": 0.0,
+        "pooling_type": (0, 1, 2, 3, 4),
+    },
+}
+_NOTHING_BUT_LAYER_NORMS = {
+    **_without(_NOTHING, "attention.layer_norm_epsilon"),
+    "attention.layer_norm_rms_epsilon": 0.0,
+}
+#: Of experts, where a softmax chooses them.
+_SOFTMAX = {"expert_gating_func": (0, 1), "expert_shared_count": (0, 1)}
+
+_ENDS = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
+_ATTENTION = {
+    **{"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj"},
+    "attn_output": "self_attn.o_proj",
 }
 _HEAD_NORMS = {"attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm"}
-_MOE = {
-    **{kind: module for kind, module in _LLAMA.items() if kind[:4] != "ffn_" or kind == "ffn_norm"},
-    "ffn_gate_inp": "mlp.gate",
-    "ffn_gate_exps": "mlp.experts.gate_up_proj",
-    "ffn_up_exps": "mlp.experts.gate_up_proj",
-    "ffn_down_exps": "mlp.experts.down_proj",
+_NORMS = {"attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+_GATED = {"ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"}
+_LLAMA = {**_ENDS, **_NORMS, **_ATTENTION, **_GATED}
+_GEMMA = {
+    **_LLAMA,
+    **{"post_attention_norm": "post_attention_layernorm", "ffn_norm": "pre_feedforward_layernorm"},
+    "post_ffw_norm": "post_feedforward_layernorm",
 }
+_ROUTED = {**_ENDS, **_NORMS, **_ATTENTION, "ffn_gate_inp": "mlp.gate"}
 _SHARED_EXPERT = {
     "ffn_gate_inp_shexp": "mlp.shared_expert_gate",
     "ffn_gate_shexp": "mlp.shared_expert.gate_proj",
     "ffn_up_shexp": "mlp.shared_expert.up_proj",
     "ffn_down_shexp": "mlp.shared_expert.down_proj",
 }
-_SANDWICH = {
-    **_LLAMA,
-    "post_attention_norm": "post_attention_layernorm",
-    "ffn_norm": "pre_feedforward_layernorm",
-    "post_ffw_norm": "post_feedforward_layernorm",
+_OF_OLD = {
+    **{"token_embd": "transformer.word_embeddings", "output_norm": "transformer.ln_f"},
+    **{"output": "lm_head", "attn_norm": "input_layernorm"},
+    "attn_qkv": "self_attention.query_key_value",
+    "attn_output": "self_attention.dense",
+    **{"ffn_up": "mlp.dense_h_to_4h", "ffn_down": "mlp.dense_4h_to_h"},
 }
-_PHI3 = {
-    **{"attn_norm": "input_layernorm", "attn_qkv": "self_attn.qkv_proj"},
-    **{"attn_output": "self_attn.o_proj", "ffn_norm": "post_attention_layernorm"},
-    **{"ffn_up": "mlp.gate_up_proj", "ffn_down": "mlp.down_proj"},
-}
-_GPT2 = {
-    **{"attn_norm": "ln_1", "attn_qkv": "attn.c_attn", "attn_output": "attn.c_proj"},
-    **{"ffn_norm": "ln_2", "ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"},
-}
-_STARCODER = {
-    **{kind: module for kind, module in _LLAMA.items() if kind[:4] != "ffn_" or kind == "ffn_norm"},
-    **{"ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"},
-}
-_ENDS = {"token_embd": "embed_tokens", "output_norm": "norm"}
-_GPT2_ENDS = {"token_embd": "wte", "position_embd": "wpe", "output_norm": "ln_f"}
+#: Of a Falcon that has two norms side by side: which feeds what.
+_TWO_NORMS = {"attn_norm": "ln_mlp", "attn_norm_2": "ln_attn"}
+_IN_PAIRS = {"attn_q": "pairs", "attn_k": "pairs of keys"}
 
-#: The table of rotary frequencies that llama.cpp divides by, and its forms for two lengths.
-ROPE_FACTORS = "rope_freqs.weight"
-SHORT_FACTORS, LONG_FACTORS = "rope_factors_short.weight", "rope_factors_long.weight"
+_DECODER = (rules.own_width, rules.rotated, rules.usual_scale)
 
-
-@dataclass(frozen=True)
-class Architecture:
-    """How files of one architecture are read.
-
-    Attributes
-    ----------
-    model_type
-        Of transformers.
-    keys
-        By key, without the architecture's name: the field of the configuration, or None where a
-        rule of its own reads it.
-    modules
-        By kind of tensor within a block: the module within transformers' block.
-    fixed
-        Fields that the architecture determines and no key states.
-    neutral
-        Keys that change nothing at these values, beside `NEUTRAL`.
-    factors
-        Tensors that hold rotary frequencies and no weights.
-    base, blocks, ends
-        Names of transformers' stack, of its list of blocks, and of its modules outside blocks.
-    """
-
-    model_type: str
-    keys: Mapping[str, str | None]
-    modules: Mapping[str, str]
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    neutral: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    factors: tuple[str, ...] = ()
-    base: str = "model"
-    blocks: str = "layers"
-    ends: Mapping[str, str] = field(default_factory=lambda: _ENDS)
-
-
-#: By the name that llama.cpp gives the architecture. Each key is tested.
 ARCHITECTURES: Mapping[str, Architecture] = {
+    "llama": Architecture(
+        model_type="llama",
+        entries={**_SIZES, **_RMS},
+        stated={**_NOTHING, "tensor_data_layout": "Meta AI original pth"},
+        rules=(*_DECODER, rules.biases("attention_bias", "mlp_bias")),
+        tensors=_LLAMA,
+        layouts=_IN_PAIRS,
+    ),
+    "granite": Architecture(
+        model_type="granite",
+        entries={**_SIZES, **_RMS},
+        stated=_NOTHING,
+        rules=(
+            *(rules.own_width, rules.rotated, rules.multipliers),
+            rules.biases("attention_bias", "mlp_bias"),
+        ),
+        tensors=_LLAMA,
+        layouts=_IN_PAIRS,
+    ),
+    "qwen2": Architecture(
+        model_type="qwen2",
+        entries={**_SIZES, **_RMS},
+        stated=_NOTHING,
+        rules=_DECODER,
+        fixed={"use_sliding_window": False},
+        tensors=_LLAMA,
+    ),
+    "qwen3": Architecture(
+        model_type="qwen3",
+        entries={**_SIZES, **_RMS},
+        stated=_NOTHING,
+        rules=(*_DECODER, rules.biases("attention_bias")),
+        fixed={"use_sliding_window": False},
+        tensors={**_LLAMA, **_HEAD_NORMS},
+    ),
+    "qwen2moe": Architecture(
+        model_type="qwen2_moe",
+        entries={**_SIZES, **_RMS},
+        stated={**_NOTHING, **_SOFTMAX},
+        rules=(*_DECODER, rules.experts, rules.shared_expert),
+        fixed={"use_sliding_window": False, "decoder_sparse_step": 1, "norm_topk_prob": False},
+        tensors={**_ROUTED, **_SHARED_EXPERT},
+        layouts={"ffn_gate_inp_shexp": "row"},
+        has_experts=True,
+    ),
+    "qwen3moe": Architecture(
+        model_type="qwen3_moe",
+        entries={**_SIZES, **_RMS},
+        stated={**_NOTHING, **_SOFTMAX, "expert_shared_count": 0, "expert_weights_norm": True},
+        rules=(*_DECODER, rules.experts, rules.biases("attention_bias")),
+        fixed={"use_sliding_window": False, "decoder_sparse_step": 1, "norm_topk_prob": True},
+        tensors={**_ROUTED, **_HEAD_NORMS},
+        has_experts=True,
+    ),
+    "gemma": Architecture(
+        model_type="gemma",
+        entries={**_SIZES, **_RMS},
+        stated=_NOTHING,
+        rules=_DECODER,
+        tensors=_LLAMA,
+        has_shifted_norms=True,
+    ),
     "gemma2": Architecture(
-        "gemma2",
-        {**_GEMMA, "attn_logit_softcapping": None, "final_logit_softcapping": None},
-        _SANDWICH,
+        model_type="gemma2",
+        entries={**_SIZES, **_RMS},
+        stated=_NOTHING,
+        rules=(
+            *(rules.own_width, rules.rotated, rules.queries_scaled(46), rules.capped),
+            *(rules.sliding(2, default=4096), rules.one_base),
+        ),
+        tensors=_GEMMA,
+        has_shifted_norms=True,
     ),
     "gemma3": Architecture(
-        "gemma3_text",
-        {**_GEMMA, "rope.freq_base_swa": None, "attention.sliding_window_pattern": None},
-        {**_SANDWICH, **_HEAD_NORMS},
-    ),
-    "gpt2": Architecture(
-        "gpt2",
-        {
-            "context_length": "n_positions",
-            "embedding_length": "n_embd",
-            "block_count": "n_layer",
-            "feed_forward_length": "n_inner",
-            "attention.head_count": "n_head",
-            "attention.layer_norm_epsilon": "layer_norm_epsilon",
-            "attention.head_count_kv": None,
-        },
-        _GPT2,
-        base="transformer",
-        blocks="h",
-        ends=_GPT2_ENDS,
-    ),
-    "llama": Architecture(
-        "llama",
-        _RMS,
-        _LLAMA,
-        neutral={"tensor_data_layout": ("Meta AI original pth",)},
-        factors=(ROPE_FACTORS,),
+        model_type="gemma3_text",
+        entries={**_SIZES, **_RMS},
+        stated=_NOTHING,
+        rules=(
+            *(rules.own_width, rules.rotated_by_kind, rules.queries_scaled(62)),
+            rules.sliding(6),
+        ),
+        tensors={**_GEMMA, **_HEAD_NORMS},
+        has_shifted_norms=True,
     ),
     "phi3": Architecture(
-        "phi3",
-        {**_RMS, "attention.sliding_window": None},
-        _PHI3,
-        factors=(SHORT_FACTORS, LONG_FACTORS),
+        model_type="phi3",
+        entries={**_SIZES, **_RMS},
+        stated=_NOTHING,
+        rules=(
+            *(rules.shared_width, rules.rotated_in_phi, rules.usual_scale),
+            rules.optional_window,
+        ),
+        tensors={
+            **{**_ENDS, **_NORMS, "attn_qkv": "self_attn.qkv_proj"},
+            **{"attn_output": "self_attn.o_proj", "ffn_up": "mlp.gate_up_proj"},
+            "ffn_down": "mlp.down_proj",
+        },
     ),
-    "qwen2": Architecture("qwen2", _RMS, _LLAMA),
-    "qwen2moe": Architecture(
-        "qwen2_moe",
-        {**_EXPERTS, "expert_shared_feed_forward_length": "shared_expert_intermediate_size"},
-        {**_MOE, **_SHARED_EXPERT},
-        fixed={"norm_topk_prob": False, "decoder_sparse_step": 1, "mlp_only_layers": []},
-    ),
-    "qwen3": Architecture("qwen3", _RMS, {**_LLAMA, **_HEAD_NORMS}),
-    "qwen3moe": Architecture(
-        "qwen3_moe",
-        _EXPERTS,
-        {**_MOE, **_HEAD_NORMS},
-        fixed={"norm_topk_prob": True, "decoder_sparse_step": 1, "mlp_only_layers": []},
+    "stablelm": Architecture(
+        model_type="stablelm",
+        entries={**_SIZES, "attention.layer_norm_epsilon": Number("layer_norm_eps")},
+        stated=_without(_NOTHING_BUT_LAYER_NORMS, "use_parallel_residual"),
+        rules=(
+            *(rules.shared_width, rules.partly_rotated, rules.usual_scale, rules.parallel),
+            rules.biases("use_qkv_bias"),
+        ),
+        tensors=_LLAMA,
     ),
     "starcoder2": Architecture(
-        "starcoder2", {**_ROTARY, "attention.layer_norm_epsilon": "norm_epsilon"}, _STARCODER
+        model_type="starcoder2",
+        entries={**_SIZES, "attention.layer_norm_epsilon": Number("norm_epsilon")},
+        stated=_NOTHING_BUT_LAYER_NORMS,
+        rules=(
+            *(rules.shared_width, rules.rotated, rules.usual_scale, rules.optional_window),
+            rules.biases("use_bias"),
+        ),
+        tensors={
+            **{**_ENDS, **_NORMS, **_ATTENTION},
+            **{"ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"},
+        },
+    ),
+    "nemotron": Architecture(
+        model_type="nemotron",
+        entries={**_SIZES, "attention.layer_norm_epsilon": Number("norm_eps")},
+        stated=_NOTHING_BUT_LAYER_NORMS,
+        rules=(
+            *(rules.own_width, rules.partly_rotated, rules.usual_scale),
+            rules.biases("attention_bias", "mlp_bias"),
+        ),
+        tensors={
+            **{**_ENDS, **_NORMS, **_ATTENTION},
+            **{"ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"},
+        },
+        has_shifted_norms=True,
+    ),
+    "gpt2": Architecture(
+        model_type="gpt2",
+        entries={
+            **_without(_SIZES, "attention.head_count_kv"),
+            "attention.layer_norm_epsilon": Number("layer_norm_epsilon"),
+        },
+        stated=_NOTHING_BUT_LAYER_NORMS,
+        rules=(
+            *(rules.shared_width, rules.usual_scale, rules.no_key_heads),
+            rules.renamed(
+                **{"max_position_embeddings": "n_positions", "num_hidden_layers": "n_layer"},
+                **{"hidden_size": "n_embd", "intermediate_size": "n_inner"},
+                num_attention_heads="n_head",
+            ),
+        ),
+        tensors={
+            **{"token_embd": "transformer.wte", "position_embd": "transformer.wpe"},
+            **{"output_norm": "transformer.ln_f", "output": "lm_head"},
+            **{"attn_norm": "ln_1", "ffn_norm": "ln_2", "attn_qkv": "attn.c_attn"},
+            **{"attn_output": "attn.c_proj", "ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"},
+        },
+        blocks="transformer.h",
+        layouts=dict.fromkeys(("attn_qkv", "attn_output", "ffn_up", "ffn_down"), "transposed"),
+    ),
+    "falcon": Architecture(
+        model_type="falcon",
+        entries={
+            **_without(_SIZES, "attention.head_count_kv"),
+            "attention.layer_norm_epsilon": Number("layer_norm_epsilon"),
+        },
+        stated={**_NOTHING_BUT_LAYER_NORMS, "use_parallel_residual": True},
+        rules=(
+            *(rules.shared_width, rules.rotated, rules.usual_scale, rules.falcon),
+            rules.renamed(intermediate_size="ffn_hidden_size"),
+        ),
+        fixed={"alibi": False, "bias": False, "parallel_attn": True},
+        tensors=_OF_OLD,
+        blocks="transformer.h",
+        layouts={"attn_qkv": "by group"},
+    ),
+    "bloom": Architecture(
+        model_type="bloom",
+        entries={
+            "context_length": Whole("seq_length"),
+            "block_count": Whole("num_hidden_layers"),
+            "embedding_length": Whole("hidden_size"),
+            "attention.head_count": Whole("num_attention_heads"),
+            "attention.layer_norm_epsilon": Number("layer_norm_epsilon"),
+        },
+        stated={**_NOTHING_BUT_LAYER_NORMS, "attention.max_alibi_bias": (0.0, 8.0)},
+        rules=(
+            *(rules.shared_width, rules.usual_scale, rules.no_key_heads, rules.four_widths),
+            rules.renamed(num_hidden_layers="n_layer", num_attention_heads="n_head"),
+        ),
+        tensors={
+            **{**_OF_OLD, "token_embd_norm": "transformer.word_embeddings_layernorm"},
+            "ffn_norm": "post_attention_layernorm",
+        },
+        blocks="transformer.h",
+        layouts={"attn_qkv": "by head"},
     ),
 }
+
+
+def architecture_of(header: Header) -> Architecture:
+    """Return how a file is carried into a model.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If files of its architecture are not read.
+    """
+    name = header.architecture
+    if name not in ARCHITECTURES:
+        raise UnsupportedModelError(
+            f"GGUF files of the architecture {name!r} are not read; {header.path} is one.",
+            f"Those of {', '.join(sorted(ARCHITECTURES))} are. {INSTEAD}",
+        )
+    found = ARCHITECTURES[name]
+    if name == "falcon" and header.tensor("blk.0.attn_norm_2.weight") is not None:
+        return replace(found, tensors={**found.tensors, **_TWO_NORMS})
+    return found

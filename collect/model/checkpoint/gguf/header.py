@@ -25,6 +25,12 @@ TOKENS = "tokenizer.ggml.tokens"
 #: Longest list of numbers that is kept: one number a block.
 _KEPT = 10_000
 
+#: Most dimensions that a tensor of the format has.
+_DIMENSIONS = 4
+
+#: Letters of a value that a message shows at most.
+_SHOWN = 60
+
 #: Versions of the format that are read.
 _VERSIONS = (2, 3)
 
@@ -208,9 +214,11 @@ class _Parser:
         for _ in range(n_tensors):
             name = self._text()
             (n_dims,) = self._unpack("<I")
-            if n_dims > 4:
+            if not 0 < n_dims <= _DIMENSIONS:
                 raise broken(self._path, f"the tensor {name!r} has {n_dims} dimensions")
             dims = self._unpack(f"<{n_dims}Q")
+            if 0 in dims:
+                raise broken(self._path, f"the tensor {name!r} has no numbers")
             kind, offset = self._unpack("<IQ")
             table.append((name, tuple(reversed(dims)), kind, offset))
         twice = [name for name, count in Counter(row[0] for row in table).items() if count > 1]
@@ -272,6 +280,19 @@ def refuse_without_package() -> None:
             "Install the extra: pip install 'thermoscope[gguf]', or in a clone: "
             "pip install -e '.[gguf]'.",
         )
+
+
+def is_whole_number(value: object) -> bool:
+    """Return whether a value of metadata is a whole number: no truth value, nor a list's length."""
+    return type(value) is int
+
+
+def shown(value: object) -> str:
+    """Return a value of metadata for a message, a long one cut."""
+    if isinstance(value, Length):
+        return f"a list of {int(value)}"
+    text = repr(list(value) if isinstance(value, tuple) else value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def broken(path: Path, cause: str) -> InputError:

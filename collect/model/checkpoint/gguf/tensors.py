@@ -1,16 +1,15 @@
 """The tensors of a GGUF file by the parameters of transformers that they make up.
 
-What llama.cpp's converter did to a tensor is undone: rows of Q and K of a llama lie in pairs there,
-norms of a Gemma hold 1 + w, matrices of a GPT-2 are transposed, and experts are stored as gate
-and up. One tensor is read at a time.
+Names are those of `architectures`, layouts are undone by `layout`. One tensor is read at a time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,60 @@ import torch
 from torch import Tensor
 
 from collect.model.checkpoint.gguf import header
-from collect.model.checkpoint.gguf.architectures import ARCHITECTURES, Architecture
+from collect.model.checkpoint.gguf.architecture import Architecture
+from collect.model.checkpoint.gguf.architectures import architecture_of
+from collect.model.checkpoint.gguf.layout import LAYOUTS
 from collect.model.checkpoint.gguf.numbers import dequantised
+from collect.model.checkpoint.gguf.rotation import FACTORS
 from collect.model.checkpoint.safetensors.header import Stored
 
-#: From the numbers of a tensor as stored to those of the parameter.
-Undo = Callable[[Any], Any]
+#: Tensors that hold a matrix of every expert, in the order in which the parameter has them.
+_EXPERTS = {
+    "ffn_gate_exps": "mlp.experts.gate_up_proj",
+    "ffn_up_exps": "mlp.experts.gate_up_proj",
+    "ffn_down_exps": "mlp.experts.down_proj",
+}
+
+_NAME = re.compile(r"(?:blk\.(?P<block>\d+)\.)?(?P<bare>[^.]+)(?P<ending>\.weight|\.bias)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which parameter a tensor makes up, and how it is laid out.
+
+    Attributes
+    ----------
+    parameter
+        Name in transformers.
+    layout
+        One of `layout.LAYOUTS`; None where it is stored as transformers has it.
+    is_shifted
+        Whether one was added to its numbers.
+    """
+
+    parameter: str
+    layout: str | None
+    is_shifted: bool
+
+
+def place_of(name: str, architecture: Architecture) -> Place | None:
+    """Return which parameter a tensor makes up; None where the architecture has none of it."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    block, bare, ending = match["block"], match["bare"], match["ending"]
+    start = "" if block is None else f"{architecture.blocks}.{block}."
+    if architecture.has_experts and bare in _EXPERTS and ending == ".weight":
+        return Place(f"{start}{_EXPERTS[bare]}", None, is_shifted=False)
+    if bare not in architecture.tensors:
+        return None
+    is_norm = bare.endswith("norm") and ending == ".weight"
+    is_shifted = architecture.has_shifted_norms and is_norm
+    parameter = f"{start}{architecture.tensors[bare]}{ending}"
+    return Place(parameter, architecture.layouts.get(bare), is_shifted)
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """A parameter as it lies in the file, not read yet: indexed as slices of safetensors are.
 
@@ -36,42 +80,46 @@ class Reading:
     path
         The file.
     parts
-        The tensors it is made of, side by side in their second dimension.
-    undo
-        Undoes what the conversion to GGUF did; None where nothing was done.
+        The tensors it is made of, side by side in the last but one dimension.
+    layout, is_shifted
+        As in `Place`.
+    config
+        The configuration of transformers, which says how many heads there are.
     seed
         As in `header.Header`.
     """
 
     path: Path
     parts: Sequence[header.Tensor]
-    undo: Undo | None = None
+    layout: str | None = None
+    is_shifted: bool = False
+    config: Any = None
     seed: int | None = None
 
     def __getitem__(self, places: Any) -> Tensor:
         """Return the dequantised numbers, or some rows of them."""
-        if len(self.parts) == 1 and self.undo is None:
-            return torch.from_numpy(self._numbers(self.parts[0], places))
-        pieces = [self._numbers(part, ...) for part in self.parts]
-        numbers = pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
-        whole = torch.from_numpy(
-            np.ascontiguousarray(numbers if self.undo is None else self.undo(numbers))
-        )
+        if places is not Ellipsis and len(self.parts) == 1 and self.layout is None:
+            return torch.from_numpy(self._shifted(self._numbers(self.parts[0], places)))
+        whole = self._whole()
         return whole if places is Ellipsis else whole[places]
 
     def get_shape(self) -> list[int]:
-        """Return the shape of the parameter."""
-        first, *others = (part.shape for part in self.parts)
-        shape = [*first]
-        if others:
-            shape[1] += sum(other[1] for other in others)
-        # A view of one number: what is undone moves numbers and makes none.
-        empty = np.broadcast_to(np.float32(0), shape)
-        return [*(empty if self.undo is None else self.undo(empty)).shape]
+        """Return the shape in the file, of its first part."""
+        return [*self.parts[0].shape]
 
     def get_dtype(self) -> str:
         """Return the name of the number format that the numbers are read in."""
         return "F32"
+
+    def _whole(self) -> Tensor:
+        parts = [self._numbers(part, ...) for part in self.parts]
+        numbers = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2)
+        if self.layout is not None:
+            numbers = LAYOUTS[self.layout](numbers, self.config)
+        return torch.from_numpy(np.ascontiguousarray(self._shifted(numbers)))
+
+    def _shifted(self, numbers: Any) -> Any:
+        return numbers - np.float32(1) if self.is_shifted else numbers
 
     def _numbers(self, part: header.Tensor, places: Any) -> Any:
         return dequantised(self.path, part, places, self.seed)
@@ -86,42 +134,55 @@ class GgufFile:
         Its header.
     config
         The configuration of transformers.
+    shapes
+        The parameters that are wanted, by name.
 
     Attributes
     ----------
     entries
-        By parameter: what is stored.
+        By parameter, or by the file's own name of a tensor that makes up none: what is stored.
+        Factors of rotary positions are in the configuration, and not among them.
     conversions
-        None: the names are the parameters' already.
+        Renamings and conversions of these names: none are left.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If files of this architecture are not read.
     """
 
-    conversions: list[Any] | None = None
-
-    def __init__(self, of_file: header.Header, config: Any) -> None:
-        known = ARCHITECTURES[of_file.architecture]
-        parts: dict[str, list[header.Tensor]] = {}
+    def __init__(
+        self, of_file: header.Header, config: Any, shapes: Mapping[str, tuple[int, ...]]
+    ) -> None:
+        self._path, self._seed, self._config = of_file.path, of_file.seed, config
+        self.conversions: list[Any] | None = []
+        architecture = architecture_of(of_file)
+        self._parts: dict[str, list[header.Tensor]] = {}
+        self._places: dict[str, Place] = {}
         for tensor in of_file.tensors:
-            if tensor.name not in known.factors:
-                parts.setdefault(parameter(known, tensor.name), []).append(tensor)
-        self._readings = {
-            key: Reading(
-                of_file.path,
-                # Gate before up, whatever their order in the file.
-                sorted(made_of, key=lambda part: "_up_" in part.name),
-                _undo(of_file.architecture, made_of[0].name, config),
-                of_file.seed,
-            )
-            for key, made_of in parts.items()
-        }
+            if tensor.name in FACTORS and _has_factors(config):
+                continue
+            place = place_of(tensor.name, architecture)
+            if place is None or place.parameter not in shapes:
+                place = Place(tensor.name, None, is_shifted=False)
+            self._places[place.parameter] = place
+            self._parts.setdefault(place.parameter, []).append(tensor)
+        for parts in self._parts.values():
+            parts.sort(key=lambda part: ".ffn_up_exps." in part.name)
         self.entries = {
-            key: Stored(tuple(reading.get_shape()), reading.parts[0].format_name)
-            for key, reading in self._readings.items()
+            key: Stored(_shape(parts, self._places[key].layout), parts[0].format_name)
+            for key, parts in self._parts.items()
         }
 
     @contextmanager
     def opened(self, keys: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Yield what is stored under some keys, not read yet."""
-        yield {key: self._readings[key] for key in keys}
+        yield {key: self._reading(self._places[key]) for key in keys}
+
+    def _reading(self, place: Place) -> Reading:
+        parts = self._parts[place.parameter]
+        how = (place.layout, place.is_shifted, self._config, self._seed)
+        return Reading(self._path, parts, *how)
 
 
 def readings(of_file: header.Header) -> Iterator[tuple[str, Reading]]:
@@ -130,41 +191,17 @@ def readings(of_file: header.Header) -> Iterator[tuple[str, Reading]]:
         yield tensor.name, Reading(of_file.path, [tensor], seed=of_file.seed)
 
 
-def parameter(known: Architecture, name: str) -> str:
-    """Return the parameter of transformers that a tensor of an architecture belongs to.
-
-    Examples
-    --------
-    >>> parameter(ARCHITECTURES["llama"], "blk.3.attn_q.weight")
-    'model.layers.3.self_attn.q_proj.weight'
-    """
-    kind, _, leaf = name.rpartition(".")
-    match = re.fullmatch(r"blk\.(\d+)\.(\w+)", kind)
-    if match is None:
-        module = "lm_head" if kind == "output" else f"{known.base}.{known.ends[kind]}"
-        return f"{module}.{leaf}"
-    module = f"{known.base}.{known.blocks}.{match[1]}.{known.modules[match[2]]}"
-    return module if match[2].endswith("_exps") else f"{module}.{leaf}"
+def _has_factors(config: Any) -> bool:
+    """Return whether a configuration holds factors of rotary positions."""
+    rotation = getattr(config, "rope_parameters", None)
+    return isinstance(rotation, dict) and rotation.get("rope_type") == "longrope"
 
 
-def _undo(architecture: str, name: str, config: Any) -> Undo | None:
-    """Return what undoes the conversion of one tensor; None where nothing was done to it."""
-    kind = name.removeprefix("blk.").partition(".")[2] if name.startswith("blk.") else name
-    if architecture == "llama" and kind.startswith(("attn_q.", "attn_k.")):
-        is_query = kind.startswith("attn_q.")
-        n = config.num_attention_heads if is_query else config.num_key_value_heads
-        return lambda numbers: _unpaired(numbers, n)
-    if architecture in ("gemma2", "gemma3") and kind.endswith("norm.weight"):
-        return lambda numbers: numbers - 1
-    is_matrix = kind in {f"{of}.weight" for of in ("attn_qkv", "attn_output", "ffn_up", "ffn_down")}
-    if architecture == "gpt2" and is_matrix:
-        return lambda numbers: numbers.T
-    if kind == "ffn_gate_inp_shexp.weight":
-        return lambda numbers: numbers.reshape(1, -1)
-    return None
-
-
-def _unpaired(numbers: Any, n_heads: int) -> Any:
-    """Return rows in halves: 0, 2, 4, ... of a head before 1, 3, 5, ..."""
-    pairs = numbers.reshape(n_heads, -1, 2, *numbers.shape[1:])
-    return pairs.swapaxes(1, 2).reshape(numbers.shape)
+def _shape(parts: Sequence[header.Tensor], layout: str | None) -> tuple[int, ...]:
+    """Return the shape of a parameter."""
+    first = parts[0].shape
+    if len(parts) > 1:
+        return (*first[:-2], sum(part.shape[-2] for part in parts), first[-1])
+    if layout == "row":
+        return (1, prod(first))
+    return first[::-1] if layout == "transposed" else first

@@ -1,74 +1,102 @@
-"""How a GGUF file's tokenizer cuts a text before it looks tokens up.
+"""The tokenizer that a GGUF file holds: the one thing that transformers still reads of such files.
 
-A file with a vocabulary of byte pairs says so by a name alone (``tokenizer.ggml.pre``). The reader
-of transformers splits by the names it knows and as GPT-2 does by all others, without a word.
+`PreTrainedTokenizerFast.from_pretrained(..., gguf_file=...)` makes it of vocabulary and merges. How
+text is split is set here by the header's name for it, for transformers takes a name that it does
+not know for GPT-2's.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from collect.errors import InputError
-from collect.model.checkpoint.gguf.header import Header
+from collect.errors import UnsupportedModelError
+from collect.model.checkpoint.gguf.header import Header, shown
+from collect.model.checkpoint.gguf.splits import SPLITS, WHOLE_WORDS
 
-#: Names of the split of GPT-2 itself.
-_AS_GPT2 = ("gpt-2", "phi-2", "mpt", "olmo", "jais")
+_MODEL, _SPLIT = "tokenizer.ggml.model", "tokenizer.ggml.pre"
 
-#: Names of the split of GPT-2 after every digit stands alone.
-_BY_DIGIT = ("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b")
+#: Kinds of vocabularies that are read: merges of bytes, and SentencePiece.
+_BYTES, _PIECES = "gpt2", "llama"
 
 
 def has_tokenizer(header: Header) -> bool:
     """Return whether a file holds a tokenizer."""
-    return "tokenizer.ggml.model" in header.metadata
+    return _MODEL in header.metadata
 
 
 def load(header: Header, *, for_text: bool) -> Any:
-    """Return the tokenizer of a file, as transformers reads it, with the split that the file names.
+    """Return the tokenizer of a file.
 
     Parameters
     ----------
     header
         The file's header.
     for_text
-        Whether texts are to be cut; False where only token ids are looked up.
+        Whether text is to be split; without, a name of a split that is not known is no fault.
 
     Raises
     ------
-    InputError
-        If a text is to be cut in a way that is not known.
+    UnsupportedModelError
+        If text would be split otherwise than the model's own tokenizer does.
     """
     import transformers
 
-    names = _split_names()
-    stated = header.metadata.get("tokenizer.ggml.pre")
-    has_pairs = header.metadata.get("tokenizer.ggml.model") == "gpt2"
-    if has_pairs and for_text and stated not in names:
-        said = "does not say" if stated is None else f"calls {stated!r}"
-        raise InputError(
-            f"{header.path} {said} how its tokenizer splits a text (tokenizer.ggml.pre), which "
-            "must be a name that is known.",
-            f"Give prompts as token ids, or a file that names one of {', '.join(sorted(names))}.",
-        )
-    # The library's other classes read the same tokens, after a configuration that takes half a
-    # minute.
-    tokenizer: Any = transformers.PreTrainedTokenizerFast.from_pretrained(
-        header.path.parent, gguf_file=header.path.name, local_files_only=True
-    )
-    if has_pairs and stated in _BY_DIGIT:
-        from tokenizers import pre_tokenizers
-
-        tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-            [
-                pre_tokenizers.Digits(individual_digits=True),
-                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
-            ]
-        )
+    if for_text and not can_split(header):
+        raise _unknown(header)
+    factory: Any = transformers.PreTrainedTokenizerFast
+    path = header.path
+    tokenizer = factory.from_pretrained(path.parent, gguf_file=path.name, local_files_only=True)
+    if header.metadata.get(_MODEL) == _BYTES and can_split(header):
+        _split_bytes(tokenizer, header)
+    if header.metadata.get(_MODEL) == _PIECES:
+        _leave_start(tokenizer, header)
     return tokenizer
 
 
-def _split_names() -> set[str]:
-    """Return the names of splits that are known: those of transformers' reader, and more."""
-    from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS
+def can_split(header: Header) -> bool:
+    """Return whether a file says in words that are known how text is split."""
+    kind, name = header.metadata.get(_MODEL), header.metadata.get(_SPLIT)
+    return kind == _PIECES or (kind == _BYTES and isinstance(name, str) and name in SPLITS)
 
-    return {*GGUF_PRE_TOKENIZER_SPLITS, *_AS_GPT2, *_BY_DIGIT}
+
+def _unknown(header: Header) -> UnsupportedModelError:
+    kind, name = header.metadata.get(_MODEL), header.metadata.get(_SPLIT)
+    what, value = (_SPLIT, name) if kind == _BYTES else (_MODEL, kind)
+    says = "is absent" if value is None else f"is {shown(value)}"
+    return UnsupportedModelError(
+        f"How text is split into tokens must be known; {what} in the header of {header.path} "
+        f"{says}.",
+        "Give prompts as token ids (token_ids in a JSONL file, made with the model's own "
+        "tokenizer), or take the safetensors files of the model.",
+    )
+
+
+def _split_bytes(tokenizer: Any, header: Header) -> None:
+    """Let a tokenizer of bytes split text as the header's name for it says."""
+    from tokenizers import Regex, pre_tokenizers
+
+    name = header.metadata[_SPLIT]
+    splits = [pre_tokenizers.Split(Regex(it), behavior="isolated") for it in SPLITS[name]]
+    spelt = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    backend = tokenizer.backend_tokenizer
+    backend.pre_tokenizer = pre_tokenizers.Sequence([*splits, spelt])
+    if name not in WHOLE_WORDS:
+        return
+    backend.model.ignore_merges = True
+    is_denied = header.metadata.get("tokenizer.ggml.add_bos_token") is False
+    if tokenizer.bos_token is not None and not is_denied:
+        tokenizer.add_bos_token = True
+        tokenizer.update_post_processor()
+
+
+def _leave_start(tokenizer: Any, header: Header) -> None:
+    """Let no space stand before the text where the header says so; Gemmas have none anyhow."""
+    from tokenizers import normalizers, pre_tokenizers
+
+    if header.metadata.get("tokenizer.ggml.add_space_prefix", True):
+        return
+    backend = tokenizer.backend_tokenizer
+    if isinstance(backend.pre_tokenizer, pre_tokenizers.Metaspace):
+        backend.pre_tokenizer = pre_tokenizers.Metaspace("▁", prepend_scheme="never", split=False)
+    elif header.architecture == "phi3":
+        backend.normalizer = normalizers.Replace(" ", "▁")

@@ -21,9 +21,9 @@ from collect.model.checkpoint.load import load_model, load_skeleton, load_tokeni
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
 from collect.model.description import model_row
-from tests.collect.gguf_files import GEMMAS, KINDS, TEMPLATE, tensors, tiny, write
+from tests.collect.gguf_files import SHIFTED, TEMPLATE, TINY, tensors, tiny, write
 
-ARCHITECTURES = tuple(KINDS)
+ARCHITECTURES = tuple(TINY)
 
 
 @pytest.fixture
@@ -38,13 +38,13 @@ def test_numbers_of_a_file_in_plain_floats_are_those_it_was_written_from(name, t
     loaded = load_model(locate(str(path)))
     for key, tensor in model.state_dict().items():
         result = loaded.model.state_dict()[key]
-        if name in GEMMAS and key.endswith("norm.weight"):  # 1 + w and back rounds
+        if name in SHIFTED and key.endswith("norm.weight"):  # 1 + w and back rounds
             assert torch.allclose(result, tensor, rtol=0, atol=2**-23)
         else:
             assert torch.equal(result, tensor), key
 
 
-#: Of the others transformers' own reader passes keys over; `test_header_keys.py` has all.
+#: Of the others transformers' own reader passes keys over; `test_keys.py` has all.
 READ_BY_TRANSFORMERS = ("llama", "qwen2", "gpt2", "starcoder2")
 
 

@@ -2,11 +2,14 @@
 
 import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
-from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS
+from transformers.models.qwen2 import tokenization_qwen2
+from transformers.models.qwen3_5 import tokenization_qwen3_5
 
 from collect.errors import InputError
-from collect.model.checkpoint.load import load_tokenizer
+from collect.model.checkpoint.gguf.splits import SPLITS
+from collect.model.checkpoint.load import load_tokenizer, tokenizer_for
 from collect.model.checkpoint.location import locate
+from collect.prompts.sets import load
 from tests.collect.gguf_files import tiny, write
 
 
@@ -58,6 +61,68 @@ def test_an_unknown_name_is_refused_for_texts_and_not_for_token_ids(written, pre
     assert load_tokenizer(checkpoint, for_text=False).bos_token_id == 256
 
 
-def test_what_is_taken_from_inside_transformers_is_there():
-    """The one name that this project takes from its reader of GGUF files."""
-    assert {"llama-bpe", "qwen2", "tekken", "gpt-4o"} <= {*GGUF_PRE_TOKENIZER_SPLITS}
+def isolated(pattern):
+    spelt = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), spelt])
+
+
+TEXTS = (
+    "x = foo_bar(17)",
+    "It's 12345 o'clock; we'LL see\n\n  two  spaces\t\ttabs \n",
+    "Größe naïve café déjà-vu",
+    "数字 12 和 文字。 हिन्दी ४५",
+    "https://a.b/c?d=e&f=g#h  // end ",
+)
+#: Made by other hands: of the packages themselves.
+ELSEWHERE = {
+    "gpt-2": pre_tokenizers.ByteLevel(add_prefix_space=False),
+    "qwen2": isolated(tokenization_qwen2.PRETOKENIZE_REGEX),
+    "qwen35": isolated(tokenization_qwen3_5.PRETOKENIZE_REGEX),
+}
+
+
+@pytest.mark.parametrize("pre", ELSEWHERE)
+def test_text_is_split_as_the_models_own_class_does(written, pre):
+    ours = load_tokenizer(written(pre)).backend_tokenizer.pre_tokenizer
+    for text in TEXTS:
+        assert ours.pre_tokenize_str(text) == ELSEWHERE[pre].pre_tokenize_str(text)
+
+
+def test_every_name_that_transformers_reads_is_split_as_it_does(written):
+    from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS
+
+    assert {*GGUF_PRE_TOKENIZER_SPLITS} <= {*SPLITS}
+    for pre, pattern in GGUF_PRE_TOKENIZER_SPLITS.items():
+        ours = load_tokenizer(written(pre)).backend_tokenizer.pre_tokenizer
+        for text in TEXTS:
+            assert ours.pre_tokenize_str(text) == isolated(pattern).pre_tokenize_str(text), pre
+
+
+def test_token_ids_are_read_where_the_split_is_not_known(written, tmp_path):
+    checkpoint = written("quxen")
+    prompts = tmp_path / "ids.jsonl"
+    prompts.write_text('{"token_ids": [1, 2, 3]}\n')
+    assert tokenizer_for(checkpoint, [load(str(prompts))]).vocab_size == 259
+    with pytest.raises(InputError):
+        tokenizer_for(checkpoint, [load("A_grand_unified")])
+
+
+def test_a_llama_3_begins_with_its_first_token_unless_the_header_denies_it(written, tmp_path):
+    def silent(writer):
+        del writer.kv_data[0]["tokenizer.ggml.add_bos_token"]
+
+    made = tiny("llama")
+    for pre, expected in (("llama-bpe", [256, 258]), ("gpt-2", [258])):
+        path = write("llama", made, tmp_path / f"{pre}.gguf", edit=silent, pre=pre)
+        assert load_tokenizer(locate(str(path)))("th").input_ids == expected
+    assert load_tokenizer(written("llama-bpe"))("th").input_ids == [258]
+
+
+@pytest.mark.parametrize("kind", ["bert", "no_vocab", "rwkv"])
+def test_an_unknown_kind_of_vocabulary_is_refused_for_texts(kind, tmp_path):
+    def edit(writer):
+        writer.kv_data[0]["tokenizer.ggml.model"].value = kind
+
+    path = write("llama", tiny("llama"), tmp_path / "odd.gguf", edit=edit)
+    with pytest.raises(InputError, match=r"tokenizer\.ggml\.model"):
+        load_tokenizer(locate(str(path)))

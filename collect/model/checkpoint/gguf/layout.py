@@ -1,0 +1,70 @@
+"""How llama.cpp lays tensors out otherwise than transformers, undone.
+
+Written from what llama.cpp's converter does. All work on rows of numpy arrays in torch's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collect.adapters.configuration import own_or_shared_heads
+
+#: Undoes a layout, given the configuration of transformers.
+Undoing: TypeAlias = Callable[[NDArray[Any], Any], NDArray[Any]]
+
+
+def transposed(numbers: NDArray[Any], _config: Any) -> NDArray[Any]:
+    """Undo a matrix that is stored for a product from the right; a bias is as it is."""
+    return numbers.T
+
+
+def row(numbers: NDArray[Any], _config: Any) -> NDArray[Any]:
+    """Undo a matrix of one row that is stored without its first dimension."""
+    return numbers.reshape(1, -1)
+
+
+def pairs(numbers: NDArray[Any], config: Any) -> NDArray[Any]:
+    """Undo the rows of queries: halves of a head, whose numbers are stored in turn."""
+    return _halves(numbers, config.num_attention_heads)
+
+
+def pairs_of_keys(numbers: NDArray[Any], config: Any) -> NDArray[Any]:
+    """Undo the rows of keys; see `pairs`."""
+    return _halves(numbers, own_or_shared_heads(config))
+
+
+def _halves(numbers: NDArray[Any], n_heads: int) -> NDArray[Any]:
+    by_head = numbers.reshape(n_heads, -1, 2, *numbers.shape[1:])
+    return by_head.swapaxes(1, 2).reshape(numbers.shape)
+
+
+def by_head(numbers: NDArray[Any], config: Any) -> NDArray[Any]:
+    """Undo queries, keys and values that stand head by head and are stored one after another."""
+    n_heads = config.num_attention_heads
+    by_kind = numbers.reshape(3, n_heads, -1, *numbers.shape[1:])
+    return by_kind.swapaxes(0, 1).reshape(numbers.shape)
+
+
+def by_group(numbers: NDArray[Any], config: Any) -> NDArray[Any]:
+    """Undo queries that stand before the key and value they share, stored all before all."""
+    n_groups, d_head = config.num_kv_heads, config.head_dim
+    rest = numbers.shape[1:]
+    n_queries = config.num_attention_heads * d_head
+    queries, keys, values = np.split(numbers, (n_queries, n_queries + n_groups * d_head))
+    parts = [part.reshape(n_groups, -1, *rest) for part in (queries, keys, values)]
+    return np.concatenate(parts, axis=1).reshape(numbers.shape)
+
+
+#: By name of a layout, as `architectures` has it.
+LAYOUTS: Mapping[str, Undoing] = {
+    "transposed": transposed,
+    "row": row,
+    "pairs": pairs,
+    "pairs of keys": pairs_of_keys,
+    "by head": by_head,
+    "by group": by_group,
+}
