@@ -20,6 +20,8 @@ def opened(options: argparse.Namespace, *, everything: bool = False) -> Store:
     store = open_store(*named(options, everything=everything), verify=options.verify)
     if options.verify:
         print(f"note: {store.comparison.words}", file=sys.stderr)
+    for note in store.notes:
+        print(f"note: {note}", file=sys.stderr)
     for unit in store.incomplete:
         print(f"note: left out, its measurement was interrupted: {unit}", file=sys.stderr)
     return store

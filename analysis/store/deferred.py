@@ -97,6 +97,8 @@ class Deferred:
         Files that are to be shown as tables, by table.
     named
         Gives the name by which the connection opens a file.
+    columns
+        Gives the columns of a file.
     made
         Views and macros that are made, and tables whose files are shown.
     """
@@ -104,6 +106,7 @@ class Deferred:
     connection: duckdb.DuckDBPyConnection
     files: Mapping[str, Sequence[Path]]
     named: Callable[[Path], str]
+    columns: Callable[[Path], Sequence[str]]
     made: set[str] = field(default_factory=set)
     _is_commented: bool = False
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -149,7 +152,7 @@ class Deferred:
                         if view in missing:
                             connection.execute(statement)
                     for table in missing & self.files.keys():
-                        names = [self.named(path) for path in self.files[table]]
+                        names = {self.named(at): self.columns(at) for at in self.files[table]}
                         schema.attach(connection, table, names)
             except duckdb.Error as error:
                 raise_interruption(error)

@@ -65,6 +65,8 @@ class Store:
         Units whose measurement was interrupted; none of their rows are visible.
     comparison
         In what the files of measured units were compared with what their run files say.
+    notes
+        What of the files is left out because this version does not know it, in sentences.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Store:
     sources: tuple[Path | RemotePath, ...]
     incomplete: tuple[str, ...]
     comparison: schema.Comparison
+    notes: tuple[str, ...]
     _engine: duckdb.DuckDBPyConnection = field(repr=False)
     _deferred: Deferred = field(repr=False, compare=False)
     _asked: dict[tuple[str, str], pd.DataFrame] = field(
@@ -297,22 +300,27 @@ def _opened(
 ) -> Store:
     """Return the store of a connection, filled from directories or from a database."""
     listed, comparison = _Listed(connection), schema.Comparison()
-    deferred, n_rows = Deferred(connection, {}, listed.add), _MANY_ROWS
+    notes: tuple[str, ...] = ()
+    deferred, n_rows = Deferred(connection, {}, listed.add, lambda _: ()), _MANY_ROWS
     if databases:
-        attach(connection, databases[0], listed.add(databases[0]))
+        notes = attach(connection, databases[0], listed.add(databases[0]))
     else:
         # The schema asks of a path no more than a remote one knows.
         sources = schema.assemble(
             connection, cast("tuple[Path, ...]", paths), copy=False, contents=verify
         )
-        comparison = sources.comparison
-        deferred = Deferred(connection, schema.left_in_files(sources), listed.add)
+        comparison, notes = sources.comparison, sources.headers.notes
+
+        def columns(path: Path) -> list[str]:
+            return list(sources.headers.of(path).columns.names)
+
+        deferred = Deferred(connection, schema.left_in_files(sources), listed.add, columns)
         if any(isinstance(path, RemotePath) for path in paths):
             deferred.make()  # a locked engine takes no address within a name
         for table, files in deferred.files.items():
             if not sources.vouched.issuperset(files):
-                names = {listed.add(file): file for file in files}
-                schema.check_keys(connection, table, names)
+                names = {listed.add(file): columns(file) for file in files}
+                schema.check_keys(connection, table, names, files)
         n_rows = sum(sources.headers.of(f).n_rows for fs in deferred.files.values() for f in fs)
     units.add(connection, paths)
     _lock(connection, is_small=n_rows < _MANY_ROWS)
@@ -321,7 +329,7 @@ def _opened(
         for path in cast("tuple[Path, ...]", paths)
         for unit in schema.incomplete_units(path)
     )
-    return Store(paths, incomplete, comparison, connection, deferred)
+    return Store(paths, incomplete, comparison, notes, connection, deferred)
 
 
 class _Listed:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from collect.commands.printing import as_json, show
+from collect.commands.printing import as_json, note, show
 from collect.errors import InputError, OutputError
 from collect.model.identifier import refuse_nameless
 from collect.process import shipped
@@ -166,7 +166,9 @@ def check(options: argparse.Namespace) -> int:
     """Check the files of an output."""
     from collect.record.integrity import faults
 
-    errors = list(faults(options.directory))
+    notes: list[str] = []
+    errors = list(faults(options.directory, notes=notes))
+    note(notes)
     for fault in errors:
         show(fault)
     if errors:
@@ -180,7 +182,9 @@ def compact(options: argparse.Namespace) -> int:
     """Copy an output into one sorted file per table."""
     from collect.record.compaction import compact
 
-    show(f"{options.out}: {compact(options.directory, options.out).words}")
+    done = compact(options.directory, options.out)
+    note(done.notes)
+    show(f"{options.out}: {done.words}")
     return 0
 
 
@@ -202,7 +206,9 @@ def publish(options: argparse.Namespace) -> int:
         url=options.url,
         citation=citation,
     )
-    show(f"{options.directory}: {publish(options.directory, about).words}")
+    done = publish(options.directory, about)
+    note(done.notes)
+    show(f"{options.directory}: {done.words}")
     return 0
 
 
@@ -313,7 +319,9 @@ def database(options: argparse.Namespace) -> int:
     from collect.record.publication.database import default_directories, write_database
 
     directories = options.directories or default_directories()
-    n_rows_of = write_database(directories, options.out, overwrite=options.overwrite)
+    notes: list[str] = []
+    n_rows_of = write_database(directories, options.out, overwrite=options.overwrite, notes=notes)
+    note(notes)
     for table, n_rows in n_rows_of.items():
         show(f"{table}: {counted(n_rows, 'row')}")
     show(options.out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable
 
 from collect.errors import OutputError
 
@@ -26,3 +27,9 @@ def show(text: object) -> None:
 def as_json(content: object) -> str:
     """Return content as JSON to read."""
     return json.dumps(content, indent=2)
+
+
+def note(sentences: Iterable[str]) -> None:
+    """Say on standard error what a person should know of what was done."""
+    for sentence in sentences:
+        print(f"note: {sentence}", file=sys.stderr)

@@ -46,11 +46,14 @@ class Compaction:
         Units copied [1].
     n_files, n_bytes
         Number of Parquet files and their size [bytes], of the output and of the copy.
+    notes
+        What is not copied because this version does not know it, in sentences.
     """
 
     n_units: int
     n_files: tuple[int, int]
     n_bytes: tuple[int, int]
+    notes: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -86,21 +89,23 @@ def compact(directory: Path, out: Path) -> Compaction:
     check_writable(out)
     try:
         with complete_or_absent(out) as staged:
-            n_units = _copy(directory, staged)
+            n_units, notes = _copy(directory, staged)
     except duckdb.IOException as error:
         raise OutputError(
             f"{out} cannot be written: {error}.", "Choose another --out, or free the space."
         ) from error
-    return Compaction(n_units, *zip(_size(directory), _size(out), strict=True))
+    n_files, n_bytes = zip(_size(directory), _size(out), strict=True)
+    return Compaction(n_units, n_files, n_bytes, notes)
 
 
-def _copy(directory: Path, out: Path) -> int:
-    """Write the copy; return how many units it holds."""
+def _copy(directory: Path, out: Path) -> tuple[int, tuple[str, ...]]:
+    """Write the copy; return how many units it holds, and what of them it does not."""
     with connect(comments=False) as connection:
         connection.execute("SET temp_directory = ?", [str(out / ".sorting")])
         sources = assemble(connection, [directory], copy=False, contents=True)
         for table, paths in left_in_files(sources).items():
-            attach(connection, table, [str(path) for path in paths])
+            names = {str(path): sources.headers.of(path).columns.names for path in paths}
+            attach(connection, table, names)
         runs = [path for path in sources.files["run"] if path.parent.name == "run"]
         units = [vouched(path, sources.headers) for path in runs]
         rows = _run_rows(units, runs, sources.headers)
@@ -115,7 +120,7 @@ def _copy(directory: Path, out: Path) -> int:
     shutil.rmtree(out / ".sorting", ignore_errors=True)
     beside = _copy_others(directory, sources, units, out)
     _write_runs(stem, rows, _mark(rows, counts, units, beside, out), out)
-    return len(rows)
+    return len(rows), sources.headers.notes
 
 
 def _write_sorted(connection: duckdb.DuckDBPyConnection, table: str, stem: str, out: Path) -> int:

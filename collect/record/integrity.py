@@ -46,26 +46,36 @@ from collect.schema.vouching import compare, vouched
 _ROWS_TOGETHER = 2**15
 
 
-def faults(out: Path) -> Iterator[str]:
+def faults(out: Path, *, notes: list[str] | None = None) -> Iterator[str]:
     """Yield what is wrong with an output directory, one sentence per fault.
 
     Every table's columns and types are compared with ``schema.sql``, its rows with keys and
     checks, its number of rows and the hash of its content with what the unit's run file says,
     the prompts with the hash of the prompt set, and conformance with ``run.is_conforming``.
+
+    Parameters
+    ----------
+    out
+        The directory.
+    notes
+        Takes, at the end, a sentence on each column of a file that this version does not know.
     """
     with interruptible():
-        yield from _faults(out)
+        known = Headers()
+        yield from _faults(out, known)
+        if notes is not None:
+            notes += known.notes
 
 
-def _faults(out: Path) -> Iterator[str]:
+def _faults(out: Path, known: Headers) -> Iterator[str]:
     paths = run_files(out)
     copied = packed_units(paths)
     marks: dict[str, Mark] = {}
     listed: set[str] = set()
-    trial = Trial(_ROWS_TOGETHER)
+    trial = _Trial(_ROWS_TOGETHER, known)
     for path in paths:
         if is_pack(path.stem):
-            yield from _of_copy(path, out, listed)
+            yield from _of_copy(path, out, listed, known)
         elif path.stem not in copied:
             mark = read_mark(path)
             if mark is None:
@@ -77,11 +87,19 @@ def _faults(out: Path) -> Iterator[str]:
     yield from (broken.problem for broken in trial.rest())
     yield from _between_units(marks)
     yield from _strangers(out, listed)
-    yield from _whole_tables(out)
+    yield from _whole_tables(out, known)
     yield from _of_description(out)
 
 
-def _of_copy(path: Path, out: Path, listed: set[str]) -> Iterator[str]:
+class _Trial(Trial):
+    """Rows that are tried together, and the columns of their files that the contract lacks."""
+
+    def __init__(self, n_rows: int, known: Headers) -> None:
+        super().__init__(n_rows)
+        self.known = known
+
+
+def _of_copy(path: Path, out: Path, listed: set[str], known: Headers) -> Iterator[str]:
     """Yield the faults of a compact copy, and add its files to those that run files list."""
     headers = Headers()
     try:
@@ -95,6 +113,7 @@ def _of_copy(path: Path, out: Path, listed: set[str]) -> Iterator[str]:
     for name in ("run/" + path.name, *copy.rows):
         table = Path(name).parent.name
         file = pq.ParquetFile(out / name)
+        known.note_columns(out / name, table, file.schema_arrow.names)
         for group in range(file.num_row_groups):
             rows = completed(file.read_row_group(group), table)
             for broken in trial.add(table, f"{name}, row group {group},", rows):
@@ -102,7 +121,7 @@ def _of_copy(path: Path, out: Path, listed: set[str]) -> Iterator[str]:
     yield from (broken.problem for broken in trial.rest())
 
 
-def _of_unit(path: Path, mark: Mark, out: Path, trial: Trial) -> Iterator[str]:
+def _of_unit(path: Path, mark: Mark, out: Path, trial: _Trial) -> Iterator[str]:
     """Yield the faults of one marked unit, and of the rows of others that waited with its own."""
     version = mark.determinants.get("schema_version")
     if version not in READABLE_VERSIONS:
@@ -120,7 +139,7 @@ def _of_unit(path: Path, mark: Mark, out: Path, trial: Trial) -> Iterator[str]:
             yield f"{name} is missing, though its unit's run file lists it."
 
 
-def _of_file(path: Path, expected: int, mark: Mark, trial: Trial) -> Iterator[str]:
+def _of_file(path: Path, expected: int, mark: Mark, trial: _Trial) -> Iterator[str]:
     """Yield the faults of one file of a unit, but for those that its rows are still tried for."""
     name = f"{path.parent.name}/{path.name}"
     if not path.is_file():
@@ -148,17 +167,17 @@ def _values(path: Path, column: str) -> set[object]:
         return set()  # a column that is missing, or damage, is a fault of its own
 
 
-def _of_rows(path: Path, table: str, trial: Trial) -> Iterator[str]:
+def _of_rows(path: Path, table: str, trial: _Trial) -> Iterator[str]:
     """Yield how the rows of a file break the contract, and those of others tried with them."""
     try:
-        rows = _typed_rows(path, table)
+        rows = _typed_rows(path, table, trial.known)
     except ContractError as error:
         yield error.problem
         return
     yield from (broken.problem for broken in trial.add(table, f"{table}/{path.name}", rows))
 
 
-def _typed_rows(path: Path, table: str) -> pa.Table:
+def _typed_rows(path: Path, table: str, known: Headers) -> pa.Table:
     """Return the rows of a file, or raise ContractError where it has not its table's columns."""
     headers = Headers()
     try:
@@ -169,6 +188,7 @@ def _typed_rows(path: Path, table: str) -> pa.Table:
         raise
     except UNREADABLE as error:
         raise ContractError(f"{table}/{path.name} cannot be read: {first_line(error)}.") from error
+    known.note_columns(path, table, stored.names)
     kinds = dict(zip(stored.names, stored.types, strict=True))
     wrong = [f.name for f in arrow_schema(table) if kinds.get(f.name, f.type) != f.type]
     if wrong:
@@ -254,7 +274,7 @@ def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:
         yield f"{name} holds Parquet files and is no table of schema.sql."
 
 
-def _whole_tables(out: Path) -> Iterator[str]:
+def _whole_tables(out: Path, known: Headers) -> Iterator[str]:
     """Yield what is wrong with tables in one file, which every reader of the directory reads."""
     twice = stored_twice(out)
     for table, places in twice.items():
@@ -265,7 +285,7 @@ def _whole_tables(out: Path) -> Iterator[str]:
             if table in (*MEASURED, "prompt", "run"):
                 yield f"{path.name} belongs to no unit of measurement."
             else:
-                trial = Trial(_ROWS_TOGETHER)
+                trial = _Trial(_ROWS_TOGETHER, known)
                 yield from _of_rows(path, table, trial)
                 yield from (broken.problem for broken in trial.rest())
 

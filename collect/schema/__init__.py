@@ -22,6 +22,7 @@ from collect.schema.assembly import (
     quoted,
     replace_by_view,
     transaction,
+    typed_columns,
 )
 from collect.schema.contract import (
     FRONT,
@@ -96,6 +97,7 @@ __all__ = [
     "table_sql",
     "tables",
     "transaction",
+    "typed_columns",
     "unit_apart",
     "views_sql",
     "within_raw",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -79,7 +79,9 @@ def assemble(
     for table, paths in sources.files.items():
         if table in left:
             for path in paths:
-                sources.headers.of(path).check_types(table)
+                header = sources.headers.of(path)
+                header.check_types(table)
+                sources.headers.note_columns(path, table, header.columns.names)
         elif table not in small:
             _insert(connection, table, paths, sources.headers)
     return sources
@@ -106,8 +108,12 @@ def left_in_files(sources: Sources) -> dict[str, list[Path]]:
     }
 
 
-def attach(connection: duckdb.DuckDBPyConnection, table: str, names: Sequence[str]) -> None:
+def attach(
+    connection: duckdb.DuckDBPyConnection, table: str, names: Mapping[str, Sequence[str]]
+) -> None:
     """Put a view over some Parquet files in the place of an empty table; see `comment`.
+
+    A column that a file lacks is NULL.
 
     Parameters
     ----------
@@ -116,17 +122,38 @@ def attach(connection: duckdb.DuckDBPyConnection, table: str, names: Sequence[st
     table
         Which.
     names
-        Names by which the connection opens the files.
+        Columns of each file, by the name that the connection opens it by.
     """
-    replace_by_view(connection, tables()[table], _parquet(names))
+    replace_by_view(connection, tables()[table], _parquet(tables()[table], names))
 
 
-def _parquet(names: Sequence[str]) -> str:
-    return f"read_parquet([{', '.join(quoted(name) for name in names)}])"
+def _parquet(table: Table, names: Mapping[str, Sequence[str]]) -> str:
+    """Return the files of a table as what stands in FROM, with every column of the contract."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, columns in names.items():
+        alike.setdefault(tuple(columns), []).append(name)
+    parts = []
+    for columns, places in alike.items():
+        shown = typed_columns(table, columns)
+        parts.append(f"SELECT {shown} FROM read_parquet([{', '.join(map(quoted, places))}])")
+    return f"({' UNION ALL '.join(parts)})"
+
+
+def typed_columns(table: Table, known: Collection[str]) -> str:
+    """Return the columns of a table as what stands after SELECT, NULL where they are not known."""
+    return ", ".join(
+        f'"{column.name}"'
+        if column.name in known
+        else f'CAST(NULL AS {column.sql_type}) AS "{column.name}"'
+        for column in table.columns
+    )
 
 
 def check_keys(
-    connection: duckdb.DuckDBPyConnection, table: str, names: Mapping[str, Path]
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    names: Mapping[str, Sequence[str]],
+    paths: Sequence[Path],
 ) -> None:
     """Refuse a large table whose keys repeat, where no run file vouches for its rows.
 
@@ -137,7 +164,9 @@ def check_keys(
     table
         Which.
     names
-        The table's files, by the names that the connection opens them by.
+        Columns of each of the table's files, by the name that the connection opens it by.
+    paths
+        Those files.
 
     Raises
     ------
@@ -145,10 +174,10 @@ def check_keys(
         If one does, or the rows cannot be read.
     """
     key = ", ".join(f'"{name}"' for name in tables()[table].key)
-    hint = f"The rows come from {_shown([*names.values()])}."
+    hint = f"The rows come from {_shown(paths)}."
     try:
         repeat = connection.execute(
-            f"SELECT {key}, count(*) FROM {_parquet([*names])} "
+            f"SELECT {key}, count(*) FROM {_parquet(tables()[table], names)} "
             f"GROUP BY {key} HAVING count(*) > 1 LIMIT 1"
         ).fetchone()
     except duckdb.Error as error:

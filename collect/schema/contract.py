@@ -18,25 +18,14 @@ from collect.process.memory import engine_memory
 from collect.schema.grain import commented_grain
 from collect.schema.quantities import FILLED
 
+#: Version of the contract, which every Parquet file and every row of ``run`` names.
 SCHEMA_VERSION = 3
 
 #: Versions whose files can be read: this one, and those that lack only columns that may be NULL.
+#: It rises where what is stored changes its meaning, name or type. A new column that may be NULL
+#: needs no new version: a file without it reads as NULL, and a reader that does not know it
+#: leaves it out.
 READABLE_VERSIONS = (2, SCHEMA_VERSION)
-
-#: Columns that the files of an earlier readable version lack, by table.
-ADDED = {
-    "model": ("training_step", "training_tokens", "title", "licence", "quantisation"),
-    "run": (
-        "revision_name",
-        "quantisation",
-        "bits_per_weight",
-        "perturbation",
-        "perturbation_seed",
-        "states_engine",
-        "states_sha256",
-    ),
-    "prompt": ("format", "metadata"),
-}
 
 #: Schema of the few tables that a person asks, and that of everything they are made from.
 FRONT, RAW = "main", "raw"
@@ -86,10 +75,14 @@ class Table:
     checks: tuple[str, ...]
 
     @property
-    def contract(self) -> tuple[object, ...]:
-        """What two tables must share to hold the same rows: all but meanings and units."""
-        columns = tuple((c.name, c.sql_type, c.nullable) for c in self.columns)
-        return self.name, columns, self.key, frozenset(self.checks)
+    def names(self) -> tuple[str, ...]:
+        """Its columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Columns that may not be NULL, and so must be in every file."""
+        return frozenset(column.name for column in self.columns if not column.nullable)
 
 
 @cache
@@ -174,7 +167,11 @@ def arrow_schema(table: str) -> pa.Schema:
 
 
 def described(
-    connection: duckdb.DuckDBPyConnection, catalog: str, comments: Mapping[str, str] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    catalog: str,
+    comments: Mapping[str, str] | None = None,
+    *,
+    place: str = RAW,
 ) -> dict[str, Table]:
     """Return the tables of one database of a connection by name, in the order they were made.
 
@@ -183,36 +180,39 @@ def described(
     connection
         Connection that has the database attached.
     catalog
-        Name of the database; of its schemas only ``raw`` counts. Views are no tables.
+        Name of the database. Views are no tables.
     comments
         What stands for the comments of tables and columns; None to take the database's own.
+    place
+        The schema that counts.
     """
+    asked = {"catalog": catalog, "place": place}
     meanings = connection.execute(
         """
         SELECT table_name, coalesce(comment, '')
           FROM duckdb_tables()
-         WHERE database_name = $catalog AND schema_name = 'raw'
+         WHERE database_name = $catalog AND schema_name = $place
          ORDER BY table_oid
         """,
-        {"catalog": catalog},
+        asked,
     ).fetchall()
     columns = _rows_by_table(
         connection,
-        catalog,
+        asked,
         """
         SELECT table_name, column_name, data_type, is_nullable, coalesce(comment, '')
           FROM duckdb_columns()
-         WHERE database_name = $catalog AND schema_name = 'raw'
+         WHERE database_name = $catalog AND schema_name = $place
          ORDER BY table_oid, column_index
         """,
     )
     constraints = _rows_by_table(
         connection,
-        catalog,
+        asked,
         """
         SELECT table_name, constraint_type, constraint_text, constraint_column_names
           FROM duckdb_constraints()
-         WHERE database_name = $catalog AND schema_name = 'raw'
+         WHERE database_name = $catalog AND schema_name = $place
            AND constraint_type IN ('PRIMARY KEY', 'CHECK')
         """,
     )
@@ -247,11 +247,11 @@ def _described(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[Table, 
 
 
 def _rows_by_table(
-    connection: duckdb.DuckDBPyConnection, catalog: str, sql: str
+    connection: duckdb.DuckDBPyConnection, asked: Mapping[str, str], sql: str
 ) -> defaultdict[str, list[tuple[Any, ...]]]:
     """Return rows by their first column, without it."""
     by_table: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    for name, *row in connection.execute(sql, {"catalog": catalog}).fetchall():
+    for name, *row in connection.execute(sql, {**asked}).fetchall():
         by_table[name].append(tuple(row))
     return by_table
 

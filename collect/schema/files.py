@@ -102,10 +102,11 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
     Raises
     ------
     ContractError
-        If the file is damaged, or its columns are not those of the table.
+        If the file is damaged, lacks a column that may not be NULL, or has one of another type.
     """
     if path.suffix != ".csv":
         known = headers or Headers()
+        known.note_columns(path, table, known.of(path).columns.names)
         return known.run(path) if table == "run" else known.of(path).read(table)
     expected = arrow_schema(table)
     try:
@@ -115,8 +116,10 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
     except UNREADABLE as error:
         raise damaged(path, error) from error
     check_names(path, table, names)
+    if headers is not None:
+        headers.note_columns(path, table, names)
     try:
-        return _filled(completed(rows, table), expected).select(expected.names).cast(expected)
+        return _filled(completed(rows, table), expected).cast(expected)
     except UNREADABLE as error:
         raise damaged(path, error) from error
 

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from collect.errors import nearest
 from collect.process.interruption import raise_interruption
-from collect.schema.contract import ADDED, ContractError, arrow_schema
-from collect.schema.counting import repeated
+from collect.schema.contract import ContractError, arrow_schema, tables
+from collect.schema.counting import counted, repeated
 
 #: What reading a damaged file raises; names in its footer may be no text (ValueError).
 UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
@@ -29,6 +29,20 @@ _READ_WHOLE = ("run", "model", "conformance", "not_measured", "prompt")
 
 #: Entry of a file's metadata that repeats its columns: the longest, and of no use here.
 _OF_ARROW = b"ARROW:schema"
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+#: Kinds of types whose values a small table takes in any width.
+_KINDS = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_timestamp,
+    pa.types.is_date,
+    _is_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +84,17 @@ class Header:
         """
         check_names(self.path, table, self.columns.names)
         expected = arrow_schema(table)
+        self._refuse_types([f for f in expected if not self._is_alike(f)])
         try:
-            rows = completed(self._rows(), table).select(expected.names)
+            rows = completed(self.stored(), table)
             if rows.schema.types == expected.types:  # a cast costs more than the reading
                 return pa.Table.from_arrays(rows.columns, schema=expected)
             return rows.cast(expected)
         except UNREADABLE as error:
             raise damaged(self.path, error) from error
 
-    def _rows(self) -> pa.Table:
+    def stored(self) -> pa.Table:
+        """Return the rows with the columns that the file has."""
         if self.rows is not None:
             return self.rows
         with opened(self.path) as file:
@@ -87,7 +103,27 @@ class Header:
     def check_types(self, table: str) -> None:
         """Raise ContractError unless the columns have exactly the contract's types."""
         check_names(self.path, table, self.columns.names)
-        wrong = [f.name for f in arrow_schema(table) if self.columns.field(f.name).type != f.type]
+        known = dict(zip(self.columns.names, self.columns.types, strict=True))
+        self._refuse_types([f for f in arrow_schema(table) if known.get(f.name, f.type) != f.type])
+
+    def _is_alike(self, field: pa.Field) -> bool:
+        """Return whether a column's values may be read as those of a field, whatever their width.
+
+        A program that writes text or whole numbers of another width means the same values.
+        """
+        if field.name not in self.columns.names:
+            return True
+        kind = self.columns.field(field.name).type
+        is_empty = pa.types.is_null(kind)
+        return (
+            is_empty
+            or any(is_kind(kind) and is_kind(field.type) for is_kind in _KINDS)
+            or (kind == field.type)
+        )
+
+    def _refuse_types(self, fields: Sequence[pa.Field]) -> None:
+        """Raise ContractError if there are columns of other types than the contract's."""
+        wrong = [field.name for field in fields]
         if wrong:
             others = ", ".join(f"{name} ({self.columns.field(name).type})" for name in wrong)
             raise ContractError(
@@ -104,6 +140,24 @@ class Headers:
         self._known: dict[Path, Header] = {}
         self._columns: dict[pa.Schema, pa.Schema] = {}
         self._runs: dict[Path, pa.Table] = {}
+        self._unknown: dict[tuple[str, str], list[Path]] = {}
+
+    def note_columns(self, path: Path, table: str, names: Sequence[str]) -> None:
+        """Remember which columns of a file the contract does not have."""
+        known = tables()[table].names
+        if len(names) > len(known) or not {*names} <= {*known}:
+            for name in names:
+                if name not in known:
+                    self._unknown.setdefault((table, name), []).append(path)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on each column that was left out, as this version does not know it."""
+        return tuple(
+            f"Column {_listed([name])} of table {table} is of another version and left out; it is "
+            f"in {counted(len({*paths}), 'file')}, such as {paths[0]}."
+            for (table, name), paths in self._unknown.items()
+        )
 
     def run(self, path: Path) -> pa.Table:
         """Return the rows of a run file, read once as well: they are asked for twice.
@@ -179,20 +233,22 @@ def opened(path: Path) -> pq.ParquetFile:
 
 
 def check_names(path: Path, table: str, actual: Sequence[str]) -> None:
-    """Raise ContractError unless a file has each column of a table once, and no other.
+    """Raise ContractError unless a file has each required column of a table, and each once.
 
-    Columns that earlier versions did not write may be missing.
+    A column that may be NULL may be missing: an earlier version did not write it. One that the
+    table does not have is of a later version, unless it is a missing one misspelt.
     """
-    expected = arrow_schema(table).names
-    missing = [n for n in expected if n not in actual and n not in ADDED.get(table, ())]
-    unknown = [name for name in actual if name not in expected]
+    required = tables()[table].required
+    missing = [name for name in tables()[table].names if name not in actual]
+    unknown = [name for name in actual if name not in tables()[table].names]
+    lacking = [name for name in missing if name in required]
+    guess = _guess(missing, unknown)
     twice = repeated(actual)
-    if missing or unknown:
+    if lacking or guess:
         raise ContractError(
-            f"{path} must have exactly the columns of table {table}; "
-            f"missing: {_listed(missing)}; unknown: {_listed(unknown)}.",
-            _guess(missing, unknown)
-            or _remedy(path, "It comes from another version: measure or import again."),
+            f"{path} must have the columns of table {table}; "
+            f"missing: {_listed(lacking or missing)}; unknown: {_listed(unknown)}.",
+            guess or _remedy(path, "It comes from another version: measure or import again."),
         )
     if twice:
         raise ContractError(
@@ -211,12 +267,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def completed(rows: pa.Table, table: str) -> pa.Table:
-    """Return rows with NULL in the columns of a table that earlier versions did not write."""
-    for name in ADDED.get(table, ()):
-        if name not in rows.column_names:
-            kind = arrow_schema(table).field(name).type
-            rows = rows.append_column(name, pa.nulls(len(rows), kind))
-    return rows
+    """Return rows with the columns of a table, NULL in those that an earlier version lacks."""
+    columns = [
+        rows.column(field.name)
+        if field.name in rows.column_names
+        else pa.chunked_array([pa.nulls(len(rows), field.type)])
+        for field in arrow_schema(table)
+    ]
+    return pa.Table.from_arrays(columns, names=arrow_schema(table).names)
 
 
 def _guess(missing: list[str], unknown: list[str]) -> str:

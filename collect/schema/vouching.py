@@ -130,7 +130,7 @@ def vouched(path: Path, headers: Headers) -> Vouched:
     """
     header, table = headers.of(path), headers.run(path)
     try:
-        rows = table.to_pylist()
+        rows, stored = table.to_pylist(), header.stored().to_pylist()
         mark = mark_in(header.metadata)
         units = mark.determinants["units"] if is_pack(path.stem) else [path.stem]
         stems = [str(stem) for stem in units]
@@ -146,7 +146,6 @@ def vouched(path: Path, headers: Headers) -> Vouched:
             f"{path} must have {expected}; it has {len(rows)}.",
             "Measure the unit again with the same command and --overwrite.",
         )
-    stored = [{n: v for n, v in row.items() if n in header.columns.names} for row in rows]
     hashed = {"rows": stored} if is_pack(path.stem) else stored[0]
     if mark.run_sha256 and mark.run_sha256 != run_sha256(hashed, asdict(mark)):
         raise ContractError(

@@ -55,7 +55,11 @@ def default_directories(data: Path | None = None) -> list[Path]:
 
 @interruptible()
 def write_database(
-    directories: Sequence[Path], out: Path, *, overwrite: bool = False
+    directories: Sequence[Path],
+    out: Path,
+    *,
+    overwrite: bool = False,
+    notes: list[str] | None = None,
 ) -> dict[str, int]:
     """Copy the tables of some directories into one DuckDB file, complete or not at all.
 
@@ -72,6 +76,8 @@ def write_database(
         Where to write. A database that this function wrote is replaced.
     overwrite
         True to replace any other file too, unless it belongs to a store.
+    notes
+        Takes a sentence on each column that is left out, as this version does not know it.
 
     Returns
     -------
@@ -92,7 +98,7 @@ def write_database(
             "Name directories that `thermoscope collect` wrote.",
         )
     n_rows: dict[str, int] = {}
-    write_atomically(out, lambda temporary: n_rows.update(_fill(temporary, directories)))
+    write_atomically(out, lambda temporary: n_rows.update(_fill(temporary, directories, notes)))
     return n_rows
 
 
@@ -172,7 +178,9 @@ def _strangeness(path: Path) -> str | None:
 _MAGIC = slice(8, 12)
 
 
-def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:
+def _fill(
+    path: Path, directories: Sequence[Path], notes: list[str] | None = None
+) -> dict[str, int]:
     with duckdb.connect() as connection:
         try:
             quoted = str(path).replace("'", "''")
@@ -182,7 +190,9 @@ def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:
             connection.execute(within_raw("measurements"))
             # Outside a transaction each of some hundred comments goes to the disk by itself.
             connection.execute(f"BEGIN; {commented(schema_sql())[0]} COMMIT")
-            assemble(connection, directories, copy=True)
+            sources = assemble(connection, directories, copy=True)
+            if notes is not None:
+                notes += sources.headers.notes
             connection.execute(f"BEGIN; {commented(views_sql())[0]} COMMIT")
             # What is asked first is computed once: an answer from it takes as long as a look.
             front = commented(front_sql())[0].replace("CREATE VIEW ", "CREATE TABLE ")

@@ -32,6 +32,7 @@ _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 class Published:
     """What was described: number of files, their size [bytes], and rows [1] by table.
 
+    In ``notes``, a sentence on each column that is not described, as this version does not know it.
     A row that several files hold, such as that of a model, of which each unit brings one, counts
     once.
     """
@@ -39,6 +40,7 @@ class Published:
     n_files: int
     n_bytes: int
     n_rows: dict[str, int]
+    notes: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -66,7 +68,11 @@ def publish(directory: Path, about: About) -> Published:
     n_rows = {
         table: _n_rows(paths, table, sources.headers) for table, paths in sources.files.items()
     }
-    done = Published(len(files), sum(file.n_bytes for file in files), n_rows)
+    for table, paths in sources.files.items():
+        for at in (path for path in paths if path.suffix == ".parquet"):
+            sources.headers.note_columns(at, table, sources.headers.of(at).columns.names)
+    n_bytes = sum(file.n_bytes for file in files)
+    done = Published(len(files), n_bytes, n_rows, sources.headers.notes)
     path = directory / CARD
     hint = "Save it as UTF-8, or move it away: one is written where there is none."
     before = text_at(path, "The card of a data set", hint) if path.is_file() else ""

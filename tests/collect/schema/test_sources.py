@@ -260,8 +260,8 @@ def test_the_names_of_a_hostile_schema_are_shown_short_and_printable(unit, names
     rows = pq.ParquetFile(path).read()
     for name in names:
         rows = rows.append_column(name, pa.nulls(len(rows), pa.int8()))
-    pq.write_table(rows, path)
-    with pytest.raises(StoreError, match="exactly the columns of table run") as refusal:
+    pq.write_table(rows.drop_columns(["model_id"]), path)
+    with pytest.raises(StoreError, match=r"columns of table run; missing: model_id") as refusal:
         open_store(unit)
     assert len(refusal.value.problem) < 1000
     assert refusal.value.problem.isprintable()
