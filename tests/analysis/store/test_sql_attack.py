@@ -166,7 +166,7 @@ def test_of_a_strangers_database_only_the_tables_of_the_contract_are_read(strang
     "change",
     [
         "DROP TABLE claim_family; CREATE VIEW claim_family AS SELECT 1 AS claim_id, 'a' AS family",
-        "ALTER TABLE metric ALTER COLUMN formula TYPE INTEGER USING 1",
+        "ALTER TABLE metric ALTER COLUMN symbol TYPE INTEGER USING 1",
         "DROP TABLE caveat; CREATE TABLE caveat "
         "(caveat_id VARCHAR NOT NULL, title VARCHAR NOT NULL, explanation VARCHAR NOT NULL)",
     ],
