@@ -1,4 +1,4 @@
-"""Three public models as shipped, and SmolLM2 measured now, against hooks of our own."""
+"""Four public models as shipped, and SmolLM2 measured now, against hooks of our own."""
 
 import importlib.util
 from pathlib import Path
@@ -16,10 +16,17 @@ MODELS = {
     "smollm2": ("local/SmolLM2-135M-Instruct.Q4_1", 30),
     "gemma3": ("local/gemma-3-270m-q4_k_m", 18),
     "qwen": ("local/qwen2.5-coder-0.5b-instruct-awq-q4_k_m", 24),
+    "qwen15": ("local/qwen2.5-coder-1.5b-instruct-q4_k_m", 28),
 }
+#: Models whose attention by head is not shipped, for its size.
+STREAM_ALONE = ("qwen15",)
 KEYS = ["prompt", "layer"]
 #: Where single precision leaves more than `TOLERANCES`: a ratio of two norms, each off by 5e-6.
-MORE = {("qwen", "gain_whole"): 2e-6}
+MORE = {
+    ("qwen", "gain_whole"): 2e-6,
+    ("qwen15", "gain"): 2e-6,
+    ("qwen15", "gain_whole"): 5e-6,
+}
 
 #: Times as much for what is measured anew: the values by hooks are of another processor, which
 #: rounds other sums; 2.6 times was seen.
@@ -114,7 +121,10 @@ def test_a_store_is_as_far_from_own_hooks_as_single_precision_leaves(case):
     assert len(deviation) == len(by_hooks) == 25 * (n_layers + 1)
     for column, tolerance in TOLERANCES.items():
         of_stream = column in ("first", "last", "whole")
-        assert deviation[column].notna().sum() == 25 * (n_layers + of_stream), column
         name = next(it for it, (of, _) in MODELS.items() if of == model)
+        if name in STREAM_ALONE and column in ("entropy", "sink"):
+            assert deviation[column].isna().all()
+            continue
+        assert deviation[column].notna().sum() == 25 * (n_layers + of_stream), column
         largest = times * MORE.get((name, column), tolerance)
         assert deviation[column].max() <= largest, column
