@@ -220,7 +220,7 @@ def test_what_the_page_says_of_its_answers_is_so(store):
     found = store.query(ASKED["Which tokens are far longer than the others of their prompt?"])
     assert found["model_id"].str.startswith("local/").all()
     assert (found["n_prompts"] == found["first_tokens"]).all()
-    assert (found["n_tokens"] > found["first_tokens"]).tolist() == [False, True, False]
+    assert (found["n_tokens"] > found["first_tokens"]).tolist() == [False, True, False, False]
     means = store.query(
         "SELECT model_id, avg(attention_cosine_body) AS a, avg(ffn_cosine_body) AS f FROM block "
         "WHERE layer > 0 GROUP BY model_id"

@@ -155,7 +155,7 @@ def test_the_wheel_has_the_rows_of_a_clone_with_its_numbers_or_null_and_why(stor
     assert there["model_id"].tolist() == here["model_id"].tolist()
     is_here = there["gain_body"].notna()
     assert is_here[there["model_id"].str.startswith("local/")].all()
-    assert is_here.sum() == 9
+    assert is_here.sum() == 10
     for name in there.filter(regex="gain_|total_"):
         assert there.loc[is_here, name].tolist() == here.loc[is_here, name].tolist()
         assert there.loc[~is_here, name].isna().all()

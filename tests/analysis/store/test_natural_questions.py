@@ -136,7 +136,7 @@ def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
     public = ROOT / "data" / "public"
     sql = """
         SELECT special_tokens, gain_mean FROM raw.model_gain
-          JOIN run USING (run_id, model_id, prompt_set) WHERE model_id LIKE '%qwen%'
+          JOIN run USING (run_id, model_id, prompt_set) WHERE model_id LIKE '%qwen%0.5b%'
            AND metric = 'gain_whole_matrix' AND prompt_set = 'A_grand_unified'
     """
     result = open_store(public).query(sql).set_index("special_tokens")["gain_mean"]
@@ -144,7 +144,7 @@ def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
     runs = _parquet(public / "run")
     runs = runs[runs["prompt_set"] == "A_grand_unified"]
     rows = norms[norms["site"] == "block_output"].merge(
-        runs[runs["model_id"].str.contains("qwen")][["run_id", "special_tokens"]], on="run_id"
+        runs[runs["model_id"].str.contains("qwen.*0.5b")][["run_id", "special_tokens"]], on="run_id"
     )
     rows["square"] = rows["norm"].astype(float) ** 2
     keys = ["special_tokens", "prompt_id"]
@@ -206,7 +206,8 @@ def test_a_contradicted_claim_may_quote_a_check_that_holds(shipped_store):
         "SELECT claim_id, c.p_value FROM verdict JOIN verdict_check AS c USING (claim_id, check_id)"
         " WHERE verdict = 'contradicted' AND holds",
     ).set_index("claim_id")["p_value"]
-    assert result[4] < 0.05
+    assert {24, 43} <= {*result.index}  # both quote a count, which has no p
+    assert result.isna().all()
     comment = shipped_store.query(
         "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'verdict'",
     ).set_index("column_name")["comment"]
