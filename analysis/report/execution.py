@@ -138,6 +138,8 @@ def _begin(directory: str, locks: str) -> None:
     threading.Thread(target=follow, daemon=True).start()
     atexit.register(gc.unfreeze)  # The engine complains at the end of what was never freed.
     os.environ[LOCKS] = locks
+    # A worker that is killed cleans up nothing: what it makes lies in what its parent removes.
+    tempfile.tempdir = locks
     os.chdir(directory)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urljoin, urlsplit
 
 from analysis.tidy.errors import (
     MissingExtraError,
@@ -84,8 +85,11 @@ class Remote:
         self.n_requests = self.n_bytes = 0
         self.failed: tuple[str, str] | None = None
         self._ends: dict[str, bytes] = {}
-        self._files, self._root = _file_system(self.address)
+        self._redirected: set[str] = set()
+        self._told: set[str] = set()
         self._is_web = self.address.partition("://")[0] in _WEB
+        how = _following(self._redirected) if self._is_web else {}
+        self._files, self._root = _file_system(self.address, how)
         self._listed = {file.name: file for file in self._listing()}
 
     def __getitem__(self, name: str) -> Listed:
@@ -130,6 +134,7 @@ class Remote:
         except Exception as error:  # each kind of file system has errors of its own
             raise self._unreached(name, error) from error
         self.n_bytes += len(content)
+        self._tell_of_redirects()
         if start is not None and stop is not None and len(content) != stop - start:
             self.failed = (
                 f"The server must give the bytes asked for; of {self.address}/{name} it gave "
@@ -139,12 +144,24 @@ class Remote:
             raise UnreachableError(*self.failed)
         return content
 
+    def _tell_of_redirects(self) -> None:
+        """Say on standard error which hosts the bytes come from, where they are others."""
+        for host in sorted(self._redirected - self._told):
+            note = f"note: {self.address} sends its files from another host, {host}"
+            print(note, file=sys.stderr)
+        self._told |= self._redirected
+
     def _unreached(self, name: str, error: Exception) -> UnreachableError:
         reason = _reason(error)
         if isinstance(error, FileNotFoundError):
             reason = "it is not there"
         hint = "Look at the address and the network, and ask again."
-        if name == DESCRIPTION:
+        if "certificate" in reason.lower():
+            hint = (
+                "Correct the server's certificate; an authority of your own is named by "
+                "SSL_CERT_FILE."
+            )
+        elif name == DESCRIPTION and isinstance(error, FileNotFoundError):
             hint = "The address must be of a directory that `thermoscope collect publish` wrote."
         self.failed = (
             f"The file {self.address}/{name} must come over the network; it did not ({reason}).",
@@ -153,7 +170,24 @@ class Remote:
         return UnreachableError(*self.failed)
 
 
-def _file_system(address: str) -> tuple[Any, str]:
+def _following(hosts: set[str]) -> dict[str, Any]:
+    """Return the options of fsspec by which hosts are noted that an address redirects to."""
+    try:
+        from aiohttp import TraceConfig
+    except ImportError:
+        return {}  # said in a sentence when the file system is made
+
+    async def note(_session: Any, _context: Any, redirect: Any) -> None:
+        place = urljoin(str(redirect.url), redirect.response.headers.get("Location", ""))
+        if urlsplit(place).netloc != urlsplit(str(redirect.url)).netloc:
+            hosts.add(urlsplit(place).netloc)
+
+    trace = TraceConfig()
+    trace.on_request_redirect.append(note)
+    return {"client_kwargs": {"trace_configs": [trace]}, "skip_instance_cache": True}
+
+
+def _file_system(address: str, how: Mapping[str, Any]) -> tuple[Any, str]:
     """Return fsspec's file system of an address, and the address as that names it."""
     from fsspec.core import url_to_fs
 
@@ -162,7 +196,7 @@ def _file_system(address: str) -> tuple[Any, str]:
             f"An address must name a place after ://; {address} names none.", _HINT_OF_ADDRESS
         )
     try:
-        files, root = url_to_fs(address)
+        files, root = url_to_fs(address, **how)
     except ImportError as error:
         raise MissingExtraError(
             f"Reading {address} needs a package that is not installed ({error}).",

@@ -288,7 +288,15 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
         return _opened(connection, paths, databases, verify=verify)
     except (schema.ContractError, StoreError) as error:
         _raise_unreached(paths, error)
-        raise StoreError(error.problem, error.hint) from error
+        raise StoreError(error.problem, _hint(paths, error)) from error
+
+
+def _hint(paths: Iterable[object], error: StoreError | schema.ContractError) -> str:
+    """Return what to do; files that others published are theirs to measure again or to delete."""
+    at_an_address = [str(path) for path in paths if isinstance(path, RemotePath)]
+    if any(address in error.problem for address in at_an_address):
+        return "Ask again; if it stays so, tell who published it, or open a copy of your own."
+    return error.hint
 
 
 def _opened(

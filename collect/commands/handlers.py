@@ -206,7 +206,7 @@ def publish(options: argparse.Namespace) -> int:
         url=options.url,
         citation=citation,
     )
-    done = publish(options.directory, about)
+    done = publish(options.directory, about, allow_dirty=options.allow_dirty)
     note(done.notes)
     show(f"{options.directory}: {done.words}")
     return 0

@@ -44,6 +44,11 @@ def publish(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--date", type=_day, metavar="DAY", help="(default: today)")
     parser.add_argument("--url", help="where it is to be found")
     parser.add_argument("--citation", type=Path, metavar="FILE", help="how to cite it, as BibTeX")
+    parser.add_argument(
+        "--allow-dirty",
+        action="store_true",
+        help="describe rows too whose code no commit holds (code_version ends in .dirty)",
+    )
 
 
 def _day(text: str) -> date:

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from collect.errors import ConformanceError, InputError
@@ -32,7 +33,7 @@ from collect.model.forward.positions import readable
 from collect.model.labels import SIDECAR
 from collect.process.interruption import interruptible
 from collect.prompts.sets import PromptSet, load_all
-from collect.prompts.tokens import Encoded, encode
+from collect.prompts.tokens import Encoded
 from collect.record.atomic.directory import complete_or_absent
 from collect.record.provenance import versions
 from collect.schema.counting import as_count
@@ -245,8 +246,8 @@ def _readable(
                 "Give other --prompts: it puts none into a chat template.",
             )
     tokenizer = tokenizer_for(checkpoint, sets)
-    prompts = [prompt for chosen in sets for prompt in encode(chosen.prompts, tokenizer)]
-    return readable(decoder, prompts, too_long).prompts
+    every = pd.concat([chosen.prompts for chosen in sets], ignore_index=True)
+    return readable(decoder, every, tokenizer, too_long).prompts
 
 
 def _asked_for(network: Decoder, names: Sequence[str], extreme_of: str | None) -> tuple[str, ...]:

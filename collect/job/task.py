@@ -19,7 +19,7 @@ from collect.model.checkpoint.decoder import Decoder
 from collect.model.forward.positions import readable
 from collect.prompts.fitting import Fitted
 from collect.prompts.sets import PromptSet
-from collect.prompts.tokens import Encoded, encode
+from collect.prompts.tokens import Encoded
 from collect.record import provenance
 from collect.record.inventory import Complete, Inventory
 from collect.record.revision import write_revision
@@ -113,13 +113,14 @@ def tasks(subject: Subject, weights_sha256: str | None) -> list[Task]:
 def _read(prompt_set: PromptSet, subject: Subject) -> Fitted:
     """Return the prompts of a set as the model reads them."""
     settings = subject.settings
-    encoded = encode(
+    return readable(
+        subject.bare,
         prompt_set.prompts,
         subject.tokenizer,
+        settings.too_long,
         rendering=settings.rendering,
         special_tokens=settings.special_tokens,
     )
-    return readable(subject.bare, encoded, settings.too_long)
 
 
 def _defined(subject: Subject) -> tuple[str, ...]:

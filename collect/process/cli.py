@@ -40,6 +40,9 @@ _EXTRAS = {
     "transformers": "collect",
 }
 
+#: Halves of a sign, which JSON may name and no file can hold.
+_HALF_SIGNS = ("\ud800", "\udfff")
+
 #: How a full disk, a closed pipe or a lost terminal shows when something is printed.
 _OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -94,10 +97,15 @@ def worded(error: BaseException) -> tuple[str, str, int]:
     elif is_interruption(error):
         return "interrupted", "", 130
     elif isinstance(error, UnicodeEncodeError):
-        character = ascii(error.object[error.start])
+        character = error.object[error.start]
         known = OutputError(
-            f"The encoding of the output lacks {character}.", "Set PYTHONIOENCODING=utf-8."
+            f"The encoding of the output lacks {character!a}.", "Set PYTHONIOENCODING=utf-8."
         )
+        if _HALF_SIGNS[0] <= character <= _HALF_SIGNS[1]:  # which no encoding has
+            known = InputError(
+                f"A text that was given or read holds {character!a}, which is half of a sign.",
+                "Write the sign whole, or leave it out.",
+            )
     else:
         known = scarcity(error) or _missing(error) or _of_system(error) or UnexpectedError(error)
     return known.problem, known.hint, known.exit_code

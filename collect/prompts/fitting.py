@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
 
 from collect.errors import InputError
 from collect.prompts.tokens import Encoded
@@ -22,6 +27,16 @@ _DONE = {
 _SHOWN = 3
 
 
+#: Characters of a text that are made tokens at once, whatever the context is.
+_PIECE = 65_536
+
+_NONE: Mapping[str, int] = MappingProxyType({})
+
+
+class TooLongError(InputError):
+    """A prompt has more tokens than the context of the model (exit code 2)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """Prompts as a model can read them.
@@ -36,25 +51,70 @@ class Fitted:
         One of `TOO_LONG`.
     n_context
         Longest input of the model [tokens]; None where it has no limit.
+    at_least
+        Those of ``too_long`` that have more tokens than it says: their beginning was counted.
     """
 
     prompts: tuple[Encoded, ...]
     too_long: dict[str, int]
     policy: str
     n_context: int | None
+    at_least: frozenset[str] = frozenset()
 
     @property
     def remarks(self) -> dict[str, str]:
         """What was done to each prompt that was too long, in a sentence."""
         return {
-            prompt_id: f"It has {n} tokens, and the context of the model is {self.n_context}: "
-            f"{_DONE[self.policy]}, as asked for."
+            prompt_id: f"It has {_more(prompt_id in self.at_least)}{n} tokens, and the context of "
+            f"the model is {self.n_context}: {_DONE[self.policy]}, as asked for."
             for prompt_id, n in self.too_long.items()
         }
 
 
+def too_long_texts(prompts: pd.DataFrame, tokenizer: Any, n_context: int | None) -> dict[str, int]:
+    """Return prompts whose beginning alone is too long, with its number of tokens.
+
+    The whole of such a text is never made tokens, which takes 200 bytes for each. A beginning
+    counts that has twice the tokens of the context: the last of them may become others where the
+    text goes on.
+
+    Parameters
+    ----------
+    prompts
+        Table ``prompt``.
+    tokenizer
+        As for `tokens.encode`.
+    n_context
+        Longest input of the model [tokens]; None where it has no limit, and nothing is too long.
+    """
+    if n_context is None or tokenizer is None:
+        return {}
+    kinds = prompts["format"].fillna("text") if "format" in prompts.columns else "text"
+    rows = prompts.assign(format=kinds)
+    long = {}
+    for prompt_id, kind, content in rows[["prompt_id", "format", "text"]].itertuples(index=False):
+        if kind == "tokens" or len(content) <= _PIECE:
+            continue
+        text = content
+        if kind == "turns":
+            text = "".join(turn["content"] for turn in json.loads(content))
+        size = max(_PIECE, 16 * n_context)
+        while size < len(text):
+            n = len(tokenizer(text[:size], add_special_tokens=False)["input_ids"])
+            if n > 2 * n_context:
+                long[str(prompt_id)] = n
+                break
+            size *= 4
+    return long
+
+
 def fitted(
-    prompts: Sequence[Encoded], n_context: int | None, n_vocabulary: int, *, policy: str = "refuse"
+    prompts: Sequence[Encoded],
+    n_context: int | None,
+    n_vocabulary: int,
+    *,
+    policy: str = "refuse",
+    unread: Mapping[str, int] = _NONE,
 ) -> Fitted:
     """Return prompts as a model can read them.
 
@@ -70,6 +130,8 @@ def fitted(
         What to do with prompts of more than ``n_context`` tokens: ``refuse``, ``skip``, which
         leaves them out, ``truncate``, which keeps their first ``n_context`` tokens, or ``extend``,
         which keeps them whole, for a model that computes positions (see `position_table`).
+    unread
+        Prompts besides that are too long for certain, see `too_long_texts`.
 
     Raises
     ------
@@ -90,8 +152,10 @@ def fitted(
                 "The tokenizer belongs to another model, or the token ids do that were given.",
             )
     long = {p.prompt_id: len(p) for p in prompts if n_context is not None and len(p) > n_context}
-    if long and (policy == "refuse" or (policy == "skip" and len(long) == len(prompts))):
-        raise _refusal(long, len(prompts), n_context, policy)
+    long |= unread
+    n_prompts = len(prompts) + len(unread)
+    if long and (policy == "refuse" or (policy == "skip" and len(long) == n_prompts)):
+        raise _refusal(long, n_prompts, n_context, policy, unread)
     remaining = list(prompts)
     if policy == "skip":
         remaining = [prompt for prompt in prompts if prompt.prompt_id not in long]
@@ -99,12 +163,18 @@ def fitted(
         remaining = [
             _cut(prompt, n_context) if prompt.prompt_id in long else prompt for prompt in prompts
         ]
-    return Fitted(tuple(remaining), long, policy, n_context)
+    return Fitted(tuple(remaining), long, policy, n_context, frozenset(unread))
 
 
-def _refusal(long: dict[str, int], n: int, n_context: int | None, policy: str) -> InputError:
+def _more(is_counted_in_part: bool) -> str:
+    return "more than " if is_counted_in_part else ""
+
+
+def _refusal(
+    long: dict[str, int], n: int, n_context: int | None, policy: str, unread: Mapping[str, int]
+) -> TooLongError:
     named = sorted(long, key=lambda prompt_id: -long[prompt_id])[:_SHOWN]
-    shown = ", ".join(f"{prompt_id} has {long[prompt_id]}" for prompt_id in named)
+    shown = ", ".join(f"{name} has {_more(name in unread)}{long[name]}" for name in named)
     if policy == "skip":
         hint = "Use --too-long truncate, which reads as many tokens as fit, or leave the model out."
     else:
@@ -113,7 +183,7 @@ def _refusal(long: dict[str, int], n: int, n_context: int | None, policy: str) -
             "tokens as fit, or, with rotary positions or ALiBi, --too-long extend, which reads "
             "them whole."
         )
-    return InputError(
+    return TooLongError(
         f"A prompt must fit the model's context of {n_context} tokens; {len(long)} of {n} "
         f"{'does' if len(long) == 1 else 'do'} not: {shown}"
         f"{', and others fewer' if len(long) > _SHOWN else ''}.",

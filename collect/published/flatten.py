@@ -83,7 +83,7 @@ def read_document(path: Path) -> object:
     try:
         text = path.read_text(encoding="utf-8")
         if path.suffix != ".csv":
-            return json.loads(text)
+            return _whole_text(json.loads(text))
         header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
         return [dict(zip(header, cells, strict=True)) for cells in rows]
     except (OSError, ValueError, RecursionError, csv.Error) as error:
@@ -91,6 +91,12 @@ def read_document(path: Path) -> object:
             f"The file {path} cannot be read: {error}.",
             "Fetch the published files again; nothing was imported.",
         ) from error
+
+
+def _whole_text(document: object) -> object:
+    """Return a document of JSON whose texts can be written; one may name half of a sign."""
+    json.dumps(document, ensure_ascii=False).encode()
+    return document
 
 
 def leaves(document: object) -> Iterator[Leaf]:

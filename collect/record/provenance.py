@@ -16,6 +16,9 @@ from collect.process import shipped
 #: Longest time that git may take [s]; a status reads every file, on a busy machine for long.
 _GIT_S = 120
 
+#: How the version ends of code that holds changes which are not committed.
+DIRTY = ".dirty"
+
 _of_driver: str | None = None
 
 
@@ -48,7 +51,7 @@ def _installed_version() -> str:
     commit = _git("rev-parse", "--short=12", "HEAD") if (shipped.BESIDE / ".git").exists() else ""
     if not commit:
         return release
-    dirty = ".dirty" if _git("status", "--porcelain", "--untracked-files=no") else ""
+    dirty = DIRTY if _git("status", "--porcelain", "--untracked-files=no") else ""
     return f"{release}+g{commit}{dirty}"
 
 

@@ -167,7 +167,9 @@ COMMANDS: dict[str, Writing] = {
     "collect study --merge": Writing(
         collect("study", "@/design.toml", "--out", "@/parts", "--merge", "@/merged"), "merged"
     ),
-    "collect publish": Writing(collect("publish", "@/measured", *PUBLISHED), "measured"),
+    "collect publish": Writing(
+        collect("publish", "@/measured", *PUBLISHED, "--allow-dirty"), "measured"
+    ),
     "collect codebook": Writing(codebook, "out"),
     "collect models": Writing(models, "out"),
     "collect database": Writing(

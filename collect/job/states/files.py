@@ -6,13 +6,15 @@ axes and, beside it, ``token_ids``.
 
 from __future__ import annotations
 
+import math
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -25,6 +27,15 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".safetensors", ".npz")
 _FLOATS = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+#: Number formats of token ids, as numpy and as safetensors name them.
+_WHOLE = re.compile(r"u?int(8|16|32|64)|[IU](8|16|32|64)")
+
+#: Largest state: sums of its square over a prompt are stored in float32.
+_LARGEST = 1e15
+
+#: Shape and number format of an array.
+_Kind: TypeAlias = "tuple[Sequence[int], str]"
+
 _DAMAGED = (SafetensorError, zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError)
 
 
@@ -38,8 +49,8 @@ class Head:
         Lengths of the axes.
     number_format
         As torch calls it.
-    token_ids
-        Of the prompt; None where the file has none.
+    has_token_ids
+        Whether the ids of the prompt's tokens stand beside the states.
     is_turned
         Whether the axes lie in the file as (tokens, layers, d).
     """
@@ -49,8 +60,22 @@ class Head:
     n_tokens: int
     d_model: int
     number_format: str
-    token_ids: tuple[int, ...] | None
+    has_token_ids: bool
     is_turned: bool = False
+
+    @property
+    def token_ids(self) -> tuple[int, ...] | None:
+        """Ids of the prompt's tokens, read from the file; None where it has none."""
+        if not self.has_token_ids:
+            return None
+        with _intact(self.path):
+            ids = _array(self.path, TOKENS).reshape(-1)
+        if len(ids) and int(ids.min()) < 0:
+            raise InputError(
+                f"Token ids must be whole numbers of 0 or more; {self.path} has {int(ids.min())}.",
+                "Give the ids that the model's tokenizer returns.",
+            )
+        return tuple(int(number) for number in ids)
 
 
 def head(path: Path, how: Declared) -> Head:
@@ -61,7 +86,7 @@ def head(path: Path, how: Declared) -> Head:
         )
     with _intact(path):
         read = _of_npz if path.suffix == ".npz" else _of_safetensors
-        shape, number_format, token_ids = read(path)
+        (shape, number_format), of_ids = read(path)
     if number_format not in _FLOATS.values() or len(shape) != 3 or not all(shape):
         raise InputError(
             f"States must be floating numbers, (layers, tokens, d) or (tokens, layers, d); those "
@@ -69,13 +94,27 @@ def head(path: Path, how: Declared) -> Head:
             "Write one prompt a file, without an axis of batches.",
         )
     n_entries, n_tokens = (shape[1], shape[0]) if how.tokens_first else (shape[0], shape[1])
-    if token_ids is not None and len(token_ids) != n_tokens:
+    if of_ids is not None:
+        _check_token_ids(path, n_tokens, *of_ids)
+    return Head(
+        path, n_entries, n_tokens, shape[2], number_format, of_ids is not None, how.tokens_first
+    )
+
+
+def _check_token_ids(path: Path, n_tokens: int, shape: Sequence[int], number_format: str) -> None:
+    """Refuse token ids that are no whole numbers, or not as many as there are states."""
+    if not _WHOLE.fullmatch(number_format):
+        raise InputError(
+            f"Token ids must be whole numbers of 0 or more; those of {path} are {number_format}.",
+            "Give the ids that the model's tokenizer returns.",
+        )
+    n_ids = math.prod(shape)
+    if n_ids != n_tokens:
         raise InputError(
             f"There must be a state for each token; {path} has {n_tokens} along the tokens and "
-            f"{len(token_ids)} token ids.",
+            f"{n_ids} token ids.",
             "The axes are (layers, tokens, d), of vllm (tokens, layers, d).",
         )
-    return Head(path, n_entries, n_tokens, shape[2], number_format, token_ids, how.tokens_first)
 
 
 @contextmanager
@@ -91,29 +130,45 @@ def _intact(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _of_safetensors(path: Path) -> tuple[Sequence[int], str, tuple[int, ...] | None]:
+def _of_safetensors(path: Path) -> tuple[_Kind, _Kind | None]:
     with safe_open(path, framework="np") as tensors:
         names = [*tensors.keys()]
         if ARRAY not in names:
             raise KeyError(ARRAY)
-        stored = tensors.get_slice(ARRAY)
-        ids = tensors.get_tensor(TOKENS) if TOKENS in names else None
-        number_format = _FLOATS.get(stored.get_dtype(), stored.get_dtype())
-        return stored.get_shape(), number_format, _numbers(ids)
+        stored = {name: tensors.get_slice(name) for name in (ARRAY, TOKENS) if name in names}
+        kinds = {name: (of.get_shape(), of.get_dtype()) for name, of in stored.items()}
+    shape, dtype = kinds[ARRAY]
+    return (shape, _FLOATS.get(dtype, dtype)), kinds.get(TOKENS)
 
 
-def _of_npz(path: Path) -> tuple[Sequence[int], str, tuple[int, ...] | None]:
-    with np.load(path, allow_pickle=False) as arrays:
-        ids = arrays[TOKENS] if TOKENS in arrays.files else None
-        with arrays.zip.open(f"{ARRAY}.npy") as stored:
-            is_first = np.lib.format.read_magic(stored) == (1, 0)
-            read = np.lib.format.read_array_header_1_0
-            shape, _, dtype = (read if is_first else np.lib.format.read_array_header_2_0)(stored)
-    return shape, str(dtype), _numbers(ids)
+def _of_npz(path: Path) -> tuple[_Kind, _Kind | None]:
+    with zipfile.ZipFile(path) as arrays:
+        has_ids = f"{TOKENS}.npy" in arrays.namelist()
+        return _header(arrays, ARRAY), _header(arrays, TOKENS) if has_ids else None
 
 
-def _numbers(of: Any) -> tuple[int, ...] | None:
-    return None if of is None else tuple(int(n) for n in np.asarray(of).reshape(-1))
+def _header(arrays: zipfile.ZipFile, name: str) -> _Kind:
+    """Return shape and number format of an array by its header; it ends where the file does."""
+    with arrays.open(f"{name}.npy") as stored:
+        is_first = np.lib.format.read_magic(stored) == (1, 0)
+        read = np.lib.format.read_array_header_1_0 if is_first else _LATER_HEADER
+        shape, _, dtype = read(stored)
+        n_bytes = stored.tell() + math.prod(shape) * dtype.itemsize
+    held = arrays.getinfo(f"{name}.npy").file_size
+    if held != n_bytes:
+        raise ValueError(f"{name} takes {n_bytes} bytes by its header, and {held} are there")
+    return shape, str(dtype)
+
+
+_LATER_HEADER = np.lib.format.read_array_header_2_0
+
+
+def _array(path: Path, name: str) -> Any:
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as arrays:
+            return arrays[name]
+    with safe_open(path, framework="np") as tensors:
+        return tensors.get_tensor(name)
 
 
 def states(of: Head) -> Tensor:
@@ -135,5 +190,12 @@ def states(of: Head) -> Tensor:
             f"Every number must be finite; {int(wrong.sum())} of {of.path} are not, the first "
             f"in entry {layer}, token {token}, feature {feature}.",
             "Write the states again, in float32 if a short format overflowed.",
+        )
+    largest = float(numbers.abs().max())
+    if largest > _LARGEST:
+        raise InputError(
+            f"States must be at most {_LARGEST:g}, so that their squares can be stored; the "
+            f"largest of {of.path} is {largest:g}.",
+            "Write the states again: no model's are as large.",
         )
     return numbers

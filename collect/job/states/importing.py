@@ -32,6 +32,7 @@ from collect.model.description import Missing, model_row
 from collect.model.description import rows as rows_of_gaps
 from collect.process.interruption import interruptible
 from collect.prompts.entry import Entry
+from collect.prompts.fitting import TooLongError
 from collect.prompts.sets import PromptSet, load, prompt_set
 from collect.record.atomic import locks
 from collect.record.commit import check_writable, commit, remove_leftovers
@@ -82,7 +83,11 @@ class Source:
         )
         settings = Settings(quantities=OF_STATES, quiet=True)
         subject = Present(named, self.skeleton, self.tokenizer, settings, [self.prompts])
-        (task,) = tasks(subject, UNSEEN)
+        try:
+            (task,) = tasks(subject, UNSEEN)
+        except TooLongError as error:
+            hint = "States are of whole prompts: give --prompts that fit, and their states."
+            raise InputError(error.problem, hint) from error
         for head, prompt in zip(self.heads, task.encoded, strict=True):
             if head.token_ids not in (None, prompt.token_ids) or head.n_tokens != len(prompt):
                 raise InputError(
@@ -127,6 +132,7 @@ def opened(heads: Sequence[Head], how: Declared, model: str, *, prompts: str | N
                 "Name the model that wrote them with --model.",
             )
         places(how, head.n_entries, len(skeleton.blocks), str(head.path))
+        _refuse_too_long(head, skeleton)
     read = _of_token_ids(heads) if prompts is None else load(prompts)
     if len(read.prompts) != len(heads):
         raise InputError(
@@ -138,8 +144,19 @@ def opened(heads: Sequence[Head], how: Declared, model: str, *, prompts: str | N
     return Source(how, tuple(heads), checkpoint, skeleton, tokenizer, read)
 
 
+def _refuse_too_long(head: Head, skeleton: Decoder) -> None:
+    """Refuse states of more tokens than the model reads, before the tokens are looked at."""
+    n_context = skeleton.adapter.n_context(skeleton.model.config)
+    if n_context is not None and head.n_tokens > n_context:
+        raise InputError(
+            f"A prompt must fit the model's context of {n_context} tokens; {head.path} has states "
+            f"of {head.n_tokens}.",
+            "Name the model that wrote them, or write states of a shorter prompt.",
+        )
+
+
 def _of_token_ids(heads: Sequence[Head]) -> PromptSet:
-    without = [head.path for head in heads if head.token_ids is None]
+    without = [head.path for head in heads if not head.has_token_ids]
     if without:
         raise InputError(
             f"It must be known which tokens were read; {without[0]} holds no token ids.",

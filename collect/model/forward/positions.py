@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
 from torch import nn
 
 from collect.errors import InputError
 from collect.model.checkpoint.decoder import Decoder
-from collect.prompts.fitting import Fitted, fitted
-from collect.prompts.tokens import Encoded
+from collect.prompts.fitting import Fitted, fitted, too_long_texts
+from collect.prompts.tokens import encode
 
 #: Rows that a table may have beyond the context: OPT's has two in front.
 _MORE = 8
@@ -67,19 +67,38 @@ def refuse_beyond(decoder: Decoder, longest: int) -> None:
         )
 
 
-def readable(decoder: Decoder, prompts: Sequence[Encoded], policy: str) -> Fitted:
+def readable(
+    decoder: Decoder, prompts: pd.DataFrame, tokenizer: Any, policy: str, **how: str
+) -> Fitted:
     """Return prompts as a model can read them; see `fitting.fitted`.
+
+    A text that is to be refused or left out is not made tokens where its beginning is too long.
+
+    Parameters
+    ----------
+    decoder
+        A model, with its weights or without.
+    prompts, tokenizer, **how
+        As for `tokens.encode`.
+    policy
+        What to do with prompts beyond the context.
 
     Raises
     ------
     InputError
-        As `fitted`, and if prompts beyond the context are to be read where a table ends there.
+        As `encode` and `fitted`, and if prompts beyond the context are to be read where a table
+        ends there.
     """
-    if policy == "extend":
-        refuse_beyond(decoder, max(map(len, prompts), default=0))
-    embedding: Any = decoder.embedding
     n_context = decoder.adapter.n_context(decoder.model.config)
-    return fitted(prompts, n_context, int(embedding.weight.shape[0]), policy=policy)
+    is_left_out = policy in ("refuse", "skip")
+    unread = too_long_texts(prompts, tokenizer, n_context) if is_left_out else {}
+    rest = prompts[~prompts["prompt_id"].isin([*unread])] if unread else prompts
+    encoded = encode(rest, tokenizer, **how)
+    if policy == "extend":
+        refuse_beyond(decoder, max(map(len, encoded), default=0))
+    embedding: Any = decoder.embedding
+    n_vocabulary = int(embedding.weight.shape[0])
+    return fitted(encoded, n_context, n_vocabulary, policy=policy, unread=unread)
 
 
 def forget_lengths(body: nn.Module) -> None:

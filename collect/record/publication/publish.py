@@ -13,6 +13,7 @@ import pyarrow as pa
 from collect.errors import InputError
 from collect.process.interruption import interruptible
 from collect.record.atomic.files import text_writing, write_together
+from collect.record.provenance import DIRTY
 from collect.record.publication.card import card
 from collect.record.publication.description import About, description
 from collect.schema import LARGE, arrow_schema, incomplete_units, read_rows, tables
@@ -53,12 +54,32 @@ class Published:
 
 
 @interruptible()
-def publish(directory: Path, about: About) -> Published:
-    """Write ``croissant.json`` and ``README.md`` into a store, from what its files are now."""
+def publish(directory: Path, about: About, *, allow_dirty: bool = False) -> Published:
+    """Write ``croissant.json`` and ``README.md`` into a store, from what its files are now.
+
+    Parameters
+    ----------
+    directory
+        The store.
+    about
+        What is said of it.
+    allow_dirty
+        True to describe rows that code wrote which no commit holds.
+
+    Raises
+    ------
+    InputError
+        If what is said of it is incomplete, or the store is; or if nobody can look up the code
+        that wrote its rows.
+    OutputError
+        If the two files cannot be written.
+    """
     _check(about)
     _check_complete(directory)
     sources = Sources(contents=True)
     sources.add(directory)
+    if not allow_dirty:
+        _refuse_dirty(sources)
     by_table = {
         table: [path.relative_to(directory).as_posix() for path in paths]
         for table, paths in sources.files.items()
@@ -116,6 +137,20 @@ def _n_rows(paths: Sequence[Path], table: str, headers: Headers) -> int:
     key = list(tables()[table].key)
     rows = pa.concat_tables([read_rows(path, table, headers).select(key) for path in paths])
     return int(rows.group_by(key).aggregate([]).num_rows)
+
+
+def _refuse_dirty(sources: Sources) -> None:
+    """Refuse rows of a code that no commit holds: nobody can look it up or run it again."""
+    for path in sources.files.get("run", []):
+        rows = read_rows(path, "run", sources.headers).select(["run_id", "code_version"])
+        for row in rows.to_pylist():
+            if str(row["code_version"]).endswith(DIRTY):
+                raise InputError(
+                    f"What is published must be measured by code that a commit holds; run "
+                    f"{row['run_id']} of {path} is of {row['code_version']}.",
+                    "Commit the code and measure it again with --overwrite; --allow-dirty "
+                    "describes it all the same.",
+                )
 
 
 def _check(about: About) -> None:

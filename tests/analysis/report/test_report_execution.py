@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -48,6 +49,8 @@ def looked_at(source, session):
 
 
 def failing(source, session):
+    folder = tempfile.TemporaryDirectory(prefix="report-")  # as where images are kept
+    assert Path(folder.name).is_dir()
     if source.stem == "raises":
         session.run("{}['x']", name="'bad' at a.qmd:3")
     elif source.stem == "absent":
@@ -84,10 +87,15 @@ def test_a_worker_shows_in_order_what_a_chunk_showed_and_forgets_what_it_bound(
         ("dies", "may have run out of memory"),
     ],
 )
-def test_an_error_on_one_page_ends_the_others(tmp_path, page, said):
+def test_an_error_on_one_page_ends_the_others_and_leaves_no_folder(
+    tmp_path, page, said, monkeypatch
+):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
     with pytest.raises(ReportError) as caught:
         in_workers(failing, [Path("sleeps.qmd"), Path(f"{page}.qmd")], tmp_path)
     assert said in str(caught.value)
+    assert list(tmp_path.glob("report-*")) == []
 
 
 def test_a_result_that_another_computes_is_waited_for(tmp_path, monkeypatch):

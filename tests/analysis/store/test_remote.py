@@ -161,7 +161,7 @@ def test_a_store_in_an_archive_is_read_and_other_bytes_than_listed_are_refused(
 
 
 def test_an_address_is_no_path_and_a_missing_package_is_named(monkeypatch, capsys):
-    def missing(_):
+    def missing(_, **_how):
         raise ImportError("HTTPFileSystem requires aiohttp to be installed")
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
@@ -178,6 +178,7 @@ class Server(ThreadingHTTPServer):
     """A web server that knows ranges, lists nothing, and counts what it sends."""
 
     root: Path
+    elsewhere = ""
     knows_ranges = True
     n_bytes = 0
 
@@ -190,6 +191,12 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self):
+        if self.server.elsewhere:
+            self.send_response(302)
+            self.send_header("Location", f"{self.server.elsewhere}{self.path}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         path = self.server.root / unquote(self.path).lstrip("/")
         if not path.is_file():
             self.send_error(404)
@@ -243,3 +250,38 @@ def test_a_server_that_is_gone_or_knows_no_ranges_is_refused(server):
         open_store(f"{server.address}/elsewhere")
     with pytest.raises(UnreachableError, match="must come over the network"):
         open_store("http://127.0.0.1:9")
+
+
+def test_files_that_another_host_sends_are_told_of(server, capsys):
+    with Server(("127.0.0.1", 0), Handler) as other:
+        other.elsewhere = server.address.replace("127.0.0.1", "localhost")
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        store = open_store(other.address)
+        assert store.query(OF_ONE).equals(open_store(server.address).query(OF_ONE))
+        other.shutdown()
+    said = capsys.readouterr().err
+    assert said.count("note:") == 1
+    assert f"localhost:{server.server_address[1]}" in said
+
+
+def test_nobody_is_told_to_delete_what_lies_on_a_server(server, published, tmp_path):
+    copy = Path(shutil.copytree(published, tmp_path / "copy"))
+    run_file = next((copy / "run").glob("*.parquet"))
+    run_file.write_bytes(b"PAR1" + bytes(run_file.stat().st_size - 8) + b"PAR1")
+    server.root = copy
+    with pytest.raises(StoreError, match="cannot be read") as refused:
+        open_store(server.address)
+    assert "elete" not in refused.value.hint
+    assert "published" in refused.value.hint
+
+
+def test_a_certificate_that_is_not_trusted_is_named(server, monkeypatch):
+    reached = remote.Remote(server.address)
+
+    def refuse(*_given, **_more):
+        raise OSError("Cannot connect: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
+
+    monkeypatch.setattr(type(reached._files), "cat_file", refuse)
+    with pytest.raises(UnreachableError, match="CERTIFICATE_VERIFY_FAILED") as refused:
+        remote.Remote(server.address)
+    assert "certificate" in refused.value.hint

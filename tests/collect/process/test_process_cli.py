@@ -186,3 +186,13 @@ def test_a_statement_may_come_from_standard_input(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO(" \n"))
     assert cli.main(["sql"]) == 2
     assert "it is empty" in capsys.readouterr().err
+
+
+def test_half_a_sign_is_blamed_on_what_was_read_and_no_encoding():
+    for text, code in (("a\ud800", 2), ("a\u00e9", 5)):
+        with pytest.raises(UnicodeEncodeError) as raised:
+            text.encode("ascii" if code == 5 else "utf-8")
+        problem, hint, ended = thermoscope.worded(raised.value)
+        assert ended == code
+        assert ("PYTHONIOENCODING" in hint) == (code == 5)
+        assert ("half of a sign" in problem) == (code == 2)

@@ -71,3 +71,10 @@ def test_a_broken_file_is_refused_by_its_name(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=name):
         read_document(tmp_path / name)
+
+
+def test_a_text_that_no_file_can_hold_is_refused_with_the_name_of_its_file(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text('{"n": "\\ud800"}')
+    with pytest.raises(InputError, match=r"result\.json"):
+        read_document(path)

@@ -145,6 +145,20 @@ def test_a_licence_is_linked_where_it_is_known(store, tmp_path, licence, in_card
     assert result["license"].endswith(described)
 
 
+def test_rows_of_code_that_no_commit_holds_are_published_only_where_that_is_asked_for(
+    gpt2_output, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("collect.record.publication.publish.DIRTY", "")  # the end of every version
+    copy = Path(shutil.copytree(gpt2_output, tmp_path / "copy"))
+    assert main(["publish", str(copy), *OPTIONS]) == 2
+    error = capsys.readouterr().err
+    assert "run" in error
+    assert "--allow-dirty" in error
+    assert not (copy / DESCRIPTION).exists()
+    assert main(["publish", str(copy), *OPTIONS, "--allow-dirty"]) == 0
+    assert (copy / DESCRIPTION).exists()
+
+
 def test_what_is_not_whole_is_not_published(store, tmp_path):
     copy = Path(shutil.copytree(store, tmp_path / "copy"))
     before = (copy / DESCRIPTION).read_bytes()
