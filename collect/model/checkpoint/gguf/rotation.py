@@ -8,6 +8,7 @@ transformers calls ``longrope``, so all that the tensors say is carried over as 
 
 from __future__ import annotations
 
+from math import log
 from typing import Any
 
 import numpy as np
@@ -76,9 +77,9 @@ def _scaling(keys: Keys, n_frequencies: int | None, n_context: int) -> dict[str,
     named = [name for name, tensor in tensors.items() if tensor is not None]
     if named and n_frequencies is not None:
         return _by_tensor(keys, stated, n_frequencies)
-    keys.stated({"rope.scaling.attn_factor": 1.0})
     if stated.kind == "yarn" and stated.factor != 1:
         return _yarn(keys, stated)
+    keys.stated({"rope.scaling.attn_factor": 1.0})
     _take_ramp(keys)
     if stated.kind == "longrope":
         raise keys.uncarried(**{"rope.scaling.type": "longrope"})
@@ -112,6 +113,9 @@ def _yarn(keys: Keys, stated: _Stated) -> dict[str, Any]:
         "beta_fast": keys.positive("rope.scaling.yarn_beta_fast", 32.0),
         "beta_slow": keys.positive("rope.scaling.yarn_beta_slow", 1.0),
     }
+    attention = keys.positive("rope.scaling.attn_factor", 1.0)
+    if attention != 1:  # beside what YaRN itself multiplies by
+        result["attention_factor"] = attention * (1 + 0.1 * log(stated.factor))
     _take_ramp(keys, of_yarn=1.0)
     return result
 

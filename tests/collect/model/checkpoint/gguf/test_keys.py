@@ -355,6 +355,14 @@ def test_caps_of_0_are_none(tmp_path):
     assert deviation(path, truth) <= TOLERANCE
 
 
+def test_attention_is_multiplied_beside_what_yarn_multiplies_by(tmp_path):
+    size = 0.9 * (1 + 0.1 * np.log(4.0))  # ggml's rope: attn_factor times the size of YaRN
+    truth = tiny("qwen2", **_rope("qwen2", **YARN, attention_factor=size))
+    keys = {"rope.scaling.attn_factor": 0.9}
+    path = write("qwen2", truth, tmp_path / "tiny.gguf", number_format="F32", keys=keys)
+    assert deviation(path, truth) <= TOLERANCE
+
+
 @pytest.mark.parametrize("name", ["gemma2", "gemma3"])
 def test_layers_that_slide_are_those_of_the_pattern(name, tmp_path):
     kinds = ["full_attention", "sliding_attention", "full_attention"]
