@@ -58,6 +58,13 @@ TINY: dict[str, tuple[str, dict[str, Any]]] = {
             **{"vocab_size": 259, "pad_token_id": None, "max_position_embeddings": 128},
         },
     ),
+    "lfm2": (
+        "lfm2",
+        {
+            **{**SIZES, **_TIED, "layer_types": ["conv", "full_attention", "conv"]},
+            "block_auto_adjust_ff_dim": False,
+        },
+    ),
     "bloom": ("bloom", {"hidden_size": 64, "n_layer": 3, "n_head": 4, "vocab_size": 259}),
 }
 
@@ -97,13 +104,23 @@ _IN_OLD = {
     **{"mlp.dense_4h_to_h": "ffn_down", "post_attention_layernorm": "ffn_norm"},
     **{"ln_attn": "attn_norm_2", "ln_mlp": "attn_norm"},
 }
-_OF_BLOCK = {"gemma2": _IN_GEMMA, "gemma3": _IN_GEMMA, "gpt2": _IN_GPT2} | dict.fromkeys(
-    ("falcon", "bloom"), _IN_OLD
-)
+_IN_LFM2 = {
+    **_IN_BLOCK,
+    **{"operator_norm": "attn_norm", "ffn_norm": "ffn_norm", "feed_forward.w1": "ffn_gate"},
+    **{"feed_forward.w2": "ffn_down", "feed_forward.w3": "ffn_up"},
+    **{"self_attn.out_proj": "attn_output", "self_attn.q_layernorm": "attn_q_norm"},
+    **{"self_attn.k_layernorm": "attn_k_norm", "conv.conv": "shortconv.conv"},
+    **{"conv.in_proj": "shortconv.in_proj", "conv.out_proj": "shortconv.out_proj"},
+}
+_OF_BLOCK = {
+    **{"lfm2": _IN_LFM2, "gemma2": _IN_GEMMA, "gemma3": _IN_GEMMA, "gpt2": _IN_GPT2},
+    **{"falcon": _IN_OLD, "bloom": _IN_OLD},
+}
 _ENDS = {
     **{"model.embed_tokens": "token_embd", "transformer.wte": "token_embd"},
     **{"transformer.word_embeddings": "token_embd", "transformer.wpe": "position_embd"},
-    **{"model.norm": "output_norm", "transformer.ln_f": "output_norm", "lm_head": "output"},
+    **{"model.embedding_norm": "token_embd_norm", "model.norm": "output_norm"},
+    **{"transformer.ln_f": "output_norm", "lm_head": "output"},
     "transformer.word_embeddings_layernorm": "token_embd_norm",
 }
 
@@ -220,7 +237,7 @@ def header(name: str, model: Any) -> dict[str, Any]:
     rms = getattr(config, "rms_norm_eps", None)
     of_layer_norm = ("layer_norm_epsilon", "layer_norm_eps", "norm_epsilon", "norm_eps")
     named = (getattr(config, each) for each in of_layer_norm if hasattr(config, each))
-    kind = "layer_norm_rms_epsilon" if rms else "layer_norm_epsilon"
+    kind = "layer_norm_rms_epsilon" if rms or name == "lfm2" else "layer_norm_epsilon"
     result[f"attention.{kind}"] = rms or next(named)
     if name not in ("gpt2", "bloom"):
         shared = getattr(config, "num_key_value_heads", None) or config.num_kv_heads
@@ -283,6 +300,10 @@ def _own(name: str, config: Any) -> dict[str, Any]:
             result["attn_logit_softcapping"] = config.attn_logit_softcapping
             result["final_logit_softcapping"] = config.final_logit_softcapping
         return result
+    if name == "lfm2":
+        shared = config.num_key_value_heads
+        by_block = [shared if kind == "full_attention" else 0 for kind in config.layer_types]
+        return {"attention.head_count_kv": by_block, "shortconv.l_cache": config.conv_L_cache}
     if name == "stablelm":
         return {"use_parallel_residual": config.use_parallel_residual}
     return {}
@@ -343,6 +364,8 @@ def _laid_out(name: str, place: str, numbers: np.ndarray, config: Any) -> np.nda
     rest = numbers.shape[1:]
     if name == "gpt2" and numbers.ndim > 1:
         numbers = numbers.T
+    if place == "shortconv.conv" and numbers.ndim > 1:
+        numbers = numbers[:, 0]
     if place == "ffn_gate_inp_shexp":
         numbers = numbers.reshape(-1)
     if name in ("llama", "granite") and place in ("attn_q", "attn_k"):

@@ -106,7 +106,7 @@ def _dequantised(checkpoint: Checkpoint, bare: Decoder, shards: Shards, device: 
     if device == AUTO:
         raise InputError(
             f"A GGUF file can not be spread over devices; {checkpoint.directory} was to be.",
-            "Use --device cuda, or add --stream.",
+            "Use --device cuda, add --stream, or write it as safetensors: collect dequantise.",
         )
     try:
         placement.place(shards, shards.parameters, device="cpu")

@@ -74,7 +74,7 @@ def _blocks(model: Any) -> Any:
 
 def _attention(block: Any) -> Any:
     named = (getattr(block, name, None) for name in ("attn", "self_attn", "self_attention"))
-    return next(module for module in named if module is not None)
+    return next((module for module in named if module is not None), None)
 
 
 def _sizes(model: Any, keys: Mapping[str, Any]) -> Iterator[_Pair]:
@@ -113,6 +113,8 @@ def _scales(model: Any, header: Header, keys: Mapping[str, Any]) -> Iterator[_Pa
     scale = keys.get("attention.scale") or of_head**-0.5
     for block in _blocks(model):
         attention = _attention(block)
+        if attention is None:  # a convolution stands in its place
+            continue
         held = getattr(attention, "scaling", getattr(attention, "inv_norm_factor", None))
         yield "the scale of attention", scale, held
         cap = keys.get("attn_logit_softcapping", caps) or None

@@ -264,6 +264,27 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         blocks="transformer.h",
         layouts={"attn_qkv": "by group"},
     ),
+    "lfm2": Architecture(
+        model_type="lfm2",
+        entries={
+            **_without(_SIZES, "attention.head_count_kv"),
+            "attention.layer_norm_rms_epsilon": Number("norm_eps"),
+            "shortconv.l_cache": Whole("conv_L_cache"),
+        },
+        stated=_NOTHING,
+        rules=(rules.convolutions, rules.shared_width, rules.rotated, rules.usual_scale),
+        fixed={"block_auto_adjust_ff_dim": False},
+        tensors={
+            **{**_without(_ENDS, "output_norm"), "token_embd_norm": "model.embedding_norm"},
+            **{**_ATTENTION, "attn_output": "self_attn.out_proj", "attn_norm": "operator_norm"},
+            **{"attn_q_norm": "self_attn.q_layernorm", "attn_k_norm": "self_attn.k_layernorm"},
+            **{"ffn_norm": "ffn_norm", "ffn_gate": "feed_forward.w1"},
+            **{"ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2"},
+            "shortconv.conv": "conv.conv",
+            **{"shortconv.in_proj": "conv.in_proj", "shortconv.out_proj": "conv.out_proj"},
+        },
+        layouts={"shortconv.conv": "one channel"},
+    ),
     "bloom": Architecture(
         model_type="bloom",
         entries={

@@ -27,6 +27,11 @@ def row(numbers: NDArray[Any], _config: Any) -> NDArray[Any]:
     return numbers.reshape(1, -1)
 
 
+def one_channel(numbers: NDArray[Any], _config: Any) -> NDArray[Any]:
+    """Undo a convolution of single channels stored without a dimension; a bias is as it is."""
+    return numbers[:, None] if numbers.ndim > 1 else numbers
+
+
 def pairs(numbers: NDArray[Any], config: Any) -> NDArray[Any]:
     """Undo the rows of queries: halves of a head, whose numbers are stored in turn."""
     return _halves(numbers, config.num_attention_heads)
@@ -63,6 +68,7 @@ def by_group(numbers: NDArray[Any], config: Any) -> NDArray[Any]:
 LAYOUTS: Mapping[str, Undoing] = {
     "transposed": transposed,
     "row": row,
+    "one channel": one_channel,
     "pairs": pairs,
     "pairs of keys": pairs_of_keys,
     "by head": by_head,

@@ -239,6 +239,23 @@ def renamed(**names: str) -> Rule:
     return rule
 
 
+def convolutions(keys: Keys, config: dict[str, Any]) -> None:
+    """Take which blocks hold attention: those that have heads of keys; the others convolve."""
+    n_layers, name = config["num_hidden_layers"], "attention.head_count_kv"
+    by_block = keys.any(name)
+    if isinstance(by_block, int):
+        by_block = (by_block,) * n_layers
+    is_list = isinstance(by_block, tuple) and len(by_block) == n_layers
+    if not is_list or not all(isinstance(n, int) and n >= 0 for n in by_block) or not any(by_block):
+        raise keys.wrong(name, by_block, "a whole number a block")
+    if len({*by_block} - {0}) > 1:
+        raise keys.uncarried(**{name: by_block})
+    config["num_key_value_heads"] = max(by_block)
+    config["layer_types"] = [_FULL if n else "conv" for n in by_block]
+    names = {tensor.name.rpartition(".shortconv.")[2] for tensor in keys.header.tensors}
+    config["conv_bias"] = "in_proj.bias" in names
+
+
 def multipliers(keys: Keys, config: dict[str, Any]) -> None:
     """Take the four multipliers of Granite."""
     usual = _d_head(config) ** -0.5

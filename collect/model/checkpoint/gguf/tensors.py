@@ -32,7 +32,7 @@ _EXPERTS = {
     "ffn_down_exps": "mlp.experts.down_proj",
 }
 
-_NAME = re.compile(r"(?:blk\.(?P<block>\d+)\.)?(?P<bare>[^.]+)(?P<ending>\.weight|\.bias)")
+_NAME = re.compile(r"(?:blk\.(?P<block>\d+)\.)?(?P<bare>.+)(?P<ending>\.weight|\.bias)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,4 +204,6 @@ def _shape(parts: Sequence[header.Tensor], layout: str | None) -> tuple[int, ...
         return (*first[:-2], sum(part.shape[-2] for part in parts), first[-1])
     if layout == "row":
         return (1, prod(first))
+    if layout == "one channel" and len(first) > 1:
+        return (first[0], 1, *first[1:])
     return first[::-1] if layout == "transposed" else first

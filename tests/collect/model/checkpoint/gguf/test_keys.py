@@ -108,6 +108,12 @@ CARRIED = [
     *((name, "attention.layer_norm_rms_epsilon", {"rms_norm_eps": 0.3})
       for name in sorted({*OWN_WIDTH, "phi3"} - {"nemotron"})),
     ("stablelm", "attention.layer_norm_epsilon", {"layer_norm_eps": 0.3}),
+    ("lfm2", "attention.layer_norm_rms_epsilon", {"norm_eps": 0.3}),
+    ("lfm2", "shortconv.l_cache", {"conv_L_cache": 5}),
+    ("lfm2", "biases", {"conv_bias": True}),
+    ("lfm2", "attention.head_count_kv of each block", {
+        "layer_types": ["full_attention", "conv", "full_attention"],
+    }),
     ("nemotron", "attention.layer_norm_epsilon", {"norm_eps": 0.3}),
     ("starcoder2", "attention.layer_norm_epsilon", {"norm_epsilon": 0.3}),
     *((name, "attention.layer_norm_epsilon", {"layer_norm_epsilon": 0.3})
@@ -206,7 +212,7 @@ ODD = {
 #: What an architecture has, which is in the matrix above.
 HAS = {
     "granite": {"logit_scale", "attention.scale", "residual_scale"},
-    "bloom": {"rope"},
+    "lfm2": {"attention.layer_norm_rms_epsilon"},
 }
 
 
@@ -269,6 +275,8 @@ IMPOSSIBLE = [
     ("qwen3moe", {"expert_weights_norm": False}, "expert_weights_norm"),
     ("qwen2moe", {"expert_weights_norm": True}, "expert_weights_norm"),
     ("falcon", {"use_parallel_residual": False}, "use_parallel_residual"),
+    *(("lfm2", {"attention.head_count_kv": value}, "head_count_kv")
+      for value in ([0, 0, 0], [0, 2], [0, -2, 0], [0, 2, 1], "2", None, 0)),
     ("stablelm", {"use_parallel_residual": True}, "use_parallel_residual"),
 ]  # fmt: skip
 

@@ -1,11 +1,15 @@
 """A text is split as the file's tokenizer says, or not at all."""
 
+from pathlib import Path
+
 import pytest
+import transformers
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers.models.qwen2 import tokenization_qwen2
 from transformers.models.qwen3_5 import tokenization_qwen3_5
 
 from collect.errors import InputError
+from collect.model.checkpoint.gguf import vocabulary
 from collect.model.checkpoint.gguf.splits import SPLITS
 from collect.model.checkpoint.load import load_tokenizer, tokenizer_for
 from collect.model.checkpoint.location import locate
@@ -59,6 +63,18 @@ def test_an_unknown_name_is_refused_for_texts_and_not_for_token_ids(written, pre
         load_tokenizer(checkpoint)
     assert "token ids" in caught.value.hint
     assert load_tokenizer(checkpoint, for_text=False).bos_token_id == 256
+
+
+def test_of_transformers_the_tokenizer_alone_is_read():
+    """What is left of its reader of GGUF files is one call, in one module."""
+    importing = {
+        path.name: line.strip()
+        for path in Path(vocabulary.__file__).parent.glob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "import" in line and "transformers" in line
+    }
+    assert importing == {"vocabulary.py": "import transformers"}
+    assert callable(transformers.PreTrainedTokenizerFast.from_pretrained)
 
 
 def isolated(pattern):
