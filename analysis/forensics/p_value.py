@@ -124,7 +124,8 @@ def check(tests: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     tests
         One row per reported test, as `reported_tests.find` gives them: `test`, `df_numerator`
         and `df` (missing when not printed), `comparison` and `statistic` (text), `p_comparison`
-        (``ns`` when so printed) and `p_printed` (text).
+        (``ns`` when so printed) and `p_printed` (text); where there is one, `is_one_sided`, whether
+        the p is said to be of one tail.
     alpha
         Level of significance that the paper uses.
 
@@ -189,6 +190,9 @@ def _judge(row: Mapping[Any, Any], alpha: float) -> dict[str, object]:
         return _verdict(INCONSISTENT, p_value, low, high, note)
     if quoted.meets(low, high):
         return _verdict(CONSISTENT, p_value, low, high)
+    # As statcheck does: a p that is said to be of one tail may be half of the other.
+    if row.get("is_one_sided") and row["test"] in TWO_TAILED and quoted.meets(low / 2, high / 2):
+        return _verdict(CONSISTENT, p_value / 2, low / 2, high / 2, "One-sided, as it says.")
     bounds = {"=": (p_value, p_value), "<": (p_value, 1.0), ">": (0.0, p_value)}
     of_size = _relation_of_size(statistic, is_signed=row["test"] in TWO_TAILED)
     is_decision = _contradicts(quoted, *bounds[of_size], alpha)

@@ -67,6 +67,10 @@ BETWEEN = re.compile(
     r"|[\s,;()|])*+"
 )
 
+#: A p that is said to be of one tail.
+ONE_TAILED = re.compile(r"\b(?:one|1|single)[\s-]*+(?:tailed|sided)\b", re.IGNORECASE)
+TAILS_AFTER = re.compile(r"[\s,;(]*+" + ONE_TAILED.pattern, re.IGNORECASE)
+
 #: Characters behind what is not understood in which its p is looked for.
 NEAR = 60
 
@@ -84,7 +88,8 @@ def find(text: str) -> pd.DataFrame:
     One row per test: `line` (from 1), `quoted` (as understood: TeX and emphasis removed),
     `test` (t, r, z, F, chi2, Q, ``p alone`` or ``not understood``), `df_numerator` (of F), `df`
     (n - 2 of a correlation printed with its n; missing when neither is printed), `comparison`
-    and `statistic` (as printed), `p_comparison` (``ns`` for not significant), `p_printed`.
+    and `statistic` (as printed), `p_comparison` (``ns`` for not significant), `p_printed`,
+    `is_one_sided` (whether the p is said to be of one tail).
 
     >>> find("a fit ($r = -0.81$, $p = 0.014$)")["quoted"].tolist()
     ['r = -0.81, p = 0.014']
@@ -100,10 +105,10 @@ def find(text: str) -> pd.DataFrame:
         | row
         for (start, end), row in spans
     ]
-    reported = pd.DataFrame(rows, columns=["line", "quoted", *COLUMNS])
+    reported = pd.DataFrame(rows, columns=["line", "quoted", *COLUMNS, "is_one_sided"])
     glossary.checked(reported.columns)
     numbers = dict.fromkeys(("df_numerator", "df"), "float64")
-    return reported.astype({"line": "int64"} | numbers)
+    return reported.astype({"line": "int64", "is_one_sided": "bool"} | numbers)
 
 
 Span = tuple[int, int]
@@ -180,7 +185,14 @@ def _test(typed: str, head: re.Match[str], p: re.Match[str]) -> dict[str, object
         "comparison": head["comparison"],
         "statistic": head["statistic"].replace(" ", ""),
         **_p(p),
+        "is_one_sided": _is_one_sided(typed, head, p),
     }
+
+
+def _is_one_sided(typed: str, head: re.Match[str], p: re.Match[str]) -> bool:
+    """Tell whether the p is said to be of one tail, before it or right behind it."""
+    before = ONE_TAILED.search(typed, head.end(), p.start())
+    return bool(before or TAILS_AFTER.match(typed, _end(typed, p)))
 
 
 def _degrees(head: re.Match[str], kind: str, beside: str) -> float:
@@ -206,7 +218,13 @@ def _p(p: re.Match[str]) -> dict[str, object]:
 
 def _unread(test: str) -> dict[str, object]:
     nothing = {"df_numerator": nan, "df": nan, "comparison": "", "statistic": ""}
-    return {"test": test, **nothing, "p_comparison": "", "p_printed": ""}
+    return {
+        "test": test,
+        **nothing,
+        "p_comparison": "",
+        "p_printed": "",
+        "is_one_sided": False,
+    }
 
 
 def _number(text: str | None) -> float:

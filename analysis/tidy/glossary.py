@@ -35,6 +35,7 @@ GLOSSARY: dict[str, str] = {
     "alternative": "Direction of the alternative hypothesis: two-sided, less, greater",
     "method": "Method, named so that it can be looked up",
     "measure": "What the estimate is: r, share, ratio and so on; empty where it has no short name",
+    "is_one_sided": "Whether a printed p is said to be of one tail",
     "is_percent": "Whether the estimate is a percentage already, and no share",
     "n_obs": "Rows that entered",
     "n_planned": "Rows that a design asks for; missing where it is not begun",

@@ -225,6 +225,6 @@ def _design(model: Any, stored: str) -> str:
 
 
 def _sign(row: Any) -> str:
+    # The average of few prompts can be on the other side than most of them: both counts are said.
     direction = "shrinks" if row.gain < 1 else "grows"
-    part = row.n_below if row.gain < 1 else row.n_prompts - row.n_below
-    return f"{direction} ({part} of {row.n_prompts})"
+    return f"{direction} ({row.n_prompts - row.n_below} grow, {row.n_below} shrink)"

@@ -194,6 +194,17 @@ local function code(element)
     element.classes:insert("unbroken")
     return element
   end
+  if FORMAT:match("html") and #element.classes == 0 and element.text:find("%-%-%a") then
+    local shown = element.text:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" })
+    shown = shown:gsub("%-%-%a[%w-]*", '<span class="unbroken">%0</span>')
+    return pandoc.RawInline("html", "<code>" .. shown .. "</code>")
+  end
+end
+
+-- An exponent has a minus, at which no line ends: 2e-13 in a cell of a table.
+local function number(element)
+  element.text = element.text:gsub("(%de)%-(%d)", "%1\u{2212}%2")
+  return element
 end
 
 local function untouched(element)
@@ -201,19 +212,22 @@ local function untouched(element)
 end
 
 -- Quarto's page has no font for formulas; the embedded page brings its own.
-local FORMULAS = "site/formula.css"
+local FORMULAS = { "site/formula.css", "../site/formula.css" }
 
 local function with_formulas()
-  local sheet = quarto and FORMAT:match("html") and io.open(FORMULAS)
-  if sheet then
-    sheet:close()
-    quarto.doc.include_text("in-header", '<link rel="stylesheet" href="' .. FORMULAS .. '">')
+  for _, path in ipairs(quarto and FORMAT:match("html") and FORMULAS or {}) do
+    local sheet = io.open(path)
+    if sheet then
+      sheet:close()
+      quarto.doc.include_text("in-header", '<link rel="stylesheet" href="' .. path .. '">')
+      return
+    end
   end
 end
 
 return {
   { Meta = with_formulas },
-  { CodeBlock = read, Code = code },
+  { CodeBlock = read, Code = code, Str = number },
   { Cite = cite },
   { traverse = "topdown", Header = untouched, Link = link, Span = all_to_cards, Image = image, Inlines = inlines },
 }

@@ -97,3 +97,43 @@ def test_every_menu_opens_within_the_window(tab: tuple[Tab, int]) -> None:
     assert len(result) == 2
     for left, right in result:
         assert 0 <= left < right <= width
+
+
+#: What the pages of either project begin with, and a page that has all that the closing looks for.
+OPENINGS = {"report": SITE / "opening.html", "audit": SITE.parent / "audit" / "opening.html"}
+WIDE = "<mrow>" + "<mi>wide</mi><mo>+</mo>" * 40 + "</mrow>"
+PAGE = (
+    '<p class="page-source"><a href="https://example.org">Source</a></p>'
+    f"<section>{TABLE}</section><ul><li>{TABLE}</li></ul><p>A <math>{WIDE}</math>.</p>"
+    f'<div id="fig-a"><figure class="figure"><div>{DRAWING}'
+    '<span class="made-of"><a download="cell-8.csv" href="data:text/csv,a">Data</a></span>'
+    "</div></figure></div>"
+)
+
+
+@pytest.mark.parametrize("width", [DESK, PHONE])
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_no_page_throws_or_is_wider_than_a_phone(tmp_path: Path, opening: str, width: int) -> None:
+    if not any(map(shutil.which, NAMES)):
+        pytest.skip(f"no browser is on the PATH: {', '.join(NAMES)}")
+    sheets = [SITE / "site.css", SITE.parent / "style.css"]
+    style = "".join(f"<style>{sheet.read_text('utf-8')}</style>" for sheet in sheets)
+    page = tmp_path / "study.html"
+    page.write_text(
+        f'<!DOCTYPE html><html lang="en"><head>{HEAD}{style}</head><body>'
+        f"{OPENINGS[opening].read_text('utf-8')}<main>{PAGE}</main>"
+        f"{(SITE / 'closing.html').read_text('utf-8')}</body></html>",
+        encoding="utf-8",
+    )
+    with browser() as tab:
+        tab.dress(width, 800)
+        tab.open(page.as_uri())
+        thrown = [it for it in tab.events if it.get("method") == "Runtime.exceptionThrown"]
+        assert thrown == []
+        # The script ran to its end: the link to the source stands in the navigation.
+        assert (
+            tab.run("document.querySelectorAll('.site-nav a[href*=\"example.org\"]').length") == 1
+        )
+        assert tab.run("document.querySelectorAll('main .table-scroll > table').length") == 2
+        assert tab.run("document.querySelector('.made-of a').download") == "fig-a.csv"
+        assert tab.run("document.documentElement.scrollWidth") <= width

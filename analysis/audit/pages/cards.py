@@ -243,15 +243,23 @@ def controls(judged: pd.DataFrame) -> str:
         f" {counted.get(verdict, 0)}</button>"
         for verdict in claims.VERDICTS
     )
-    options = "".join(f"<option>{escape(law)}</option>" for law in laws(judged))
+    families = laws(judged)
+    options = "".join(f"<option>{escape(law)}</option>" for law in families)
+    # Of one law there is nothing to choose, nor to sort by.
+    choice = (
+        f'<label>Law <select name="law"><option value="">all</option>{options}</select></label>'
+        if len(families) > 1
+        else ""
+    )
+    by_law = '<option value="law">law</option>' if choice else ""
     return _html(
         '<form class="claim-filters" role="search" aria-label="Claims" hidden '
         'onsubmit="return false">'
         f'<div class="claim-buttons" role="group" aria-label="Verdict">{buttons}</div>'
-        f'<label>Law <select name="law"><option value="">all</option>{options}</select></label>'
+        f"{choice}"
         '<label>Word <input type="search" name="word" placeholder="such as Fisher, or 7"></label>'
         '<label>Order <select name="order"><option value="number">number</option>'
-        '<option value="verdict">verdict</option><option value="law">law</option></select></label>'
+        f'<option value="verdict">verdict</option>{by_law}</select></label>'
         f"<output>{len(judged)} of {len(judged)} claims</output></form>"
     )
 

@@ -61,11 +61,13 @@ def listing(store: Store, rows: dict[str, pd.DataFrame], *, filled: bool = False
     by_relation = {str(name): result for name, result in columns.groupby("relation")}
     parts = []
     for kind, title in PARTS.items():
+        listed = codebook.relations(store).query("kind == @kind").to_dict("records")
+        shown = [one for one in listed if not (filled and rows[str(one["relation"])].empty)]
+        if filled and not shown:
+            continue
         parts.append(f"# {title} {{#sec-{kind}s}}")
-        for one in codebook.relations(store).query("kind == @kind").to_dict("records"):
+        for one in shown:
             name = str(one["relation"])
-            if filled and rows[name].empty:
-                continue
             parts.append(section(one, by_relation[name], rows[name]))
     return "\n\n".join(parts)
 

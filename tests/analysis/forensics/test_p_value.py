@@ -74,6 +74,24 @@ def test_the_named_degrees_of_freedom_are_all_that_fit():
         assert (df in fitting) == (low <= 0.045 and high >= 0.035)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t(28) = 2.20, one-tailed p = .018",
+        "t(28) = 2.20, p = .018 (one-tailed)",
+        "t(28) = 2.20, p = .018, one sided",
+    ],
+)
+def test_a_p_that_is_said_to_be_of_one_tail_is_judged_as_that(text):
+    row = one(text)
+    assert (row["consistency"], bool(row["is_one_sided"])) == ("consistent", True)
+    assert row["p_value"] == pytest.approx(stats.t.sf(2.2, 28))
+    assert row["p_low"] <= row["p_value"] <= row["p_high"]
+    wrong = one(text.replace(".018", ".001"))
+    assert wrong["consistency"] == "inconsistent"
+    assert not one(text.replace("one", "two"))["is_one_sided"]
+
+
 def test_what_cannot_be_is_inconsistent():
     row = one("t(28) = 2.20, p = .018")
     assert (row["consistency"], row["note"]) == ("inconsistent", "A one-sided p would agree.")

@@ -311,3 +311,102 @@ def test_a_drawing_of_quarto_says_what_it_shows_without_a_script(tmp_path, to, s
     made = pandoc(source, ["--from=markdown", f"--to={to}", *filters], directory=tmp_path)
     assert shown in " ".join(made.split())
     assert ("Data (CSV)" in made) == (to == "html")
+
+
+def luminance(colour):
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [it / 12.92 if it <= 0.04045 else ((it + 0.055) / 1.055) ** 2.4 for it in channels]
+    return sum(it * share for it, share in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
+
+
+def contrast(one, other):
+    """Return the contrast of two colours as WCAG 2 defines it, from 1 to 21."""
+    dark, light = sorted(map(luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_text_of_a_theme_can_be_read_on_what_lies_beneath_it(theme):
+    """Bootstrap's own default for a block without a language is black, on a dark page too."""
+    style = (QUARTO / f"{theme}.scss").read_text(encoding="utf-8")
+    colours = dict(re.findall(r"^\$([\w-]+): (#\w{6});", style, flags=re.MULTILINE))
+    page = colours["body-bg"]
+    block, code = colours.get("code-block-bg", page), colours.get("code-bg", page)
+    pairs = [("body-color", page), ("link-color", page), ("pre-color", block)]
+    pairs += [("code-color", code)] if "code-color" in colours else []
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert {
+        name: contrast(colours[name], under)
+        for name, under in pairs
+        if contrast(colours[name], under) < 4.5
+    } == {}
+    assert "color-scheme: light dark" in (QUARTO / "site" / "site.css").read_text("utf-8")
+
+
+@pytest.mark.parametrize("opening", ["site/opening.html", "audit/opening.html"])
+def test_the_closing_asks_nothing_of_what_an_opening_lacks(opening):
+    """Without a browser: what may be null is used only behind a question whether it is there."""
+    classes = set(re.findall(r'class="([\w-]+)"', (QUARTO / opening).read_text("utf-8")))
+    lines = (QUARTO / "site" / "closing.html").read_text("utf-8").splitlines()
+    found = re.compile(r'const (\w+) = document\.querySelector\("[\w.]*\.([\w-]+)"\)')
+    names = {it[1] for line in lines if (it := found.search(line)) and it[2] not in classes}
+    assert "origin" in names
+    for name in names:
+        for number, line in enumerate(lines):
+            if re.search(rf"\b{name}\.", line):
+                assert _asked(name, lines, number), (opening, line)
+
+
+def _asked(name, lines, number):
+    """Tell whether a line, or one that holds it, asks for a name."""
+    indent = len(lines[number])
+    for line in reversed(lines[: number + 1]):
+        here = len(line) - len(line.lstrip())
+        if line.strip() and here < indent:
+            if re.search(rf"\bif \([^)]*\b{name}\b", line):
+                return True
+            indent = here
+    return False
+
+
+def test_a_render_in_the_root_renders_the_report_and_ends_as_it_does(tmp_path):
+    """As Quarto does it: the script of the root's project runs, with a stand-in for the command."""
+    of_root = yaml.safe_load((ROOT / "_quarto.yml").read_text(encoding="utf-8"))["project"]
+    assert of_root["render"] == []
+    command = tmp_path / "quarto"
+    command.write_text(
+        '#!/bin/sh\necho "$@" "${QUARTO_PROJECT_DIR:-none}"\nexit 7\n', encoding="utf-8"
+    )
+    command.chmod(0o755)
+    inherited = {key: it for key, it in os.environ.items() if not key.startswith("QUARTO_")}
+
+    def ended(**variables):
+        return subprocess.run(
+            [sys.executable, str(ROOT / of_root["pre-render"])],
+            cwd=ROOT,
+            env={**inherited, "QUARTO_PROJECT_DIR": str(ROOT), **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    whole = ended(QUARTO_PROJECT_RENDER_ALL="1", QUARTO_BIN_PATH=str(tmp_path))
+    assert (whole.returncode, whole.stdout.split()) == (7, ["render", str(QUARTO), "none"])
+    assert ended(QUARTO_BIN_PATH=str(tmp_path)).returncode == 0
+    absent = ended(QUARTO_PROJECT_RENDER_ALL="1", PATH=str(tmp_path / "absent"))
+    assert (absent.returncode, "quarto command" in absent.stderr) == (1, True)
+    # What Quarto would add to .gitignore is there: nothing gets dirty.
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert {"/.quarto/", "**/*.quarto_ipynb"} <= set(ignored)
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ('`thermoscope --paper FOLDER sql "FROM raw"`', '<span class="unbroken">--paper</span>'),
+        ("-2e-13", "-2e\u221213"),
+    ],
+)
+def test_no_line_ends_within_an_option_or_behind_the_minus_of_an_exponent(source, shown):
+    filters = [f"--lua-filter={QUARTO / 'filters/site.lua'}", "--wrap=none"]
+    assert shown in pandoc(source, ["--from=markdown", "--to=html", *filters], directory=ROOT)

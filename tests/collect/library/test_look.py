@@ -1,5 +1,7 @@
 """`collect look`: one screen on a model, by the views that a store has."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -47,3 +49,10 @@ def test_the_sign_turns_with_a_massive_first_token():
     assert gains.loc["last block, last token", "gain"] == pytest.approx(2)
     assert seen.outliers[["position", "last_block"]].to_numpy().tolist() == [[0, last - 1]]
     assert seen.outliers["times_median"].item() == pytest.approx(100)
+
+
+def test_a_sign_says_how_many_sentences_are_on_either_side():
+    """The geometric mean of eight sentences grows here, though five of them shrink."""
+    row = SimpleNamespace(gain=1.2, n_below=5, n_prompts=8)
+    assert look._sign(row) == "grows (3 grow, 5 shrink)"
+    assert look._sign(SimpleNamespace(gain=0.9, n_below=2, n_prompts=8)).startswith("shrinks (6 ")

@@ -10,9 +10,9 @@ import pandas as pd
 
 from analysis.delia2026.study.fleet import HELD, Band
 from analysis.delia2026.study.pages.names import RECIPES, UNPUBLISHED
-from analysis.delia2026.study.pages.words import shares as share_words
 from analysis.drawing.labs import lab_colour, lab_shape
 from analysis.drawing.theme import INK, PAPER, named, series
+from analysis.tidy import prose
 
 #: Size of a mark by depth [px²].
 DEPTHS: Mapping[int, int] = {3: 44, 12: 120}
@@ -28,10 +28,13 @@ RANGE = "a range"
 PANEL, ROW, BESIDE = 260, 23, 8
 
 #: What the response is called under the panel: 0 is what equal, unrelated writes would give.
-TITLE = ["growth of the stream beyond equal writes [nat]", "← shorter · longer →"]
+TITLE = [
+    "growth of the stream beyond equal writes [nat]",
+    "←\u00a0grows less than by equal writes · grows more\u00a0→",
+]
 
 
-def chart_exhibit(runs: pd.DataFrame, band: Band, shares: pd.DataFrame) -> alt.LayerChart:
+def chart_exhibit(runs: pd.DataFrame, band: Band) -> alt.LayerChart:
     """Draw recipes in the order of their excess, a mark per run.
 
     Parameters
@@ -40,8 +43,6 @@ def chart_exhibit(runs: pd.DataFrame, band: Band, shares: pd.DataFrame) -> alt.L
         From `fleet.recipe_runs`.
     band
         From `fleet.band_of_chance`.
-    shares
-        From `fleet.response_shares`, for the finding.
     """
     words = (
         "Recipes in the order of how much the stream grows after block 0 beyond equal writes, a "
@@ -49,12 +50,17 @@ def chart_exhibit(runs: pd.DataFrame, band: Band, shares: pd.DataFrame) -> alt.L
         "ranges that no lab published. The line is growth by equal writes; the band holds "
         f"{HELD} networks if only the seed mattered."
     )
-    parts = share_words(shares)
-    finding = (
-        f"In toy models the training recipe accounts for {parts['recipe']} of the differences in "
-        f"growth of the stream, their shape for {parts['geometry']}."
+    return named(_recipes(runs, band), words, finding(runs, band))
+
+
+def finding(runs: pd.DataFrame, band: Band) -> str:
+    """Return how many of the networks drawn lie outside the band drawn."""
+    drawn = runs["excess"].dropna()
+    outside = ~drawn.between(band.low, band.high)
+    return (
+        f"{prose.share_of(int(outside.sum()), len(drawn))} toy networks lie outside the band in "
+        f"which the seed alone would leave {HELD}."
     )
-    return named(_recipes(runs, band), words, finding)
 
 
 def _recipes(runs: pd.DataFrame, band: Band) -> alt.LayerChart:

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import itertools
 import re
 
 import numpy as np
@@ -277,3 +278,15 @@ def test_a_page_says_how_to_cite_it():
     assert "CC BY" not in imprint.facts(About())
     assert "commit" not in imprint.facts(About())
     assert imprint.imprint().count("CC BY") == 1
+
+
+def test_of_one_law_there_is_nothing_to_choose_and_no_heading_stands_over_nothing():
+    store, registry = open_store(SECOND), paper.load(SECOND)
+    judged = claims.evaluate(store, registry, made=claims.examine(store, registry))
+    several, alone = judged.assign(family=list(map(str, judged.index))), judged.assign(family="a")
+    assert 'name="law"' in cards.controls(several)
+    assert "law" not in cards.controls(alone)
+    text = relations.listing(store, relations.examples(store), filled=True)
+    heads = re.findall(r"^(##?) ", text, re.MULTILINE)
+    assert heads[-1] == "##"
+    assert ("#", "#") not in set(itertools.pairwise(heads))
