@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,11 +92,16 @@ def _faults(out: Path, known: Headers) -> Iterator[str]:
 
 
 class _Trial(Trial):
-    """Rows that are tried together, and the columns of their files that the contract lacks."""
+    """Rows that are tried together, and what is known of their files.
+
+    ``known`` remembers the columns that the contract lacks; ``prompts`` the number of rows of each
+    file of prompts that was tried, None where it cannot be read.
+    """
 
     def __init__(self, n_rows: int, known: Headers) -> None:
         super().__init__(n_rows)
         self.known = known
+        self.prompts: dict[str, int | None] = {}
 
 
 def _of_copy(path: Path, out: Path, listed: set[str], known: Headers) -> Iterator[str]:
@@ -145,50 +150,65 @@ def _of_file(path: Path, expected: int, mark: Mark, trial: _Trial) -> Iterator[s
     if not path.is_file():
         yield f"{name} is missing, though its unit's run file lists it."
         return
-    n = n_rows(path)
+    is_shared = path.parent.name == "prompt"
+    if is_shared and name in trial.prompts:  # many units share it
+        n = trial.prompts[name]
+    else:
+        rows = yield from _of_rows(path, path.parent.name, trial)
+        n = n_rows(path) if rows is None else len(rows)
+        if is_shared:
+            trial.prompts[name] = n
     if n is not None and n != expected:
         yield f"{name} has {n} rows; its unit's run file says {expected}."
-    yield from _of_rows(path, path.parent.name, trial)
-    if path.parent.name == "prompt":
+    if is_shared:
         if stored_prompts_sha256(path) != prompts_of(mark.determinants).get(path.stem):
             yield f"{name} holds other prompts than were measured."
         return
     known = {"run_id": run_id(mark.determinants), "model_id": mark.determinants["model_id"]}
     for column, value in known.items():
-        others = _values(path, column) - {value}
+        others = _values(path, column, rows) - {value}
         if others:
             yield f"{name} has the {column} {', '.join(sorted(map(str, others)))}, not {value}."
 
 
-def _values(path: Path, column: str) -> set[object]:
+def _values(path: Path, column: str, rows: pa.Table | None) -> set[object]:
+    """Return the values of a column, of rows that were read, or of a file with other faults."""
     try:
-        return {*pq.ParquetFile(path).read([column]).column(column).to_pylist()}
+        if rows is None:
+            rows = pq.ParquetFile(path).read([column])
+        return {*rows.column(column).unique().to_pylist()}
     except (*UNREADABLE, KeyError):
         return set()  # a column that is missing, or damage, is a fault of its own
 
 
-def _of_rows(path: Path, table: str, trial: _Trial) -> Iterator[str]:
-    """Yield how the rows of a file break the contract, and those of others tried with them."""
+def _of_rows(path: Path, table: str, trial: _Trial) -> Generator[str, None, pa.Table | None]:
+    """Yield how the rows of a file break the contract, and those of others tried with them.
+
+    Returns
+    -------
+    The rows, None where they cannot be read as those of the table.
+    """
     try:
         rows = _typed_rows(path, table, trial.known)
     except ContractError as error:
         yield error.problem
-        return
+        return None
     yield from (broken.problem for broken in trial.add(table, f"{table}/{path.name}", rows))
+    return rows
 
 
 def _typed_rows(path: Path, table: str, known: Headers) -> pa.Table:
     """Return the rows of a file, or raise ContractError where it has not its table's columns."""
-    headers = Headers()
     try:
-        rows = read_rows(path, table, headers)
+        rows = read_rows(path, table, known)
         rows.validate(full=True)
-        stored = arrow_schema(table) if path.suffix == ".csv" else headers.of(path).columns
+        stored = arrow_schema(table) if path.suffix == ".csv" else known.of(path).columns
     except ContractError:
         raise
     except UNREADABLE as error:
         raise ContractError(f"{table}/{path.name} cannot be read: {first_line(error)}.") from error
-    known.note_columns(path, table, stored.names)
+    finally:
+        known.forget(path)
     kinds = dict(zip(stored.names, stored.types, strict=True))
     wrong = [f.name for f in arrow_schema(table) if kinds.get(f.name, f.type) != f.type]
     if wrong:

@@ -285,19 +285,19 @@ def _insert(
 
     Measured files (Parquet) come before hand-made tables (CSV).
     """
-    ordered = sorted(paths, key=lambda path: path.suffix == ".csv")
-    parts = [read_rows(path, table, headers) for path in ordered]
+    measured = [path for path in paths if path.suffix != ".csv"]
+    by_hand = {path: read_rows(path, table, headers) for path in paths if path.suffix == ".csv"}
+    parts = [*headers.together(measured, table), *by_hand.values()]
     key = tables()[table].key
     rows = pa.concat_tables(parts)
     incoming = None if table in merging.MERGED else _distinct_in_order(rows, key)
     chosen = "* FROM incoming"  # DuckDB finds the rows by the name of the variable
     if incoming is None:
-        for part, path in zip(parts, ordered, strict=True):
-            if path.suffix == ".csv" and table not in merging.MERGED:
+        for path, part in by_hand.items():
+            if table not in merging.MERGED:
                 _require_once(part, table, path)
         incoming = rows.append_column(_ORDER, _counting(len(rows)))
-        pairs = zip(parts, ordered, strict=True)
-        n_measured = sum(len(part) for part, path in pairs if path.suffix != ".csv")
+        n_measured = len(rows) - sum(map(len, by_hand.values()))
         distinct = merging.rows_of(table, "incoming", _ORDER, n_measured)
         chosen = f"{distinct} ORDER BY {', '.join(key)}"
     if table == "model":

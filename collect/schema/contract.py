@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -64,7 +64,7 @@ class Column:
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """One table: what a row is, its columns in order, its key and its checks."""
 
@@ -74,12 +74,12 @@ class Table:
     key: tuple[str, ...]
     checks: tuple[str, ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Its columns."""
         return tuple(column.name for column in self.columns)
 
-    @property
+    @cached_property
     def required(self) -> frozenset[str]:
         """Columns that may not be NULL, and so must be in every file."""
         return frozenset(column.name for column in self.columns if not column.nullable)
@@ -159,6 +159,11 @@ def table_sql(table: str) -> str:
 def tables() -> dict[str, Table]:
     """Return every table of the contract by name, in the order of ``schema.sql``."""
     return {name: table for name, (table, _) in _known().items()}
+
+
+def table_of(name: str) -> Table:
+    """Return one table of the contract."""
+    return _known()[name][0]
 
 
 def arrow_schema(table: str) -> pa.Schema:

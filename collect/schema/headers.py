@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import nearest
 from collect.process.interruption import raise_interruption
-from collect.schema.contract import ContractError, arrow_schema, tables
+from collect.schema.contract import ContractError, arrow_schema, table_of
 from collect.schema.counting import counted, repeated
 
 #: What reading a damaged file raises; names in its footer may be no text (ValueError).
@@ -24,11 +27,15 @@ UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
 _MOST_NAMES, _LONGEST_NAME = 40, 80
 
 #: Tables of a few rows a file, which every reader of the header wants: one opening is enough.
-_READ_WHOLE = ("run", "model", "conformance", "not_measured", "prompt")
+READ_WHOLE = ("run", "model", "conformance", "not_measured", "prompt")
 
 
 #: Entry of a file's metadata that repeats its columns: the longest, and of no use here.
 _OF_ARROW = b"ARROW:schema"
+
+#: Files of one table from which on they are read together, how the column that names each is
+#: called then, and what in a name the engine would take for a pattern.
+_MANY, _FILE, _PATTERN = 16, "file of these rows", re.compile(r"[*?\[\]{}]")
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -45,6 +52,22 @@ _KINDS = (
 )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Columns and types that files share, and which tables they were found to be right for.
+
+    Attributes
+    ----------
+    columns
+        The columns.
+    conforming
+        Tables whose columns they are, each with whether the types are exactly its types.
+    """
+
+    columns: pa.Schema
+    conforming: set[tuple[str, bool]] = field(default_factory=set)
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """What a Parquet file says of itself before its first row.
@@ -55,7 +78,7 @@ class Header:
     ----------
     path
         The file.
-    columns
+    layout
         Its columns and their types.
     n_rows
         Number of rows [1].
@@ -68,11 +91,16 @@ class Header:
     """
 
     path: Path
-    columns: pa.Schema
+    layout: Layout
     n_rows: int
     metadata: dict[str, str]
     run_bounds: frozenset[str]
     rows: pa.Table | None = None
+
+    @property
+    def columns(self) -> pa.Schema:
+        """Its columns and their types."""
+        return self.layout.columns
 
     def read(self, table: str) -> pa.Table:
         """Return the rows, typed as the contract says.
@@ -82,14 +110,9 @@ class Header:
         ContractError
             If the file is damaged, or its columns are not those of the table.
         """
-        check_names(self.path, table, self.columns.names)
-        expected = arrow_schema(table)
-        self._refuse_types([f for f in expected if not self._is_alike(f)])
+        self.check_kinds(table)
         try:
-            rows = completed(self.stored(), table)
-            if rows.schema.types == expected.types:  # a cast costs more than the reading
-                return pa.Table.from_arrays(rows.columns, schema=expected)
-            return rows.cast(expected)
+            return typed(self.stored(), table)
         except UNREADABLE as error:
             raise damaged(self.path, error) from error
 
@@ -102,9 +125,19 @@ class Header:
 
     def check_types(self, table: str) -> None:
         """Raise ContractError unless the columns have exactly the contract's types."""
-        check_names(self.path, table, self.columns.names)
-        known = dict(zip(self.columns.names, self.columns.types, strict=True))
-        self._refuse_types([f for f in arrow_schema(table) if known.get(f.name, f.type) != f.type])
+        if (table, True) not in self.layout.conforming:
+            check_names(self.path, table, self.columns.names)
+            known = dict(zip(self.columns.names, self.columns.types, strict=True))
+            fields = arrow_schema(table)
+            self._refuse_types([f for f in fields if known.get(f.name, f.type) != f.type])
+            self.layout.conforming.add((table, True))
+
+    def check_kinds(self, table: str) -> None:
+        """Raise ContractError unless the columns have types of the contract's kinds."""
+        if (table, False) not in self.layout.conforming:
+            check_names(self.path, table, self.columns.names)
+            self._refuse_types([f for f in arrow_schema(table) if not self._is_alike(f)])
+            self.layout.conforming.add((table, False))
 
     def _is_alike(self, field: pa.Field) -> bool:
         """Return whether a column's values may be read as those of a field, whatever their width.
@@ -138,13 +171,14 @@ class Headers:
 
     def __init__(self) -> None:
         self._known: dict[Path, Header] = {}
-        self._columns: dict[pa.Schema, pa.Schema] = {}
+        self._layouts: dict[pa.Schema, Layout] = {}
         self._runs: dict[Path, pa.Table] = {}
+        self._ahead: dict[Path, pa.Table] = {}
         self._unknown: dict[tuple[str, str], list[Path]] = {}
 
     def note_columns(self, path: Path, table: str, names: Sequence[str]) -> None:
         """Remember which columns of a file the contract does not have."""
-        known = tables()[table].names
+        known = table_of(table).names
         if len(names) > len(known) or not {*names} <= {*known}:
             for name in names:
                 if name not in known:
@@ -158,6 +192,30 @@ class Headers:
             f"in {counted(len({*paths}), 'file')}, such as {paths[0]}."
             for (table, name), paths in self._unknown.items()
         )
+
+    def together(self, paths: Sequence[Path], table: str) -> list[pa.Table]:
+        """Return the rows of some files, typed as the contract says, in the order of the files.
+
+        Those of files with the same columns lie in one table: to make each fit costs as much as
+        to read it.
+
+        Raises
+        ------
+        ContractError
+            If a file is damaged, or its columns are not those of the table.
+        """
+        headers = [self.of(path) for path in paths]
+        parts = []
+        for _, group in groupby(headers, key=lambda header: id(header.layout)):
+            alike = list(group)
+            for header in alike:
+                header.check_kinds(table)
+                self.note_columns(header.path, table, header.columns.names)
+            try:
+                parts.append(typed(pa.concat_tables([of.stored() for of in alike]), table))
+            except UNREADABLE:  # which of them it is, is said
+                parts += [header.read(table) for header in alike]
+        return parts
 
     def run(self, path: Path) -> pa.Table:
         """Return the rows of a run file, read once as well: they are asked for twice.
@@ -187,15 +245,54 @@ class Headers:
                 raise damaged(path, error) from error
         return self._known[path]
 
+    def read_ahead(self, paths: Sequence[Path]) -> None:
+        """Read the rows of many small files of one table at once, which takes a third of the time.
+
+        What cannot be read so is read file by file, and refused there.
+        """
+        names = [str(path) for path in paths]
+        is_plain = all(type(path) is type(Path()) for path in paths)
+        if len(paths) < _MANY or not is_plain or _PATTERN.search("".join(names)):
+            return
+        try:
+            with duckdb.connect(config={"threads": 1}) as connection:
+                rows = connection.sql(
+                    f"FROM read_parquet($1, filename = '{_FILE}')", params=[names]
+                ).to_arrow_table()
+        except duckdb.Error as error:
+            raise_interruption(error)
+            return
+        places = rows.column(_FILE).to_pylist()
+        counts, rows, done = Counter(places), rows.drop_columns([_FILE]), 0
+        if places != [name for name in names for _ in range(counts[name])]:
+            return
+        for path, name in zip(paths, names, strict=True):
+            self._ahead[path] = rows.slice(done, counts[name])
+            done += counts[name]
+
+    def forget(self, path: Path) -> None:
+        """Hold a file's header and rows no longer; which columns files have is kept."""
+        self._known.pop(path, None)
+        self._runs.pop(path, None)
+
     def _header(self, path: Path, file: pq.ParquetFile) -> Header:
         schema = file.schema_arrow
         columns = pa.schema(list(zip(schema.names, schema.types, strict=True)))
-        rows = None
-        if path.parent.name in _READ_WHOLE:
+        layout = self._layouts.get(columns)  # those of a table's files are the same
+        if layout is None:
+            layout = self._layouts[columns] = Layout(columns)
+        rows = self._ahead.pop(path, None)
+        if rows is not None and (
+            rows.schema.names != columns.names
+            or rows.schema.types != columns.types
+            or len(rows) != file.metadata.num_rows
+        ):
+            rows = None
+        if rows is None and path.parent.name in READ_WHOLE:
             rows = pa.Table.from_arrays(file.read(use_threads=False).columns, schema=columns)
         return Header(
             path,
-            self._columns.setdefault(columns, columns),  # those of a table's files are the same
+            layout,
             int(file.metadata.num_rows),
             _metadata(file.metadata),
             _run_bounds(file.metadata, columns),
@@ -238,9 +335,9 @@ def check_names(path: Path, table: str, actual: Sequence[str]) -> None:
     A column that may be NULL may be missing: an earlier version did not write it. One that the
     table does not have is of a later version, unless it is a missing one misspelt.
     """
-    required = tables()[table].required
-    missing = [name for name in tables()[table].names if name not in actual]
-    unknown = [name for name in actual if name not in tables()[table].names]
+    required, names = table_of(table).required, table_of(table).names
+    missing = [name for name in names if name not in actual]
+    unknown = [name for name in actual if name not in names]
     lacking = [name for name in missing if name in required]
     guess = _guess(missing, unknown)
     twice = repeated(actual)
@@ -268,13 +365,25 @@ def _listed(names: Sequence[str]) -> str:
 
 def completed(rows: pa.Table, table: str) -> pa.Table:
     """Return rows with the columns of a table, NULL in those that an earlier version lacks."""
+    expected, actual = arrow_schema(table), rows.column_names
+    if actual == expected.names:
+        return rows
     columns = [
         rows.column(field.name)
-        if field.name in rows.column_names
+        if field.name in actual
         else pa.chunked_array([pa.nulls(len(rows), field.type)])
-        for field in arrow_schema(table)
+        for field in expected
     ]
-    return pa.Table.from_arrays(columns, names=arrow_schema(table).names)
+    return pa.Table.from_arrays(columns, names=expected.names)
+
+
+def typed(rows: pa.Table, table: str) -> pa.Table:
+    """Return rows with the columns and types of a table."""
+    expected = arrow_schema(table)
+    rows = completed(rows, table)
+    if rows.schema.types == expected.types:  # a cast costs more than the reading
+        return pa.Table.from_arrays(rows.columns, schema=expected)
+    return rows.cast(expected)
 
 
 def _guess(missing: list[str], unknown: list[str]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,11 @@ class Mark:
     def quantities(self) -> tuple[str, ...]:
         """What the unit holds of its run."""
         return quantities_of(self.determinants)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What it says, part by part, not copied."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -124,7 +130,7 @@ def is_run_as_marked(run: Mapping[str, Any] | None, mark: Mark) -> bool:
     """Return whether the row of a run file is there, and is the one that its mark hashed."""
     if run is None:
         return False
-    return not mark.run_sha256 or mark.run_sha256 == run_sha256(run, asdict(mark))
+    return not mark.run_sha256 or mark.run_sha256 == run_sha256(run, mark.parts)
 
 
 def run_as_marked(path: Path, mark: Mark) -> dict[str, Any] | None:
@@ -135,34 +141,43 @@ def run_as_marked(path: Path, mark: Mark) -> dict[str, Any] | None:
 
 def is_intact(path: Path, mark: Mark, out: Path) -> bool:
     """Return whether a run file and every file its mark lists are there, as the mark says."""
-    return (
-        run_as_marked(path, mark) is not None
-        and all(_is_as_marked(name, mark, out) for name in mark.rows)
-        and all(
-            (out / name).is_file() and file_sha256(out / name) == mark.sha256[name]
-            for name in mark.sha256.keys() - mark.rows.keys()
-        )
-    )
+    return run_as_marked(path, mark) is not None and has_files_as_marked(mark, out)
+
+
+def has_files_as_marked(mark: Mark, out: Path) -> bool:
+    """Return whether every file that a mark lists is there, as the mark says.
+
+    One whose content is hashed has the rows that it had.
+    """
+    return all(_is_as_marked(name, mark, out) for name in {**mark.rows, **mark.sha256})
 
 
 def _is_as_marked(name: str, mark: Mark, out: Path) -> bool:
     path = out / name
+    if name in mark.sha256:
+        return path.is_file() and file_sha256(path) == mark.sha256[name]
     if n_rows(path) != mark.rows[name]:
         return False
-    if name in mark.sha256:
-        return file_sha256(path) == mark.sha256[name]
     if name.startswith("prompt/"):
         return stored_prompts_sha256(path) == prompts_of(mark.determinants).get(path.stem)
     return True
 
 
 def stored_prompts_sha256(path: Path) -> str | None:
-    """Return the hash of the prompts in a file, see `prompts_sha256`; None if unreadable."""
+    """Return the hash of the prompts in a file, see `prompts_sha256`; None if unreadable.
+
+    Many units share it, and it is read again when it has changed.
+    """
     try:
-        rows = pq.ParquetFile(path).read().to_pylist()
-        return prompts_sha256(rows)
+        state = path.stat()
+        return _prompts_sha256(path, state.st_mtime_ns, state.st_size, state.st_ino)
     except (*UNREADABLE, KeyError, TypeError):
         return None
+
+
+@lru_cache(maxsize=64)
+def _prompts_sha256(path: Path, *_: int) -> str:
+    return prompts_sha256(pq.ParquetFile(path).read().to_pylist())
 
 
 def n_rows(path: Path) -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from collect.schema.contract import MEASURED, ContractError
 from collect.schema.files import stored_twice, table_files
-from collect.schema.headers import Headers
+from collect.schema.headers import READ_WHOLE, Headers
 from collect.schema.vouching import Comparison, Measured, Vouched, compare, vouched
 
 #: Tables whose files lie in a directory of their own and are listed by the run files of units.
@@ -55,6 +55,9 @@ class Sources:
                 "Expected <table>.csv, <table>.parquet or <table>/*.parquet in it.",
             )
         marks = [path for path in by_table.get("run", []) if path.parent.name == "run"]
+        for table in READ_WHOLE:
+            paths = [path for path in by_table.get(table, []) if path.parent.name == table]
+            self.headers.read_ahead(paths)
         units = [vouched(path, self.headers) for path in marks]
         self.comparison += compare(directory, units, self.headers, contents=self._contents)
         listed = {directory / name for unit in units for name in unit.rows}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collect.schema.contract import READABLE_VERSIONS, ContractError
+from collect.schema.contract import READABLE_VERSIONS, ContractError, table_of
 from collect.schema.counting import counted
 from collect.schema.headers import Headers, damaged, is_pack
 from collect.schema.marks import file_sha256, mark_in, prompts_of, prompts_sha256, run_sha256
@@ -128,9 +128,12 @@ def vouched(path: Path, headers: Headers) -> Vouched:
     ContractError
         If it cannot be read, has another number of rows than units, or is not what was hashed.
     """
-    header, table = headers.of(path), headers.run(path)
+    header = headers.of(path)
+    header.check_kinds("run")
     try:
-        rows, stored = table.to_pylist(), header.stored().to_pylist()
+        stored = header.stored().to_pylist()
+        names = table_of("run").names
+        rows = [{name: row.get(name) for name in names} for row in stored]
         mark = mark_in(header.metadata)
         units = mark.determinants["units"] if is_pack(path.stem) else [path.stem]
         stems = [str(stem) for stem in units]
@@ -147,7 +150,7 @@ def vouched(path: Path, headers: Headers) -> Vouched:
             "Measure the unit again with the same command and --overwrite.",
         )
     hashed = {"rows": stored} if is_pack(path.stem) else stored[0]
-    if mark.run_sha256 and mark.run_sha256 != run_sha256(hashed, asdict(mark)):
+    if mark.run_sha256 and mark.run_sha256 != run_sha256(hashed, mark.parts):
         raise ContractError(
             f"{path} must have the row and the metadata that were hashed; it has others.",
             "Measure the unit again with the same command and --overwrite.",

@@ -13,6 +13,9 @@ from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 from collect import schema
 from collect.errors import CollectError
+from collect.schema import headers
+from collect.schema.headers import Headers
+from collect.schema.sources import Sources
 from tests.collect.record.written import SAMPLE, change_column, copy_sample, flip, rewrite
 
 STEM = "thermoscope--gpt2-l4-adamw"
@@ -265,3 +268,48 @@ def test_the_names_of_a_hostile_schema_are_shown_short_and_printable(unit, names
         open_store(unit)
     assert len(refusal.value.problem) < 1000
     assert refusal.value.problem.isprintable()
+
+
+def many_units(directory):
+    """Copy every unit of the sample, enough that small tables are read together."""
+    stems = {path.stem for path in (SAMPLE / "run").glob("*.parquet")}
+    return copy_sample(directory, *stems)
+
+
+def test_small_tables_that_are_read_together_are_what_each_file_holds(tmp_path):
+    place = many_units(tmp_path / "many")
+    sources, alone = Sources(), Headers()
+    sources.add(place)
+    read = [
+        (path, sources.headers.of(path).rows)
+        for paths in sources.files.values()
+        for path in paths
+        if sources.headers.of(path).rows is not None
+    ]
+    assert len([path for path, _ in read if path.parent.name == "run"]) >= 16
+    assert all(rows.equals(alone.of(path).rows) for path, rows in read)
+
+
+def test_no_file_is_opened_twice(tmp_path, monkeypatch):
+    place, names = many_units(tmp_path / "many"), []
+    first = headers.opened
+    monkeypatch.setattr(headers, "opened", lambda path: names.append(path) or first(path))
+    open_store(place)
+    assert len(names) == len({*names}) > 16
+
+
+@pytest.mark.parametrize("fault", ["cut", "swapped", "column", "pattern"])
+def test_a_fault_among_files_read_together_is_refused_by_name(tmp_path, fault):
+    place = many_units(tmp_path / ("a [b] *" if fault == "pattern" else "many"))
+    path, other = sorted((place / "run").glob("*.parquet"))[-2:]
+    if fault == "cut":
+        path.write_bytes(path.read_bytes()[:-100])
+    elif fault == "swapped":
+        rows, foreign = (pq.ParquetFile(at).read() for at in (path, other))
+        metadata = rows.schema.metadata
+        pq.write_table(foreign.replace_schema_metadata(metadata), path)
+    else:
+        rewrite(path, lambda rows: rows.append_column("later", pa.array([1])))
+    with pytest.raises(StoreError) as refusal:
+        open_store(place)
+    assert path.name in refusal.value.problem
