@@ -81,6 +81,8 @@ class Subject:
         if not self.checkpoint.weight_files:
             self.checkpoint = fetched(self.checkpoint)
             self.checkpoint.weights_sha256()  # refuses content that is not what the hub lists
+            if self.checkpoint.gguf is not None:
+                self.release()  # factors of rotary positions lie among the tensors
 
     def release(self) -> None:
         """Forget what was loaded; it is loaded again where it is asked for again."""

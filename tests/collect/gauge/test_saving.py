@@ -15,7 +15,7 @@ from collect.gauge.saving import dequantise
 from collect.model.checkpoint.load import load_model, load_tokenizer
 from collect.model.checkpoint.location import locate
 from tests.collect.gguf_files import tiny, write
-from tests.collect.model.checkpoint.gguf.test_keys import BASE, LLAMA3
+from tests.collect.model.checkpoint.gguf.test_keys import BASE, CARRIED, LLAMA3, deviation
 
 
 @pytest.fixture
@@ -33,6 +33,17 @@ def test_what_is_written_measures_as_the_file_does(file, tmp_path, prompt_file):
         rows.append(pd.read_parquet(table).drop(columns=["run_id", "model_id"]))
     pd.testing.assert_frame_equal(*rows, check_exact=True)
     assert locate(str(out)).labels == locate(str(file)).labels
+
+
+SAVED = [case for case in CARRIED if case[1] == "plain" or "factors" in case[1]]
+SAVED += [case for case in CARRIED if case[1] in ("of the 40B", "62 blocks", "rope.scaling yarn")]
+
+
+@pytest.mark.parametrize(("name", "what", "changes"), SAVED, ids=lambda it: str(it)[:40])
+def test_every_architecture_is_written_as_the_model_it_is(name, what, changes, tmp_path):
+    truth = tiny(name, **changes)
+    path = write(name, truth, tmp_path / "tiny.gguf", number_format="F32")
+    assert deviation(dequantise(str(path), tmp_path / "plain"), truth) <= 2e-6
 
 
 def test_what_is_written_opens_in_transformers(file, tmp_path):

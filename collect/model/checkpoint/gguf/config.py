@@ -10,7 +10,7 @@ from typing import Any
 from collect.errors import UnsupportedModelError
 from collect.model.checkpoint.gguf.architecture import Number, Whole
 from collect.model.checkpoint.gguf.architectures import architecture_of
-from collect.model.checkpoint.gguf.header import Header, is_whole_number
+from collect.model.checkpoint.gguf.header import TOKENS, Header, Length, is_whole_number
 from collect.model.checkpoint.gguf.keys import INSTEAD, Keys
 
 #: By key of a special token: the entry of the configuration.
@@ -72,6 +72,9 @@ def _n_vocabulary(keys: Keys, header: Header) -> int:
     stated = keys.whole("vocab_size", table.shape[0])
     if stated != table.shape[0]:
         raise keys.wrong("vocab_size", stated, f"{table.shape[0]}, the rows of token_embd.weight")
+    n_listed = header.metadata.get(TOKENS)
+    if isinstance(n_listed, Length) and n_listed > stated:
+        raise keys.wrong("vocab_size", stated, f"at least {int(n_listed)}, the tokens listed")
     return stated
 
 

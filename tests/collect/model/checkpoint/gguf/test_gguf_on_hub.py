@@ -13,6 +13,7 @@ from collect.job.resolve import resolve
 from collect.model.checkpoint.gguf import on_hub
 from collect.model.checkpoint.location import locate
 from tests.collect.gguf_files import tiny, write
+from tests.collect.model.checkpoint.gguf.test_keys import BASE, LLAMA3
 from tests.collect.model.checkpoint.local_hub import commit_of
 
 NAME = "tiny-Q8_0.gguf"
@@ -20,11 +21,12 @@ NAME = "tiny-Q8_0.gguf"
 
 @pytest.fixture
 def repository(local_hub, offer):
-    """A repository of two GGUF files and no other weights."""
+    """A repository of two GGUF files and no other weights; rotary factors lie among the tensors."""
     directory = offer("tiny-GGUF")
     for path in directory.iterdir():
         path.unlink()
-    write("llama", tiny("llama"), directory / NAME)
+    scaled = {"rope_parameters": {**BASE, **LLAMA3}}
+    write("llama", tiny("llama", **scaled), directory / NAME)
     shutil.copy(directory / NAME, directory / "tiny-again.gguf")
     return directory
 

@@ -355,6 +355,16 @@ def test_the_same_said_otherwise_is_the_same_model(name, keys, what, tmp_path):
     assert deviation(path, truth) <= TOLERANCE
 
 
+def test_more_tokens_than_rows_of_the_embedding_are_refused(tmp_path):
+    def edit(writer):
+        writer.kv_data[0].pop("tokenizer.ggml.tokens")
+        writer.add_token_list([f"t{place}" for place in range(260)])
+
+    path = write("llama", tiny("llama"), tmp_path / "tiny.gguf", edit=edit)
+    with pytest.raises(InputError, match="vocab_size"):
+        locate(str(path))
+
+
 def test_caps_of_0_are_none(tmp_path):
     none = {"attn_logit_softcapping": None, "final_logit_softcapping": None}
     truth = tiny("gemma2", **none)

@@ -134,6 +134,29 @@ def test_a_llama_3_begins_with_its_first_token_unless_the_header_denies_it(writt
     assert load_tokenizer(written("llama-bpe"))("th").input_ids == [258]
 
 
+@pytest.mark.parametrize("name", ["llama", "phi3"])
+@pytest.mark.parametrize(("has_start", "expected"), [(True, [258]), (False, [257])])
+def test_no_space_stands_before_a_text_where_the_header_says_so(
+    name, has_start, expected, tmp_path
+):
+    def edit(writer):
+        for key in [key for key in writer.kv_data[0] if key.startswith("tokenizer.")]:
+            writer.kv_data[0].pop(key)
+        letters = [f"<0x{place:02X}>" for place in range(253)]
+        tokens = ["<unk>", "<s>", "</s>", *letters, "\u2581", "a", "\u2581a"]
+        writer.add_tokenizer_model("llama")
+        writer.add_token_list(tokens)
+        writer.add_token_scores([0.0] * 256 + [-1.0, -2.0, -3.0])
+        writer.add_token_types([2, 3, 3, *[6] * 253, 1, 1, 1])
+        writer.add_bos_token_id(1)
+        writer.add_eos_token_id(2)
+        writer.add_add_bos_token(False)
+        writer.add_add_space_prefix(has_start)
+
+    path = write(name, tiny(name), tmp_path / "tiny.gguf", edit=edit)
+    assert load_tokenizer(locate(str(path)))("a").input_ids == expected
+
+
 @pytest.mark.parametrize("kind", ["bert", "no_vocab", "rwkv"])
 def test_an_unknown_kind_of_vocabulary_is_refused_for_texts(kind, tmp_path):
     def edit(writer):
