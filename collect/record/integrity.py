@@ -177,8 +177,8 @@ def _values(path: Path, column: str, rows: pa.Table | None) -> set[object]:
         if rows is None:
             rows = pq.ParquetFile(path).read([column])
         return {*rows.column(column).unique().to_pylist()}
-    except (*UNREADABLE, KeyError):
-        return set()  # a column that is missing, or damage, is a fault of its own
+    except (*UNREADABLE, KeyError, TypeError):
+        return set()  # a column that is missing, or of lists, and damage are faults of their own
 
 
 def _of_rows(path: Path, table: str, trial: _Trial) -> Generator[str, None, pa.Table | None]:

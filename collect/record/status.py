@@ -18,7 +18,7 @@ from collect.record.units import variant_of
 from collect.schema import incomplete_units
 from collect.schema.contract import ContractError
 from collect.schema.headers import Headers, is_pack, packed_units, units_of
-from collect.schema.marks import Mark, has_files_as_marked, read_mark, run_as_marked
+from collect.schema.marks import Mark, has_files_as_marked, read_marked
 from collect.schema.vouching import compare, vouched
 
 _OF_RUN = (
@@ -69,10 +69,10 @@ def units(out: Path) -> pd.DataFrame:
 
 def _marked(path: Path, out: Path) -> dict[str, Any]:
     """Return the row of a unit that has a run file."""
-    mark = read_mark(path)
-    run = None if mark is None else run_as_marked(path, mark)
-    if mark is None or run is None or not has_files_as_marked(mark, out):
+    marked = read_marked(path)
+    if marked is None or not has_files_as_marked(marked[0], out):
         return _unmarked(path.stem, out)
+    mark, run = marked
     return _complete(path.stem, mark, run)
 
 

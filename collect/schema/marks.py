@@ -120,10 +120,23 @@ def mark_in(metadata: Mapping[str, str]) -> Mark:
 def read_run(path: Path) -> dict[str, Any] | None:
     """Return the one row of a run file, or None when it cannot be read."""
     try:
-        rows: list[dict[str, Any]] = pq.ParquetFile(path).read().to_pylist()
+        rows: list[dict[str, Any]] = pq.ParquetFile(path).read(use_threads=False).to_pylist()
     except UNREADABLE:
         return None
     return rows[0] if len(rows) == 1 else None
+
+
+def read_marked(path: Path) -> tuple[Mark, dict[str, Any]] | None:
+    """Return what a run file says and the row that its mark hashed, both by one reading."""
+    try:
+        with pq.ParquetFile(path) as file:
+            mark = mark_of(file.metadata.metadata or {})
+            rows = file.read(use_threads=False).to_pylist()
+    except UNREADABLE:
+        return None
+    if mark is None or len(rows) != 1 or not is_run_as_marked(rows[0], mark):
+        return None
+    return mark, rows[0]
 
 
 def is_run_as_marked(run: Mapping[str, Any] | None, mark: Mark) -> bool:

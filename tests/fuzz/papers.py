@@ -18,6 +18,9 @@ VERBS = (
     ("signs",), ("l-star",), ("stated",),
 )  # fmt: skip
 
+#: What `claims --write` writes.
+WRITTEN = ("paper/verdict.csv", "paper/verdict_check.csv", "paper/verdicts.csv")
+
 
 def draw(rng: np.random.Generator, folder: Path) -> Case:
     """Return a folder of a paper and a verb that reads it."""
@@ -40,7 +43,7 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
         return called("analysis", ["--paper", str(place), *verb])
 
     shown = f"analysis --paper DIR {' '.join(verb)} with {path.name} as {content!r}"
-    return Case(shown, act, writes=("paper/verdicts.csv",))
+    return Case(shown, act, writes=WRITTEN)
 
 
 def _other_cell(rng: np.random.Generator, whole: str) -> str:

@@ -158,3 +158,21 @@ def test_a_table_beside_its_directory_is_found(out, name):
         pq.read_table(part).to_pandas().to_csv(out / name, index=False)
     (fault,) = faults(out)
     assert fault.startswith(f"Table {table} lies in two places")
+
+
+def test_a_column_of_another_kind_is_told_and_no_internal_error(out, capsys):
+    name = next((out / "conformance").iterdir())
+    nested = pa.array([[{"a": [1]}]] * pq.read_metadata(name).num_rows)
+    rows = pq.ParquetFile(name).read()
+    place = rows.column_names.index("run_id")
+    pq.write_table(rows.set_column(place, "run_id", nested), name)
+    assert main(["check", str(out)]) == 1
+    assert name.name in capsys.readouterr().out
+
+
+def test_a_status_reads_each_run_file_once(out, monkeypatch):
+    opened, file = [], pq.ParquetFile
+    monkeypatch.setattr(pq, "ParquetFile", lambda path, **how: opened.append(path) or file(path))
+    assert {*states(out).values()} == {"complete"}
+    runs = [path for path in opened if path.parent.name == "run"]
+    assert len(runs) == len({*runs}) == len([*(out / "run").iterdir()])
