@@ -28,17 +28,21 @@ class About:
     group: str = "suite"
     groups: str = "suites"
 
-    def counted(self, n_units: int, n_groups: int) -> str:
-        """Return a number of units, and of the groups they belong to if there are any.
+    def counted(self, n_units: int, n_groups: int, n_rows: int = 0) -> str:
+        """Return a number of units, of the groups they belong to, and of their rows if more.
 
         >>> About(unit="student", units="students", group="class", groups="classes").counted(24, 6)
         '24 students, 6 classes'
         >>> About().counted(1, 0)
         '1 model'
+        >>> About(unit="person", units="persons").counted(10, 0, 20)
+        '10 persons, 20 rows'
         """
         of_units = f"{n_units:,} {self.unit if n_units == 1 else self.units}"
         of_groups = f"{n_groups:,} {self.group if n_groups == 1 else self.groups}"
-        return f"{of_units}, {of_groups}" if n_groups else of_units
+        of_rows = f"{n_rows:,} rows"
+        shown = [of_units, *([of_groups] if n_groups else [])]
+        return ", ".join([*shown, *([of_rows] if n_rows > n_units > 0 else [])])
 
     def heading(self) -> str:
         """Return what heads a column of such numbers.

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.audit import testable, wording
 from analysis.audit.claim import Claim, counted, reading, verdict
 from analysis.audit.claim import adjusted as adjusted_over_readings
-from analysis.audit.evidence.checks import Check, caveats_of
+from analysis.audit.evidence.checks import Check, caveats_of, null_of
 from analysis.audit.evidence.decision import Kind
 from analysis.audit.examination import examined, statement
 from analysis.audit.family import families
@@ -65,6 +65,7 @@ def check_records(made: Sequence[Check], kind: Kind) -> list[dict[str, Any]]:
             "holds": answer,
             "decides": check.decides,
             "beside": check.beside,
+            "null": null_of(check),
             "has_data": check.has_data,
             "estimate": check.estimate,
             "conf_low": check.conf_low,

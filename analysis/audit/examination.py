@@ -37,7 +37,7 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
         raise_interruption(error)
         raise AnalysisError(
             f"The function of claim {one.claim_id} must return checks; it failed in "
-            f"{_place(error)} with {described(error)}.",
+            f"{_place(error)} with {_absent_column(error) or described(error)}.",
             "Correct it there; a check that cannot be made is evidence.missing(...).",
         ) from error
     strangers = {type(each).__name__ for each in result if not isinstance(each, Check)}
@@ -55,6 +55,20 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
             "Give their parts or conditions a Label with another id.",
         )
     return result
+
+
+def _absent_column(error: BaseException) -> str:
+    """Return which column a frame lacks and which it has, if that is what failed; else empty."""
+    if not isinstance(error, KeyError):
+        return ""
+    frames = [
+        found
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+        if isinstance(found := frame.f_locals.get("self"), pd.DataFrame)
+    ]
+    if not frames:
+        return ""
+    return f"KeyError: no column {error.args[0]!r}; there are {', '.join(map(str, frames[-1]))}"
 
 
 def described(error: BaseException) -> str:

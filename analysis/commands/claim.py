@@ -33,6 +33,10 @@ def claim(options: argparse.Namespace) -> int:
     claims.statement(store, one.claim_id)
     made = claims.examined(one, store)
     judged = claims.judge(store, one.claim_id, registry, made=made)
+    if options.paper:
+        from analysis.commands.verdicts import tell_doubtful
+
+        tell_doubtful({one.claim_id: made}, registry)
     remark = str(judged["property_remark"])
     checks = claims.check_rows(made, one.kind)
     if options.json:
@@ -149,5 +153,9 @@ def numbers(row: Mapping[Any, Any]) -> str:
 
 
 def models_behind(row: Mapping[Any, Any], about: About) -> str:
-    """Return how many units and groups entered."""
-    return about.counted(int(row["n_models"]), int(row["n_suites"]))
+    """Return how many units, groups and, in another paper, rows entered."""
+    from analysis.audit.about import About
+
+    # How many rows a model of our own paper has is the method's to say.
+    rows = int(row["n_obs"]) if about != About() else 0
+    return about.counted(int(row["n_models"]), int(row["n_suites"]), rows)

@@ -72,7 +72,8 @@ def init(options: argparse.Namespace) -> int:
     """Lay out a new audit, say what to do next, and return the exit code."""
     from analysis.commands.new_audit import answers, lay_out
 
-    print(*lay_out(options.folder, answers(options)), sep="\n")
+    files = lay_out(options.folder, answers(options), is_of_models=options.models)
+    print(*files, sep="\n")
     message = (
         f"next: thermoscope --paper {options.folder} claims\n"
         f"then: thermoscope --paper {options.folder} report"

@@ -181,6 +181,11 @@ ABOUT = {
 
 def _add_init(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("folder", type=Path, metavar="FOLDER", help="a folder that is empty or new")
+    verb.add_argument(
+        "--models",
+        action="store_true",
+        help="a paper about models: model.csv and published_figure.csv in place of unit.csv",
+    )
     for name, meaning in ABOUT.items():
         verb.add_argument(f"--{name}", dest=f"about_{name}", metavar="TEXT", help=meaning)
 
@@ -294,6 +299,7 @@ VERBS = {
         "Write an audit of two invented claims, which renders at once, to be replaced by yours.",
         {
             "init FOLDER": "a new audit, which renders at once",
+            "init FOLDER --models": "of a paper about models",
             'init FOLDER --title "Homework, audited" --units pupil,pupils': "",
         },
         _add_init,

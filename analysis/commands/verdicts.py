@@ -55,6 +55,8 @@ def verdicts(options: argparse.Namespace) -> int:
     _tell_unjudged(store, registry)
     made = _examined(options, store, registry)
     judged = claims.evaluate(store, registry, made=made)
+    if options.paper:
+        tell_doubtful(made, registry)
     if options.adjusted:
         return show(claims.adjusted(judged), as_csv=options.csv)
     if options.csv:
@@ -77,6 +79,17 @@ def verdicts(options: argparse.Namespace) -> int:
     else:
         print(_overview(judged, about.read(options.paper)))
     return 0
+
+
+def tell_doubtful(made: Mapping[int, Sequence[Check]], registry: Mapping[int, Claim]) -> None:
+    """Say which checks of another paper fail although their interval cannot tell."""
+    from analysis.audit import evidence
+
+    for number, checks in made.items():
+        for check in checks:
+            if check.decides and (why := evidence.across(check, registry[number].kind)):
+                place = f"claim {number}, {check.part} ({check.condition})"
+                print(f"warning: {place}: {why}. See evidence.significant.", file=sys.stderr)
 
 
 def _tell_unjudged(store: Store, registry: Mapping[int, Claim]) -> None:

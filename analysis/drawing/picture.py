@@ -9,12 +9,12 @@ import base64
 import re
 import zlib
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 import altair as alt
 import pandas as pd
 from altair.utils.mimebundle import spec_to_mimebundle
+from markupsafe import escape
 
 from analysis.drawing import typeface, units, width
 

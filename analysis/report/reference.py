@@ -6,9 +6,11 @@ Sources are read and not imported, so that what needs torch is described without
 from __future__ import annotations
 
 from functools import cache
-from html import escape
 from typing import Any
 
+from markupsafe import Markup
+
+from analysis.tidy import html
 from analysis.tidy.extra import extra
 from collect.process import shipped
 from collect.process.parser import verb_parser
@@ -60,7 +62,7 @@ def _described(name: str, there: Any) -> str:
 
 def _code(text: str) -> str:
     """Return a text as it stands, with its lines; a docstring is laid out for that."""
-    return f"```{{=html}}\n<pre><code>{escape(text)}</code></pre>\n```" if text else ""
+    return html.block(Markup("<pre><code>{}</code></pre>").format(text)) if text else ""
 
 
 def _text(docstring: Any) -> str:

@@ -122,6 +122,7 @@ GLOSSARY: dict[str, str] = {
     "category": "What a claim states: law, printed number or record",
     "stated_by": "Who states a claim: author (in a document), file (in a result file alone), audit",
     "reading": "How a verdict depends on the reading, and what else holds or fails beside it",
+    "null": "Value where there is nothing: 0 of a correlation, 1 of a ratio; missing if undeclared",
     "beside": "What a check says beside the verdict, being of another kind than its claim",
     "kind": "Kind of statement, which names the rule: value, difference, equality, universal, "
     "existence",

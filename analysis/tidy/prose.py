@@ -245,6 +245,15 @@ def literal(text: str) -> str:
     return SPECIAL.sub(r"\\\1", CONTROL.sub("\ufffd", LINE_BREAK.sub(" ", text)))
 
 
+def attribute(value: object) -> str:
+    r"""Return a value for an attribute in Markdown's braces: one line that ends nothing.
+
+    >>> attribute('a "b"\\\n c')
+    'a b  c'
+    """
+    return CONTROL.sub("\ufffd", LINE_BREAK.sub(" ", re.sub(r'["\\]', "", str(value))))
+
+
 def code(text: str) -> str:
     r"""Return Markdown that shows text as code in a line; with a backtick in it, as plain text.
 

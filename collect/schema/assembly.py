@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -278,6 +279,10 @@ def comment(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(";\n".join(statements))
 
 
+#: What DuckDB says of a row that a CHECK of the contract forbids.
+_CHECK = re.compile(r"with expression CHECK\((.+)\)\.?$")
+
+
 def _insert(
     connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[Path], headers: Headers
 ) -> None:
@@ -307,6 +312,16 @@ def _insert(
     except duckdb.Error as error:
         raise_interruption(error)
         reason = " ".join(str(error).split())
+        if broken := _CHECK.search(reason):
+            keys = ", ".join(key)
+            # The transaction is over: another connection finds the row.
+            found = (
+                duckdb.connect()
+                .execute(f"SELECT {keys} FROM (SELECT {chosen}) WHERE NOT ({broken[1]}) LIMIT 1")
+                .fetchone()
+            )
+            named = ", ".join(f"{name} {it}" for name, it in zip(key, found or (), strict=False))
+            reason = f"a row with {broken[1]} not true, {named}."
         raise ContractError(
             f"Rows of table {table} must satisfy collect/schema.sql; found: {reason}",
             f"The rows come from {_shown(paths)}.{_other_prompts(table, reason)}",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
-from collect.schema.contract import MEASURED, arrow_schema, tables
+from collect.schema.contract import MEASURED, ContractError, arrow_schema, tables
 from collect.schema.headers import (
     UNREADABLE,
     Headers,
@@ -25,6 +28,17 @@ UNFINISHED = ".unfinished"
 
 #: Endings of a table that lies in one file.
 _WHOLE = (".csv", ".parquet")
+
+#: What stands for nothing in columns that are never NULL and that a table made by hand may leave
+#: out; columns that may be NULL may be left out as well.
+LEFT_OUT: dict[str, dict[str, str]] = {
+    "claim": {"place": ""},
+    "model": {"family": ""},
+    "published_figure": {"prompt_set": "none", "dtype": "", "path": "", "caveats": ""},
+    "published_profile": {"prompt_set": "none", "dtype": "", "caveats": ""},
+    "published_value": {"caveats": ""},
+    "verdict": {"stated_by": "author"},
+}
 
 #: Empty text, made of its buffers: Arrow imports pandas to make it of a str, for .3 s.
 _EMPTY = pa.StringArray.from_buffers(1, pa.py_buffer(bytes(8)), pa.py_buffer(b""))[0]
@@ -113,13 +127,18 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
         with path.open("rb") as file:
             rows = _read_csv(file, expected)
         names = rows.column_names  # decoded only when they are asked for
+    except pa.ArrowInvalid as error:
+        raise _no_value(path, error) or damaged(path, error) from error
     except UNREADABLE as error:
         raise damaged(path, error) from error
-    check_names(path, table, names)
+    left_out = LEFT_OUT.get(table, {})
+    check_names(path, table, names, left_out)
     if headers is not None:
         headers.note_columns(path, table, names)
+    rows = _filled(_with_left_out(completed(rows, table), left_out, names), expected)
+    _require_filled(path, rows, expected)
     try:
-        return _filled(completed(rows, table), expected).cast(expected)
+        return rows.cast(expected)
     except UNREADABLE as error:
         raise damaged(path, error) from error
 
@@ -141,6 +160,51 @@ def _read_csv(file: BinaryIO, expected: pa.Schema) -> pa.Table:
             quoted_strings_can_be_null=False,
             null_values=[""],
         ),
+    )
+
+
+def _with_left_out(rows: pa.Table, values: Mapping[str, str], names: Sequence[str]) -> pa.Table:
+    """Return rows with what stands for nothing in the columns that were left out."""
+    for name, value in values.items():
+        if name not in names:
+            place = rows.column_names.index(name)
+            filled = rows.column(name).fill_null(pa.scalar(value, rows.column(name).type))
+            rows = rows.set_column(place, name, filled)
+    return rows
+
+
+def _require_filled(path: Path, rows: pa.Table, expected: pa.Schema) -> None:
+    """Refuse an empty field where the table needs a value; name its row and column."""
+    for field in expected:
+        empty = rows.column(field.name).is_null()
+        if not field.nullable and pc.any(empty).as_py():
+            row = empty.to_pylist().index(True) + 1
+            raise ContractError(
+                f"Every row of {path} must have {field.name}; row {row} has none.",
+                "Fill it in, or leave the row out.",
+            )
+
+
+#: What Arrow says of a field that is no value of its column's type.
+_NOT_OF_TYPE = re.compile(
+    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): invalid value '(.*)'"
+)
+
+
+def _no_value(path: Path, error: pa.ArrowInvalid) -> ContractError | None:
+    """Return the refusal of a field that is no number or truth value, by its row and column."""
+    match = _NOT_OF_TYPE.search(str(error))
+    if match is None:
+        return None
+    with path.open(encoding="utf-8", newline="") as file:
+        header = next(csv.reader(file), [])
+    place = int(match[1])
+    name = header[place] if place < len(header) else f"number {place + 1}"
+    row = f"row {int(match[2]) - 1}" if match[2] else "a row"
+    return ContractError(
+        f"Column {name} of {path} must hold values of type {match[3]}; {row} has "
+        f"{match[4][:40]!r}.",
+        "Correct it there; leave the field empty where there is none.",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -329,16 +329,19 @@ def opened(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path if by_range is None else by_range(), pre_buffer=False)
 
 
-def check_names(path: Path, table: str, actual: Sequence[str]) -> None:
+def check_names(
+    path: Path, table: str, actual: Sequence[str], left_out: Collection[str] = ()
+) -> None:
     """Raise ContractError unless a file has each required column of a table, and each once.
 
-    A column that may be NULL may be missing: an earlier version did not write it. One that the
-    table does not have is of a later version, unless it is a missing one misspelt.
+    A column that may be NULL may be missing: an earlier version did not write it. So may those that
+    a table made by hand may leave out. One that the table does not have is of a later version,
+    unless it is a missing one misspelt.
     """
     required, names = table_of(table).required, table_of(table).names
     missing = [name for name in names if name not in actual]
     unknown = [name for name in actual if name not in names]
-    lacking = [name for name in missing if name in required]
+    lacking = [name for name in missing if name in required and name not in left_out]
     guess = _guess(missing, unknown)
     twice = repeated(actual)
     if lacking or guess:

@@ -11,6 +11,7 @@ from analysis.audit.evidence.checks import (
     OURS,
     Check,
     Label,
+    across,
     beside,
     both_sides,
     caveats_of,
@@ -29,6 +30,7 @@ from analysis.audit.evidence.decision import (
     below,
     prints_as,
     share_prints_as,
+    significant,
     within,
 )
 from analysis.audit.evidence.measured import (
@@ -82,6 +84,7 @@ __all__ = [
     "Kind",
     "Label",
     "above",
+    "across",
     "away_from_one",
     "base_gains",
     "base_models",
@@ -108,6 +111,7 @@ __all__ = [
     "raw_values",
     "share_check",
     "share_prints_as",
+    "significant",
     "units",
     "with_interval",
     "within",

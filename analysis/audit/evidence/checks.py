@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import reprlib
 from collections.abc import Iterable, Mapping
@@ -19,6 +20,7 @@ from analysis.tidy.errors import AnalysisError
 from analysis.tidy.frame import require_flags
 
 NAN = float("nan")
+LEVEL = 0.05
 
 
 class Label(str):
@@ -80,6 +82,9 @@ class Check:
         outcome and does not decide; empty for all others.
     estimate, conf_low, conf_high, p_value
         The quantity the decision rests on, its 95 % interval and p; NaN where there is none.
+    null
+        The value where there is nothing, 0 of a correlation, 1 of a ratio: a line on the card;
+        NaN where none is declared.
     n_obs, n_models, n_suites
         Rows, distinct models and distinct training suites that entered.
     evidence
@@ -126,6 +131,7 @@ class Check:
     decides: bool = True
     has_data: bool = True
     beside: str = ""
+    null: float = NAN
 
     def __post_init__(self) -> None:
         """Refuse an answer that is none: a text or a NaN would count as one that holds."""
@@ -144,7 +150,7 @@ class Check:
                 f"The kind of a check must be one of {', '.join(KINDS)}; found {self.kind!r}.",
                 "Leave it out for that of its claim.",
             )
-        for name in ("estimate", "conf_low", "conf_high", "p_value"):
+        for name in ("estimate", "conf_low", "conf_high", "p_value", "null"):
             if not isinstance(getattr(self, name), Real):
                 raise AnalysisError(
                     f"The {name} of a check must be a number; "
@@ -216,8 +222,43 @@ def both_sides(pairs: pd.DataFrame, other: str) -> dict[str, Any]:
 
 
 def numbers(row: Mapping[Any, Any] | pd.Series[Any]) -> dict[str, Any]:
-    """Return estimate, interval and p of a row of a tidy frame, for a check."""
-    return {name: row[name] for name in ("estimate", "conf_low", "conf_high", "p_value")}
+    """Return estimate, interval and p of a row of a tidy frame, and its null, for a check."""
+    names = {name: row[name] for name in ("estimate", "conf_low", "conf_high", "p_value")}
+    return names | ({"null": float(row["null_value"])} if "null_value" in row else {})
+
+
+#: Where there is nothing, by what an estimate is called, if a check does not declare it.
+NULLS = dict.fromkeys(
+    ("r", "partial r", "mean r", "rank r", "correlation", "difference", "slope", "log odds ratio"),
+    0.0,
+) | dict.fromkeys(("odds ratio", "risk ratio", "hazard ratio", "rate ratio"), 1.0)
+
+
+def null_of(made: Check) -> float:
+    """Return the null of a check: the declared one, else that of its measure; NaN for a value."""
+    if made.kind == "value" or not math.isnan(made.null):
+        return made.null
+    return NULLS.get(made.measure.strip().lower(), NAN)
+
+
+def across(made: Check, kind: Kind = "difference") -> str:
+    """Return why a check that says False cannot tell; empty where it can.
+
+    A difference is refuted by an interval beyond its null, on the other side than the claimed one.
+    An interval that contains the null, with both sides of it, refutes nothing, nor does a large p.
+    ``kind`` is that of its claim.
+    """
+    if made.holds is not False or (made.kind or kind) != "difference":
+        return ""
+    null = null_of(made)
+    if made.conf_low < null < made.conf_high:
+        ends = f"[{made.conf_low:.3g}, {made.conf_high:.3g}]"
+        why = f"the interval {ends} contains {null:g} and both sides of it"
+    elif math.isnan(made.conf_low) and made.p_value >= LEVEL:
+        why = f"p = {made.p_value:.2g} shows no absence"
+    else:
+        return ""
+    return f"holds is False, and {why}: the data cannot tell, which is None"
 
 
 def share_check(

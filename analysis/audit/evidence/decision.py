@@ -6,13 +6,21 @@ kinds and rules is printed in the appendix of the report and in docs of `KINDS`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
+
+import pandas as pd
 
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.numerals import NUMBER, bare
 
 Kind = Literal["value", "difference", "equality", "universal", "existence"]
+
+#: The sides of a null that may be claimed, and the columns of a row that are asked.
+SIDES = ("above", "below", "other")
+NUMBERS = ("estimate", "conf_low", "conf_high", "p_value")
 
 #: What decides a statement of each kind.
 KINDS: dict[Kind, str] = {
@@ -115,6 +123,91 @@ def within(low: float, high: float, lower: float, upper: float) -> bool | None:
     if low > lower and high < upper:
         return True
     return False if high < lower or low > upper else None
+
+
+def significant(
+    row: Mapping[Any, Any] | pd.Series[Any],
+    side: str = "other",
+    *,
+    null: float | None = None,
+    alpha: float = 0.05,
+) -> bool | None:
+    """Tell whether a row shows what is claimed: it holds, it fails, or the data cannot tell (None).
+
+    It holds where the interval lies on the claimed side of the null and p is below ``alpha``, and
+    fails where both speak for the opposite side. All else decides nothing: a large p, or an
+    interval that contains the null, shows no absence.
+
+    Parameters
+    ----------
+    row
+        A row of a tidy frame: `estimate`, `conf_low`, `conf_high`, `p_value`, and `null_value` if
+        ``null`` is left out. An interval or a p that is missing (NaN) is not asked.
+    side
+        What is claimed: ``above`` or ``below`` the null, or ``other`` than it, on either side.
+    null
+        The value where there is nothing: 0 of a correlation or difference, 1 of a ratio.
+    alpha
+        Level of the test, 0.05 for a 95 % interval.
+
+    Raises
+    ------
+    AnalysisError
+        If the side is none of the three, the row lacks a column, no null is given, or there is
+        neither an interval nor a p.
+
+    Examples
+    --------
+    Fisher's test of a small table: p = 0.14, so that a claimed difference is open, not refuted.
+
+    >>> row = {"estimate": 8.0, "conf_low": 0.64, "conf_high": 472.0, "p_value": 0.14}
+    >>> significant(row, "above", null=1) is None
+    True
+    >>> significant(row | {"conf_low": 1.2, "p_value": 0.03}, "above", null=1)
+    True
+    """
+    if side not in SIDES:
+        raise AnalysisError(
+            f"The side claimed must be one of {', '.join(SIDES)}; found {side!r}.", "Choose one."
+        )
+    estimate, low, high, p_value = (_cell(row, name) for name in NUMBERS)
+    line = _cell(row, "null_value") if null is None else float(null)
+    says = [it for it in (_interval_says(low, high, line), _p_says(estimate, p_value, line, alpha))
+            if it is not None]  # fmt: skip
+    if not says:
+        raise AnalysisError(
+            "A row must have an interval or a p to show anything; it has neither.",
+            "Take a method that gives one.",
+        )
+    if len(set(says)) > 1 or 0 in says:
+        return None
+    return True if side == "other" else says[0] == (1 if side == "above" else -1)
+
+
+def _cell(row: Mapping[Any, Any] | pd.Series[Any], name: str) -> float:
+    if name not in row:
+        raise AnalysisError(
+            f"A row that is judged must have a column {name}; it has "
+            f"{', '.join(map(str, row.keys()))}.",
+            "Give null=0 or null=1." if name == "null_value" else "Take a row of a tidy frame.",
+        )
+    return float(row[name])
+
+
+def _interval_says(low: float, high: float, line: float) -> int | None:
+    """Return on which side of a line an interval lies: 1, -1, or 0 across; None without one."""
+    if math.isnan(low) or math.isnan(high):
+        return None
+    return 1 if low > line else -1 if high < line else 0
+
+
+def _p_says(estimate: float, p_value: float, line: float, alpha: float) -> int | None:
+    """Return on which side of a line an estimate with a p lies: 1, -1, or 0; None without a p."""
+    if math.isnan(p_value):
+        return None
+    if p_value >= alpha or estimate == line or math.isnan(estimate):
+        return 0
+    return 1 if estimate > line else -1
 
 
 def without_exception(exceptions: int, unclear: int = 0) -> bool | None:

@@ -132,10 +132,16 @@ def raw_values(store: Store, metric: str, files: Sequence[str]) -> pd.DataFrame:
 
 
 def figures(store: Store, metric: str, files: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return one row per published model-level figure of a metric, with lab and suite."""
+    """Return one row per published model-level figure of a metric, with its model's design.
+
+    Beside the columns of ``published_figure``: `lab`, `suite`, `base_model_id`, `n_layers`,
+    `n_parameters`, `log_parameters` (base 10) and `rho` (head density, heads over their width).
+    """
     return store.facts(
         """
-        SELECT f.*, m.lab, m.suite, m.base_model_id, m.n_layers
+        SELECT f.*, m.lab, m.suite, m.base_model_id, m.n_layers, m.n_parameters,
+               log10(m.n_parameters) AS log_parameters,
+               head_density(m.n_heads, m.d_head) AS rho
           FROM published_figure AS f
           JOIN raw.model AS m USING (model_id)
          WHERE f.metric = $metric
@@ -150,9 +156,11 @@ def figures(store: Store, metric: str, files: Sequence[str] | None = None) -> pd
 def units(store: Store) -> pd.DataFrame:
     """Return one row per unit of ``unit.csv``: its columns, and those that a check reads.
 
-    A check counts `model_id`, which is `unit_id` here, and `suite`, which is `group_id`.
+    Where the file has ``observation_id`` a unit has a row for each of its observations; a check
+    counts it once, and its rows in `n_obs`. A test that takes rows as independent needs one row a
+    unit. A check counts `model_id`, which is `unit_id` here, and `suite`, which is `group_id`.
     """
-    rows = store.facts("FROM unit ORDER BY unit_id")
+    rows = store.facts("FROM unit ORDER BY ALL")
     groups = rows["group_id"] if "group_id" in rows else pd.Series(None, rows.index, dtype="str")
     return rows.assign(model_id=rows["unit_id"], suite=groups, file="unit.csv", caveats="")
 

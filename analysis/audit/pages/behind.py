@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 
 import pandas as pd
+from markupsafe import Markup
 
 from analysis.tidy import prose
 
@@ -24,7 +25,8 @@ def behind(rows: pd.DataFrame, *, name: str, formula: str, r: str) -> str:
         Code of R that prints the numbers of the table from that file.
     """
     text = base64.b64encode(rows.to_csv(index=False).encode()).decode()
-    link = f'<a download="{name}.csv" href="data:text/csv;base64,{text}">{name}.csv</a>'
+    anchor = Markup('<a download="{0}.csv" href="data:text/csv;base64,{1}">{0}.csv</a>')
+    link = anchor.format(name, text)
     return "\n\n".join(
         [
             "::: {.behind}",

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from analysis import audit as claims
 from analysis.audit.about import About
 from analysis.audit.pages import grounds, readings, strips
 from analysis.store import Store
-from analysis.tidy import notation, prose
+from analysis.tidy import html, notation, prose
 
 
 def cards(
@@ -142,7 +142,7 @@ def grounds_shown(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Li
     plain: list[str] = []
     for part, words in reasons(checks).items():
         drawn = [it for line in lines if line.part == part for it in [strips.strip(checks, line)]]
-        figures = [_html(it) for it in drawn if it]
+        figures = [html.block(it) for it in drawn if it]
         if figures:
             items += [f"{words}.", *figures]
         else:
@@ -233,35 +233,41 @@ def _untestable(row: Mapping[Any, Any]) -> str:
     return f"[{claims.testable.NOT_TESTABLE}]{{.claim-untestable}}" if is_so else ""
 
 
+#: A button of the bar: the verdict as a name, in words, and how many claims have it.
+BUTTON = Markup(
+    '<button type="button" id="verdict-{0}" aria-pressed="false" data-verdict="{1}">'
+    '<span class="verdict verdict-{0}">{1}</span> {2}</button>'
+)
+#: What chooses one of several laws.
+LAWS = Markup(
+    '<label>Law <select name="law"><option value="">all</option>{}</select></label>'
+)
+#: The bar: its buttons, what chooses a law, what sorts by it, the number of claims.
+FILTERS = Markup(
+    '<form class="claim-filters" role="search" aria-label="Claims" hidden '
+    'onsubmit="return false">'
+    '<div class="claim-buttons" role="group" aria-label="Verdict">{0}</div>{1}'
+    '<label>Word <input type="search" name="word" placeholder="such as Fisher, or 7"></label>'
+    '<label>Order <select name="order"><option value="number">number</option>'
+    '<option value="verdict">verdict</option>{2}</select></label>'
+    "<output>{3} of {3} claims</output></form>"
+)
+
+
 def controls(judged: pd.DataFrame) -> str:
     """Return the bar that filters and sorts the cards, as Markdown; its script shows it."""
     counted = judged["verdict"].value_counts()
-    buttons = "".join(
-        f'<button type="button" id="verdict-{verdict.replace(" ", "-")}" aria-pressed="false" '
-        f'data-verdict="{verdict}">'
-        f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
-        f" {counted.get(verdict, 0)}</button>"
+    buttons = [
+        BUTTON.format(verdict.replace(" ", "-"), verdict, counted.get(verdict, 0))
         for verdict in claims.VERDICTS
-    )
+    ]
     families = laws(judged)
-    options = "".join(f"<option>{escape(law)}</option>" for law in families)
     # Of one law there is nothing to choose, nor to sort by.
-    choice = (
-        f'<label>Law <select name="law"><option value="">all</option>{options}</select></label>'
-        if len(families) > 1
-        else ""
-    )
-    by_law = '<option value="law">law</option>' if choice else ""
-    return _html(
-        '<form class="claim-filters" role="search" aria-label="Claims" hidden '
-        'onsubmit="return false">'
-        f'<div class="claim-buttons" role="group" aria-label="Verdict">{buttons}</div>'
-        f"{choice}"
-        '<label>Word <input type="search" name="word" placeholder="such as Fisher, or 7"></label>'
-        '<label>Order <select name="order"><option value="number">number</option>'
-        f'<option value="verdict">verdict</option>{by_law}</select></label>'
-        f"<output>{len(judged)} of {len(judged)} claims</output></form>"
-    )
+    choice, by_law = Markup(""), Markup("")
+    if len(families) > 1:
+        options = html.joined([Markup("<option>{}</option>").format(law) for law in families])
+        choice, by_law = LAWS.format(options), Markup('<option value="law">law</option>')
+    return html.block(FILTERS.format(html.joined(buttons), choice, by_law, len(judged)))
 
 
 def laws(judged: pd.DataFrame) -> list[str]:
@@ -276,32 +282,27 @@ def _heading(number: int, row: Mapping[Any, Any]) -> str:
 
 
 def _attributes(row: Mapping[Any, Any]) -> str:
-    """Return what the script filters by; quotation marks would end a value."""
+    """Return what the script filters by."""
     values = {
         "number": row["claim_id"],
         "verdict": row["verdict"],
         "law": row["family"],
     }
-    return " ".join(
-        f'data-{name}="{str(value).replace(chr(34), "")}"' for name, value in values.items()
-    )
+    return " ".join(f'data-{name}="{prose.attribute(value)}"' for name, value in values.items())
 
 
 def _folded(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: Facts) -> str:
     count = prose.plural(len(checks), "check")
-    opening = f"<details class='claim-checks'><summary>Every reading ({count})</summary>"
+    opening = Markup('<details class="claim-checks"><summary>Every reading ({})</summary>')
     rule = (
         f"*Rule.* {notation.typeset(str(row['rule']))} *Estimand.* "
         f"{notation.typeset(str(row['estimand']))}."
     )
     could = _small(could_have_been(row))
     inside = [_small(rule), could, _small(facts.planted), *_tables(checks, facts)]
-    return "\n\n".join([_html(opening), *(it for it in inside if it), _html("</details>")])
+    closing = html.block(Markup("</details>"))
+    return "\n\n".join([html.block(opening.format(count)), *filter(None, inside), closing])
 
 
 def _tables(checks: Sequence[Mapping[Any, Any]], facts: Facts) -> list[str]:
     return readings.tables(checks, facts.caveats, heading=facts.about.heading())
-
-
-def _html(markup: str) -> str:
-    return f"```{{=html}}\n{markup}\n```"

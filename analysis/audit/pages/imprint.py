@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
+from markupsafe import Markup
+
 from analysis.audit.about import About
 from analysis.audit.pages.revision import commit
-from analysis.tidy import prose
+from analysis.tidy import html, prose
 
 TITLE = "thermoscope: an audit of Thermodynamic Constraints in Transformer Architectures"
 LICENCE = "code MIT, text and data CC BY 4.0"
@@ -29,16 +31,16 @@ def imprint() -> str:
     Its front matter says the date.
     """
     now = datetime.now(UTC)
-    opening = "<details class='cite-as'><summary>Cite as</summary>"
+    opening = Markup('<details class="cite-as"><summary>Cite as</summary>')
     return "\n\n".join(
         [
             _line(f"Version {_version()}", f"commit {commit()}", LICENCE),
             "::: {.imprint}",
-            f"```{{=html}}\n{opening}\n```",
+            html.block(opening),
             f"The thermoscope authors ({now.year}). *{prose.literal(TITLE)}* "
             f"(version {_version()}).",
             f"```bibtex\n{bibtex(now.year)}\n```",
-            "```{=html}\n</details>\n```",
+            html.block(Markup("</details>")),
             ":::",
         ]
     )

@@ -6,10 +6,11 @@ from typing import Any, cast
 
 import altair as alt
 import pandas as pd
+from markupsafe import Markup
 
 from analysis.drawing.theme import INK, SHAPES, greys, series, with_finding
 from analysis.store import Store, codebook
-from analysis.tidy import notation, prose
+from analysis.tidy import html, notation, prose
 from collect import schema
 
 #: Longest text of a cell of an example row [characters].
@@ -122,15 +123,15 @@ def section(relation: dict[Any, Any], columns: pd.DataFrame, rows: pd.DataFrame)
         heads[f"row_{position}"] = f"Row {position}"
         shown[f"row_{position}"] = [value(row[column]) for column in columns["column"]]
     count = prose.plural(len(columns), "column")
-    opening = f"<details class='relation'><summary>{count}{size}</summary>"
+    opening = Markup('<details class="relation"><summary>{}{}</summary>').format(count, size)
     table = prose.pipe_table(shown, heads, markup=["column", "meaning"])
     return "\n\n".join(
         [
             f"## `{name}` {{#{anchor(name)} .unnumbered}}",
             f"One row per {meaning[0].lower()}{meaning[1:]}.",
-            f"```{{=html}}\n{opening}\n```",
+            html.block(opening),
             table,
-            "```{=html}\n</details>\n```",
+            html.block(Markup("</details>")),
         ]
     )
 

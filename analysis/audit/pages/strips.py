@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from analysis.audit.pages import estimates, readings
-from analysis.tidy import prose
+from analysis.tidy import html, prose
 
 #: The measure whose value is the p of a test, and the least p that is drawn.
 P, LEAST_P = "p", 1e-5
@@ -29,10 +29,10 @@ WIDE = 20.0
 MARGIN, LETTER = 3.0, 2.1
 #: The mark of each outcome, around its place.
 SHAPES = {
-    "holds": '<circle r="5"/>',
-    "fails": '<path d="M-4-4 4 4M4-4-4 4"/>',
-    "undecided": '<circle class="ring" r="4.5"/>',
-    "shown only": '<path d="M0-5V5"/>',
+    "holds": Markup('<circle r="5"/>'),
+    "fails": Markup('<path d="M-4-4 4 4M4-4-4 4"/>'),
+    "undecided": Markup('<circle class="ring" r="4.5"/>'),
+    "shown only": Markup('<path d="M0-5V5"/>'),
 }
 
 
@@ -48,6 +48,7 @@ class Line:
     value: float
     low: float = math.nan
     high: float = math.nan
+    is_null: bool = False  #: Whether the value is the null, and not one that the claim names.
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +104,17 @@ def lines(rows: pd.DataFrame) -> dict[int, list[Line]]:
 
 
 def unnamed(checks: Sequence[Mapping[Any, Any]]) -> list[Line]:
-    """Return a line without a value for each part of which an estimate is drawn."""
-    parts: dict[str, str] = {}
+    """Return a line for each part of which an estimate is drawn, at the null that it declares."""
+    parts: dict[str, Line] = {}
     for check in checks:
         if check["has_data"] and math.isfinite(check["estimate"]):
-            parts.setdefault(str(check["term"]), estimates.name(check))
-    return [Line(part, measure, math.nan) for part, measure in parts.items()]
+            part = str(check["term"])
+            null = math.nan if check["kind"] == "value" else float(check.get("null", math.nan))
+            parts.setdefault(part, Line(part, estimates.name(check), null, is_null=True))
+    return list(parts.values())
 
 
-def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> str:
+def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> Markup:
     """Return the strip of one part of a claim as HTML; empty where there is nothing to draw.
 
     Parameters
@@ -124,17 +127,16 @@ def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> str:
     """
     marks = drawn(checks, line)
     if len(marks) < 2 and all(math.isnan(mark.low) for mark in marks):
-        return ""
+        return Markup("")
     axis = axis_of(marks, line)
-    rows = "".join(_row(mark, line, axis) for mark in marks)
+    rows = html.joined([_row(mark, line, axis) for mark in marks])
     is_divider = any(mark.kind == "difference" for mark in marks)
+    is_divider = is_divider or line.is_null
     before = "claimed p < " if line.measure == P else "" if is_divider else "claimed "
     scale = ", logarithmic axis" if axis.is_log else ""
     foot = _foot(f"{_measured(line, marks)}{scale}", line, axis, before)
-    return (
-        f'<figure class="strip" role="img" aria-label="{escape(finding(marks, line))}">'
-        f"{rows}{foot}</figure>"
-    )
+    opening = Markup('<figure class="strip" role="img" aria-label="{}">{}{}</figure>')
+    return opening.format(finding(marks, line), rows, foot)
 
 
 def drawn(checks: Sequence[Mapping[Any, Any]], line: Line) -> list[Mark]:
@@ -151,16 +153,18 @@ def drawn(checks: Sequence[Mapping[Any, Any]], line: Line) -> list[Mark]:
 def finding(marks: Sequence[Mark], line: Line) -> str:
     """Return what a strip shows, in one sentence a fact."""
     deciding = [mark.outcome for mark in marks if mark.outcome != readings.SHOWN]
-    least, most = (_written(line.measure, end([m.value for m in marks])) for end in (min, max))
+    ends = [_written(line.measure, end([m.value for m in marks])) for end in (min, max)]
+    found = " to ".join(dict.fromkeys(ends))
     across = [m for m in marks if not math.isnan(m.low) and line.measure != P]
     n_on = sum(m.low <= line.value <= m.high for m in across)
     items = [f"{line.part}: {readings.held(deciding)}."] if deciding else []
     if math.isnan(line.value):
-        return " ".join([*items, f"Found: {line.measure} {least} to {most}."])
-    items += [
-        f"Named: {line.measure} {_written(line.measure, line.value)}; found: {least} to {most}."
-    ]
+        return " ".join([*items, f"Found: {line.measure} {found}."])
+    named = "No effect" if line.is_null else "Named"
+    items += [f"{named}: {line.measure} {_written(line.measure, line.value)}; found: {found}."]
     of_intervals = f"{n_on} of {prose.plural(len(across), 'interval')} reach the value named."
+    if line.is_null:
+        of_intervals = f"Intervals that contain it: {n_on} of {len(across)}."
     return " ".join([*items, of_intervals] if across else items)
 
 
@@ -214,32 +218,33 @@ def _measured(line: Line, marks: Sequence[Mark]) -> str:
     return f"{line.measure} with its 95{prose.NO_BREAK}% interval" if has_interval else line.measure
 
 
-def _row(mark: Mark, line: Line, axis: Axis) -> str:
+def _row(mark: Mark, line: Line, axis: Axis) -> Markup:
     """Return one reading: its words, and beside them the value named, the interval and the mark."""
     named = axis.place(line.value)
-    parts = [f"<title>{escape(mark.in_words(line.measure))}</title>"]
+    parts = [Markup("<title>{}</title>").format(mark.in_words(line.measure))]
     if not math.isnan(line.low):
         low, high = axis.place(line.low), axis.place(line.high)
-        parts.append(f'<rect x="{low:.1f}%" width="{high - low:.1f}%" height="100%"/>')
+        margin = Markup('<rect x="{:.1f}%" width="{:.1f}%" height="100%"/>')
+        parts.append(margin.format(low, high - low))
     if not math.isnan(line.value):
-        parts.append(f'<line class="named" x1="{named:.1f}%" x2="{named:.1f}%" y2="100%"/>')
+        at = Markup('<line class="named" x1="{0:.1f}%" x2="{0:.1f}%" y2="100%"/>')
+        parts.append(at.format(named))
     if not math.isnan(mark.low):
         low, high = axis.place(mark.low), axis.place(mark.high)
-        parts.append(f'<line x1="{low:.1f}%" x2="{high:.1f}%" y1="50%" y2="50%"/>')
-    place = axis.place(mark.value)
-    parts.append(f'<svg x="{place:.1f}%" y="50%">{SHAPES[mark.outcome]}</svg>')
-    words = escape(prose.bound(mark.condition))
-    return (
-        f'<div class="{readings.look(mark.outcome)}"><span>{words}</span>'
-        f"<svg>{''.join(parts)}</svg></div>"
-    )
+        reach = Markup('<line x1="{:.1f}%" x2="{:.1f}%" y1="50%" y2="50%"/>')
+        parts.append(reach.format(low, high))
+    place, shape = axis.place(mark.value), SHAPES[mark.outcome]
+    parts.append(Markup('<svg x="{:.1f}%" y="50%">{}</svg>').format(place, shape))
+    row = Markup('<div class="{}"><span>{}</span><svg>{}</svg></div>')
+    words = prose.bound(mark.condition)
+    return row.format(readings.look(mark.outcome), words, html.joined(parts))
 
 
-def _foot(measured: str, line: Line, axis: Axis, before: str) -> str:
+def _foot(measured: str, line: Line, axis: Axis, before: str) -> Markup:
     """Return what is drawn, the value named after a word, and the ends of the axis."""
     if math.isnan(line.value):
         texts = [_text(axis.place(it), _written(line.measure, it)) for it in (axis.low, axis.high)]
-        return f'<div><span>{measured}</span><svg aria-hidden="true">{"".join(texts)}</svg></div>'
+        return FOOT.format(measured, html.joined(texts))
     named = axis.place(line.value)
     value = f"{before}{_written(line.measure, line.value)}"
     ends = [(axis.place(it), _written(line.measure, it)) for it in (axis.low, axis.high)]
@@ -248,12 +253,17 @@ def _foot(measured: str, line: Line, axis: Axis, before: str) -> str:
         for place, text in ends
         if abs(place - named) > LETTER * (len(value) + len(text) + 1)
     ]
-    texts.append(_text(named, value, "named"))
-    return f'<div><span>{measured}</span><svg aria-hidden="true">{"".join(texts)}</svg></div>'
+    texts.append(_text(named, value, NAMED))
+    return FOOT.format(measured, html.joined(texts))
 
 
-def _text(place: float, text: str, name: str = "") -> str:
+#: The row below the readings, and what marks the value named in it.
+FOOT = Markup('<div><span>{}</span><svg aria-hidden="true">{}</svg></div>')
+NAMED = Markup(' class="named"')
+
+
+def _text(place: float, text: str, mark: Markup = Markup("")) -> Markup:  # noqa: B008
     half = LETTER * len(text) / 2
     anchor = "start" if place < half else "end" if place > 100 - half else "middle"
-    named = f' class="{name}"' if name else ""
-    return f'<text{named} x="{place:.1f}%" y="12" text-anchor="{anchor}">{escape(text)}</text>'
+    written = Markup('<text{} x="{:.1f}%" y="12" text-anchor="{}">{}</text>')
+    return written.format(mark, place, anchor, text)

@@ -11,8 +11,10 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from html import escape, unescape
+from html import unescape
 from pathlib import Path
+
+from markupsafe import escape
 
 #: How Vega opens a drawing, and how `analysis.drawing.picture` puts rows into it.
 DRAWING = re.compile(r"<svg\b(?P<before>[^>]*?) class=\"marks\"(?P<after>[^>]*)>")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
+from markupsafe import Markup
+
 from analysis.report.reading.source import whole
+from analysis.tidy import html
 
 
 def link(directory: Path, page: str) -> str:
@@ -16,5 +19,5 @@ def link(directory: Path, page: str) -> str:
     """
     text = base64.b64encode(whole(directory / f"{page}.qmd").encode()).decode()
     place = f"data:text/markdown;base64,{text}"
-    anchor = f'<a download="{page}.qmd" href="{place}">Source</a>'
-    return f'```{{=html}}\n<p class="page-source">{anchor}</p>\n```'
+    anchor = Markup('<p class="page-source"><a download="{}.qmd" href="{}">Source</a></p>')
+    return html.block(anchor.format(page, place))
