@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis.commands import cli
+from analysis.store import open_store
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -92,6 +93,22 @@ def test_the_worked_mixed_model_prints_what_readme_and_guide_show():
     assert printed == answer
     guide = (ROOT / "quarto/guides/_mixed.qmd").read_text(encoding="utf-8")
     assert f"```python\n{fitting}```\n\n```\n{answer}```" in guide
+
+
+def test_the_fisher_test_of_the_guide_leaves_a_large_p_open(tmp_path):
+    programs = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
+    (program,) = [it for it in programs if "fisher_exact(" in it]
+    names = {}
+    exec(program, names)
+    # Of five treated patients one relapses, of five others three: p = .52.
+    rows = ["1,1", *["1,0"] * 4, *["0,1"] * 3, *["0,0"] * 2]
+    lines = [f"p{number},{row}" for number, row in enumerate(rows)]
+    (tmp_path / "unit.csv").write_text("\n".join(["unit_id,treated,relapsed", *lines, ""]))
+    (check,) = names["relapse"](open_store(tmp_path))
+    assert check.p_value > 0.5
+    assert check.estimate < 1 < check.conf_high
+    assert check.holds is None
+    assert check.null == 1
 
 
 def test_the_worked_claim_of_another_paper_is_judged(tmp_path):

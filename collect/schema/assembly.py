@@ -321,7 +321,7 @@ def _insert(
                 .fetchone()
             )
             named = ", ".join(f"{name} {it}" for name, it in zip(key, found or (), strict=False))
-            reason = f"a row with {broken[1]} not true, {named}."
+            reason = f"CHECK constraint {broken[1]} not met by the row of {named}."
         raise ContractError(
             f"Rows of table {table} must satisfy collect/schema.sql; found: {reason}",
             f"The rows come from {_shown(paths)}.{_other_prompts(table, reason)}",

@@ -203,7 +203,7 @@ def _no_value(path: Path, error: pa.ArrowInvalid) -> ContractError | None:
     row = f"row {int(match[2]) - 1}" if match[2] else "a row"
     return ContractError(
         f"Column {name} of {path} must hold values of type {match[3]}; {row} has "
-        f"{match[4][:40]!r}.",
+        f"the invalid value {match[4][:40]!r}.",
         "Correct it there; leave the field empty where there is none.",
     )
 

@@ -99,7 +99,8 @@ def _table(checks: Sequence[Mapping[Any, Any]], heading: str) -> str:
             "models": [_models(check) for check in checks],
         }
     )
-    return prose.pipe_table(rows, {**COLUMNS, "models": heading}, markup=MARKUP, numbers=NUMBERS)
+    heads = {**COLUMNS, "models": prose.literal(heading)}
+    return prose.pipe_table(rows, heads, markup=MARKUP, numbers=NUMBERS)
 
 
 def outcome(check: Mapping[Any, Any]) -> str:

@@ -140,7 +140,10 @@ def test_a_store_without_them_has_no_quoted_number(tiny_store):
     [
         ("claim_id,place\n1,x\n", "columns of table quoted_number; missing: quantity, subject"),
         (f"{HEADER}\none,x,y,z,1,1,\n", "invalid value 'one'"),
-        (f"{HEADER}\n1,x,y,z,1,1,-0.5\n", "CHECK constraint failed"),
+        (
+            f"{HEADER}\n1,x,y,z,1,1,-0.5\n",
+            "CHECK constraint .accuracy > 0. not met by the row of claim_id 1",
+        ),
     ],
 )
 def test_a_damaged_file_is_refused(tmp_path, content, reason):

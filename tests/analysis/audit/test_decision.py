@@ -1,6 +1,7 @@
 """The rules of decision on the line itself, the reading that gives the numbers, testability."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from analysis.audit import testable
 from analysis.audit.claim import Claim, verdict
 from analysis.audit.evidence import decision
-from analysis.audit.evidence.checks import Check, missing
+from analysis.audit.evidence.checks import Check, across, missing
 from analysis.audit.wording import primary
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.delia2026.tournament import criterion
@@ -92,6 +93,64 @@ def test_a_reading_that_decides_gives_the_numbers():
     assert primary([is_open, holds], "value") is holds
     absent = missing("law", "a file", "no file")
     assert primary([absent], "value") is absent
+
+
+FISHER = {"estimate": 8.0, "conf_low": 0.64, "conf_high": 472.0, "p_value": 0.14, "null_value": 1}
+
+
+@pytest.mark.parametrize(
+    ("changed", "side", "expected"),
+    [
+        # An odds ratio of 8 with p = .14 refutes nothing; nor does one of 0 in eight models.
+        ({}, "above", None),
+        ({"estimate": 0.0, "conf_low": 0.0, "conf_high": 1.88, "p_value": 0.2}, "above", None),
+        ({"conf_low": 1.2, "p_value": 0.03}, "above", True),
+        ({"conf_low": 1.2, "p_value": 0.03}, "other", True),
+        ({"conf_low": 1.2, "p_value": 0.03}, "below", False),
+        # Interval and p of Fisher's test may disagree: neither alone decides.
+        ({"conf_low": 0.9, "p_value": 0.03}, "above", None),
+        ({"conf_low": 1.2, "p_value": 0.06}, "above", None),
+        # Without an interval the p decides, and without a p the interval.
+        ({"conf_low": math.nan, "conf_high": math.nan, "p_value": 0.01}, "above", True),
+        ({"conf_low": math.nan, "conf_high": math.nan, "p_value": 0.01}, "below", False),
+        ({"conf_low": math.nan, "conf_high": math.nan}, "below", None),
+        ({"conf_low": 1.2, "p_value": math.nan}, "above", True),
+        ({"conf_low": 0.1, "conf_high": 0.8, "p_value": math.nan}, "above", False),
+        ({"estimate": math.inf, "conf_high": math.inf}, "above", None),
+    ],
+)
+def test_a_row_holds_fails_or_cannot_tell(changed, side, expected):
+    assert decision.significant(FISHER | changed, side) is expected
+    assert decision.significant(pd.Series(FISHER | changed), side) is expected
+
+
+@pytest.mark.parametrize(
+    ("row", "asked", "named"),
+    [
+        (FISHER, {"side": "more"}, "above, below, other"),
+        ({"estimate": 1.0, "p_value": 0.1}, {"null": 0}, "a column conf_low; it has estimate, p"),
+        ({**FISHER, "null_value": 1}, {"null": None, "side": "less"}, "found 'less'"),
+        (dict.fromkeys([*FISHER][:4], math.nan), {"null": 0}, "neither"),
+        (dict.fromkeys([*FISHER][:4], 1.0), {}, "a column null_value"),
+    ],
+)
+def test_a_row_that_cannot_be_asked_is_refused_by_name(row, asked, named):
+    with pytest.raises(AnalysisError, match=named):
+        decision.significant(row, **asked)
+
+
+def test_a_check_that_fails_though_its_interval_cannot_tell_is_named():
+    def open_(**other):
+        given = {"conf_low": 0.64, "conf_high": 472.0, "p_value": 0.14, "measure": "odds ratio"}
+        return Check("part", "condition", False, **(given | other))
+
+    assert "[0.64, 472] contains 1" in across(open_())
+    assert "[0.64, 472] contains 100" in across(open_(measure="", null=100))
+    assert "p = 0.14" in across(open_(conf_low=math.nan, conf_high=math.nan))
+    # Refuted on the other side, undecided, of another kind, or of a measure without a null.
+    assert across(open_(conf_high=0.9)) == across(open_(conf_low=1.1)) == ""
+    assert across(replace(open_(), holds=None)) == across(open_(kind="value")) == ""
+    assert across(open_(), "universal") == across(open_(measure="mean")) == ""
 
 
 def rates(**shares):

@@ -24,11 +24,73 @@ def test_a_new_audit_has_verdicts_as_their_kinds_say_and_leaves_a_folder_in_use(
     folder = tmp_path / "audit"
     assert cli.main(["init", str(folder)]) == 0
     assert cli.main(["--paper", str(folder), "claims"]) == 0
-    assert "2 claims: 2 reproduced" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "3 claims: 2 reproduced" in printed.out
+    assert "1 undecided" in printed.out
+    assert "warning" not in printed.err
     assert cli.main(["--paper", str(folder), "claims", "--json"]) == 0
-    every, rises = json.loads(capsys.readouterr().out)
+    every, rises, passes = json.loads(capsys.readouterr().out)
     assert (every["kind"], rises["kind"]) == ("universal", "difference")
     assert rises["conf_low"] > 0
+    assert passes["conf_low"] < 1 < passes["conf_high"]
+
+
+def test_a_large_p_that_is_called_a_failure_is_warned_of(tmp_path, capsys):
+    folder = tmp_path / "audit"
+    assert cli.main(["init", str(folder)]) == 0
+    functions = folder / "claims.py"
+    decided = 'evidence.significant(found, "above")'
+    assert decided in functions.read_text()
+    functions.write_text(functions.read_text().replace(decided, 'bool(found["p_value"] < 0.05)'))
+    for verb in (["claims"], ["claim", "3"]):
+        assert cli.main(["--paper", str(folder), *verb]) == 0
+        err = capsys.readouterr().err
+        assert "warning: claim 3, " in err
+        assert "contains 1 and both sides of it" in err
+        assert "evidence.significant" in err
+
+
+def test_an_audit_of_models_needs_no_column_that_it_does_not_use(tmp_path, capsys):
+    folder = tmp_path / "audit"
+    assert cli.main(["init", str(folder), "--models"]) == 0
+    assert not (folder / "unit.csv").exists()
+    capsys.readouterr()
+    assert cli.main(["--paper", str(folder), "claims"]) == 0
+    printed = capsys.readouterr()
+    assert "2 claims: 2 reproduced" in printed.out
+    assert "5 models, 2 suites" in printed.out
+    rows = claims.evidence.figures(open_store(folder), "loss")
+    assert rows["n_parameters"].tolist()[0] == 3_000_000
+    assert rows["log_parameters"].tolist()[0] == pytest.approx(np.log10(3e6))
+    assert {"rho", "suite", "n_layers", "caveats"} <= set(rows)
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "named"),
+    [
+        ("published_figure.csv", ("2.6,1,nat", "2.6,,nat"), ["must have n", "row 2"]),
+        ("published_figure.csv", ("2.6,1,nat", "2.6x,1,nat"), ["Column mean", "row 2", "'2.6x'"]),
+        ("published_figure.csv", ("2.6,1,nat", "2.6,0,nat"), ["(n > 0)", "a/medium"]),
+        (
+            "model.csv",
+            ("n_layers,", "layers,"),
+            ["missing: n_layers", "probably n_layers"],
+        ),
+        ("claims.py", ('"n_layers"', '"n_layer"'), ["n_layer"]),
+        ("claims.py", ('losses["mean"]', 'losses["mena"]'), ["'mena'", "mean, sd, n, unit"]),
+    ],
+)
+def test_what_is_wrong_in_a_table_is_said_with_its_row_and_column(
+    file, change, named, tmp_path, capsys
+):
+    folder = tmp_path / "audit"
+    assert cli.main(["init", str(folder), "--models"]) == 0
+    text = (folder / file).read_text()
+    assert change[0] in text
+    (folder / file).write_text(text.replace(*change))
+    assert cli.main(["--paper", str(folder), "claims"]) == 2
+    err = capsys.readouterr().err
+    assert [it for it in named if it not in err] == []
 
 
 def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_left(tmp_path, capsys, monkeypatch):
@@ -199,6 +261,19 @@ def test_a_table_without_units_of_their_own_and_settings_that_are_none_are_refus
     (students / name).write_text(text, encoding="utf-8")
     assert cli.main(["--paper", str(students), "claims"]) == 2
     assert name in capsys.readouterr().err
+
+
+def test_observations_of_one_unit_count_once(students, capsys):
+    rows = pd.read_csv(students / "unit.csv")
+    twice = pd.concat([rows.assign(observation_id=name) for name in ("before", "after")])
+    twice.to_csv(students / "unit.csv", index=False)
+    assert cli.main(["--paper", str(students), "claims"]) == 0
+    assert capsys.readouterr().out.count("24 students, 6 classes, 48 rows") == 3
+    twice.drop(columns="observation_id").to_csv(students / "unit.csv", index=False)
+    assert cli.main(["--paper", str(students), "claims"]) == 2
+    err = capsys.readouterr().err
+    assert "row 25 has unit_id s0 again" in err
+    assert "observation_id" in err
 
 
 def test_at_a_terminal_it_asks_for_what_no_option_says(tmp_path, capsys, monkeypatch):

@@ -4,12 +4,16 @@ import os
 import re
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.audit.about import About
+from analysis.audit.evidence.checks import Check, Label, beside
+from analysis.audit.pages import cards, front, imprint, strips
 from analysis.audit.pages import tables as exhibits
 from analysis.delia2026.pages import frames, verdict_rule
 from analysis.delia2026.transition import stated
@@ -338,6 +342,48 @@ def test_a_column_of_markdown_escapes_what_comes_from_data(rows):
     (table,) = content(markup).tables
     assert {len(row) for row in table} == {rows.shape[1]}
     assert len(table) == 1 + len(HOSTILE)
+
+
+def hostile_claim(text):
+    """Return a row of a claim, its checks and all that is known of it, every text hostile."""
+    made = [
+        Check(Label("a", text), Label(f"b{n}", text), n == 0, 2.0, 0.5, 9.0, 0.2, 3, 3, 2,
+              (text,), (text,), text, text, note=text, beside="", null=1.0)
+        for n in range(3)
+    ]  # fmt: skip
+    made += [beside(replace(made[0], part=Label("c", text)), text)]
+    row = {"claim_id": 1, "kind": "difference", "verdict": "contradicted", "testable": ""}
+    row |= dict.fromkeys(("statement", "place", "category", "reading", "family"), text)
+    row |= dict.fromkeys(("rule", "estimand"), text)
+    about = About(text, text, text, text, text, text, text, text)
+    facts = cards.Facts(meaning=text, caveats={text: prose.literal(text)}, about=about)
+    return row, made, facts
+
+
+@pytest.mark.parametrize("is_drawn", [True, False])
+def test_a_card_escapes_every_field_of_a_claim(is_drawn):
+    texts = [text for text in HOSTILE if text.strip()]
+    shown = [cards.controls(pd.DataFrame([hostile_claim(text)[0] for text in texts]))]
+    for number, text in enumerate(texts):
+        row, made, facts = hostile_claim(text)
+        line = strips.Line(made[0].part, text, 1.0, 0.5, 2.0)
+        facts = replace(facts, is_drawn=is_drawn, lines=[line])
+        shown.append(cards.card({**row, "claim_id": number}, made, facts))
+        filters = pd.DataFrame([row]).assign(claim_id=number, stated_by="author")
+        shown.append(front.opening(facts.about, filters))
+        shown.append(imprint.facts(facts.about))
+    markup = rendered("\n\n".join(shown))
+    elements = Page(markup).tags
+    names = [name for name, _ in elements]
+    assert {"img", "iframe", "object", "b", "i"}.isdisjoint(names)
+    # The template has one script and one style; the bar of filters is one form with one input.
+    assert (names.count("script"), names.count("style")) == (1, 1)
+    assert names.count("form") == names.count("input") == 1
+    assert names.count("figure") >= len(texts)
+    for _, attributes in elements:
+        handlers = [name for name in attributes if name.startswith("on") and name != "onsubmit"]
+        assert not handlers
+        assert "javascript" not in attributes.get("href", "")
 
 
 def test_only_vetted_columns_of_the_report_are_markdown():

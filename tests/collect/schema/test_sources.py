@@ -58,7 +58,12 @@ def test_a_table_in_two_places_of_a_directory_is_refused(unit, table, suffix):
         ("model_id,", "zzz,", "columns of table model", "Correct it there; data/README.md lists"),
         ("n_layers\n", "n_layers,why\n", r"cannot be read \(.*columns", "Correct it there"),
         ("model_id,", "mod\xe9,", r"cannot be read \('utf-8'", "Correct it there"),
-        ("12", "twelve", r"cannot be read \(.*'twelve'\)", "Correct it there"),
+        (
+            "12",
+            "twelve",
+            "Column n_layers of .*; row 1 has the invalid value 'twelve'",
+            "Correct it there",
+        ),
     ],
 )
 def test_a_table_that_a_person_wrote_is_to_be_corrected(tmp_path, old, new, problem, hint):

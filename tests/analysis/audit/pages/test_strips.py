@@ -86,6 +86,24 @@ def test_a_printed_value_is_set_beside_what_is_found_without_an_interval():
 
 
 @pytest.mark.parametrize(
+    ("measure", "null", "low", "said"),
+    [("odds ratio", 1.0, 0.64, "Intervals that contain it: 1 of 1."),
+     ("r", 0.0, 0.7, "Intervals that contain it: 0 of 1.")],
+)  # fmt: skip
+def test_a_paper_that_names_no_value_has_a_line_at_the_null(measure, null, low, said):
+    row = check("all", 0.8, low, 0.9 if measure == "r" else 400.0, measure=measure, null=null)
+    (line,) = strips.unnamed([row])
+    assert (line.value, line.is_null) == (null, True)
+    drawn = strips.strip([row], line)
+    assert drawn.count('<line class="named"') == 1
+    assert f'text-anchor="middle">{null:g}</text>' in drawn
+    label = re.findall('aria-label="([^"]*)"', drawn)[0]
+    assert f"No effect: {measure} {null:g}; found: 0.80. {said}" in label
+    # A printed value is compared with what is printed, and has no null.
+    assert math.isnan(strips.unnamed([row | {"kind": "value"}])[0].value)
+
+
+@pytest.mark.parametrize(
     ("line", "values", "places"),
     [
         (Line("a <part>", "ratio", 1, 0.5, 1.5), [0.0, 2.0], [3.0, 97.0]),
