@@ -104,6 +104,7 @@ def test_the_fisher_test_of_the_guide_leaves_a_large_p_open(tmp_path):
     rows = ["1,1", *["1,0"] * 4, *["0,1"] * 3, *["0,0"] * 2]
     lines = [f"p{number},{row}" for number, row in enumerate(rows)]
     (tmp_path / "unit.csv").write_text("\n".join(["unit_id,treated,relapsed", *lines, ""]))
+    (tmp_path / "claim.csv").write_text("claim_id,statement\n1,treated patients relapse less\n")
     (check,) = names["relapse"](open_store(tmp_path))
     assert check.p_value > 0.5
     assert check.estimate < 1 < check.conf_high
