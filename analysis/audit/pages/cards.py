@@ -239,9 +239,7 @@ BUTTON = Markup(
     '<span class="verdict verdict-{0}">{1}</span> {2}</button>'
 )
 #: What chooses one of several laws.
-LAWS = Markup(
-    '<label>Law <select name="law"><option value="">all</option>{}</select></label>'
-)
+LAWS = Markup('<label>Law <select name="law"><option value="">all</option>{}</select></label>')
 #: The bar: its buttons, what chooses a law, what sorts by it, the number of claims.
 FILTERS = Markup(
     '<form class="claim-filters" role="search" aria-label="Claims" hidden '
