@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.commands.colour import coloured
@@ -15,6 +16,7 @@ from analysis.commands.tables import objects
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis.audit import Check, Claim
     from analysis.audit.about import About
     from analysis.store import Store
 
@@ -34,8 +36,6 @@ def claim(options: argparse.Namespace) -> int:
     made = claims.examined(one, store)
     judged = claims.judge(store, one.claim_id, registry, made=made)
     if options.paper:
-        from analysis.commands.verdicts import tell_doubtful
-
         tell_doubtful({one.claim_id: made}, registry)
     remark = str(judged["property_remark"])
     checks = claims.check_rows(made, one.kind)
@@ -63,6 +63,17 @@ def claim(options: argparse.Namespace) -> int:
         )
     print(_caveat_lines(store, checks), _rate_lines(store, one.claim_id), sep="", end="")
     return 0
+
+
+def tell_doubtful(made: Mapping[int, Sequence[Check]], registry: Mapping[int, Claim]) -> None:
+    """Say which checks of another paper fail although their interval cannot tell."""
+    from analysis.audit import evidence
+
+    for number, checks in made.items():
+        for check in checks:
+            if check.decides and (why := evidence.across(check, registry[number].kind)):
+                place = f"claim {number}, {check.part} ({check.condition})"
+                print(f"warning: {place}: {why}. See evidence.significant.", file=sys.stderr)
 
 
 def _counted(checks: pd.DataFrame) -> str:

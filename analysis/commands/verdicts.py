@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.audit import about
-from analysis.commands.claim import models_behind, numbers
+from analysis.commands.claim import models_behind, numbers, tell_doubtful
 from analysis.commands.colour import coloured
 from analysis.commands.sources import claims_of, opened
 from analysis.commands.tables import as_json, show, write_data
@@ -79,17 +79,6 @@ def verdicts(options: argparse.Namespace) -> int:
     else:
         print(_overview(judged, about.read(options.paper)))
     return 0
-
-
-def tell_doubtful(made: Mapping[int, Sequence[Check]], registry: Mapping[int, Claim]) -> None:
-    """Say which checks of another paper fail although their interval cannot tell."""
-    from analysis.audit import evidence
-
-    for number, checks in made.items():
-        for check in checks:
-            if check.decides and (why := evidence.across(check, registry[number].kind)):
-                place = f"claim {number}, {check.part} ({check.condition})"
-                print(f"warning: {place}: {why}. See evidence.significant.", file=sys.stderr)
 
 
 def _tell_unjudged(store: Store, registry: Mapping[int, Claim]) -> None:
