@@ -246,10 +246,10 @@ def literal(text: str) -> str:
 
 
 def attribute(value: object) -> str:
-    r"""Return a value for an attribute in Markdown's braces: one line that ends nothing.
+    """Return a value for an attribute in Markdown's braces: one line that ends nothing.
 
-    >>> attribute('a "b"\\\n c')
-    'a b  c'
+    >>> attribute('the "law" of\\ndepth')
+    'the law of depth'
     """
     return CONTROL.sub("\ufffd", LINE_BREAK.sub(" ", re.sub(r'["\\]', "", str(value))))
 
