@@ -246,9 +246,9 @@ def literal(text: str) -> str:
 
 
 def attribute(value: object) -> str:
-    """Return a value for an attribute in Markdown's braces: one line that ends nothing.
+    r"""Return a value for an attribute in Markdown's braces: one line that ends nothing.
 
-    >>> attribute('the "law" of\\ndepth')
+    >>> attribute('the "law" of\ndepth')
     'the law of depth'
     """
     return CONTROL.sub("\ufffd", LINE_BREAK.sub(" ", re.sub(r'["\\]', "", str(value))))
