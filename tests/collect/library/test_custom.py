@@ -74,7 +74,8 @@ def test_models_of_the_same_weights_are_told_apart_by_revision(model, change, na
     assert len(warned) == 1
     assert warned[0].filename == __file__
     change(model, 3.0)
-    with pytest.warns(UserWarning, match="identity"):
+    told = pytest.warns(UserWarning, match="step1 has the weights of another step")
+    with pytest.warns(UserWarning, match="identity"), told:
         assert _states(tmp_path, model, 1) == ["complete"]  # the weights are the same
     with pytest.warns(UserWarning, match="identity"):
         assert _states(tmp_path, model, 1, revision="three") == ["measured"]
