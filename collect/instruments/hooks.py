@@ -32,6 +32,7 @@ from collect.instruments.measures import (
 from collect.instruments.observation import Observation, TokenGeometry
 from collect.instruments.predictions import Predictions, predictions
 from collect.instruments.transfer import transferred
+from collect.measure.declaration import StreamQuantity, declared
 from collect.model.checkpoint.decoder import Contribution, Decoder, Sites
 from collect.model.forward.hooked import Hooked, after, around, before
 from collect.model.forward.passes import Batch
@@ -61,6 +62,7 @@ class Recorder(Hooked):
         self.batches = tuple(batches)
         self.next_token: Predictions | None = None
         self._quantities = frozenset(quantities)
+        self._declared = [of for of in declared().values() if of.name in self._quantities]
         self._observations: dict[int, Observation] = {n: {} for n in range(len(self.batches))}
         self._accumulators = {index: GramAccumulator() for index in range(len(self.batches))}
         self._entered: dict[int, tuple[Tensor, Tensor]] = {}
@@ -211,6 +213,7 @@ class Recorder(Hooked):
             products = grams([states], self._n_tokens) if known is None else known
             self._entered[self._index] = states.clone(), products
             self._see_geometry(0, "block_input", states)
+        self._see_declared(0, "block_input", states)
 
     def _leave(self, layer: int, states: Tensor) -> None:
         self._check_seen(layer)
@@ -221,6 +224,7 @@ class Recorder(Hooked):
             self._accumulators[self._index].add_block(layer, products)
         if "geometry" in self._quantities:
             self._see_geometry(layer, "block_output", states)
+        self._see_declared(layer, "block_output", states)
         if "legacy" in self._quantities:
             self._see_legacy(layer, legacy.of_states(self._at_last(states)))
         self._running, self._known, self._running_block = {}, {}, None
@@ -243,6 +247,7 @@ class Recorder(Hooked):
             self._see_norms(self._n_layers - 1, "final_norm", states)
         if "geometry" in self._quantities:
             self._see_geometry(self._n_layers - 1, "final_norm", states)
+        self._see_declared(self._n_layers - 1, "final_norm", states)
 
     def _see_norms(self, layer: int, site: str, states: Tensor) -> Tensor:
         """Keep the norms at a site, and return the products that they are made of."""
@@ -273,6 +278,12 @@ class Recorder(Hooked):
         self._sums.setdefault(index, {})[layer, site] = geometry.sums(states, n_tokens)
         self._see_last_tokens(layer, site, self._at_last(states))
 
+    def _see_declared(self, layer: int, site: str, states: Tensor) -> None:
+        """Measure the quantities that have a file in `collect.measure`."""
+        for quantity in self._declared:
+            of_table = self._observations[self._index].setdefault(quantity.table, {})
+            of_table[layer, site] = values(quantity, states, self._n_tokens)
+
     def _see_last_tokens(self, layer: int, site: str, vectors: Tensor) -> None:
         """Keep the vectors until all prompts have passed the site, then their geometry alone."""
         of_batches = self._last_tokens.setdefault((layer, site), {})
@@ -291,6 +302,16 @@ class Recorder(Hooked):
         """Return the vectors (n_prompts, d) at the last token of each prompt that runs."""
         places = last_places(tuple(self._n_tokens), states.shape[1], states.device)
         return states.flatten(0, 1).index_select(0, places)
+
+
+def values(quantity: StreamQuantity, states: Tensor, n_tokens: Sequence[int]) -> Tensor:
+    """Return what a declared quantity is of each prompt at a site, (n_prompts, n_columns)."""
+    rows = []
+    for of_prompt, n in zip(states, n_tokens, strict=True):
+        measured = quantity.measure(of_prompt[:n].double())
+        numbers = [torch.as_tensor(measured[column.name]) for column in quantity.columns]
+        rows.append(stacked([number.double() for number in numbers]))
+    return stacked(rows)
 
 
 def token_geometry(

@@ -13,10 +13,11 @@ from torch import Tensor
 
 from collect.instruments import geometry
 from collect.instruments.gram_accumulator import GramAccumulator
-from collect.instruments.hooks import correlated, token_geometry
+from collect.instruments.hooks import correlated, token_geometry, values
 from collect.instruments.measures import grams, grams_and_largest
 from collect.instruments.observation import Observation
 from collect.instruments.predictions import Predictions
+from collect.measure.declaration import SITES, declared
 from collect.model.forward.passes import Batch
 
 #: A place of the stream: layer and site, as in table ``residual_norm``.
@@ -26,7 +27,7 @@ Place = tuple[int, str]
 ENTRY: Place = (0, "block_input")
 
 #: Quantities that states give, of which what needs no more is measured.
-OF_STATES = ("stream", "geometry")
+OF_STATES = ("stream", "geometry", *(quantity.name for quantity in declared().values()))
 
 #: Sites whose geometry is measured.
 _OF_GEOMETRY = ("block_input", "block_output", "final_norm")
@@ -65,7 +66,11 @@ class ImportedStates:
         for place, of_place in states.items():
             if place[1] in _OF_GEOMETRY:
                 self._last.setdefault(place, []).append(of_place[-1])
-        return {**_of_stream(wide, n_tokens), **_of_geometry(wide, n_tokens)}
+        return {
+            **_of_stream(wide, n_tokens),
+            **_of_geometry(wide, n_tokens),
+            **_of_declared(wide, n_tokens),
+        }
 
     @property
     def across_prompts(self) -> dict[Place, geometry.Geometry]:
@@ -98,6 +103,15 @@ def _of_stream(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observati
             has_blocks = True
     updates = {"residual_update": accumulator.updates()} if has_blocks else {}
     return {"residual_norm": accumulator.norms(), **updates}
+
+
+def _of_declared(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observation:
+    wanted = {place: of for place, of in states.items() if place[1] in SITES}
+    return {
+        quantity.table: {place: values(quantity, of, n_tokens) for place, of in wanted.items()}
+        for quantity in declared().values()
+        if wanted
+    }
 
 
 def _of_geometry(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observation:

@@ -21,12 +21,18 @@ from collect.instruments.imported import ImportedStates
 from collect.instruments.measures import stacked
 from collect.instruments.observation import Norms, Observation, TokenGeometry, Updates
 from collect.instruments.predictions import Predictions
+from collect.measure.declaration import StreamQuantity, declared
 from collect.model.forward.passes import Batch
 
 
 def frames(batch: Batch, observation: Observation) -> dict[str, pd.DataFrame]:
     """Return the rows of every table that the observation of one batch fills."""
-    return {table: _OF_BATCH[table](batch, seen) for table, seen in observation.items()}
+    return {
+        table: declared_rows(declared()[table], batch, seen)
+        if table in declared()
+        else _OF_BATCH[table](batch, seen)
+        for table, seen in observation.items()
+    }
 
 
 def joined(parts: Iterable[Mapping[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
@@ -141,6 +147,24 @@ def token_geometry(batch: Batch, measured: TokenGeometry) -> pd.DataFrame:
             "uniformity": np.array([of.uniformity for of in of_prompts], dtype=float),
             "effective_rank": np.array([of.effective_rank for of in of_prompts], dtype=float),
             "embedding_correlation": np.array(correlations, dtype=float).ravel(),
+        }
+    )
+
+
+def declared_rows(
+    quantity: StreamQuantity, batch: Batch, measured: Mapping[tuple[int, str], Tensor]
+) -> pd.DataFrame:
+    """Return the table of a declared quantity: one row per (prompt_id, layer, site)."""
+    places = [*measured]
+    of_place, of_prompt = np.indices((len(places), len(batch))).reshape(2, -1)
+    numbers = np.concatenate([_numbers(measured[place]) for place in places])
+    return pd.DataFrame(
+        {
+            "prompt_id": _named([prompt.prompt_id for prompt in batch], of_prompt),
+            "layer": np.array([layer for layer, _ in places])[of_place],
+            "site": _named([site for _, site in places], of_place),
+            "n_tokens": np.array([len(prompt) for prompt in batch])[of_prompt],
+            **{column.name: numbers[:, i] for i, column in enumerate(quantity.columns)},
         }
     )
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from collect.measure.declaration import StreamQuantity, declared
+
 #: What a quantity may need besides a stream: matrices of single heads, which with the maps make up
 #: what attention adds; a causal attention map in every block; an output embedding.
 HEADS, MAPS, HEAD = "heads", "maps", "head"
@@ -241,6 +243,15 @@ BUILT_IN: dict[str, BuiltIn] = {
         (HEADS, MAPS, HEAD),
     ),
 }
+
+
+def _of_stream(quantity: StreamQuantity) -> BuiltIn:
+    """Return what a file of `collect.measure` declares, as other quantities are declared."""
+    filled = Filled(lambda e: e.n_prompts * e.n_sites, quantity.row_bytes)
+    return BuiltIn(quantity.description, {quantity.table: filled})
+
+
+BUILT_IN.update({of.name: _of_stream(of) for of in declared().values()})
 
 #: What each table that a built-in quantity fills is declared as.
 FILLED = {

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from collect.instruments import rows
+from collect.measure.declaration import declared
 from collect.schema import LARGE, MEASURED, connect, tables
 from collect.schema.quantities import BUILT_IN, FILLED, NEEDED, Extent
 
@@ -25,17 +26,19 @@ def test_a_declared_table_is_in_the_contract_and_one_quantity_fills_it(table):
 
 
 def test_rows_of_an_extent_are_counted_by_hand():
-    assert {table: filled.n_rows(GPT2) for table, filled in FILLED.items()} == {
+    counted = {table: filled.n_rows(GPT2) for table, filled in FILLED.items()}
+    assert {table: n for table, n in counted.items() if table not in declared()} == {
         **{"weight_norm": 12 * 12 * 9, "matrix_norm": 12 * 4, "residual_norm": 30 * (1 + 14 + 12)},
         **{"residual_update": 30 * 12 * 3, "next_token": 2, "attention": 2 * 12 * 12},
         **{"attention_mean": 2 * 12, "token_geometry": 2 * 14, "prompt_geometry": 14},
         **{"token_prediction": 30, "legacy_value": 2 * (6 * 12 + 4)},
     }
+    assert {counted[table] for table in declared()} <= {2 * 14}
 
 
 def test_what_is_measured_in_a_batch_has_rows_and_the_rest_is_of_all_prompts_or_of_weights():
     across = {"next_token", "prompt_geometry", *BUILT_IN["weights"].tables}
-    assert rows._OF_BATCH.keys() == FILLED.keys() - across
+    assert rows._OF_BATCH.keys() == FILLED.keys() - across - declared().keys()
 
 
 @pytest.mark.parametrize("table", FILLED)
@@ -50,9 +53,10 @@ def test_audited_values_are_columns_of_the_table_in_the_order_of_its_key(table):
 
 def test_every_quantity_is_named_in_the_contract_and_in_the_guide():
     (meaning,) = (c.meaning for c in tables()["run"].columns if c.name == "quantities")
-    assert BUILT_IN.keys() - {*re.findall(r"\w+", meaning)} == set()
+    elsewhere = BUILT_IN.keys() - {of.name for of in declared().values()}
+    assert elsewhere - {*re.findall(r"\w+", meaning)} == set()
     section = GUIDE.read_text("utf-8").partition("## Quantities")[2].partition("*Of your own.*")[0]
-    assert BUILT_IN.keys() - {*re.findall(r"\w+", section)} == set()
+    assert elsewhere - {*re.findall(r"\w+", section)} == set()
 
 
 def test_only_what_reads_heads_maps_or_logits_needs_more_than_a_stream():

@@ -1,0 +1,30 @@
+"""One file makes a quantity: what is found in the room is declared, planned and stored."""
+
+import re
+
+import pytest
+
+from collect.instruments.imported import OF_STATES
+from collect.measure.declaration import declared
+from collect.schema import LARGE, tables
+from collect.schema.quantities import BUILT_IN, FILLED
+
+
+@pytest.mark.parametrize("table", declared())
+def test_a_file_of_the_room_is_all_that_a_quantity_needs(table):
+    quantity = declared()[table]
+    assert BUILT_IN[quantity.name].tables == (table,)
+    assert FILLED[table].row_bytes > 0
+    assert quantity.name in OF_STATES
+    assert table in LARGE
+    assert tables()[table].key == ("run_id", "prompt_id", "layer", "site")
+    known = {column.name: column for column in tables()[table].columns}
+    for column in quantity.columns:
+        stored = known[column.name]
+        assert (stored.meaning, stored.unit, stored.sql_type, stored.nullable) == (
+            column.meaning,
+            column.unit,
+            "DOUBLE",
+            True,
+        )
+    assert re.search(r"\b(1[89]|20)\d\d\b|defin", quantity.source), "a source has a year"
