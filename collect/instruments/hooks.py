@@ -32,7 +32,7 @@ from collect.instruments.measures import (
 from collect.instruments.observation import Observation, TokenGeometry
 from collect.instruments.predictions import Predictions, predictions
 from collect.instruments.transfer import transferred
-from collect.measure.declaration import StreamQuantity, declared
+from collect.measures.declaration import StreamQuantity, declared
 from collect.model.checkpoint.decoder import Contribution, Decoder, Sites
 from collect.model.forward.hooked import Hooked, after, around, before
 from collect.model.forward.passes import Batch
@@ -279,7 +279,7 @@ class Recorder(Hooked):
         self._see_last_tokens(layer, site, self._at_last(states))
 
     def _see_declared(self, layer: int, site: str, states: Tensor) -> None:
-        """Measure the quantities that have a file in `collect.measure`."""
+        """Measure the quantities that have a file in `collect.measures`."""
         for quantity in self._declared:
             of_table = self._observations[self._index].setdefault(quantity.table, {})
             of_table[layer, site] = values(quantity, states, self._n_tokens)

@@ -17,7 +17,7 @@ from collect.instruments.hooks import correlated, token_geometry, values
 from collect.instruments.measures import grams, grams_and_largest
 from collect.instruments.observation import Observation
 from collect.instruments.predictions import Predictions
-from collect.measure.declaration import SITES, declared
+from collect.measures.declaration import SITES, declared
 from collect.model.forward.passes import Batch
 
 #: A place of the stream: layer and site, as in table ``residual_norm``.

@@ -21,7 +21,7 @@ from collect.instruments.imported import ImportedStates
 from collect.instruments.measures import stacked
 from collect.instruments.observation import Norms, Observation, TokenGeometry, Updates
 from collect.instruments.predictions import Predictions
-from collect.measure.declaration import StreamQuantity, declared
+from collect.measures.declaration import StreamQuantity, declared
 from collect.model.forward.passes import Batch
 
 

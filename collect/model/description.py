@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from collect.adapters.capability import HEAD, HEADS, MAPS, PARTS
+from collect.measures.declaration import declared
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 
@@ -70,7 +71,7 @@ def _of_stream(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
         yield "residual_norm", "site block_mid", reason
     if decoder.final_norm is None:
         reason = "The model has no norm after its last block."
-        for table in ("residual_norm", "token_geometry", "prompt_geometry"):
+        for table in ("residual_norm", "token_geometry", "prompt_geometry", *declared()):
             yield table, "site final_norm", reason
 
 

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from collect.errors import CollectError
-from collect.measure.declaration import declared
+from collect.measures.declaration import declared
 from collect.process.memory import engine_memory
 from collect.schema.grain import commented_grain
 from collect.schema.quantities import FILLED
@@ -88,7 +88,7 @@ class Table:
 
 @cache
 def schema_sql() -> str:
-    """Return the text of ``schema.sql``, and the tables that files of `collect.measure` declare."""
+    """Return the text of ``schema.sql``, and the tables that files of `collect.measures` declare."""
     text = files("collect").joinpath("schema.sql").read_text(encoding="utf-8")
     return "\n".join([text, *(quantity.sql for quantity in declared().values())])
 

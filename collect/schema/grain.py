@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from collect.measures.declaration import declared
+
 
 @dataclass(frozen=True, slots=True)
 class Grain:
@@ -345,6 +347,19 @@ GRAINS = {
         why="each definition is another quantity",
     ),
 }
+
+#: What a file of `collect.measures` declares has a row for each site.
+GRAINS.update(
+    dict.fromkeys(
+        declared(),
+        Grain(
+            unit="model, prompt, layer",
+            beside="site",
+            quantities=("site",),
+            why="the same tokens have a row for each place",
+        ),
+    )
+)
 
 
 def commented_grain(name: str, text: str) -> str:

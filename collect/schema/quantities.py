@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from collect.measure.declaration import StreamQuantity, declared
+from collect.measures.declaration import StreamQuantity, declared
 
 #: What a quantity may need besides a stream: matrices of single heads, which with the maps make up
 #: what attention adds; a causal attention map in every block; an output embedding.
@@ -246,7 +246,7 @@ BUILT_IN: dict[str, BuiltIn] = {
 
 
 def _of_stream(quantity: StreamQuantity) -> BuiltIn:
-    """Return what a file of `collect.measure` declares, as other quantities are declared."""
+    """Return what a file of `collect.measures` declares, as other quantities are declared."""
     filled = Filled(lambda e: e.n_prompts * e.n_sites, quantity.row_bytes)
     return BuiltIn(quantity.description, {quantity.table: filled})
 

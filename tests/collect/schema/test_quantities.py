@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from collect.instruments import rows
-from collect.measure.declaration import declared
+from collect.measures.declaration import declared
 from collect.schema import LARGE, MEASURED, connect, tables
 from collect.schema.quantities import BUILT_IN, FILLED, NEEDED, Extent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from collect.measure.declaration import StreamColumn, StreamQuantity
+from collect.measures.declaration import StreamColumn, StreamQuantity
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -6,7 +6,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from collect.job.run import run
-from collect.measure.sparsity import sparsity
+from collect.measures.sparsity import sparsity
 from collect.record.integrity import faults
 from tests.collect.record.written import frame
 

@@ -112,7 +112,7 @@ def _text(text: str) -> str:
 @cache
 def declared() -> Mapping[str, StreamQuantity]:
     """Return the quantities of the stream that have a file in this room, by table."""
-    import collect.measure as room
+    import collect.measures as room
 
     modules = [
         import_module(f"{room.__name__}.{it.name}") for it in pkgutil.iter_modules(room.__path__)

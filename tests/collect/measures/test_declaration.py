@@ -5,7 +5,7 @@ import re
 import pytest
 
 from collect.instruments.imported import OF_STATES
-from collect.measure.declaration import declared
+from collect.measures.declaration import declared
 from collect.schema import LARGE, tables
 from collect.schema.quantities import BUILT_IN, FILLED
 
