@@ -88,7 +88,7 @@ class Table:
 
 @cache
 def schema_sql() -> str:
-    """Return the text of ``schema.sql``, and the tables that files of `collect.measures` declare."""
+    """Return the text of ``schema.sql``, and of the tables that `collect.measures` declares."""
     text = files("collect").joinpath("schema.sql").read_text(encoding="utf-8")
     return "\n".join([text, *(quantity.sql for quantity in declared().values())])
 
