@@ -789,6 +789,52 @@ COMMENT ON COLUMN rule_rate.share_no IS 'Share of the papers of which the rule s
 COMMENT ON COLUMN rule_rate.no_error IS 'Monte Carlo standard error of share_no [-]';
 COMMENT ON COLUMN rule_rate.n_papers IS 'Simulated papers [-]';
 
+CREATE TABLE calibrated_quantile (
+    statement  VARCHAR NOT NULL,
+    rule       VARCHAR NOT NULL,
+    answer     VARCHAR NOT NULL CHECK (answer IN ('yes', 'no')),
+    level      DOUBLE NOT NULL CHECK (level > 0 AND level < 1),
+    quantile   DOUBLE NOT NULL,
+    world      VARCHAR NOT NULL,
+    form       VARCHAR NOT NULL,
+    PRIMARY KEY (statement, rule, answer, level)
+);
+COMMENT ON TABLE calibrated_quantile IS 'One row per statement on the hierarchy, statistic, answer and level: the value that the statistic passes in no more than that share of simulated papers in any world in which the answer is false (python -m tests.proofs.calibration). That of level 0.05 is the cut-off.';
+COMMENT ON COLUMN calibrated_quantile.statement IS 'Which source is said to explain more than which [-]';
+COMMENT ON COLUMN calibrated_quantile.rule IS 'The statistic; see analysis.delia2026.tournament.calibration [-]';
+COMMENT ON COLUMN calibrated_quantile.answer IS 'yes (the statement; the statistic must be larger) or no (the reverse; smaller) [-]';
+COMMENT ON COLUMN calibrated_quantile.level IS 'Rate of false answers in the least favourable world [1]';
+COMMENT ON COLUMN calibrated_quantile.quantile IS 'Value of the statistic [1]';
+COMMENT ON COLUMN calibrated_quantile.world IS 'The least favourable world: what is planted there [-]';
+COMMENT ON COLUMN calibrated_quantile.form IS 'Form of its residuals and shares [-]';
+
+CREATE TABLE calibrated_rate (
+    family     VARCHAR NOT NULL,
+    world      VARCHAR NOT NULL,
+    share      DOUBLE NOT NULL,
+    form       VARCHAR NOT NULL,
+    statement  VARCHAR NOT NULL,
+    truth      VARCHAR NOT NULL CHECK (truth IN ('yes', 'no', 'tie')),
+    rule       VARCHAR NOT NULL,
+    share_yes  DOUBLE NOT NULL,
+    share_no   DOUBLE,
+    against    VARCHAR,
+    n_papers   INTEGER NOT NULL,
+    PRIMARY KEY (family, world, share, form, statement, rule)
+);
+COMMENT ON TABLE calibrated_rate IS 'One row per family of simulated papers, world, statement and rule: how often the calibrated rule says yes and no (python -m tests.proofs.calibration).';
+COMMENT ON COLUMN calibrated_rate.family IS 'calibration (worlds that set the cut-offs, fresh papers), validation (worlds that did not), validation before (the same by the cut-offs of calibration alone) or curve (one source with a growing share) [-]';
+COMMENT ON COLUMN calibrated_rate.world IS 'What is planted in the papers [-]';
+COMMENT ON COLUMN calibrated_rate.share IS 'Largest share of the variance that a source is planted with [1]';
+COMMENT ON COLUMN calibrated_rate.form IS 'Form of residuals and shares: normal, heavy-tailed, outlier, sampled (levels are a sample, shares are of what they are drawn from) and others [-]';
+COMMENT ON COLUMN calibrated_rate.statement IS 'Which source is said to explain more than which [-]';
+COMMENT ON COLUMN calibrated_rate.truth IS 'Whether what is planted makes the statement true: yes, no (the reverse is true) or tie [-]';
+COMMENT ON COLUMN calibrated_rate.rule IS 'The statistic that judges; bound is the Neyman-Pearson test that knows all shares and signs [-]';
+COMMENT ON COLUMN calibrated_rate.share_yes IS 'Share of the papers of which the rule says yes [1]';
+COMMENT ON COLUMN calibrated_rate.share_no IS 'Share of the papers of which the rule says that the reverse holds; NULL for the bound [1]';
+COMMENT ON COLUMN calibrated_rate.against IS 'For the bound: the false world that is hardest to tell from this one; NULL for others [-]';
+COMMENT ON COLUMN calibrated_rate.n_papers IS 'Simulated papers [-]';
+
 CREATE TABLE claim_test_rate (
     claim_id   INTEGER NOT NULL,
     test       VARCHAR NOT NULL,

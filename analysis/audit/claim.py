@@ -132,9 +132,10 @@ class Claim:
         models it is about, empty for all that are published; and why, in words.
     lines
         The values that it names.
-    true_where, false_where
-        What rules in the simulated papers that make it true, at the size claimed, and false;
-        see table ``verdict_rate``. Empty where none was simulated.
+    true_where, open_where
+        What rules in the simulated papers that make it true, at the size claimed, and in those that
+        make it neither true nor false; it is false in all others. See table ``verdict_rate``. Empty
+        where none was simulated.
 
     Raises
     ------
@@ -162,7 +163,7 @@ class Claim:
     reason: str = ""
     lines: tuple[Line, ...] = ()
     true_where: str = ""
-    false_where: str = "nothing"
+    open_where: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Refuse a kind that no rule decides."""

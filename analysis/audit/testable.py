@@ -1,7 +1,8 @@
 """What a verdict could have been: how often each falls where the claim is true, and where false.
 
-By simulation where papers with planted truths were judged (table ``verdict_rate``); by algebra
-where all that decides is a printed value, which comes again or does not. Elsewhere it is not given.
+By simulation where papers with planted truths were judged (table ``verdict_rate``). Where all that
+decides is a printed value it comes again or does not, which is no probability; there and elsewhere
+none is given.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import pandas as pd
 from analysis.audit.claim import Claim
 from analysis.audit.evidence.checks import Check
 
+#: Largest probability of a false verdict that is not said beside it.
+MOST_WRONG = 0.05
 #: Least probability of a telling verdict, under either truth, of a claim that data can test.
 LEAST = 0.2
 SIMULATION, ALGEBRA = "simulation", "algebra"
@@ -36,7 +39,8 @@ def of_claim(one: Claim, checks: Sequence[Check], rates: pd.DataFrame) -> dict[s
     Parameters
     ----------
     one
-        The claim; ``true_where`` and ``false_where`` name what rules in the simulated papers.
+        The claim; ``true_where`` and ``open_where`` name what rules in the simulated papers that
+        make it true, and neither true nor false.
     checks
         Its checks.
     rates
@@ -45,49 +49,49 @@ def of_claim(one: Claim, checks: Sequence[Check], rates: pd.DataFrame) -> dict[s
     Returns
     -------
     `reproduced_if_true`, `contradicted_if_true`, `reproduced_if_false`, `contradicted_if_false`
-    [1], missing where not given; `power_basis` (``simulation``, ``algebra``, or
-    why not given: ``no data`` or ``not simulated``) and
-    `testable` (``testable``, ``not testable with these data`` or empty).
+    [1], the latter two in `false_world`, the false world that is reproduced most often; missing
+    where nothing was simulated, as where all that decides is a printed value, which comes again
+    or does not. `power_basis` (``simulation``, ``algebra``, or why not given: ``no data`` or
+    ``not simulated``) and `testable` (``testable``, ``not testable with these data`` or empty).
     """
-    given = _simulated(one, rates) or _by_algebra(one, checks)
-    if given is None:
-        reason = NOT_PLANTED if _deciding(checks) else NO_DATA
-        return {**dict.fromkeys(SHARES, math.nan), "power_basis": reason, "testable": ""}
-    basis, shares = given
-    telling = max(shares["reproduced_if_true"], shares["contradicted_if_false"])
+    nothing: dict[str, float | str] = {**dict.fromkeys(SHARES, math.nan), "false_world": ""}
+    shares = _simulated(one, rates)
+    if shares is None:
+        reason = _reason(one, checks)
+        return {**nothing, "power_basis": reason, "testable": ""}
+    telling = max(float(shares["reproduced_if_true"]), float(shares["contradicted_if_false"]))
     return {
         **shares,
-        "power_basis": basis,
+        "power_basis": SIMULATION,
         "testable": TESTABLE if telling >= LEAST else NOT_TESTABLE,
     }
 
 
-def _simulated(one: Claim, rates: pd.DataFrame) -> tuple[str, dict[str, float]] | None:
+def _simulated(one: Claim, rates: pd.DataFrame) -> dict[str, float | str] | None:
     if not one.true_where:
         return None
     number = one.claim_id if one.repeats is None else one.repeats
     rows = rates[(rates["claim_id"] == number) & ~rates["wrong_labels"].astype(bool)]
-    keys = zip(rows["truth"], rows["verdict"], strict=True)
-    known = dict(zip(keys, rows["probability"], strict=True))
-    where = {"true": one.true_where, "false": one.false_where}
-    if any((truth, "reproduced") not in known for truth in where.values()):
+    table = rows.pivot_table(index="truth", columns="verdict", values="probability")
+    false = table.drop(index=[one.true_where, *one.open_where], errors="ignore")
+    if one.true_where not in table.index or false.empty:
         return None
-    return SIMULATION, {
-        name: float(known[where[truth], word]) for name, (word, truth) in SHARES.items()
-    }
+    order = ["reproduced", "contradicted"]
+    worst = false.sort_values(order, ascending=[False, True], kind="stable").index[0]
+    where = {"true": one.true_where, "false": worst}
+    shares = {name: float(table.loc[where[truth], word]) for name, (word, truth) in SHARES.items()}
+    return {**shares, "false_world": str(worst)}
 
 
-def _by_algebra(one: Claim, entries: Sequence[Check]) -> tuple[str, dict[str, float]] | None:
+def _reason(one: Claim, entries: Sequence[Check]) -> str:
+    """Return why no rates are given."""
     deciding = _deciding(entries)
+    if not deciding:
+        return NO_DATA
     is_fixed = one.rests_on == "record" or all(
         (check.kind or one.kind) == "value" for check in deciding
     )
-    if not deciding or not is_fixed:
-        return None
-    return ALGEBRA, {
-        name: float((word == "reproduced") == (truth == "true"))
-        for name, (word, truth) in SHARES.items()
-    }
+    return ALGEBRA if is_fixed else NOT_PLANTED
 
 
 def _deciding(entries: Sequence[Check]) -> list[Check]:

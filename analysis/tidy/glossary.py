@@ -134,6 +134,7 @@ GLOSSARY: dict[str, str] = {
     "contradicted_if_true": "Probability of the verdict contradicted were the claim true",
     "reproduced_if_false": "Probability of the verdict reproduced were the claim false",
     "contradicted_if_false": "Probability of the verdict contradicted were the claim false",
+    "false_world": "What rules in the false world of these: the one reproduced most often",
     "power_basis": "By simulation or algebra; else why not: no data, not simulated",
     "testable": "Whether either verdict had a probability of at least 0.2 where it is right",
     "property": "What the claim's quantity is a property of: function, parametrisation, training, "

@@ -372,7 +372,7 @@ def tables(layout: Layout, say: Callable[[str], object] = print) -> tuple[pd.Dat
     second = measured(validating(layout), "validation")
     say(f"validated on {len(second)} worlds")
     quantiles = {key: envelope(first, *key) for key in combinations}
-    before = rates(second, cutoffs(pd.concat(quantiles.values())), "validation, first cut-off")
+    before = rates(second, cutoffs(pd.concat(quantiles.values())), "validation before")
     for statement, rule, answer in combinations:
         rows = before[(before["statement"] == statement) & (before["rule"] == rule)]
         worst = rows.loc[rows["truth"] != answer, f"share_{answer}"].max()

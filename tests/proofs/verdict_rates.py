@@ -16,6 +16,8 @@ import pandas as pd
 from analysis import audit as claims
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.delia2026.pages.verdict_rule import MOST_REPRODUCED
+from analysis.delia2026.sign import calibrated
+from analysis.delia2026.tournament import choice
 from analysis.store import open_store
 from analysis.tidy.spreadsheet import to_csv
 from tests.proofs.simulated import rates as planted
@@ -27,15 +29,19 @@ SEED = 20261122
 
 def rates(n_papers: int, seed: int = SEED) -> pd.DataFrame:
     """Return the rates of `tests.proofs.simulated.rates` on the shipped models."""
-    design = design_of(open_store(ROOT / "data/published"))
+    store = open_store(ROOT / "data/published")
+    design = design_of(store)
     kinds = {claim_id: claims.claim(claim_id, CLAIMS).kind for claim_id in planted.JUDGED}
-    return planted.rates(design, n_papers, np.random.default_rng(seed), kinds)
+    return planted.rates(
+        design, n_papers, np.random.default_rng(seed), kinds, calibrated.rules(store)
+    )
 
 
 def too_often(result: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows where a nothing-rules paper is reproduced more often than stated."""
+    """Return the rows where a nothing-rules paper is clearly reproduced more often than stated."""
     wrong = result[(result["truth"] == "nothing") & (result["verdict"] == "reproduced")]
-    return wrong[wrong["probability"] > MOST_REPRODUCED]
+    shares, sizes = wrong["probability"].to_numpy(), wrong["n_papers"].to_numpy()
+    return wrong[choice.least(shares, sizes) > MOST_REPRODUCED]
 
 
 def main(n_papers: int) -> int:

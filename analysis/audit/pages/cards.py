@@ -79,6 +79,9 @@ NOT_GIVEN = {
     claims.testable.NOT_PLANTED: (
         "is not given: no simulated paper has it true at a stated size, and it is no printed value."
     ),
+    claims.testable.ALGEBRA: (
+        "has no probability: what decides is printed, and it comes again or does not."
+    ),
 }
 
 
@@ -225,7 +228,14 @@ def could_have_been(row: Mapping[Any, Any]) -> str:
         )
         for truth in ("true", "false")
     ]
-    return f"*What it could have been* (by {row['power_basis']}): {'; '.join(items)}."
+    items[1] += f" (the least favourable false world: {row['false_world']} rules)"
+    said = f"*What it could have been* (by {row['power_basis']}): {'; '.join(items)}."
+    if (
+        row["verdict"] == "contradicted"
+        and row["contradicted_if_true"] > claims.testable.MOST_WRONG
+    ):
+        said += " So what is contradicted is what is printed, not the law behind it."
+    return said
 
 
 def _untestable(row: Mapping[Any, Any]) -> str:

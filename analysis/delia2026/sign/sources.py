@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.inference.partition import restricted
-from analysis.inference.partition.restricted import Difference, Lattice
+from analysis.inference.partition.restricted import Lattice
 from analysis.inference.posterior import hierarchy
 from analysis.inference.posterior.hierarchy import Prior, Sources
 from analysis.tidy.frame import Floats
@@ -64,17 +64,6 @@ def lattice(models: pd.DataFrame) -> Lattice:
     blocks["geometry"] = _scaled(models, (*PREDICTORS["shape"], *PREDICTORS["depth"]))
     blocks["scale"] = _scaled(models, PREDICTORS["scale"])
     return restricted.lattice(blocks)
-
-
-def recipe_over_geometry(models: pd.DataFrame) -> Difference:
-    """Return how much more variance lab and suite have than geometry, against draws at a tie.
-
-    ``models`` has one row per model: `log_gain` [nat] and the predictors.
-    """
-    gains = models["log_gain"].to_numpy(dtype=np.float64)
-    rng = np.random.default_rng(SEED)
-    sides = SIDES["recipe over geometry"]
-    return restricted.difference(lattice(models), gains, *sides, rng=rng, n_resamples=RESAMPLES)
 
 
 def new_levels(models: pd.DataFrame, statement: str, gains: Floats) -> Floats:

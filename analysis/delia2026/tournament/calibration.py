@@ -34,37 +34,30 @@ its results had no part in any choice made here.
 
 from __future__ import annotations
 
-from math import comb
-
 import numpy as np
 import pandas as pd
 
-from analysis.delia2026.sign import sources
+from analysis.delia2026.sign.calibrated import (
+    LEVEL,
+    PARTS,
+    STATEMENTS,
+    STATISTICS,
+    chosen,
+    statistics,
+)
 from analysis.delia2026.tournament import criterion
-from analysis.inference.partition import restricted
-from analysis.inference.partition.restricted import Lattice
-from analysis.tidy.frame import Floats
+from analysis.store import Store
 
-#: The statistics that compete, the simplest first.
-STATISTICS = {
-    "difference of R squared": "difference of Shapley shares of R squared",
-    "difference of shares": "difference of restricted maximum likelihood shares",
-    "likelihood ratio": "restricted likelihood where the first is larger over that elsewhere",
-    "posterior": "posterior probability that new levels differ more by the first",
-}
-STATEMENTS = ("lab over geometry", "recipe over geometry", "geometry over scale")
+__all__ = ["LEVEL", "PARTS", "STATEMENTS", "STATISTICS", "chosen", "statistics"]
 
-#: Rate of false answers in the least favourable world, and the most that validation may find.
-LEVEL, MOST = criterion.LEVEL, 0.06
+#: The largest size that validation may find.
+MOST = 0.06
 
 #: Levels at which quantiles of the least favourable worlds are kept, for p-values.
 LEVELS = (
     *(0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.125, 0.15),
     *(0.175, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99),
 )
-
-#: Parts that the whole variance is cut into, for shares of lab, suite, geometry and scale.
-PARTS = 12
 
 #: Seeds of the papers of calibration, of validation, of fresh ones, of curves and of the bound; and
 #: papers of a world.
@@ -107,103 +100,89 @@ RESIDUALS = ("skewed", "Laplace", "larger for small models", "alike by size")
 ABERRANT = ({"depth": 0.6}, {"scale": 0.6}, {"depth": 0.4, "scale": 0.4})
 
 
-def statistics(models: pd.DataFrame, gains: Floats) -> dict[str, dict[str, Floats]]:
-    """Return every statistic of every statement for papers on the same models.
-
-    Parameters
-    ----------
-    models
-        One row per model: `lab`, `suite` and the predictors of `sources`.
-    gains
-        Log gains, shape (papers, models), in any unit.
+def sizes(store: Store) -> pd.DataFrame:
+    """Return one row per statement and rule: sizes, power, and whether it is chosen.
 
     Returns
     -------
-    By statistic, then by statement: shape (papers,), large where the first explains more.
+    `statement`, `rule`, `before` (largest share of false yes in validation by the cut-off of
+    calibration alone), `size` (the same by the cut-off in force, over both families, fresh papers)
+    with `world` and `form`, `size_no` (of the reversed answer), `power` (mean share of yes over the
+    calibration worlds where true) [1] and `is_chosen`.
     """
-    grid = restricted.lattice(_blocks(models), PARTS)
-    return {
-        "difference of R squared": _shapley(models, gains),
-        **_restricted(grid, gains),
-        "posterior": {name: sources.new_levels(models, name, gains) for name in STATEMENTS},
-    }
+    rates = store.facts("FROM calibrated_rate WHERE rule <> 'bound'")
+    judges = chosen(store)
+    rows = []
+    for (statement, rule), group in rates.groupby(["statement", "rule"], sort=False):
+        both = group[group["family"].isin(("calibration", "validation"))]
+        false = both[both["truth"] != "yes"]
+        worst = false.sort_values("share_yes", kind="stable").iloc[-1]
+        before = group[(group["family"] == "validation before") & (group["truth"] != "yes")]
+        true = group[(group["family"] == "calibration") & (group["truth"] == "yes")]
+        rows.append(
+            {
+                "statement": statement,
+                "rule": rule,
+                "before": float(before["share_yes"].max()),
+                "size": float(worst["share_yes"]),
+                "world": worst["world"],
+                "form": worst["form"],
+                "size_no": float(both.loc[both["truth"] != "no", "share_no"].max()),
+                "power": float(true["share_yes"].mean()),
+                "is_chosen": judges[str(statement)] == rule,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
-def _blocks(models: pd.DataFrame) -> dict[str, Floats]:
-    blocks = {
-        group: pd.get_dummies(models[group], dtype=float).to_numpy() for group in sources.LEVELS
-    }
-    shape, depth = sources.PREDICTORS["shape"], sources.PREDICTORS["depth"]
-    blocks["geometry"] = _standard(models, (*shape, *depth))
-    blocks["scale"] = _standard(models, sources.PREDICTORS["scale"])
-    # Each source adds its share of variance to a model, on average.
-    return {name: block / _size(block) for name, block in blocks.items()}
+def curves(store: Store) -> pd.DataFrame:
+    """Return the power of the chosen rule and its bound against the share of one source.
+
+    Returns
+    -------
+    One row per statement, source and share: `statement`, `source`, `share`, `power`, `bound` [1]
+    and `against`, the false world that sets the bound.
+    """
+    rates = store.facts("FROM calibrated_rate WHERE family = 'curve' AND truth = 'yes'")
+    rows = []
+    for statement, rule in chosen(store).items():
+        of_both = rates[rates["statement"] == statement]
+        keys = ["world", "share"]
+        power = of_both[of_both["rule"] == rule].set_index(keys)["share_yes"]
+        bound = of_both[of_both["rule"] == "bound"].set_index(keys)
+        table = bound.join(power.rename("power")).reset_index()
+        rows.append(
+            pd.DataFrame(
+                {
+                    "statement": statement,
+                    "source": table["world"],
+                    "share": table["share"],
+                    "power": table["power"],
+                    "bound": table["share_yes"],
+                    "against": table["against"],
+                }
+            )
+        )
+    return pd.concat(rows, ignore_index=True)
 
 
-def _standard(models: pd.DataFrame, predictors: tuple[str, ...]) -> Floats:
-    values = models[list(predictors)].to_numpy(dtype=np.float64)
-    return np.asarray((values - values.mean(axis=0)) / values.std(axis=0))
+def least_shares(curve: pd.DataFrame, power: float = 0.8) -> pd.DataFrame:
+    """Return the smallest share with a power, by the rule and by the bound, on straight lines.
 
-
-def _size(block: Floats) -> float:
-    """Return the root of the mean variance that unit effects of the columns give a model."""
-    about = block - block.mean(axis=0)
-    return float(np.sqrt(np.square(about).sum() / len(about)))
-
-
-def _restricted(grid: Lattice, gains: Floats) -> dict[str, dict[str, Floats]]:
-    """Return likelihood ratios and differences of the likeliest shares."""
-    ratios: dict[str, list[Floats]] = {name: [] for name in STATEMENTS}
-    differences: dict[str, list[Floats]] = {name: [] for name in STATEMENTS}
-    leads = {name: grid.leads(*sources.SIDES[name]) for name in STATEMENTS}
-    for some in np.array_split(gains, max(1, -(-len(gains) // restricted.TOGETHER))):
-        criteria = grid.criteria(some)
-        best = criteria.argmin(axis=1)
-        for name, lead in leads.items():
-            without = criteria[:, lead <= 0].min(axis=1)
-            ratios[name].append(without - criteria[:, lead >= 0].min(axis=1))
-            differences[name].append(lead[best] / grid.n_parts)
-    return {
-        "difference of shares": {name: np.concatenate(all_) for name, all_ in differences.items()},
-        "likelihood ratio": {name: np.concatenate(all_) for name, all_ in ratios.items()},
-    }
-
-
-def _shapley(models: pd.DataFrame, gains: Floats) -> dict[str, Floats]:
-    """Return differences of Shapley's shares of R squared of three blocks."""
-    blocks = _blocks(models)
-    by_heritage = {
-        heritage: _shares([blocks[heritage], blocks["geometry"], blocks["scale"]], gains)
-        for heritage in sources.LEVELS
-    }
-    lab, suite = by_heritage["lab"], by_heritage["suite"]
-    return {
-        "lab over geometry": lab[0] - lab[1],
-        "recipe over geometry": suite[0] - suite[1],
-        "geometry over scale": lab[1] - lab[2],
-    }
-
-
-def _shares(blocks: list[Floats], gains: Floats) -> Floats:
-    """Return Shapley's shares of R squared, shape (blocks, papers)."""
-    about = gains - gains.mean(axis=1, keepdims=True)
-    total = np.square(about).sum(axis=1)
-    explained = {}
-    for chosen in range(2 ** len(blocks)):
-        columns = [block for place, block in enumerate(blocks) if chosen >> place & 1]
-        if not columns:
-            explained[chosen] = np.zeros(len(gains))
-            continue
-        design = np.column_stack(columns)
-        left, sizes, _ = np.linalg.svd(design - design.mean(axis=0), full_matrices=False)
-        basis = left[:, sizes > 1e-9 * sizes[0]]
-        explained[chosen] = np.square(about @ basis).sum(axis=1) / total
-    result = np.zeros((len(blocks), len(gains)))
-    for place in range(len(blocks)):
-        for chosen in range(2 ** len(blocks)):
-            if chosen >> place & 1:
-                continue
-            n_before = bin(chosen).count("1")
-            weight = 1 / len(blocks) / comb(len(blocks) - 1, n_before)
-            result[place] += weight * (explained[chosen | 1 << place] - explained[chosen])
-    return result
+    Returns
+    -------
+    One row per statement and source: `share` and `share_bound` [1], missing where no share up to
+    .9 has that power.
+    """
+    rows = []
+    single = curve[curve["source"] != "claimed order"]
+    for (statement, source), group in single.groupby(["statement", "source"], sort=False):
+        ordered = group.sort_values("share")
+        row: dict[str, object] = {"statement": statement, "source": source}
+        for name, column in (("share", "power"), ("share_bound", "bound")):
+            values = np.maximum.accumulate(ordered[column].to_numpy(np.float64))
+            reached = values.max() >= power
+            shares = ordered["share"].to_numpy(np.float64)
+            row[name] = float(np.interp(power, values, shares)) if reached else np.nan
+        rows.append(row)
+    return pd.DataFrame(rows)

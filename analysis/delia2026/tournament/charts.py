@@ -49,17 +49,6 @@ def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
     )
 
 
-def of_rules(curves: pd.DataFrame) -> str:
-    """Return from which share on some rule has the power that designs are made for, in words."""
-    enough = curves.loc[curves["power"] >= TARGET, "share"]
-    if enough.empty:
-        return f"No rule that holds its level reaches a power of {prose.percent(TARGET)}."
-    return (
-        f"The best rule has a power of {prose.percent(TARGET)} only where suites hold "
-        f"{prose.percent(float(enough.min()))} of the variance."
-    )
-
-
 def of_layouts(curves: pd.DataFrame, share: float = 0.5) -> str:
     """Return the smallest layout that has this power at one share, in words."""
     enough = curves[((curves["share"] - share).abs() < 1e-9) & (curves["power"] >= TARGET)]

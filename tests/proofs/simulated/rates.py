@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.audit.claim import VERDICTS, verdict
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
+from analysis.delia2026.sign.calibrated import Rules
 from analysis.tidy.frame import Floats
 from tests.proofs.simulated.bound import bound_checks
 from tests.proofs.simulated.density import density_checks
@@ -17,7 +18,7 @@ from tests.proofs.simulated.depth import depth_checks
 from tests.proofs.simulated.design import Design
 from tests.proofs.simulated.heritage import heritage_checks
 from tests.proofs.simulated.papers import TRUTHS, papers
-from tests.proofs.simulated.ranking import Tied, ranking_checks, tied
+from tests.proofs.simulated.ranking import ranking_checks
 from tests.proofs.simulated.separation import separation_checks
 from tests.proofs.simulated.three_laws import three_laws_checks
 from tests.proofs.simulated.tuning import tuning_checks
@@ -27,13 +28,16 @@ JUDGED = (4, 5, 7, 10, 16, 19, 20, 21)
 
 
 def rates(
-    design: Design, n_papers: int, rng: np.random.Generator, kinds: Mapping[int, decision.Kind]
+    design: Design,
+    n_papers: int,
+    rng: np.random.Generator,
+    kinds: Mapping[int, decision.Kind],
+    rules: Rules,
 ) -> pd.DataFrame:
     """Return table ``verdict_rate``: how often each verdict falls under each truth."""
     rows = []
-    at_ties = tied(design, rng)
     for truth in TRUTHS:
-        made = checks(design, papers(design, truth, n_papers, rng), at_ties)
+        made = checks(design, papers(design, truth, n_papers, rng), rules)
         judged = {
             claim_id: {
                 wrong: _judged(columns, kinds[claim_id]) for wrong, columns in result.items()
@@ -51,7 +55,7 @@ def rates(
 
 
 def checks(
-    design: Design, log_gains: Mapping[str, Floats], at_ties: Tied
+    design: Design, log_gains: Mapping[str, Floats], rules: Rules
 ) -> dict[int, dict[bool, list[list[Check]]]]:
     """Return the checks of each judged claim, by whether labels are wrong; each over all papers.
 
@@ -66,7 +70,7 @@ def checks(
         10: {False: separation_checks(design, log_gains)},
         16: {False: density_checks(design, log_gains["penultimate"])},
         19: {False: tuning_checks(design, log_gains)},
-        20: {False: ranking_checks(design, log_gains, at_ties)},
+        20: {False: ranking_checks(design, log_gains, rules)},
         21: {wrong: three_laws_checks(design, log_gains, wrong_labels=wrong) for wrong in labels},
     }
 

@@ -13,7 +13,7 @@ from analysis.delia2026.weights import claims_spectral as spectral
 from tests.analysis.places import PUBLISHED
 from tests.proofs import verdict_rates
 from tests.proofs.simulated import papers as planted
-from tests.proofs.simulated import ranking, rates
+from tests.proofs.simulated import rates
 from tests.proofs.simulated.bound import bound_checks
 from tests.proofs.simulated.density import density_checks
 from tests.proofs.simulated.design import design_of
@@ -31,9 +31,7 @@ def design(shipped_store):
 
 @pytest.fixture(scope="module")
 def few():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "DRAWS", 49)
-        rows = verdict_rates.rates(40, seed=3)
+    rows = verdict_rates.rates(40, seed=3)
     return rows.set_index(["claim_id", "truth", "wrong_labels", "verdict"])
 
 
@@ -71,7 +69,7 @@ def test_the_shipped_rates_are_probabilities_that_a_share_of_the_proof_repeats(f
     shipped = pd.read_csv(PUBLISHED / "verdict_rate.csv")
     remaining = shipped.set_index(["claim_id", "truth", "wrong_labels", "verdict"])["probability"]
     assert set(remaining.index) == set(few.index)
-    # Forty papers, 49 draws at ties for 399: four standard errors of a share are at most 0.32.
+    # Forty papers: four standard errors of a share are at most 0.32.
     assert (few["probability"] - remaining).abs().max() < 0.32
     totals = shipped.groupby(["claim_id", "truth", "wrong_labels"])["probability"].sum()
     assert totals.to_numpy() == pytest.approx(1)
