@@ -281,7 +281,7 @@ def test_every_column_of_the_key_that_no_unit_names_is_in_the_grain():
 def test_an_answer_of_nothing_says_what_the_table_holds(capsys, form):
     asked = "SELECT avg(gain) FROM block WHERE model_id = 'openai-community/gpt2'"
     (one, two) = notes(capsys, asked, *form)
-    assert "15 values of model_id" in one
+    assert "16 values of model_id" in one
     assert "coverage" in two
     (one,) = notes(capsys, "FROM coverage WHERE quantity LIKE 'weights'", *form)
     assert "weight" in one
