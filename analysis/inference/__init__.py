@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from analysis.inference.resampling import bootstrap as bootstrap
     from analysis.inference.resampling import freedman_lane as freedman_lane
     from analysis.inference.resampling import permutation as permutation
+    from analysis.inference.resampling import specification as specification
 
 #: The room of each method. A method is imported when it is first asked for.
 ROOMS = {
     "counts": "contingency fisher",
-    "resampling": "bootstrap freedman_lane permutation",
+    "resampling": "bootstrap freedman_lane permutation specification",
     "association": "correlation regression sandwich",
     "effects": "equivalence multiplicity noncentral",
     "partition": "collinearity explained matched restricted shares subsets",
@@ -62,6 +63,7 @@ __all__ = [
     "restricted",
     "sandwich",
     "shares",
+    "specification",
     "subsets",
 ]
 

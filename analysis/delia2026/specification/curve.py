@@ -19,19 +19,17 @@ from analysis.delia2026.specification import choices as specification_choices
 from analysis.delia2026.specification.choices import COVARIATES, GROUPS
 from analysis.delia2026.specification.design import Design, design, selection, suites
 from analysis.delia2026.specification.evaluation import Analysis, Evaluator
-from analysis.delia2026.specification.null import assignments, coding, one_sided
+from analysis.delia2026.specification.null import assignments, coding
+from analysis.inference.resampling.specification import joint_rows, null_curve
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, Integers
+from analysis.tidy.frame import Integers
 
 SEED = 20260106
 N_PERMUTATIONS = 1999
 ALL_WAYS = "all ways"
 
 Levels = Mapping[str, tuple[str, ...]]
-
-#: Points of the curve at which the null distribution is kept, from the lowest estimate up.
-CURVE_POINTS = np.linspace(0, 1, 201)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +140,7 @@ def specification_curve(
     return SpecificationCurve(
         _specifications(levels, places, ledger),
         _joint(null, significant, np.array(ledger.groups)),
-        _null_curve(null),
+        null_curve(null),
     )
 
 
@@ -225,67 +223,5 @@ def _joint(
     rows = []
     for way in ways:
         chosen = np.ones(len(groups), dtype=bool) if way == ALL_WAYS else groups == way
-        for term, values in _statistics(null[chosen], significant[chosen]).items():
-            p_value, smallest_p = one_sided(values)
-            rows.append(
-                {
-                    "groups": way,
-                    "term": term,
-                    "estimate": values[0],
-                    "null_value": values.mean(),
-                    "p_value": p_value,
-                    "smallest_p": smallest_p,
-                    "alternative": "greater",
-                    "n_permutations": len(values),
-                    "n_obs": int(chosen.sum()),
-                }
-            )
-    result = pd.DataFrame(rows)
-    glossary.checked(result.columns)
-    return result
-
-
-def _statistics(null: NDArray[np.float32], significant: NDArray[np.bool_]) -> dict[str, Floats]:
-    """Return what the specifications say together under each assignment that leaves any."""
-    n_finite = np.isfinite(null).sum(axis=0)
-    some = n_finite > 0
-    n_finite = n_finite[some]
-    return {
-        "median estimate": _ranked(np.sort(null[:, some], axis=0), n_finite, 0.5),
-        "share with the claimed sign": (null[:, some] > 0).sum(axis=0) / n_finite,
-        "share significant as claimed": significant[:, some].sum(axis=0) / n_finite,
-    }
-
-
-def _ranked(ordered: NDArray[np.float32], n_finite: Integers, quantile: float) -> Floats:
-    """Return a quantile of each column; columns ascend, missing values last.
-
-    Interpolated between neighbours, as NumPy does by default.
-    """
-    place = quantile * (n_finite - 1)
-    below = np.floor(place).astype(np.intp)
-    above = np.ceil(place).astype(np.intp)
-    columns = np.arange(ordered.shape[1])
-    low = ordered[below, columns].astype(np.float64)
-    high = ordered[above, columns].astype(np.float64)
-    return np.asarray(low + (place - below) * (high - low), dtype=np.float64)
-
-
-def _null_curve(null: NDArray[np.float32]) -> pd.DataFrame:
-    """Return the observed curve and the central 95 % of the curves of exchanged labels."""
-    n_finite = np.isfinite(null).sum(axis=0)
-    some = n_finite > 0
-    ordered = np.sort(null[:, some], axis=0)
-    points = np.array([_ranked(ordered, n_finite[some], point) for point in CURVE_POINTS])
-    low, median, high = np.quantile(points, [0.025, 0.5, 0.975], axis=1)
-    result = pd.DataFrame(
-        {
-            "quantile": CURVE_POINTS,
-            "estimate": points[:, 0],
-            "null_value": median,
-            "null_low": low,
-            "null_high": high,
-        }
-    )
-    glossary.checked(result.columns)
-    return result
+        rows += [{"groups": way} | row for row in joint_rows(null[chosen], significant[chosen])]
+    return glossary.table(rows)

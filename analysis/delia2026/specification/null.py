@@ -100,9 +100,3 @@ def two_sided(values: Floats) -> tuple[float, float, int]:
     tie = RELATIVE_TIE * float(centred.max())
     p = float(np.mean(centred >= centred[0] - tie))
     return p, float(np.mean(centred >= centred.max() - tie)), len(finite)
-
-
-def one_sided(values: Floats) -> tuple[float, float]:
-    """Return the share of assignments that reach the first value, and the largest one."""
-    tie = RELATIVE_TIE * float(np.ptp(values))
-    return float(np.mean(values >= values[0] - tie)), float(np.mean(values >= values.max() - tie))
