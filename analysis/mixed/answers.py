@@ -19,7 +19,11 @@ from analysis.mixed.inference import pointers
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import method_named
 from analysis.mixed.prediction import linear
+from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.frame import Floats, generator, require_option
+
+if TYPE_CHECKING:
+    import altair as alt
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,6 +161,86 @@ class Answers(Asked, Fitted):
             If the rows already have a column of such a name.
         """
         return rows_again.augment(self)
+
+    def influence(self, group: str) -> pd.DataFrame:
+        """Return the fixed effects without each level of a factor, and Cook's distance.
+
+        Parameters
+        ----------
+        group
+            A grouping factor, or one of the `units` that the fit was given.
+
+        Returns
+        -------
+        One row per level and term: `group`, `level`, `term`, `estimate` (without it), `change`,
+        `cooks_distance` (of the level, by the covariance of the whole fit), `n_obs`, `method`,
+        `note`; numbers are missing where the model cannot be fitted without the level.
+
+        Raises
+        ------
+        DesignError
+            If the group is no factor of the fit.
+        """
+        from analysis.mixed.refitting.influence import influence
+
+        return influence(self, group)
+
+    def leverage(self) -> pd.DataFrame:
+        """Return how much each row's response moves its fitted value, as R's hatvalues.
+
+        Returns
+        -------
+        The rows with `fitted`, `fitted_fixed`, `residual` and `leverage`; the last sums to the
+        effective number of parameters. Variances are held.
+
+        Raises
+        ------
+        DesignError
+            If the model was fitted from statistics alone, or has weights.
+        """
+        if self.weights is not None:
+            raise DesignError(
+                "Leverage is that of rows that count the same; this fit has weights.",
+                "Ask for influence(group).",
+            )
+        frame = self.augment()
+        rows = frame.drop(columns=list(rows_again.ADDED))
+        known = self.predict(rows, groups="known", df="wald")["std_error"].to_numpy()
+        return frame.assign(leverage=known**2 / self.solution.variance)
+
+    def plot(self, kind: str = "residuals", *, group: str | None = None) -> alt.TopLevelMixin:
+        """Return a picture of the fit, an Altair chart.
+
+        Parameters
+        ----------
+        kind
+            ``residuals`` over fitted values, ``quantiles`` of the residuals against the normal's,
+            ``random`` (what each level adds), or ``influence`` (Cook's distance of the levels of
+            `group`).
+        group
+            The group of ``random``, all without it; for ``influence`` it must be named.
+        """
+        from analysis.mixed.frames import plots
+
+        require_option("kind", kind, ("residuals", "quantiles", "random", "influence"))
+        if kind == "influence":
+            if group is None:
+                raise AnalysisError(
+                    "A picture of influence must be of a group; none is named.",
+                    f"Name one of {list(self.groups()['group'])}: group='...'.",
+                )
+            return plots.influence(self.influence(group))
+        if kind == "random":
+            known = self.ranef()
+            chosen = known if group is None else known[known["group"] == group]
+            if chosen.empty:
+                raise AnalysisError(
+                    f"A group must have random effects; {group!r} has none.",
+                    f"Name one of {list(self.groups()['group'])}.",
+                )
+            return plots.modes(chosen)
+        frame = self.augment()
+        return plots.residuals(frame) if kind == "residuals" else plots.quantiles(frame)
 
     def predict(
         self,

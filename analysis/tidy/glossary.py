@@ -75,6 +75,8 @@ GLOSSARY: dict[str, str] = {
     "predicted_low": "Lower end of the interval for a new observation",
     "predicted_high": "Upper end of the interval for a new observation",
     "change": "Estimate without the level less the estimate with it",
+    "cooks_distance": "Cook's distance of the level: how far all fixed effects move without it",
+    "leverage": "Share of the row's own response in its fitted value",
     "block": "Set of predictors taken together: lab, geometry, scale",
     "share": "Part of the explained variance attributed to the block, summing to r_squared",
     "chance_share": "Share the block would get on average were the response shuffled",

@@ -290,7 +290,9 @@ def _own_relation(rows: Rows, table: pa.Table | pd.DataFrame | None) -> duckdb.D
 
 def _sentence(error: duckdb.Error) -> str:
     """Return what DuckDB says; raise KeyboardInterrupt where it wraps a request to end."""
-    from collect.schema import raise_interruption  # loaded where a query fails, not for a fit
+    from collect.process.interruption import (
+        raise_interruption,
+    )  # loaded where a query fails, not for a fit
 
     raise_interruption(error)
     return " ".join(str(error).partition("\n\nLINE")[0].split())

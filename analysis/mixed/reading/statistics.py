@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from analysis.tidy.errors import DesignError, StoreError
 from analysis.tidy.frame import Floats, Integers
@@ -100,6 +101,22 @@ class Statistics:
     def n_obs(self) -> int:
         """Rows that entered."""
         return round(float(self.counts.sum()))
+
+    def within(self, chosen: NDArray[np.bool_]) -> Statistics:
+        """Return the statistics of some cells; levels that none of them has are left out."""
+        factors = {}
+        for name, factor in self.factors.items():
+            present, codes = np.unique(factor.codes[chosen], return_inverse=True)
+            levels = tuple(factor.levels[code] for code in present)
+            factors[name] = Factor(levels, np.asarray(codes.reshape(-1), dtype=np.intp))
+        return replace(
+            self,
+            factors=factors,
+            constants={name: values[chosen] for name, values in self.constants.items()},
+            sums=self.sums[:, chosen],
+            counts=self.counts[chosen],
+            log_weights=self.log_weights[chosen],
+        )
 
     def product(self, first: int, second: int) -> Floats:
         """Return the sum over every cell of the product of two variables, shape (n,)."""

@@ -51,6 +51,8 @@ CALLS = {
     "MixedModel.drop1": lambda f: f.model.drop1(),
     "MixedModel.glance": lambda f: f.model.glance(),
     "MixedModel.groups": lambda f: f.model.groups(),
+    "MixedModel.influence": lambda f: f.model.influence("lab"),
+    "MixedModel.leverage": lambda f: f.model.leverage(),
     "MixedModel.means": lambda f: f.model.means("kind", pairs=True, adjust="tukey"),
     "MixedModel.contrast": lambda f: f.model.contrast({"sum": {"rho": 1, "Intercept": 1}}),
     "MixedModel.predict": lambda f: f.model.predict(rows.head(3).assign(rho=[0.1, np.nan, 0.2])),
@@ -104,6 +106,7 @@ ESTIMATES = {
 ALSO = {
     "frames.constant_share": {*models, "n_layers"},
     "MixedModel.augment": {*rows},
+    "MixedModel.leverage": {*rows},
     "BinomialModel.vcov": {"Intercept", "rho"},
     "MixedModel.vcov": {"Intercept", "rho", "kind[T.chat]", "kind[T.code]"},
 }
