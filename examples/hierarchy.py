@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from analysis import mixed
-from analysis.inference import bootstrap, fisher
-from analysis.store import open_store
-from collect.process.shipped import project
+import thermoscope as ts
 
 
 def show(title, frame):
@@ -13,7 +10,7 @@ def show(title, frame):
     print(f"\n{title}", frame.to_string(index=False, float_format="{:.3f}".format), sep="\n")
 
 
-store = open_store(project() / "data" / "published")
+store = ts.open_store()
 models = store.query("""
     SELECT model_id, IF(lab = 'EleutherAI', lab, 'other') AS heritage, suite, rho,
            log2(n_layers) AS depth, log_parameters AS size, avg(log_gain) AS log_gain,
@@ -29,11 +26,11 @@ blocks = {"heritage": "heritage", "geometry": "rho + depth", "scale": "size"}
 formulas = {**blocks, "heritage, geometry and scale": " + ".join(blocks.values())}
 numbers = ["term", "estimate", "conf_low", "conf_high", "df", "p_value"]
 for name, terms in formulas.items():
-    fit = mixed.fit(f"log_gain ~ {terms} + (1 | suite)", models)
+    fit = ts.mixed(f"log_gain ~ {terms} + (1 | suite)", models)
     show(f"Mixed model: {name}", fit.tidy(["fixed"])[numbers])
 
 # Fisher's exact test: whose last block but one dampens.
-table = fisher.fisher_exact(models, row="heritage", column="sign")
+table = ts.fisher_test(models, row="heritage", column="sign")
 show("Fisher's exact test", table[["contrast", *numbers[1:4], "p_value"]])
 
 
@@ -47,12 +44,12 @@ def shares(rows):
     return {block: (each @ each) / (y @ y) for block, each in fitted.items()}
 
 
-drawn = bootstrap.bootstrap(models, shares, cluster="suite", n=999)
+drawn = ts.bootstrap(models, shares, cluster="suite", n=999)
 show("Shares, bootstrap over suites", drawn[["term", "estimate", *drawn.columns[3:7], "seed"]])
 print(drawn["note"].iloc[0])
 
 # Claim 20, the order itself: its verdict, and how often its rule says what of simulated papers.
-show("Claim 20", store.query("SELECT statement, verdict FROM verdict WHERE claim_id = 20"))
+show("Claim 20", store.query("SELECT claim_id, verdict FROM verdict WHERE claim_id = 20"))
 rates = store.query("""
     SELECT truth, verdict, probability FROM verdict_rate
      WHERE claim_id = 20 AND NOT wrong_labels AND probability > 0 ORDER BY ALL""")

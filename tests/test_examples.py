@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import mixed
+import thermoscope as ts
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "examples" / "hierarchy.py"
@@ -20,14 +20,14 @@ AGAIN = "python examples/hierarchy.py > examples/hierarchy.txt"
 @pytest.fixture(scope="module")
 def run():
     """Return the names that the script leaves, and its fits by block."""
-    fits, fit = {}, mixed.fit
+    fits, fit = {}, ts.mixed
 
     def kept(formula, rows):
         fits[formula] = fit(formula, rows)
         return fits[formula]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mixed, "fit", kept)
+        patch.setattr(ts, "mixed", kept)
         names = runpy.run_path(str(SCRIPT))
     return names, dict(zip(names["formulas"], fits.values(), strict=True))
 

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from analysis.inference.partition.subsets import all_subsets as all_subsets
     from analysis.inference.power import Components as Components
     from analysis.inference.power import permutation_power as permutation_power
+    from analysis.inference.resampling.bootstrap import bootstrap as bootstrap
     from analysis.inference.resampling.permutation import permutation_test as permutation_test
+    from analysis.inference.resampling.specification import exchange as exchange
+    from analysis.inference.resampling.specification import (
+        specification_curve as specification_curve,
+    )
     from analysis.mixed import BinomialModel as BinomialModel
     from analysis.mixed import MixedModel as MixedModel
     from analysis.mixed import collect_statistics as collect_statistics
@@ -68,10 +73,12 @@ DEFINED = {
     "ThermoscopeError": "collect.errors",
     "adjust": "analysis.inference.effects.multiplicity",
     "all_subsets": "analysis.inference.partition.subsets",
+    "bootstrap": "analysis.inference.resampling.bootstrap",
     "collect_statistics": "analysis.mixed",
     "compare": "analysis.mixed",
     "correlate": "analysis.inference.association.correlation",
     "equivalence_test": "analysis.inference.effects.equivalence:estimates",
+    "exchange": "analysis.inference.resampling.specification",
     "fisher_test": "analysis.inference.counts.fisher:fisher_exact",
     "fit_statistics": "analysis.mixed",
     "least_squares": "analysis.inference.association.regression:fit",
@@ -94,6 +101,7 @@ DEFINED = {
     "run": "collect",
     "shapley": "analysis.inference.partition.shares",
     "share_intervals": "analysis.mixed",
+    "specification_curve": "analysis.inference.resampling.specification",
     "variance_test": "analysis.mixed",
     "write_statistics": "analysis.mixed",
 }
@@ -109,10 +117,12 @@ __all__ = [
     "ThermoscopeError",
     "adjust",
     "all_subsets",
+    "bootstrap",
     "collect_statistics",
     "compare",
     "correlate",
     "equivalence_test",
+    "exchange",
     "fisher_test",
     "fit_statistics",
     "least_squares",
@@ -135,6 +145,7 @@ __all__ = [
     "run",
     "shapley",
     "share_intervals",
+    "specification_curve",
     "variance_test",
     "write_statistics",
 ]
