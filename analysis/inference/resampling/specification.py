@@ -4,23 +4,6 @@ Simonsohn, Simmons and Nelson (2020), Nature Human Behaviour 4, 1208. Specificat
 data and are no independent evidence, so what they say together is compared with what they say when
 the null hypothesis is imposed on the data. `specr` does so in R; scipy, statsmodels and pingouin
 have no such test.
-
->>> import numpy as np
->>> from statsmodels.datasets import grunfeld
->>> from analysis.inference import regression, specification
->>> rows = grunfeld.load_pandas().data
->>> choices = {
-...     "years": {"all": lambda d: d, "late": lambda d: d[d["year"] > 1945]},
-...     "formula": ["invest ~ value", "invest ~ value + capital"],
-... }
->>> def slope(frame, formula):
-...     return regression.fit(frame, formula).tidy().query("term == 'value'")
->>> how = {"null": specification.exchange("value"), "n_permutations": 19}
->>> curve = specification.specification_curve(rows, choices, slope, **how)
->>> curve.specifications["estimate"].round(3).tolist()
-[0.141, 0.115, 0.184, 0.159]
->>> curve.joint["p_value"].tolist()
-[0.05, 0.25, 0.05]
 """
 
 from __future__ import annotations
@@ -121,6 +104,24 @@ def specification_curve(
         If the fit gives no `estimate`, more than one row, or a column named like a choice.
     DesignError
         If no specification can be estimated, or there is no choice.
+
+    Examples
+    --------
+    >>> import thermoscope as ts
+    >>> from statsmodels.datasets import grunfeld
+    >>> rows = grunfeld.load_pandas().data
+    >>> choices = {
+    ...     "years": {"all": lambda d: d, "late": lambda d: d[d["year"] > 1945]},
+    ...     "formula": ["invest ~ value", "invest ~ value + capital"],
+    ... }
+    >>> def slope(frame, formula):
+    ...     return ts.least_squares(frame, formula).tidy().query("term == 'value'")
+    >>> how = {"null": ts.exchange("value"), "n_permutations": 19}
+    >>> curve = ts.specification_curve(rows, choices, slope, **how)
+    >>> curve.specifications["estimate"].round(3).tolist()
+    [0.141, 0.115, 0.184, 0.159]
+    >>> curve.joint["p_value"].tolist()
+    [0.05, 0.25, 0.05]
     """
     require_option("alternative", alternative, ("greater", "less"))
     require_count("n_permutations", n_permutations)
@@ -167,6 +168,16 @@ def exchange(label: str, unit: str | None = None) -> Null:
         Column exchanged, constant within a unit.
     unit
         Column naming the units; None when every row is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import thermoscope as ts
+    >>> frame = pd.DataFrame({"lab": [*"aabb"], "suite": [*"uuvv"]})
+    >>> exchanged = ts.exchange("lab", "suite")(frame, np.random.default_rng(1))
+    >>> sorted(exchanged["lab"])
+    ['a', 'a', 'b', 'b']
     """
 
     def exchanged(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
