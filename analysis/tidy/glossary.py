@@ -77,6 +77,8 @@ GLOSSARY: dict[str, str] = {
     "change": "Estimate without the level less the estimate with it",
     "cooks_distance": "Cook's distance of the level: how far all fixed effects move without it",
     "leverage": "Share of the row's own response in its fitted value",
+    "sign_changes": "Whether the estimate has another sign than with all rows",
+    "significance_changes": "Whether p is on the other side of .05 than with all rows",
     "block": "Set of predictors taken together: lab, geometry, scale",
     "share": "Part of the explained variance attributed to the block, summing to r_squared",
     "chance_share": "Share the block would get on average were the response shuffled",

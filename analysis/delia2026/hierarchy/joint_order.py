@@ -1,0 +1,112 @@
+"""The whole order of lab, geometry and scale as one event of one posterior.
+
+Lab, suite, shape, depth and scale are sources of variance (`sources.design`); geometry is shape and
+depth together. Each source's deviation over the residual one is half-Cauchy before the data. The
+six orders are disjoint events over the same nodes, so their probabilities add up to one, before
+the data and after them.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+
+from analysis.delia2026.sign import sources
+from analysis.inference.posterior import hierarchy
+from analysis.inference.posterior.hierarchy import Prior
+from analysis.tidy import glossary, prose
+
+#: The sources of every place in the order.
+PLACES = {"lab": ("lab",), "geometry": ("shape", "depth"), "scale": ("scale",)}
+CLAIMED = " > ".join(PLACES)
+
+#: Medians of a source's deviation over that of models of one suite.
+WIDTHS = (0.5, sources.MIDDLE, 2.0)
+NODES = 2**13
+PRIOR, POSTERIOR = "prior", "posterior"
+
+
+def orders(models: pd.DataFrame, *, n_nodes: int = NODES) -> pd.DataFrame:
+    """Return the probability of each order before and after the data, by width of the prior.
+
+    Parameters
+    ----------
+    models
+        One row per model: `lab`, `suite`, `rho`, `d_head`, `n_layers`, `log_parameters` and
+        `log_gain` [nat], which is taken in its own standard deviations.
+    n_nodes
+        Nodes of the quadrature, a power of two.
+
+    Returns
+    -------
+    `prior_scale`, `ranking`, `stage` (prior or posterior), `probability`, `n_effective`.
+    """
+    gains = models["log_gain"].to_numpy(dtype=np.float64)
+    standard = (gains - gains.mean()) / gains.std()
+    design = sources.design(models)
+    rows = []
+    for width in WIDTHS:
+        rng = np.random.default_rng(sources.SEED)
+        nodes = hierarchy.quadrature(design, Prior(width), rng=rng, n_nodes=n_nodes)
+        squares = dict(zip(design.names, np.square(nodes.ratios).T, strict=True))
+        sizes = {place: sum(squares[name] for name in names) for place, names in PLACES.items()}
+        after = hierarchy.weights(nodes, standard[None, :])[:, 0]
+        for stage, weights in ((PRIOR, np.full(n_nodes, 1 / n_nodes)), (POSTERIOR, after)):
+            for first, second, third in permutations(PLACES):
+                holds = (sizes[first] > sizes[second]) & (sizes[second] > sizes[third])
+                rows.append(
+                    {
+                        "prior_scale": width,
+                        "ranking": f"{first} > {second} > {third}",
+                        "stage": stage,
+                        "probability": float(weights[np.asarray(holds)].sum()),
+                        "n_effective": float(1 / np.square(weights).sum()),
+                    }
+                )
+    return glossary.table(rows)
+
+
+def said(table: pd.DataFrame) -> str:
+    """Return in three sentences what the data add to the order that is claimed."""
+    claimed = table[table["ranking"] == CLAIMED].set_index(["prior_scale", "stage"])["probability"]
+    before, after = (claimed.xs(stage, level="stage") for stage in (PRIOR, POSTERIOR))
+    middle = table[(table["prior_scale"] == sources.MIDDLE) & (table["stage"] == POSTERIOR)]
+    most = middle.loc[middle["probability"].idxmax()]
+    second = (
+        "It is the most probable of the six orders."
+        if most["ranking"] == CLAIMED
+        else f"Most probable of the six is {most['ranking']}, with "
+        f"{prose.percent(float(most['probability']))}."
+    )
+    return (
+        f"The whole order has a probability of {prose.percent(float(before[sources.MIDDLE]))} "
+        f"before the data and {prose.percent(float(after[sources.MIDDLE]))} after them. {second} "
+        f"With priors of other widths it ends between {prose.percent(float(after.min()))} and "
+        f"{prose.percent(float(after.max()))}."
+    )
+
+
+def headers() -> dict[str, str]:
+    """Return the headers of `printable`."""
+    return {
+        "ranking": "Order",
+        **{
+            f"{stage}_{width}": f"{stage.capitalize()}, {width:g}"
+            for width in WIDTHS
+            for stage in (PRIOR, POSTERIOR)
+        },
+    }
+
+
+def printable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per order, the claimed one first, with its probabilities as text."""
+    wide = table.pivot(index="ranking", columns=["stage", "prior_scale"], values="probability")
+    wide = wide.loc[[" > ".join(order) for order in permutations(PLACES)]]
+    cells = {
+        f"{stage}_{width}": [prose.percent(float(it)) for it in wide[stage, width]]
+        for width in WIDTHS
+        for stage in (PRIOR, POSTERIOR)
+    }
+    return pd.DataFrame({"ranking": list(wide.index), **cells})

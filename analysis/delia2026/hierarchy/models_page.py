@@ -1,0 +1,89 @@
+"""The models of the hierarchy in one table and one picture: maker, shape, size and gain."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.delia2026.hierarchy.sensitivity import percent
+from analysis.drawing import names
+from analysis.drawing.marks import of_lab
+from analysis.drawing.theme import line_at, log_axis, reach, with_finding
+from analysis.tidy import prose
+
+HEADERS = {
+    "name": "Model",
+    "lab": "Lab",
+    "suite": "Suite",
+    "blocks": "Blocks",
+    "density": "Head density",
+    "parameters": "Parameters [10⁹]",
+    "gain": "Gain",
+    "error": "Error",
+}
+PANELS = {"n_layers": "blocks, log scale", "parameters": "parameters [10⁹], log scale"}
+
+#: Size of a panel [px].
+WIDTH, HEIGHT = 530, 210
+
+
+def printable(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `sensitivity.models` as text for a table, by lab, suite and depth."""
+    rows = models.sort_values(["lab", "suite", "depth", "size"])
+    return pd.DataFrame(
+        {
+            "name": prose.short_name(rows["model_id"]),
+            "lab": prose.once(rows["lab"]),
+            "suite": prose.once(rows["suite"]),
+            "blocks": [prose.count(it) for it in rows["n_layers"]],
+            "density": [prose.number(it) for it in rows["rho"]],
+            "parameters": [prose.number(10 ** (it - 9)) for it in rows["size"]],
+            "gain": [percent(it) for it in rows["log_gain"]],
+            "error": [prose.percent(it, 1) for it in rows["std_error"]],
+        }
+    )
+
+
+def chart(models: pd.DataFrame) -> alt.VConcatChart:
+    """Draw gain against blocks and against parameters, suites joined, labs in their colours."""
+    drawn = models.assign(
+        parameters=10 ** (models["size"] - 9), percent=100 * np.expm1(models["log_gain"])
+    )
+    panels = [_panel(drawn, column, title) for column, title in PANELS.items()]
+    stacked = alt.vconcat(*panels, spacing=14).properties(
+        description="Gain of each model in percent, above against its blocks, below against its "
+        "parameters; a line joins the models of a suite."
+    )
+    together = float(drawn["n_layers"].corr(drawn["parameters"], method="spearman"))
+    alone = drawn.groupby("lab")["suite"].nunique().eq(1).sum()
+    finding = (
+        f"Deeper models are larger models (rank correlation {prose.number(together)}), and "
+        f"{alone} of {drawn['lab'].nunique()} labs have one suite."
+    )
+    return cast("alt.VConcatChart", with_finding(stacked, finding))
+
+
+def _panel(drawn: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
+    """Draw one panel; the largest model of each suite has its name."""
+    axis = log_axis(drawn[column], beyond=1.3)
+    low, high = axis["scale"].domain
+    ends = reach(drawn["percent"])
+    largest = drawn.sort_values(["n_layers", "size"]).drop_duplicates("suite", keep="last").index
+    label = drawn["suite"].where(drawn.index.isin(largest), "")
+    panel = names.Panel((low, high), ends, width=WIDTH, height=HEIGHT, is_log=True)
+    placed = names.placed(drawn.assign(name=label), panel, column, "percent", lines=[0])
+    x = alt.X(f"{column}:Q", title=title, **axis)
+    y = alt.Y("percent:Q", title="change of length [%]", scale=alt.Scale(domain=list(ends)))
+    looks = of_lab(placed)
+    lines = alt.Chart(placed).mark_line(strokeWidth=1.5, opacity=0.6)
+    points = alt.Chart(placed).mark_point(filled=True, size=80, opacity=0.9)
+    layers = [
+        line_at(0, "y"),
+        lines.encode(x=x, y=y, detail="suite:N", color=looks["color"]),
+        points.encode(x=x, y=y, **looks),
+        *names.texts(placed[placed["name"] != ""], x, y),
+    ]
+    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)

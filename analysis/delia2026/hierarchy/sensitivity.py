@@ -1,0 +1,215 @@
+"""Which models carry the ranking: who has several suites, and each lab or suite left out in turn.
+
+One row per base model, as in `examples/hierarchy.py`, whose mixed models are fitted again without
+each lab and without each suite. A lab of one suite goes with it, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis import mixed
+from analysis.delia2026.hierarchy.effects import LEAST_DF
+from analysis.delia2026.sign.exchange import NAMED_LAB
+from analysis.store import Store
+from analysis.tidy import glossary, prose
+
+#: Terms of every block: EleutherAI or not, shape with the binary logarithm of depth, and size.
+BLOCKS: Mapping[str, tuple[str, ...]] = {
+    "heritage": ("heritage",),
+    "geometry": ("rho", "depth"),
+    "scale": ("size",),
+    "all": ("heritage", "rho", "depth", "size"),
+}
+#: The terms that the ranking is about, and what their coefficients compare.
+TERMS = {
+    "heritage": "EleutherAI against others",
+    "depth": "twice the blocks",
+    "size": "ten times the parameters",
+}
+LEVEL = 0.05
+
+HEADERS = {
+    "term": "Coefficient",
+    "block": "Fit",
+    "full": "All models",
+    "range": "One left out",
+    "sign": "Sign changes without",
+    "level": "Crosses p = .05 without",
+}
+
+
+def models(store: Store) -> pd.DataFrame:
+    """Return one row per base model with a published gain, post-norm models left out.
+
+    Returns
+    -------
+    `model_id`, `lab`, `suite`, `heritage` (1 for the named lab), `n_layers` [blocks], `rho` [1],
+    `depth` [doublings], `size` [decades], `log_gain` [nat, mean over the model's figures] and `std_error` of it [nat]: the standard deviation over prompts by that of a mean, to
+    first order of the logarithm; missing where a figure has none.
+    """
+    rows = store.query(
+        """
+        SELECT model_id, lab, suite, n_layers, rho, log2(n_layers) AS depth,
+               log_parameters AS size, avg(log_gain) AS log_gain,
+               IF(count(gain_sd) = count(*),
+                  sqrt(sum((gain_sd / gain_mean) ^ 2 / n_prompts)) / count(*), NULL) AS std_error
+          FROM gain_by_model
+         WHERE source = 'published'
+           AND metric = 'gain_penultimate_block'
+           AND base_model_id IS NULL
+           AND norm_position IS DISTINCT FROM 'post'
+         GROUP BY ALL
+         ORDER BY model_id
+        """
+    )
+    return rows.assign(heritage=(rows["lab"] == NAMED_LAB).astype(float))
+
+
+def identification(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return how many suites and models each lab has: only within a lab of several do suites vary.
+
+    Returns
+    -------
+    `level` (the lab), `n_suites`, `n_models`, the most suites first.
+    """
+    counted = rows.groupby("lab").agg(n_suites=("suite", "nunique"), n_models=("suite", "size"))
+    table = counted.rename_axis("level").reset_index()
+    glossary.checked(table.columns)
+    return table.sort_values(["n_suites", "level"], ascending=[False, True], ignore_index=True)
+
+
+def identified(table: pd.DataFrame) -> str:
+    """Return in one sentence which labs tell lab and suite apart."""
+    several = table[table["n_suites"] > 1]
+    names = prose.listing(several["level"].tolist())
+    return (
+        f"{names} alone, of {prose.plural(len(table), 'lab')}, "
+        f"{prose.form(len(several), 'has', 'have')} more than one suite. In every other lab the "
+        "effect of the lab and that of its recipe are one number."
+    )
+
+
+def leave_out(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the coefficients with all models, without each lab, and without each of its suites.
+
+    Parameters
+    ----------
+    rows
+        As `models` returns them.
+
+    Returns
+    -------
+    One row per fit and term of `TERMS`: `unit` (all, lab or suite), `level` (what is left out),
+    `block`, `term`, `estimate` [nat], `std_error`, `df` (Kenward and Roger's), `p_value`, the
+    interval, `n_models`, `n_suites`, `sign_changes` and `significance_changes` against all
+    models, `note`. A term that does not vary in what is left has no estimate; with less than one
+    degree of freedom it has neither p nor interval.
+    """
+    suites = rows.groupby("lab")["suite"].nunique()
+    inside = rows[rows["lab"].isin(suites.index[suites > 1])]
+    sets = [("all", "", rows)]
+    for unit, some in (("lab", rows), ("suite", inside)):
+        sets += [(unit, level, rows[rows[unit] != level]) for level in sorted(some[unit].unique())]
+    table = pd.concat(
+        [
+            _coefficients(some, block).assign(unit=unit, level=level)
+            for unit, level, some in sets
+            for block in BLOCKS
+        ],
+        ignore_index=True,
+    )
+    full = table[table["unit"] == "all"].set_index(["block", "term"])
+    before = full.loc[list(zip(table["block"], table["term"], strict=True))].reset_index()
+    is_known = table["estimate"].notna()
+    result = table.assign(
+        sign_changes=is_known & (np.sign(table["estimate"]) != np.sign(before["estimate"])),
+        significance_changes=is_known & ((table["p_value"] < LEVEL) != (before["p_value"] < LEVEL)),
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def _coefficients(rows: pd.DataFrame, block: str) -> pd.DataFrame:
+    """Return the coefficients of one fit, those that cannot be estimated missing."""
+    varying = [term for term in BLOCKS[block] if rows[term].nunique() > 1]
+    wanted = pd.DataFrame({"term": [term for term in BLOCKS[block] if term in TERMS]})
+    columns = ["term", "estimate", "std_error", "df", "p_value", "conf_low", "conf_high", "note"]
+    found = pd.DataFrame(columns=columns)
+    if varying:
+        formula = f"log_gain ~ {' + '.join(varying)} + (1 | suite)"
+        found = mixed.fit(formula, rows).tidy(["fixed"])[columns]
+    table = wanted.merge(found, on="term", how="left")
+    note = table["note"].where(table["term"].isin(varying), "Not estimable: it does not vary.")
+    numbers = {name: table[name].astype(float) for name in columns[1:-1]}
+    for name in ("p_value", "conf_low", "conf_high"):
+        numbers[name] = numbers[name].where(numbers["df"] >= LEAST_DF)
+    return table.assign(
+        **numbers, note=note, block=block, n_models=len(rows), n_suites=rows["suite"].nunique()
+    )
+
+
+def left_out(table: pd.DataFrame) -> str:
+    """Return in a few sentences what leaving one lab or suite out changes."""
+    parts = table[(table["unit"] != "all") & table["estimate"].notna()]
+    is_alone = parts["block"] != "all"
+    return (
+        f"Each block alone, {_changed(parts[is_alone], 'sign_changes')} of "
+        f"{is_alone.sum()} coefficients change sign. "
+        f"With all blocks together, {_changed(parts[~is_alone], 'sign_changes')} of "
+        f"{(~is_alone).sum()} do. "
+        f"p crosses .05 in {_changed(parts, 'significance_changes')}."
+    )
+
+
+def _changed(rows: pd.DataFrame, column: str) -> str:
+    """Return how many rows change, and which coefficients without what."""
+    changed = rows[rows[column]]
+    without = {
+        TERMS[str(term)]: prose.listing(list(dict.fromkeys(some["level"])))
+        for term, some in changed.groupby("term")
+    }
+    named = "; ".join(f"{term} without {levels}" for term, levels in without.items())
+    return f"{len(changed)} ({named})" if named else "none"
+
+
+def printable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the range of each coefficient over what is left out, in percent of gain, as text."""
+    rows = []
+    for (block, term), some in table.groupby(["block", "term"], sort=False):
+        full = some[some["unit"] == "all"].iloc[0]
+        parts = some[some["unit"] != "all"]
+        rows.append(
+            {
+                "term": TERMS[str(term)],
+                "block": "all together" if block == "all" else "alone",
+                "full": f"{percent(full['estimate'])} "
+                f"{percent_interval(full['conf_low'], full['conf_high'])}",
+                "range": f"{percent(parts['estimate'].min())} to "
+                f"{percent(parts['estimate'].max())}",
+                "sign": _named(parts[parts["sign_changes"]]),
+                "level": _named(parts[parts["significance_changes"]]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def percent(log_ratio: float) -> str:
+    r"""Return a difference of log gains as percent of the gain, with its sign.
+
+    >>> percent(-0.0943), percent(0.1)
+    ('−9\xa0%', '+11\xa0%')
+    """
+    return f"{'+' if log_ratio > 0 else ''}{prose.percent(float(np.expm1(log_ratio)))}"
+
+
+def percent_interval(low: float, high: float) -> str:
+    """Return the interval of a difference of log gains in percent of the gain."""
+    return prose.percent_interval(float(np.expm1(low)), float(np.expm1(high)))
+
+
+def _named(rows: pd.DataFrame) -> str:
+    return prose.listing(list(dict.fromkeys(rows["level"]))) or "none"
