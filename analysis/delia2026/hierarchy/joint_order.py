@@ -73,7 +73,7 @@ def said(table: pd.DataFrame) -> str:
     claimed = table[table["ranking"] == CLAIMED].set_index(["prior_scale", "stage"])["probability"]
     before, after = (claimed.xs(stage, level="stage") for stage in (PRIOR, POSTERIOR))
     middle = table[(table["prior_scale"] == sources.MIDDLE) & (table["stage"] == POSTERIOR)]
-    most = middle.loc[middle["probability"].idxmax()]
+    most = middle.sort_values("probability").iloc[-1]
     second = (
         "It is the most probable of the six orders."
         if most["ranking"] == CLAIMED
@@ -102,7 +102,7 @@ def headers() -> dict[str, str]:
 
 def printable(table: pd.DataFrame) -> pd.DataFrame:
     """Return one row per order, the claimed one first, with its probabilities as text."""
-    wide = table.pivot(index="ranking", columns=["stage", "prior_scale"], values="probability")
+    wide = table.pivot_table("probability", "ranking", ["stage", "prior_scale"])
     wide = wide.loc[[" > ".join(order) for order in permutations(PLACES)]]
     cells = {
         f"{stage}_{width}": [prose.percent(float(it)) for it in wide[stage, width]]

@@ -3,12 +3,14 @@
     y_i = x_i' beta + u_suite(i) + m_i + e_i,   u ~ N(0, s^2), m ~ N(0, t^2), e_i ~ N(0, v_i),
 
 with v_i known, the square of the standard error over prompts, and s, t by restricted maximum
-likelihood. With all v_i zero it is the mixed model with a random intercept of the suite. statsmodels
-and PyMARE have meta-regressions of one variance alone; `metafor::rma.mv` in R is this model.
-Viechtbauer (2010), Journal of Statistical Software 36(3).
+likelihood. With all v_i zero it is the mixed model with a random intercept of the suite.
+statsmodels and PyMARE have meta-regressions of one variance alone; `metafor::rma.mv` in R is this
+model. Viechtbauer (2010), Journal of Statistical Software 36(3).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,14 +82,17 @@ def _fit(rows: pd.DataFrame, block: str, errors: Floats) -> pd.DataFrame:
         logs = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(precision)[1]
         return float(logs + residual @ inverse @ residual), beta, np.linalg.inv(precision)
 
-    bounds = [(0, None), (1e-6, None)]
+    def criterion(deviations: Floats) -> float:
+        return solved(deviations)[0]
+
+    bounds = optimize.Bounds(np.array([0.0, 1e-6]))
+    options: Any = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000}
     found = [
         optimize.minimize(
-            lambda deviations: solved(deviations)[0], start, bounds=bounds, method="Nelder-Mead",
-            options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000},
+            criterion, np.array(start), bounds=bounds, method="Nelder-Mead", options=options
         )
         for start in _STARTS
-    ]  # fmt: skip
+    ]
     best = min(found, key=lambda each: float(each.fun))
     _, beta, covariance = solved(best.x)
     tau_squared = float(np.square(best.x * unit).sum())
@@ -175,10 +180,7 @@ def printable(table: pd.DataFrame) -> pd.DataFrame:
 def _wide(table: pd.DataFrame) -> pd.DataFrame:
     """Return one row per block and term of the ranking, a column per number and method."""
     some = table[table["term"].isin(list(TERMS))]
-    wide = some.pivot(
-        index=["block", "term"],
-        columns="method",
-        values=["estimate", "p_value", "conf_low", "conf_high"],
-    )
+    numbers = ["estimate", "p_value", "conf_low", "conf_high"]
+    wide = some.pivot_table(numbers, ["block", "term"], "method")
     order = [(block, term) for block, terms in BLOCKS.items() for term in terms if term in TERMS]
     return wide.loc[order]

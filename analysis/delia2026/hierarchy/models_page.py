@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.delia2026.hierarchy.sensitivity import percent
 from analysis.drawing import names
 from analysis.drawing.marks import of_lab
-from analysis.drawing.theme import line_at, log_axis, reach, with_finding
+from analysis.drawing.theme import INK, line_at, log_axis, reach, with_finding
 from analysis.tidy import prose
 
 HEADERS = {
@@ -78,12 +78,12 @@ def _panel(drawn: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
     x = alt.X(f"{column}:Q", title=title, **axis)
     y = alt.Y("percent:Q", title="change of length [%]", scale=alt.Scale(domain=list(ends)))
     looks = of_lab(placed)
-    lines = alt.Chart(placed).mark_line(strokeWidth=1.5, opacity=0.6)
+    lines = alt.Chart(placed).mark_line(strokeWidth=1.5, opacity=0.4, color=INK)
     points = alt.Chart(placed).mark_point(filled=True, size=80, opacity=0.9)
     layers = [
         line_at(0, "y"),
-        lines.encode(x=x, y=y, detail="suite:N", color=looks["color"]),
+        lines.encode(x=x, y=y, detail="suite:N"),
         points.encode(x=x, y=y, **looks),
         *names.texts(placed[placed["name"] != ""], x, y),
     ]
-    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+    return cast("alt.LayerChart", alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))

@@ -48,8 +48,9 @@ def models(store: Store) -> pd.DataFrame:
     Returns
     -------
     `model_id`, `lab`, `suite`, `heritage` (1 for the named lab), `n_layers` [blocks], `rho` [1],
-    `depth` [doublings], `size` [decades], `log_gain` [nat, mean over the model's figures] and `std_error` of it [nat]: the standard deviation over prompts by that of a mean, to
-    first order of the logarithm; missing where a figure has none.
+    `depth` [doublings], `size` [decades], `log_gain` [nat, mean over the model's figures] and
+    `std_error` of it [nat], to first order from the standard deviation over prompts, figures being
+    independent; missing where a figure has none.
     """
     rows = store.query(
         """
@@ -135,7 +136,7 @@ def leave_out(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _coefficients(rows: pd.DataFrame, block: str) -> pd.DataFrame:
     """Return the coefficients of one fit, those that cannot be estimated missing."""
-    varying = [term for term in BLOCKS[block] if rows[term].nunique() > 1]
+    varying = [term for term in BLOCKS[block] if rows[term].ne(rows[term].iloc[0]).any()]
     wanted = pd.DataFrame({"term": [term for term in BLOCKS[block] if term in TERMS]})
     columns = ["term", "estimate", "std_error", "df", "p_value", "conf_low", "conf_high", "note"]
     found = pd.DataFrame(columns=columns)
@@ -157,22 +158,19 @@ def left_out(table: pd.DataFrame) -> str:
     parts = table[(table["unit"] != "all") & table["estimate"].notna()]
     is_alone = parts["block"] != "all"
     return (
-        f"Each block alone, {_changed(parts[is_alone], 'sign_changes')} of "
-        f"{is_alone.sum()} coefficients change sign. "
-        f"With all blocks together, {_changed(parts[~is_alone], 'sign_changes')} of "
-        f"{(~is_alone).sum()} do. "
-        f"p crosses .05 in {_changed(parts, 'significance_changes')}."
+        f"Of {is_alone.sum()} coefficients of a block alone, "
+        f"{_changed(parts[is_alone], 'sign_changes')} changes sign. "
+        f"Of {(~is_alone).sum()} with all blocks together, "
+        f"{_changed(parts[~is_alone], 'sign_changes')} do. "
+        f"p crosses .05 for {_changed(parts, 'significance_changes')}."
     )
 
 
 def _changed(rows: pd.DataFrame, column: str) -> str:
-    """Return how many rows change, and which coefficients without what."""
+    """Return how many rows change, and of which coefficients."""
     changed = rows[rows[column]]
-    without = {
-        TERMS[str(term)]: prose.listing(list(dict.fromkeys(some["level"])))
-        for term, some in changed.groupby("term")
-    }
-    named = "; ".join(f"{term} without {levels}" for term, levels in without.items())
+    counts = changed["term"].value_counts()
+    named = prose.listing([f"{counts[term]} of {TERMS[term]}" for term in TERMS if term in counts])
     return f"{len(changed)} ({named})" if named else "none"
 
 

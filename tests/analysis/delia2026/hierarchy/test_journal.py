@@ -1,0 +1,158 @@
+"""Units left out against lme4, known errors against metafor, the joint order by other means."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.delia2026.hierarchy import joint_order, meta_regression, models_page, sensitivity
+from analysis.delia2026.sign import sources
+from analysis.delia2026.suites.models import base_models
+from tests.analysis.places import R
+
+
+@pytest.fixture(scope="module")
+def models(shipped_store):
+    return sensitivity.models(shipped_store)
+
+
+@pytest.fixture(scope="module")
+def left(models):
+    return sensitivity.leave_out(models)
+
+
+@pytest.fixture(scope="module")
+def meta(models):
+    return meta_regression.meta_regression(models)
+
+
+@pytest.fixture(scope="module")
+def orders(shipped_store):
+    return joint_order.orders(base_models(shipped_store))
+
+
+def test_one_lab_has_several_suites(models):
+    counted = sensitivity.identification(models).set_index("level")
+    assert counted["n_suites"].to_dict() == {
+        "EleutherAI": 3, "BigScience": 1, "Meta": 1, "StabilityAI": 1, "TII": 1,
+    }  # fmt: skip
+    assert counted.loc["EleutherAI", "n_models"] == 12
+    assert counted["n_models"].sum() == len(models) == 22
+
+
+def test_errors_are_those_of_prompts_counted_by_hand(models):
+    known = models.set_index("model_id")["std_error"]
+    assert known["tiiuae/falcon-7b"] == pytest.approx(0.030088 / 1.027490 / 5**0.5, rel=1e-3)
+    both = [0.015231 / 1.132837 / 3**0.5, 0.015257 / 1.135854 / 5**0.5]
+    assert known["EleutherAI/gpt-j-6b"] == pytest.approx(np.hypot(*both) / 2, rel=1e-3)
+
+
+def test_coefficients_without_each_unit_are_those_of_lme4(left):
+    expected = pd.read_csv(R / "hierarchy_left_out.csv", keep_default_na=False)
+    found = left.dropna(subset=["estimate"]).merge(
+        expected, on=["level", "block", "term"], suffixes=("", "_r"), how="left"
+    )
+    assert len(found) == 9 * 6 - 2  # without EleutherAI heritage has no coefficient, twice
+    for name in ("estimate", "std_error", "df"):
+        assert np.allclose(found[name], found[f"{name}_r"], rtol=1e-4, atol=1e-6), name
+    tested = found.dropna(subset=["p_value"])
+    assert np.allclose(tested["p_value"], tested["p_value_r"], rtol=1e-4)
+    assert (found.loc[found["p_value"].isna(), "df_r"] < 1).all()
+
+
+def test_changes_are_counted_against_all_models(left):
+    expected = pd.read_csv(R / "hierarchy_left_out.csv", keep_default_na=False)
+    by_term = expected.set_index(["level", "block", "term"])
+    assert not left.loc[left["unit"] == "all", ["sign_changes", "significance_changes"]].any(
+        axis=None
+    )
+    for row in left[left["estimate"].notna()].itertuples():
+        full, part = (by_term.loc[(it, row.block, row.term)] for it in ("", row.level))
+        assert row.sign_changes == (full["estimate"] * part["estimate"] < 0)
+    assert set(left.loc[left["sign_changes"], "block"]) == {"all"}
+
+
+def test_meta_regression_is_that_of_metafor(meta):
+    expected = pd.read_csv(R / "hierarchy_meta.csv")
+    own = meta[meta["method"] == meta_regression.OWN]
+    found = own.merge(expected, on=["block", "term"], suffixes=("", "_r"))
+    assert len(found) == len(expected) == 12
+    for name in ("estimate", "std_error", "p_value", "conf_low", "tau_squared", "i_squared"):
+        assert np.allclose(found[name], found[f"{name}_r"], rtol=1e-4, atol=1e-5), name
+
+
+def test_without_known_errors_it_is_the_mixed_model(meta):
+    expected = pd.read_csv(R / "hierarchy_left_out.csv", keep_default_na=False)
+    everyone = expected[expected["level"] == ""]
+    alike = meta[meta["method"] == meta_regression.ALIKE]
+    found = alike.merge(everyone, on=["block", "term"], suffixes=("", "_r"))
+    assert len(found) == 8
+    assert np.allclose(found["estimate"], found["estimate_r"], atol=1e-6)
+
+
+def test_a_gain_of_large_error_counts_little(models):
+    far = models.copy()
+    far.loc[0, ["log_gain", "std_error"]] = [5.0, 100.0]
+    without = meta_regression.meta_regression(models.drop(index=0))
+    beside = meta_regression.meta_regression(far)
+    own = [it[it["method"] == meta_regression.OWN]["estimate"] for it in (without, beside)]
+    assert np.allclose(own[0], own[1], atol=1e-3)
+
+
+def test_orders_are_disjoint_and_exhaustive(orders):
+    assert set(orders["ranking"]) == {" > ".join(it) for it in permutations(joint_order.PLACES)}
+    total = orders.groupby(["prior_scale", "stage"])["probability"].sum()
+    assert len(total) == 6
+    assert np.allclose(total, 1)
+
+
+def test_a_prior_of_ratios_has_the_same_order_at_every_width(orders):
+    """The order is free of the width before the data; by draws of its own it is .16."""
+    before = orders[(orders["stage"] == "prior") & (orders["ranking"] == joint_order.CLAIMED)]
+    draws = np.abs(np.random.default_rng(1).standard_cauchy((4, 400_000)))
+    lab, shape, depth, scale = draws
+    expected = ((lab > np.hypot(shape, depth)) & (np.hypot(shape, depth) > scale)).mean()
+    assert np.allclose(before["probability"], expected, atol=0.005)
+
+
+def test_posterior_is_that_of_importance_sampling(shipped_store, orders):
+    """Draws from the prior, weighted by the density of the multivariate t of scipy."""
+    models = base_models(shipped_store)
+    gains = models["log_gain"].to_numpy()
+    y = (gains - gains.mean()) / gains.std()
+    design = sources.design(models)
+    rng = np.random.default_rng(5)
+    ratios = np.abs(rng.standard_cauchy((20_000, 5)))
+    z = design.columns[:, 1:]
+    logs = []
+    for ratio in ratios:
+        spread = (z * ratio[list(design.source)] ** 2) @ z.T + 100 + np.eye(len(y))
+        logs.append(stats.multivariate_t.logpdf(y, None, 0.05**2 * spread, df=2))
+    weights = np.exp(np.array(logs) - max(logs))
+    lab, _, shape, depth, scale = ratios.T
+    assert design.names == ("lab", "suite", "shape", "depth", "scale")
+    holds = (lab > np.hypot(shape, depth)) & (np.hypot(shape, depth) > scale)
+    found = orders.set_index(["prior_scale", "stage", "ranking"])["probability"]
+    after = found[1.0, "posterior", joint_order.CLAIMED]
+    assert after == pytest.approx(weights @ holds / weights.sum(), abs=0.025)
+
+
+def test_sentences_say_what_the_frames_hold(models, left, meta, orders):
+    assert "5 labs" in sensitivity.identified(sensitivity.identification(models))
+    assert str(int(left["sign_changes"].sum())) in sensitivity.left_out(left)
+    assert "22 of 22" in meta_regression.said(models, meta)
+    after = orders.set_index(["prior_scale", "stage", "ranking"])["probability"]
+    assert f"{after[1.0, 'posterior', joint_order.CLAIMED]:.0%}"[:-1] in joint_order.said(orders)
+
+
+def test_the_picture_has_every_model_twice(models):
+    drawn = models_page.chart(models).to_dict()
+    points = [
+        layer for panel in drawn["vconcat"] for layer in panel["layer"]
+        if layer["mark"]["type"] == "point"
+    ]  # fmt: skip
+    assert [len(drawn["datasets"][it["data"]["name"]]) for it in points] == [22, 22]
+    table = models_page.printable(models)
+    assert table.set_index("name").loc["falcon-7b", "gain"] == "+3\N{NO-BREAK SPACE}%"
