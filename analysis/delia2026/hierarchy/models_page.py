@@ -36,8 +36,8 @@ def printable(models: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "name": prose.short_name(rows["model_id"]),
-            "lab": prose.once(rows["lab"]),
-            "suite": prose.once(rows["suite"]),
+            "lab": rows["lab"],
+            "suite": rows["suite"],
             "blocks": [prose.count(it) for it in rows["n_layers"]],
             "density": [prose.number(it) for it in rows["rho"]],
             "parameters": [prose.number(10 ** (it - 9)) for it in rows["size"]],
