@@ -171,6 +171,25 @@ def _end(value: float, write: Callable[[float, int], str], digits: int) -> str:
     return next((text for text in texts if set("123456789") & set(text)), texts[0])
 
 
+def change(log_ratio: float, digits: int = 0) -> str:
+    r"""Return a difference of natural logarithms as percent, with its sign.
+
+    >>> change(-0.0943), change(0.1), change(0.002), change(float("nan"))
+    ('−9\xa0%', '+11\xa0%', '0\xa0%', '–')
+    """
+    text = percent(math.expm1(log_ratio), digits)
+    return f"+{text}" if log_ratio > 0 and set(text) & set("123456789") else text
+
+
+def change_interval(low: float, high: float) -> str:
+    """Return the interval of a difference of natural logarithms, in percent.
+
+    >>> change_interval(-0.149, 0.1).replace(NO_BREAK, " ")
+    '[−14 %, 11 %]'
+    """
+    return percent_interval(math.expm1(low), math.expm1(high))
+
+
 def share_of(part: int, whole: int) -> str:
     """Return a count out of a total.
 

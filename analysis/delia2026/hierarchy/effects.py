@@ -163,14 +163,14 @@ def printable(effects: pd.DataFrame) -> pd.DataFrame:
         {
             "predictor": effects["term"].map(PREDICTORS),
             "block": np.where(effects["block"] == EVERYTHING, "all blocks", "its block"),
-            "estimate": [prose.number(row["estimate"], 3) for row in rows],
+            "estimate": [prose.change(row["estimate"], 1) for row in rows],
             "interval": [
-                prose.interval(row["conf_low"], row["conf_high"], 3)
+                prose.change_interval(row["conf_low"], row["conf_high"])
                 if np.isfinite(row["conf_low"])
                 else "not estimable"
                 for row in rows
             ],
-            "per_unit": [prose.number(row["estimate_per_unit"], 4) for row in rows],
+            "per_unit": [prose.change(row["estimate_per_unit"], 2) for row in rows],
             "df": [prose.number(row["df"], 1) for row in rows],
             "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
             "inflation": [prose.number(row["variance_inflation"], 1) for row in rows],

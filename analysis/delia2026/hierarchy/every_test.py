@@ -88,13 +88,27 @@ def printable(tests: pd.DataFrame) -> pd.DataFrame:
             "unit": tests["unit"],
             "term": tests["term"],
             "method": tests["method"],
-            "estimate": [prose.number(row["estimate"]) for row in rows],
-            "interval": [prose.interval(row["conf_low"], row["conf_high"]) for row in rows],
+            "estimate": [_estimate(row) for row in rows],
+            "interval": [_interval(row) for row in rows],
             "p": [prose.number(row["p_value"], 3) for row in rows],
             "bayes_factor": [prose.number(row["bayes_factor"]) for row in rows],
             "smallest_p": [prose.number(row["smallest_p"], 4) for row in rows],
         }
     )
+
+
+def _is_log(row: Mapping[Any, Any]) -> bool:
+    """Return whether an estimate is a difference of natural logarithms."""
+    return row["term"] == SIZE and "[SD]" not in row["method"]
+
+
+def _estimate(row: Mapping[Any, Any]) -> str:
+    return prose.change(row["estimate"]) if _is_log(row) else prose.number(row["estimate"])
+
+
+def _interval(row: Mapping[Any, Any]) -> str:
+    write = prose.change_interval if _is_log(row) else prose.interval
+    return write(row["conf_low"], row["conf_high"])
 
 
 def p_range(tests: pd.DataFrame, unit: str) -> str:

@@ -80,11 +80,12 @@ def said(table: pd.DataFrame) -> str:
         else f"Most probable of the six is {most['ranking']}, with "
         f"{prose.percent(float(most['probability']))}."
     )
+    least, most_of = (prose.percent(float(it)) for it in (after.min(), after.max()))
+    ends = f"at {least}" if least == most_of else f"between {least} and {most_of}"
     return (
         f"The whole order has a probability of {prose.percent(float(before[sources.MIDDLE]))} "
         f"before the data and {prose.percent(float(after[sources.MIDDLE]))} after them. {second} "
-        f"With priors of other widths it ends between {prose.percent(float(after.min()))} and "
-        f"{prose.percent(float(after.max()))}."
+        f"With all {len(WIDTHS)} priors the claimed order ends {ends}."
     )
 
 

@@ -16,13 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats
 
-from analysis.delia2026.hierarchy.sensitivity import (
-    BLOCKS,
-    LEVEL,
-    TERMS,
-    percent,
-    percent_interval,
-)
+from analysis.delia2026.hierarchy.sensitivity import BLOCKS, LEVEL, TERMS
 from analysis.tidy import glossary, prose
 from analysis.tidy.frame import Floats
 
@@ -169,8 +163,8 @@ def printable(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (block, term), row in zip(wide.index, wide.to_dict("records"), strict=True):
         cells = {
-            name: f"{percent(row['estimate', method])} "
-            f"{percent_interval(row['conf_low', method], row['conf_high', method])}"
+            name: f"{prose.change(row['estimate', method])} "
+            f"{prose.change_interval(row['conf_low', method], row['conf_high', method])}"
             for name, method in (("alike", ALIKE), ("own", OWN))
         }
         rows.append({"term": TERMS[term], "block": _fit_name(block), **cells})

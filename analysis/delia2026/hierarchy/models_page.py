@@ -8,7 +8,6 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.delia2026.hierarchy.sensitivity import percent
 from analysis.drawing import names
 from analysis.drawing.marks import of_lab
 from analysis.drawing.theme import INK, line_at, log_axis, reach, with_finding
@@ -41,7 +40,7 @@ def printable(models: pd.DataFrame) -> pd.DataFrame:
             "blocks": [prose.count(it) for it in rows["n_layers"]],
             "density": [prose.number(it) for it in rows["rho"]],
             "parameters": [prose.number(10 ** (it - 9)) for it in rows["size"]],
-            "gain": [percent(it) for it in rows["log_gain"]],
+            "gain": [prose.change(it) for it in rows["log_gain"]],
             "error": [prose.percent(it, 1) for it in rows["std_error"]],
         }
     )

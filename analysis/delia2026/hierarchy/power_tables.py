@@ -94,10 +94,10 @@ def detectable_rows(effects: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame
     return pd.DataFrame(
         {
             "test": both["term"].map(EFFECTS) + ": " + both["method"].map(TESTS),
-            "observed": [prose.number(row["estimate"]) for row in rows],
-            "interval": [prose.interval(row["conf_low"], row["conf_high"]) for row in rows],
+            "observed": [prose.change(row["estimate"]) for row in rows],
+            "interval": [prose.change_interval(row["conf_low"], row["conf_high"]) for row in rows],
             "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
-            "detectable": [prose.number(row["detectable"]) for row in rows],
+            "detectable": [prose.change(row["detectable"]) for row in rows],
             "size": [prose.number(row["test_size"], 3) for row in rows],
         }
     )
@@ -138,9 +138,9 @@ def design_words(
         "ratio_interval": prose.interval(low, high),
         "ratio_covers": "contains" if low <= 1 <= high else "excludes",
         "half_effect": prose.number(float(np.exp(effect / 2))),
-        "between": prose.number(between["estimate"], 3),
-        "between_interval": prose.interval(between["conf_low"], between["conf_high"], 3),
-        "within": prose.number(within, 3),
+        "between": prose.percent(float(np.expm1(between["estimate"]))),
+        "between_interval": prose.change_interval(between["conf_low"], between["conf_high"]),
+        "within": prose.percent(float(np.expm1(within))),
         "suites": prose.plural(whole[0], "suite"),
         "suites_range": f"{whole[1]} to {whole[2]}",
         "half_suites": prose.plural(half[0], "suite"),

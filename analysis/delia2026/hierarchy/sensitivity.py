@@ -157,21 +157,27 @@ def left_out(table: pd.DataFrame) -> str:
     """Return in a few sentences what leaving one lab or suite out changes."""
     parts = table[(table["unit"] != "all") & table["estimate"].notna()]
     is_alone = parts["block"] != "all"
+    crossed = parts[parts["significance_changes"]]
+    terms = prose.listing([TERMS[term] for term in TERMS if term in set(crossed["term"])])
+    where = f", for the coefficient of {terms}" if terms else ""
     return (
-        f"Of {is_alone.sum()} coefficients of a block alone, "
-        f"{_changed(parts[is_alone], 'sign_changes')} changes sign. "
-        f"Of {(~is_alone).sum()} with all blocks together, "
-        f"{_changed(parts[~is_alone], 'sign_changes')} do. "
-        f"p crosses .05 for {_changed(parts, 'significance_changes')}."
+        f"Alone, {_changes(parts[is_alone])}. All together, {_changes(parts[~is_alone])}. "
+        f"p crosses .05 in {prose.share_of(len(crossed), len(parts))} cases{where}."
     )
 
 
-def _changed(rows: pd.DataFrame, column: str) -> str:
-    """Return how many rows change, and of which coefficients."""
-    changed = rows[rows[column]]
-    counts = changed["term"].value_counts()
-    named = prose.listing([f"{counts[term]} of {TERMS[term]}" for term in TERMS if term in counts])
-    return f"{len(changed)} ({named})" if named else "none"
+def _changes(rows: pd.DataFrame) -> str:
+    """Return of which coefficients the sign changes, and in how many cases."""
+    cases = rows["term"].value_counts()
+    changed = rows.loc[rows["sign_changes"], "term"].value_counts()
+    named = [
+        f"that of {words} in {prose.share_of(int(changed[term]), int(cases[term]))}"
+        for term, words in TERMS.items()
+        if term in changed
+    ]
+    if not named:
+        return "no coefficient changes sign, whichever lab or suite is left out"
+    return f"the sign changes: {prose.listing(named)} cases"
 
 
 def printable(table: pd.DataFrame) -> pd.DataFrame:
@@ -184,29 +190,15 @@ def printable(table: pd.DataFrame) -> pd.DataFrame:
             {
                 "term": TERMS[str(term)],
                 "block": "all together" if block == "all" else "alone",
-                "full": f"{percent(full['estimate'])} "
-                f"{percent_interval(full['conf_low'], full['conf_high'])}",
-                "range": f"{percent(parts['estimate'].min())} to "
-                f"{percent(parts['estimate'].max())}",
+                "full": f"{prose.change(full['estimate'])} "
+                f"{prose.change_interval(full['conf_low'], full['conf_high'])}",
+                "range": f"{prose.change(parts['estimate'].min())} to "
+                f"{prose.change(parts['estimate'].max())}",
                 "sign": _named(parts[parts["sign_changes"]]),
                 "level": _named(parts[parts["significance_changes"]]),
             }
         )
     return pd.DataFrame(rows)
-
-
-def percent(log_ratio: float) -> str:
-    r"""Return a difference of log gains as percent of the gain, with its sign.
-
-    >>> percent(-0.0943), percent(0.1)
-    ('−9\xa0%', '+11\xa0%')
-    """
-    return f"{'+' if log_ratio > 0 else ''}{prose.percent(float(np.expm1(log_ratio)))}"
-
-
-def percent_interval(low: float, high: float) -> str:
-    """Return the interval of a difference of log gains in percent of the gain."""
-    return prose.percent_interval(float(np.expm1(low)), float(np.expm1(high)))
 
 
 def _named(rows: pd.DataFrame) -> str:

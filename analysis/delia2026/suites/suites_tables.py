@@ -98,15 +98,11 @@ def _plain(entries: Views) -> dict[str, str]:
         "driver": driver,
         "mostly": "mostly" if half else "not mainly",
         "without_driver": _percent(changes[driver]),
-        "size_percent_low": _signed(size["conf_low"]),
-        "size_percent_high": _signed(size["conf_high"]),
+        "size_percent_low": prose.change(size["conf_low"]),
+        "size_percent_high": prose.change(size["conf_high"]),
     }
 
 
 def _percent(log_ratio: float) -> str:
     """Return a difference of log gains as per cent of the gain."""
     return prose.percent(float(np.expm1(log_ratio)))
-
-
-def _signed(log_ratio: float) -> str:
-    return f"{'+' if log_ratio > 0 else ''}{_percent(log_ratio)}"

@@ -141,7 +141,9 @@ def test_posterior_is_that_of_importance_sampling(shipped_store, orders):
 
 def test_sentences_say_what_the_frames_hold(models, left, meta, orders):
     assert "5 labs" in sensitivity.identified(sensitivity.identification(models))
-    assert str(int(left["sign_changes"].sum())) in sensitivity.left_out(left)
+    size = left[(left["term"] == "size") & (left["block"] == "all")]
+    changed = int(size["sign_changes"].sum())
+    assert f"{changed} of {len(size) - 1}" in sensitivity.left_out(left)
     assert "22 of 22" in meta_regression.said(models, meta)
     after = orders.set_index(["prior_scale", "stage", "ranking"])["probability"]
     assert f"{after[1.0, 'posterior', joint_order.CLAIMED]:.0%}"[:-1] in joint_order.said(orders)
