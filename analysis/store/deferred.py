@@ -28,6 +28,9 @@ _OF_CATALOGUE = re.compile(
 )
 _OF_COMMENTS = re.compile(r"duckdb_|pg_|information_schema|comment", re.IGNORECASE)
 
+#: Files of a table from which on their rows are held, and rows that are held at most: some 100 MB.
+_MANY_FILES, _MOST_ROWS = 64, 1_000_000
+
 _CREATED = re.compile(r"^CREATE (?:VIEW|MACRO) ([\w.]+)", re.MULTILINE)
 _NAME = re.compile(r"\w+(?:\.\w+)*")
 _MAIN = f"{schema.FRONT}."
@@ -99,6 +102,8 @@ class Deferred:
         Gives the name by which the connection opens a file.
     columns
         Gives the columns of a file.
+    n_rows
+        Gives the number of rows of a file.
     made
         Views and macros that are made, and tables whose files are shown.
     """
@@ -107,6 +112,7 @@ class Deferred:
     files: Mapping[str, Sequence[Path]]
     named: Callable[[Path], str]
     columns: Callable[[Path], Sequence[str]]
+    n_rows: Callable[[Path], int]
     made: set[str] = field(default_factory=set)
     _is_commented: bool = False
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -153,7 +159,7 @@ class Deferred:
                             connection.execute(statement)
                     for table in missing & self.files.keys():
                         names = {self.named(at): self.columns(at) for at in self.files[table]}
-                        schema.attach(connection, table, names)
+                        schema.attach(connection, table, names, copy=self._is_scattered(table))
             except duckdb.Error as error:
                 raise_interruption(error)
                 raise StoreError(
@@ -161,6 +167,16 @@ class Deferred:
                     "Open it again.",
                 ) from error
             self.made |= missing
+
+    def _is_scattered(self, table: str) -> bool:
+        """Return whether to open a table's files takes longer than to read its rows.
+
+        A view names a table several times, and opens each of its files as often. What lies at an
+        address is fetched only as far as it is asked for.
+        """
+        files = self.files[table]
+        is_scattered = len(files) >= _MANY_FILES and all(isinstance(it, Path) for it in files)
+        return is_scattered and sum(map(self.n_rows, files)) <= _MOST_ROWS
 
     def _comment(self) -> None:
         with self._lock:

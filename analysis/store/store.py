@@ -309,7 +309,7 @@ def _opened(
     """Return the store of a connection, filled from directories or from a database."""
     listed, comparison = _Listed(connection), schema.Comparison()
     notes: tuple[str, ...] = ()
-    deferred, n_rows = Deferred(connection, {}, listed.add, lambda _: ()), _MANY_ROWS
+    deferred, n_rows = Deferred(connection, {}, listed.add, lambda _: (), lambda _: 0), _MANY_ROWS
     if databases:
         notes = attach(connection, databases[0], listed.add(databases[0]))
     else:
@@ -322,14 +322,18 @@ def _opened(
         def columns(path: Path) -> list[str]:
             return list(sources.headers.of(path).columns.names)
 
-        deferred = Deferred(connection, schema.left_in_files(sources), listed.add, columns)
+        def count(path: Path) -> int:
+            return sources.headers.of(path).n_rows
+
+        files = schema.left_in_files(sources)
+        deferred = Deferred(connection, files, listed.add, columns, count)
         if any(isinstance(path, RemotePath) for path in paths):
             deferred.make()  # a locked engine takes no address within a name
-        for table, files in deferred.files.items():
-            if not sources.vouched.issuperset(files):
-                names = {listed.add(file): columns(file) for file in files}
-                schema.check_keys(connection, table, names, files)
-        n_rows = sum(sources.headers.of(f).n_rows for fs in deferred.files.values() for f in fs)
+        for table, places in files.items():
+            if not sources.vouched.issuperset(places):
+                names = {listed.add(file): columns(file) for file in places}
+                schema.check_keys(connection, table, names, places)
+        n_rows = sum(count(path) for places in files.values() for path in places)
     units.add(connection, paths)
     _lock(connection, is_small=n_rows < _MANY_ROWS)
     incomplete = tuple(

@@ -110,11 +110,15 @@ def left_in_files(sources: Sources) -> dict[str, list[Path]]:
 
 
 def attach(
-    connection: duckdb.DuckDBPyConnection, table: str, names: Mapping[str, Sequence[str]]
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    names: Mapping[str, Sequence[str]],
+    *,
+    copy: bool = False,
 ) -> None:
     """Put a view over some Parquet files in the place of an empty table; see `comment`.
 
-    A column that a file lacks is NULL.
+    A column that a file lacks is NULL. A query opens every file of a view as often as it names it.
 
     Parameters
     ----------
@@ -124,8 +128,14 @@ def attach(
         Which.
     names
         Columns of each file, by the name that the connection opens it by.
+    copy
+        True to read the files now, once, and hold their rows.
     """
-    replace_by_view(connection, tables()[table], _parquet(tables()[table], names))
+    source = _parquet(tables()[table], names)
+    if copy:
+        connection.execute(f'DROP TABLE "{table}"; CREATE TABLE "{table}" AS FROM {source}')
+    else:
+        replace_by_view(connection, tables()[table], source)
 
 
 def _parquet(table: Table, names: Mapping[str, Sequence[str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -171,7 +171,7 @@ class Headers:
 
     def __init__(self) -> None:
         self._known: dict[Path, Header] = {}
-        self._layouts: dict[pa.Schema, Layout] = {}
+        self.layouts: dict[pa.Schema, Layout] = {}
         self._runs: dict[Path, pa.Table] = {}
         self._ahead: dict[Path, pa.Table] = {}
         self._unknown: dict[tuple[str, str], list[Path]] = {}
@@ -245,11 +245,20 @@ class Headers:
                 raise damaged(path, error) from error
         return self._known[path]
 
+    def add(self, headers: Mapping[Path, Header]) -> None:
+        """Take headers that were read before, and whose files have not changed since."""
+        self._known |= headers
+
+    def known(self, paths: Iterable[Path]) -> dict[Path, Header]:
+        """Return the headers of those files that were read."""
+        return {path: self._known[path] for path in paths if path in self._known}
+
     def read_ahead(self, paths: Sequence[Path]) -> None:
         """Read the rows of many small files of one table at once, which takes a third of the time.
 
         What cannot be read so is read file by file, and refused there.
         """
+        paths = [path for path in paths if path not in self._known]
         names = [str(path) for path in paths]
         is_plain = all(type(path) is type(Path()) for path in paths)
         if len(paths) < _MANY or not is_plain or _PATTERN.search("".join(names)):
@@ -278,9 +287,9 @@ class Headers:
     def _header(self, path: Path, file: pq.ParquetFile) -> Header:
         schema = file.schema_arrow
         columns = pa.schema(list(zip(schema.names, schema.types, strict=True)))
-        layout = self._layouts.get(columns)  # those of a table's files are the same
+        layout = self.layouts.get(columns)  # those of a table's files are the same
         if layout is None:
-            layout = self._layouts[columns] = Layout(columns)
+            layout = self.layouts[columns] = Layout(columns)
         rows = self._ahead.pop(path, None)
         if rows is not None and (
             rows.schema.names != columns.names

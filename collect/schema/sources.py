@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from collect.schema import header_cache
 from collect.schema.contract import MEASURED, ContractError
 from collect.schema.files import stored_twice, table_files
 from collect.schema.headers import READ_WHOLE, Headers
@@ -55,12 +56,18 @@ class Sources:
                 "Expected <table>.csv, <table>.parquet or <table>/*.parquet in it.",
             )
         marks = [path for path in by_table.get("run", []) if path.parent.name == "run"]
+        paths = [path for paths in by_table.values() for path in paths]
+        measured = [path for path in paths if path.parent != directory]
+        since = header_cache.now()
+        kept = header_cache.recalled(directory, measured, self.headers.layouts)
+        self.headers.add(kept)
         for table in READ_WHOLE:
             paths = [path for path in by_table.get(table, []) if path.parent.name == table]
             self.headers.read_ahead(paths)
         units = [vouched(path, self.headers) for path in marks]
         self.comparison += compare(directory, units, self.headers, contents=self._contents)
         listed = {directory / name for unit in units for name in unit.rows}
+        header_cache.keep(directory, self.headers.known(measured), len(kept), since)
         self.vouched |= listed
         repeated = self._registered(directory, units)
         for table, paths in by_table.items():
