@@ -20,7 +20,9 @@ GRID = f"{INK}40"
 FONT = f"{typeface.FAMILY}, Helvetica, Arial, sans-serif"
 #: Under the title of an axis of gain: what either side of 1 means. It reads from low to high on an
 #: upright axis, too.
+#: The name of the axis says what 1 is: `UNCHANGED`.
 SIDES = "←\u00a0shorter · longer\u00a0→"
+UNCHANGED = "1: length unchanged"
 #: Fewest ticks of a logarithmic axis; others have about one more.
 TICKS = 4
 #: Room at either end of an axis, as a share of what the values span: half a line in a low panel.

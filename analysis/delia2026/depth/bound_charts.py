@@ -11,7 +11,7 @@ from analysis.audit import evidence
 from analysis.delia2026.depth.depth_law_tables import DEFINITIONS
 from analysis.drawing.labs import lab_colour, lab_shape
 from analysis.drawing.marks import filled_and_hollow
-from analysis.drawing.theme import INK, SIDES, line_at, reach, with_finding
+from analysis.drawing.theme import INK, SIDES, UNCHANGED, line_at, reach, with_finding
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -93,7 +93,7 @@ def _panel(
     )
     x = alt.X(
         "gain_mean:Q",
-        title=["mean gain [ratio]", SIDES],
+        title=["mean gain [ratio]", UNCHANGED, SIDES],
         scale=scale,
         axis=alt.Axis(tickCount=4, grid=False),
     )

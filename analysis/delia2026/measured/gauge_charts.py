@@ -13,8 +13,6 @@ from analysis.tidy import prose
 
 HEIGHT = 165
 
-FINDING = "Same network, same predictions: it shrinks, stays or grows."
-
 #: A log gain this near 0 is level [nat].
 LEVEL = 1e-9
 
@@ -46,7 +44,21 @@ def chart_gauges(layers: pd.DataFrame) -> alt.VConcatChart:
         "features they lie on each other in the lower panel.",
     )
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    return cast("alt.VConcatChart", with_finding(shared, FINDING))
+    return cast("alt.VConcatChart", with_finding(shared, finding(layers)))
+
+
+def finding(layers: pd.DataFrame) -> str:
+    """Return in how many of the gauges drawn the stream shrinks, stays and grows over depth."""
+    lengths = layers.dropna(subset=["log_norm"]).pivot_table("log_norm", "gauge", "layer")
+    change = lengths.iloc[:, -1] - lengths.iloc[:, 0]
+    parts = {
+        "shrinks": change < -LEVEL,
+        "stays level": change.abs() <= LEVEL,
+        "grows": change > LEVEL,
+    }
+    counts = [f"{word} in {int(it.sum())}" for word, it in parts.items() if it.any()]
+    of = prose.plural(len(change), "gauge")
+    return f"Same network, same predictions: of {of} the stream {prose.listing(counts)}."
 
 
 def _row(

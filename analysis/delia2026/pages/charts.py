@@ -18,6 +18,7 @@ from analysis.drawing.marks import filled_and_hollow, lab_names, marks_by_lab, o
 from analysis.drawing.theme import (
     INK,
     SIDES,
+    UNCHANGED,
     line_at,
     log_axis,
     named,
@@ -26,7 +27,7 @@ from analysis.drawing.theme import (
 from analysis.tidy import prose
 
 #: Title of an axis of gain.
-GAIN = ["mean gain [ratio]", SIDES]
+GAIN = ["mean gain [ratio]", UNCHANGED, SIDES]
 
 #: Height of the row of a model [px].
 ROW = 17

@@ -13,6 +13,8 @@ from analysis.drawing.names import at_ends
 from analysis.drawing.theme import (
     DASHES,
     INK,
+    SIDES,
+    UNCHANGED,
     WIDTH,
     greys,
     line_at,
@@ -62,7 +64,8 @@ def chart_front(lengths: pd.DataFrame, *, width: float, height: float) -> alt.La
     ``lengths`` has the rows of `tokens.lengths`; panel sizes are in pixels.
     """
     rows = lengths[lengths["model_id"] == words.most_turned(lengths)]
-    chart = _lengths(rows[rows["counted"].isin(SMALL)], width=width, height=height)
+    rows = rows[rows["counted"].isin(SMALL)]
+    chart = _lengths(rows, width=width, height=height)
     chart = chart.properties(description="Length of one public model's stream over depth, twice.")
     return cast("alt.LayerChart", with_finding(chart, words.front(rows), is_small=True))
 
@@ -127,7 +130,9 @@ def _sets(rows: pd.DataFrame, every: pd.Series[float], *, is_last: bool) -> alt.
     axis["axis"].tickCount = len(GAINS)
     if not is_last:
         axis["axis"].labels, axis["axis"].ticks = False, False
-    x = alt.X("gain:Q", **axis).title("gain of the last block [ratio]" if is_last else None)
+    x = alt.X("gain:Q", **axis).title(
+        ["gain of the last block [ratio]", UNCHANGED, SIDES] if is_last else None
+    )
     how: dict[str, Any] = {"title": "start token", "sort": list(POLICIES)}
     marks = (
         alt.Chart(rows)

@@ -97,18 +97,16 @@ def front(rows: pd.DataFrame) -> str:
 
 
 def sets(gains: pd.DataFrame) -> str:
-    """Return how many pairs of model and prompt set shrink, by the tokens counted.
+    """Return in how many runs the last block shrinks the stream, by the tokens counted.
 
-    ``gains`` are those of `tokens.gains`; runs as the tokenizer does enter.
+    ``gains`` are those of `tokens.gains`; a run is a model, a prompt set and a start token or none.
     """
-    default = gains[gains["special_tokens"] == "default"]
-    n_below = (default["gain"] < 1).groupby(default["metric"]).sum()
-    every = default[default["metric"] == "gain_whole_matrix"]
+    below = (gains["gain"] < 1).groupby(gains["metric"])
+    shares = {metric: prose.share_of(int(it.sum()), len(it)) for metric, it in below}
     return (
-        f"Over all tokens the last block shrinks the stream in "
-        f"{prose.share_of(int(n_below['gain_whole_matrix']), len(every))} pairs of model and "
-        f"prompt set, over all but the first in {int(n_below['gain_without_first'])}, at the last "
-        f"token in {int(n_below['gain_last_block'])}."
+        f"The last block shrinks the stream in {shares['gain_whole_matrix']} runs over all tokens, "
+        f"in {shares['gain_without_first']} without the first, in {shares['gain_last_block']} at "
+        "the last token."
     )
 
 

@@ -16,6 +16,7 @@ from analysis.drawing.marks import points_by_lab
 from analysis.drawing.theme import (
     INK,
     SIDES,
+    UNCHANGED,
     WIDTH,
     line_at,
     log_axis,
@@ -31,7 +32,7 @@ HEIGHT = 230
 N_ALONG = 120
 #: Height of the row of a lab and of a model [px].
 LAB, MODEL = 36, 18
-GAIN = ["gain [ratio]", SIDES]
+GAIN = ["gain [ratio]", UNCHANGED, SIDES]
 #: What a name says of the matrix that is called W_V.
 MIXED = {"W_V": "", "rows of Q, K and V mixed": " (mixed)"}
 

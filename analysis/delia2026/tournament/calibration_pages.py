@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from analysis.delia2026.sign.calibrated import LEVEL, STATISTICS
@@ -95,7 +96,7 @@ def chart_power(curves: pd.DataFrame) -> Any:
         description="Share of simulated papers of which a rule says yes, against the share of the "
         "differences that one source explains; a row a statement, a panel a source."
     )
-    return with_finding(stacked, finding(curves))
+    return with_finding(stacked, finding(single))
 
 
 def _panel(rows: pd.DataFrame, title: str) -> Any:
@@ -122,15 +123,28 @@ def _title(text: str) -> alt.Title:
 
 
 def finding(curves: pd.DataFrame) -> str:
-    """Return, in words, at which share the chosen rules first have the target power."""
-    single = curves[(curves["source"] != "claimed order") & (curves["power"] >= TARGET)]
-    if single.empty:
-        return "No share up to 90 % is seen in 80 of 100 papers by our rules."
-    first = single.sort_values("share", kind="stable").iloc[0]
+    """Return, in words, the least share at which a line drawn crosses the target power."""
+    lines = curves.groupby(["statement", "source"], sort=False)
+    crossings = [at for _, line in lines if (at := _crossing(line)) is not None]
+    if not crossings:
+        most = prose.percent(float(curves["share"].max()))
+        return f"No share up to {most} is seen in 80 of 100 papers by our rules."
     return (
         f"Our rules see a source in 80 of 100 papers only where it explains about "
-        f"{prose.percent(float(first['share']))} of the differences."
+        f"{prose.percent(min(crossings))} of the differences."
     )
+
+
+def _crossing(line: pd.DataFrame) -> float | None:
+    """Return the share at which a line first reaches the target power; none if it does not."""
+    points = line.sort_values("share")
+    share, power = points["share"].to_numpy(float), points["power"].to_numpy(float)
+    above = np.flatnonzero(power >= TARGET)
+    if not len(above):
+        return None
+    at = int(above[0])
+    nearest = slice(max(at - 1, 0), at + 1)
+    return float(np.interp(TARGET, power[nearest], share[nearest]))
 
 
 def words(store: Store) -> dict[str, str]:

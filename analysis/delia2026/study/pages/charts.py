@@ -30,6 +30,7 @@ PANEL, ROW, BESIDE = 260, 23, 8
 #: What the response is called under the panel: 0 is what equal, unrelated writes would give.
 TITLE = [
     "growth of the stream beyond equal writes [nat]",
+    "0: grows as by equal writes",
     "←\u00a0grows less than by equal writes · grows more\u00a0→",
 ]
 

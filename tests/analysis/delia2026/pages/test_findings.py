@@ -1,0 +1,147 @@
+"""Numbers in the finding above a chart are counts of the rows that the chart draws."""
+
+import itertools
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.delia2026.depth import block_charts, bound_charts
+from analysis.delia2026.pages import charts, frames, front_figures
+from analysis.delia2026.public import charts as public_charts
+from analysis.delia2026.public import tokens
+from analysis.delia2026.record import replica_charts
+from analysis.delia2026.record import replica_figures as replica
+from analysis.delia2026.tournament import calibration_pages
+from analysis.store import open_store
+from tests.analysis.places import PUBLISHED, ROOT
+
+OF = re.compile(r"(\d+) of (\d+)")
+
+
+@pytest.fixture(scope="module")
+def published():
+    return open_store(PUBLISHED)
+
+
+@pytest.fixture(scope="module")
+def public():
+    return open_store(ROOT / "data" / "public")
+
+
+def of_published(store):
+    """Yield the charts of the published evidence, called as the pages call them."""
+    bounds = frames.bound_curve(store)
+    gains = frames.penultimate_gains(store)
+    yield "fig-labs", charts.chart_gain_by_lab(frames.signed_gains(store))
+    yield "fig-front-models", front_figures.chart_models(gains)
+    yield "fig-spectral", charts.chart_ratio(frames.spectral_norms(store), gains)
+    yield "fig-blocks", block_charts.chart_blocks(block_charts.blocks(store))
+    yield "fig-depth", bound_charts.chart_gain_by_depth(bound_charts.gains(store), bounds)
+    yield "fig-replica-1", replica_charts.chart_gain_by_depth(replica.gains_by_depth(store), bounds)
+    yield "fig-replica-3", replica_charts.chart_spectral(replica.spectral_norms(store))
+
+
+def counts(spec):
+    """Return the sizes of all groups of drawn rows: by their words, and by side of 1 or bound."""
+    sizes = {0}
+    for rows in spec["datasets"].values():
+        frame = pd.DataFrame(rows)
+        sizes.add(len(frame))
+        keys = {name: frame[name] for name in frame if frame[name].map(type).eq(str).all()}
+        keys = {name: key for name, key in keys.items() if 1 < key.nunique() <= 8}
+        for name in ("gain_mean", "gain", "value"):
+            if name in frame:
+                keys[f"{name}<1"] = frame[name] < 1
+        if {"gain_mean", "bound"} <= {*frame}:
+            keys["exceeds"] = frame["gain_mean"] > frame["bound"]
+        if "relative_depth" in frame:
+            keys["late"] = frame["relative_depth"] > 0.75
+        if "norm_position" in frame:
+            keys["post"] = frame["norm_position"] == "post"
+        if "lab" in frame:
+            keys["ours"] = frame["lab"] == "EleutherAI"
+        every = pd.DataFrame(keys, index=frame.index)
+        for size in (1, 2, 3):
+            for chosen in itertools.combinations(every.columns, size):
+                sizes |= {int(n) for n in every.groupby(list(chosen)).size()}
+    return sizes
+
+
+def pairs(chart):
+    spec = chart.to_dict()
+    said = spec["usermeta"]["finding"].replace("\xa0", " ")
+    return [(int(x), int(y)) for x, y in OF.findall(said)], counts(spec)
+
+
+def test_shares_in_a_finding_are_counts_of_what_is_drawn(published):
+    checked = 0
+    for label, chart in of_published(published):
+        shares, sizes = pairs(chart)
+        checked += len(shares)
+        assert {n for share in shares for n in share} <= sizes, label
+    assert checked >= 8
+
+
+def test_the_finding_on_prompt_sets_counts_every_mark(public):
+    gains = tokens.gains(public)
+    chart = public_charts.chart_sets(gains)
+    shares, _ = pairs(chart)
+    drawn = pd.concat(map(pd.DataFrame, chart.to_dict()["datasets"].values()))
+    drawn = drawn[drawn.get("metric").notna()] if "metric" in drawn else drawn
+    by_metric = drawn.groupby("metric")["gain"]
+    expected = {(int((it < 1).sum()), len(it)) for _, it in by_metric}
+    assert set(shares) == expected
+    assert sum(n for _, n in shares) == len(drawn)
+
+
+def test_the_front_says_what_its_two_lines_show(public):
+    lengths = tokens.lengths(public)
+    chart = public_charts.chart_front(lengths, width=300, height=200).to_dict()
+    drawn = pd.concat(map(pd.DataFrame, chart["datasets"].values()))
+    drawn = drawn[drawn["layer"] == drawn["layer"].max()].dropna(subset=["gain"])
+    said = [float(it) for it in re.findall(r"×(\d\.\d+)", chart["usermeta"]["finding"])]
+    assert np.abs(np.subtract.outer(said, drawn["gain"].to_numpy())).min(axis=1).max() < 0.006
+    assert len(said) == 2
+
+
+def test_power_is_crossed_where_the_line_drawn_crosses_it():
+    rows = {"statement": "a", "source": "lab", "share": [0.0, 0.5, 0.9], "power": [0.1, 0.4, 0.9]}
+    assert "82" in calibration_pages.finding(pd.DataFrame(rows))  # .5 + .4 (.8 - .4) / .5
+    low = pd.DataFrame(rows).assign(power=0.2)
+    assert calibration_pages.finding(low).startswith("No share up to 90")
+
+
+def titles(node):
+    """Yield every title of an axis that has several lines."""
+    if isinstance(node, dict):
+        if isinstance(title := node.get("title"), list):
+            yield title
+        for name, value in node.items():
+            yield from titles(value) if name != "datasets" else ()
+    elif isinstance(node, list):
+        for value in node:
+            yield from titles(value)
+
+
+def test_axes_of_gain_say_what_one_is(published):
+    sided = [it for _, chart in of_published(published) for it in titles(chart.to_dict())]
+    sided = [it for it in sided if any("shorter" in line for line in it)]
+    assert len(sided) >= 5
+    assert all("1: length unchanged" in it for it in sided)
+
+
+def test_gauges_are_counted():
+    from analysis.delia2026.measured.gauge_charts import finding
+
+    rows = [
+        {"gauge": name, "layer": layer, "log_norm": slope * layer}
+        for name, slope in (("a", 1.0), ("b", 2.0), ("c", -1.0))
+        for layer in (0, 1)
+    ]
+    said = finding(pd.DataFrame(rows)).replace("\xa0", " ")
+    assert "3 gauges" in said
+    assert "shrinks in 1" in said
+    assert "grows in 2" in said
+    assert "level" not in said
