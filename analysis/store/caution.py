@@ -83,12 +83,13 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
                 takes_order=True,
             ).noted_in(tree),
         }
-        return [
+        sentences = [
             *(f"{name} has no rows in what was opened" for name in empty),
             *(f"{name}: take {grains[name].rule}" for name in sorted(noted)),
             *_of_the_rows(cursor, names, tree, aggregates),
             *(contents.held(cursor, [*{*names} - {*empty}], tree) if is_empty else ()),
         ]
+        return [*dict.fromkeys(sentences)]
 
 
 def _of_the_rows(

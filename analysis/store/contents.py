@@ -181,7 +181,7 @@ def held(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> 
         for part in ("where_clause", "having", "condition", "filter")
         if node.get(part)
         for name in all_columns(node[part])
-    }
+    } | {name.lower() for node in every(tree) for name in node.get("using_columns") or []}
     for name in sorted(names):
         for column in _texts(cursor, name):
             if column not in asked:

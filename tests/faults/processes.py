@@ -158,8 +158,13 @@ def _hash(path: Path) -> str:
         import duckdb
 
         with duckdb.connect(path, read_only=True) as connection:
-            names = connection.sql("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
+            names = connection.sql(
+                "SELECT schema_name || '.' || table_name FROM duckdb_tables() ORDER BY 1"
+            ).fetchall()
             content = repr(
-                [(name, connection.table(name).order("ALL").fetchall()) for (name,) in names]
+                [
+                    (name, connection.sql(f"FROM {name} ORDER BY ALL").fetchall())
+                    for (name,) in names
+                ]
             ).encode()
     return hashlib.sha256(content).hexdigest()

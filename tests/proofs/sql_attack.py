@@ -56,13 +56,13 @@ def table_hashes(store: Store) -> dict[str, str]:
     store.query("SELECT comment FROM duckdb_tables() LIMIT 0")  # made when first asked for
     connection = store.connection
     names = connection.sql(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' "
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'raw' "
         "AND table_catalog = 'memory' AND table_name IN (SELECT unnest($tables)) ORDER BY ALL",
         params={"tables": store.counts()["table"].tolist()},
     ).fetchall()
     result = {
         name: str(
-            connection.sql(f'SELECT count(*), bit_xor(hash(t)) FROM "{name}" AS t').fetchall()
+            connection.sql(f'SELECT count(*), bit_xor(hash(t)) FROM raw."{name}" AS t').fetchall()
         )
         for (name,) in names
     }

@@ -29,10 +29,26 @@ COMMENT ON MACRO main.conf_low IS 'Lower end of the 95 % interval of avg(x), by 
 CREATE MACRO main.conf_high(x) AS avg(x) + half_width(x);
 COMMENT ON MACRO main.conf_high IS 'Upper end of the same interval [unit of x]';
 
-CREATE MACRO main.spearman(x, y) AS (
-    SELECT corr(rank_x, rank_y)
-      FROM (SELECT rank() OVER (ORDER BY pair.x) + (count(*) OVER (PARTITION BY pair.x) - 1) / 2.0 AS rank_x,
-                   rank() OVER (ORDER BY pair.y) + (count(*) OVER (PARTITION BY pair.y) - 1) / 2.0 AS rank_y
-              FROM (SELECT unnest(list({'x': x, 'y': y}) FILTER (x IS NOT NULL AND y IS NOT NULL)) AS pair) AS pairs) AS ranked
-);
+-- Ranks from sorted lists: a subquery over the rows of a group would carry all of them with each.
+CREATE MACRO main.sorted_places(xs, marks) AS
+    [pair[2] for pair in list_sort(list_zip([abs(it[2]) for it in list_sort(list_zip(xs, marks))], range(len(xs))))];
+COMMENT ON MACRO main.sorted_places IS 'Place of each element of a list in its order, from 0; of equal ones that with the smaller mark first, marks being 0 to n - 1 with one sign [1]';
+
+CREATE MACRO main.centred_ranks(xs) AS
+    [pair[1] + pair[2] - len(xs) + 1
+     for pair in list_zip(sorted_places(xs, range(len(xs))), sorted_places(xs, range(0, -len(xs), -1)))];
+COMMENT ON MACRO main.centred_ranks IS 'Twice the rank of each element of a list, ties at their mean rank, less n + 1, so that they add up to 0 [1]';
+
+CREATE MACRO main.dot(xs, ys) AS list_sum([CAST(pair[1] AS DOUBLE) * pair[2] for pair in list_zip(xs, ys)]);
+COMMENT ON MACRO main.dot IS 'Sum of the products of two lists of numbers [1]';
+
+CREATE MACRO main.cosine_of(xs, ys) AS dot(xs, ys) / nullif(sqrt(dot(xs, xs) * dot(ys, ys)), 0);
+COMMENT ON MACRO main.cosine_of IS 'Cosine of two lists of numbers: their correlation where each adds up to 0; NULL where one is 0 throughout [1]';
+
+CREATE MACRO main.rank_correlation(pairs) AS
+    cosine_of(centred_ranks([pair.x for pair in pairs]), centred_ranks([pair.y for pair in pairs]));
+COMMENT ON MACRO main.rank_correlation IS 'Spearman''s rank correlation of a list of structures with fields x and y [1]';
+
+CREATE MACRO main.spearman(x, y) AS
+    rank_correlation(list({'x': x, 'y': y}) FILTER (x IS NOT NULL AND y IS NOT NULL));
 COMMENT ON MACRO main.spearman IS 'Spearman''s rank correlation of two columns over the rows where both are, ties at their mean rank: SELECT spearman(n_parameters, gain_body) FROM model_gain [1]';
