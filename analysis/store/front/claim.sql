@@ -28,7 +28,6 @@ SELECT c.claim_id,
        m.meaning,
        c.place,
        v.category,
-       v.stated_by,
        f.family                                                                   AS law,
        w.weight                                                                   AS importance,
        v.is_central,
@@ -69,14 +68,14 @@ SELECT c.claim_id,
   LEFT JOIN raw.verdict AS v USING (claim_id)
   LEFT JOIN checks AS k USING (claim_id)
   LEFT JOIN raw.verdict_check AS d ON d.claim_id = v.claim_id AND d.check_id = v.check_id
-  LEFT JOIN rates AS r ON r.claim_id = c.claim_id AND r.verdict = v.verdict;
-COMMENT ON VIEW main.claim IS 'One row per claim of the paper, and per statement judged beside them (stated_by): what it says, the verdict on it, how many checks the verdict rests on, and the check that is quoted first. Verdicts are made by thermoscope claims --write and not computed when asked. Each check: raw.verdict_check; numbers that the paper prints: raw.quoted_number; how often the rule errs, also under wrong labels: raw.verdict_rate.';
+  LEFT JOIN rates AS r ON r.claim_id = c.claim_id AND r.verdict = v.verdict
+ WHERE v.stated_by IS NULL OR v.stated_by = 'author';
+COMMENT ON VIEW main.claim IS 'One row per claim of the paper in a document of its author: what it says, the verdict on it, how many checks the verdict rests on, and the check that is quoted first. Verdicts are made by thermoscope claims --write and not computed when asked. Statements of a result file alone or of the audit, which are judged beside them: raw.verdict. A finding that a claim before states is counted again here; repeats names that claim. Each check: raw.verdict_check; numbers that the paper prints: raw.quoted_number; how often the rule errs, also under wrong labels: raw.verdict_rate.';
 COMMENT ON COLUMN main.claim.claim_id IS 'Number of the claim [-]';
 COMMENT ON COLUMN main.claim.statement IS 'The statement: words of the author in quotation marks; raw.claim_quotation has them letter by letter [-]';
 COMMENT ON COLUMN main.claim.meaning IS 'What it says, in plain words; not what was found [-]';
 COMMENT ON COLUMN main.claim.place IS 'Where it stands in the paper, its readme, forum post or summary [-]';
 COMMENT ON COLUMN main.claim.category IS 'What it states: law, printed number or record (a count, a file, what was done) [-]';
-COMMENT ON COLUMN main.claim.stated_by IS 'Who states it: author (in a document of his), file (in a result file alone) or audit; claims of the paper are those of the author [-]';
 COMMENT ON COLUMN main.claim.law IS 'Law or section that the claim is evidence for: the family within which its p is adjusted [-]';
 COMMENT ON COLUMN main.claim.importance IS 'How much the paper rests on it: central, supporting or side [-]';
 COMMENT ON COLUMN main.claim.is_central IS 'True where it is central and no claim before it states the same finding [-]';

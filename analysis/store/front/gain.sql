@@ -19,7 +19,7 @@ SELECT r.model_id,
        max(g.gain_mean) FILTER (WHERE g.metric = 'gain_with_final_norm')          AS gain_with_final_norm,
        max(g.gain_mean) FILTER (WHERE g.metric = 'gain_whole_matrix')             AS gain_whole_matrix,
        max(g.gain_mean) FILTER (WHERE g.metric = 'gain_without_first')            AS gain_without_first,
-       max(g.gain_mean) FILTER (WHERE g.metric = 'total_amplification')           AS total_amplification,
+       max(g.gain_mean) FILTER (WHERE g.metric = 'total_amplification')           AS growth_after_block_0,
        CASE WHEN count(g.metric) = 0 THEN 'the stream of this run is not in what was opened'
             WHEN count(*) FILTER (WHERE g.metric = 'gain_last_block') = 0
             THEN 'which token is the last is not in what was opened, or the stream vanishes there'
@@ -48,7 +48,7 @@ COMMENT ON COLUMN main.model_gain.gain_embedding IS 'Length at the last token af
 COMMENT ON COLUMN main.model_gain.gain_with_final_norm IS 'Length at the last token after the final norm over before the last block: what hidden_states[-1] / hidden_states[-2] gives [ratio]';
 COMMENT ON COLUMN main.model_gain.gain_whole_matrix IS 'Frobenius norm over all tokens after the last block over before it; decided by the first token where that is massive [ratio]';
 COMMENT ON COLUMN main.model_gain.gain_without_first IS 'The same over all tokens but the first [ratio]';
-COMMENT ON COLUMN main.model_gain.total_amplification IS 'Length at the last token after the last block over after block 0: the product of the gains of all blocks but block 0 [ratio]';
+COMMENT ON COLUMN main.model_gain.growth_after_block_0 IS 'Length at the last token after the last block over after block 0: the product of the gains of all blocks but block 0 [ratio]';
 COMMENT ON COLUMN main.model_gain.reason IS 'Why gains are NULL; NULL where none is [-]';
 
 CREATE VIEW main.prompt_gain AS
@@ -65,7 +65,7 @@ SELECT r.model_id,
        g.gain_with_final_norm,
        g.gain_whole_matrix,
        g.gain_without_first,
-       g.total_amplification,
+       g.growth_after_block_0,
        n.entropy                                                                  AS next_token_entropy,
        n.top_token                                                                AS next_token,
        n.top_probability                                                          AS next_token_probability,
@@ -82,13 +82,13 @@ SELECT r.model_id,
                max(gain) FILTER (WHERE metric = 'gain_with_final_norm')           AS gain_with_final_norm,
                max(gain) FILTER (WHERE metric = 'gain_whole_matrix')              AS gain_whole_matrix,
                max(gain) FILTER (WHERE metric = 'gain_without_first')             AS gain_without_first,
-               max(gain) FILTER (WHERE metric = 'total_amplification')            AS total_amplification
+               max(gain) FILTER (WHERE metric = 'total_amplification')            AS growth_after_block_0
           FROM raw.prompt_gain
          GROUP BY run_id, model_id, prompt_id) AS g USING (run_id, model_id)
   JOIN raw.prompt AS p ON p.prompt_id = g.prompt_id
   LEFT JOIN raw.next_token AS n
     ON n.run_id = r.run_id AND n.model_id = r.model_id AND n.prompt_id = g.prompt_id;
-COMMENT ON VIEW main.prompt_gain IS 'One row per model measured here and prompt: the gain by each definition, and the next token that the model predicts. Prompts of every set are here, plain and tokenised as the tokenizer does; model_gain takes one set. Intervals over prompts: avg(gain_body), conf_low(gain_body), conf_high(gain_body). Other runs (chat template, start token put in or left out): raw.prompt_gain.';
+COMMENT ON VIEW main.prompt_gain IS 'One row per model measured here and prompt: the gain by each definition, and the next token that the model predicts. Prompts of every set are here, plain and tokenised as the tokenizer does, and some texts stand in several sets under other numbers; model_gain takes one set. Intervals over prompts, of one set: avg(gain_body), conf_low(gain_body), conf_high(gain_body) WHERE prompt_set = ''A_grand_unified''. Other runs (chat template, start token put in or left out): raw.prompt_gain.';
 COMMENT ON COLUMN main.prompt_gain.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.prompt_gain.prompt_id IS 'Prompt: its set and its number in it, which is of one set alone [-]';
 COMMENT ON COLUMN main.prompt_gain.prompt_set IS 'Set that the prompt belongs to; models were not all measured on the same sets, see coverage [-]';
@@ -102,7 +102,7 @@ COMMENT ON COLUMN main.prompt_gain.gain_embedding IS 'Length at the last token a
 COMMENT ON COLUMN main.prompt_gain.gain_with_final_norm IS 'Length at the last token after the final norm over before the last block [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_whole_matrix IS 'Frobenius norm over all tokens after the last block over before it; decided by the first token where that is massive [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_without_first IS 'The same over all tokens but the first; NULL for a prompt of one token [ratio]';
-COMMENT ON COLUMN main.prompt_gain.total_amplification IS 'Length at the last token after the last block over after block 0 [ratio]';
+COMMENT ON COLUMN main.prompt_gain.growth_after_block_0 IS 'Length at the last token after the last block over after block 0 [ratio]';
 COMMENT ON COLUMN main.prompt_gain.next_token_entropy IS 'Entropy of the distribution of the next token [nat]';
 COMMENT ON COLUMN main.prompt_gain.next_token IS 'Most probable next token, as text; NULL where there was no tokenizer [-]';
 COMMENT ON COLUMN main.prompt_gain.next_token_probability IS 'Its probability [1]';

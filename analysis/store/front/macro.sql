@@ -24,31 +24,32 @@ CREATE MACRO main.half_width(x) AS
 COMMENT ON MACRO main.half_width IS 'Half the width of the 95 % interval of a mean over rows that are drawn independently, by Student''s t; NULL below two rows [unit of x]';
 
 CREATE MACRO main.conf_low(x) AS avg(x) - half_width(x);
-COMMENT ON MACRO main.conf_low IS 'Lower end of the 95 % interval of avg(x), by Student''s t: SELECT model_id, avg(gain_body), conf_low(gain_body), conf_high(gain_body) FROM prompt_gain GROUP BY model_id [unit of x]';
+COMMENT ON MACRO main.conf_low IS 'Lower end of the 95 % interval of avg(x), by Student''s t: SELECT model_id, avg(gain_body), conf_low(gain_body), conf_high(gain_body) FROM prompt_gain WHERE prompt_set = ''A_grand_unified'' GROUP BY model_id [unit of x]';
 
 CREATE MACRO main.conf_high(x) AS avg(x) + half_width(x);
 COMMENT ON MACRO main.conf_high IS 'Upper end of the same interval [unit of x]';
 
--- Ranks from sorted lists: a subquery over the rows of a group would carry all of them with each.
+-- Ranks from sorted lists: a subquery over the rows of a group would carry all of them with each. No list stands
+-- within the elements of another, where it would be made anew for each of them.
 CREATE MACRO main.sorted_places(xs, marks) AS
     [pair[2] for pair in list_sort(list_zip([abs(it[2]) for it in list_sort(list_zip(xs, marks))], range(len(xs))))];
 COMMENT ON MACRO main.sorted_places IS 'Place of each element of a list in its order, from 0; of equal ones that with the smaller mark first, marks being 0 to n - 1 with one sign [1]';
 
-CREATE MACRO main.centred_ranks(xs) AS
-    [pair[1] + pair[2] - len(xs) + 1
+CREATE MACRO main.double_places(xs) AS
+    [CAST(pair[1] AS DOUBLE) + pair[2]
      for pair in list_zip(sorted_places(xs, range(len(xs))), sorted_places(xs, range(0, -len(xs), -1)))];
-COMMENT ON MACRO main.centred_ranks IS 'Twice the rank of each element of a list, ties at their mean rank, less n + 1, so that they add up to 0 [1]';
+COMMENT ON MACRO main.double_places IS 'Twice the place of each element of a list in its order, from 0, ties at their mean place; they add up to n (n - 1) [1]';
 
-CREATE MACRO main.dot(xs, ys) AS list_sum([CAST(pair[1] AS DOUBLE) * pair[2] for pair in list_zip(xs, ys)]);
-COMMENT ON MACRO main.dot IS 'Sum of the products of two lists of numbers [1]';
+CREATE MACRO main.spread_of_places(xs, ys, n) AS
+    list_sum([pair[1] * pair[2] for pair in list_zip(xs, ys)]) - n * pow(n - 1, 2);
+COMMENT ON MACRO main.spread_of_places IS 'Sum of products of two lists of n double places about their mean, n - 1 [1]';
 
-CREATE MACRO main.cosine_of(xs, ys) AS dot(xs, ys) / nullif(sqrt(dot(xs, xs) * dot(ys, ys)), 0);
-COMMENT ON MACRO main.cosine_of IS 'Cosine of two lists of numbers: their correlation where each adds up to 0; NULL where one is 0 throughout [1]';
-
-CREATE MACRO main.rank_correlation(pairs) AS
-    cosine_of(centred_ranks([pair.x for pair in pairs]), centred_ranks([pair.y for pair in pairs]));
-COMMENT ON MACRO main.rank_correlation IS 'Spearman''s rank correlation of a list of structures with fields x and y [1]';
+CREATE MACRO main.rank_correlation(xs, ys) AS
+    spread_of_places(double_places(xs), double_places(ys), len(xs))
+        / nullif(sqrt(spread_of_places(double_places(xs), double_places(xs), len(xs))
+                      * spread_of_places(double_places(ys), double_places(ys), len(xs))), 0);
+COMMENT ON MACRO main.rank_correlation IS 'Spearman''s rank correlation of two lists of equal length; NULL where one does not vary [1]';
 
 CREATE MACRO main.spearman(x, y) AS
-    rank_correlation(list({'x': x, 'y': y}) FILTER (x IS NOT NULL AND y IS NOT NULL));
+    rank_correlation(list(x) FILTER (x IS NOT NULL AND y IS NOT NULL), list(y) FILTER (x IS NOT NULL AND y IS NOT NULL));
 COMMENT ON MACRO main.spearman IS 'Spearman''s rank correlation of two columns over the rows where both are, ties at their mean rank: SELECT spearman(n_parameters, gain_body) FROM model_gain [1]';

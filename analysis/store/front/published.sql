@@ -15,7 +15,7 @@ SELECT f.model_id,
        max(f.mean) FILTER (WHERE f.place = 1 AND f.metric = 'gain_whole_matrix')       AS gain_whole_matrix,
        max(f.mean) FILTER (WHERE f.place = 1 AND f.metric = 'gain_with_final_norm')    AS gain_with_final_norm,
        max(f.mean) FILTER (WHERE f.place = 1 AND f.metric = 'gain_embedding')          AS gain_embedding,
-       max(f.mean) FILTER (WHERE f.place = 1 AND f.metric = 'total_amplification')     AS total_amplification,
+       max(f.mean) FILTER (WHERE f.place = 1 AND f.metric = 'total_amplification')     AS growth_after_block_0,
        max(f.mean) FILTER (WHERE f.place = 1 AND f.metric = 'l_star_empirical')        AS l_star_empirical,
        max(f.mean) FILTER (WHERE f.place = 1 AND f.metric = 'l_star_predicted')        AS l_star_predicted,
        max(f.mean) FILTER (WHERE f.place = 1 AND f.metric = 'output_entropy')          AS output_entropy,
@@ -49,7 +49,7 @@ COMMENT ON COLUMN main.published_model.gain_last_block IS 'The same of the last 
 COMMENT ON COLUMN main.published_model.gain_whole_matrix IS 'Frobenius norm over all tokens after the last block over before it, mean over prompts; NULL where no file has it [ratio]';
 COMMENT ON COLUMN main.published_model.gain_with_final_norm IS 'Length at the last token after the final norm over before the last block; NULL where no file has it [ratio]';
 COMMENT ON COLUMN main.published_model.gain_embedding IS 'Length at the last token after block 0 over its input; NULL where no file has it [ratio]';
-COMMENT ON COLUMN main.published_model.total_amplification IS 'Length at the last token after the last block over after block 0; NULL where no file has it [ratio]';
+COMMENT ON COLUMN main.published_model.growth_after_block_0 IS 'Length at the last token after the last block over after block 0; NULL where no file has it [ratio]';
 COMMENT ON COLUMN main.published_model.l_star_empirical IS 'Layer of the transition, L*, as the file estimates it; NULL where no file has it [layers]';
 COMMENT ON COLUMN main.published_model.l_star_predicted IS 'L* as the paper''s formula predicts it; NULL where no file has it [layers]';
 COMMENT ON COLUMN main.published_model.output_entropy IS 'Entropy of the next-token distribution, mean over prompts; NULL where no file has it [nat]';

@@ -286,7 +286,9 @@ def test_an_answer_of_nothing_says_what_the_table_holds(capsys, form):
     (one,) = notes(capsys, "FROM coverage WHERE quantity LIKE 'weights'", *form)
     assert "weight" in one
     assert notes(capsys, "SELECT avg(gain) FROM block WHERE layer = 99", *form) == []
-    both = notes(capsys, "FROM model_gain JOIN published_model USING (model_id)", *form)
+    both = notes(
+        capsys, "SELECT model_id FROM model_gain JOIN published_model USING (model_id)", *form
+    )
     named = {note.partition(" ")[0] for note in both}
     assert named == {"model_gain", "published_model", "coverage"}
     assert len(both) == 3

@@ -152,7 +152,7 @@ def prompt_gain() -> pd.DataFrame:
             "gain_embedding": rows[rows["layer"] == 0].set_index(PROMPT)["gain"],
             "gain_whole_matrix": last["gain_whole_matrix"],
             "gain_without_first": last["gain_without_first"],
-            "total_amplification": np.exp(logs["log_gain"].sum()),
+            "growth_after_block_0": np.exp(logs["log_gain"].sum()),
         }
     ).reset_index()
     categories = measured("prompt").drop_duplicates("prompt_id")[["prompt_id", "category"]]
@@ -165,7 +165,7 @@ def prompt_gain() -> pd.DataFrame:
 def model_gain() -> pd.DataFrame:
     rows = prompt_gain()
     rows = rows[rows["prompt_set"] == SET]
-    gains = [name for name in rows if name.startswith(("gain_", "total_"))]
+    gains = [name for name in rows if name.startswith(("gain_", "growth_"))]
     means = rows.groupby("model_id")[gains].mean().reset_index()
     return means.merge(models()[["model_id", "lab", "n_layers", "n_parameters"]], on="model_id")
 
