@@ -56,7 +56,8 @@ def _read_by(name: str) -> frozenset[str]:
     A name without a schema is in raw of raw alone, and in main of a macro alone.
     """
     bare = _macros() if name.startswith(_MAIN) else _macros() | _of_raw()
-    direct = _named(_statements().get(name, ""), bare) - {name}
+    statement = _statements().get(name, "").partition("\nCOMMENT ON ")[0]  # which names others too
+    direct = _named(statement, bare) - {name}
     return frozenset(direct.union(*(_read_by(each) for each in direct)))
 
 

@@ -249,7 +249,8 @@ def network() -> pd.DataFrame:
 
 @cache
 def claim() -> pd.DataFrame:
-    rows = written("verdict").rename(columns={"family": "law", "p_value": "quoted_p_value"})
+    rows = written("verdict").query("stated_by == 'author'")
+    rows = rows.rename(columns={"family": "law", "p_value": "quoted_p_value"})
     checks = written("verdict_check").groupby("claim_id")
     return rows.assign(
         n_checks=rows["claim_id"].map(checks.size()),
