@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +37,15 @@ from collect.schema.marks import (
     prompts_of,
     quantities_of,
     read_mark,
-    read_run,
     stored_prompts_sha256,
 )
 from collect.schema.vouching import compare, vouched
 
 #: Rows of a table that are tried together; more take more memory and are hardly faster.
 _ROWS_TOGETHER = 2**15
+
+#: Units whose files are read together at most.
+_MOST_UNITS = 256
 
 
 def faults(out: Path, *, notes: list[str] | None = None) -> Iterator[str]:
@@ -73,22 +75,50 @@ def _faults(out: Path, known: Headers) -> Iterator[str]:
     marks: dict[str, Mark] = {}
     listed: set[str] = set()
     trial = _Trial(_ROWS_TOGETHER, known)
-    for path in paths:
-        if is_pack(path.stem):
-            yield from _of_copy(path, out, listed, known)
-        elif path.stem not in copied:
-            mark = read_mark(path)
-            if mark is None:
+    for together in _batches([path for path in paths if path.stem not in copied]):
+        _read_ahead(together, out, known)
+        for path, mark in together:
+            if is_pack(path.stem):
+                yield from _of_copy(path, out, listed, known)
+            elif mark is None:
                 yield f"{path} is no run file of this project: it cannot be read."
-                continue
-            yield from _of_unit(path, mark, out, trial)
-            marks[path.stem] = mark
-            listed |= mark.rows.keys()
+            else:
+                yield from _of_unit(path, mark, out, trial)
+                marks[path.stem] = mark
+                listed |= mark.rows.keys()
     yield from (broken.problem for broken in trial.rest())
     yield from _between_units(marks)
     yield from _strangers(out, listed)
     yield from _whole_tables(out, known)
     yield from _of_description(out)
+
+
+def _batches(paths: Sequence[Path]) -> Iterator[list[tuple[Path, Mark | None]]]:
+    """Yield run files with their marks, as many together as have few rows."""
+    waiting: list[tuple[Path, Mark | None]] = []
+    n_waiting = 0
+    for path in paths:
+        mark = None if is_pack(path.stem) else read_mark(path)
+        n_of_unit = 0 if mark is None else sum(mark.rows.values())
+        if waiting and (n_waiting + n_of_unit > _ROWS_TOGETHER or len(waiting) >= _MOST_UNITS):
+            yield waiting
+            waiting, n_waiting = [], 0
+        waiting.append((path, mark))
+        n_waiting += n_of_unit
+    if waiting:
+        yield waiting
+
+
+def _read_ahead(units: Sequence[tuple[Path, Mark | None]], out: Path, known: Headers) -> None:
+    """Read the rows of units that are looked at next, table by table."""
+    by_table: dict[str, dict[Path, None]] = {}
+    for path, mark in units:
+        for name in () if mark is None else (f"run/{path.name}", *mark.rows):
+            table = Path(name).parent.name
+            if table != "prompt":  # units share it
+                by_table.setdefault(table, {})[out / name] = None
+    for paths in by_table.values():
+        known.read_ahead([*paths])
 
 
 class _Trial(Trial):
@@ -132,8 +162,9 @@ def _of_unit(path: Path, mark: Mark, out: Path, trial: _Trial) -> Iterator[str]:
     if version not in READABLE_VERSIONS:
         yield f"{path.stem} is of schema version {version}, which is not read."
         return
+    rows = _stored(path, trial.known)
     yield from _of_rows(path, "run", trial)
-    yield from _of_run(path, mark, out)
+    yield from _of_run(path, mark, out, rows[0] if len(rows) == 1 else None, trial.known)
     for name, expected in mark.rows.items():
         yield from _of_file(out / name, expected, mark, trial)
     for name in sorted(mark.sha256):
@@ -218,9 +249,10 @@ def _typed_rows(path: Path, table: str, known: Headers) -> pa.Table:
     return rows
 
 
-def _of_run(path: Path, mark: Mark, out: Path) -> Iterator[str]:
+def _of_run(
+    path: Path, mark: Mark, out: Path, run: Mapping[str, Any] | None, known: Headers
+) -> Iterator[str]:
     """Yield how the row of a run file contradicts the rest of its unit."""
-    run = read_run(path)
     if run is None:
         yield f"run/{path.name} has not one row that can be read."
         return
@@ -232,7 +264,7 @@ def _of_run(path: Path, mark: Mark, out: Path) -> Iterator[str]:
             f"{expected[column]}."
         )
     if f"conformance/{path.name}" in mark.rows:  # else an earlier unit of the run has it
-        checks = _rows_of(out / "conformance" / path.name, "conformance")
+        checks = _rows_of(out / "conformance" / path.name, "conformance", known)
         failed = sorted(check["property"] for check in checks if check["is_met"] is False)
         if run["is_conforming"] == bool(failed):
             yield (
@@ -244,11 +276,20 @@ def _of_run(path: Path, mark: Mark, out: Path) -> Iterator[str]:
         yield f"run/{path.name} has another row or metadata than it hashed."
 
 
-def _rows_of(path: Path, table: str) -> list[dict[str, Any]]:
+def _rows_of(path: Path, table: str, known: Headers) -> list[dict[str, Any]]:
     try:
-        rows: list[dict[str, Any]] = read_rows(path, table).to_pylist()
+        rows: list[dict[str, Any]] = read_rows(path, table, known).to_pylist()
     except ContractError:
         return []  # a missing or damaged file is a fault of its own
+    return rows
+
+
+def _stored(path: Path, known: Headers) -> list[dict[str, Any]]:
+    """Return the rows of a file as it holds them; none where they cannot be read."""
+    try:
+        rows: list[dict[str, Any]] = known.of(path).stored().to_pylist()
+    except (ContractError, *UNREADABLE):
+        return []
     return rows
 
 

@@ -55,7 +55,9 @@ def units(out: Path) -> pd.DataFrame:
     paths = sorted((out / "run").glob("*.parquet"))
     copied = packed_units(paths)
     of_units = [path for path in paths if not is_pack(path.stem) and path.stem not in copied]
-    states = [_marked(path, out) for path in of_units]
+    headers = Headers()
+    headers.read_ahead(of_units)
+    states = [_marked(path, out, headers) for path in of_units]
     states += [row for path in paths if is_pack(path.stem) for row in _packed(path, out)]
     states += [_unmarked(stem, out) for stem in incomplete_units(out)]
     if not states:
@@ -67,9 +69,9 @@ def units(out: Path) -> pd.DataFrame:
     return pd.DataFrame(states, columns=columns).sort_values("unit", ignore_index=True)
 
 
-def _marked(path: Path, out: Path) -> dict[str, Any]:
+def _marked(path: Path, out: Path, headers: Headers) -> dict[str, Any]:
     """Return the row of a unit that has a run file."""
-    marked = read_marked(path)
+    marked = read_marked(path, headers)
     if marked is None or not has_files_as_marked(marked[0], out):
         return _unmarked(path.stem, out)
     mark, run = marked

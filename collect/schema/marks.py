@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from collect.schema.headers import UNREADABLE
+from collect.schema.contract import ContractError
+from collect.schema.headers import UNREADABLE, Headers
 
 #: Parts of a run file's metadata that vouch for the files of its unit, besides the determinants.
 VOUCHING = ("rows", "sha256", "sizes", "times")
@@ -126,13 +127,13 @@ def read_run(path: Path) -> dict[str, Any] | None:
     return rows[0] if len(rows) == 1 else None
 
 
-def read_marked(path: Path) -> tuple[Mark, dict[str, Any]] | None:
+def read_marked(path: Path, headers: Headers) -> tuple[Mark, dict[str, Any]] | None:
     """Return what a run file says and the row that its mark hashed, both by one reading."""
     try:
-        with pq.ParquetFile(path) as file:
-            mark = mark_of(file.metadata.metadata or {})
-            rows = file.read(use_threads=False).to_pylist()
-    except UNREADABLE:
+        header = headers.of(path)
+        mark = mark_of({name.encode(): it.encode() for name, it in header.metadata.items()})
+        rows = header.stored().to_pylist()
+    except (ContractError, *UNREADABLE):
         return None
     if mark is None or len(rows) != 1 or not is_run_as_marked(rows[0], mark):
         return None

@@ -13,6 +13,7 @@ from collect.commands.cli import main
 from collect.record import status
 from collect.record.atomic import locks
 from collect.record.integrity import faults
+from collect.schema import headers
 from tests.collect.record.written import change_column, flip, rewrite
 
 WEIGHTS, PROMPTS = "local--gpt2", "local--gpt2@own"
@@ -176,3 +177,13 @@ def test_a_status_reads_each_run_file_once(out, monkeypatch):
     assert {*states(out).values()} == {"complete"}
     runs = [path for path in opened if path.parent.name == "run"]
     assert len(runs) == len({*runs}) == len([*(out / "run").iterdir()])
+
+
+def test_a_check_opens_each_file_of_small_rows_once(out, monkeypatch):
+    monkeypatch.setattr(headers, "_MANY", 1)
+    opened, file = [], pq.ParquetFile
+    monkeypatch.setattr(pq, "ParquetFile", lambda path, **how: opened.append(path) or file(path))
+    assert not list(faults(out))
+    own = [path for path in opened if path.parent.name != "prompt"]  # its hash reads it again
+    assert len(own) == len({*own})
+    assert {path.parent.name for path in own} >= {"run", "model", "residual_norm"}
