@@ -12,7 +12,8 @@ import re
 from analysis.tidy import prose
 
 #: A run of words joined by operators; it is a formula if it has a mark of one.
-RUN = re.compile(r'[^\s"”“]+(?: (?:[=/≈∝−<>]|- ) ?[^\s"”“]+)*')
+WORD = r'(?:arg max_\S \|[^|"”“]+\||[^\s"”“]+)'
+RUN = re.compile(rf"{WORD}(?: (?:[=/≈∝−<>]|- ) ?{WORD})*")
 
 #: An index or exponent at a single letter, bars, or a letter less a number.
 MARK = re.compile(r"(?<![A-Za-z])[A-Zxρ]_[A-Za-z{]|[\w)]\^[\w({]|\|[^|]+\||‖|L\*|^[A-Z]-\d|[a-z]²")
@@ -30,6 +31,8 @@ COMMANDS = {
     "²": "^2",
     "L*": "L^*",
     "argmax": r"\operatorname{argmax}",
+    "arg max": r"\operatorname{argmax}",
+    "ℓ": r"\ell ",
     "Tr": r"\operatorname{Tr}",
     "−": "-",
     "–": r"\text{–}",
@@ -37,7 +40,7 @@ COMMANDS = {
 
 #: The parts of a formula that may be set; a command that takes words has them in plain letters.
 TOKEN = re.compile(
-    r"\\(?:sum|rho|approx|propto|lVert|rVert|lvert|rvert)(?![A-Za-z])"
+    r"\\(?:sum|rho|ell|approx|propto|lVert|rVert|lvert|rvert)(?![A-Za-z])"
     r"|\\(?:operatorname|text)\{[A-Za-z–,]+\}"
     r"|[A-Za-z0-9α-ωΑ-Ω∝∞×·≤≥±√∂∈→]|[ ^_{}()\[\]+\-*/=<>.,:;'!]"
 )
@@ -155,6 +158,6 @@ def _raised(formula: str) -> str:
     for place, sign in enumerate(tail):
         depth += (sign == "(") - (sign == ")")
         if depth == 0:
-            inside = f"({tail[:place]})" if tail.startswith("l") else tail[:place]
+            inside = f"({tail[:place]})" if tail.startswith(("l", "ℓ")) else tail[:place]
             return f"{head}^{{{inside}}}{_raised(tail[place + 1 :])}"
     return formula
