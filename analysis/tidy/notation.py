@@ -62,7 +62,7 @@ def typeset(text: str) -> str:
     for match in RUN.finditer(plain):
         start, stop = _trimmed(plain, *match.span())
         formula = _tex(plain[start:stop]) if MARK.search(plain[start:stop]) else ""
-        if is_tex(formula):
+        if is_tex(formula) and formula.count("(") == formula.count(")"):
             parts += [_text(plain[end:start]), f"${formula}$"]
             end = stop
     return "".join([*parts, _text(plain[end:])])
