@@ -11,8 +11,10 @@ import re
 
 from analysis.tidy import prose
 
+#: A word of a formula: an order, a sum in brackets and a maximum have spaces within.
+WORD = r'(?:O\([^()"]+\)|\(Σ_\([a-z,]+\) [^()"]+\)|arg max_\S \|[^|"”“]+\||[^\s"”“]+)'
+
 #: A run of words joined by operators; it is a formula if it has a mark of one.
-WORD = r'(?:arg max_\S \|[^|"”“]+\||[^\s"”“]+)'
 RUN = re.compile(rf"{WORD}(?: (?:[=/≈∝−<>]|- ) ?{WORD})*")
 
 #: An index or exponent at a single letter, bars, or a letter less a number.
