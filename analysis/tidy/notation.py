@@ -139,7 +139,8 @@ def _tex(formula: str) -> str:
     raised = _raised(re.sub(r"‖([^‖]+)‖", r"\\lVert \1\\rVert", barred))
     for symbol, command in COMMANDS.items():
         raised = raised.replace(symbol, command)
-    return re.sub(r"_([A-Za-z]+,[a-z]+|[A-Za-z]{2,})", r"_{\\text{\1}}", raised).strip()
+    indexed = re.sub(r"_\(([a-z](?:,[a-z])*)\)", r"_{\1}", raised)
+    return re.sub(r"_([A-Za-z]+,[a-z]+|[A-Za-z]{2,})", r"_{\\text{\1}}", indexed).strip()
 
 
 def _bars(match: re.Match[str]) -> str:
