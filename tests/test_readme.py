@@ -57,7 +57,8 @@ def test_the_shares_of_the_study_are_those_of_the_file():
 
 
 @pytest.mark.parametrize(("query", "answer"), ANSWERED, ids=["signs"])
-def test_a_worked_query_answers_what_the_readme_shows(capsys, query, answer):
+def test_a_worked_query_answers_what_the_readme_shows(capsys, monkeypatch, query, answer):
+    monkeypatch.setenv("COLUMNS", "160")  # a parallel run of the tests names a narrower terminal
     assert cli.main(["sql", query]) == 0
     shown = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert [" ".join(line.split()) for line in answer.strip().splitlines()] == shown

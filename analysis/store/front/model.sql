@@ -36,7 +36,7 @@ SELECT m.model_id,
                FROM raw.run
               WHERE perturbation IS NULL
               GROUP BY model_id) AS r USING (model_id);
-COMMENT ON VIEW main.model IS 'One row per model, measured here or published: who made it and how it is shaped. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here; the lab thermoscope marks small networks trained here. Which quantities a model has: coverage. Every revision: raw.revision; every run: raw.run.';
+COMMENT ON VIEW main.model IS 'One row per model, measured here, published (is_measured, is_published) or only named in the paper''s files: who made it and how it is shaped. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here; the lab thermoscope marks small networks trained here. Which quantities a model has: coverage. Every revision: raw.revision; every run: raw.run.';
 COMMENT ON COLUMN main.model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
 COMMENT ON COLUMN main.model.lab IS 'Organisation that trained the model; NULL when the checkpoint does not say [-]';
 COMMENT ON COLUMN main.model.suite IS 'Training suite: models trained together with one recipe, for example Pythia; of networks trained here the optimiser; NULL for a model without siblings [-]';

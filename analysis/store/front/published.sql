@@ -34,7 +34,7 @@ SELECT f.model_id,
           FROM raw.published_figure) AS f
   JOIN raw.model AS m USING (model_id)
  GROUP BY f.model_id, m.lab, m.suite, m.base_model_id, m.n_layers, m.d_model, m.n_heads, m.d_head, m.n_parameters;
-COMMENT ON VIEW main.published_model IS 'One row per model with figures in the paper''s result files: its published gain by each definition, and the other figures, a quantity a column. Nothing here was measured by this project; see model_gain for that. Of several files with one quantity of a model the one over the most prompts is taken, of equals the first by name. Definitions do not stand in for each other: of a model without a figure the column is NULL. Every file, number format, prompt set, spread and caveat: raw.published_figure; by layer: raw.published_profile; by prompt: raw.raw_value.';
+COMMENT ON VIEW main.published_model IS 'One row per model with figures in the paper''s result files: its published gain by each definition, and the other figures, a quantity a column. Nothing here was measured by this project; models measured here are in model_gain under their own model_id. Of several files with one quantity of a model the one over the most prompts is taken, of equals the first by name. Definitions do not stand in for each other: of a model without a figure the column is NULL. Every file, number format, prompt set, spread and caveat: raw.published_figure; by layer: raw.published_profile; by prompt: raw.raw_value.';
 COMMENT ON COLUMN main.published_model.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.published_model.lab IS 'Organisation that trained it [-]';
 COMMENT ON COLUMN main.published_model.suite IS 'Training suite, for example Pythia [-]';

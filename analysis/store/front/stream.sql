@@ -17,7 +17,7 @@ SELECT n.model_id,
   LEFT JOIN raw.next_token AS t USING (run_id, model_id, prompt_id)
  WHERE n.site = 'block_output'
     OR (n.site = 'block_input' AND n.layer = 0);
-COMMENT ON VIEW main.stream IS 'One row per model measured here, prompt, token and depth: how long the residual stream is there, before any final norm. Prompts of every set are here, plain and tokenised as the tokenizer does. The first token is often many times as long as the others: position > 0 leaves it out, is_last_token takes the one the paper uses. Gains are in block and model_gain. Within a block, after the final norm, embeddings, other runs: raw.residual_norm.';
+COMMENT ON VIEW main.stream IS 'One row per model measured here, prompt, token and depth: how long the residual stream is there, before any final norm. Prompts of every set are here, plain and tokenised as the tokenizer does. The first token is often many times as long as the others: position > 0 leaves it out, is_last_token takes the one the paper uses. Rows of one model are not independent as models are: average by model before comparing models or labs. Gains are in block and model_gain. Within a block, after the final norm, embeddings, other runs: raw.residual_norm.';
 COMMENT ON COLUMN main.stream.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.stream.prompt_set IS 'Set that the prompt belongs to [-]';
 COMMENT ON COLUMN main.stream.prompt_id IS 'Prompt; its text is in prompt_gain [-]';

@@ -132,7 +132,7 @@ def test_charts_become_part_of_the_page(tmp_path):
     chart = SVG.replace("></svg>", f">{ROWS}</svg>")
     markup = shown(Picture(chart, 'A "line".', "fig-a", "charts.draw"), tmp_path)
     assert markup.startswith('<p><svg class="picture marks" role="graphics-document document"')
-    assert 'aria-label="A &quot;line&quot;." style="--natural: 320px"' in markup
+    assert 'aria-label="A &#34;line&#34;." style="--natural: 320px"' in markup
     assert "metadata" not in markup
     assert '<a download="fig-a.csv" href="data:text/csv;base64,eA==">Data (CSV)</a>' in markup
     assert "<code>charts.draw</code>" in markup

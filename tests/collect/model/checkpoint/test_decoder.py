@@ -41,6 +41,7 @@ def test_the_sites_of_a_block_are_modules_of_that_block():
                 ("residual_norm", "site final_norm"),
                 ("token_geometry", "site final_norm"),
                 ("prompt_geometry", "site final_norm"),
+                ("stream_sparsity", "site final_norm"),
                 ("weight_norm", "is_folded"),
             },
         ),
