@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from collect.schema import header_cache
 from collect.schema.contract import MEASURED, ContractError
 from collect.schema.files import stored_twice, table_files
-from collect.schema.headers import READ_WHOLE, Headers
+from collect.schema.headers import READ_WHOLE, Headers, cache
 from collect.schema.vouching import Comparison, Measured, Vouched, compare, vouched
 
 #: Tables whose files lie in a directory of their own and are listed by the run files of units.
@@ -58,8 +57,8 @@ class Sources:
         marks = [path for path in by_table.get("run", []) if path.parent.name == "run"]
         paths = [path for paths in by_table.values() for path in paths]
         measured = [path for path in paths if path.parent != directory]
-        since = header_cache.now()
-        kept = header_cache.recalled(directory, measured, self.headers.layouts)
+        since = cache.now()
+        kept = cache.recalled(directory, measured, self.headers.layouts)
         self.headers.add(kept)
         for table in READ_WHOLE:
             paths = [path for path in by_table.get(table, []) if path.parent.name == table]
@@ -67,7 +66,7 @@ class Sources:
         units = [vouched(path, self.headers) for path in marks]
         self.comparison += compare(directory, units, self.headers, contents=self._contents)
         listed = {directory / name for unit in units for name in unit.rows}
-        header_cache.keep(directory, self.headers.known(measured), len(kept), since)
+        cache.keep(directory, self.headers.known(measured), len(kept), since)
         self.vouched |= listed
         repeated = self._registered(directory, units)
         for table, paths in by_table.items():

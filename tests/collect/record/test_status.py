@@ -13,7 +13,7 @@ from collect.commands.cli import main
 from collect.record import status
 from collect.record.atomic import locks
 from collect.record.integrity import faults
-from collect.schema import headers
+from collect.schema.headers import reading
 from tests.collect.record.written import change_column, flip, rewrite
 
 WEIGHTS, PROMPTS = "local--gpt2", "local--gpt2@own"
@@ -180,7 +180,7 @@ def test_a_status_reads_each_run_file_once(out, monkeypatch):
 
 
 def test_a_check_opens_each_file_of_small_rows_once(out, monkeypatch):
-    monkeypatch.setattr(headers, "_MANY", 1)
+    monkeypatch.setattr(reading, "_MANY", 1)
     opened, file = [], pq.ParquetFile
     monkeypatch.setattr(pq, "ParquetFile", lambda path, **how: opened.append(path) or file(path))
     assert not list(faults(out))

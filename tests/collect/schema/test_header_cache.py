@@ -8,7 +8,7 @@ from analysis.store import deferred, open_store
 from analysis.store.listed_files import ListedFiles
 from analysis.tidy.errors import StoreError
 from collect.process import shipped
-from collect.schema import header_cache, headers
+from collect.schema.headers import cache, reading
 from tests.collect.record.written import copy_sample, flip
 
 STEM = "thermoscope--gpt2-l4-adamw"
@@ -20,8 +20,8 @@ GAINS = "SELECT * FROM gain_by_model ORDER BY ALL"
 def unit(tmp_path, monkeypatch):
     """A store with a cache, though it has few files and they were written a moment ago."""
     monkeypatch.setattr(shipped, "results", lambda: tmp_path / "cache")
-    monkeypatch.setattr(header_cache, "_MANY", 1)
-    monkeypatch.setattr(header_cache, "_SETTLED", -60_000_000_000)
+    monkeypatch.setattr(cache, "_MANY", 1)
+    monkeypatch.setattr(cache, "_SETTLED", -60_000_000_000)
     return copy_sample(tmp_path / "unit", *UNITS)
 
 
@@ -29,13 +29,13 @@ def unit(tmp_path, monkeypatch):
 def read(monkeypatch):
     """The files whose headers were read."""
     paths = []
-    original = headers.opened
+    original = reading.opened
 
     def opened(path):
         paths.append(path)
         return original(path)
 
-    monkeypatch.setattr(headers, "opened", opened)
+    monkeypatch.setattr(reading, "opened", opened)
     return paths
 
 
@@ -83,7 +83,7 @@ def test_a_file_put_in_the_place_of_another_is_read(unit, read):
 
 
 def test_a_file_changed_a_moment_before_is_read_again(unit, read, monkeypatch):
-    monkeypatch.setattr(header_cache, "_SETTLED", 60_000_000_000)
+    monkeypatch.setattr(cache, "_SETTLED", 60_000_000_000)
     open_store(unit)
     n_files = len(read)
     open_store(unit)

@@ -13,8 +13,7 @@ from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 from collect import schema
 from collect.errors import CollectError
-from collect.schema import headers
-from collect.schema.headers import Headers
+from collect.schema.headers import Headers, reading
 from collect.schema.sources import Sources
 from tests.collect.record.written import SAMPLE, change_column, copy_sample, flip, rewrite
 
@@ -297,8 +296,8 @@ def test_small_tables_that_are_read_together_are_what_each_file_holds(tmp_path):
 
 def test_no_file_is_opened_twice(tmp_path, monkeypatch):
     place, names = many_units(tmp_path / "many"), []
-    first = headers.opened
-    monkeypatch.setattr(headers, "opened", lambda path: names.append(path) or first(path))
+    first = reading.opened
+    monkeypatch.setattr(reading, "opened", lambda path: names.append(path) or first(path))
     open_store(place)
     assert len(names) == len({*names}) > 16
 

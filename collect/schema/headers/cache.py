@@ -23,7 +23,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from collect.process import shipped
-from collect.schema.headers import Header, Layout
+from collect.schema.headers.header import Header, Layout
 
 #: What is written into a cache and must stand there.
 _FORMAT = {b"format": f"1 of Arrow {pa.__version__}".encode()}
