@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -27,12 +28,15 @@ RANGE = "a range"
 #: Width of the panel, height of a row, and room beside the panel [px].
 PANEL, ROW, BESIDE = 260, 23, 8
 
-#: What the response is called under the panel: 0 is what equal, unrelated writes would give.
+#: What the response is called under the panel: ×1 is what equal, unrelated writes would give.
 TITLE = [
-    "growth of the stream beyond equal writes [nat]",
-    "0: grows as by equal writes",
+    "growth of the stream as a multiple of equal writes",
+    "×1: grows as by equal writes",
     "←\u00a0grows less than by equal writes · grows more\u00a0→",
 ]
+
+#: Where the axis of log growth is marked: halves and doubles.
+TICKS = [math.log(factor) for factor in (0.125, 0.25, 0.5, 1, 2)]
 
 
 def chart_exhibit(runs: pd.DataFrame, band: Band) -> alt.LayerChart:
@@ -83,7 +87,7 @@ def _recipes(runs: pd.DataFrame, band: Band) -> alt.LayerChart:
         "excess:Q",
         title=TITLE,
         scale=alt.Scale(padding=8),
-        axis=alt.Axis(grid=False, tickCount=4),
+        axis=alt.Axis(grid=False, values=TICKS, labelExpr="'×' + format(exp(datum.value), '~g')"),
     )
     scale = series([f"{n} blocks" for n in present], [DEPTHS[n] for n in present])
     size = alt.Size("depth:N", scale=scale, legend=None)

@@ -23,7 +23,7 @@ OUTCOMES = {
 }
 EFFECTS = {
     "ingredient": "What the high level does",
-    "effect": "Added to growth [nat]",
+    "effect": "Change of growth",
     "interval": "95 % interval",
 }
 SHARES = {
@@ -57,7 +57,7 @@ def outcome_rows(outcomes: pd.DataFrame) -> pd.DataFrame:
 
 
 def effect_rows(effects: pd.DataFrame) -> pd.DataFrame:
-    """Return the effect of each ingredient on growth [nat], the largest first, as words.
+    """Return the effect of each ingredient on growth, the largest first, as percent.
 
     ``effects`` are those of `screening.main_effects`.
     """
@@ -65,9 +65,9 @@ def effect_rows(effects: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "ingredient": rows["term"].str.removesuffix("_level").map(INGREDIENTS),
-            "effect": rows["estimate"].map(prose.number),
+            "effect": rows["estimate"].map(prose.change),
             "interval": [
-                prose.interval(low, high)
+                prose.change_interval(low, high)
                 for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
             ],
         }
