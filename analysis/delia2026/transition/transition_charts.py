@@ -59,7 +59,7 @@ def _spread(shares: pd.DataFrame) -> str:
     if apart.empty:
         return "No model has two published values of L*."
     return (
-        f"Published values of one model's L* differ by up to {prose.percent(float(apart.iloc[-1]))} "
-        f"of its depth ({apart.index[-1]}), and by {prose.percent(float(apart.iloc[0]))} at least "
+        "Published values of one model's L* differ by up to "
+        f"{prose.percent(float(apart.iloc[-1]))} of its depth ({apart.index[-1]}), and by {prose.percent(float(apart.iloc[0]))} at least "
         f"({apart.index[0]})."
     )
