@@ -60,6 +60,6 @@ def _spread(shares: pd.DataFrame) -> str:
         return "No model has two published values of L*."
     return (
         "Published values of one model's L* differ by up to "
-        f"{prose.percent(float(apart.iloc[-1]))} of its depth ({apart.index[-1]}), and by {prose.percent(float(apart.iloc[0]))} at least "
-        f"({apart.index[0]})."
+        f"{prose.percent(float(apart.iloc[-1]))} of its depth ({apart.index[-1]}), and by "
+        f"{prose.percent(float(apart.iloc[0]))} at least ({apart.index[0]})."
     )
