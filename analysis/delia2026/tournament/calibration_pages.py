@@ -32,7 +32,7 @@ SIZES = {
     "size": "False yes, now",
     "where": "In the world",
     "power": "Mean power",
-    "verdict": "",
+    "verdict": "Choice",
 }
 LEAST = {
     "statement": "Statement",
