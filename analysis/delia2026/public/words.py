@@ -80,10 +80,13 @@ def panel(rows: pd.DataFrame) -> str:
 def turning(lengths: pd.DataFrame) -> str:
     """Return in how many models the last block shrinks the stream, with the first token and not."""
     last = last_gains(lengths)
-    every, rest = ((last[column] < 1).sum() for column in ("whole_matrix", "without_first"))
+    every, rest = (
+        prose.share_of(int((last[column] < 1).sum()), len(last))
+        for column in ("whole_matrix", "without_first")
+    )
     return (
-        f"Counting the first token, the last block shrinks the stream of "
-        f"{prose.share_of(int(every), len(last))} models; without it, of {int(rest)}."
+        f"With the first token counted, the last block shrinks the stream in {every} models; "
+        f"without it, in {rest}."
     )
 
 
@@ -104,9 +107,9 @@ def sets(gains: pd.DataFrame) -> str:
     below = (gains["gain"] < 1).groupby(gains["metric"])
     shares = {metric: prose.share_of(int(it.sum()), len(it)) for metric, it in below}
     return (
-        f"The last block shrinks the stream in {shares['gain_whole_matrix']} runs over all tokens, "
-        f"in {shares['gain_without_first']} without the first, in {shares['gain_last_block']} at "
-        "the last token."
+        f"Over all tokens, the last block shrinks the stream in {shares['gain_whole_matrix']} "
+        f"runs. Without the first token it does so in {shares['gain_without_first']}, "
+        f"and at the last token in {shares['gain_last_block']}."
     )
 
 
