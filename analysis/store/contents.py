@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from analysis.store.statement import all_columns, every, named, parsed, place_of, within
+from collect import schema
 from collect.errors import nearest
 from collect.schema import raise_interruption
 
@@ -80,6 +81,43 @@ def measured_again(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[str]:
     rows = cursor.execute(sql, [texts]).fetchall()
     asked = [row for row in rows if row[2]] or rows
     return [model for model, is_repeated, _ in asked if is_repeated]
+
+
+def models_met(
+    cursor: duckdb.DuckDBPyConnection, conditions: Sequence[Any], by: Any = None
+) -> list[str]:
+    """Return the measured models that meet those of some conditions that are of a model alone.
+
+    With ``by``, a parsed expression over columns of a model, its distinct values are returned.
+    """
+    sql = (
+        "SELECT DISTINCT one.model_id FROM raw.primary_run JOIN raw.model AS one USING (model_id) "
+        "WHERE true AND true"
+    )
+    known = {column.name for column in schema.tables()["model"].columns}
+    taken = [each for each in conditions if (names := all_columns(each)) and names <= known]
+    parts = json.loads(json.dumps([taken, by]))
+    for node in (each for each in every(parts) if each.get("class") == "COLUMN_REF"):
+        node["column_names"] = ["one", node["column_names"][-1]]
+    asked = parsed(sql, cursor)
+    node = asked["statements"][0]["node"]
+    node["where_clause"]["children"] += parts[0]
+    node["select_list"] = [parts[1]] if by else node["select_list"]
+    return sorted(str(value) for (value,) in _answered(cursor, asked))
+
+
+def unlike_sets(cursor: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[tuple[str, int]]:
+    """Return how many of some models each prompt set holds; nothing if all hold the same."""
+    sql = """
+        SELECT prompt_set, list_sort(list(DISTINCT model_id))
+          FROM raw.primary_run
+         WHERE prompt_set IS NOT NULL AND list_contains($1::VARCHAR[], model_id)
+         GROUP BY prompt_set
+         ORDER BY prompt_set
+    """
+    rows = cursor.execute(sql, [models]).fetchall()
+    is_unlike = any(names != rows[0][1] for _, names in rows)
+    return [(name, len(names)) for name, names in rows] if is_unlike else []
 
 
 def definitions(

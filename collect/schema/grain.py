@@ -362,6 +362,56 @@ GRAINS.update(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a row is in a table of main that has several rows a model.
+
+    Attributes
+    ----------
+    beside
+        Columns that tell the rows of a model apart; those joined by *or* choose one alike.
+    front
+        Table of main with one row a model for the same quantity, if there is one.
+    has_sets
+        Whether its rows are of prompts, whose sets may hold different models.
+    """
+
+    beside: tuple[str, ...]
+    front: str = ""
+    has_sets: bool = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of which to take one value each, lest a model have several rows."""
+        return tuple(f"model_id or {name}" for name in self.beside)
+
+    @property
+    def rule(self) -> str:
+        """What to do before models are compared.
+
+        >>> Sample(("prompt_id",), "model_gain").rule.partition(": ")[2]
+        'average by model_id first; main.model_gain has one row a model'
+        """
+        ask = f"; main.{self.front} has one row a model" if self.front else ""
+        return f"several rows of one model are not independent: average by model_id first{ask}"
+
+
+#: Tables of main whose rows are finer than a model.
+SAMPLES = {
+    "prompt_gain": Sample(("prompt_id",), "model_gain"),
+    "block": Sample(("prompt_id", "layer or blocks_after"), "model_gain"),
+    "stream": Sample(("prompt_id", "position or is_last_token", "layer"), "model_gain"),
+    "outlier_token": Sample(("prompt_id", "position")),
+    "attention": Sample(("prompt_id", "layer", "head")),
+    "head_weight": Sample(("layer", "head"), has_sets=False),
+    "layer_weight": Sample(("layer",), has_sets=False),
+}
+
+
+#: Columns of main that hold of one prompt set, and those that hold of some set, by table.
+OF_ONE_SET = {"coverage": ("is_there", "is_on_any_set")}
+
+
 def commented_grain(name: str, text: str) -> str:
     """Return the comment of a table or view of raw: its unit, what it is, what to take one of.
 

@@ -50,6 +50,7 @@ SELECT c.model_id,
        CASE c.quantity WHEN 'published gain' THEN coalesce(p.has_gain, false)
                        ELSE n.run_id IS NOT NULL
        END                                                                        AS is_there,
+       bool_or(is_there) OVER (PARTITION BY c.model_id, c.quantity)               AS is_on_any_set,
        CASE WHEN c.quantity NOT IN ('weight', 'published gain') THEN coalesce(n.n_prompts, 0) END AS n_prompts,
        CASE WHEN is_there THEN NULL
             WHEN c.quantity = 'published gain' THEN 'the paper''s files have no gain of it'
@@ -70,10 +71,11 @@ SELECT c.model_id,
   LEFT JOIN stated AS s ON s.run_id = f.run_id AND s.source = c.source
   LEFT JOIN published AS p ON p.model_id = c.model_id
   LEFT JOIN runs AS r ON r.model_id = c.model_id AND r.prompt_set = c.prompt_set;
-COMMENT ON VIEW main.coverage IS 'One row per model, quantity and prompt set, measured or not: whether its numbers are here, and if not, why. Models that were published only are here too. WHERE is_there lists what can be asked. A model that was measured on one set only is missing on the others: SELECT quantity, model_id FROM coverage GROUP BY ALL HAVING NOT bool_or(is_there) names the models that lack a quantity altogether.';
+COMMENT ON VIEW main.coverage IS 'One row per model, quantity and prompt set, measured or not: whether its numbers are here, and if not, why. Models that were published only are here too. WHERE is_there lists what can be asked. A model that was measured on one set only is missing on the others: SELECT DISTINCT quantity, model_id FROM coverage WHERE NOT is_on_any_set names the models that lack a quantity altogether.';
 COMMENT ON COLUMN main.coverage.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.coverage.quantity IS 'stream (tables stream, outlier_token, gains over all tokens), last token (gains of model_gain, prompt_gain and block at the last token), update (of attention and feed-forward in block), attention (table attention), geometry (token_cosine and effective_rank in block), prediction (of every token: raw.token_prediction), weight (head_weight, layer_weight) or published gain (published_model) [-]';
 COMMENT ON COLUMN main.coverage.prompt_set IS 'Prompt set; none for weight and published gain, which are of no set [-]';
-COMMENT ON COLUMN main.coverage.is_there IS 'True where the quantity is in what was opened [-]';
+COMMENT ON COLUMN main.coverage.is_there IS 'True where the quantity is in what was opened, on this prompt set [-]';
+COMMENT ON COLUMN main.coverage.is_on_any_set IS 'True where it is there on some prompt set; false where the model lacks the quantity altogether [-]';
 COMMENT ON COLUMN main.coverage.n_prompts IS 'Prompts that it is there for; NULL where prompts do not enter [1]';
 COMMENT ON COLUMN main.coverage.reason IS 'Why it is not there; NULL where it is [-]';

@@ -282,6 +282,8 @@ def coverage() -> pd.DataFrame:
         there |= {(one, quantity, name): n for (one, name), n in sizes.items()}
     keys = list(rows.itertuples(index=False, name=None))
     rows["is_there"] = [key in there for key in keys]
+    somewhere = {(one, quantity) for one, quantity, _ in there}
+    rows["is_on_any_set"] = [key[:2] in somewhere for key in keys]
     rows["n_prompts"] = [np.nan if key[2] == "none" else there.get(key, 0) for key in keys]
     return rows
 

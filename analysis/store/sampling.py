@@ -1,0 +1,151 @@
+"""What a query must do before it compares models: tables of main with several rows a model.
+
+Rows of one model are not independent, and prompt sets may hold different models. Which columns
+tell the rows of a model apart is declared (`collect.schema.grain`). A query takes one of them where
+it groups by the column or asks for one value; one model is also what only one measured model meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from analysis.store import contents
+from analysis.store.reading import Open, Reading
+from analysis.store.statement import all_columns, columns_of, every, within
+from collect import schema
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: What says of a cell of coverage, beside the prompt set, why it counts.
+_SAYS_WHICH = frozenset({"prompt_set", "reason", "n_prompts"})
+
+
+def notes(
+    cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any, aggregates: Collection[str]
+) -> Iterator[str]:
+    """Yield a sentence for each table whose rows are taken for models, or sets for one another.
+
+    Parameters
+    ----------
+    cursor
+        Cursor to the store.
+    names
+        Tables and views that the query reads.
+    tree
+        The query, parsed.
+    aggregates
+        Names of aggregates that another copy of a row changes.
+    """
+    known = {
+        name: frozenset(schema.SAMPLES[name].columns) for name in names if name in schema.SAMPLES
+    }
+    if known:
+        means = frozenset(
+            name for name in aggregates if "count" not in name and name != "histogram"
+        )
+        reading = _Sampling(known, means, cursor)
+        for name in reading.noted_in(tree):
+            yield f"{name}: {schema.SAMPLES[name].rule}"
+        for name, sizes in sorted(reading.unlike_sets.items()):
+            sets = ", ".join(f"{each} {n}" for each, n in sizes)
+            yield (
+                f"{name}: prompt sets hold different models ({sets}); compare sets over models "
+                "that were measured on each"
+            )
+    for name, (of_one, of_all) in schema.OF_ONE_SET.items():
+        if name in names and any(_counts_lacking(node, of_one, of_all) for node in every(tree)):
+            yield (
+                f"{name}: {of_one} is of one prompt set, so what is missing on one set counts; "
+                f"NOT {of_all} takes what is missing on all"
+            )
+
+
+def _counts_lacking(node: Any, of_one: str, of_all: str) -> bool:
+    """Return whether a SELECT counts rows that lack something on one prompt set."""
+    if node.get("type") != "SELECT_NODE":
+        return False
+    chosen = node["select_list"]
+    parts = [node.get("where_clause"), chosen, *(node.get("group_expressions") or [])]
+    if not (_SAYS_WHICH | {of_all}).isdisjoint(columns_of(parts)):
+        return False
+    counts = [each for each in within(chosen) if "count" in str(each.get("function_name"))]
+    lacking = [node.get("where_clause"), *(each.get("filter") for each in counts)]
+    return bool(counts) and any(
+        of_one in all_columns(each)
+        for each in within(lacking)
+        if each.get("type") == "OPERATOR_NOT"
+        or (each.get("type") == "COMPARE_EQUAL" and "false" in _text(each).lower())
+    )
+
+
+def _text(comparison: Any) -> str:
+    sides = [comparison["left"], comparison["right"]]
+    constants = [each for each in every(sides) if each.get("literal")]
+    return " ".join(str(each["literal"]) for each in constants)
+
+
+class _Sampling(Reading):
+    """A query read for tables with several rows a model; a join chooses none of them."""
+
+    def __init__(
+        self, known: Open, aggregates: frozenset[str], cursor: duckdb.DuckDBPyConnection
+    ) -> None:
+        super().__init__(known, aggregates)
+        self._cursor = cursor
+        self.unlike_sets: dict[str, list[tuple[str, int]]] = {}
+
+    def _given(
+        self, node: Any, groups: Sequence[Any], counts: Sequence[Any], joins: Sequence[Any]
+    ) -> set[str]:
+        filters = [[*_conjuncts(each.get("filter"))] for each in counts]
+        asked = [*_conjuncts(node.get("where_clause")), *_conjuncts(node.get("qualify"))]
+        here = {
+            str(each.get("alias") or each["table_name"]).lower()
+            for each in within(node["from_table"])
+            if each.get("type") == "BASE_TABLE"
+        }
+        given = {name for each in asked for name in _fixed(each, here)}
+        of_each = [{name for it in conjuncts for name in _fixed(it, here)} for conjuncts in filters]
+        given |= set.intersection(*of_each) if of_each else set()
+        given |= {
+            str(each["column_names"][-1]).lower() for each in groups if "column_names" in each
+        }
+        models = contents.models_met(self._cursor, asked)
+        made = [each for each in groups if columns_of(each) == {"model_id"}]
+        names = [contents.models_met(self._cursor, asked, each) for each in made]
+        if len(models) <= 1 or any(len(each) == len(models) for each in names):
+            given.add("model_id")
+        return given
+
+    def _note(self, left: Open, groups: Sequence[Any], node: Any) -> None:
+        super()._note(left, groups, node)
+        names = [name for name in left if schema.SAMPLES[name].has_sets]
+        if names and "prompt_set" in columns_of(groups):
+            asked = [*_conjuncts(node.get("where_clause"))]
+            sizes = contents.unlike_sets(self._cursor, contents.models_met(self._cursor, asked))
+            self.unlike_sets |= {name: sizes for name in names if sizes}
+
+
+def _conjuncts(condition: Any) -> Iterator[Any]:
+    """Yield the parts of a condition each of which must hold."""
+    if condition and condition.get("type") == "CONJUNCTION_AND":
+        for each in condition["children"]:
+            yield from _conjuncts(each)
+    elif condition:
+        yield condition
+
+
+def _fixed(condition: Any, here: Collection[str]) -> Iterator[str]:
+    """Yield the columns that a condition gives one value, constant or of a query around it."""
+    if condition.get("class") == "COLUMN_REF":
+        yield str(condition["column_names"][-1]).lower()
+    if condition.get("type") != "COMPARE_EQUAL":
+        return
+    sides = condition["left"], condition["right"]
+    for one, other in (sides, sides[::-1]):
+        path = [str(name).lower() for name in other.get("column_names") or []]
+        is_given = path[-2] not in here if len(path) > 1 else not columns_of(other)
+        if one.get("class") == "COLUMN_REF" and is_given:
+            yield str(one["column_names"][-1]).lower()
