@@ -69,7 +69,7 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
         sentences = [
             *(f"{name} has no rows in what was opened" for name in empty),
             *(f"{name}: take {grains[name].rule}" for name in sorted(noted)),
-            *sampling.notes(cursor, names, tree, aggregates - EXTREMES),
+            *(() if is_empty else sampling.notes(cursor, names, tree, aggregates - EXTREMES)),
             *_of_the_rows(cursor, names, tree, aggregates),
             *(contents.held(cursor, [*{*names} - {*empty}], tree) if is_empty else ()),
         ]
