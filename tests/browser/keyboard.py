@@ -23,7 +23,7 @@ FOCUS = """(() => {
     ring: getComputedStyle(it).outlineStyle };
 })()"""
 COUNT = "document.querySelector('.claim-filters output').textContent"
-SHOWN = "document.querySelectorAll('.claim-card:not([hidden])').length"
+SHOWN = "document.querySelectorAll('#claim-cards .claim-card:not([hidden])').length"
 
 
 def to(tab: Tab, **wanted: str) -> dict[str, Any]:

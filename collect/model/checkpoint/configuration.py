@@ -25,6 +25,10 @@ def configuration(checkpoint: Checkpoint) -> Any:
         If it describes no model.
     """
     quieten()
+    for path, value in _entries(checkpoint.config):  # of some types a list is made of the blocks
+        name = path.rpartition(".")[2]
+        if isinstance(value, (int, float)) and value > _LARGEST.get(name, value):
+            raise _impossible(checkpoint, name, value)
     configurations: Any = transformers.AutoConfig
     try:
         if checkpoint.gguf is not None:
@@ -60,11 +64,7 @@ def _require_possible(checkpoint: Checkpoint, config: Any) -> None:
         is_depth = name == "num_hidden_layers"  # of other zeros the library says what they break
         for size in _values(config, name):
             if isinstance(size, (int, float)) and not is_depth <= size <= largest:
-                raise InputError(
-                    f"A network's {name} must be from 1 to {largest}; config.json of "
-                    f"{checkpoint.directory} makes it {size:.6g}.",
-                    "Copy or download it again, or check config.json.",
-                )
+                raise _impossible(checkpoint, name, size)
     rotation = getattr(config, "rope_parameters", None)
     shares = dict(rotation) if isinstance(rotation, dict) else {}
     for name in _SHARES:
@@ -75,6 +75,14 @@ def _require_possible(checkpoint: Checkpoint, config: Any) -> None:
                 f"config.json of {checkpoint.directory} makes it {share:.6g}.",
                 "Copy or download it again, or check config.json.",
             )
+
+
+def _impossible(checkpoint: Checkpoint, name: str, size: float) -> InputError:
+    return InputError(
+        f"A network's {name} must be from 1 to {_LARGEST[name]}; config.json of "
+        f"{checkpoint.directory} makes it {size:.6g}.",
+        "Copy or download it again, or check config.json.",
+    )
 
 
 def _values(config: Any, name: str) -> list[Any]:

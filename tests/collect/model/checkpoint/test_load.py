@@ -86,6 +86,12 @@ def test_weights_that_do_not_fit_the_configuration_are_refused(save_tiny, entrie
         load_model(locate(str(directory)))
 
 
+def test_a_size_that_no_network_has_is_refused_before_the_library_makes_lists_of_it(save_tiny):
+    directory = edit_config(save_tiny("gpt2"), model_type="gemma2", num_hidden_layers=2**63)
+    with pytest.raises(InputError, match="num_hidden_layers must be from 1 to 10000"):
+        load_model(locate(str(directory)))
+
+
 def test_a_checkpoint_with_code_of_its_own_runs_as_transformers_own_model(save_tiny):
     remote = {"AutoModelForCausalLM": "evil.Model", "AutoConfig": "evil.Config"}
     directory = edit_config(save_tiny("gpt2"), auto_map=remote)
