@@ -30,7 +30,9 @@ _SIZES = {
     "attention.head_count": Whole("num_attention_heads"),
     "attention.head_count_kv": Whole("num_key_value_heads", "num_attention_heads"),
 }
-_RMS = {"attention.layer_norm_rms_epsilon": Number("rms_norm_eps")}
+_USUAL = {**_SIZES, "attention.layer_norm_rms_epsilon": Number("rms_norm_eps")}
+#: Sizes where a rule reads the heads of keys, or there are none of their own.
+_SIZES_BUT_KEY_HEADS = _without(_SIZES, "attention.head_count_kv")
 
 #: What a header may say of what most models do not have, as llama.cpp itself writes it out.
 _NOTHING = {
@@ -91,7 +93,7 @@ _DECODER = (rules.own_width, rules.rotated, rules.usual_scale)
 ARCHITECTURES: Mapping[str, Architecture] = {
     "llama": Architecture(
         model_type="llama",
-        entries={**_SIZES, **_RMS},
+        entries=_USUAL,
         stated={**_NOTHING, "tensor_data_layout": "Meta AI original pth"},
         rules=(*_DECODER, rules.biases("attention_bias", "mlp_bias")),
         tensors=_LLAMA,
@@ -99,7 +101,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "granite": Architecture(
         model_type="granite",
-        entries={**_SIZES, **_RMS},
+        entries=_USUAL,
         stated=_NOTHING,
         rules=(
             *(rules.own_width, rules.rotated, rules.multipliers),
@@ -110,7 +112,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "qwen2": Architecture(
         model_type="qwen2",
-        entries={**_SIZES, **_RMS},
+        entries=_USUAL,
         stated=_NOTHING,
         rules=_DECODER,
         fixed={"use_sliding_window": False},
@@ -118,7 +120,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "qwen3": Architecture(
         model_type="qwen3",
-        entries={**_SIZES, **_RMS},
+        entries=_USUAL,
         stated=_NOTHING,
         rules=(*_DECODER, rules.biases("attention_bias")),
         fixed={"use_sliding_window": False},
@@ -126,7 +128,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "qwen2moe": Architecture(
         model_type="qwen2_moe",
-        entries={**_SIZES, **_RMS},
+        entries=_USUAL,
         stated={**_NOTHING, **_SOFTMAX},
         rules=(*_DECODER, rules.experts, rules.shared_expert),
         fixed={"use_sliding_window": False, "decoder_sparse_step": 1, "norm_topk_prob": False},
@@ -136,7 +138,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "qwen3moe": Architecture(
         model_type="qwen3_moe",
-        entries={**_SIZES, **_RMS},
+        entries=_USUAL,
         stated={**_NOTHING, **_SOFTMAX, "expert_shared_count": 0, "expert_weights_norm": True},
         rules=(*_DECODER, rules.experts, rules.biases("attention_bias")),
         fixed={"use_sliding_window": False, "decoder_sparse_step": 1, "norm_topk_prob": True},
@@ -145,7 +147,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "gemma": Architecture(
         model_type="gemma",
-        entries={**_SIZES, **_RMS},
+        entries=_USUAL,
         stated=_NOTHING,
         rules=_DECODER,
         tensors=_LLAMA,
@@ -153,7 +155,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "gemma2": Architecture(
         model_type="gemma2",
-        entries={**_SIZES, **_RMS},
+        entries=_USUAL,
         stated=_NOTHING,
         rules=(
             *(rules.own_width, rules.rotated, rules.queries_scaled(46), rules.capped),
@@ -164,7 +166,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "gemma3": Architecture(
         model_type="gemma3_text",
-        entries={**_SIZES, **_RMS},
+        entries=_USUAL,
         stated=_NOTHING,
         rules=(
             *(rules.own_width, rules.rotated_by_kind, rules.queries_scaled(62)),
@@ -175,7 +177,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "phi3": Architecture(
         model_type="phi3",
-        entries={**_SIZES, **_RMS},
+        entries=_USUAL,
         stated=_NOTHING,
         rules=(
             *(rules.shared_width, rules.rotated_in_phi, rules.usual_scale),
@@ -227,7 +229,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "gpt2": Architecture(
         model_type="gpt2",
         entries={
-            **_without(_SIZES, "attention.head_count_kv"),
+            **_SIZES_BUT_KEY_HEADS,
             "attention.layer_norm_epsilon": Number("layer_norm_epsilon"),
         },
         stated=_NOTHING_BUT_LAYER_NORMS,
@@ -251,7 +253,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "falcon": Architecture(
         model_type="falcon",
         entries={
-            **_without(_SIZES, "attention.head_count_kv"),
+            **_SIZES_BUT_KEY_HEADS,
             "attention.layer_norm_epsilon": Number("layer_norm_epsilon"),
         },
         stated={**_NOTHING_BUT_LAYER_NORMS, "use_parallel_residual": True},
@@ -267,7 +269,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "lfm2": Architecture(
         model_type="lfm2",
         entries={
-            **_without(_SIZES, "attention.head_count_kv"),
+            **_SIZES_BUT_KEY_HEADS,
             "attention.layer_norm_rms_epsilon": Number("norm_eps"),
             "shortconv.l_cache": Whole("conv_L_cache"),
         },
