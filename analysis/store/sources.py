@@ -1,10 +1,12 @@
-"""The directories of tables that come with the code: what is opened unless others are named."""
+"""What a store is opened from: the directories that come with the code, addresses that failed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from analysis.tidy.errors import StoreError
+from analysis.store.remote import RemotePath
+from analysis.tidy.errors import StoreError, UnreachableError
 from collect.process import shipped
 
 
@@ -36,3 +38,17 @@ def shipped_sources() -> list[Path]:
     if shipped.is_clone():
         places = places[:1]  # a clone has these models whole
     return [*default_sources(), *(place for place in places if place.is_dir())]
+
+
+def forget_failures(sources: Iterable[Path | RemotePath]) -> None:
+    """Let what the network failed in before say nothing of what is asked next."""
+    for source in sources:
+        if isinstance(source, RemotePath):
+            source.remote.failed = None
+
+
+def raise_unreached(sources: Iterable[Path | RemotePath], error: Exception) -> None:
+    """Raise what the network failed in, if that is what lies behind an error."""
+    for source in sources:
+        if isinstance(source, RemotePath) and source.remote.failed is not None:
+            raise UnreachableError(*source.remote.failed) from error

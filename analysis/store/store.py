@@ -25,10 +25,10 @@ from analysis.store.attachment import attach
 from analysis.store.deferred import Deferred
 from analysis.store.hint import hint, problem
 from analysis.store.remote import Remote, RemotePath, is_address
-from analysis.store.sources import shipped_sources
+from analysis.store.sources import forget_failures, raise_unreached, shipped_sources
 from analysis.store.statement import check_reads
 from analysis.tidy.child import temporary_place
-from analysis.tidy.errors import QueryError, StoreError, UnreachableError
+from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
 from collect.schema import raise_interruption
 
@@ -168,7 +168,7 @@ class Store:
 
     def _with_views(self, sql: str, answer: Callable[[], Result]) -> Result:
         """Return an answer, asked again with every view if it fails without those not yet made."""
-        _forget_failures(self.sources)
+        forget_failures(self.sources)
         self._deferred.make_for(sql)
         try:
             return answer()
@@ -190,7 +190,7 @@ class Store:
                 yield cursor
             except duckdb.Error as error:
                 raise_interruption(error)
-                _raise_unreached(self.sources, error)
+                raise_unreached(self.sources, error)
                 raise QueryError(problem(error), hint(error, sql, self.cursor)) from error
 
     def counts(self) -> pd.DataFrame:
@@ -287,7 +287,7 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
     try:
         return _opened(connection, paths, databases, verify=verify)
     except (schema.ContractError, StoreError) as error:
-        _raise_unreached(paths, error)
+        raise_unreached(paths, error)
         raise StoreError(error.problem, _hint(paths, error)) from error
 
 
@@ -359,20 +359,6 @@ class _Listed:
             self._files = ListedFiles()
             self._connection.register_filesystem(self._files)
         return self._files.add(path)
-
-
-def _forget_failures(sources: Iterable[Path | RemotePath]) -> None:
-    """Let what the network failed in before say nothing of what is asked next."""
-    for source in sources:
-        if isinstance(source, RemotePath):
-            source.remote.failed = None
-
-
-def _raise_unreached(sources: Iterable[Path | RemotePath], error: Exception) -> None:
-    """Raise what the network failed in, if that is what lies behind an error."""
-    for source in sources:
-        if isinstance(source, RemotePath) and source.remote.failed is not None:
-            raise UnreachableError(*source.remote.failed) from error
 
 
 def _exists(path: Path | RemotePath) -> bool:
