@@ -30,7 +30,10 @@ _SIZES = {
     "attention.head_count": Whole("num_attention_heads"),
     "attention.head_count_kv": Whole("num_key_value_heads", "num_attention_heads"),
 }
-_USUAL = {**_SIZES, "attention.layer_norm_rms_epsilon": Number("rms_norm_eps")}
+_USUAL: dict[str, Whole | Number] = {
+    **_SIZES,
+    "attention.layer_norm_rms_epsilon": Number("rms_norm_eps"),
+}
 #: Sizes where a rule reads the heads of keys, or there are none of their own.
 _SIZES_BUT_KEY_HEADS = _without(_SIZES, "attention.head_count_kv")
 
