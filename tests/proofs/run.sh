@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run the long proofs, one after the other, and keep what they say beside this file under a name
+# Run the long proofs, one after the other, and keep what they say in .cache/proof under a name
 # with the date and the commit's hash. ONLY, a regular expression, chooses among them; N is the
 # number of fuzzed inputs.
 set -euo pipefail
@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 
 python=${PYTHON:-.venv/bin/python}
 commit=$(git describe --always --abbrev=7 --dirty)
-kept=tests/proofs/proof_$(date -u +%F)_$commit.txt
+kept=.cache/proof/proof_$(date -u +%F)_$commit.txt
 rows=.cache/proof/mixed_optimum_$commit.jsonl  # goes on where it was stopped at this commit
 said=.cache/proof/said_$$.txt
 mkdir -p .cache/proof

@@ -23,8 +23,9 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample"
 
 #: Held-out loss [nats per byte] and mean log body gain [1]. Training with the instruction sets
 #: SSE, AVX2 and AVX-512, and with two threads, moved either by at most 4e-7 for the AdamW
-#: models. Seed 1 instead of 0 moves the loss of this model by 3e-2 and its gain by 6e-2.
-TOLERANCE = 1e-4
+#: models, and by 5e-4 with Muon, which multiplies matrices of bfloat16.
+#: Seed 1 instead of 0 moves the loss of one model by 3e-2 and its gain by 6e-2.
+TOLERANCE = {"adamw": 1e-4, "muon": 5e-3}
 
 BODY_GAIN = """
 SELECT avg(ln(after.norm / before.norm))
@@ -93,9 +94,9 @@ def main() -> int:
     for name in names:
         with tempfile.TemporaryDirectory() as directory:
             distance = again(recipes / f"{name}.toml", Path(directory)).distance(shipped(name))
-        n_differ += distance > TOLERANCE
+        n_differ += distance > TOLERANCE[name.rsplit("-", 1)[1]]
         print(f"{name}: largest difference {distance:.1e}", flush=True)
-    print(f"{len(names)} models trained again, {n_differ} differ by more than {TOLERANCE:g}")
+    print(f"{len(names)} models trained again, {n_differ} differ by more than their tolerance")
     return int(n_differ > 0)
 
 
