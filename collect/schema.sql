@@ -1128,6 +1128,79 @@ COMMENT ON COLUMN published_profile.value IS 'The value at the layer [see unit]'
 COMMENT ON COLUMN published_profile.unit IS 'Unit of value [-]';
 COMMENT ON COLUMN published_profile.caveats IS 'Defects that touch the profile, comma-separated; see caveat [-]';
 
+CREATE TABLE reported_source (
+    source_id      VARCHAR NOT NULL,
+    authors        VARCHAR NOT NULL,
+    repository     VARCHAR NOT NULL,
+    commit_id      VARCHAR NOT NULL,
+    licence        VARCHAR,
+    token          VARCHAR NOT NULL,
+    pooling        VARCHAR NOT NULL CHECK (pooling IN ('last_token', 'mean_of_lengths', 'mean_of_lengths_without_first', 'length_of_mean')),
+    prompts        VARCHAR NOT NULL,
+    n_prompts      INTEGER CHECK (n_prompts > 0),
+    rendering      VARCHAR NOT NULL CHECK (rendering IN ('plain', 'chat')),
+    block          VARCHAR NOT NULL,
+    dtype          VARCHAR NOT NULL,
+    weights        VARCHAR NOT NULL,
+    remark         VARCHAR,
+    PRIMARY KEY (source_id)
+);
+COMMENT ON TABLE reported_source IS 'One row per source of lengths that somebody else measured and published: who, where, and how, as the folder that was handed in says.';
+COMMENT ON COLUMN reported_source.source_id IS 'Short name of the source, that of its folder [-]';
+COMMENT ON COLUMN reported_source.authors IS 'Who measured [-]';
+COMMENT ON COLUMN reported_source.repository IS 'Address at which the lengths were published [-]';
+COMMENT ON COLUMN reported_source.commit_id IS 'Commit, or commits, that they were read from [-]';
+COMMENT ON COLUMN reported_source.licence IS 'Licence of the lengths, an SPDX identifier; NULL where the source states none: then reported_norm has no row of it, and reported_figure a few a model [-]';
+COMMENT ON COLUMN reported_source.token IS 'Tokens whose vectors were taken [-]';
+COMMENT ON COLUMN reported_source.pooling IS 'What one length is: last_token (of the last token, as in the paper), mean_of_lengths (mean over all tokens, the first included), mean_of_lengths_without_first, or length_of_mean (of the mean of the vectors). Gains of different poolings are different quantities [-]';
+COMMENT ON COLUMN reported_source.prompts IS 'What was read [-]';
+COMMENT ON COLUMN reported_source.n_prompts IS 'Prompts that each length is a mean over; NULL where the source does not say [1]';
+COMMENT ON COLUMN reported_source.rendering IS 'plain, or chat (prompts in the chat template) [-]';
+COMMENT ON COLUMN reported_source.block IS 'What the source counts as a layer, and where the length was taken [-]';
+COMMENT ON COLUMN reported_source.dtype IS 'Number format of the forward pass, or formats; reported_norm has that of each length [-]';
+COMMENT ON COLUMN reported_source.weights IS 'What was done to the weights before: none, or for example norms folded in [-]';
+COMMENT ON COLUMN reported_source.remark IS 'What else a reader must know; NULL where nothing is said [-]';
+
+CREATE TABLE reported_norm (
+    source_id   VARCHAR NOT NULL,
+    model_id    VARCHAR NOT NULL,
+    series      VARCHAR NOT NULL,
+    layer       INTEGER NOT NULL CHECK (layer >= -1),
+    norm        DOUBLE NOT NULL CHECK (norm > 0),
+    dtype       VARCHAR NOT NULL,
+    file        VARCHAR NOT NULL,
+    PRIMARY KEY (source_id, model_id, series, layer)
+);
+COMMENT ON TABLE reported_norm IS 'lengths of the stream over depth that others measured, numbered as those of residual_norm are. Not all poolings are the paper''s: join reported_source.';
+COMMENT ON COLUMN reported_norm.source_id IS 'Source; see reported_source [-]';
+COMMENT ON COLUMN reported_norm.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN reported_norm.series IS 'Which of the source''s series of lengths: a prompt, or a draw of tokens; gains are taken within one [-]';
+COMMENT ON COLUMN reported_norm.layer IS 'Block after which the length stands, 0 to n_layers - 1, before the final norm; -1 is the stream before block 0 [1]';
+COMMENT ON COLUMN reported_norm.norm IS 'Euclidean length, pooled over tokens as reported_source.pooling says [activation units]';
+COMMENT ON COLUMN reported_norm.dtype IS 'Number format of the forward pass [-]';
+COMMENT ON COLUMN reported_norm.file IS 'File of the repository that it was read from [-]';
+
+CREATE TABLE reported_figure (
+    source_id   VARCHAR NOT NULL,
+    model_id    VARCHAR NOT NULL,
+    metric      VARCHAR NOT NULL,
+    mean        DOUBLE NOT NULL,
+    sd          DOUBLE,
+    n           INTEGER NOT NULL CHECK (n > 0),
+    dtype       VARCHAR NOT NULL,
+    file        VARCHAR NOT NULL,
+    PRIMARY KEY (source_id, model_id, metric)
+);
+COMMENT ON TABLE reported_figure IS 'a figure of the model, computed from the source''s lengths when they were imported, a mean over its series.';
+COMMENT ON COLUMN reported_figure.source_id IS 'Source; see reported_source [-]';
+COMMENT ON COLUMN reported_figure.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN reported_figure.metric IS 'What was computed, with the source''s pooling in the place of the last token; see metric [-]';
+COMMENT ON COLUMN reported_figure.mean IS 'Mean over the series, or the single value [see metric]';
+COMMENT ON COLUMN reported_figure.sd IS 'Standard deviation over the series, divisor n - 1; NULL when there is one [see metric]';
+COMMENT ON COLUMN reported_figure.n IS 'Series that the mean goes over [1]';
+COMMENT ON COLUMN reported_figure.dtype IS 'Number format of the forward pass [-]';
+COMMENT ON COLUMN reported_figure.file IS 'Files of the repository that the lengths were read from, comma-separated [-]';
+
 CREATE TABLE study_plan (
     study_run_id         VARCHAR NOT NULL,
     study                VARCHAR NOT NULL,

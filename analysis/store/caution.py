@@ -5,8 +5,8 @@ The parsed tree of DuckDB is asked (``json_serialize_sql``) twice. Over columns 
 filtered or joined on. Over columns that make another quantity of it so is an extreme, a ranking
 (ORDER BY with LIMIT, a window) and a join of two such tables. So are prompts that count once for
 each of several runs of a model, rows of a model that count as models (`sampling`), and, where the
-data say so, several definitions of gain, a NOT IN whose list holds a NULL, a text that no row has,
-and what a table holds that gave no row (`contents`).
+data say so, several definitions of gain or poolings of tokens, a NOT IN whose list holds a NULL, a
+text that no row has, and what a table holds that gave no row (`contents`).
 """
 
 from __future__ import annotations
@@ -97,6 +97,15 @@ def _of_the_rows(
         yield (
             f"{name}: {', '.join(metrics)} are taken together; filter or group by metric to "
             f"compare one, or ask main.{ask}, where each is a column"
+        )
+    pooled = {
+        name: frozenset({contents.TELLS_POOLINGS}) for name in names if name in contents.POOLED
+    }
+    unlike = Reading(pooled, aggregates, takes_order=True).noted_in(tree)
+    for name, poolings in contents.poolings(cursor, unlike, tree).items():
+        yield (
+            f"{name}: gains of {', '.join(poolings)} are taken together, which are different "
+            "quantities; filter or group by pooling"
         )
     for column in contents.nulls_in_not_in(cursor, tree):
         yield (

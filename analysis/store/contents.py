@@ -32,6 +32,12 @@ _OF_RUNS = frozenset({"raw.model_gain", "raw.model_growth", "raw.primary_sign"})
 ONE_GAIN = frozenset({"raw.published_gain", "raw.measured_gain"})
 _GAINS = frozenset({"gain_mean", "gain_sd", "log_gain", "sign_strict", "sign_banded"})
 
+#: Views with gains of several poolings of tokens, and whether a row names its definition of gain.
+POOLED = {"raw.gain_by_model": True, "raw.gain_evidence": True, "raw.reported_gain": False}
+
+#: What tells poolings apart: a file, or a run, is of one for each definition of gain.
+TELLS_POOLINGS = "pooling or file or run_id or source_id"
+
 #: Tables and views that are short, whose texts are looked through; and where those of others stand.
 _SHORT = frozenset(
     {"model", "model_gain", "published_model", "network", "claim", "coverage"}
@@ -131,18 +137,49 @@ def definitions(
         for table in (each for each in within(node["from_table"]) if each.get("table_name")):
             name, place = place_of(table, names), table["alias"] or table["table_name"]
             place = '"{}"'.format(place.replace('"', '""'))
-            rows = _metrics(cursor, node, place, tree) if name in names else []
+            sql = f"SELECT DISTINCT {place}.metric FROM x ORDER BY 1"
+            rows = _taken_of(cursor, node, sql, tree) if name in names else []
             if len(rows) > 1:
                 result[name] = rows
     return result
 
 
-def _metrics(cursor: duckdb.DuckDBPyConnection, node: Any, place: str, tree: Any) -> list[str]:
-    """Return the metrics in what one SELECT takes of a table; none where it cannot stand alone."""
-    asked = parsed(f"SELECT DISTINCT {place}.metric FROM x ORDER BY 1", cursor)
+def poolings(
+    cursor: duckdb.DuckDBPyConnection, names: Collection[str], tree: Any
+) -> dict[str, list[str]]:
+    """Return the poolings of tokens that a query takes together, by the view of gains it reads.
+
+    Several count only within one definition of gain: a definition may have a pooling of its own.
+    """
+    result: dict[str, list[str]] = {}
+    columns = all_columns(tree)
+    if _GAINS.isdisjoint(columns) and not any(name.startswith("gain_") for name in columns):
+        return result
+    for node in (each for each in every(tree) if each.get("type") == "SELECT_NODE"):
+        for table in (each for each in within(node["from_table"]) if each.get("table_name")):
+            name, place = place_of(table, names), table["alias"] or table["table_name"]
+            if name not in names:
+                continue
+            place = '"{}"'.format(place.replace('"', '""'))
+            by = f"GROUP BY {place}.metric" if POOLED[name] else ""
+            sql = (
+                f"SELECT DISTINCT unnest(list(DISTINCT {place}.pooling)) FROM x {by} "
+                f"HAVING count(DISTINCT {place}.pooling) > 1 ORDER BY 1"
+            )
+            if found := _taken_of(cursor, node, sql, tree):
+                result[name] = found
+    return result
+
+
+def _taken_of(cursor: duckdb.DuckDBPyConnection, node: Any, sql: str, tree: Any) -> list[str]:
+    """Return a text for each row that a question finds in what one SELECT takes of its tables.
+
+    None where that cannot stand alone.
+    """
+    asked = parsed(sql, cursor)
     parts = {name: node[name] for name in ("from_table", "where_clause")}
     asked["statements"][0]["node"] |= {**parts, "cte_map": _named(tree)}
-    return [metric for (metric,) in _answered(cursor, asked)]
+    return [text for (text,) in _answered(cursor, asked)]
 
 
 def nulls_in_not_in(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[str]:

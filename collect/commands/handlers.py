@@ -314,6 +314,15 @@ def published(options: argparse.Namespace) -> int:
     return 0
 
 
+def reported(options: argparse.Namespace) -> int:
+    """Import lengths that others measured and published."""
+    from collect.reported import import_reported
+
+    for table, n_rows in import_reported(options.folders, options.out).items():
+        show(f"{table}: {counted(n_rows, 'row')}")
+    return 0
+
+
 def database(options: argparse.Namespace) -> int:
     """Put measurements into one DuckDB file."""
     from collect.record.publication.database import default_directories, write_database

@@ -81,6 +81,18 @@ def published(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def reported(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `reported`."""
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="FOLDER",
+        help="a source: source.toml, which describes it, and norms.csv, its lengths",
+    )
+    parser.add_argument("--out", type=local, required=True, metavar="DIR", help="where to write")
+
+
 def database(parser: argparse.ArgumentParser) -> None:
     """Add the options of `database`."""
     parser.add_argument(

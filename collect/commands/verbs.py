@@ -134,6 +134,14 @@ VERBS = {
         store_options.published,
         "collect published --fetch --out data/imported",
     ),
+    "collect reported": _verb(
+        "import lengths that others measured and published",
+        "Import folders of lengths of the stream by model and layer, each with a description of "
+        "who measured which tokens of which prompts, and where. Of a source without a licence "
+        "only figures of each model are written.",
+        store_options.reported,
+        "collect reported data/reported/sources/logos_in_layers --out reported",
+    ),
     "collect database": _verb(
         "put measurements into one DuckDB file",
         "Put the tables of some directories, with comments, views and macros, into one DuckDB"

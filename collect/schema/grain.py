@@ -176,6 +176,18 @@ GRAINS = {
         copies=("file",),
         why="a model has a profile for each quantity and each file that gives it",
     ),
+    "reported_norm": Grain(
+        unit="reported source, model, layer",
+        beside="series",
+        copies=("series",),
+        why="a source may have measured a model on several prompts or draws of tokens",
+    ),
+    "reported_figure": Grain(
+        unit="reported source, model",
+        beside="metric",
+        quantities=("metric",),
+        why="each metric is another quantity, and each pooling of tokens too",
+    ),
     "study_level": Grain(
         unit="training run",
         beside="factor of a study",
@@ -236,6 +248,12 @@ GRAINS = {
         quantities=("metric", "run_id or training_step"),
         why="a revision has a row for each definition, and a model one for each revision",
     ),
+    "reported_block": Grain(
+        unit="reported source, model, layer",
+        beside="series",
+        copies=("series",),
+        why="a source may have measured a model on several prompts or draws of tokens",
+    ),
     "head_norm": Grain(
         unit="model, layer, distinct matrix",
         beside="kind, folding and slicing of it",
@@ -281,7 +299,7 @@ GRAINS = {
     ),
     "gain_evidence": Grain(
         unit="model",
-        beside="definition of gain and file or run, published or measured",
+        beside="definition of gain and file or run, published, measured or reported",
         quantities=("metric",),
         copies=("file or run_id",),
         why="a model has a row for each definition and each file or run",
@@ -289,7 +307,7 @@ GRAINS = {
     ),
     "gain_by_model": Grain(
         unit="model",
-        beside="definition of gain and file or run, published or measured",
+        beside="definition of gain and file or run, published, measured or reported",
         quantities=("metric",),
         copies=("file or run_id",),
         why="a mean or a correlation over rows counts some models twice",

@@ -27,6 +27,7 @@ SUBJECTS = (
     "trace",
     "geometry",
     "published",
+    "reported",
     "growth",
     "recipe",
     "profile",

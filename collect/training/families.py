@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from collect.training.sections import require
+from collect.process.sections import require
 from collect.training.shape import Architecture, Geometry
 
 #: Rule of the matrices that write into the stream, as a factor on the other matrices' sigma.

@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from collect.training.families import FAMILIES, RESIDUAL_RULES, Family, require_possible
-from collect.training.sections import (
+from collect.process.sections import (
     read_toml,
     require,
     require_choice,
@@ -19,6 +18,7 @@ from collect.training.sections import (
     require_positive,
     section,
 )
+from collect.training.families import FAMILIES, RESIDUAL_RULES, Family, require_possible
 from collect.training.shape import Architecture, Geometry
 
 __all__ = [

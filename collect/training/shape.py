@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from collect.training.sections import require, require_positive
+from collect.process.sections import require, require_positive
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,7 @@ COMMANDS: dict[str, Writing] = {
         collect("database", "@/paper", "@/measured", "--out", "@/out/all.duckdb"), "out"
     ),
     "collect published": Writing(collect("published", "@/raw", "--out", "@/out"), "out"),
+    "collect reported": Writing(collect("reported", "@/reported", "--out", "@/out"), "out"),
     "analysis claims --write": Writing(
         analysis("--paper", "@/paper", "claims", "--write"), "paper"
     ),
@@ -208,6 +209,7 @@ def prepare(folder: Path, names: Collection[str]) -> None:
     (folder / "_quarto.yml").write_text("project: {render: [page.qmd]}\n", encoding="utf-8")
     shutil.copytree(PAPER, folder / "paper", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "raw").mkdir()
+    shutil.copytree(ROOT / "data" / "reported" / "sources" / "riskaverse", folder / "reported")
     name = min(name for name in catalogue.files() if name.endswith(".json"))
     (folder / "raw" / name).write_text(json.dumps(DOCUMENT), encoding="utf-8")
     measures = ("collect run", "collect gauge", "collect data", "collect publish")

@@ -55,7 +55,8 @@ SELECT c.model_id,
        CASE WHEN is_there THEN NULL
             WHEN c.quantity = 'published gain' THEN 'the paper''s files have no gain of it'
             WHEN c.model_id NOT IN (SELECT model_id FROM runs) THEN
-                 CASE WHEN p.model_id IS NOT NULL THEN 'published only, not measured here' ELSE 'named in the paper, not measured here' END
+                 CASE WHEN p.model_id IS NOT NULL THEN 'published only, not measured here'
+                      WHEN c.model_id IN (SELECT model_id FROM raw.reported_figure) THEN 'measured by others only; see raw.reported_gain' ELSE 'named in the paper, not measured here' END
             WHEN r.n_runs IS NULL THEN
                  CASE c.quantity WHEN 'weight' THEN 'its weights are not in what was opened' ELSE 'not measured on this prompt set, or not in what was opened' END
             WHEN f.run_id IS NULL THEN 'no run that is plain, as tokenised, and conforming; see raw.run'

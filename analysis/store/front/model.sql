@@ -29,14 +29,16 @@ SELECT m.model_id,
        m.quantisation,
        p.model_id IS NOT NULL                                                     AS is_published,
        r.model_id IS NOT NULL                                                     AS is_measured,
+       o.model_id IS NOT NULL                                                     AS is_reported,
        coalesce(r.n_prompt_sets, 0)                                               AS n_prompt_sets
   FROM raw.model AS m
   LEFT JOIN (SELECT DISTINCT model_id FROM raw.published_figure) AS p USING (model_id)
+  LEFT JOIN (SELECT DISTINCT model_id FROM raw.reported_figure) AS o USING (model_id)
   LEFT JOIN (SELECT model_id, count(DISTINCT prompt_set) AS n_prompt_sets
                FROM raw.run
               WHERE perturbation IS NULL
               GROUP BY model_id) AS r USING (model_id);
-COMMENT ON VIEW main.model IS 'One row per model, measured here, published (is_measured, is_published) or only named in the paper''s files: who made it and how it is shaped. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here; the lab thermoscope marks small networks trained here. Which quantities a model has: coverage. Every revision: raw.revision; every run: raw.run.';
+COMMENT ON VIEW main.model IS 'One row per model, measured here, published, measured by others (is_measured, is_published, is_reported) or only named in the paper''s files: who made it and how it is shaped. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here; the lab thermoscope marks small networks trained here. Which quantities a model has: coverage. Every revision: raw.revision; every run: raw.run.';
 COMMENT ON COLUMN main.model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
 COMMENT ON COLUMN main.model.lab IS 'Organisation that trained the model; NULL when the checkpoint does not say [-]';
 COMMENT ON COLUMN main.model.suite IS 'Training suite: models trained together with one recipe, for example Pythia; of networks trained here the optimiser; NULL for a model without siblings [-]';
@@ -64,5 +66,6 @@ COMMENT ON COLUMN main.model.title IS 'What the header of a GGUF file calls the 
 COMMENT ON COLUMN main.model.licence IS 'Licence that the header of a GGUF file states; NULL where it states none and for other checkpoints [-]';
 COMMENT ON COLUMN main.model.quantisation IS 'Mix of number formats that a quantised file was made in, for example Q4_K_M; NULL where all weights are plain floating numbers [-]';
 COMMENT ON COLUMN main.model.is_published IS 'True where the paper''s files have a figure of it; see published_model [-]';
+COMMENT ON COLUMN main.model.is_reported IS 'True where others measured it and published its lengths; see raw.reported_gain [-]';
 COMMENT ON COLUMN main.model.is_measured IS 'True where it was measured here; see coverage for what [-]';
 COMMENT ON COLUMN main.model.n_prompt_sets IS 'Prompt sets that it was measured on, in what was opened; 0 where none [1]';

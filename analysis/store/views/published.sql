@@ -67,6 +67,13 @@ SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dt
  WHERE file NOT IN (SELECT file FROM published_value);
 COMMENT ON VIEW raw_value IS 'all of a file that has been imported (published_value), and of any other what is shipped because it decides a claim (published_excerpt); a model that has none here may have figures, in published_figure.';
 
+CREATE MACRO main.pooling_of(metric) AS
+    CASE WHEN metric IN ('gain_whole_matrix', 'gain_embedding_whole_matrix') THEN 'frobenius'
+         WHEN metric = 'gain_without_first' THEN 'frobenius_without_first'
+         ELSE 'last_token'
+     END;
+COMMENT ON MACRO main.pooling_of IS 'Tokens whose length a measured or published gain compares: last_token, frobenius (Frobenius norm over all tokens) or frobenius_without_first [-]';
+
 CREATE VIEW gain_evidence AS
 SELECT 'measured'                                   AS source,
        g.model_id,
@@ -84,7 +91,8 @@ SELECT 'measured'                                   AS source,
        r.special_tokens,
        r.revision_name,
        r.revision,
-       r.device
+       r.device,
+       pooling_of(g.metric)                         AS pooling
   FROM model_gain AS g
   JOIN run AS r USING (run_id, model_id)
  UNION ALL
@@ -104,18 +112,44 @@ SELECT 'published',
        NULL,
        NULL,
        NULL,
-       NULL
-  FROM published_gain_by_file;
-COMMENT ON VIEW gain_evidence IS 'everything known about gains at the level of models. The file of a measured gain is its run_id; a model measured in several ways has several, told apart by run_id and by what run says of it. Join primary_run on run_id for one row per model and prompt set.';
-COMMENT ON COLUMN gain_evidence.source IS 'published (a figure of the paper) or measured (a run of this project) [-]';
-COMMENT ON COLUMN gain_evidence.n_prompts IS 'Prompts that the mean goes over [1]';
-COMMENT ON COLUMN gain_evidence.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
-COMMENT ON COLUMN gain_evidence.is_conforming IS 'As in run; NULL for published figures, whose models nobody checked [-]';
-COMMENT ON COLUMN gain_evidence.run_id IS 'Run that measured it; NULL for published figures [-]';
-COMMENT ON COLUMN gain_evidence.special_tokens IS 'Policy asked for, as in run; NULL for published figures [-]';
-COMMENT ON COLUMN gain_evidence.revision_name IS 'As in run: with revision, which checkpoint of the model it is; NULL for published figures. Others that hold the same weights: run_revision [-]';
-COMMENT ON COLUMN gain_evidence.revision IS 'As in run; NULL for published figures [-]';
-COMMENT ON COLUMN gain_evidence.device IS 'As in run; NULL for published figures [-]';
+       NULL,
+       pooling_of(metric)
+  FROM published_gain_by_file
+ UNION ALL
+SELECT 'reported',
+       f.model_id,
+       NULL,
+       f.metric,
+       f.dtype,
+       f.source_id,
+       f.mean,
+       f.sd,
+       f.n * s.n_prompts,
+       s.rendering,
+       NULL,
+       '',
+       NULL,
+       NULL,
+       NULL,
+       NULL,
+       NULL,
+       s.pooling
+  FROM reported_figure AS f
+  JOIN reported_source AS s USING (source_id)
+ WHERE starts_with(f.metric, 'gain_')
+    OR f.metric = 'total_amplification';
+COMMENT ON VIEW gain_evidence IS 'everything known about gains at the level of models. The file of a measured gain is its run_id, that of a reported one its source_id; a model measured in several ways has several, told apart by run_id and by what run says of it. Join primary_run on run_id for one row per model and prompt set.';
+COMMENT ON COLUMN gain_evidence.source IS 'published (a figure of the paper), measured (a run of this project) or reported (lengths that others measured, see reported_source) [-]';
+COMMENT ON COLUMN gain_evidence.n_prompts IS 'Prompts that the mean goes over; NULL where a reported source does not say [1]';
+COMMENT ON COLUMN gain_evidence.prompt_set IS 'Prompt set; NULL for reported gains, see reported_source.prompts [-]';
+COMMENT ON COLUMN gain_evidence.pooling IS 'Tokens whose length is compared: last_token, as in the paper; of measured and published gains also frobenius (all tokens) and frobenius_without_first; of reported ones see reported_source. Gains of different poolings are different quantities [-]';
+COMMENT ON COLUMN gain_evidence.rendering IS 'plain or chat, as in run or reported_source; all published prompts are plain [-]';
+COMMENT ON COLUMN gain_evidence.is_conforming IS 'As in run; NULL for published and reported figures, whose models nobody checked [-]';
+COMMENT ON COLUMN gain_evidence.run_id IS 'Run that measured it; NULL for published and reported figures [-]';
+COMMENT ON COLUMN gain_evidence.special_tokens IS 'Policy asked for, as in run; NULL for published and reported figures [-]';
+COMMENT ON COLUMN gain_evidence.revision_name IS 'As in run: with revision, which checkpoint of the model it is; NULL for published and reported figures. Others that hold the same weights: run_revision [-]';
+COMMENT ON COLUMN gain_evidence.revision IS 'As in run; NULL for published and reported figures [-]';
+COMMENT ON COLUMN gain_evidence.device IS 'As in run; NULL for published and reported figures [-]';
 
 CREATE VIEW gain_by_model AS
 SELECT e.source,
@@ -149,19 +183,20 @@ SELECT e.source,
        e.special_tokens,
        e.revision_name,
        e.revision,
-       e.device
+       e.device,
+       e.pooling
   FROM gain_evidence AS e
   JOIN model AS m USING (model_id);
 COMMENT ON VIEW gain_by_model IS 'gain_evidence with the model''s lab, suite, geometry and scale, the frame most analyses start from.';
 COMMENT ON COLUMN gain_by_model.log_gain IS 'ln(gain_mean): its sign is the sign of the gain [nat]';
 COMMENT ON COLUMN gain_by_model.rho IS 'Head density, n_heads over d_head, section 5.4 of the paper [1]';
-COMMENT ON COLUMN gain_by_model.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
-COMMENT ON COLUMN gain_by_model.is_conforming IS 'As in run; NULL for published figures, whose models nobody checked [-]';
-COMMENT ON COLUMN gain_by_model.run_id IS 'Run that measured it; NULL for published figures [-]';
-COMMENT ON COLUMN gain_by_model.special_tokens IS 'Policy asked for, as in run; NULL for published figures [-]';
-COMMENT ON COLUMN gain_by_model.revision_name IS 'As in run: with revision, which checkpoint of the model it is; NULL for published figures. Others that hold the same weights: run_revision [-]';
-COMMENT ON COLUMN gain_by_model.revision IS 'As in run; NULL for published figures [-]';
-COMMENT ON COLUMN gain_by_model.device IS 'As in run; NULL for published figures [-]';
+COMMENT ON COLUMN gain_by_model.rendering IS 'plain or chat, as in run or reported_source; all published prompts are plain [-]';
+COMMENT ON COLUMN gain_by_model.is_conforming IS 'As in run; NULL for published and reported figures, whose models nobody checked [-]';
+COMMENT ON COLUMN gain_by_model.run_id IS 'Run that measured it; NULL for published and reported figures [-]';
+COMMENT ON COLUMN gain_by_model.special_tokens IS 'Policy asked for, as in run; NULL for published and reported figures [-]';
+COMMENT ON COLUMN gain_by_model.revision_name IS 'As in run: with revision, which checkpoint of the model it is; NULL for published and reported figures. Others that hold the same weights: run_revision [-]';
+COMMENT ON COLUMN gain_by_model.revision IS 'As in run; NULL for published and reported figures [-]';
+COMMENT ON COLUMN gain_by_model.device IS 'As in run; NULL for published and reported figures [-]';
 COMMENT ON COLUMN gain_by_model.sign_strict IS 'dampen when the mean gain is below 1, expand when it is above, neutral when it is 1 to the last digit [-]';
 COMMENT ON COLUMN gain_by_model.sign_banded IS 'neutral when |ln gain| is at most rounding_band(), which rounding in half precision can make [-]';
 COMMENT ON COLUMN gain_by_model.log_parameters IS 'Decimal logarithm of the parameter count [1]';

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
+from collect.process.sections import read_toml, require, require_positive, section
 from collect.training.recipe import PLAIN_NAME, Recipe, recipe_of
-from collect.training.sections import read_toml, require, require_positive, section
 from collect.training.study.fraction import Fraction
 
 #: A part of a recipe: its keys, or tables of them.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from collect.training.sections import require
+from collect.process.sections import require
 
 
 @dataclass(frozen=True, slots=True)

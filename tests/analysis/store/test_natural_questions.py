@@ -47,7 +47,7 @@ def test_the_largest_gain_is_of_a_block_and_what_bound_means(shipped_store):
     )
     sql = "SELECT comment FROM duckdb_columns() WHERE column_name = 'bound'"
     comments = shipped_store.query(sql)["comment"]
-    assert len(comments) == 4
+    assert len(comments) == 5
     assert all("10^(1/n_layers)" in text for text in comments)
     result = shipped_store.query("FROM measured_gain")
     assert result["model_id"].is_unique
