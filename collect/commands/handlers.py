@@ -316,7 +316,7 @@ def published(options: argparse.Namespace) -> int:
 
 def reported(options: argparse.Namespace) -> int:
     """Import lengths that others measured and published."""
-    from collect.reported import import_reported
+    from collect.published.reported import import_reported
 
     for table, n_rows in import_reported(options.folders, options.out).items():
         show(f"{table}: {counted(n_rows, 'row')}")

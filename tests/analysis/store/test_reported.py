@@ -4,8 +4,8 @@ import pytest
 
 from analysis.store import open_store
 from analysis.store.caution import cautions
-from collect.reported import import_reported
-from tests.collect.reported.test_importer import folder, table
+from collect.published.reported import import_reported
+from tests.collect.published.reported.test_importer import folder, table
 
 PUBLISHED = "data/published"
 

@@ -11,8 +11,8 @@ import pandas as pd
 from collect import schema
 from collect.errors import InputError, OutputError
 from collect.process.interruption import interruptible
+from collect.published.reported import description, figures, lengths
 from collect.record import writer
-from collect.reported import description, figures, lengths
 
 #: Tables that are written; lengths without a licence stay where they are.
 TABLES = ("model", "reported_source", "reported_norm", "reported_figure")

@@ -7,8 +7,8 @@ import pytest
 
 from collect.errors import InputError, OutputError
 from collect.process.cli import main
-from collect.reported import import_reported
-from collect.reported.description import DESCRIPTION, LENGTHS
+from collect.published.reported import import_reported
+from collect.published.reported.description import DESCRIPTION, LENGTHS
 
 SOURCE = {
     "authors": '"A and B"',

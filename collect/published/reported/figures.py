@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from collect.reported.description import Model
-from collect.reported.lengths import SERIES
+from collect.published.reported.description import Model
+from collect.published.reported.lengths import SERIES
 
 
 def figures(lengths: pd.DataFrame, models: Mapping[str, Model]) -> pd.DataFrame:

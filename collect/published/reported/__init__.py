@@ -1,5 +1,5 @@
 """Lengths of the stream that others measured and published: a folder read, checked and imported."""
 
-from collect.reported.importer import import_reported
+from collect.published.reported.importer import import_reported
 
 __all__ = ["import_reported"]

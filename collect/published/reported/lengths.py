@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from collect.errors import InputError
-from collect.reported.description import LENGTHS, Model, Source
+from collect.published.reported.description import LENGTHS, Model, Source
 
 #: Columns that ``norms.csv`` must have, and those that it may have.
 REQUIRED, OPTIONAL = ("model_id", "layer", "norm"), ("series", "dtype", "file")
