@@ -89,7 +89,8 @@ def bounds(table: pd.DataFrame) -> dict[str, str]:
     """Return what a page says of the range: p as text, and how many specifications there are.
 
     Keys: `least`, `most`, `specifications`, `below` (how many have p below .05), `able` (how many
-    could have, by the smallest p that their units admit), `admitted` (the smallest of these), and
+    could have, by the smallest p that their units admit), `unable` (how many could not), `times`
+    (`below` as a number of times), `admitted` (the smallest of these), and
     of suites alone and of labs alone `suite_least`, `suite_most`, `lab_least`, `lab_most`.
     """
     words = {
@@ -98,6 +99,8 @@ def bounds(table: pd.DataFrame) -> dict[str, str]:
         "specifications": prose.count(len(table)),
         "below": prose.count(int((table["p_value"] < LEVEL).sum())),
         "able": prose.count(int((table["smallest_p"] < LEVEL).sum())),
+        "unable": prose.count(int((table["smallest_p"] >= LEVEL).sum())),
+        "times": prose.plural(int((table["p_value"] < LEVEL).sum()), "time"),
         "admitted": prose.bare(prose.p_value(table["smallest_p"].min())),
     }
     for unit, rows in table.groupby("unit"):

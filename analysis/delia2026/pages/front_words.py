@@ -1,0 +1,147 @@
+"""What the front says of its verdict: how nearly certain it was, and what would settle it."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+from scipy import stats
+
+from analysis.audit import VERDICTS, weight
+from analysis.audit.pages import tables
+from analysis.delia2026.study.pages.names import RECIPES
+from analysis.delia2026.tournament import tables as tournament
+from analysis.store import Store
+from analysis.tidy import prose
+
+#: The claim that the front is about, and what its rule says where the data cannot tell.
+THESIS, OPEN = 20, "undecided"
+#: The world in which that claim is true, and the statement of it that is simulated.
+TRUE_WORLD, RANKED = "hierarchy", "lab over geometry"
+#: How much the lab alone explains at most, where the power of designs is quoted [1].
+MOST = 0.8
+
+
+def certainty(store: Store) -> dict[str, str]:
+    """Return of how many of 100 simulated data sets the rule says that it cannot tell.
+
+    Keys: `worlds` and `data_sets` (how many were simulated, and in each), `least` and `most` (over
+    the worlds), `if_true` (where the claim is true); rounded down.
+    """
+    rates = store.query(
+        """
+        SELECT truth, probability, n_papers
+          FROM verdict_rate
+         WHERE claim_id = $claim AND verdict = $verdict AND NOT wrong_labels
+         ORDER BY truth
+        """,
+        claim=THESIS,
+        verdict=OPEN,
+    ).set_index("truth")
+    of_100 = (100 * rates["probability"]).map(lambda share: math.floor(round(share, 6)))
+    return {
+        "worlds": prose.count(len(rates)),
+        "data_sets": prose.count(int(rates["n_papers"].min())),
+        "least": prose.count(int(of_100.min())),
+        "most": prose.count(int(of_100.max())),
+        "if_true": prose.count(int(of_100[TRUE_WORLD])),
+    }
+
+
+def best_design(store: Store) -> dict[str, str]:
+    """Return how far the best simulated design is from ranking the lab over geometry.
+
+    Where the lab alone explains the share `share`: `seen` of 100 data sets in which the rule says
+    yes under the most powerful design, and `models` and `suites` of the largest design.
+    """
+    table = tournament.rates(store)
+    rule = tournament.winners(table)[RANKED]
+    cells = table[
+        (table["statement"] == RANKED)
+        & (table["rule"] == rule)
+        & (table["world"] == tournament.RULING[RANKED])
+        & (table["form"] == "normal")
+        & (table["share"] == MOST)
+    ]
+    return {
+        "share": prose.percent(MOST),
+        "seen": prose.count(math.ceil(round(100 * float(cells["share_yes"].max()), 6))),
+        "models": prose.count(int(cells["n_models"].max())),
+        "suites": prose.count(int(cells["n_suites"].max())),
+    }
+
+
+def orders(runs: pd.DataFrame, gains: pd.DataFrame) -> dict[str, str]:
+    """Return how the order of recipes among small networks goes with that of published suites.
+
+    Parameters
+    ----------
+    runs
+        One row per network: `recipe`, `excess` [nat]; see `study.fleet.recipe_runs`.
+    gains
+        One row per published model: `suite`, `norm_position`, `gain_mean` [ratio]. Models that
+        normalise after a block are left out, as they keep every gain near 1.
+
+    Returns
+    -------
+    `rank` (Spearman's correlation of means) and `suites` (how many both have).
+    """
+    here = runs.assign(suite=runs["recipe"].map(RECIPES)).groupby("suite")["excess"].mean()
+    pre = gains[gains["norm_position"] != "post"]
+    there = pre["gain_mean"].map(math.log).groupby(pre["suite"]).mean()
+    both = pd.concat([here, there], axis=1, join="inner")
+    rank = stats.spearmanr(both.iloc[:, 0], both.iloc[:, 1]).statistic
+    return {"rank": prose.number(float(rank), 1), "suites": prose.count(len(both))}
+
+
+def signs(models: pd.DataFrame, lab: str = "EleutherAI") -> dict[str, str]:
+    """Return how many models of a lab and of all others shrink the vector, as shares in words.
+
+    ``models`` has one row per model: `lab`, `gain_mean` [ratio].
+    """
+    below, ours = models["gain_mean"] < 1, models["lab"] == lab
+    return {
+        name: prose.share_of(int(below[rows].sum()), int(rows.sum()))
+        for name, rows in (("ours", ours), ("others", ~ours), ("all", ours | ~ours))
+    }
+
+
+def central(judged: pd.DataFrame) -> dict[str, str]:
+    """Return how many central claims there are, `n`, and how many have which verdict, `verdicts`.
+
+    ``judged`` has one row per claim: `verdict`, `importance`, `repeats`. A verdict of judgement that
+    no central claim has is counted as well.
+    """
+    found = judged[weight.is_central(judged)]["verdict"].value_counts()
+    counts = [
+        tables.counted(int(found.get(name, 0)), name)
+        for name in VERDICTS
+        if name in found or name in VERDICTS[:4]
+    ]
+    return {"n": prose.count(int(found.sum())), "verdicts": prose.listing(counts)}
+
+
+def files(models: pd.DataFrame) -> str:
+    """Return the names of files of models, without their folder, and how each is compressed.
+
+    ``models`` has one row per file: `model_id`.
+    """
+    return prose.listing([str(it).rpartition("/")[2] for it in models["model_id"]])
+
+
+#: What a reader types to have the two numbers of the first figure.
+QUERY = """\
+SELECT metric, n_prompts, round(gain_mean, 2) AS gain
+  FROM gain_by_model
+ WHERE file = 'thermodynamic_benchmark_20260105_141034.json'
+   AND model_id = 'EleutherAI/pythia-6.9b'
+ ORDER BY gain"""
+
+
+def checking(store: Store) -> str:
+    """Return Markdown with the command for the two numbers of the first figure and its answer."""
+    answer = store.query(QUERY)
+    query = " ".join(QUERY.split())
+    written = answer.assign(gain=answer["gain"].map(prose.number)).astype("string")
+    shown = prose.pipe_table(written, {name: name for name in written})
+    return f'```sh\nthermoscope sql "{query}"\n```\n\n{shown}'

@@ -1,0 +1,74 @@
+"""What the front says of its verdict, counted again from the files that it is computed from."""
+
+import csv
+import re
+import shlex
+
+import pandas as pd
+import pytest
+
+from analysis.commands.cli import main
+from analysis.delia2026.pages import frames, front_words
+from analysis.delia2026.study import fleet
+from analysis.store import open_store
+from tests.analysis.places import PUBLISHED, ROOT
+
+
+@pytest.fixture(scope="module")
+def store():
+    return open_store(PUBLISHED, ROOT / "data" / "fleet")
+
+
+def rows(name):
+    with (PUBLISHED / name).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_rates_of_undecided_are_those_of_the_table(store):
+    of_100 = {
+        row["truth"]: 100 * float(row["probability"])
+        for row in rows("verdict_rate.csv")
+        if row["claim_id"] == "20" and row["verdict"] == "undecided"
+    }
+    said = front_words.certainty(store)
+    assert int(said["worlds"]) == len(of_100)
+    assert int(said["least"]) <= min(of_100.values()) < int(said["least"]) + 1
+    assert int(said["if_true"]) <= of_100["hierarchy"] < int(said["if_true"]) + 1
+
+
+def test_no_design_sees_the_ranking_more_often_than_said(store):
+    said = front_words.best_design(store)
+    rates = pd.DataFrame(rows("rule_rate.csv"))
+    rates = rates[(rates["statement"] == "lab over geometry") & (rates["form"] == "normal")]
+    rates = rates[(rates["world"] == "lab") & (rates["share"].astype(float) == 0.8)]
+    by_rule = rates.groupby("rule")["share_yes"].apply(lambda it: 100 * it.astype(float).max())
+    assert any(int(said["seen"]) - 1 < share <= int(said["seen"]) for share in by_rule)
+    assert int(said["models"]) == rates["n_models"].astype(int).max()
+
+
+def test_orders_of_recipes_and_suites_are_ranked_by_hand(store):
+    runs, gains = fleet.recipe_runs(store), frames.penultimate_gains(store)
+    said = front_words.orders(runs, gains)
+    # Growth here: BLOOM, GPT-J, GPT-Neo, Pythia, OPT; gain there: GPT-Neo, Pythia, BLOOM, OPT,
+    # GPT-J. Ranks 1 to 5 against 3 5 1 2 4: 1 - 6 * 22 / 120.
+    assert said == {"rank": "−0.1", "suites": "5"}
+
+
+def test_signs_are_counted_on_either_side():
+    models = pd.DataFrame(
+        {"lab": ["EleutherAI", "EleutherAI", "Meta"], "gain_mean": [0.9, 1.1, 0.99]}
+    )
+    said = {name: text.replace("\xa0", " ") for name, text in front_words.signs(models).items()}
+    assert said == {"ours": "1 of 2", "others": "1 of 1", "all": "2 of 3"}
+
+
+def test_the_command_that_the_front_shows_prints_what_the_front_shows(store, capsys):
+    markdown = front_words.checking(store)
+    command = re.search(r"```sh\n(.*)\n```", markdown)[1]
+    words = shlex.split(command)
+    assert words[:2] == ["thermoscope", "sql"]
+    assert main(["--data", str(PUBLISHED), *words[1:]]) == 0
+    printed = re.findall(r"\d+\.\d+", capsys.readouterr().out)
+    shown = markdown.split("```")[2].replace("\\", "")
+    assert printed == re.findall(r"\d+\.\d+", shown)
+    assert len(printed) == 2
