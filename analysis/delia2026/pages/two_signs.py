@@ -34,6 +34,7 @@ WORDS = (
 
 #: How far the axis reaches beyond the gains, as a factor: room for the words beside a mark.
 ROOM = 1.16
+TICKS = (0.7, 0.8, 0.9, 1, 1.1, 1.2)
 #: Heads of arrows to the left and to the right; a triangle would be a lab's.
 ARROWS = ("M-1.2,0L0.8,-1L0.3,0L0.8,1Z", "M1.2,0L-0.8,-1L-0.3,0L-0.8,1Z")
 #: Width and height of the panel, size of its letters [px].
@@ -46,8 +47,8 @@ def two_signs(store: Store) -> pd.DataFrame:
     Returns
     -------
     Two rows per model and file, the last block's and the average block's (the geometric mean over
-    blocks): `model_id`, `lab`, `suite`, `file`, `metric`, `n_prompts`, `gain_mean` [ratio], `model` (its
-    short name), `block` (in words).
+    blocks): `model_id`, `lab`, `suite`, `file`, `metric`, `n_prompts`, `gain_mean` [ratio],
+    `model` (its short name), `block` (in words).
     """
     rows = store.query(
         """
@@ -92,7 +93,7 @@ def chart_two_signs(rows: pd.DataFrame) -> alt.LayerChart:
     )
     low, high = float(rows["gain_mean"].min()), float(rows["gain_mean"].max())
     scale = alt.Scale(type="log", domain=[low / ROOM, high * ROOM * ROOM], nice=False)
-    axis = alt.Axis(values=[0.7, 0.8, 0.9, 1, 1.1, 1.2], format="~g", grid=False, labelOverlap=False)
+    axis = alt.Axis(values=TICKS, format="~g", grid=False, labelOverlap=False)
     title = "gain: length after the block / length before"
     x = alt.X("gain_mean:Q", scale=scale, axis=axis, title=title)
     y = alt.Y(

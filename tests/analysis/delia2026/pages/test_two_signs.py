@@ -1,4 +1,4 @@
-"""The first picture of the front: one network whose gain has both signs, and the words beside it."""
+"""The first picture of the front: one network with both signs, and the words beside it."""
 
 import hashlib
 
