@@ -109,8 +109,8 @@ def signs(models: pd.DataFrame, lab: str = "EleutherAI") -> dict[str, str]:
 def central(judged: pd.DataFrame) -> dict[str, str]:
     """Return how many central claims there are, `n`, and how many have which verdict, `verdicts`.
 
-    ``judged`` has one row per claim: `verdict`, `importance`, `repeats`. A verdict of judgement that
-    no central claim has is counted as well.
+    ``judged`` has one row per claim: `verdict`, `importance`, `repeats`. Verdicts that
+    none has are counted as 0, but for those without data.
     """
     found = judged[weight.is_central(judged)]["verdict"].value_counts()
     counts = [
