@@ -143,5 +143,5 @@ def checking(store: Store) -> str:
     answer = store.query(QUERY)
     query = " ".join(QUERY.split())
     written = answer.assign(gain=answer["gain"].map(prose.number)).astype("string")
-    shown = prose.pipe_table(written, {name: name for name in written})
+    shown = prose.pipe_table(written, {str(name): str(name) for name in written})
     return f'```sh\nthermoscope sql "{query}"\n```\n\n{shown}'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import altair as alt
 import pandas as pd
@@ -109,7 +109,8 @@ def chart_two_signs(rows: pd.DataFrame) -> alt.LayerChart:
         part = alt.Chart(drawn[(drawn["gain_mean"] < 1) == is_below])
         tip = part.mark_point(shape=shape, filled=True, size=260, opacity=1)
         layers.append(tip.encode(x=x, y=y, color=lab_colour(drawn).legend(None)))
-        side = {"align": "right", "dx": -8} if is_below else {"align": "left", "dx": 8}
+        end, away = ("right", -8) if is_below else ("left", 8)
+        side: dict[str, Any] = {"align": end, "dx": away}
         words = part.mark_text(fontSize=LETTERS, dy=-18, color=INK, **side)
         layers.append(words.encode(x=alt.X("at:Q", scale=scale), y=y, text="said:N"))
     chart = alt.layer(*layers).properties(
