@@ -22,6 +22,8 @@ TRANSFORMATIONS = (
     "key_bias",
     "neuron_scale",
     "neuron_order",
+    "layer_fold",
+    "layer_scale",
 )
 
 

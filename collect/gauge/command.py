@@ -21,6 +21,7 @@ from collect.gauge.measured import measured
 from collect.gauge.precision import widen
 from collect.gauge.quantity import change, values
 from collect.gauge.saving import save
+from collect.gauge.transformations import layer_scale
 from collect.job.planning import estimate
 from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
@@ -183,6 +184,8 @@ def gauge(
             done = {"extreme": extreme_of, "direction": "lower" if lowers else "raise"}
         in_wide = wide.difference(network)
         _refuse_moved(in_wide, "float64", names)
+        is_rounded = extreme_of is None and layer_scale.round_epsilon(network)
+        of_file = wide.difference(network) if is_rounded else in_wide
         after = _values_of(network, prompts)
         network.model.float()
         in_short = short.difference(network)
@@ -197,6 +200,7 @@ def gauge(
         "n_prompts": len(prompts),
         "tolerance": TOLERANCES["float32"],
         "logits_float64": asdict(in_wide) | {"relative": in_wide.relative},
+        "logits_one_epsilon": asdict(of_file) | {"relative": of_file.relative},
         "logits_float32": asdict(in_short) | {"relative": in_short.relative},
         "quantities": [_moved(name, of, after[name]) for name, of in before.items()],
         **versions(),

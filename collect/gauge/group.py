@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from collect.errors import InputError, unknown_name
+from collect.gauge.transformations import layer_scale
 from collect.gauge.transformations.mean_shift import MEAN_SHIFT
 from collect.gauge.transformations.neurons import NEURON_ORDER, NEURON_SCALE
 from collect.gauge.transformations.norm_fold import NORM_FOLD, NORM_SCALE
@@ -41,11 +42,24 @@ TRANSFORMATIONS: dict[str, Transformation] = {
     )
 }
 
+#: Those of networks whose blocks multiply the stream by a stored number, by name. No rule says
+#: how else such a network is wired, so they stand for themselves.
+OF_SCALARS: dict[str, Callable[[Decoder, np.random.Generator], None]] = {
+    "layer_fold": layer_scale.fold,
+    "layer_scale": layer_scale.apply,
+}
+
+_UNWIRED = "its blocks multiply the stream, and no rule says how their other weights are wired"
+
 
 def refusals(decoder: Decoder) -> dict[str, str | None]:
     """Return for every transformation why a network refuses it, or None where it is free."""
+    if layer_scale.scalars(decoder):
+        reason = layer_scale.refusal(decoder)
+        return dict.fromkeys(TRANSFORMATIONS, _UNWIRED) | dict.fromkeys(OF_SCALARS, reason)
     wires = wiring(decoder)
-    return {name: member.refusal(wires) for name, member in TRANSFORMATIONS.items()}
+    reasons = {name: member.refusal(wires) for name, member in TRANSFORMATIONS.items()}
+    return reasons | dict.fromkeys(OF_SCALARS, layer_scale.refusal(decoder))
 
 
 def chosen(decoder: Decoder, names: Sequence[str]) -> tuple[str, ...]:
@@ -77,6 +91,9 @@ def transform(decoder: Decoder, names: Sequence[str], rng: np.random.Generator) 
     that; ``config.tie_word_embeddings`` is then false.
     """
     for name in names:
+        if name in OF_SCALARS:
+            OF_SCALARS[name](decoder, rng)
+            continue
         member, wires = TRANSFORMATIONS[name], wiring(decoder)
         if wires.is_tied and member.needs_own_head(wires):
             part_head(decoder)

@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from collect.adapters.capability import HEADS
 from collect.adapters.configuration import rotation_limits
 from collect.gauge.centred import block_outputs, centred_geometries
 from collect.gauge.precision import Float64
@@ -28,6 +29,7 @@ _MODEL, _NEVER = "model", datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 #: What is added to the name of a network for its weights, and the tables of weights alone.
 _WEIGHTS = "/weights"
 _OF_WEIGHTS = ("weight_norm", "matrix_norm", "circuit")
+_CIRCUIT = ["layer", "head", "frobenius", "sigma_max"]
 _LENS = ["prompt_id", "layer", "entropy"]
 
 
@@ -59,7 +61,7 @@ def measured(
         with Float64():
             frames = {
                 **_frames(network, prompts),
-                "circuit": pd.DataFrame(circuits(network)),
+                "circuit": pd.DataFrame(circuits(network), columns=_CIRCUIT, dtype=float),
                 "lens": pd.DataFrame(lens(network, prompts), columns=_LENS),
                 **centred_geometries(network, prompts),
             }
@@ -89,12 +91,13 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: pd.DataFra
 
 def _frames(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str, pd.DataFrame]:
     batches = tuple(buckets(prompts, 8, rotation_limits(decoder.config)))
-    recorder = Recorder(batches, quantities.of_prompts(tuple(BUILT_IN)))
+    defined = decoder.adapter.defined(tuple(BUILT_IN))
+    recorder = Recorder(batches, quantities.of_prompts(defined))
     parts = [
         rows.frames(batches[index], recorder.observation(index))
         for index in whole(decoder, batches, recorder)
     ]
-    for layer in range(len(decoder.blocks)):
+    for layer in range(len(decoder.blocks) if decoder.adapter.has(HEADS) else 0):
         of_layer = spectra.layer_rows(decoder.heads, layer, decoder.head_weights(layer))
         parts.append({table: pd.DataFrame(of) for table, of in of_layer.items()})
     return rows.joined(parts) | rows.across_prompts(recorder, _Nameless())
@@ -117,9 +120,9 @@ def _frames_of_model(
         "family": decoder.model.config.model_type,
         "n_layers": len(decoder.blocks),
         "d_model": decoder.model.config.hidden_size,
-        "n_heads": heads.n_heads,
-        "n_kv_heads": heads.n_kv_heads,
-        "d_head": heads.d_head,
+        "n_heads": heads.n_heads or None,
+        "n_kv_heads": heads.n_kv_heads or None,
+        "d_head": heads.d_head or None,
         "norm_kind": adapter.norm_kind,
         "norm_position": adapter.norm_position,
     }
@@ -151,7 +154,9 @@ def circuits(decoder: Decoder) -> list[dict[str, float]]:
     attention reads through, it is C W_O W_V diag(g) C: a LayerNorm neither gives nor sees the
     direction of ones, so what W_V reads of it and what W_O writes of it are nothing.
     """
-    entries = []
+    entries: list[dict[str, float]] = []
+    if not decoder.adapter.has(HEADS):
+        return entries
     heads = decoder.heads
     kv_heads = torch.tensor([heads.kv_head(head) for head in range(heads.n_heads)])
     for layer in range(len(decoder.blocks)):

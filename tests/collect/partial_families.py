@@ -148,9 +148,9 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def tiny_partial(model_type: str, *, vocab_size: int = 97) -> Any:
-    """Return a tiny random model of a type."""
-    entries = {**_TOKENS, **CONFIGURATIONS[model_type], "vocab_size": vocab_size}
+def tiny_partial(model_type: str, *, vocab_size: int = 97, **switches: Any) -> Any:
+    """Return a tiny random model of a type, with some entries of its configuration as given."""
+    entries = {**_TOKENS, **CONFIGURATIONS[model_type], "vocab_size": vocab_size, **switches}
     config = transformers.AutoConfig.for_model(model_type, **entries)
     model = transformers.AutoModelForCausalLM.from_config(
         config, attn_implementation="eager", dtype=torch.float32

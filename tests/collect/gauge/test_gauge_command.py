@@ -10,7 +10,7 @@ from collect.commands import model_options
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.gauge import command, logits
-from collect.gauge.group import TRANSFORMATIONS
+from collect.gauge.group import OF_SCALARS, TRANSFORMATIONS
 from collect.model.checkpoint.load import load_model
 from collect.model.checkpoint.location import locate
 
@@ -155,7 +155,7 @@ def test_a_directory_of_something_else_is_left_alone(save_tiny, tmp_path, capsys
 
 
 def test_the_help_lists_the_transformations_that_there_are():
-    assert tuple(TRANSFORMATIONS) == model_options.TRANSFORMATIONS
+    assert (*TRANSFORMATIONS, *OF_SCALARS) == model_options.TRANSFORMATIONS
 
 
 def test_a_model_that_memory_cannot_hold_is_refused(save_tiny, tmp_path, monkeypatch):
