@@ -219,6 +219,7 @@ CREATE TABLE residual_update (
     ratio         FLOAT,
     cosine        FLOAT,
     input_norm    FLOAT CHECK (input_norm >= 0),
+    layer_scale   DOUBLE,
     PRIMARY KEY (run_id, prompt_id, layer, part, position)
 );
 COMMENT ON TABLE residual_update IS 'the vector that a part of a block adds to the residual stream.';
@@ -233,6 +234,7 @@ COMMENT ON COLUMN residual_update.norm_centred IS 'The same after removing the m
 COMMENT ON COLUMN residual_update.ratio IS 'norm over the norm of the stream the update is added to (the block''s input; for ffn in sequence block_mid; where updates are added to the normed stream, as some BLOOM models do, what the part reads); NULL where that is zero [1]';
 COMMENT ON COLUMN residual_update.cosine IS 'Cosine between the update and that stream; with ratio r, ln(gain) = ln(1 + 2 r cosine + r^2) / 2; NULL where either is zero [1]';
 COMMENT ON COLUMN residual_update.input_norm IS 'Euclidean norm of what the sub-layer reads, after its norm; norm over it is the expansion of notebooks 11 and 12; NULL for part = block [activation units]';
+COMMENT ON COLUMN residual_update.layer_scale IS 'Stored number by which the block multiplies the stream, what entered included, before it returns it: layer_scalar of Gemma 4; a convention of the parametrisation, see net_gain; NULL for parts, and where blocks have none [1]';
 
 CREATE TABLE attention (
     run_id          VARCHAR NOT NULL,

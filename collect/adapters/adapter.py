@@ -97,6 +97,9 @@ class Adapter:
         those at `attention` and `ffn_input` do.
     update_scale
         Factor on both before they are added.
+    layer_scale
+        Attribute of a block that holds the number by which it multiplies the stream before it
+        returns it, what entered included; None where blocks add to the stream as it is.
     norms_after
         Paths from a block to the norms that the sums after attention and after feed-forward go
         through before they are the stream (post-norm); empty when the sum is the stream.
@@ -160,6 +163,7 @@ class Adapter:
     attention_update: str = ""
     ffn_update: str = ""
     update_scale: Callable[[Any], float] = _ONE
+    layer_scale: str | None = None
     norms_after: tuple[str, ...] = ()
     adds_to_norm: bool = False
     projections: tuple[str, ...] = ()

@@ -55,8 +55,8 @@ _UNWIRED = "its blocks multiply the stream, and no rule says how their other wei
 def refusals(decoder: Decoder) -> dict[str, str | None]:
     """Return for every transformation why a network refuses it, or None where it is free."""
     if layer_scale.scalars(decoder):
-        reason = layer_scale.refusal(decoder)
-        return dict.fromkeys(TRANSFORMATIONS, _UNWIRED) | dict.fromkeys(OF_SCALARS, reason)
+        free = dict.fromkeys(OF_SCALARS, layer_scale.refusal(decoder))
+        return {**dict.fromkeys(TRANSFORMATIONS, _UNWIRED), **free}
     wires = wiring(decoder)
     reasons = {name: member.refusal(wires) for name, member in TRANSFORMATIONS.items()}
     return reasons | dict.fromkeys(OF_SCALARS, layer_scale.refusal(decoder))

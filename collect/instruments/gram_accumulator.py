@@ -30,6 +30,7 @@ class GramAccumulator:
     _readings: dict[tuple[int, str], Tensor] = field(default_factory=dict)
     _updates: dict[tuple[int, str], Tensor] = field(default_factory=dict)
     _blocks: dict[int, Tensor] = field(default_factory=dict)
+    _scales: dict[int, Tensor] = field(default_factory=dict)
 
     def add_norm(self, layer: int, site: str, products: Tensor, row: int, largest: Largest) -> None:
         """Keep what the norms at a site are made of: one row of ``measures.grams``."""
@@ -44,9 +45,11 @@ class GramAccumulator:
         """Keep the products of a stream with what is added to it."""
         self._updates[layer, part] = products
 
-    def add_block(self, layer: int, products: Tensor) -> None:
-        """Keep the products of the streams that enter and leave a block."""
+    def add_block(self, layer: int, products: Tensor, scale: Tensor | None = None) -> None:
+        """Keep the products of the streams that enter and leave a block, and its scale, if any."""
         self._blocks[layer] = products
+        if scale is not None:
+            self._scales[layer] = scale
 
     def parts(self, layer: int) -> set[str]:
         """Return the parts of a block that were seen."""
@@ -69,9 +72,16 @@ class GramAccumulator:
         of_blocks = (*lengths_of_blocks, nothing_read)
         places = tuple((layer, "block") for layer in self._blocks)
         if not self._updates:
-            return Updates(places, *of_blocks)
+            return Updates(places, *of_blocks, self._scales_like(nothing_read))
         parts = stacked_products([*self._updates.values()])
         input_norms = stacked([self._readings[place] for place in self._updates])
         of_parts = (*lengths(parts, 2), *ratios(parts, 2, 1), input_norms)
         joined = zip(of_parts, of_blocks, strict=True)
         return Updates((*self._updates, *places), *(torch.cat(both) for both in joined))
+
+    def _scales_like(self, numbers: Tensor) -> Tensor | None:
+        """Return the scales of all blocks as rows of (n_blocks, n_tokens), None where none has."""
+        if not self._scales:
+            return None
+        scales = torch.cat([self._scales[layer].to(numbers) for layer in self._blocks])
+        return scales[:, None].expand_as(numbers)

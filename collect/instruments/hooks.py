@@ -221,7 +221,8 @@ class Recorder(Hooked):
             vectors, known = [self._running["block_input"], states], self._known.get("block_input")
             products, largest = grams_and_largest(vectors, self._n_tokens, 2, known)
             self._accumulators[self._index].add_norm(layer, "block_output", products, 2, largest)
-            self._accumulators[self._index].add_block(layer, products)
+            scale = self._decoder.layer_scale(layer)
+            self._accumulators[self._index].add_block(layer, products, scale)
         if "geometry" in self._quantities:
             self._see_geometry(layer, "block_output", states)
         self._see_declared(layer, "block_output", states)

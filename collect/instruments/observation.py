@@ -29,7 +29,8 @@ class Norms:
 class Updates:
     """What parts of blocks add to the stream, each (n_places, n_tokens), prompt after prompt.
 
-    ``places`` are pairs (layer, part); NaN stands for what is not defined.
+    ``places`` are pairs (layer, part); NaN stands for what is not defined. ``layer_scale`` is
+    None where blocks have no such number.
     """
 
     places: tuple[tuple[int, str], ...]
@@ -38,6 +39,7 @@ class Updates:
     ratio: Tensor
     cosine: Tensor
     input_norm: Tensor
+    layer_scale: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)

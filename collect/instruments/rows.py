@@ -82,13 +82,13 @@ def _of_tokens(batch: Batch, measured: Norms | Updates, place: str) -> dict[str,
     of_prompt = np.tile(np.repeat(np.arange(len(batch)), n_tokens), n_places)
     of_place = np.repeat(np.arange(n_places), sum(n_tokens))
     positions = np.concatenate([np.arange(n) for n in n_tokens])
-    names = [quantity.name for quantity in fields(measured) if quantity.name != "places"]
+    every = {of.name: getattr(measured, of.name) for of in fields(measured) if of.name != "places"}
     return {
         "prompt_id": _named([prompt.prompt_id for prompt in batch], of_prompt),
         "layer": np.array([layer for layer, _ in measured.places])[of_place],
         place: _named([name for _, name in measured.places], of_place),
         "position": np.tile(positions, n_places),
-        **{name: _numbers(getattr(measured, name)).ravel() for name in names},
+        **{name: _numbers(of).ravel() for name, of in every.items() if of is not None},
     }
 
 

@@ -21,6 +21,7 @@ SUBJECTS = (
     "runs",
     "stream",
     "gain",
+    "layer_scale",
     "trajectory",
     "attention",
     "weights",

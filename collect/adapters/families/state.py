@@ -18,6 +18,10 @@ _SCALED = (
     "it multiplies the stream by a number or a vector of its own between the parts of a block, so "
     "what leaves is not what entered plus what the parts add"
 )
+_MULTIPLIED = (
+    "each of its blocks multiplies the stream, what entered included, by a number of its own, so "
+    "what leaves is not what entered plus what the parts add"
+)
 _MIXED_NORMS = "its blocks with attention and those with a state have their norms in other places"
 _WITH_MODULES = "the two modules of its feed-forward part, experts and a shared one, are added up"
 _SHARED = "some of its blocks add what a transformer that they share makes of the embedding"
@@ -128,11 +132,18 @@ SCALED = OF_BLOCKS.variant(
     "scaled",
     "beam",
     "doge",
-    "gemma4_text",
-    "gemma4_unified_text",
     "minimax",
     "zaya",
     lacks=_lacking(_SCALED),
     logits=soft_capped_as("final_logit_softcapping"),
     d_ffn=expert_or_ffn_width,
+)
+
+#: Every block of Gemma 4 multiplies the whole stream, once its parts are added.
+GEMMA4 = SCALED.variant(
+    "gemma4",
+    "gemma4_text",
+    "gemma4_unified_text",
+    lacks=_lacking(_MULTIPLIED),
+    layer_scale="layer_scalar",
 )

@@ -32,9 +32,6 @@ import torch
 if TYPE_CHECKING:
     from collect.model.checkpoint.decoder import Decoder
 
-#: The buffer of a block by which it multiplies the stream before it returns it.
-SCALAR = "layer_scalar"
-
 #: Norms of a block whose outcome is added to the stream.
 _WRITERS = (
     "post_attention_layernorm",
@@ -67,14 +64,14 @@ _FREE = "blocks must multiply the stream by a stored number; these add to it as 
 
 def scalars(decoder: Decoder) -> list[float]:
     """Return the number by which each block multiplies the stream; none where blocks have none."""
-    found = [getattr(block, SCALAR, None) for block in decoder.blocks]
+    found = [decoder.layer_scale(layer) for layer in range(len(decoder.blocks))]
     return [float(each) for each in found if each is not None]
 
 
 def refusal(decoder: Decoder) -> str | None:
     """Return why the stream has no scale of its own after every block."""
     numbers = scalars(decoder)
-    if len(numbers) < len(decoder.blocks):
+    if not numbers:
         return _FREE
     if 0.0 in numbers:
         return "a block multiplies the stream by zero"
@@ -97,7 +94,7 @@ def rescale(decoder: Decoder, factors: Sequence[float]) -> None:
         c_1 to c_L: of the stream after block 0 to L - 1.
     """
     before = 1.0
-    for block, after in zip(decoder.blocks, factors, strict=True):
+    for layer, (block, after) in enumerate(zip(decoder.blocks, factors, strict=True)):
         for name in _WRITERS:
             if (norm := _part(block, name)) is not None:
                 norm.weight.mul_(before)
@@ -105,7 +102,7 @@ def rescale(decoder: Decoder, factors: Sequence[float]) -> None:
             gate.weight.div_(before)
         for name in _NORMS:
             _scale_epsilon(_part(block, name), before)
-        scalar: Any = getattr(block, SCALAR)
+        scalar: Any = decoder.layer_scale(layer)
         scalar.mul_(after / before)
         before = after
     _scale_epsilon(decoder.final_norm, before)

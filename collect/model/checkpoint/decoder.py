@@ -111,6 +111,12 @@ class Decoder:
             "replaced must have the parts of the original.",
         )
 
+    def layer_scale(self, layer: int) -> Tensor | None:
+        """Return the number by which a block multiplies the stream, (1,), or None."""
+        name = self.adapter.layer_scale
+        scale: Tensor | None = None if name is None else getattr(self.blocks[layer], name)
+        return scale
+
     def sites(self, layer: int) -> Sites:
         """Return what to watch in a block of an adapter that does not lack its parts."""
         adapter, block = self.adapter, self.blocks[layer]

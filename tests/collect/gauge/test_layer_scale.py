@@ -13,11 +13,14 @@ from collect.adapters import ADAPTERS
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.gauge import group
+from collect.gauge.measured import measured
 from collect.gauge.transformations import layer_scale
+from collect.job.run import run
 from collect.model.checkpoint.decoder import decoder
 from tests.collect.conftest import tiny_tokenizer
 from tests.collect.gauge.networks import difference, logits, widened
 from tests.collect.partial_families import tiny_partial
+from tests.collect.record.written import frame
 from tests.collect.shown import LONG, SHORT, loaded_family
 
 PROMPTS = (LONG, SHORT)
@@ -33,7 +36,10 @@ FORMS = {
         | {"moe_intermediate_size": 16},
     ),
     "keys_are_values": ("gemma4_text", {"attention_k_eq_v": True}),
-    "shared_keys": ("gemma4_text", {"num_kv_shared_layers": 1, "layer_types": ["full_attention"] * 3}),
+    "shared_keys": (
+        "gemma4_text",
+        {"num_kv_shared_layers": 1, "layer_types": ["full_attention"] * 3},
+    ),
     "soft_cap": ("gemma4_text", {"final_logit_softcapping": 2.0}),
 }
 
@@ -158,3 +164,35 @@ def test_the_command_writes_a_checkpoint_with_scalars_of_one(tmp_path, prompt_fi
     with torch.no_grad():
         true = original(ids).logits
         assert (true - same(ids).logits).abs().max() < 1e-3 * true.abs().max()
+
+
+def test_the_gain_net_of_scalars_is_that_of_the_folded_network_whatever_they_are():
+    network = widened(tiny("embeddings_per_layer"))
+    networks = {
+        "before": network,
+        "folded": changed(network, layer_scale.fold),
+        "other": changed(network, layer_scale.rescale, [5.0, 0.2, 7.0]),
+    }
+    rows = measured(networks, PROMPTS).sql("FROM net_gain ORDER BY prompt_id, layer, position").df()
+    of = {name: rows[rows["run_id"] == name].reset_index(drop=True) for name in networks}
+    assert len(of["before"]) == len(SCALARS) * (len(LONG) + len(SHORT))
+    gains = {name: rows["gain"].to_numpy() for name, rows in of.items()}
+    for rows in of.values():
+        assert rows["gain_net"].to_numpy() == pytest.approx(gains["folded"], rel=1e-9)
+        assert np.exp(rows["log_gain_net"]).to_numpy() == pytest.approx(gains["folded"], rel=1e-9)
+    scales = of["before"].groupby("layer")["layer_scale"].unique()
+    assert [*scales] == pytest.approx(SCALARS, rel=1e-7)
+    assert not np.allclose(gains["before"], gains["other"])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_run_stores_the_number_of_each_block(tmp_path, prompt_file, stream):
+    checkpoint, out = tmp_path / "gemma4", tmp_path / "out"
+    tiny("without", vocab_size=300).model.save_pretrained(checkpoint)
+    tiny_tokenizer().save_pretrained(checkpoint)
+    run(
+        [str(checkpoint)], [str(prompt_file)], out, quantities=["stream"], stream=stream, quiet=True
+    )
+    rows = frame(out, "residual_update")
+    assert [*rows["layer_scale"]] == pytest.approx([SCALARS[layer] for layer in rows["layer"]])
+    assert {*rows["part"]} == {"block"}
