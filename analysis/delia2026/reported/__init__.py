@@ -1,0 +1,1 @@
+"""Models that others measured: what was predicted of them, and the hierarchy with them."""
