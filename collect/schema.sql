@@ -993,6 +993,31 @@ COMMENT ON COLUMN gauge_profile.log_gain IS 'Mean over prompts of the log gain o
 COMMENT ON COLUMN gauge_profile.log_gain_centred IS 'The same of the centred stream [nat]';
 COMMENT ON COLUMN gauge_profile.largest_logit_change IS 'Largest change of a logit against the trained weights over the largest logit, over all tokens of the prompts, in float64 [1]';
 
+CREATE TABLE layer_scale_profile (
+    model_id     VARCHAR NOT NULL,
+    gauge        VARCHAR NOT NULL CHECK (gauge IN ('stored', 'level', 'folded')),
+    layer        INTEGER NOT NULL CHECK (layer >= -1),
+    layer_scale  DOUBLE,
+    norm         DOUBLE NOT NULL CHECK (norm >= 0),
+    norm_net     DOUBLE NOT NULL CHECK (norm_net >= 0),
+    log_gain     DOUBLE,
+    logit_change DOUBLE NOT NULL CHECK (logit_change >= 0),
+    logit_change_one_epsilon DOUBLE NOT NULL CHECK (logit_change_one_epsilon >= 0),
+    logit_change_float32     DOUBLE NOT NULL CHECK (logit_change_float32 >= 0),
+    PRIMARY KEY (model_id, gauge, layer)
+);
+COMMENT ON TABLE layer_scale_profile IS 'the stream of one tiny random Gemma 4, whose blocks multiply it by stored numbers, with other numbers and the same logits, written by tests/proofs/gemma4_scalars.py.';
+COMMENT ON COLUMN layer_scale_profile.model_id IS 'Name of the network, which no file holds: its seed is in the program [-]';
+COMMENT ON COLUMN layer_scale_profile.gauge IS 'stored (the numbers as they are), level (numbers that keep the length after block 0) or folded (numbers of one) [-]';
+COMMENT ON COLUMN layer_scale_profile.layer IS 'Block whose output this is; -1 for the input of block 0 [1]';
+COMMENT ON COLUMN layer_scale_profile.layer_scale IS 'Number by which the block multiplies the stream; NULL before block 0 [1]';
+COMMENT ON COLUMN layer_scale_profile.norm IS 'Geometric mean over prompts of the norm at the last token [activation units]';
+COMMENT ON COLUMN layer_scale_profile.norm_net IS 'norm over the product of the numbers up to there [activation units]';
+COMMENT ON COLUMN layer_scale_profile.log_gain IS 'Mean over prompts of the log gain of the block at the last token; NULL before block 0 [nat]';
+COMMENT ON COLUMN layer_scale_profile.logit_change IS 'Largest difference of a logit from those of the stored numbers over the largest logit, over all tokens of the prompts, in float64, each norm with the epsilon that the change asks for [1]';
+COMMENT ON COLUMN layer_scale_profile.logit_change_one_epsilon IS 'The same with the one epsilon that a checkpoint can hold for all norms [1]';
+COMMENT ON COLUMN layer_scale_profile.logit_change_float32 IS 'The same when the changed network runs in float32, against the stored numbers in float64; that of stored is the rounding of float32 itself [1]';
+
 CREATE TABLE published_file (
     file          VARCHAR NOT NULL,
     sha256        VARCHAR NOT NULL,

@@ -145,6 +145,12 @@ GRAINS = {
         quantities=("gauge",),
         why="one network is here in several coordinates",
     ),
+    "layer_scale_profile": Grain(
+        unit="model, depth",
+        beside="gauge",
+        quantities=("gauge",),
+        why="one network is here with several numbers in its blocks",
+    ),
     "published_value": Grain(
         unit="raw result file",
         beside="number (or label) in it, none left out",

@@ -10,8 +10,9 @@ import pandas as pd
 
 from analysis.store import Store
 
-#: Order of the gauges in legends.
+#: Order of the gauges in legends: those of a LayerNorm's mean, and those of Gemma 4's numbers.
 GAUGES = ("trained", "shrinking", "flat", "growing")
+GAUGES_OF_SCALARS = ("stored", "level", "folded")
 
 
 def profiles(store: Store) -> pd.DataFrame:
@@ -19,18 +20,64 @@ def profiles(store: Store) -> pd.DataFrame:
 
     Returns
     -------
-    One row per gauge and layer: `gauge`, `layer` (-1 is the input of block 0), `log_norm` and
-    `log_norm_centred`; `log_gain` and `log_gain_centred`, missing before block 0 (means over
-    prompts, last token) [nat]; `largest_logit_change`, over the largest logit [1].
+    One row per gauge and layer: `gauge`, `layer` (-1 is the input of block 0), `norm` and
+    `norm_centred` [activation units]; `log_gain` and `log_gain_centred`, missing before block 0
+    (means over prompts, last token) [nat]; `largest_logit_change`, over the largest logit [1].
     """
     return store.query(
         """
-        SELECT gauge, layer, ln(norm) AS log_norm, ln(norm_centred) AS log_norm_centred,
-               log_gain, log_gain_centred, largest_logit_change
+        SELECT gauge, layer, norm, norm_centred, log_gain, log_gain_centred, largest_logit_change
           FROM gauge_profile
          ORDER BY list_position($gauges, gauge), layer
         """,
         gauges=list(GAUGES),
+    )
+
+
+def profiles_of_scalars(store: Store) -> pd.DataFrame:
+    """Return the stream of a tiny Gemma 4 under every choice of its blocks' stored numbers.
+
+    Returns
+    -------
+    One row per gauge and layer of table ``layer_scale_profile``: `gauge`, `layer`, `layer_scale`
+    [1], `norm`, `norm_net` (without the numbers) [activation units], `log_gain` [nat], and three
+    differences of logits over the largest logit [1].
+    """
+    return store.query(
+        """
+        SELECT * EXCLUDE (model_id)
+          FROM layer_scale_profile
+         ORDER BY list_position($gauges, gauge), layer
+        """,
+        gauges=list(GAUGES_OF_SCALARS),
+    )
+
+
+def scalar_summary(store: Store) -> pd.DataFrame:
+    """Return how many blocks behind the first shorten and lengthen the stream in each gauge.
+
+    Returns
+    -------
+    One row per gauge of `profiles_of_scalars`: `gauge`; `n_shrink` and `n_grow` of `n_blocks`, all
+    blocks but the first, by a log gain beyond rounding; `gain_last_block` [ratio]; and the three
+    differences of logits over the largest logit [1].
+    """
+    return store.query(
+        """
+        SELECT gauge,
+               count(*) FILTER (WHERE log_gain < -1e-9)  AS n_shrink,
+               count(*) FILTER (WHERE log_gain > 1e-9)   AS n_grow,
+               count(*)                                  AS n_blocks,
+               exp(arg_max(log_gain, layer))             AS gain_last_block,
+               max(logit_change)                         AS logit_change,
+               max(logit_change_one_epsilon)             AS logit_change_one_epsilon,
+               max(logit_change_float32)                 AS logit_change_float32
+          FROM layer_scale_profile
+         WHERE layer > 0
+         GROUP BY gauge
+         ORDER BY list_position($gauges, gauge)
+        """,
+        gauges=list(GAUGES_OF_SCALARS),
     )
 
 

@@ -2,46 +2,76 @@
 
 from __future__ import annotations
 
+import math
 from typing import cast
 
 import altair as alt
 import pandas as pd
 
-from analysis.delia2026.measured.gauge import GAUGES
-from analysis.drawing.theme import DASHES, INK, SHAPES, WIDTH, greys, series, with_finding
+from analysis.delia2026.measured.gauge import GAUGES, GAUGES_OF_SCALARS
+from analysis.drawing.theme import DASHES, INK, SHAPES, WIDTH, greys, log_axis, series, with_finding
 from analysis.tidy import prose
 
 HEIGHT = 165
+DEPTH = "depth: output of block"
 
-#: A log gain this near 0 is level [nat].
+#: A ratio of lengths this near 1 is level.
 LEVEL = 1e-9
 
-#: Columns that are drawn: the title of the axis, and what the panel shows.
+#: The column that is free, and its partner, the same in every gauge: the title of the axis, and
+#: what the panel shows.
 PANELS = {
-    "log_norm": ("ln |x| [nat]", "The length that the paper reads"),
-    "log_norm_centred": (
-        "ln |x less its mean| [nat]",
+    "norm": ("length |x|", "The length that the paper reads"),
+    "norm_centred": (
+        "|x less its mean|",
         "Without the mean over features, which no block reads: all lie on one line",
+    ),
+}
+PANELS_OF_SCALARS = {
+    "norm": ("length |x|", "The length that the paper reads"),
+    "norm_net": (
+        "|x| net of the numbers",
+        "Without the numbers that its blocks multiply by: all lie on one line",
     ),
 }
 
 
 def chart_gauges(layers: pd.DataFrame) -> alt.VConcatChart:
-    """Draw length and gain over depth of one network in every gauge.
+    """Draw the length over depth of one network in every gauge, and its invariant partner.
 
     ``layers`` has one row per gauge and layer, as `profiles` returns it.
     """
+    return _chart(layers, GAUGES, PANELS, "Without its mean over features")
+
+
+def chart_scalars(layers: pd.DataFrame) -> alt.VConcatChart:
+    """Draw the length over depth of a Gemma 4 for several choices of its blocks' numbers.
+
+    ``layers`` has one row per gauge and layer, as `profiles_of_scalars` returns it; what enters
+    block 0, which no number multiplies, is left out.
+    """
+    return _chart(
+        layers[layers["layer"] >= 0],
+        GAUGES_OF_SCALARS,
+        PANELS_OF_SCALARS,
+        "Net of the stored numbers",
+    )
+
+
+def _chart(
+    layers: pd.DataFrame, gauges: tuple[str, ...], panels: dict[str, tuple[str, str]], net: str
+) -> alt.VConcatChart:
     rows = [
-        _row(layers, column, *titles, has_labels=column == list(PANELS)[-1])
-        for column, titles in PANELS.items()
+        _row(layers, gauges, column, *titles, is_partner=column == list(panels)[-1])
+        for column, titles in panels.items()
     ]
     n_gauges = layers["gauge"].nunique()
     stacked = alt.vconcat(
         *rows,
         spacing=12,
         description=f"Length of the stream of one network over depth in {n_gauges} gauges whose "
-        "logits are identical: rising, falling and flat in the upper panel. Without the mean over "
-        "features they lie on each other in the lower panel.",
+        f"logits are identical: rising, falling and flat in the upper panel. {net} they lie on "
+        "each other in the lower panel.",
     )
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")
     return cast("alt.VConcatChart", with_finding(shared, finding(layers)))
@@ -49,7 +79,7 @@ def chart_gauges(layers: pd.DataFrame) -> alt.VConcatChart:
 
 def finding(layers: pd.DataFrame) -> str:
     """Return in how many of the gauges drawn the stream shrinks, stays and grows over depth."""
-    lengths = layers.dropna(subset=["log_norm"]).pivot_table("log_norm", "gauge", "layer")
+    lengths = layers.pivot_table("norm", "gauge", "layer").map(math.log)
     change = lengths.iloc[:, -1] - lengths.iloc[:, 0]
     parts = {
         "shrinks": change < -LEVEL,
@@ -62,19 +92,28 @@ def finding(layers: pd.DataFrame) -> str:
 
 
 def _row(
-    layers: pd.DataFrame, column: str, axis: str, title: str, *, has_labels: bool
+    layers: pd.DataFrame,
+    gauges: tuple[str, ...],
+    column: str,
+    axis: str,
+    title: str,
+    *,
+    is_partner: bool,
 ) -> alt.LayerChart:
-    names = list(GAUGES)
+    names = list(gauges)
     depths = alt.Scale(domain=[int(layers["layer"].min()), int(layers["layer"].max())], nice=False)
+    entry = " (−1: input)" if layers["layer"].min() < 0 else ""
     x = alt.X("layer:Q", scale=depths).axis(
-        title="depth: output of block (−1: input) [blocks]" if has_labels else None,
-        labels=has_labels,
+        title=f"{DEPTH}{entry} [blocks]" if is_partner else None,
+        labels=is_partner,
         tickMinStep=1,
         grid=False,
     )
+    of_lengths = log_axis(layers[column])
+    y = alt.Y(f"{column}:Q", title=axis, **of_lengths)
     base = alt.Chart(layers.dropna(subset=[column])).encode(
         x=x,
-        y=alt.Y(f"{column}:Q").axis(title=axis, tickCount=4),
+        y=y,
         color=alt.Color("gauge:N", scale=greys(names), legend=None),
     )
     lines = base.mark_line().encode(
@@ -83,10 +122,8 @@ def _row(
     points = base.mark_point(size=45, filled=True).encode(
         shape=alt.Shape("gauge:N", scale=series(names, SHAPES), legend=None)
     )
-    drawn = [lines, points, *_words(layers, column, x, axis)]
-    if column == "log_norm_centred":
-        drawn = [lines, points]
-    layered = alt.layer(*drawn).properties(
+    words = [] if is_partner else _words(layers, column, x, y)
+    layered = alt.layer(lines, points, *words).properties(
         width=WIDTH,
         height=HEIGHT,
         title=alt.Title(title, fontSize=14, fontWeight="normal", anchor="start", color=INK),
@@ -94,22 +131,33 @@ def _row(
     return cast("alt.LayerChart", layered)
 
 
-def _words(layers: pd.DataFrame, column: str, x: alt.X, axis: str) -> list[alt.Chart]:
-    """Return the name of each gauge at its first point, on the side to which its line does not go.
+def _words(layers: pd.DataFrame, column: str, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """Return the name of each gauge where the lines are furthest apart, beside its own.
 
-    There the lines are furthest apart. The steepest line has its name at its right.
+    That is before the first point or behind the last. The steepest line there has its name
+    beside it, the others on the side to which their lines do not go.
     """
-    values = layers.dropna(subset=[column]).pivot_table(column, "gauge", "layer")
-    starts = values.iloc[:, 0].to_dict()
-    slopes = (values.iloc[:, 1] - values.iloc[:, 0]).to_dict()
+    values = layers.dropna(subset=[column]).pivot_table(column, "gauge", "layer").map(math.log)
+    spreads = values.max() - values.min()
+    is_first = bool(spreads.iloc[0] >= spreads.iloc[-1])
+    here, there = (0, 1) if is_first else (-1, -2)
+    slopes = (values.iloc[:, there] - values.iloc[:, here]).to_dict()
+    starts = values.iloc[:, here].to_dict()
     steepest = max(slopes, key=lambda name: abs(slopes[name]))
-    y = alt.Y("at:Q").axis(title=axis, tickCount=4)
     words = []
     for gauge, slope in slopes.items():
         down, away = (0, 40) if gauge == steepest else (14 if slope > LEVEL else -12, 8)
-        at = {"layer": [values.columns[0]], "at": [starts[gauge]], "gauge": [gauge]}
-        row = pd.DataFrame(at)
-        text = alt.Chart(row).mark_text(align="left", dx=away, dy=down, fontSize=13, color=INK)
+        at = {
+            "layer": [values.columns[here]],
+            column: [math.exp(starts[gauge])],
+        }
+        text = alt.Chart(pd.DataFrame(at | {"gauge": [gauge]})).mark_text(
+            align="left" if is_first else "right",
+            dx=away if is_first else -away,
+            dy=down,
+            fontSize=13,
+            color=INK,
+        )
         words.append(text.encode(x=x, y=y, text="gauge:N"))
     return words
 

@@ -5,6 +5,7 @@ from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import transformers
@@ -17,11 +18,14 @@ from collect.gauge.measured import measured
 from collect.gauge.transformations import layer_scale
 from collect.job.run import run
 from collect.model.checkpoint.decoder import decoder
+from collect.prompts.sets import load
+from collect.prompts.tokens import encode
 from tests.collect.conftest import tiny_tokenizer
 from tests.collect.gauge.networks import difference, logits, widened
 from tests.collect.partial_families import tiny_partial
 from tests.collect.record.written import frame
 from tests.collect.shown import LONG, SHORT, loaded_family
+from tests.proofs import gemma4_scalars
 
 PROMPTS = (LONG, SHORT)
 SCALARS = (0.6, 0.3, 0.1)
@@ -158,8 +162,8 @@ def test_the_command_writes_a_checkpoint_with_scalars_of_one(tmp_path, prompt_fi
     gains = {entry["quantity"]: entry for entry in result["quantities"]}
     assert gains["gain_body"]["mean_before"] < 1 < gains["gain_body"]["mean_after"]
     ids = torch.tensor([list(b"The sky is")])
-    load = transformers.AutoModelForCausalLM.from_pretrained
-    original, same = load(before), load(after)
+    load_model = transformers.AutoModelForCausalLM.from_pretrained
+    original, same = load_model(before), load_model(after)
     assert [float(b.layer_scalar) for b in same.model.layers] == pytest.approx([1, 1, 1])
     with torch.no_grad():
         true = original(ids).logits
@@ -196,3 +200,16 @@ def test_a_run_stores_the_number_of_each_block(tmp_path, prompt_file, stream):
     rows = frame(out, "residual_update")
     assert [*rows["layer_scale"]] == pytest.approx([SCALARS[layer] for layer in rows["layer"]])
     assert {*rows["part"]} == {"block"}
+
+
+def test_the_table_that_is_shipped_is_what_its_program_makes():
+    shipped = pd.read_csv(gemma4_scalars.OUT).query("gauge == 'folded'")
+    prompts = encode(load("A_grand_unified").prompts, tiny_tokenizer())
+    stored = gemma4_scalars.network()
+    folding = layer_scale.folding(stored)
+    made = gemma4_scalars.profile("folded", stored, folding, prompts)
+    for column in ("norm", "norm_net", "layer_scale", "log_gain"):
+        assert made[column].to_numpy() == pytest.approx(
+            shipped[column].to_numpy(), rel=1e-5, nan_ok=True
+        )
+    assert made["logit_change"].max() < 1e-13

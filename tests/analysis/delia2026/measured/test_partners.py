@@ -189,3 +189,21 @@ def test_free_signs_count_the_norms_of_the_published_models(shipped_store):
     assert list(behind.index) == ["facebook/opt-350m"]
     counted = questions.norm_kinds(shipped_store).iloc[0]
     assert counted[["n_free", "n_models", "n_behind"]].tolist() == [len(layer_norm), len(models), 1]
+
+
+def test_numbers_of_blocks_turn_the_sign_of_every_gain_and_leave_logits_and_net_lengths(store):
+    summary = gauge.scalar_summary(store).set_index("gauge")
+    assert summary["n_shrink"].to_dict() == {"stored": 7, "level": 0, "folded": 0}
+    assert summary["n_grow"].to_dict() == {"stored": 0, "level": 0, "folded": 7}
+    assert summary["logit_change"].max() < 1e-13
+    assert summary["logit_change_one_epsilon"].max() < 1e-5
+    assert summary["logit_change_float32"].max() < 2e-5
+    layers = gauge.profiles_of_scalars(store)
+    net = layers.pivot_table("norm_net", "layer", "gauge")
+    assert np.ptp(np.log(net), axis=1).max() < 1e-9
+    gains = layers.dropna().pivot_table("log_gain", "layer", "gauge")
+    numbers = layers.dropna().pivot_table("layer_scale", "layer", "gauge")
+    assert numbers["folded"].to_numpy() == pytest.approx(1)
+    assert (gains["stored"] - np.log(numbers["stored"])).to_numpy() == pytest.approx(
+        gains["folded"].to_numpy()
+    )

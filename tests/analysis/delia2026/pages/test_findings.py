@@ -136,7 +136,7 @@ def test_gauges_are_counted():
     from analysis.delia2026.measured.gauge_charts import finding
 
     rows = [
-        {"gauge": name, "layer": layer, "log_norm": slope * layer}
+        {"gauge": name, "layer": layer, "norm": float(np.exp(slope * layer))}
         for name, slope in (("a", 1.0), ("b", 2.0), ("c", -1.0))
         for layer in (0, 1)
     ]
