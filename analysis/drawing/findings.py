@@ -18,16 +18,6 @@ def labs(models: pd.DataFrame) -> str:
     return f"{share}; {prose.listing(both) or 'no lab'} {having} both kinds."
 
 
-def heritage(models: pd.DataFrame, lab: str = "EleutherAI") -> str:
-    """Return how many pre-norm models of a lab shorten the vector, and how many of the others."""
-    models = models[models["norm_position"] != "post"]
-    below, named = models["gain_mean"] < 1, models["lab"] == lab
-    ours, others = (
-        prose.share_of(int(below[rows].sum()), int(rows.sum())) for rows in (named, ~named)
-    )
-    return f"{ours} models of {lab} shorten the vector, and {others} models of other labs do."
-
-
 def band(models: pd.DataFrame, band: tuple[float, float]) -> str:
     """Return how many pre-norm models shorten the vector before, in and behind the claimed band."""
     models = models[models["norm_position"] != "post"]

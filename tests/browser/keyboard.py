@@ -8,12 +8,18 @@ says what was pressed and what came of it; an assertion ends it where that is no
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import Any
 
 from tests.browser.chromium import Tab, browser
 
 N_TABS = 60
+#: How long a figure may take to be drawn again [s].
+LIMIT_S = 20.0
+#: The first line of the answer in the figure of the reader's choice.
+ANSWER = """[...document.querySelectorAll("#own-choice text")]
+  .map((it) => it.textContent).find((it) => /shrink the vector|No such/.test(it))"""
 FOCUS = """(() => {
   const it = document.activeElement;
   const box = it.getBoundingClientRect();
@@ -52,6 +58,29 @@ def from_the_front(tab: Tab, folder: Path) -> None:
     top = tab.run("document.querySelector('#claim-7').getBoundingClientRect().top")
     assert 0 <= top < 400, top
     print(f"front: Tab to {link['text']!r}, Enter: its card is on screen, its checks are open")
+
+
+def own_choice(tab: Tab, folder: Path) -> None:
+    """Choose another definition on the front with keys: the answer in the figure is another."""
+    tab.open((folder / "index.html").resolve().as_uri())
+    answered(tab, "models shrink")
+    first = tab.run(ANSWER)
+    to(tab, tag="SELECT", name="block")
+    tab.press("ArrowDown")
+    answered(tab, "No such number")
+    to(tab, tag="SELECT", name="models")
+    tab.press("ArrowDown")
+    answered(tab, "models shrink")
+    assert tab.run(ANSWER) != first
+    print(f"front: Tab and arrows from {first!r} to {tab.run(ANSWER)!r}")
+
+
+def answered(tab: Tab, words: str) -> None:
+    """Wait until the figure of the reader's choice says some words."""
+    deadline = time.monotonic() + LIMIT_S
+    while words not in (tab.run(ANSWER) or ""):
+        assert time.monotonic() < deadline, (words, tab.run(ANSWER))
+        time.sleep(0.05)
 
 
 def filtered(tab: Tab, folder: Path) -> None:
@@ -96,8 +125,12 @@ def to_the_section(tab: Tab, folder: Path) -> None:
 
 
 def without_script(tab: Tab, folder: Path) -> None:
-    """Without scripts every card is there, the filters are not, and folds open with Enter."""
+    """Without scripts a still picture and every card are there, and folds open with Enter."""
     tab.dress(1280, 900, script=False)
+    tab.open((folder / "index.html").resolve().as_uri())
+    still = "document.querySelector('#fig-own-choice svg').getBoundingClientRect().height"
+    assert tab.run(still) > 100
+    assert not tab.run("document.querySelector('#own-choice').innerHTML")
     tab.open((folder / "claims.html").resolve().as_uri())
     shown = tab.run(SHOWN)
     assert tab.run("document.querySelector('.claim-filters').hidden")
@@ -122,7 +155,7 @@ def main() -> None:
     with browser() as tab:
         tab.offline()
         tab.dress(1280, 900)
-        for used in (from_the_front, filtered, to_the_section, without_script):
+        for used in (from_the_front, own_choice, filtered, to_the_section, without_script):
             used(tab, folder)
 
 

@@ -93,7 +93,7 @@ def chart_two_signs(rows: pd.DataFrame) -> alt.LayerChart:
     )
     low, high = float(rows["gain_mean"].min()), float(rows["gain_mean"].max())
     scale = alt.Scale(type="log", domain=[low / ROOM, high * ROOM * ROOM], nice=False)
-    axis = alt.Axis(values=TICKS, format="~g", grid=False, labelOverlap=False)
+    axis = alt.Axis(values=TICKS, format="~g", grid=False, tickCount=len(TICKS))
     title = "gain: length after the block / length before"
     x = alt.X("gain_mean:Q", scale=scale, axis=axis, title=title)
     y = alt.Y(

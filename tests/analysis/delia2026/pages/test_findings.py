@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.delia2026.depth import block_charts, bound_charts
-from analysis.delia2026.pages import charts, frames, front_figures
+from analysis.delia2026.pages import charts, frames
 from analysis.delia2026.public import charts as public_charts
 from analysis.delia2026.public import tokens
 from analysis.delia2026.record import replica_charts
@@ -35,7 +35,6 @@ def of_published(store):
     bounds = frames.bound_curve(store)
     gains = frames.penultimate_gains(store)
     yield "fig-labs", charts.chart_gain_by_lab(frames.signed_gains(store))
-    yield "fig-front-models", front_figures.chart_models(gains)
     yield "fig-spectral", charts.chart_ratio(frames.spectral_norms(store), gains)
     yield "fig-blocks", block_charts.chart_blocks(block_charts.blocks(store))
     yield "fig-depth", bound_charts.chart_gain_by_depth(bound_charts.gains(store), bounds)
@@ -98,7 +97,7 @@ def test_the_finding_on_prompt_sets_counts_every_mark(public):
 
 def test_the_front_says_what_its_two_lines_show(public):
     lengths = tokens.lengths(public)
-    chart = public_charts.chart_front(lengths, width=300, height=200).to_dict()
+    chart = public_charts.chart_front(lengths).to_dict()
     drawn = pd.concat(map(pd.DataFrame, chart["datasets"].values()))
     drawn = drawn[drawn["layer"] == drawn["layer"].max()].dropna(subset=["gain"])
     said = [float(it) for it in re.findall(r"×(\d\.\d+)", chart["usermeta"]["finding"])]

@@ -101,9 +101,7 @@ def test_models_whose_sign_turns_are_counted_and_one_is_drawn_twice():
     assert "1 of 3." in words_shown
     assert words.most_turned(table) == "a"
     assert "×0.50" in words.front(table[table["model_id"] == "a"])
-    chart = charts.chart_front(
-        lengths(a=(1.1, 1.2, 0.5), b=(1.1, 0.9, 0.8)), width=310, height=150
-    ).to_dict()
+    chart = charts.chart_front(lengths(a=(1.1, 1.2, 0.5), b=(1.1, 0.9, 0.8))).to_dict()
     (rows,) = (it for it in chart["datasets"].values() if "length" in it[0] and len(it) == 4)
     assert {row["model_id"] for row in rows} == {"a"}
     assert {row["counted"] for row in rows} == {*charts.SMALL}

@@ -1,0 +1,126 @@
+"""The reader's own definition drawn: a row per lab, four choices, and the answer in words."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import altair as alt
+import pandas as pd
+
+from analysis.delia2026.pages import own_choice
+from analysis.drawing.labs import ORDER, lab_colour, lab_shape
+from analysis.drawing.theme import TONES, line_at, with_finding
+
+#: What each choice is called, and its levels in the words of the page.
+NAMES = {"block": "Block ", "token": "Token ", "models": "Models ", "unit": "Count "}
+LABELS = {
+    "models": {"paper": "the paper’s 16", "base": "all base", "all": "base and tuned"},
+}
+#: Ticks of the axis by block and token, so that what moves can be seen; others have the first.
+NEAR = (0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3)
+TICKS = {("last", "last"): (0.7, 1, 1.5, 2, 2.5), ("last", "all"): (0.2, 0.5, 1, 2, 3)}
+#: How far the axis reaches beyond them, as a factor.
+BEYOND = 1.05
+#: Height of a row, room for the names of labs, width of the panel of a still picture, and size of
+#: letters [px].
+ROW, SIDE, WIDTH, LETTERS = 25, 88, 330, 14
+
+
+def chart_own_choice(
+    points: pd.DataFrame, found: pd.DataFrame, *, is_live: bool = False
+) -> alt.LayerChart:
+    """Draw what the choice leaves, a point per unit, and say how many lie below 1.
+
+    Parameters
+    ----------
+    points, found
+        The rows of `own_choice.points` and `own_choice.answers`.
+    is_live
+        Whether the reader chooses, in a figure as wide as its place; else the paper's choice.
+    """
+    chosen = {
+        name: alt.param(
+            name=name,
+            value=own_choice.PAPERS[name],
+            bind=alt.binding_select(
+                options=list(levels),
+                labels=[LABELS.get(name, {}).get(level, level) for level in levels],
+                name=NAMES[name],
+            ),
+        )
+        for name, levels in own_choice.CHOICES.items()
+    }
+    texts = own_choice.lines(found)
+    labs = [lab for lab in ORDER if lab in set(points["lab"])]
+    rows = [" " * (place + 1) for place in range(texts["place"].max() + 2)] + labs
+    y = alt.Y(
+        "lab:N",
+        title=None,
+        scale=alt.Scale(domain=rows, paddingInner=0.1),
+        axis=alt.Axis(
+            values=labs,
+            ticks=False,
+            domain=False,
+            grid=True,
+            minExtent=SIDE,
+            maxExtent=SIDE,
+            labelFontSize=LETTERS,
+        ),
+    )
+    x = alt.X(
+        "gain:Q",
+        title="gain (below 1 the vector shrinks)",
+        scale=alt.Scale(type="log", nice=False, domainMin=_by_choice(0), domainMax=_by_choice(-1)),
+        axis=alt.Axis(
+            values=_by_choice(), format="~g", grid=False, titleFontSize=LETTERS, tickCount=len(NEAR)
+        ),
+    )
+    lane = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-1.6, 1.6]))
+    same = " && ".join(f"datum.{name} == {name}" for name in ("block", "token", "models"))
+    looks = {
+        "x": x,
+        "y": y,
+        "yOffset": lane,
+        "color": lab_colour(points).legend(None),
+        "shape": lab_shape(points).legend(None),
+        "tooltip": "said:N",
+        "description": "said:N",
+    }
+    marks = alt.Chart(points).mark_point(filled=True, opacity=0.9)
+    some = alt.Chart(points).mark_point(filled=True, aria=False)
+    some = some.transform_filter(f"{same} && datum.unit == 'models' && unit != 'models'")
+    faint = some.encode(**{**looks, "opacity": alt.value(0.3), "size": alt.value(40)})
+    drawn = marks.transform_filter(f"{same} && datum.unit == unit")
+    drawn = drawn.encode(**looks, size=alt.value(110))
+    words = (
+        alt.Chart(texts.assign(lab=texts["place"].map(dict(enumerate(rows)))))
+        .mark_text(align="left", fontSize=LETTERS + 0.5, color=TONES[0], dx=-SIDE - 4)
+        .transform_filter(f"{same} && datum.unit == unit")
+        .encode(x=alt.value(0), y=y, text="text:N")
+    )
+    above = ROW * (len(rows) - len(labs))
+    line = line_at(1, "x")
+    line.mark.aria = False  # without items to name Vega would call it a picture without a name
+    line = line.encode(y=alt.value(above), y2=alt.value("height"))
+    chart = alt.layer(line, faint, drawn, words).add_params(*chosen.values())
+    size: dict[str, Any] = {"width": "container" if is_live else WIDTH, "height": ROW * len(rows)}
+    described = chart.properties(
+        **size,
+        description="Gain of each model, suite or lab, a row per lab, with a line at 1, and how "
+        "many lie below it by the definition that is chosen.",
+    )
+    return cast("alt.LayerChart", with_finding(described, own_choice.finding(found), is_small=True))
+
+
+def _by_choice(end: int | None = None) -> alt.ExprRef:
+    """Return the ticks, or an end of the axis, as an expression of the block and token chosen."""
+
+    def written(ticks: tuple[float, ...]) -> str:
+        if end is None:
+            return str([*ticks])
+        return str(round(ticks[end] * BEYOND if end else ticks[end] / BEYOND, 4))
+
+    text = written(NEAR)
+    for (block, token), ticks in TICKS.items():
+        text = f"block == '{block}' && token == '{token}' ? {written(ticks)} : {text}"
+    return alt.ExprRef(text)
