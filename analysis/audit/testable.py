@@ -85,14 +85,10 @@ def _simulated(one: Claim, rates: pd.DataFrame) -> dict[str, float | str] | None
 
 def _reason(one: Claim, entries: Sequence[Check]) -> str:
     """Return why no rates are given."""
-    deciding = _deciding(entries)
+    deciding = [check for check in entries if check.decides and check.has_data]
     if not deciding:
         return NO_DATA
     is_fixed = one.rests_on == "record" or all(
         (check.kind or one.kind) == "value" for check in deciding
     )
     return ALGEBRA if is_fixed else NOT_PLANTED
-
-
-def _deciding(entries: Sequence[Check]) -> list[Check]:
-    return [check for check in entries if check.decides and check.has_data]

@@ -11,7 +11,7 @@ def sql(options: argparse.Namespace) -> int:
     if options.is_process and (options.query or not sys.stdin.isatty()):
         # The program ends with the code of the child that runs the statement. Short of memory a
         # library may end the process while it is loaded, so the child loads them all.
-        from analysis.tidy.child import child_code
+        from collect.process.child import child_code
 
         code = child_code(options.timeout)
         if code is not None:

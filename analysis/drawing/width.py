@@ -22,16 +22,12 @@ def widened(spec: Mapping[str, Any], width: float) -> Spec:
     width
         Of its drawing as it is [px].
     """
-    wide = _copied(spec)
+    # A copy to change; the rows, which nothing changes, are the same.
+    copied = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
+    wide = copied | {"datasets": spec.get("datasets", {})}
     for view, abreast in _views(wide, wide["datasets"]):
         _resized(view, float(view["width"]) + (MEASURE - width) / abreast)
     return wide
-
-
-def _copied(spec: Mapping[str, Any]) -> Spec:
-    """Return a copy to change; the rows, which nothing changes, are the same."""
-    copied = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
-    return copied | {"datasets": spec.get("datasets", {})}
 
 
 def _resized(view: Spec, width: float) -> None:

@@ -121,7 +121,8 @@ def read(text: str, *, accuracy: float | None = None, trailing_zeros_count: bool
             "Write it as it is printed, for example '−0.81', '< 0.001' or '62,696'.",
         )
     sign, whole, decimals, exponent = match.groups()
-    zeros = 0 if decimals or trailing_zeros_count else _trailing_zeros(whole)
+    # How many zeros end a whole number, its first figure apart.
+    zeros = 0 if decimals or trailing_zeros_count else len(whole[1:]) - len(whole[1:].rstrip("0"))
     power = int(exponent or 0) - len(decimals)
     if abs(power) + len(whole) > MOST_DIGITS:
         raise AnalysisError(
@@ -241,8 +242,3 @@ def _derived(
     )
     glossary.checked(row.columns)
     return row
-
-
-def _trailing_zeros(whole: str) -> int:
-    """Return how many zeros end a whole number, its first figure apart."""
-    return len(whole[1:]) - len(whole[1:].rstrip("0"))

@@ -27,9 +27,9 @@ from analysis.store.hint import hint, problem
 from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.sources import forget_failures, raise_unreached, shipped_sources
 from analysis.store.statement import check_reads
-from analysis.tidy.child import temporary_place
 from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
+from collect.process.child import temporary_place
 from collect.schema import raise_interruption
 
 if TYPE_CHECKING:

@@ -40,7 +40,11 @@ def replace_bytes(destination: Path, content: bytes) -> Path:
     temporary = destination.with_name(name)
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
-        _remove_of_dead_processes(destination.parent)
+        directory = destination.parent
+        for beside in directory.iterdir():
+            match = _PREPARED.fullmatch(beside.name)
+            if match and int(match[2]) == _machine() and not _is_alive(int(match[3])):
+                beside.unlink(missing_ok=True)
         with temporary.open("wb") as handle:
             handle.write(content)
             handle.flush()
@@ -60,13 +64,6 @@ def replace_bytes(destination: Path, content: bytes) -> Path:
 def _machine() -> int:
     """Return a number for this machine, to tell its processes from those of others."""
     return zlib.crc32(socket.gethostname().encode())
-
-
-def _remove_of_dead_processes(directory: Path) -> None:
-    for beside in directory.iterdir():
-        match = _PREPARED.fullmatch(beside.name)
-        if match and int(match[2]) == _machine() and not _is_alive(int(match[3])):
-            beside.unlink(missing_ok=True)
 
 
 def _is_alive(process: int) -> bool:

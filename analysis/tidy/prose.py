@@ -321,7 +321,10 @@ def pipe_table(
         for name, cells in cells_by_name.items()
     ]
     columns = [
-        [_one_cell(text) if name in markup else literal(text) for text in cells]
+        [
+            LINE_BREAK.sub(" ", BAR.sub(r"\\|", text)) if name in markup else literal(text)
+            for text in cells
+        ]
         for name, cells in cells_by_name.items()
     ]
     lines = [list(headers.values()), *map(list, zip(*columns, strict=True))]
@@ -398,8 +401,3 @@ def verdict_mark(verdict: str) -> str:
 
 def _words(value: Any) -> str:
     return MISSING if pd.isna(value) else bound(str(value))
-
-
-def _one_cell(markdown: str) -> str:
-    """Return Markdown that stays in its cell: a bar or a line break would end it."""
-    return LINE_BREAK.sub(" ", BAR.sub(r"\\|", markdown))

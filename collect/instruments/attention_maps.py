@@ -129,11 +129,6 @@ def _of_padded(maps: Tensor, n_tokens: Sequence[int]) -> _Averages:
     return linear, entropy, squares, of_average
 
 
-def _above(n: int, like: Tensor) -> Tensor:
-    """Return 1 for each entry of a flattened map that is above the diagonal, else 0."""
-    return torch.ones((n, n), dtype=like.dtype, device=like.device).triu(1).flatten()
-
-
 @lru_cache(maxsize=1)
 def _entries(n: int, device: torch.device, is_causal: bool) -> tuple[Tensor, Tensor]:
     """Return the places of a flattened map to look at, row by row, and their weights.
@@ -152,7 +147,13 @@ def _entries(n: int, device: torch.device, is_causal: bool) -> tuple[Tensor, Ten
 def _by_prompt(maps: Tensor, n_tokens: Sequence[int]) -> _Averages:
     """Return the statistics of maps and of their averages, on a processor."""
     n_prompts, n_heads, width, _ = maps.shape
-    is_causal = not bool((maps.flatten(-2) @ _above(width, maps)).any())
+    # 1 for each entry of a flattened map that is above the diagonal, else 0.
+    is_causal = not bool(
+        (
+            maps.flatten(-2)
+            @ torch.ones((width, width), dtype=maps.dtype, device=maps.device).triu(1).flatten()
+        ).any()
+    )
     places, weights = _entries(width, maps.device, is_causal)
     by_head = np.zeros((7, n_prompts, n_heads))
     averages = np.zeros((n_prompts, len(places)))

@@ -44,7 +44,7 @@ def engine_memory() -> dict[str, Any]:
     return {}
 
 
-def of_machine() -> int:
+def available_memory() -> int:
     """Return the main memory this process may still take [bytes], a container's limit included.
 
     ``sys.maxsize`` where the system does not tell.

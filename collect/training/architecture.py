@@ -39,7 +39,10 @@ _ONE_CODE = frozenset({"bloom", "falcon", "gemma2", "gpt_neo", "gptj"})
 def configuration(recipe: Recipe) -> Any:
     """Return the transformers configuration of a recipe; no token is special."""
     family, switches = recipe.layout, recipe.architecture
-    settings = {**_shape(recipe), **_SETTINGS.get(recipe.family, _llama)(recipe)}
+    geometry = recipe.geometry
+    sizes = (geometry.n_layers, geometry.d_model, geometry.n_heads, geometry.context)
+    shape = dict(zip(_NAMES.get(recipe.family, _USUAL_NAMES), sizes, strict=True))
+    settings = {**shape, **_SETTINGS.get(recipe.family, _llama)(recipe)}
     if recipe.initializer_range is not None:
         settings[family.sigma] = recipe.initializer_range
     if family.dropout is not None:
@@ -54,17 +57,6 @@ def configuration(recipe: Recipe) -> Any:
         pad_token_id=None,
         **settings,
     )
-
-
-def _is_parallel(recipe: Recipe) -> bool:
-    asked = recipe.architecture.parallel
-    return recipe.layout.is_parallel[0] if asked is None else asked
-
-
-def _shape(recipe: Recipe) -> dict[str, Any]:
-    geometry = recipe.geometry
-    sizes = (geometry.n_layers, geometry.d_model, geometry.n_heads, geometry.context)
-    return dict(zip(_NAMES.get(recipe.family, _USUAL_NAMES), sizes, strict=True))
 
 
 #: How configurations name the number of blocks, the width, the number of heads, and the context.
@@ -109,7 +101,8 @@ def _opt(recipe: Recipe) -> dict[str, Any]:
 
 def _falcon(recipe: Recipe) -> dict[str, Any]:
     """Return Falcon 7B's form when parallel, Falcon RW's (ALiBi, biases) when in sequence."""
-    is_parallel = _is_parallel(recipe)
+    asked = recipe.architecture.parallel
+    is_parallel = recipe.layout.is_parallel[0] if asked is None else asked
     return {
         "ffn_hidden_size": 4 * recipe.geometry.d_model,
         "parallel_attn": is_parallel,

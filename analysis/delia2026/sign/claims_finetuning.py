@@ -43,7 +43,10 @@ def twins(store: Store) -> pd.DataFrame:
 @shared
 def totals_of_twins(store: Store) -> pd.DataFrame:
     """Return the same pairs by their total growth after block 0."""
-    return _paired(_totals(store))
+    # Total amplification after block 0 in the columns of a gain: one side of 1 alike.
+    figures = evidence.figures(store, "total_amplification", [evidence.TWINS])
+    totals = figures.rename(columns={"mean": "gain_mean", "sd": "gain_sd", "n": "n_prompts"})
+    return _paired(totals)
 
 
 def magnitude(store: Store) -> Sequence[Check]:
@@ -136,12 +139,6 @@ def _paired(gains: pd.DataFrame) -> pd.DataFrame:
         ratio=pairs["gain_mean"] / pairs["gain_mean_base"],
         is_lineage=pairs["base_model_id"] == pairs["compared"],
     )
-
-
-def _totals(store: Store) -> pd.DataFrame:
-    """Return total amplification after block 0 in the columns of a gain: one side of 1 alike."""
-    figures = evidence.figures(store, "total_amplification", [evidence.TWINS])
-    return figures.rename(columns={"mean": "gain_mean", "sd": "gain_sd", "n": "n_prompts"})
 
 
 def _true(pairs: pd.DataFrame) -> pd.DataFrame:

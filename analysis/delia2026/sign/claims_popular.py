@@ -70,7 +70,7 @@ def mean_over_blocks(store: Store) -> pd.DataFrame:
 
 def opposites(store: Store) -> Sequence[Check]:
     """Check claim 55: same depth, same heads, opposite behaviour, across model sizes."""
-    sized = _sized(store)
+    sized = evidence.with_interval(evidence.base_gains(store, "gain_penultimate_block"))
     models = evidence.without_post_norm(sized)
     same_shape = pairs(models, ["n_layers", "n_heads"])
     same_size = pairs(models, ["n_layers"])
@@ -122,10 +122,6 @@ def pairs(models: pd.DataFrame, same: Sequence[str]) -> pd.DataFrame:
         file=joined["file"] + " " + joined["file_other"],
         caveats=joined["caveats"] + "," + joined["caveats_other"],
     )
-
-
-def _sized(store: Store) -> pd.DataFrame:
-    return evidence.with_interval(evidence.base_gains(store, "gain_penultimate_block"))
 
 
 def _mostly(part: str, condition: str, rows: pd.DataFrame, *, fewest: int = 2) -> Check:

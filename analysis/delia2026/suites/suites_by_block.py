@@ -8,8 +8,6 @@ Kenward and Roger.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -18,7 +16,6 @@ from analysis.delia2026.suites.blocks import QUARTERS
 from analysis.inference.effects import multiplicity
 from analysis.mixed.model import MixedModel
 from analysis.tidy import glossary, prose
-from analysis.tidy.frame import Floats
 
 FORMULA = "log_gain ~ 0 + part:suite + part:n_layers + (0 + part | model_id)"
 
@@ -51,7 +48,15 @@ def part_tests(model: MixedModel) -> pd.DataFrame:
     means = model.means(("part", "suite")).set_index("contrast")["estimate"]
     rows = []
     for part in parts:
-        test = model.inference.joint(_differences(model.terms, part), "kenward-roger")
+        # The contrasts of one part's suites with its first, shape (suites - 1, p).
+        terms = model.terms
+        items = [
+            place for place, term in enumerate(terms) if term.startswith(f"part[{part}]:suite")
+        ]
+        contrasts = np.zeros((len(items) - 1, len(terms)))
+        contrasts[:, items[0]] = -1
+        contrasts[np.arange(len(items) - 1), items[1:]] = 1
+        test = model.inference.joint(contrasts, "kenward-roger")
         of_suite = pd.Series([means[f"{part}:{suite}"] for suite in suites], index=list(suites))
         rows.append(
             {
@@ -96,15 +101,6 @@ def without_each_suite(blocks: pd.DataFrame) -> pd.DataFrame:
 
 def _levels(model: MixedModel, factor: str) -> tuple[str, ...]:
     return tuple(model.statistics.factors[factor].levels)
-
-
-def _differences(terms: Sequence[str], part: str) -> Floats:
-    """Return the contrasts of one part's suites with its first, shape (suites - 1, p)."""
-    items = [place for place, term in enumerate(terms) if term.startswith(f"part[{part}]:suite")]
-    contrasts = np.zeros((len(items) - 1, len(terms)))
-    contrasts[:, items[0]] = -1
-    contrasts[np.arange(len(items) - 1), items[1:]] = 1
-    return contrasts
 
 
 def _finished(rows: pd.DataFrame, model: MixedModel, method: str) -> pd.DataFrame:

@@ -129,6 +129,9 @@ def _at_printed_depth(store: Store) -> Check:
     )
     n_layers = int(quoted.text(store, SUMMARY, "n_layers", "a very deep model"))
     share = l_star.formula(n_layers, np.inf) / (n_layers - 1)
+    # The depth from which on L* lies beyond the last layer, with heads without end.
+    inside = [n for n in range(2, 1000) if l_star.formula(n, np.inf) <= n - 1]
+    first_depth_beyond = max(inside) + 1
     return Check(
         NAMES,
         condition,
@@ -136,15 +139,9 @@ def _at_printed_depth(store: Store) -> Check:
         estimate=share,
         evidence=(quoted.EVIDENCE,),
         method="L* of the formula over the number of the last layer",
-        note=f"{n_layers} layers. From {_first_depth_beyond()} layers on, the formula points "
+        note=f"{n_layers} layers. From {first_depth_beyond} layers on, the formula points "
         "beyond the last one for every number of heads.",
     )
-
-
-def _first_depth_beyond() -> int:
-    """Return the depth from which on L* lies beyond the last layer, with heads without end."""
-    inside = [n for n in range(2, 1000) if l_star.formula(n, np.inf) <= n - 1]
-    return max(inside) + 1
 
 
 def _without_alibi(store: Store, six: pd.DataFrame) -> Check:

@@ -48,7 +48,12 @@ class Simulator:
         rest_noise = sigma * (self.rest_root @ other)
         rest_noise += np.einsum("lir,li->r", self.regression, first_noise)
         free = rng.chisquare(self.n_free) if self.n_free else 0.0
-        noise = solution.variance * (self._used(normal, other) + free)
+        # E'e of the part of e in the span of the columns, over the variance. The roots have a
+        # column of zeros for every direction that is not spanned.
+        in_first = (self.first_root != 0).any(axis=1)
+        in_rest = (self.rest_root != 0).any(axis=0)
+        used = float((normal[in_first] ** 2).sum() + (other[in_rest] ** 2).sum())
+        noise = solution.variance * (used + free)
         first, later = self._effects(rng, sigma)
         dense = np.concatenate([later, solution.coefficients])
         columns = cross.cross[:, :, :-1]
@@ -57,15 +62,6 @@ class Simulator:
         square = (first * (first_mean + 2 * first_noise)).sum()
         square += dense @ (rest_mean + 2 * rest_noise) + noise
         return with_response(cross, first_mean + first_noise, rest_mean + rest_noise, square)
-
-    def _used(self, normal: Floats, other: Floats) -> float:
-        """Return e'e of the part of e in the span of the columns, over the variance.
-
-        The roots have a column of zeros for every direction that is not spanned.
-        """
-        in_first = (self.first_root != 0).any(axis=1)
-        in_rest = (self.rest_root != 0).any(axis=0)
-        return float((normal[in_first] ** 2).sum() + (other[in_rest] ** 2).sum())
 
     def _effects(self, rng: np.random.Generator, sigma: float) -> tuple[Floats, Floats]:
         """Return new random effects of the first block, (L, k), and of the others, (q,)."""

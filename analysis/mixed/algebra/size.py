@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from analysis.mixed.algebra.design import Design
 from analysis.tidy.errors import DesignError
-from collect.process.memory import of_machine
+from analysis.tidy.machine import available_memory
 
 #: Dense matrices of all later columns that an evaluation holds, and those of Z1'[Z2 | X | y].
 SQUARES, WIDE = 10, 3
@@ -61,7 +61,7 @@ def require_memory(design: Design, memory: float | None = None) -> None:
 
     `memory` is in bytes; what this process may still take when None.
     """
-    size, present = fit_size(design), of_machine() if memory is None else memory
+    size, present = fit_size(design), available_memory() if memory is None else memory
     if size.memory > present:
         raise DesignError(
             f"The fit does not fit in memory: {size}, and {present / 1e9:.1f} GB are free.",

@@ -42,7 +42,14 @@ def plan(
     for side in (formula.fixed, *(term.left for term in formula.random)):
         for term in terms(side):
             codes = [factor.code for factor in term.factors]
-            numeric = [code for code in codes if not _is_label(code, source)]
+            # Tell whether a piece of a formula is a factor: a column of labels, or C(column).
+            numeric = [
+                code
+                for code in codes
+                if not (
+                    is_factor_call(code) or source.types.get(column_name(code) or "") in LABEL_TYPES
+                )
+            ]
             numbers |= {code: _number(code, source) for code in numeric if code not in numbers}
             factors |= {factor_column(code): None for code in codes if code not in numeric}
             products[tuple(sorted(numeric))] = None
@@ -68,11 +75,6 @@ def plan(
     source.require(factors)
     source.require_numbers(name for each in (*numbers.values(), *others) for name in each.columns)
     return needed
-
-
-def _is_label(code: str, source: Source) -> bool:
-    """Tell whether a piece of a formula is a factor: a column of labels, or ``C(column)``."""
-    return is_factor_call(code) or source.types.get(column_name(code) or "") in LABEL_TYPES
 
 
 def column_name(code: str) -> str | None:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from analysis.mixed.reading.expression import level_label, quoted
 from analysis.tidy.errors import ColumnError, QueryError, StoreError
 from analysis.tidy.frame import nearest
+from analysis.tidy.machine import raise_interruption
 
 #: Names of columns in a formula: words outside text that no bracket follows, and ``Q("a name")``.
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w*\s*\()")
@@ -290,9 +291,5 @@ def _own_relation(rows: Rows, table: pa.Table | pd.DataFrame | None) -> duckdb.D
 
 def _sentence(error: duckdb.Error) -> str:
     """Return what DuckDB says; raise KeyboardInterrupt where it wraps a request to end."""
-    from collect.process.interruption import (
-        raise_interruption,
-    )  # loaded where a query fails, not for a fit
-
     raise_interruption(error)
     return " ".join(str(error).partition("\n\nLINE")[0].split())

@@ -21,7 +21,6 @@ import torch
 from torch import Tensor
 
 from collect.gauge.transformations.block import Neurons
-from collect.gauge.transformations.matrix import Matrix
 from collect.gauge.transformations.transformation import Transformation, factors
 from collect.gauge.transformations.wiring import Wiring
 
@@ -56,13 +55,10 @@ def apply_scale(wiring: Wiring, rng: np.random.Generator) -> None:
             power = 1 if layer.is_gated else degree(wiring.config)
             layer.writes.entries.div_(scale ** (power or 1))
             rows = slice(-layer.n, None) if layer.is_fused else slice(None)
-            _multiply(layer.reads[-1], rows, scale)
-
-
-def _multiply(matrix: Matrix, rows: slice, scale: Tensor) -> None:
-    matrix.entries[..., rows, :] *= scale[:, None]
-    if matrix.bias is not None:
-        matrix.bias[..., rows] *= scale
+            matrix = layer.reads[-1]
+            matrix.entries[..., rows, :] *= scale[:, None]
+            if matrix.bias is not None:
+                matrix.bias[..., rows] *= scale
 
 
 def apply_order(wiring: Wiring, rng: np.random.Generator) -> None:

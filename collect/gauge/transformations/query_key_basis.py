@@ -75,7 +75,11 @@ def apply(wiring: Wiring, rng: np.random.Generator) -> None:
     is_clipped = wiring.adapter.clip(wiring.config) is not None
     for block in wiring.blocks:
         if block.query_norms:
-            _rescale_norms(wiring, block, float(np.exp(rng.uniform(-1, 1))))
+            factor = float(np.exp(rng.uniform(-1, 1)))
+            offset = wiring.adapter.gain_offset
+            for parameters, by in ((block.query_norms, factor), (block.key_norms, 1 / factor)):
+                for parameter in parameters:
+                    parameter.copy_((parameter + offset) * by - offset)
             continue
         for kv_head in range(heads.n_kv_heads):
             like = block.projections[0].entries
@@ -107,13 +111,6 @@ def change_basis(wiring: Wiring, block: Block, kv_head: int, basis: Tensor) -> N
     for head in range(kv_head * shared, (kv_head + 1) * shared):
         block.projections[0].turn(block.rows[0][head], basis)
     block.projections[1].turn(block.rows[1][kv_head], dual)
-
-
-def _rescale_norms(wiring: Wiring, block: Block, factor: float) -> None:
-    offset = wiring.adapter.gain_offset
-    for parameters, by in ((block.query_norms, factor), (block.key_norms, 1 / factor)):
-        for parameter in parameters:
-            parameter.copy_((parameter + offset) * by - offset)
 
 
 def _refusal(wiring: Wiring) -> str | None:

@@ -53,22 +53,19 @@ def apply_rotation(wiring: Wiring, rng: np.random.Generator) -> None:
     fold(wiring)
     like = wiring.tokens
     if wiring.adapter.norm_kind == "LayerNorm":
-        rotation = _keeping_ones(rng, like, wiring.d_model)
+        # An orthogonal matrix that maps the vector of ones to itself.
+        n = wiring.d_model
+        start = np.column_stack([np.ones(n), rng.standard_normal((n, n - 1))])
+        basis = like.new_tensor(np.linalg.qr(start)[0])
+        inner = torch.eye(n, dtype=like.dtype)
+        inner[1:, 1:] = orthogonal(rng, like, n - 1)
+        rotation = basis @ inner @ basis.T
     else:
         rotation = orthogonal(rng, like, wiring.d_model)
     for norm in wiring.norms_of_stream:
         if norm.bias is not None:
             norm.bias.copy_(rotation @ norm.bias)
     change_basis(wiring, rotation)
-
-
-def _keeping_ones(rng: np.random.Generator, like: Tensor, n: int) -> Tensor:
-    """Return an orthogonal matrix that maps the vector of ones to itself."""
-    start = np.column_stack([np.ones(n), rng.standard_normal((n, n - 1))])
-    basis = like.new_tensor(np.linalg.qr(start)[0])
-    inner = torch.eye(n, dtype=like.dtype)
-    inner[1:, 1:] = orthogonal(rng, like, n - 1)
-    return basis @ inner @ basis.T
 
 
 def change_basis(wiring: Wiring, basis: Tensor) -> None:

@@ -25,7 +25,7 @@ from collect.gauge.transformations.transformation import Transformation
 
 if TYPE_CHECKING:
     from collect.gauge.transformations.block import Block
-    from collect.gauge.transformations.matrix import Matrix, Norm
+    from collect.gauge.transformations.matrix import Norm
     from collect.gauge.transformations.wiring import Wiring
 
 _CONFIGURED = (
@@ -73,7 +73,9 @@ def scale(wiring: Wiring, factor: float) -> None:
     for table in wiring.tables:
         table.mul_(factor)
     for matrix in wiring.writers:
-        _multiply(matrix, factor)
+        matrix.entries.mul_(factor)
+        if matrix.bias is not None:
+            matrix.bias.mul_(factor)
     if wiring.entry_norm is not None:
         wiring.entry_norm.scale(factor)
     for block in wiring.blocks:
@@ -103,12 +105,6 @@ def _multiply_rows(block: Block, place: int, times: float, of_bias: float) -> No
     matrix.entries[rows] *= times
     if matrix.bias is not None:
         matrix.bias[rows] *= of_bias
-
-
-def _multiply(matrix: Matrix, factor: float) -> None:
-    matrix.entries.mul_(factor)
-    if matrix.bias is not None:
-        matrix.bias.mul_(factor)
 
 
 def _scale_epsilon(wiring: Wiring, factor: float) -> None:

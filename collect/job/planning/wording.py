@@ -10,7 +10,7 @@ from collect.instruments.quantities import about
 from collect.job.planning import estimate
 from collect.job.planning.plan import Planned
 from collect.model.checkpoint import memory
-from collect.process.memory import of_machine
+from collect.process.memory import available_memory
 from collect.schema.counting import counted
 
 
@@ -48,7 +48,7 @@ def as_text(units: Sequence[Planned]) -> str:
             "",
             f"To do: {len(to_do)} of {counted(len(units), 'unit')}, about {_time(total_s)} and "
             f"{memory.as_text(sum(unit.n_bytes for unit in to_do))} on disk; "
-            f"{memory.as_text(of_machine())} of memory are available.",
+            f"{memory.as_text(available_memory())} of memory are available.",
             "Rows are exact, but for matrices that hold one number throughout, which not_measured "
             "names after a run. Disk and",
             "memory are estimates, good to a factor of 2. Times rest on products of matrices "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collect.errors import OUT_OF_MEMORY, InputError
-from collect.process.memory import of_machine
+from collect.process.memory import available_memory
 
 #: What the messages of failed allocations say that have no class of their own.
 _EXHAUSTED = (*OUT_OF_MEMORY, "can't start new thread")
@@ -22,10 +22,10 @@ def available(device: str = "cpu") -> int:
 
     if device == "auto":
         free = [_free_on(number) for number in range(torch.cuda.device_count())]
-        return sum(free) if free else of_machine()
+        return sum(free) if free else available_memory()
     if device.startswith("cuda"):
         return _free_on(torch.device(device).index or 0)
-    return of_machine()
+    return available_memory()
 
 
 def _free_on(number: int) -> int:

@@ -72,11 +72,6 @@ def _blocks(model: Any) -> Any:
     return base.h if hasattr(base, "h") else base.layers
 
 
-def _attention(block: Any) -> Any:
-    named = (getattr(block, name, None) for name in ("attn", "self_attn", "self_attention"))
-    return next((module for module in named if module is not None), None)
-
-
 def _sizes(model: Any, keys: Mapping[str, Any]) -> Iterator[_Pair]:
     blocks = _blocks(model)
     yield "block_count", keys.get("block_count"), len(blocks)
@@ -112,7 +107,8 @@ def _scales(model: Any, header: Header, keys: Mapping[str, Any]) -> Iterator[_Pa
     caps = {"gemma2": 50.0}.get(header.architecture)
     scale = keys.get("attention.scale") or of_head**-0.5
     for block in _blocks(model):
-        attention = _attention(block)
+        named = (getattr(block, name, None) for name in ("attn", "self_attn", "self_attention"))
+        attention = next((module for module in named if module is not None), None)
         if attention is None:  # a convolution stands in its place
             continue
         held = getattr(attention, "scaling", getattr(attention, "inv_norm_factor", None))
@@ -142,7 +138,11 @@ def _windows(model: Any, header: Header, keys: Mapping[str, Any]) -> Iterator[_P
     period = keys.get("attention.sliding_window_pattern", every)
     kinds = getattr(model.config, "layer_types", None)
     for place in range(len(_blocks(model))):
-        is_whole = not period[place] if isinstance(period, tuple) else _is_last(place, period)
+        is_whole = (
+            not period[place]
+            if isinstance(period, tuple)
+            else period is not None and (place + 1) % period == 0
+        )
         says = None if is_whole else window
         has = getattr(model.config, "sliding_window", None) or None
         if (kinds is not None and kinds[place] != "sliding_attention") or (
@@ -150,11 +150,6 @@ def _windows(model: Any, header: Header, keys: Mapping[str, Any]) -> Iterator[_P
         ):
             has = None
         yield "attention.sliding_window", says, has
-
-
-def _is_last(place: int, period: int | None) -> bool:
-    """Return whether a block is the last of those that follow each other."""
-    return period is not None and (place + 1) % period == 0
 
 
 def _rotations(model: Any, header: Header, keys: Mapping[str, Any]) -> Iterator[_Pair]:

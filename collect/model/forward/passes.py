@@ -80,21 +80,15 @@ def inputs(decoder: Decoder, batch: Batch) -> dict[str, Tensor]:
     """
     forget_lengths(decoder.body)
     device = next(decoder.embedding.parameters()).device
-    taken = _taken(decoder.body)
+    # The names of the arguments of a body. A forward pass that was put in the place of its own may
+    # hand on whatever it is given: then those count that the class takes.
+    body = decoder.body
+    classes = [vars(kind)["forward"] for kind in type(body).__mro__ if "forward" in vars(kind)]
+    passes = [inspect.signature(forward).parameters for forward in (body.forward, *classes)]
+    taken = next((names for names in passes if "input_ids" in names), passes[0])
     return {
         name: of_batch for name, of_batch in right_padded(batch, device).items() if name in taken
     }
-
-
-def _taken(body: Any) -> Collection[str]:
-    """Return the names of the arguments of a body.
-
-    A forward pass that was put in the place of its own may hand on whatever it is given: then
-    those count that the class takes.
-    """
-    classes = [vars(kind)["forward"] for kind in type(body).__mro__ if "forward" in vars(kind)]
-    passes = [inspect.signature(forward).parameters for forward in (body.forward, *classes)]
-    return next((names for names in passes if "input_ids" in names), passes[0])
 
 
 def buckets(

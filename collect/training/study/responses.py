@@ -21,7 +21,7 @@ from collect.instruments.hooks import Recorder
 from collect.instruments.observation import Norms, Updates
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.conformance.refusal import examine, refuse
-from collect.model.forward.passes import Batch, whole
+from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
 
 #: Windows in one forward pass.
@@ -60,7 +60,12 @@ class Stream:
 def measured(network: Any, windows: Tensor) -> Stream:
     """Return the lengths along the stream of a network as it reads windows of tokens."""
     with _measurable(network) as placed:
-        recorder = Recorder(_batches(windows), ("stream",))
+        prompts = [
+            Encoded(f"window:{place}", tuple(ids), (False,) * len(ids))
+            for place, ids in enumerate(windows.tolist())
+        ]
+        batches = [tuple(prompts[n : n + _BATCH]) for n in range(0, len(prompts), _BATCH)]
+        recorder = Recorder(batches, ("stream",))
         parts = [recorder.observation(index) for index in whole(placed, recorder.batches, recorder)]
     norms: list[Norms] = [part["residual_norm"] for part in parts]
     updates: list[Updates] = [part["residual_update"] for part in parts]
@@ -152,14 +157,6 @@ def profile_rows(stream: Stream, tokens: str) -> pd.DataFrame:
             "cosine": [None if math.isnan(value) else value for value in cosine.tolist()],
         }
     )
-
-
-def _batches(windows: Tensor) -> list[Batch]:
-    prompts = [
-        Encoded(f"window:{place}", tuple(ids), (False,) * len(ids))
-        for place, ids in enumerate(windows.tolist())
-    ]
-    return [tuple(prompts[n : n + _BATCH]) for n in range(0, len(prompts), _BATCH)]
 
 
 def _rows(parts: Norms | Updates, values: Tensor, places: list[tuple[int, str]]) -> Tensor:

@@ -61,7 +61,8 @@ def perform(design: Design, run: Run, out: Path, *, keeps_network: bool) -> None
     )
     network = training.network.eval()
     require_conforming(network)
-    state = _plain_state(network)
+    # A copy of each weight, those that are shared too, which the file could not share.
+    state = {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
     rows = {
         "study_level": _level_rows(design, run),
         "study_response": pd.DataFrame(responses),
@@ -139,11 +140,6 @@ def _reached(
 @cache
 def _ngram_loss(text: Path, order: int) -> float:
     return held_out_loss(read_text(text), order)
-
-
-def _plain_state(network: Any) -> dict[str, torch.Tensor]:
-    """Return a copy of each weight, those that are shared too, which the file could not share."""
-    return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
 
 
 def _state_sha256(state: Mapping[str, torch.Tensor]) -> str:

@@ -106,4 +106,4 @@ def machine(tmp_path, monkeypatch):
 def test_a_limit_of_a_container_counts_less_what_it_uses(machine, limit, bytes_left):
     (machine / "limit").write_text(limit)
     (machine / "used").write_text("500")
-    assert memory.of_machine() == bytes_left
+    assert memory.available_memory() == bytes_left

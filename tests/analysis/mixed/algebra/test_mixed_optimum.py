@@ -233,7 +233,7 @@ def test_a_fit_beyond_memory_is_refused_before_it_starts(caplog, monkeypatch):
     require_memory(model.design, size.memory)
     with pytest.raises(DesignError, match="memory"):
         require_memory(model.design, size.memory - 1)
-    monkeypatch.setattr("analysis.mixed.algebra.size.of_machine", lambda: size.memory - 1)
+    monkeypatch.setattr("analysis.mixed.algebra.size.available_memory", lambda: size.memory - 1)
     with pytest.raises(DesignError, match="memory") as refused:
         mixed.fit("gain ~ rho + (1 | model) + (1 | prompt)", rows)
     assert "merge or drop levels" in refused.value.hint

@@ -18,8 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from analysis.tidy.errors import ScarcityError, TimeLimitError, UnexpectedError
-from collect.errors import ThermoscopeError
+from collect.errors import ScarcityError, ThermoscopeError, TimeLimitError, UnexpectedError
 
 #: Exit codes by which a statement ends itself; with any other the interpreter or a native library
 #: ended the process.
