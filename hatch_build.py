@@ -27,6 +27,8 @@ PATTERNS = (
     "data/excerpt/*/*.parquet",
     "data/listed/*/*.parquet",
     "data/public/perturbation.csv",
+    "data/reported/*.*",
+    "data/reported/sources/*/*",
     "examples/from_r/*",
     "examples/hierarchy.*",
     "quarto/*.*",

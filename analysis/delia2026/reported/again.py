@@ -1,0 +1,116 @@
+"""The hierarchy again: with the paper's base models, and with those that others measured beside.
+
+The functions are those of the hierarchy's own page. Where sources are mixed the source is a fixed
+effect, because prompts, tokens and number formats differ between them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis import mixed
+from analysis.delia2026.hierarchy.effects import LEAST_DF
+from analysis.delia2026.hierarchy.sensitivity import BLOCKS, TERMS
+from analysis.delia2026.reported.models import PUBLISHED
+from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER
+from analysis.inference.counts import fisher
+from analysis.inference.partition import shares as shares_of
+from analysis.inference.partition.subsets import all_subsets
+
+#: The sets of models that are compared, by their name in a table.
+PAPER_ALONE, WITH_REPORTED = "the paper's", "with those of others"
+
+SEED, RESAMPLES = 20260107, 499
+
+#: Predictors by block, for shares of variance.
+SHARES = {"heritage": ["heritage"], "geometry": ["rho", "depth"], "scale": ["size"]}
+
+
+def sets(joint: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the models by set; ``joint`` has the rows of `models.joint`."""
+    return {PAPER_ALONE: joint[joint["source"] == PUBLISHED], WITH_REPORTED: joint}
+
+
+def coefficients(joint: pd.DataFrame) -> pd.DataFrame:
+    """Return the mixed models of the hierarchy on both sets, and on the second without each lab.
+
+    Returns
+    -------
+    One row per set, block and term of `TERMS`: `models` (the set), `level` (the lab that is left
+    out, or nothing), `block`, `term`, `estimate` [nat], the interval (Kenward and Roger's), `df`,
+    `p_value`, `n_models`, `n_suites`, `n_labs`. With less than one degree of freedom there is
+    neither p nor interval; a term that does not vary has no row.
+    """
+    parts = [
+        _fitted(rows, block).assign(models=name, level="")
+        for name, rows in sets(joint).items()
+        for block in BLOCKS
+    ]
+    parts += [
+        _fitted(joint[joint["lab"] != lab], block).assign(models=WITH_REPORTED, level=lab)
+        for lab in sorted(joint["lab"].unique())
+        for block in BLOCKS
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _fitted(rows: pd.DataFrame, block: str) -> pd.DataFrame:
+    terms = [term for term in BLOCKS[block] if len(set(rows[term])) > 1]
+    if not terms:
+        return pd.DataFrame()
+    of_source = ["source"] if len(set(rows["source"])) > 1 else []
+    fit = mixed.fit(f"log_gain ~ {' + '.join(terms + of_source)} + (1 | suite)", rows)
+    table = fit.tidy(["fixed"])
+    table = table[table["term"].isin(TERMS)]
+    is_known = table["df"] >= LEAST_DF
+    names = ["term", "estimate", "df"]
+    bounds = {it: table[it].where(is_known) for it in ("conf_low", "conf_high", "p_value")}
+    return table[names].assign(
+        **bounds,
+        block=block,
+        n_models=len(rows),
+        n_suites=rows["suite"].nunique(),
+        n_labs=rows["lab"].nunique(),
+    )
+
+
+def signs(joint: pd.DataFrame) -> pd.DataFrame:
+    """Return Fisher's exact test of who dampens, on both sets.
+
+    Returns
+    -------
+    `models`, then the columns of `fisher.fisher_exact`.
+    """
+    parts = []
+    for name, rows in sets(joint).items():
+        named = rows.assign(
+            heritage=np.where(rows["heritage"] == 1, NAMED_LAB, OTHER),
+            sign=np.where(rows["log_gain"] < 0, "dampen", "expand"),
+        )
+        parts.append(fisher.fisher_exact(named, row="heritage", column="sign").assign(models=name))
+    return pd.concat(parts, ignore_index=True)
+
+
+def shares(joint: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of variance that each block explains alone, suites drawn again.
+
+    Returns
+    -------
+    `models`, then the columns of `partition.shares.unique_and_alone`.
+    """
+    parts = [
+        shares_of.unique_and_alone(
+            all_subsets(
+                rows,
+                response="log_gain",
+                blocks=SHARES,
+                cluster="suite",
+                n_resamples=RESAMPLES,
+                rng=np.random.default_rng(SEED),
+                with_chance=True,
+            )
+        ).assign(models=name)
+        for name, rows in sets(joint).items()
+    ]
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,115 @@
+"""Real models by lab, the spread over prompts, conventions, and the hierarchy again."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.delia2026.reported import again, conventions, every_model, models
+from analysis.store import open_store
+from tests.analysis.places import ROOT
+
+
+@pytest.fixture(scope="module")
+def store():
+    return open_store(*(ROOT / "data" / name for name in ("published", "public", "reported")))
+
+
+def test_every_model_has_a_row_for_each_source(store):
+    rows = every_model.every_model(store)
+    assert not rows.duplicated(["source", "file", "model_id"]).any()
+    reported = rows[rows["source"] == "reported"]
+    assert reported["model_id"].nunique() == 22
+    assert reported.groupby("file").size().to_dict() == {
+        "llama_scope": 2,
+        "logos_in_layers": 10,
+        "riskaverse": 4,
+        "social_intuition": 9,
+        "what_lights_up": 1,
+    }
+    assert rows.loc[rows["is_without_last"], "suite"].tolist() == ["Qwen3.6", "Qwen3.6"]
+    google = rows[(rows["lab"] == "Google") & (rows["gain"] < 1)]
+    assert (google["suite"] == "Gemma 4").all()
+    assert len(google) == 3
+    assert "thermoscope" not in set(rows["lab"])
+
+
+def test_the_band_of_one_prompt_is_the_spread_over_prompts_of_other_models(store):
+    spread = every_model.prompt_spread(store)
+    band = every_model.prompt_band(spread).set_index("metric")["estimate"]
+    for metric, estimate in band.items():
+        of_models = spread.loc[spread["metric"] == metric, "estimate"]
+        assert estimate == pytest.approx(float(np.sqrt((of_models**2).mean())))
+    rows = every_model.every_model(store)
+    single = rows[rows["n_prompts"].eq(1).fillna(False)]
+    reach = np.exp(every_model.REACH * band["gain_body"])
+    assert (single["conf_high"] / single["gain"]).astype(float).to_numpy() == pytest.approx(reach)
+    assert rows.loc[~rows.index.isin(single.index), "conf_low"].isna().all()
+    by_prompt = store.query(
+        """
+        SELECT ln(gain_body) AS log_gain FROM prompt_gain
+         WHERE model_id LIKE 'local/SmolLM2%' AND prompt_set = 'A_grand_unified'
+        """
+    )
+    ours = spread[spread["model_id"].str.contains("SmolLM2") & (spread["metric"] == "gain_body")]
+    assert ours["estimate"].item() == pytest.approx(by_prompt["log_gain"].std())
+
+
+def test_sources_agree_best_where_no_block_is_moved(store):
+    table = conventions.best(conventions.shipped(store))
+    assert len(table) == 7
+    assert (table["best"] == 0).all()
+    lengths = store.query("FROM reported_norm")
+    is_one = lengths["source_id"] == "logos_in_layers"
+    moved = lengths.assign(layer=lengths["layer"] + is_one.astype(int))
+    table = conventions.best(conventions.agreement(moved))
+    named = table["first"].str.startswith("logos") | table["second"].str.startswith("logos")
+    assert (table.loc[named, "best"] != 0).all()
+    assert named.sum() == 4
+
+
+def test_agreement_is_spearmans_of_the_blocks_that_both_have(store):
+    pair = conventions.agreement(store.query("FROM reported_norm")).query("shift == 1").iloc[0]
+    lengths = store.query("FROM reported_block WHERE layer > 0")
+    names = [it.split(": ") for it in (pair["first"], pair["second"])]
+    logs = [
+        lengths[(lengths["source_id"] == source) & (lengths["model_id"] == model)]
+        .groupby("layer")["log_gain"]
+        .mean()
+        for source, model in names
+    ]
+    both = pd.DataFrame({"x": logs[0], "y": logs[1].shift(1)}).dropna()
+    assert pair["estimate"] == pytest.approx(stats.spearmanr(both["x"], both["y"]).statistic)
+
+
+def test_a_model_of_the_papers_files_is_within_its_prompts(store):
+    rows = conventions.beside_paper(store)
+    of_last = rows[(rows["pooling"] == models.AS_PUBLISHED) & (rows["metric"] == "gain_last_block")]
+    distance = np.log(of_last["estimate"] / of_last["published"]).abs()
+    assert (distance < 2 * of_last["log_sd"]).all()
+    body = rows[(rows["metric"] == "gain_body") & (rows["pooling"] != "mean_of_lengths")]
+    assert (np.log(body["estimate"] / body["published"]).abs() < 0.01).all()
+
+
+def test_the_hierarchy_on_the_papers_models_is_that_of_its_own_page(store):
+    joint = models.joint(store)
+    assert joint["source"].value_counts().to_dict() == {"published": 22, "reported": 9}
+    table = again.coefficients(joint)
+    first = table[(table["models"] == again.PAPER_ALONE) & (table["block"] == "geometry")]
+    row = first.set_index("term").loc["depth"]
+    # By lme4 and Kenward and Roger on the hierarchy's page: -.094 per doubling [-.143, -.046].
+    assert row["estimate"] == pytest.approx(-0.094, abs=5e-4)
+    assert row["conf_low"] == pytest.approx(-0.143, abs=1e-3)
+    signs = again.signs(joint).set_index("models")
+    dampens, ours = joint["log_gain"] < 0, joint["heritage"] == 1
+    assert signs.loc[again.WITH_REPORTED, "p_value"] == pytest.approx(
+        stats.fisher_exact(pd.crosstab(ours, dampens).to_numpy()).pvalue
+    )
+    left = table[table["level"] != ""]
+    assert {*left["level"]} == {*joint["lab"]}
+    assert left.groupby("level")["n_models"].first().to_dict() == {
+        lab: 31 - n for lab, n in joint["lab"].value_counts().items()
+    }
+    shares = again.shares(joint).query("term == 'alone'")
+    scale = shares[(shares["block"] == "scale") & (shares["models"] == again.WITH_REPORTED)]
+    assert scale["share"].item() == pytest.approx(joint["size"].corr(joint["log_gain"]) ** 2)
