@@ -32,7 +32,8 @@ def shipped_sources() -> list[Path]:
     """Return every directory of tables that the project ships: what SQL reads by default.
 
     The public models in it, and those that others measured, are no evidence for a claim: the claims
-    were written down before them. An installed package also lists models whose measurements it has no room for.
+    were written down before them. An installed package also lists models whose measurements it
+    has no room for.
     """
     places = [shipped.project() / "data" / name for name in ("public", "listed")]
     if shipped.is_clone():

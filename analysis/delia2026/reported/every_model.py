@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.delia2026.public.tokens import MAIN_SET
+from analysis.delia2026.public.words import name
 from analysis.delia2026.reported import models
 from analysis.store import Store
 from analysis.tidy import prose
@@ -59,7 +60,9 @@ def every_model(store: Store) -> pd.DataFrame:
     body = band.loc[band["metric"] == "gain_body", "estimate"].sum()
     single = rows["n_prompts"].eq(1).fillna(False).map({True: body, False: np.nan})
     return rows.assign(
-        model=prose.short_name(rows["model_id"]),
+        model=prose.short_name(rows["model_id"]).where(
+            rows["source"] != "measured", rows["model_id"].map(name)
+        ),
         conf_low=rows["gain"] * np.exp(-REACH * single),
         conf_high=rows["gain"] * np.exp(REACH * single),
     )

@@ -298,9 +298,9 @@ def test_a_wide_answer_is_cut_to_the_terminal_and_whole_as_csv(capsys, monkeypat
     monkeypatch.setenv("COLUMNS", "90")
     _, out, err = run(capsys, "sql", "FROM gain_by_model LIMIT 3")
     assert max(map(len, out.splitlines())) <= 90
-    assert "of 32 columns" in err
+    assert "of 33 columns" in err
     _, out, _ = run(capsys, "sql", "FROM gain_by_model LIMIT 3", "--csv")
-    assert len(pd.read_csv(io.StringIO(out)).columns) == 32
+    assert len(pd.read_csv(io.StringIO(out)).columns) == 33
 
 
 def test_columns_prints_types_units_and_meanings_and_an_unknown_table_the_nearest(capsys):

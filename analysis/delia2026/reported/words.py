@@ -1,0 +1,179 @@
+"""What pages say of models that others measured, computed from the frames of this room."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.delia2026.hierarchy.sensitivity import TERMS
+from analysis.delia2026.public.predictions import OURS, PAPER
+from analysis.delia2026.reported import again, every_model
+from analysis.delia2026.reported.every_model import REACH
+from analysis.store import Store
+from analysis.tidy import prose
+
+#: What one length is, by pooling.
+POOLINGS = {
+    "last_token": "length of the last token, as in the paper",
+    "mean_of_lengths": "mean length of all tokens, the first included",
+    "mean_of_lengths_without_first": "mean length of all tokens but the first",
+    "length_of_mean": "length of the mean vector",
+}
+
+#: Gains of which the spread over prompts is told.
+GAINS = {
+    "gain_body": "mean of the blocks after the first",
+    "gain_penultimate_block": "last block but one",
+    "gain_last_block": "last block",
+}
+
+SOURCES = {
+    "source": "Source", "n_models": "Models", "length": "What a length is", "token": "Tokens",
+    "prompts": "Prompts", "dtype": "Format", "licence": "Licence",
+}  # fmt: skip
+SCORES = {
+    "law": "Law", "paper": "The paper's, unknown", "ours": "Ours, unknown",
+    "paper_seen": "The paper's, known before", "ours_seen": "Ours, known before",
+}  # fmt: skip
+AGREEMENT = {
+    "first": "One profile", "second": "Another", "early": "One block earlier", "as_is": "As it is",
+    "late": "One block later",
+}  # fmt: skip
+HIERARCHY = {
+    "term": "Coefficient", "block": "Fit", "paper": "The paper's models",
+    "both": "With those of others", "range": "One lab left out",
+}  # fmt: skip
+
+
+def shortening(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of models whose gain is below 1 in every source; see `every_model`."""
+    largest = rows.groupby("model_id")["gain"].transform("max")
+    return rows[largest < 1]
+
+
+def finding(rows: pd.DataFrame) -> str:
+    """Return which real models lengthen the stream, and which labs have both signs."""
+    below = shortening(rows)
+    n = rows["model_id"].nunique()
+    lengthen = prose.share_of(n - below["model_id"].nunique(), n)
+    both = [
+        str(lab) for lab, some in rows.groupby("lab") if 0 < (some["gain"] < 1).sum() < len(some)
+    ]
+    if not both:
+        return f"{lengthen} real models lengthen their vectors, and no lab has both signs."
+    suites = prose.listing(sorted({str(suite) for suite in below["suite"].dropna()}))
+    return (
+        f"{lengthen} real models lengthen their vectors; {suites} shortens them, so "
+        f"{prose.listing(both)} has both signs."
+    )
+
+
+def front(store: Store) -> str:
+    """Return the finding as one sentence for a page that shows no figure of it."""
+    return finding(every_model.every_model(store))
+
+
+def sources(store: Store) -> pd.DataFrame:
+    """Return a row per source for print: the columns of `SOURCES`, the first as Markdown."""
+    rows = store.query(
+        """
+        SELECT s.*, count(DISTINCT f.model_id) AS n_models
+          FROM reported_source AS s
+          JOIN reported_figure AS f USING (source_id)
+         GROUP BY ALL
+         ORDER BY n_models DESC, source_id
+        """
+    )
+    chat = (rows["rendering"] == "chat").map({True: ", in the chat template", False: ""})
+    return rows.assign(
+        source=[
+            f"[{name}]({repository})"
+            for name, repository in zip(rows["source_id"], rows["repository"], strict=True)
+        ],
+        length=rows["pooling"].map(POOLINGS),
+        prompts=rows["prompts"].str.partition(":")[0] + chat,
+        licence=rows["licence"].fillna("none stated"),
+    )[[*SOURCES]]
+
+
+def band(table: pd.DataFrame, metric: str) -> str:
+    """Return how far one prompt moves a gain, in percent, as text; see `prompt_band`."""
+    spread = float(table.loc[table["metric"] == metric, "estimate"].sum())
+    return prose.percent(REACH * spread, 0)
+
+
+def scores(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per law for print: how many outcomes were as predicted, by whom."""
+    rows = []
+    for law, part in outcomes.groupby("law", sort=False):
+        cells = {"law": law}
+        for name, source in (("paper", PAPER), ("ours", OURS)):
+            of_whom = part[part["source"] == source]
+            for suffix, some in (
+                ("", of_whom[~of_whom["seen"]]),
+                ("_seen", of_whom[of_whom["seen"]]),
+            ):
+                met = prose.share_of(int(some["is_met"].sum()), len(some)) if len(some) else "–"
+                cells[name + suffix] = met
+        rows.append(cells)
+    return pd.DataFrame(rows)
+
+
+def score(outcomes: pd.DataFrame, source: str) -> str:
+    """Return how many outcomes that nobody knew were as the paper, or this project, predicted."""
+    rows = outcomes[(outcomes["source"] == source) & ~outcomes["seen"]]
+    return prose.share_of(int(rows["is_met"].sum()), len(rows))
+
+
+def met(outcomes: pd.DataFrame, prediction: str) -> str:
+    """Return in how many outcomes one prediction was met."""
+    rows = outcomes[outcomes["prediction"] == prediction]
+    return prose.share_of(int(rows["is_met"].sum()), len(rows))
+
+
+def agreement(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `conventions.best` for print: names without the maker of the model."""
+    columns = {-1: "early", 0: "as_is", 1: "late"}
+    texts = {name: table[shift].map(prose.number) for shift, name in columns.items()}
+    return table.assign(**texts, **{it: _profile(table[it]) for it in ("first", "second")})
+
+
+def _profile(names: pd.Series[str]) -> pd.Series[str]:
+    parts = names.str.partition(": ")
+    return prose.short_name(parts[2]) + " (" + parts[0] + ")"
+
+
+def coefficients(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `again.coefficients` for print, in percent of gain."""
+    rows = []
+    for (block, term), some in table.groupby(["block", "term"], sort=False):
+        full = {name: _said(some, name) for name in (again.PAPER_ALONE, again.WITH_REPORTED)}
+        left = some.loc[some["level"] != "", "estimate"]
+        rows.append(
+            {
+                "term": TERMS[str(term)],
+                "block": "all together" if block == "all" else "alone",
+                "paper": full[again.PAPER_ALONE],
+                "both": full[again.WITH_REPORTED],
+                "range": f"{prose.change(left.min())} to {prose.change(left.max())}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _said(rows: pd.DataFrame, models: str) -> str:
+    row = rows[(rows["models"] == models) & (rows["level"] == "")].iloc[0]
+    interval = prose.change_interval(row["conf_low"], row["conf_high"])
+    return f"{prose.change(row['estimate'])} {interval}"
+
+
+def shares(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the shares of variance that blocks explain alone, for print, by set of models."""
+    alone = table[table["term"] == "alone"]
+    cells = [
+        f"{prose.percent(row['share'])} {prose.percent_interval(row['conf_low'], row['conf_high'])}"
+        for row in alone.to_dict("records")
+    ]
+    wide = alone.assign(cell=cells).pivot_table(
+        index="block", columns="models", values="cell", aggfunc="first", sort=False
+    )
+    return wide.reset_index()
