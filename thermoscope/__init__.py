@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from analysis.inference.resampling.bootstrap import bootstrap as bootstrap
     from analysis.inference.resampling.permutation import permutation_test as permutation_test
     from analysis.inference.resampling.specification import exchange as exchange
+    from analysis.inference.resampling.specification import impose_null as impose_null
     from analysis.inference.resampling.specification import (
         specification_curve as specification_curve,
     )
@@ -81,6 +82,7 @@ DEFINED = {
     "exchange": "analysis.inference.resampling.specification",
     "fisher_test": "analysis.inference.counts.fisher:fisher_exact",
     "fit_statistics": "analysis.mixed",
+    "impose_null": "analysis.inference.resampling.specification",
     "least_squares": "analysis.inference.association.regression:fit",
     "measure": "collect",
     "measure_step": "collect",
@@ -125,6 +127,7 @@ __all__ = [
     "exchange",
     "fisher_test",
     "fit_statistics",
+    "impose_null",
     "least_squares",
     "measure",
     "measure_step",

@@ -19,7 +19,7 @@ MOST_REPRODUCED, PILOTS = 0.05, (40, 60)
 HEADERS = {"kind": "Kind of statement", "rule": "What decides it", "claims": "Claims"}
 #: The columns here that are Markdown.
 MARKUP = ("claims", "claim")
-RATES = {"claim": "Claim", "truth": "What rules", "labels": "Labels"} | {
+RATES = {"claim": "Claim", "truth": "What explains the gains", "labels": "Labels"} | {
     name: name.capitalize() for name in VERDICTS
 }
 
@@ -65,9 +65,19 @@ def rate(rates: pd.DataFrame, claim_id: int, truth: str, verdict: str) -> str:
 
 
 def most_reproduced(rates: pd.DataFrame) -> str:
-    """Return the largest share of papers in which nothing rules that a claim is reproduced in."""
+    """Return the largest share of papers in which nothing rules that a claim is reproduced in.
+
+    Beside `MOST_REPRODUCED`, where it is larger: by how many standard errors of the simulation.
+    """
     wrong = rates[(rates["truth"] == "nothing") & (rates["verdict"] == VERDICTS[0])]
-    return prose.number(float(wrong["probability"].max()), 3)
+    most = wrong.loc[wrong["probability"].idxmax()]
+    share, n_papers = float(most["probability"]), int(most["n_papers"])
+    told = f"{prose.percent(share, 1)}, for claim {most['claim_id']}"
+    if share <= MOST_REPRODUCED:
+        return told
+    error = np.sqrt(share * (1 - share) / n_papers)
+    beyond = prose.number((share - MOST_REPRODUCED) / error, 1)
+    return f"{told}: above the limit by {beyond} standard errors of the simulation"
 
 
 def testable_rows(judged: pd.DataFrame) -> pd.DataFrame:

@@ -93,8 +93,8 @@ def chart_power(curves: pd.DataFrame) -> Any:
         for statement, group in single.groupby("statement", sort=False)
     ]
     stacked = alt.vconcat(*rows, spacing=18).properties(
-        description="Share of simulated papers of which a rule says yes, against the share of the "
-        "differences that one source explains; a row a statement, a panel a source."
+        description="Share of simulated data sets of which a test says yes, against the share of "
+        "the differences that one source explains; a row a statement, a panel a source."
     )
     return with_finding(stacked, finding(single))
 
@@ -128,9 +128,9 @@ def finding(curves: pd.DataFrame) -> str:
     crossings = [at for _, line in lines if (at := _crossing(line)) is not None]
     if not crossings:
         most = prose.percent(float(curves["share"].max()))
-        return f"No share up to {most} is seen in 80 of 100 papers by our rules."
+        return f"No share up to {most} is seen in 80 of 100 simulated data sets by our tests."
     return (
-        f"Our rules see a source in 80 of 100 papers only where it explains about "
+        f"Our tests see a source in 80 of 100 simulated data sets only where it explains about "
         f"{prose.percent(min(crossings))} of the differences."
     )
 

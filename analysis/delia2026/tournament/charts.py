@@ -31,7 +31,7 @@ def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
             ),
             y=alt.Y(
                 "power:Q",
-                title="share of papers of which the rule says yes [0 to 1]",
+                title="power: share of data sets with a yes [0 to 1]",
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(tickCount=5),
             ),

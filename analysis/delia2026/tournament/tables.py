@@ -10,7 +10,7 @@ from analysis.tidy import prose
 
 LARGER = {
     "statement": "Statement",
-    "world": "What rules",
+    "world": "What explains the gains",
     "design": "Models",
     "small": "Share 30 %",
     "half": "Share 50 %",

@@ -44,6 +44,12 @@ ROUNDING = 1e-12
 #: Replicates nearer to the estimate than this share of its size or of their range equal it.
 TIE = 1e-10
 
+#: Least and largest coverage of the 95 % intervals, percentile and BCa, of means of normal and
+#: skewed data, by number of clusters (`tests.proofs.bootstrap_coverage`), and from how many on no
+#: note is due: there it was .92 and .93.
+COVERAGE = {5: (0.80, 0.84), 10: (0.87, 0.90)}
+MANY_CLUSTERS = 25
+
 #: What a statistic may return: a number, numbers, named numbers, or a tidy frame.
 Value = float | Sequence[float] | Floats | Mapping[str, float] | pd.Series | pd.DataFrame
 Statistic = Callable[[pd.DataFrame], Value]
@@ -238,6 +244,7 @@ def _row(
     failed = len(replicates) - len(usable)
     notes = [
         interval_note(n_clusters, estimate, low, high),
+        _coverage_note(n_clusters),
         f"{failed} of {len(replicates)} resamples failed and are left out." if failed else "",
         remark,
     ]
@@ -251,6 +258,18 @@ def _row(
         "bca_high": corrected_high,
         "note": " ".join(note for note in notes if note),
     }
+
+
+def _coverage_note(n_clusters: int) -> str:
+    """Return what simulations with no more clusters covered, empty when there are many."""
+    if n_clusters >= MANY_CLUSTERS:
+        return ""
+    simulated = max((n for n in COVERAGE if n <= n_clusters), default=min(COVERAGE))
+    low, high = COVERAGE[simulated]
+    return (
+        f"In simulations with {simulated} clusters, 95 % intervals of a mean held the truth in "
+        f"{100 * low:.0f} to {100 * high:.0f} % of data sets."
+    )
 
 
 def bca_interval(

@@ -25,6 +25,7 @@ from analysis.tidy.frame import (
     require_option,
     seed_of,
 )
+from analysis.tidy.progress import progress
 
 Statistic = Callable[[pd.DataFrame], float]
 
@@ -118,7 +119,9 @@ def permutation_test(
         if enumerated
         else _sampled_assignments(unit_levels, n_permutations, rng)
     )
-    values = _evaluate(frame, statistic, assignments, label=label, codes=codes, units=units)
+    n = possible if enumerated else n_permutations + 1
+    shown = progress(assignments, "permutation", n)
+    values = _evaluate(frame, statistic, shown, label=label, codes=codes, units=units)
     deviations = _deviations(values, alternative)
     return glossary.table(
         {

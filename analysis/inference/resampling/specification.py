@@ -41,7 +41,8 @@ ALPHA = 0.05
 
 Choices = Mapping[str, Mapping[str, Any] | Sequence[Any]]
 Fit = Callable[..., pd.DataFrame | pd.Series | Mapping[str, Any]]
-Null = Callable[[pd.DataFrame, np.random.Generator], pd.DataFrame]
+Imposed = Callable[[float], pd.DataFrame]
+Null = Callable[[pd.DataFrame, np.random.Generator], "pd.DataFrame | Imposed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,9 @@ def specification_curve(
         Takes a frame and options by name, returns one tidy row: `estimate`, and what else there is,
         such as `p_value`. It may fail by `AnalysisError`: the row then has its reason.
     null
-        Takes the frame and a source of draws, returns the frame with the null hypothesis imposed:
-        `exchange` of labels, or any function, such as one that takes the effect out of the response
-        and draws rows again, as specr's `boot_null`.
+        Takes the frame and a source of draws, returns the frame with the null hypothesis imposed,
+        such as `exchange` of labels; or a function that does so from a specification's own
+        estimate, such as `impose_null`.
     alternative
         What is claimed of the estimate: ``greater`` or ``less`` than zero.
     n_permutations
@@ -138,7 +139,13 @@ def specification_curve(
     found = [table[["estimate", "p_value"]] if "p_value" in table else table[["estimate"]]]
     for _ in progress(range(n_permutations), "specification curve"):
         moved = null(frame, rng)
-        drawn = pd.DataFrame([_row(moved, options, chosen, fit) for chosen in combined])
+        imposed = moved if callable(moved) else lambda _, moved=moved: moved
+        drawn = pd.DataFrame(
+            [
+                _row(imposed(row["estimate"]), options, chosen, fit)
+                for chosen, row in zip(combined, rows, strict=True)
+            ]
+        )
         found.append(drawn.reindex(columns=found[0].columns))
     estimates = np.array([each["estimate"] for each in found], dtype=np.float64).T
     estimates *= 1 if alternative == "greater" else -1
@@ -198,6 +205,53 @@ def exchange(label: str, unit: str | None = None) -> Null:
         return frame.assign(**{label: shuffled.set_axis(frame.index)})
 
     return exchanged
+
+
+def impose_null(response: str, term: str, unit: str | None = None) -> Null:
+    """Return a null hypothesis: the effect leaves the response, and whole units are drawn again.
+
+    From the response of a specification its own estimate times the predictor is taken; all
+    specifications get the same units (Simonsohn and others 2020; specr's `boot_null`). For
+    slopes of one numeric predictor on a response that stands as it is, not for ratios of odds.
+
+    Parameters
+    ----------
+    response, term
+        Columns of the response and of the predictor.
+    unit
+        Column naming the units that are drawn with replacement; None when every row is one.
+
+    Raises
+    ------
+    ColumnError
+        If the frame lacks a column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import thermoscope as ts
+    >>> frame = pd.DataFrame({"x": [0, 1, 2], "y": [1.0, 3.0, 5.0]})
+    >>> drawn = ts.impose_null("y", "x")(frame, np.random.default_rng(1))
+    >>> drawn(2.0)["y"].tolist()
+    [1.0, 1.0, 1.0]
+    """
+
+    def resampled(frame: pd.DataFrame, rng: np.random.Generator) -> Imposed:
+        columns = [response, term] if unit is None else [response, term, unit]
+        require_columns(frame, columns)
+        members = rows_by_group(group_codes(frame, unit))
+        chosen = np.concatenate(
+            [members[it] for it in rng.integers(len(members), size=len(members))]
+        )
+        rows = frame.iloc[chosen].reset_index(drop=True)
+
+        def without(estimate: float) -> pd.DataFrame:
+            return rows.assign(**{response: rows[response] - estimate * rows[term]})
+
+        return without
+
+    return resampled
 
 
 def _options(choices: Choices) -> dict[str, dict[str, Any]]:

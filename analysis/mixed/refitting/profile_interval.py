@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,7 @@ from analysis.mixed.refitting.held import Held, brought_forward, held, term_of
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import require_conf_level
+from analysis.tidy.progress import progress
 
 if TYPE_CHECKING:
     from analysis.mixed.inference.fitted import Fitted
@@ -72,12 +74,13 @@ def profile_intervals(
     fitted = model if model.reml is reml else model.refitted(reml=reml)
     rise = chi_squared_quantile(conf_level, 1)
     fixed = range(0 if reml else len(fitted.terms))
-    rows = [_fixed_row(fitted, place, rise) for place in fixed]
+    steps = [partial(_fixed_row, fitted, place) for place in fixed]
     first = 0
     for which, block in enumerate(fitted.design.blocks):
-        rows += [_variance_row(fitted, which, first, each, rise) for each in block.positions]
+        steps += [partial(_variance_row, fitted, which, first, each) for each in block.positions]
         first += len(block.positions)
-    rows.append(_sigma_row(fitted, rise))
+    steps.append(partial(_sigma_row, fitted))
+    rows = [step(rise) for step in progress(steps, "profile")]
     return glossary.table(
         rows,
         columns=["effect", "group", "term", "estimate", "conf_low", "conf_high"],

@@ -24,6 +24,7 @@ from analysis.mixed.refitting.variance_test import intercept_block
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_conf_level
+from analysis.tidy.progress import progress
 
 #: The residual keeps at least this share: without one the likelihood has no value.
 LEAST_RESIDUAL = 1e-7
@@ -83,7 +84,7 @@ def share_intervals(
     rise = chi_squared_quantile(conf_level, 1)
     least = profile(cross, theta, reml=True).criterion
     rows = []
-    for entry in groups:
+    for entry in progress(groups, "shares"):
         if not entry or len(set(entry)) < len(entry):
             raise DesignError(
                 f"A sum of shares must name groups, each once; found {list(entry)}.",

@@ -35,7 +35,15 @@ def test_the_whole_function_agrees_with_boot_within_monte_carlo_error():
     for end in ("conf_low", "conf_high", "bca_low", "bca_high"):
         assert row[end] == pytest.approx(answers[end], abs=0.15 * answers["std_error"])
     assert (row["n_obs"], row["n_groups"], row["n_failed"], row["seed"]) == (48, 12, 0, str(SEED))
-    assert row["note"] == ""
+    assert "10 clusters" in row["note"]
+
+
+@pytest.mark.parametrize(("n_clusters", "simulated"), [(4, "5"), (9, "5"), (24, "10"), (25, "")])
+def test_the_note_tells_the_coverage_with_no_more_clusters(n_clusters, simulated):
+    few = pd.DataFrame({"value": np.arange(n_clusters) % 7, "cluster": np.arange(n_clusters)})
+    note = bootstrap.bootstrap(few, mean_of, cluster="cluster", n=99)["note"].iloc[0]
+    assert ("simulations with" in note) == bool(simulated)
+    assert f"with {simulated} clusters" in note or not simulated
 
 
 def test_rows_alone_are_as_in_scipy():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.inference.resampling.permutation import permutation_test
-from analysis.inference.resampling.specification import exchange, specification_curve
+from analysis.inference.resampling.specification import exchange, impose_null, specification_curve
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 from tests.analysis.places import R
 
@@ -138,3 +138,75 @@ def test_what_is_no_specification_is_refused(choices, fit, error, named):
         specification_curve(labs, choices, fit, null=exchange("heritage"), n_permutations=9)
     with pytest.raises(AnalysisError, match="alternative"):
         specification_curve(labs, CHOICES, difference, null=exchange("heritage"), alternative="up")
+
+
+def slope(frame, formula="all"):
+    rows = frame if formula == "all" else frame[frame["late"]]
+    x, y = rows["x"].to_numpy(), rows["y"].to_numpy()
+    x = x - x.mean()
+    return {"estimate": float(x @ y / (x @ x))}
+
+
+def panel(rng, effect=0.0):
+    unit = np.repeat(np.arange(12), 4)
+    return pd.DataFrame(
+        {
+            "unit": unit,
+            "late": np.tile([False, False, True, True], 12),
+            "x": rng.normal(size=48) + rng.normal(size=12)[unit],
+            "y": rng.normal(size=48) + rng.normal(size=12)[unit],
+        }
+    ).assign(y=lambda d: d["y"] + effect * d["x"])
+
+
+def test_an_imposed_null_takes_each_specification_s_own_effect_out_and_draws_whole_units():
+    frame = panel(np.random.default_rng(5), effect=0.4)
+    n_draws, choices = 49, {"formula": ["all", "late"]}
+    curve = specification_curve(
+        frame,
+        choices,
+        slope,
+        null=impose_null("y", "x", "unit"),
+        n_permutations=n_draws,
+        rng=np.random.default_rng(8),
+    )
+    # Again without the library: all specifications share the units of a draw.
+    rng, medians = np.random.default_rng(8), []
+    effects = {name: slope(frame, name)["estimate"] for name in choices["formula"]}
+    for _ in range(n_draws):
+        units = rng.integers(12, size=12)
+        drawn = pd.concat([frame[frame["unit"] == unit] for unit in units])
+        each = [
+            slope(drawn.assign(y=drawn["y"] - effect * drawn["x"]), name)["estimate"]
+            for name, effect in effects.items()
+        ]
+        medians.append(np.median(each))
+    found = np.median(list(effects.values()))
+    row = curve.joint.set_index("term").loc["median estimate"]
+    assert row["estimate"] == pytest.approx(found)
+    assert row["p_value"] == (1 + sum(np.array(medians) >= found)) / (n_draws + 1)
+    assert row["null_value"] == pytest.approx((found + sum(medians)) / (n_draws + 1))
+
+
+def test_an_imposed_null_rejects_as_often_as_it_should_where_there_is_no_effect():
+    p_values = [
+        specification_curve(
+            panel(np.random.default_rng(seed)),
+            {"formula": ["all", "late"]},
+            slope,
+            null=impose_null("y", "x", "unit"),
+            n_permutations=39,
+        )
+        .joint["p_value"]
+        .iloc[0]
+        for seed in range(60)
+    ]
+    rejected = np.mean(np.array(p_values) <= 0.2)
+    assert abs(rejected - 0.2) < 4 * np.sqrt(0.2 * 0.8 / 60)
+
+
+def test_an_imposed_null_names_the_column_that_is_missing():
+    with pytest.raises(ColumnError, match="z"):
+        specification_curve(
+            panel(np.random.default_rng(1)), {"formula": ["all"]}, slope, null=impose_null("y", "z")
+        )
