@@ -70,7 +70,7 @@ def most_reproduced(rates: pd.DataFrame) -> str:
     Beside `MOST_REPRODUCED`, where it is larger: by how many standard errors of the simulation.
     """
     wrong = rates[(rates["truth"] == "nothing") & (rates["verdict"] == VERDICTS[0])]
-    most = wrong.loc[wrong["probability"].idxmax()]
+    most = wrong.sort_values("probability").iloc[-1]
     share, n_papers = float(most["probability"]), int(most["n_papers"])
     told = f"{prose.percent(share, 1)}, for claim {most['claim_id']}"
     if share <= MOST_REPRODUCED:
