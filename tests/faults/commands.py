@@ -173,7 +173,10 @@ COMMANDS: dict[str, Writing] = {
     "collect codebook": Writing(codebook, "out"),
     "collect models": Writing(models, "out"),
     "collect database": Writing(
-        collect("database", "@/paper", "@/measured", "--out", "@/out/all.duckdb"), "out"
+        collect(
+            *("database", "@/paper", "@/measured"), *("--out", "@/out/all.duckdb", "--overwrite")
+        ),
+        "out",
     ),
     "collect published": Writing(collect("published", "@/raw", "--out", "@/out"), "out"),
     "collect reported": Writing(collect("reported", "@/reported", "--out", "@/out"), "out"),
