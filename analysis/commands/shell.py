@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.tidy.errors import QueryError
 from collect.process.parser import as_typed
+from collect.process.requests import temporary_folder
 from collect.process.verbs import PROGRAM as COMMAND
 
 #: The shell's program, and the name of the database that `collect database` builds.
@@ -81,8 +81,8 @@ def open_shell(
     built = places[0].parent / DATABASE
     if are_shipped and _holds(built, places):
         return _run([program, "-readonly", str(built)])
-    with tempfile.TemporaryDirectory(prefix="thermoscope-") as name:
-        database = Path(name) / DATABASE
+    with temporary_folder("thermoscope-") as folder:
+        database = folder / DATABASE
         note = "is made for this shell alone; thermoscope collect database makes one that stays"
         message = f"note: a database of {', '.join(map(str, places))} {note}"
         print(as_typed(message, command), file=sys.stderr)

@@ -25,6 +25,7 @@ from analysis.report.reading.inline import Inline
 from analysis.tidy.errors import ReportError
 from analysis.tidy.extra import extra
 from collect.process import shipped
+from collect.process.requests import temporary_folder
 
 Made = TypeVar("Made")
 #: Values by MIME type, in order.
@@ -106,8 +107,8 @@ def in_workers(
     cores = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
     n_workers = max(1, min(len(sources), len(cores), MOST_WORKERS))
     with (
-        tempfile.TemporaryDirectory(prefix="report-") as locks,
-        ProcessPoolExecutor(n_workers, context, _begin, (str(directory), locks)) as pool,
+        temporary_folder("report-") as locks,
+        ProcessPoolExecutor(n_workers, context, _begin, (str(directory), str(locks))) as pool,
     ):
         try:
             tasks = {pool.submit(_work, make, source, arguments): source for source in sources}

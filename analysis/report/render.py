@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -18,6 +17,7 @@ from analysis.report.reading.chunk import assignments
 from analysis.report.reading.settings import project_options, settings_of, written
 from analysis.report.reading.source import Prose, read_source
 from analysis.tidy.errors import ReportError
+from collect.process.requests import temporary_folder
 
 To = Literal["html", "typst"]
 
@@ -32,8 +32,8 @@ def made(source: Path, runner: Session, parameters: Mapping[str, str], to: To = 
     content = read_source(source)
     options = settings_of(content.front_matter, directory)
     overriding = assignments(content.chunks, parameters) if parameters else ""
-    with tempfile.TemporaryDirectory(prefix="report-") as name:
-        gallery = Gallery(Path(name), for_print=to == "typst")
+    with temporary_folder("report-") as folder:
+        gallery = Gallery(folder, for_print=to == "typst")
         parts = [written(options)]
         for block in content.blocks:
             if isinstance(block, Prose):
@@ -45,8 +45,8 @@ def made(source: Path, runner: Session, parameters: Mapping[str, str], to: To = 
             parts.append(chunk_markdown(block, outputs, options, gallery))
         try:
             if to == "typst":
-                return pdf("\n".join(parts), options, directory, Path(name))
-            return page("\n".join(parts), options, directory, Path(name)).encode()
+                return pdf("\n".join(parts), options, directory, folder)
+            return page("\n".join(parts), options, directory, folder).encode()
         except ReportError as error:
             keys = re.findall(r"@[\w-]+", error.problem)
             places = ", ".join(f"{key} at {content.place_of(key)}" for key in dict.fromkeys(keys))

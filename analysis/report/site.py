@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -18,6 +17,7 @@ from analysis.tidy.errors import ReportError
 from analysis.tidy.extra import extra
 from analysis.tidy.output import replace_bytes
 from collect.process import shipped
+from collect.process.requests import temporary_folder
 
 Engine = Literal["auto", "quarto", "embedded"]
 
@@ -140,10 +140,10 @@ def _contents(
 
 def _examine(project: Path, destination: Path, contents: Mapping[str, bytes]) -> None:
     """Refuse faults of pages that are not yet in their place, beside those that are."""
-    with tempfile.TemporaryDirectory(dir=destination, prefix=".making-") as name:
+    with temporary_folder("report-") as folder:
         for other in destination.glob("*.html"):
-            shutil.copy(other, name)
-        written = [Path(name, f"{stem}.html") for stem in contents]
+            shutil.copy(other, folder)
+        written = [folder / f"{stem}.html" for stem in contents]
         for path in written:
             path.write_bytes(contents[path.stem])
         refuse_faults(written, unmade=[f"{path.stem}.html" for path in pages(project)])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from collect.model.conformance.refusal import refuse_misread, refuse_own_code
 from collect.model.forward.positions import readable
 from collect.model.labels import SIDECAR
 from collect.process.interruption import interruptible
+from collect.process.requests import temporary_folder
 from collect.prompts.sets import PromptSet, load_all
 from collect.prompts.tokens import Encoded
 from collect.record.atomic.directory import complete_or_absent
@@ -169,10 +170,10 @@ def gauge(
     checkpoint, prompts = planned.checkpoint, planned.prompts
     network = load_model(checkpoint)
     names = _asked_for(network, transformations, extreme_of)
-    with TemporaryDirectory(prefix="thermoscope-") as place:
-        short = Reference(network, prompts, Path(place) / "float32")
+    with temporary_folder("thermoscope-") as place:
+        short = Reference(network, prompts, place / "float32")
         widen(network)
-        wide = Reference(network, prompts, Path(place) / "float64")
+        wide = Reference(network, prompts, place / "float64")
         before = _values_of(network, prompts)
         if extreme_of is None:
             done = _transform(network, names, seed)

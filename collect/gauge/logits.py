@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 
 from collect.adapters.configuration import rotation_limits
@@ -17,9 +18,13 @@ from collect.model.checkpoint.decoder import Decoder
 from collect.model.forward.passes import buckets, inputs, last_states
 from collect.prompts.tokens import Encoded
 from collect.record.atomic.files import write_atomically
+from collect.record.writer import write_tensors
 
 #: Largest difference of logits over the largest logit that passes for unchanged, by number format.
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
+
+#: Name of the one tensor in a file of `Reference`.
+_LOGITS = "logits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +78,16 @@ class Reference:
 
     def __init__(self, decoder: Decoder, prompts: Sequence[Encoded], directory: Path) -> None:
         self._prompts = tuple(prompts)
-        self._files = {p: directory / f"{place}.pt" for place, p in enumerate(self._prompts)}
+        self._files = {
+            p: directory / f"{place}.safetensors" for place, p in enumerate(self._prompts)
+        }
         for prompt, of_tokens in streamed(decoder, self._prompts):
-            write_atomically(self._files[prompt], partial(torch.save, of_tokens.clone()))
+            tensors = {_LOGITS: of_tokens.clone()}
+            write_atomically(self._files[prompt], partial(write_tensors, tensors))
 
     def difference(self, decoder: Decoder) -> Difference:
         """Return how far the logits of another network differ from these."""
         return largest(
-            (torch.load(self._files[prompt]), of_tokens)
+            (load_file(self._files[prompt])[_LOGITS], of_tokens)
             for prompt, of_tokens in streamed(decoder, self._prompts)
         )

@@ -33,23 +33,30 @@ def engine_memory() -> dict[str, Any]:
     Where it has none the engine's default stands: 80 % of the machine's memory, or of a cgroup's
     limit, which it reads itself.
     """
+    left = _left()
+    return {} if left is None else {"memory_limit": f"{max(int(_SHARE * left), _LEAST)}B"}
+
+
+def _left() -> int | None:
+    """Return what this process may still address [bytes]; None where it has no limit."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit != resource.RLIM_INFINITY:
             pages = int(Path("/proc/self/statm").read_text().split()[0])
-            left = limit - pages * resource.getpagesize()
-            return {"memory_limit": f"{max(int(_SHARE * left), _LEAST)}B"}
-    return {}
+            return max(limit - pages * resource.getpagesize(), 0)
+    return None
 
 
 def available_memory() -> int:
-    """Return the main memory this process may still take [bytes], a container's limit included.
+    """Return the main memory this process may still take [bytes], by whatever limit.
 
     ``sys.maxsize`` where the system does not tell.
     """
     amounts = [_of_system()]
+    if (left := _left()) is not None:
+        amounts.append(left)
     for limit, used in _LIMITS:
         # No limit is the word max; a file that is not there is no limit either.
         with suppress(OSError, ValueError):

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Any
-
-import pandas as pd
 
 from collect.errors import InputError
 from collect.prompts.tokens import Encoded
@@ -25,12 +20,6 @@ _DONE = {
 
 #: Prompts that a message names at most.
 _SHOWN = 3
-
-
-#: Characters of a text that are made tokens at once, whatever the context is.
-_PIECE = 65_536
-
-_NONE: Mapping[str, int] = MappingProxyType({})
 
 
 class TooLongError(InputError):
@@ -71,50 +60,12 @@ class Fitted:
         }
 
 
-def too_long_texts(prompts: pd.DataFrame, tokenizer: Any, n_context: int | None) -> dict[str, int]:
-    """Return prompts whose beginning alone is too long, with its number of tokens.
-
-    The whole of such a text is never made tokens, which takes 200 bytes for each. A beginning
-    counts that has twice the tokens of the context: the last of them may become others where the
-    text goes on.
-
-    Parameters
-    ----------
-    prompts
-        Table ``prompt``.
-    tokenizer
-        As for `tokens.encode`.
-    n_context
-        Longest input of the model [tokens]; None where it has no limit, and nothing is too long.
-    """
-    if n_context is None or tokenizer is None:
-        return {}
-    kinds = prompts["format"].fillna("text") if "format" in prompts.columns else "text"
-    rows = prompts.assign(format=kinds)
-    long = {}
-    for prompt_id, kind, content in rows[["prompt_id", "format", "text"]].itertuples(index=False):
-        if kind == "tokens" or len(content) <= _PIECE:
-            continue
-        text = content
-        if kind == "turns":
-            text = "".join(turn["content"] for turn in json.loads(content))
-        size = max(_PIECE, 16 * n_context)
-        while size < len(text):
-            n = len(tokenizer(text[:size], add_special_tokens=False)["input_ids"])
-            if n > 2 * n_context:
-                long[str(prompt_id)] = n
-                break
-            size *= 4
-    return long
-
-
 def fitted(
     prompts: Sequence[Encoded],
     n_context: int | None,
     n_vocabulary: int,
     *,
     policy: str = "refuse",
-    unread: Mapping[str, int] = _NONE,
 ) -> Fitted:
     """Return prompts as a model can read them.
 
@@ -130,8 +81,6 @@ def fitted(
         What to do with prompts of more than ``n_context`` tokens: ``refuse``, ``skip``, which
         leaves them out, ``truncate``, which keeps their first ``n_context`` tokens, or ``extend``,
         which keeps them whole, for a model that computes positions (see `position_table`).
-    unread
-        Prompts besides that are too long for certain, see `too_long_texts`.
 
     Raises
     ------
@@ -152,10 +101,9 @@ def fitted(
                 "The tokenizer belongs to another model, or the token ids do that were given.",
             )
     long = {p.prompt_id: len(p) for p in prompts if n_context is not None and len(p) > n_context}
-    long |= unread
-    n_prompts = len(prompts) + len(unread)
-    if long and (policy == "refuse" or (policy == "skip" and len(long) == n_prompts)):
-        raise _refusal(long, n_prompts, n_context, policy, unread)
+    at_least = frozenset(prompt.prompt_id for prompt in prompts if prompt.is_beginning)
+    if long and (policy == "refuse" or (policy == "skip" and len(long) == len(prompts))):
+        raise _refusal(long, len(prompts), n_context, policy, at_least)
     remaining = list(prompts)
     if policy == "skip":
         remaining = [prompt for prompt in prompts if prompt.prompt_id not in long]
@@ -163,7 +111,7 @@ def fitted(
         remaining = [
             _cut(prompt, n_context) if prompt.prompt_id in long else prompt for prompt in prompts
         ]
-    return Fitted(tuple(remaining), long, policy, n_context, frozenset(unread))
+    return Fitted(tuple(remaining), long, policy, n_context, at_least)
 
 
 def _more(is_counted_in_part: bool) -> str:
@@ -171,10 +119,10 @@ def _more(is_counted_in_part: bool) -> str:
 
 
 def _refusal(
-    long: dict[str, int], n: int, n_context: int | None, policy: str, unread: Mapping[str, int]
+    long: dict[str, int], n: int, n_context: int | None, policy: str, at_least: Collection[str]
 ) -> TooLongError:
     named = sorted(long, key=lambda prompt_id: -long[prompt_id])[:_SHOWN]
-    shown = ", ".join(f"{name} has {_more(name in unread)}{long[name]}" for name in named)
+    shown = ", ".join(f"{name} has {_more(name in at_least)}{long[name]}" for name in named)
     if policy == "skip":
         hint = "Use --too-long truncate, which reads as many tokens as fit, or leave the model out."
     else:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from collect.prompts.sets import load, names
 
-#: Characters of a hash that are shown in a table.
-_SHOWN = 12
+#: Characters of a hash, and of a text, that are shown in a table.
+_SHOWN, _LONGEST = 12, 500
 
 
 def sets() -> list[dict[str, object]]:
@@ -49,7 +49,7 @@ def prompts(named: Sequence[str]) -> list[dict[str, object]]:
 
 
 def as_text(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return rows as an aligned table; line breaks within a prompt are escaped, hashes cut."""
+    """Return rows as an aligned table; line breaks are escaped, what is long is cut."""
     if not rows:
         return "no prompt sets: run from a clone of the project"
     shown = [[_cell(name, value) for name, value in row.items()] for row in rows]
@@ -65,4 +65,6 @@ def _cell(name: str, value: object) -> str:
     text = "" if value is None else str(value)
     if name == "sha256":
         return text[:_SHOWN]
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}... ({len(text)} characters)"
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import pandas as pd
 import torch
 from torch import Tensor
 
 from collect.errors import InputError
+from collect.prompts.beginning import PIECE, beginning, refuse_beyond_memory
 from collect.prompts.rendering import Rendered, as_turn, in_template
 
 #: What may be asked about the tokens that a tokenizer adds of its own accord.
 SPECIAL_TOKENS = ("default", "never", "always")
 
-#: Token ids, and whether each is special.
-_Marked: TypeAlias = "tuple[tuple[int, ...], tuple[bool, ...]]"
+#: Token ids, whether each is special, and whether the text goes on.
+_Marked: TypeAlias = "tuple[tuple[int, ...], tuple[bool, ...], bool]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,14 @@ class Encoded:
         As in table ``prompt``.
     token_ids, is_special
         One entry per token.
+    is_beginning
+        Whether the prompt has more tokens than these, see `beginning.beginning`.
     """
 
     prompt_id: str
     token_ids: tuple[int, ...]
     is_special: tuple[bool, ...]
+    is_beginning: bool = False
 
     def __len__(self) -> int:
         """Return the number of tokens."""
@@ -53,6 +57,7 @@ def encode(
     *,
     rendering: str = "plain",
     special_tokens: str = "default",
+    n_wanted: int | None = None,
 ) -> list[Encoded]:
     """Return the prompts as token ids, with the tokens that are not the prompt's own marked.
 
@@ -70,24 +75,31 @@ def encode(
     special_tokens
         ``default`` as the tokenizer does, ``never``, or ``always`` for a start token in front
         of every prompt; in chat the template decides.
+    n_wanted
+        How many first tokens of a text are wanted: of one that has far more only a beginning is
+        made tokens. None for all of them.
 
     Raises
     ------
     InputError
-        If a start token is asked for and the tokenizer has none, the template fails, or turns or
-        token ids cannot be rendered as asked.
+        If a start token is asked for and the tokenizer has none, the template fails, turns or
+        token ids cannot be rendered as asked, or all the tokens of a text do not fit into memory.
     """
     _check_renderable(prompts, rendering, special_tokens)
     encoded: dict[int, _Marked] = {}
+    wanted = (tokenizer, n_wanted)
     for kind, rows in _numbered(prompts).groupby("format", sort=False):
-        texts = [str(text) for text in rows["text"]]
+        texts, ids = [str(text) for text in rows["text"]], [*rows["prompt_id"]]
         if kind == "tokens":
             batch = [_given(json.loads(text), tokenizer) for text in texts]
         elif rendering == "chat":
             turns = [json.loads(text) if kind == "turns" else as_turn(text) for text in texts]
-            batch = [_encoded_turns(whole, tokenizer) for whole in in_template(turns, tokenizer)]
+            whole = in_template(turns, tokenizer)
+            parts = _wanted([(id_, it.text) for id_, it in zip(ids, whole, strict=True)], *wanted)
+            batch = [_encoded_turns(*it, tokenizer) for it in zip(whole, parts, strict=True)]
         else:
-            batch = _encoded_texts(texts, tokenizer, special_tokens)
+            parts = _wanted([*zip(ids, texts, strict=True)], *wanted)
+            batch = _encoded_texts(texts, parts, tokenizer, special_tokens)
         encoded |= dict(zip(rows["place"], batch, strict=True))
     return [
         Encoded(prompt_id, *encoded[place]) for place, prompt_id in enumerate(prompts["prompt_id"])
@@ -95,11 +107,21 @@ def encode(
 
 
 def _numbered(prompts: pd.DataFrame) -> pd.DataFrame:
-    """Return text, format and place of each prompt."""
+    """Return identifier, text, format and place of each prompt."""
     kinds = prompts["format"].fillna("text") if "format" in prompts.columns else "text"
-    return pd.DataFrame({"text": prompts["text"], "format": kinds}).assign(
-        place=range(len(prompts))
-    )
+    return prompts[["prompt_id", "text"]].assign(format=kinds, place=range(len(prompts)))
+
+
+def _wanted(texts: list[tuple[str, str]], tokenizer: Any, n_wanted: int | None) -> list[str]:
+    """Return what of some texts, each behind its identifier, is made tokens."""
+
+    def tokens(text: str) -> Sequence[int]:
+        return cast("Sequence[int]", tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    if n_wanted is None:
+        refuse_beyond_memory(texts, tokens)
+        return [text for _, text in texts]
+    return [text if len(text) <= PIECE else beginning(text, n_wanted, tokens) for _, text in texts]
 
 
 def _check_renderable(prompts: pd.DataFrame, rendering: str, special_tokens: str) -> None:
@@ -124,26 +146,30 @@ def _check_renderable(prompts: pd.DataFrame, rendering: str, special_tokens: str
 def _given(token_ids: list[int], tokenizer: Any) -> _Marked:
     """Return token ids as they came, those marked that the tokenizer holds for special."""
     special = set() if tokenizer is None else set(tokenizer.all_special_ids)
-    return tuple(token_ids), tuple(token_id in special for token_id in token_ids)
+    return tuple(token_ids), tuple(token_id in special for token_id in token_ids), False
 
 
-def _encoded_texts(texts: list[str], tokenizer: Any, special_tokens: str) -> list[_Marked]:
+def _encoded_texts(
+    texts: list[str], parts: list[str], tokenizer: Any, special_tokens: str
+) -> list[_Marked]:
+    """Return the tokens of a part of each text."""
     tokens = tokenizer(
-        texts,
+        parts,
         add_special_tokens=special_tokens != "never",
         return_special_tokens_mask=True,
         return_attention_mask=False,
     )
+    marks = (tokens["input_ids"], tokens["special_tokens_mask"])
     encoded = [
-        (tuple(token_ids), tuple(bool(flag) for flag in mask))
-        for token_ids, mask in zip(tokens["input_ids"], tokens["special_tokens_mask"], strict=True)
+        (tuple(token_ids), tuple(bool(flag) for flag in mask), len(part) < len(text))
+        for token_ids, mask, part, text in zip(*marks, parts, texts, strict=True)
     ]
     if special_tokens != "always":
         return encoded
-    return [_started(*of_text, tokenizer) for of_text in encoded]
+    return [_started(of_text, tokenizer) for of_text in encoded]
 
 
-def _started(token_ids: tuple[int, ...], is_special: tuple[bool, ...], tokenizer: Any) -> _Marked:
+def _started(of_text: _Marked, tokenizer: Any) -> _Marked:
     """Return the tokens with the start token in front, unless it stands there already."""
     start = tokenizer.bos_token_id
     if start is None:
@@ -151,23 +177,25 @@ def _started(token_ids: tuple[int, ...], is_special: tuple[bool, ...], tokenizer
             "A start token must be one of the tokenizer's; this tokenizer has none.",
             "Use --special-tokens default.",
         )
+    token_ids, is_special, goes_on = of_text
     if token_ids[:1] == (start,):
-        return token_ids, is_special
-    return (start, *token_ids), (True, *is_special)
+        return of_text
+    return (start, *token_ids), (True, *is_special), goes_on
 
 
-def _encoded_turns(rendered: Rendered, tokenizer: Any) -> _Marked:
+def _encoded_turns(rendered: Rendered, part: str, tokenizer: Any) -> _Marked:
     tokens = tokenizer(
-        rendered.text,
+        part,
         add_special_tokens=False,
         return_offsets_mapping=tokenizer.is_fast,
         return_attention_mask=False,
     )
-    token_ids = tuple(tokens["input_ids"])
+    token_ids, goes_on = tuple(tokens["input_ids"]), len(part) < len(rendered.text)
     if tokenizer.is_fast:
-        return token_ids, tuple(not rendered.holds(*place) for place in tokens["offset_mapping"])
+        is_special = tuple(not rendered.holds(*place) for place in tokens["offset_mapping"])
+        return token_ids, is_special, goes_on
     special = set(tokenizer.all_special_ids)
-    return token_ids, tuple(token_id in special for token_id in token_ids)
+    return token_ids, tuple(token_id in special for token_id in token_ids), goes_on
 
 
 def right_padded(prompts: Sequence[Encoded], device: torch.device) -> dict[str, Tensor]:

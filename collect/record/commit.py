@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from collect.errors import OutputError
+from collect.process.requests import uninterrupted
 from collect.record.atomic import locks, placement
 from collect.record.atomic.files import write_atomically
 from collect.record.inventory import (
@@ -220,7 +221,7 @@ def _move(
     targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
     present = [path for stem in going for path in _files(stem, out) if path.exists()]
     placement.check_open(path.parent for path in (*present, *(target for _, target in targets)))
-    with placement.uninterrupted():
+    with uninterrupted():
         for stem in going:
             clear(stem, out)
         for prepared, target in targets:

@@ -13,6 +13,7 @@ derives quantities from them. `counting` words a count.
 from collect.process.interruption import is_interruption, raise_interruption
 from collect.process.terminal import guarded, harmless
 from collect.schema.assembly import (
+    UNWRITABLE,
     assemble,
     attach,
     check_keys,
@@ -23,6 +24,7 @@ from collect.schema.assembly import (
     replace_by_view,
     transaction,
     typed_columns,
+    unwritable,
 )
 from collect.schema.contract import (
     FRONT,
@@ -64,6 +66,7 @@ __all__ = [
     "SAMPLES",
     "SCHEMA_VERSION",
     "UNFINISHED",
+    "UNWRITABLE",
     "Column",
     "Comparison",
     "ContractError",
@@ -101,6 +104,7 @@ __all__ = [
     "transaction",
     "typed_columns",
     "unit_apart",
+    "unwritable",
     "views_sql",
     "within_raw",
 ]

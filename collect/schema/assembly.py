@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from collect.errors import OutputError, first_line
 from collect.process.interruption import raise_interruption
 from collect.schema import merging
 from collect.schema.contract import (
@@ -32,6 +33,9 @@ from collect.schema.views import front_sql, inherited_comments, views_sql
 
 #: Column that numbers incoming rows; no table has one of this name.
 _ORDER = "order_of_incoming"
+
+#: How a file that cannot grow shows: while rows are written, at a commit, and ever after.
+UNWRITABLE = (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException)
 
 #: Geometry that two descriptions of one model must agree on.
 GEOMETRY = ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_head")
@@ -319,6 +323,8 @@ def _insert(
         _check_geometry(rows, paths)
     try:
         connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {chosen}')
+    except UNWRITABLE as error:  # of the database, whatever the rows are
+        raise unwritable(error) from error
     except duckdb.Error as error:
         raise_interruption(error)
         reason = " ".join(str(error).split())
@@ -336,6 +342,15 @@ def _insert(
             f"Rows of table {table} must satisfy collect/schema.sql; found: {reason}",
             f"The rows come from {_shown(paths)}.{_other_prompts(table, reason)}",
         ) from error
+
+
+def unwritable(error: duckdb.Error) -> OutputError:
+    """Return the refusal of a database that cannot grow; raise what is a request to end."""
+    raise_interruption(error)
+    return OutputError(
+        f"The database must be writable; {first_line(error)}",
+        "Choose another --out, or free the space.",
+    )
 
 
 def _counting(n: int) -> pa.Array:

@@ -115,20 +115,16 @@ def study(folder: Path) -> int:
 
 
 def report(folder: Path) -> int:
-    """Render a small page with the embedded renderer; a lack ends it as it ends the command."""
+    """Render a small page with the embedded renderer; an error ends it as it ends the command."""
     from analysis.report import render_site
-    from analysis.tidy.errors import AnalysisError, scarcity
+    from collect.process.cli import worded
 
     try:
         render_site(folder, folder / "out", engine="embedded")
-    except AnalysisError as error:
-        print(error.problem)
-        return error.exit_code
     except Exception as error:
-        if (lack := scarcity(error)) is None:
-            raise
-        print(lack.problem)
-        return lack.exit_code
+        problem, _hint, code = worded(error)
+        print(problem)
+        return code
     return 0
 
 

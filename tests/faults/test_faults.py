@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.commands import COMMANDS
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -26,6 +28,14 @@ def test_verdicts_and_kept_results_are_complete_or_as_before():
     done = disturbed("--kills", "3", *FEW, *commands)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("killed") >= 2
+
+
+@pytest.mark.slow
+def test_every_command_succeeds_undisturbed_and_none_loses_anything_where_files_cannot_grow():
+    none = ["--kills", "0", "--pairs", "0", "--starved", "0", "--interrupts", "0"]
+    done = disturbed(*none, "--full", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" events, ") == len(COMMANDS)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from torch import nn
 
 from collect.errors import InputError
 from collect.model.checkpoint.decoder import Decoder
-from collect.prompts.fitting import Fitted, fitted, too_long_texts
+from collect.prompts.fitting import Fitted, fitted
 from collect.prompts.tokens import encode
 
 #: Rows that a table may have beyond the context: OPT's has two in front.
@@ -68,11 +68,11 @@ def refuse_beyond(decoder: Decoder, longest: int) -> None:
 
 
 def readable(
-    decoder: Decoder, prompts: pd.DataFrame, tokenizer: Any, policy: str, **how: str
+    decoder: Decoder, prompts: pd.DataFrame, tokenizer: Any, policy: str, **how: Any
 ) -> Fitted:
     """Return prompts as a model can read them; see `fitting.fitted`.
 
-    A text that is to be refused or left out is not made tokens where its beginning is too long.
+    Of a text that is far too long only a beginning is made tokens, unless it is to be read whole.
 
     Parameters
     ----------
@@ -90,15 +90,14 @@ def readable(
         ends there.
     """
     n_context = decoder.adapter.n_context(decoder.model.config)
-    is_left_out = policy in ("refuse", "skip")
-    unread = too_long_texts(prompts, tokenizer, n_context) if is_left_out else {}
-    rest = prompts[~prompts["prompt_id"].isin([*unread])] if unread else prompts
-    encoded = encode(rest, tokenizer, **how)
+    encoded = encode(prompts, tokenizer, n_wanted=n_context, **how)
     if policy == "extend":
         refuse_beyond(decoder, max(map(len, encoded), default=0))
+        if any(prompt.is_beginning for prompt in encoded):
+            encoded = encode(prompts, tokenizer, **how)
     embedding: Any = decoder.embedding
     n_vocabulary = int(embedding.weight.shape[0])
-    return fitted(encoded, n_context, n_vocabulary, policy=policy, unread=unread)
+    return fitted(encoded, n_context, n_vocabulary, policy=policy)
 
 
 def forget_lengths(body: nn.Module) -> None:

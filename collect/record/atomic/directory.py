@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,7 +12,8 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from collect.errors import OutputError
-from collect.record.atomic import locks, placement
+from collect.process.requests import uninterrupted
+from collect.record.atomic import locks
 from collect.record.atomic.files import remove, remove_of_dead_processes, temporary_beside
 
 
@@ -30,14 +32,27 @@ def complete_or_absent(checkpoint: Path) -> Iterator[Path]:
         yield temporary
         with locks.held(checkpoint.parent, checkpoint.name, wait=True):
             _replace(checkpoint, temporary)
-    except (OSError, SafetensorError) as error:
+    except Exception as error:
+        reason = _reason(error)
+        if reason is None:
+            raise
         raise OutputError(
-            f"The checkpoint {checkpoint} must be writable; "
-            f"{getattr(error, 'strerror', None) or error}.",
+            f"The checkpoint {checkpoint} must be writable; {reason}.",
             "Choose another --out, or free the space.",
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _reason(error: Exception) -> str | None:
+    """Return what the system said of a file that could not be written; None of another error.
+
+    Libraries written in Rust pass it on as text, that of tokenizers with no class of its own.
+    """
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    is_passed_on = re.search(r"\(os error \d+\)", str(error)) is not None
+    return str(error) if is_passed_on or isinstance(error, SafetensorError) else None
 
 
 def _replace(checkpoint: Path, temporary: Path) -> None:
@@ -47,7 +62,7 @@ def _replace(checkpoint: Path, temporary: Path) -> None:
             os.fsync(handle.fileno())
     retired = checkpoint.with_name(f".{checkpoint.name}.old")
     remove(retired)
-    with placement.uninterrupted():
+    with uninterrupted():
         if checkpoint.exists() or checkpoint.is_symlink():
             checkpoint.rename(retired)
         try:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from collect.errors import OutputError
-from collect.record.atomic import placement
+from collect.process.requests import uninterrupted
 
 #: Writes a file at a path.
 Write = Callable[[Path], None]
@@ -46,7 +46,7 @@ def write_together(writes: Mapping[Path, Write]) -> None:
                 os.fsync(handle.fileno())
             if path.is_dir() and not path.is_symlink():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        with placement.uninterrupted():
+        with uninterrupted():
             for path, temporary in prepared.items():
                 temporary.replace(path)
     except OSError as error:

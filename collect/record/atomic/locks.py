@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collect.errors import OutputError
-from collect.record.atomic import placement
+from collect.process.requests import uninterrupted
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -53,7 +53,7 @@ def held(out: Path, name: str, *, wait: bool = False) -> Iterator[bool]:
     try:
         yield _acquired(lock, path)
     finally:
-        with placement.uninterrupted():
+        with uninterrupted():
             if lock.is_locked:
                 # Removed before it is given back: who waits on the old file sees it gone.
                 path.unlink(missing_ok=True)

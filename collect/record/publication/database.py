@@ -7,13 +7,14 @@ from pathlib import Path
 
 import duckdb
 
-from collect.errors import InputError, OutputError, first_line
+from collect.errors import InputError, first_line
 from collect.process import shipped
 from collect.process.interruption import interruptible
 from collect.record.atomic.files import write_atomically
 from collect.schema import (
     RAW,
     UNFINISHED,
+    UNWRITABLE,
     assemble,
     comment,
     commented,
@@ -23,15 +24,13 @@ from collect.schema import (
     table_files,
     tables,
     transaction,
+    unwritable,
     views_sql,
     within_raw,
 )
 
 #: Oldest storage format that carries comments and is read by DuckDB 1.2 and later.
 STORAGE_VERSION = "v1.2.0"
-
-#: How a file that cannot grow shows: while rows are written, at a commit, and ever after.
-_UNWRITABLE = (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException)
 
 _DEFAULTS = ("published", "sample", "fleet", "public", "measurements", "imported")
 
@@ -194,7 +193,9 @@ def _fill(
             if notes is not None:
                 notes += sources.headers.notes
             connection.execute(f"BEGIN; {commented(views_sql())[0]} COMMIT")
-            # What is asked first is computed once: an answer from it takes as long as a look.
+            # What is asked first is computed once: an answer from it takes as long as a look. By
+            # one thread, as several add the same numbers up in another order each time.
+            connection.execute("SET threads = 1")
             front = commented(front_sql())[0].replace("CREATE VIEW ", "CREATE TABLE ")
             connection.execute(f"BEGIN; {front} COMMIT")
             with transaction(connection):
@@ -202,11 +203,8 @@ def _fill(
             n_rows = {table: _count(connection, table) for table in tables()}
             connection.execute("USE memory")
             connection.execute("DETACH measurements")
-        except _UNWRITABLE as error:
-            raise OutputError(
-                f"The database must be writable; {str(error).splitlines()[0]}",
-                "Choose another --out, or free the space.",
-            ) from error
+        except UNWRITABLE as error:
+            raise unwritable(error) from error
         finally:
             path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
     return n_rows

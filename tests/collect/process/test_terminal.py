@@ -56,6 +56,17 @@ def test_the_colour_of_a_word_and_a_progress_bar_pass(monkeypatch):
     assert err.getvalue() == "\r 50 %\n\x1b[A"
 
 
+def test_a_prompt_of_many_megabytes_is_shown_by_its_beginning(capsys, tmp_path):
+    prompts = tmp_path / "own.txt"
+    prompts.write_text("a short one\n" + "xy" * 1_000_000 + "\n")
+    assert collect_cli.main(["prompts", str(prompts)]) == 0
+    printed = capsys.readouterr().out
+    assert len(printed) < 2_000
+    assert "(2000000 characters)" in printed
+    assert collect_cli.main(["prompts", str(prompts), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)[1]["text"]) == 2_000_000
+
+
 def test_a_prompt_file_and_a_refusal_of_collection_steer_no_terminal(capsys, tmp_path):
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text(json.dumps({"text": HOSTILE.replace("\x00", "")}) + "\n")

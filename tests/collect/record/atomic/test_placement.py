@@ -3,11 +3,13 @@
 import errno
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from collect.errors import OutputError
+from collect.process.requests import temporary_folder, uninterrupted
 from collect.record.atomic import locks, placement
 from collect.record.atomic.directory import complete_or_absent
 from collect.record.atomic.files import text_writing, write_together
@@ -30,8 +32,8 @@ def test_a_request_to_end_waits_until_the_block_has_ended(ending):
     done = []
 
     def act():
-        with placement.uninterrupted():
-            with placement.uninterrupted():
+        with uninterrupted():
+            with uninterrupted():
                 signal.raise_signal(ending)
             done.append("after the inner block")
         done.append("after the outer block")
@@ -41,6 +43,23 @@ def test_a_request_to_end_waits_until_the_block_has_ended(ending):
     assert done == ["after the inner block"]
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(ending)
+
+
+@pytest.mark.parametrize("name", ["mkdir", "rmdir"])
+def test_an_interrupted_process_leaves_no_temporary_folder(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    original, asked = getattr(os, name), []
+
+    def asking(*args, **how):
+        if not asked:
+            asked.append(signal.raise_signal(signal.SIGTERM))
+        return original(*args, **how)
+
+    monkeypatch.setattr(os, name, asking)
+    with pytest.raises(KeyboardInterrupt), temporary_folder("one-") as folder:
+        (folder / "page").write_text("page", encoding="utf-8")
+    assert asked == [None]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interrupted_process_leaves_no_lock(tmp_path, monkeypatch):
@@ -87,6 +106,21 @@ def test_where_a_new_checkpoint_cannot_be_put_the_old_one_stays(tmp_path, monkey
         (directory / "weights").write_text("new", encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     assert (place / "weights").read_text(encoding="utf-8") == "old"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (Exception("File too large (os error 27)"), OutputError),
+        (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), OutputError),
+        (RuntimeError("shapes differ"), RuntimeError),
+    ],
+)
+def test_a_library_that_has_no_room_for_a_checkpoint_is_understood(error, expected, tmp_path):
+    with pytest.raises(expected) as caught, complete_or_absent(tmp_path / "model"):
+        raise error
+    assert str(error).partition("] ")[2] in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_that_may_not_change_is_found_before_anything_does(tmp_path, monkeypatch):

@@ -53,6 +53,17 @@ def test_the_file_reopens_read_only_with_tables_views_and_macros(measured, datab
             assert result[f"{table.name}.{column.name}"] == expected
 
 
+def test_two_files_of_the_same_rows_hold_the_same_numbers_to_the_last_digit(tmp_path):
+    found = []
+    for name in ("one", "two"):
+        path = tmp_path / f"{name}.duckdb"
+        write_database([PUBLISHED.with_name("sample")], path)
+        front = query(path, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'")
+        found.append({table: query(path, f"FROM main.{table} ORDER BY ALL") for (table,) in front})
+    assert repr(found[0]) == repr(found[1])
+    assert len(found[0]["model_gain"]) == 12
+
+
 def test_the_same_unit_in_two_directories_counts_once(measured, database, tmp_path):
     shutil.copytree(measured, tmp_path / "copy")
     once = write_database([measured], database)
@@ -84,6 +95,16 @@ def test_a_file_that_cannot_grow_is_refused_and_nothing_is_left(tmp_path, databa
         write_database([source], database)
     assert list(database.parent.iterdir()) == []
     assert write_database([source], database)["claim"] == N_CLAIMS
+
+
+@pytest.mark.parametrize("n_bytes", [60_000, 90_000, 120_000, 200_000])
+def test_no_rows_are_blamed_where_the_file_cannot_grow(n_bytes, measured, database):
+    with (
+        no_file_beyond(n_bytes),
+        pytest.raises(OutputError, match=r"must be writable; .*File too large"),
+    ):
+        write_database([PUBLISHED, measured], database)
+    assert list(database.parent.iterdir()) == []
 
 
 def _foreign(kind, tmp_path, measured):
