@@ -11,6 +11,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.store import Store
+from analysis.tidy import prose
 
 WEIGHTS = ("central", "supporting", "side")
 #: What a claim may state, see `analysis.audit.claim.Claim`, and who states what is counted.
@@ -63,6 +64,28 @@ def apart(judged: pd.DataFrame) -> pd.DataFrame:
     return judged[judged["stated_by"] != AUTHOR].reset_index(drop=True)
 
 
+#: Who states a claim that its author states in no document, and what is said of several such.
+OTHERS = {
+    "file": ("stands", "stand", "in his result files alone"),
+    "audit": ("is", "are", "our own"),
+}
+
+
+def apart_in_words(judged: pd.DataFrame) -> str:
+    """Return how many statements stand in no document of the author, and where they come from.
+
+    ``judged`` has one row per claim: `stated_by`. Empty if there are none.
+    """
+    counted = apart(judged)["stated_by"].value_counts()
+    return prose.listing(
+        [
+            f"{prose.count(counted[name])} {prose.form(int(counted[name]), one, several)} {where}"
+            for name, (one, several, where) in OTHERS.items()
+            if name in counted
+        ]
+    )
+
+
 def by_category(judged: pd.DataFrame) -> pd.DataFrame:
     """Return how many of the author's claims of each category have each verdict.
 
@@ -74,6 +97,16 @@ def by_category(judged: pd.DataFrame) -> pd.DataFrame:
     counted = of_author(judged)
     table = pd.crosstab(counted["category"], counted["verdict"])
     return table.reindex([it for it in CATEGORIES if it in table.index]).reset_index()
+
+
+def by_importance(judged: pd.DataFrame) -> pd.DataFrame:
+    """Return the claims with the most important first, those alike in the order of their numbers.
+
+    ``judged`` has one row per claim: `claim_id`, `importance`.
+    """
+    rank = judged["importance"].map({name: place for place, name in enumerate(WEIGHTS)})
+    order = judged.assign(rank=rank).sort_values(["rank", "claim_id"])
+    return order.drop(columns="rank").reset_index(drop=True)
 
 
 def is_central(judged: pd.DataFrame) -> pd.Series[bool]:

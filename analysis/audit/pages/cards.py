@@ -6,6 +6,7 @@ script all of them are simply there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +30,7 @@ def cards(
     caveats_at: str = "",
     about: About | None = None,
 ) -> str:
-    """Return the cards of all claims, in the order of their numbers.
+    """Return the cards of all claims, in the order of ``judged``.
 
     Parameters
     ----------
@@ -49,8 +50,8 @@ def cards(
     properties = claims.properties(store).set_index("claim_id").to_dict("index")
     named = strips.lines(store.query("FROM claim_line"))
     caveats = _caveats(store.query("FROM caveat"), caveats_at)
-    planted = {
-        int(str(number)): planted_line(rows)
+    rates = {
+        int(str(number)): rows
         for number, rows in store.query("FROM verdict_rate").groupby("claim_id")
     }
     return "\n\n".join(
@@ -61,7 +62,8 @@ def cards(
                 meaning=str(meanings.get(number, "")),
                 used_in=used_in.get(number, ""),
                 rests=properties.get(number, {}),
-                planted=planted.get(number, ""),
+                planted=planted_line(rates[number]) if number in rates else "",
+                near_certain=near_certain(rates[number]) if number in rates else "",
                 lines=named.get(number, ()),
                 caveats=caveats,
                 about=about or About(),
@@ -72,6 +74,9 @@ def cards(
         for number in [int(row["claim_id"])]
     )
 
+
+#: What a claim of a weight is called on its card, where another word says it better.
+WEIGHTS = {"side": "minor"}
 
 #: Of claims that were neither simulated nor are printed values.
 NOT_GIVEN = {
@@ -94,6 +99,7 @@ class Facts:
     #: What its quantity is a property of, a row of `analysis.audit.properties`.
     rests: Mapping[Any, Any] = field(default_factory=dict)
     planted: str = ""  #: What the rule says of simulated papers, as `planted_line` words it.
+    near_certain: str = ""  #: How often it cannot tell of them, as `near_certain` words it.
     lines: Sequence[strips.Line] = ()  #: The values it names.
     #: What each known defect of the evidence is called, as Markdown, by its name.
     caveats: Mapping[str, str] = field(default_factory=dict)
@@ -115,7 +121,9 @@ def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> 
     """
     number = int(row["claim_id"])
     checks = claims.check_rows(made, row["kind"]).to_dict("records")
-    said = " · ".join(filter(None, (str(row.get("category", "")), str(row["place"]))))
+    weight = str(row.get("importance", ""))
+    kinds = (WEIGHTS.get(weight, weight), str(row.get("category", "")), str(row["place"]))
+    said = " · ".join(filter(None, kinds))
     place = f"[{prose.literal(said)}]{{.claim-place}}"
     how = f"({prose.literal(str(row['reading']))})" if row.get("reading") else ""
     used = f"*Used in* {facts.used_in}." if facts.used_in else ""
@@ -123,9 +131,9 @@ def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> 
         part
         for part in (
             f"::: {{#claim-{number} .claim-card {_attributes(row)}}}",
-            _heading(number, row),
-            f"[{prose.literal(facts.meaning)}]{{.claim-meaning}}" if facts.meaning else "",
+            *_heading(number, row, facts.meaning),
             _joined(readings.mark(str(row["verdict"])), how, _untestable(row), place),
+            facts.near_certain if row["verdict"] == "undecided" else "",
             *grounds_shown(checks, strips.unnamed(checks) if facts.is_drawn else facts.lines),
             _small(_joined(grounds.line(facts.rests), used)),
             _folded(row, checks, facts),
@@ -147,10 +155,20 @@ def grounds_shown(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Li
         drawn = [it for line in lines if line.part == part for it in [strips.strip(checks, line)]]
         figures = [html.block(it) for it in drawn if it]
         if figures:
-            items += [f"{words}.", *figures]
+            items += [f"{words}.{_compared(checks, part)}", *figures]
         else:
             plain.append(words)
     return [*items, f"{'; '.join(plain)}."] if plain else items
+
+
+def _compared(checks: Sequence[Mapping[Any, Any]], part: str) -> str:
+    """Return how many readings of a part are shown and decide nothing, as a sentence."""
+    others = [
+        check
+        for check in checks
+        if check["term"] == part and readings.outcome(check) == readings.SHOWN
+    ]
+    return f" {len(others)} more are shown for comparison." if others else ""
 
 
 def reasons(checks: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
@@ -211,6 +229,20 @@ def planted_line(rates: pd.DataFrame) -> str:
     )
 
 
+def near_certain(rates: pd.DataFrame) -> str:
+    """Return how often the rule cannot tell, whatever the truth, in one sentence.
+
+    ``rates`` has rows of table ``verdict_rate`` of one claim.
+    """
+    of_100 = 100 * rates.loc[rates["verdict"] == "undecided", "probability"]
+    if of_100.empty:
+        return ""
+    ends = dict.fromkeys(f"{math.floor(round(it, 6))}" for it in (of_100.min(), of_100.max()))
+    return (
+        f"Of 100 simulated papers the rule calls {' to '.join(ends)} undecided, whatever the truth."
+    )
+
+
 def could_have_been(row: Mapping[Any, Any]) -> str:
     """Return how often a telling verdict falls where the claim is true and where it is false.
 
@@ -250,14 +282,15 @@ BUTTON = Markup(
 )
 #: What chooses one of several laws.
 LAWS = Markup('<label>Law <select name="law"><option value="">all</option>{}</select></label>')
-#: The bar: its buttons, what chooses a law, what sorts by it, the number of claims.
+#: The bar: its buttons, what chooses a law, what sorts by importance, the number of claims, what
+#: sorts by law.
 FILTERS = Markup(
     '<form class="claim-filters" role="search" aria-label="Claims" hidden '
     'onsubmit="return false">'
     '<div class="claim-buttons" role="group" aria-label="Verdict">{0}</div>{1}'
     '<label>Word <input type="search" name="word" placeholder="such as Fisher, or 7"></label>'
-    '<label>Order <select name="order"><option value="number">number</option>'
-    '<option value="verdict">verdict</option>{2}</select></label>'
+    '<label>Order <select name="order">{2}<option value="number">number</option>'
+    '<option value="verdict">verdict</option>{4}</select></label>'
     "<output>{3} of {3} claims</output></form>"
 )
 
@@ -275,7 +308,10 @@ def controls(judged: pd.DataFrame) -> str:
     if len(families) > 1:
         options = html.joined([Markup("<option>{}</option>").format(law) for law in families])
         choice, by_law = LAWS.format(options), Markup('<option value="law">law</option>')
-    return html.block(FILTERS.format(html.joined(buttons), choice, by_law, len(judged)))
+    weights = judged["importance"].nunique() if "importance" in judged else 1
+    by_weight = Markup('<option value="importance">importance</option>') if weights > 1 else ""
+    bar = FILTERS.format(html.joined(buttons), choice, by_weight, len(judged), by_law)
+    return html.block(bar)
 
 
 def laws(judged: pd.DataFrame) -> list[str]:
@@ -283,10 +319,13 @@ def laws(judged: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(judged["family"]))
 
 
-def _heading(number: int, row: Mapping[Any, Any]) -> str:
+def _heading(number: int, row: Mapping[Any, Any], meaning: str) -> list[str]:
+    """Return what a claim says in plain words as its heading, and below it the author's words."""
     statement = notation.typeset(str(row["statement"]))
     anchor = f"[{number}](#claim-{number}){{.claim-number}}"
-    return f"# {anchor} {statement} {{#claim-{number}-statement .unnumbered .unlisted}}"
+    title = prose.literal(meaning) if meaning else statement
+    head = f"# {anchor} {title} {{#claim-{number}-statement .unnumbered .unlisted}}"
+    return [head, f"[{statement}]{{.claim-words}}"] if meaning else [head]
 
 
 def _attributes(row: Mapping[Any, Any]) -> str:

@@ -27,6 +27,27 @@ ENDS = dict.fromkeys(estimates.SHARES, (0.0, 1.0)) | dict.fromkeys(
 WIDE = 20.0
 #: Share of the width that is left free at either end, and that a letter needs on a phone [%].
 MARGIN, LETTER = 3.0, 2.1
+#: How far two labels lie apart [%].
+APART = 0.8
+#: Ticks of an axis of p, the customary level among them, and most ticks of another.
+P_TICKS, LEVEL = (0.001, 0.01, 0.05, 0.1, 1.0), 0.05
+MOST_TICKS = 5
+STEPS = (0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0)
+#: What an axis is of, where the name of its measure does not say it.
+AXES = {
+    P: "p of the test",
+    "share": "share for which it holds",
+    "accuracy": "share that is told right",
+    "r": "correlation r",
+    "mean r": "mean correlation r",
+    "partial r": "correlation r, with other causes held constant",
+    "rank r": "rank correlation",
+    "share above": "share above the bound",
+    "difference": "difference between the two",
+    "mean gain": "mean gain (1: length unchanged)",
+    "smallest mean": "smallest mean gain of a lab (1: length unchanged)",
+    "twice the log likelihood ratio": "twice the log likelihood ratio (above 0: as stated)",
+}
 #: The mark of each outcome, around its place.
 SHAPES = {
     "holds": Markup('<circle r="5"/>'),
@@ -129,14 +150,73 @@ def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> Markup:
     if len(marks) < 2 and all(math.isnan(mark.low) for mark in marks):
         return Markup("")
     axis = axis_of(marks, line)
-    rows = html.joined([_row(mark, line, axis) for mark in marks])
-    is_divider = any(mark.kind == "difference" for mark in marks)
-    is_divider = is_divider or line.is_null
-    before = "claimed p < " if line.measure == P else "" if is_divider else "claimed "
+    is_divider = line.is_null or any(mark.kind == "difference" for mark in marks)
+    null = _null(checks, line)
+    before = "claimed < " if line.measure == P else "claimed "
+    if is_divider and line.measure != P:
+        before = NONE if line.is_null or line.value in (null, 0.0) else "divided at "
+    null = null if axis.low <= null <= axis.high and null != line.value else math.nan
+    rows = html.joined([_row(mark, line, axis, null) for mark in marks])
     scale = ", logarithmic axis" if axis.is_log else ""
-    foot = _foot(f"{_measured(line, marks)}{scale}", line, axis, before)
-    opening = Markup('<figure class="strip" role="img" aria-label="{}">{}{}</figure>')
-    return opening.format(finding(marks, line), rows, foot)
+    foot = _foot(f"{_measured(line, marks)}{scale}", line, axis, before, null)
+    opening = Markup('<figure class="strip" role="img" aria-label="{}">{}{}{}</figure>')
+    return opening.format(finding(marks, line), rows, foot, _key(marks))
+
+
+#: What stands before a value that divides the readings and is no effect.
+NONE = "no effect: "
+
+
+def _null(checks: Sequence[Mapping[Any, Any]], line: Line) -> float:
+    """Return the value of no effect in a part, of p the customary level; NaN where there is none.
+
+    A value that is compared with a printed one has none.
+    """
+    if line.measure == P:
+        return LEVEL
+    nulls = [
+        float(check.get("null", math.nan))
+        for check in checks
+        if check["term"] == line.part
+        and check["kind"] != "value"
+        and estimates.name(check) == line.measure
+    ]
+    return next((it for it in nulls if math.isfinite(it)), math.nan)
+
+
+def ticks(axis: Axis, measure: str) -> list[float]:
+    """Return the values that an axis is labelled at, from low to high.
+
+    >>> ticks(Axis(-1.0, 1.0, is_log=False), "r")
+    [-1.0, -0.5, 0.0, 0.5, 1.0]
+    >>> ticks(Axis(0.0005, 1.0, is_log=True), P)
+    [0.001, 0.01, 0.05, 0.1, 1.0]
+    """
+    if measure == P:
+        return [it for it in P_TICKS if axis.low <= it <= axis.high]
+    if axis.is_log:
+        ends = round(math.log10(axis.low)), round(math.log10(axis.high))
+        return [10.0**power for power in range(ends[0], ends[1] + 1)]
+    span = axis.high - axis.low
+    unit = 10.0 ** math.floor(math.log10(span))
+    fits = [it * unit for it in STEPS if span / (it * unit) < MOST_TICKS]
+    step = fits[0] if fits else span
+    first, last = math.ceil(axis.low / step - 1e-9), math.floor(axis.high / step + 1e-9)
+    return [round(step * at, 10) + 0.0 for at in range(first, last + 1)]
+
+
+def _key(marks: Sequence[Mark]) -> Markup:
+    """Return what each kind of mark means, where some decide nothing."""
+    present = [it for it in SHAPES if any(mark.outcome == it for mark in marks)]
+    if readings.SHOWN not in present:
+        return Markup("")
+    item = Markup('<span class="{}"><svg aria-hidden="true">{}</svg>{}</span>')
+    items = [item.format(readings.look(it), SHAPES[it], KEY.get(it, it)) for it in present]
+    return Markup('<div class="strip-key">{}</div>').format(html.joined(items))
+
+
+#: What the key says of marks that decide nothing.
+KEY = {readings.SHOWN: "shown for comparison, moves no verdict"}
 
 
 def drawn(checks: Sequence[Mapping[Any, Any]], line: Line) -> list[Mark]:
@@ -213,12 +293,15 @@ def _written(measure: str, value: float) -> str:
 
 def _measured(line: Line, marks: Sequence[Mark]) -> str:
     has_interval = any(not math.isnan(mark.low) for mark in marks)
+    named = AXES.get(line.measure, line.measure)
     if line.measure == P:
-        return "p; ring: p adjusted over the readings, its line from p" if has_interval else "p"
-    return f"{line.measure} with its 95{prose.NO_BREAK}% interval" if has_interval else line.measure
+        return (
+            f"{named}; ring: adjusted over the readings, its line from p" if has_interval else named
+        )
+    return f"{named}; lines: 95{prose.NO_BREAK}% intervals" if has_interval else named
 
 
-def _row(mark: Mark, line: Line, axis: Axis) -> Markup:
+def _row(mark: Mark, line: Line, axis: Axis, null: float) -> Markup:
     """Return one reading: its words, and beside them the value named, the interval and the mark."""
     named = axis.place(line.value)
     parts = [Markup("<title>{}</title>").format(mark.in_words(line.measure))]
@@ -226,6 +309,9 @@ def _row(mark: Mark, line: Line, axis: Axis) -> Markup:
         low, high = axis.place(line.low), axis.place(line.high)
         margin = Markup('<rect x="{:.1f}%" width="{:.1f}%" height="100%"/>')
         parts.append(margin.format(low, high - low))
+    if not math.isnan(null):
+        at = Markup('<line class="null" x1="{0:.1f}%" x2="{0:.1f}%" y2="100%"/>')
+        parts.append(at.format(axis.place(null)))
     if not math.isnan(line.value):
         at = Markup('<line class="named" x1="{0:.1f}%" x2="{0:.1f}%" y2="100%"/>')
         parts.append(at.format(named))
@@ -240,29 +326,49 @@ def _row(mark: Mark, line: Line, axis: Axis) -> Markup:
     return row.format(readings.look(mark.outcome), words, html.joined(parts))
 
 
-def _foot(measured: str, line: Line, axis: Axis, before: str) -> Markup:
-    """Return what is drawn, the value named after a word, and the ends of the axis."""
-    if math.isnan(line.value):
-        texts = [_text(axis.place(it), _written(line.measure, it)) for it in (axis.low, axis.high)]
-        return FOOT.format(measured, html.joined(texts))
-    named = axis.place(line.value)
-    value = f"{before}{_written(line.measure, line.value)}"
-    ends = [(axis.place(it), _written(line.measure, it)) for it in (axis.low, axis.high)]
-    texts = [
-        _text(place, text)
-        for place, text in ends
-        if abs(place - named) > LETTER * (len(value) + len(text) + 1)
-    ]
-    texts.append(_text(named, value, NAMED))
+def _foot(measured: str, line: Line, axis: Axis, before: str, null: float) -> Markup:
+    """Return what is drawn, the value named after a word, and the ticks of the axis.
+
+    What would lie over the value named, or over another tick, is left out; ends come first.
+    """
+    labels: list[tuple[float, str, Markup]] = []
+    if not math.isnan(line.value):
+        labels.append((line.value, f"{before}{_written(line.measure, line.value)}", NAMED))
+    if not math.isnan(null):
+        alone = _written(line.measure, null)
+        labels.append((null, _tick(P, null) if line.measure == P else f"{NONE}{alone}", Markup("")))
+    marked = ticks(axis, line.measure)
+    order = [*marked[:1], *marked[-1:], *marked[1:-1]]
+    labels += [(it, _tick(line.measure, it), Markup("")) for it in order]
+    taken: list[tuple[float, float]] = []
+    texts = []
+    for value, text, kind in labels:
+        place = axis.place(value)
+        low, high = _reach(place, text)
+        if all(high + APART < left or low - APART > right for left, right in taken):
+            taken.append((low, high))
+            texts.append(_text(place, text, kind))
     return FOOT.format(measured, html.joined(texts))
 
 
 #: The row below the readings, and what marks the value named in it.
-FOOT = Markup('<div><span>{}</span><svg aria-hidden="true">{}</svg></div>')
+FOOT = Markup('<div class="strip-foot"><span>{}</span><svg aria-hidden="true">{}</svg></div>')
 NAMED = Markup(' class="named"')
 
 
-def _text(place: float, text: str, mark: Markup = Markup("")) -> Markup:  # noqa: B008
+def _tick(measure: str, value: float) -> str:
+    """Return a value on an axis; of p without the zero before the point."""
+    return f"{value:g}".removeprefix("0") if measure == P else _written(measure, value)
+
+
+def _reach(place: float, text: str) -> tuple[float, float]:
+    """Return where a label begins and ends [% of the width]."""
+    width = LETTER * len(text)
+    low = min(max(place - width / 2, 0.0), max(100 - width, 0.0))
+    return low, low + width
+
+
+def _text(place: float, text: str, mark: Markup) -> Markup:
     half = LETTER * len(text) / 2
     anchor = "start" if place < half else "end" if place > 100 - half else "middle"
     written = Markup('<text{} x="{:.1f}%" y="12" text-anchor="{}">{}</text>')

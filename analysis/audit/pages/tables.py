@@ -183,12 +183,35 @@ CATEGORIES = {
 def category_table(judged: pd.DataFrame) -> str:
     """Return a Markdown table of the author's claims: what they state, by verdict."""
     counts = weight.by_category(judged)
+    counts = counts.assign(category=counts["category"].map(CATEGORIES))
+    return _by_verdict(counts, {"category": "The claim is one of"})
+
+
+def importance_table(judged: pd.DataFrame) -> str:
+    """Return a Markdown table of the author's claims: how much rests on them, by verdict.
+
+    ``judged`` has one row per claim: `importance`, `verdict`, `stated_by`.
+    """
+    counted = weight.of_author(judged)
+    counts = pd.crosstab(counted["importance"], counted["verdict"])
+    counts = counts.reindex([it for it in weight.WEIGHTS if it in counts.index]).reset_index()
+    counts = counts.assign(importance=counts["importance"].map(WEIGHTS))
+    return _by_verdict(counts, {"importance": "The claim is"})
+
+
+#: What a claim of each weight is called where claims are counted.
+WEIGHTS = {
+    "central": "central (abstract)",
+    "supporting": "supporting",
+    "side": "minor (counts, captions)",
+}
+
+
+def _by_verdict(counts: pd.DataFrame, head: Mapping[str, str]) -> str:
+    """Return counts of claims by verdict as a Markdown table, with their sums."""
     names = [name for name in claims.VERDICTS if name in counts]
-    rows = counts.assign(
-        category=counts["category"].map(CATEGORIES), claims=counts[names].sum(axis=1)
-    ).astype("string")
-    heads = {"category": "The claim is one of", "claims": "Claims"}
-    heads |= {name: name.capitalize() for name in names}
+    rows = counts.assign(claims=counts[names].sum(axis=1)).astype("string")
+    heads = {**head, "claims": "Claims"} | {name: name.capitalize() for name in names}
     return prose.pipe_table(rows, heads, numbers=["claims", *names])
 
 

@@ -109,8 +109,8 @@ def signs(models: pd.DataFrame, lab: str = "EleutherAI") -> dict[str, str]:
 def central(judged: pd.DataFrame) -> dict[str, str]:
     """Return how many central claims there are, `n`, and how many have which verdict, `verdicts`.
 
-    ``judged`` has one row per claim: `verdict`, `importance`, `repeats`. Verdicts that
-    none has are counted as 0, but for those without data.
+    ``judged`` has one row per claim: `verdict`, `importance`, `repeats`. Verdicts that none has
+    are counted as 0, but for those without data. The counts are sentences of two each.
     """
     found = judged[weight.is_central(judged)]["verdict"].value_counts()
     counts = [
@@ -118,7 +118,8 @@ def central(judged: pd.DataFrame) -> dict[str, str]:
         for name in VERDICTS
         if name in found or name in VERDICTS[:4]
     ]
-    return {"n": prose.count(int(found.sum())), "verdicts": prose.listing(counts)}
+    pairs = [", and ".join(counts[at : at + 2]) for at in range(0, len(counts), 2)]
+    return {"n": prose.count(int(found.sum())), "verdicts": ". ".join(pairs)}
 
 
 def files(models: pd.DataFrame) -> str:

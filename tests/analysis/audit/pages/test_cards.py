@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis import audit as claims
-from analysis.audit import paper, wording
+from analysis.audit import paper, weight, wording
 from analysis.audit.about import About
 from analysis.audit.pages import cards, front, grounds, imprint, relations
 from analysis.audit.pages import tables as exhibits
@@ -20,6 +20,7 @@ from analysis.delia2026.pages import frames
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.drawing import names
 from analysis.store import open_store
+from analysis.tidy import prose
 from tests.analysis.drawn import borrowed
 from tests.analysis.places import ROOT, SECOND
 
@@ -290,3 +291,65 @@ def test_of_one_law_there_is_nothing_to_choose_and_no_heading_stands_over_nothin
     heads = re.findall(r"^(##?) ", text, re.MULTILINE)
     assert heads[-1] == "##"
     assert ("#", "#") not in set(itertools.pairwise(heads))
+
+
+def test_claims_stand_in_the_order_of_what_rests_on_them():
+    judged = pd.DataFrame(
+        {"claim_id": [1, 2, 3, 4], "importance": ["side", "central", "supporting", "central"]}
+    )
+    assert weight.by_importance(judged)["claim_id"].tolist() == [2, 4, 3, 1]
+    assert judged["claim_id"].tolist() == [1, 2, 3, 4]
+    bar = cards.controls(judged.assign(verdict="undecided", family="law"))
+    assert bar.index('value="importance"') < bar.index('value="number"')
+    alone = judged.assign(verdict="undecided", family="law", importance="central")
+    assert 'value="importance"' not in cards.controls(alone)
+
+
+def test_claims_are_counted_by_what_rests_on_them():
+    judged = pd.DataFrame(
+        {
+            "importance": ["side", "central", "central", "side"],
+            "verdict": ["undecided", "undecided", "reproduced", "undecided"],
+            "stated_by": ["author", "author", "author", "file"],
+        }
+    )
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in exhibits.importance_table(judged).splitlines()
+        if line.startswith("| ")
+    ]
+    assert [row[1:] for row in rows[1:]] == [["2", "1", "1"], ["1", "0", "1"]]
+    assert rows[1][0].startswith("central")
+
+
+@pytest.mark.parametrize(
+    ("stated_by", "said"),
+    [
+        (["file", "audit", "audit", "author"], "1 stands in his result files alone and 2 are our"),
+        (["audit"], "1 is our own"),
+        (["author"], ""),
+    ],
+)
+def test_statements_of_no_document_are_counted(stated_by, said):
+    assert weight.apart_in_words(pd.DataFrame({"stated_by": stated_by})).startswith(said)
+
+
+def test_a_card_is_headed_by_the_plain_meaning_and_quotes_below(shipped):
+    for number, one in CLAIMS.items():
+        card = shipped[shipped.index(f"{{#claim-{number} .claim-card") :]
+        head = card[card.index("\n# ") : card.index(f"{{#claim-{number}-statement")]
+        assert prose.literal(one.meaning) in head
+        words = card[card.index(f"{{#claim-{number}-statement") :].split("\n\n")[1]
+        assert words.endswith("{.claim-words}")
+
+
+def test_an_undecided_claim_says_how_nearly_certain_that_was():
+    rates = pd.DataFrame(
+        {
+            "truth": ["a", "a", "b"],
+            "verdict": ["undecided", "reproduced", "undecided"],
+            "probability": [0.721, 0.279, 0.999],
+        }
+    )
+    assert "72 to 99 undecided" in cards.near_certain(rates)
+    assert cards.near_certain(rates[rates["verdict"] == "reproduced"]) == ""

@@ -1,5 +1,6 @@
 """The strips of claims: what is drawn where, in words too, and beside values that claims name."""
 
+import itertools
 import math
 import re
 from dataclasses import replace
@@ -96,7 +97,7 @@ def test_a_paper_that_names_no_value_has_a_line_at_the_null(measure, null, low, 
     assert (line.value, line.is_null) == (null, True)
     drawn = strips.strip([row], line)
     assert drawn.count('<line class="named"') == 1
-    assert f'text-anchor="middle">{null:g}</text>' in drawn
+    assert f'text-anchor="middle">no effect: {null:g}</text>' in drawn
     label = re.findall('aria-label="([^"]*)"', drawn)[0]
     assert f"No effect: {measure} {null:g}; found: 0.80. {said}" in label
     # A printed value is compared with what is printed, and has no null.
@@ -179,3 +180,45 @@ def test_every_estimate_of_the_audit_has_a_name_and_its_interval_the_same_unit(c
 def test_an_estimate_by_hand(measure, is_percent, estimate, printed):
     row = {"measure": measure, "is_percent": is_percent, "estimate": estimate}
     assert estimates_shown.estimate(row) == printed
+
+
+def labels(drawn):
+    """Return the labels of the axis of a strip with their places."""
+    foot = re.findall(r'<svg aria-hidden="true">(.*?)</svg></div>', drawn)[0]
+    return {text: float(x) for x, text in re.findall(r'x="([\d.]+)%"[^>]*>([^<]*)<', foot)}
+
+
+def test_an_axis_of_p_shows_the_ticks_that_a_reader_needs():
+    rows = [check("a", 1.0, p_value=0.036, measure="ratio")]
+    rows += [check("b", 1.0, p_value=0.17, measure="ratio", decides=False)]
+    drawn = strips.strip(rows, Line("a <part>", "p", 0.001))
+    assert {".01", ".05", ".1", "1", "claimed &lt; 0.001"} <= {*labels(drawn)}
+    assert drawn.count('<line class="null"') == 2
+    assert f'<line class="null" x1="{labels(drawn)[".05"]}%"' in drawn
+
+
+def test_a_claimed_value_stands_beside_the_value_of_no_effect():
+    rows = [check("a", 0.4, 0.2, 0.6, measure="ratio", null=1.0)]
+    drawn = strips.strip(rows, Line("a <part>", "ratio", 0.5, 0.2, 1.2))
+    assert {"claimed 0.50", "no effect: 1"} <= {*labels(drawn)}
+    assert drawn.count('<line class="null"') == drawn.count('<line class="named"') == 1
+    alone = strips.strip(rows, Line("a <part>", "ratio", 1.0, is_null=True))
+    assert 'class="null"' not in alone
+
+
+def test_a_strip_with_marks_that_decide_nothing_says_what_they_are():
+    key = strips.strip(SHARES, Line("a <part>", "share", 0.75)).split("strip-key")[1]
+    said = re.findall(r'<span class="(verdict-\w+)"', key)
+    assert said == ["verdict-holds", "verdict-fails", "verdict-described"]
+    assert "strip-key" not in strips.strip(SHARES[:2], Line("a <part>", "share", 0.75))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(-1.0, 1.0), (-2.5, 5.0), (0.0, 1.0), (20.0, 35.0), (0.8, 1.05), (-0.2, 0.7)]
+)
+def test_ticks_are_few_and_lie_on_their_axis(low, high):
+    marked = strips.ticks(strips.Axis(low, high, is_log=False), "ratio")
+    assert 3 <= len(marked) <= strips.MOST_TICKS
+    assert all(low - 1e-9 <= it <= high + 1e-9 for it in marked)
+    steps = {round(b - a, 9) for a, b in itertools.pairwise(marked)}
+    assert len(steps) == 1
