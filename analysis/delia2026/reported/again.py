@@ -17,11 +17,15 @@ from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER
 from analysis.inference.counts import fisher
 from analysis.inference.partition import shares as shares_of
 from analysis.inference.partition.subsets import all_subsets
+from analysis.mixed import power as power_mixed
 
 #: The sets of models that are compared, by their name in a table.
-PAPER_ALONE, WITH_REPORTED = "the paper's", "with those of others"
+PAPER_ALONE, WITH_REPORTED = "the paper's models", "with those of others"
 
-SEED, RESAMPLES = 20260107, 499
+SEED, RESAMPLES, SIMULATIONS = 20260107, 499, 1000
+
+#: True log gains of EleutherAI less that of other labs, of which the power is told [nat].
+EFFECTS = (0.0, -0.1, -0.2, -0.3)
 
 #: Predictors by block, for shares of variance.
 SHARES = {"heritage": ["heritage"], "geometry": ["rho", "depth"], "scale": ["size"]}
@@ -113,4 +117,28 @@ def shares(joint: pd.DataFrame) -> pd.DataFrame:
         ).assign(models=name)
         for name, rows in sets(joint).items()
     ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def power(joint: pd.DataFrame) -> pd.DataFrame:
+    """Return with what power the mixed model finds a difference of labs, on both sets.
+
+    Responses are simulated from the model with heritage, geometry and scale, and with the source
+    where sources are mixed, the difference of EleutherAI to other labs set to each of `EFFECTS`.
+
+    Returns
+    -------
+    `models`, `n_labs`, then the columns of `mixed.power.mixed_power`.
+    """
+    parts = []
+    for name, rows in sets(joint).items():
+        of_source = " + source" if len(set(rows["source"])) > 1 else ""
+        fit = mixed.fit(f"log_gain ~ {' + '.join(BLOCKS['all'])}{of_source} + (1 | suite)", rows)
+        table = power_mixed.mixed_power(
+            fit,
+            effects={"heritage": list(EFFECTS)},
+            rng=np.random.default_rng(SEED),
+            n_simulations=SIMULATIONS,
+        )
+        parts.append(table.assign(models=name, n_labs=rows["lab"].nunique()))
     return pd.concat(parts, ignore_index=True)

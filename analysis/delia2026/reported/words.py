@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.delia2026.hierarchy.sensitivity import TERMS
+from analysis.delia2026.hierarchy.sensitivity import LEVEL, TERMS
 from analysis.delia2026.public.predictions import OURS, PAPER
+from analysis.delia2026.public.words import met_and_missed
 from analysis.delia2026.reported import again, every_model
 from analysis.delia2026.reported.every_model import REACH
 from analysis.store import Store
@@ -33,6 +34,10 @@ SOURCES = {
 SCORES = {
     "law": "Law", "paper": "The paper's, unknown", "ours": "Ours, unknown",
     "paper_seen": "The paper's, known before", "ours_seen": "Ours, known before",
+}  # fmt: skip
+PREDICTIONS = {
+    "law": "Law", "statement": "Prediction", "source": "Whose", "unseen": "Unknown",
+    "seen": "Known before",
 }  # fmt: skip
 AGREEMENT = {
     "first": "One profile", "second": "Another", "early": "One block earlier", "as_is": "As it is",
@@ -130,6 +135,27 @@ def met(outcomes: pd.DataFrame, prediction: str) -> str:
     return prose.share_of(int(rows["is_met"].sum()), len(rows))
 
 
+def predictions(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per registered prediction for print, the law where it begins."""
+    rows = met_and_missed(outcomes)
+    laws = outcomes.drop_duplicates("prediction")["law"].reset_index(drop=True)
+    return rows.assign(law=prose.once(laws))
+
+
+def share(table: pd.DataFrame, block: str, models: str) -> str:
+    """Return what one block explains alone, with its interval, as text; see `again.shares`."""
+    chosen = (table["block"] == block) & (table["models"] == models) & (table["term"] == "alone")
+    row = table[chosen].iloc[0]
+    interval = prose.percent_interval(row["conf_low"], row["conf_high"])
+    return f"{prose.percent(row['share'])} {interval}"
+
+
+def beside(table: pd.DataFrame, model_id: str, column: str) -> str:
+    """Return the gain of the average block of one model, here or in the paper's files, as text."""
+    chosen = (table["model_id"] == model_id) & (table["metric"] == "gain_body")
+    return prose.number(float(table.loc[chosen, column].iloc[0]), 3)
+
+
 def agreement(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `conventions.best` for print: names without the maker of the model."""
     columns = {-1: "early", 0: "as_is", 1: "late"}
@@ -160,20 +186,42 @@ def coefficients(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def found(table: pd.DataFrame) -> str:
+    """Return which coefficients of `again.coefficients` stand out, and which turn without a lab."""
+    said = []
+    for models, some in table[table["level"] == ""].groupby("models", sort=False):
+        is_alone = some["block"] != "all"
+        alone, together = _below(some[is_alone]), _below(some[~is_alone])
+        said.append(
+            f"With {models} models, p is below .05 for {alone}, and together for {together}."
+        )
+    turned = []
+    for (block, term), some in table.groupby(["block", "term"], sort=False):
+        left = some.loc[some["level"] != "", "estimate"]
+        if left.min() < 0 < left.max():
+            how = "together" if block == "all" else "alone"
+            turned.append(f"{TERMS[str(term)]} ({how})")
+    turns = f"turns the sign of {prose.listing(turned)}" if turned else "turns no sign"
+    return " ".join([*said, f"Leaving one lab out {turns}."])
+
+
+def _below(rows: pd.DataFrame) -> str:
+    terms = [TERMS[str(term)] for term in rows.loc[rows["p_value"] < LEVEL, "term"]]
+    return prose.listing(terms) or "no coefficient"
+
+
 def _said(rows: pd.DataFrame, models: str) -> str:
     row = rows[(rows["models"] == models) & (rows["level"] == "")].iloc[0]
     interval = prose.change_interval(row["conf_low"], row["conf_high"])
     return f"{prose.change(row['estimate'])} {interval}"
 
 
-def shares(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the shares of variance that blocks explain alone, for print, by set of models."""
-    alone = table[table["term"] == "alone"]
-    cells = [
-        f"{prose.percent(row['share'])} {prose.percent_interval(row['conf_low'], row['conf_high'])}"
-        for row in alone.to_dict("records")
-    ]
-    wide = alone.assign(cell=cells).pivot_table(
-        index="block", columns="models", values="cell", aggfunc="first", sort=False
+def power(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `again.power` for print: a row per true difference, a column per set."""
+    cells = table.assign(
+        effect=table["true_value"].map(prose.change), cell=table["power"].map(prose.percent)
+    )
+    wide = cells.pivot_table(
+        index="effect", columns="models", values="cell", aggfunc="first", sort=False
     )
     return wide.reset_index()

@@ -1,11 +1,21 @@
 """Real models by lab, the spread over prompts, conventions, and the hierarchy again."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.delia2026.reported import again, conventions, every_model, models
+from analysis.delia2026.reported import (
+    again,
+    charts,
+    conventions,
+    every_model,
+    models,
+    predictions,
+    words,
+)
 from analysis.store import open_store
 from tests.analysis.places import ROOT
 
@@ -91,6 +101,22 @@ def test_a_model_of_the_papers_files_is_within_its_prompts(store):
     assert (np.log(body["estimate"] / body["published"]).abs() < 0.01).all()
 
 
+def test_a_body_gain_hardly_tells_whether_blocks_were_counted_alike(store):
+    lengths = store.query(
+        """
+        SELECT layer, norm FROM reported_norm
+         WHERE source_id = 'logos_in_layers' AND model_id = 'mistralai/Mistral-7B-v0.1'
+        """
+    ).set_index("layer")["norm"]
+    ours, moved = (
+        float(lengths[last] / lengths[last - 31]) ** (1 / 31) for last in (31, 30)
+    )  # blocks 1 to 31, and 0 to 30
+    rows = conventions.beside_paper(store).query("metric == 'gain_body'").set_index("model_id")
+    theirs = rows.loc["mistralai/Mistral-7B-v0.1", "published"]
+    assert rows.loc["mistralai/Mistral-7B-v0.1", "estimate"] == pytest.approx(ours)
+    assert abs(ours - theirs) < abs(moved - theirs) < 0.01
+
+
 def test_the_hierarchy_on_the_papers_models_is_that_of_its_own_page(store):
     joint = models.joint(store)
     assert joint["source"].value_counts().to_dict() == {"published": 22, "reported": 9}
@@ -113,3 +139,44 @@ def test_the_hierarchy_on_the_papers_models_is_that_of_its_own_page(store):
     shares = again.shares(joint).query("term == 'alone'")
     scale = shares[(shares["block"] == "scale") & (shares["models"] == again.WITH_REPORTED)]
     assert scale["share"].item() == pytest.approx(joint["size"].corr(joint["log_gain"]) ** 2)
+
+
+def test_the_power_of_no_difference_is_the_size_of_the_test(store, monkeypatch):
+    monkeypatch.setattr(again, "SIMULATIONS", 200)
+    table = again.power(models.joint(store))
+    assert table.groupby("models")["n_labs"].first().to_dict() == {
+        again.PAPER_ALONE: 5,
+        again.WITH_REPORTED: 10,
+    }
+    none = table[table["true_value"] == 0]
+    assert (none["conf_low"] < 0.05).all()
+    assert (none["conf_high"] > 0.03).all()
+    for _, some in table.groupby("models"):
+        assert some["power"].is_monotonic_increasing  # effects go down from 0
+
+
+def test_words_and_the_figure_say_what_the_frames_hold(store):
+    rows = every_model.every_model(store)
+    assert "Gemma 4 shortens them, so Google has both signs" in words.finding(rows)
+    assert words.finding(rows).startswith("31 of 34 ")
+    grown = rows.assign(gain=rows["gain"].clip(lower=1.01))
+    assert "no lab has both signs" in words.finding(grown)
+    assert words.front(store) == words.finding(rows)
+    spec = charts.chart_every_model(rows).to_dict()
+    text = json.dumps(spec)
+    assert words.finding(rows)[:20] in text
+    table = words.sources(store).set_index("n_models")
+    assert (table.loc[9, "licence"], table.loc[10, "licence"]) == ("none stated", "MIT")
+    outcomes = predictions.outcomes(store)
+    scores = words.scores(outcomes)
+    assert scores["law"].is_unique
+    n = [
+        int(it.split(" of ")[1]) for it in scores[["paper", "ours"]].to_numpy().ravel() if it != "–"
+    ]
+    assert sum(n) == int((~outcomes["seen"]).sum())
+    assert len(words.predictions(outcomes)) == outcomes["prediction"].nunique()
+    fits = again.coefficients(models.joint(store))
+    assert len(words.coefficients(fits)) == 6
+    assert "no coefficient" in words.found(fits.assign(p_value=0.5))
+    assert "the lab" not in words.found(fits.assign(estimate=1.0))
+    assert words.found(fits.assign(estimate=1.0)).endswith("turns no sign.")
