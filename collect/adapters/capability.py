@@ -6,7 +6,8 @@ does not need it is measured all the same.
 
 from __future__ import annotations
 
-from collect.schema.quantities import HEAD, HEADS, MAPS, NEEDED
+from collect.measures.declaration import HEAD, HEADS, MAPS
+from collect.measures.register import NEEDED
 
 #: Two parts of every block whose updates, added to what enters, make what leaves.
 PARTS = "parts"

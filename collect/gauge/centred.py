@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from collect.instruments.geometry import Geometry, geometry
+from collect.measures.geometry import Geometry, geometry
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.forward.hooked import after
 from collect.model.forward.passes import inputs

@@ -23,6 +23,7 @@ from collect.gauge.quantity import change, values
 from collect.gauge.saving import save
 from collect.gauge.transformations import layer_scale
 from collect.job.planning import estimate
+from collect.measures.register import BUILT_IN
 from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
@@ -39,7 +40,6 @@ from collect.prompts.tokens import Encoded
 from collect.record.atomic.directory import complete_or_absent
 from collect.record.provenance import versions
 from collect.schema.counting import as_count
-from collect.schema.quantities import BUILT_IN
 
 #: Memory that a row of what is measured takes until its quantities are read off [bytes]: as
 #: measured on networks of 134 and 135 million parameters with 60 and 251 thousand rows.

@@ -18,11 +18,11 @@ from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
 from collect.instruments.weights import spectra
 from collect.instruments.weights.singular import grams, product_norms
+from collect.measures.register import BUILT_IN
 from collect.model.checkpoint.decoder import Decoder, HeadWeights
 from collect.model.forward.passes import buckets, whole
 from collect.prompts.tokens import Encoded
 from collect.schema import schema_sql, tables, views_sql, within_raw
-from collect.schema.quantities import BUILT_IN
 
 _MODEL, _NEVER = "model", datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 

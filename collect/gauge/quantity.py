@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collect.schema import tables
-from collect.schema.quantities import FILLED
+from collect.measures.register import FILLED
 
 if TYPE_CHECKING:
     import duckdb
@@ -91,11 +90,7 @@ def _l_star(metric: str) -> str:
 
 #: The query of every quantity; its rows come in an order that does not depend on the values.
 QUERIES: dict[str, str] = {
-    **{
-        name: query
-        for table, filled in FILLED.items()
-        for name, query in filled.queries(table, tables()[table].key).items()
-    },
+    **{name: query for table in FILLED.values() for name, query in table.queries().items()},
     **{metric: _of_gain(metric) for metric in _GAINS},
     **{f"{metric}_centred": _of_centred_gain(metric) for metric in _CENTRED_GAINS},
     "gain_block": "SELECT run_id, gain AS value FROM block_gain "

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from collect.instruments.measures import AT_A_TIME_ON_DEVICE, dots
-from collect.instruments.transfer import on_processor
+from collect.instruments.grams import AT_A_TIME_ON_DEVICE, dots
+from collect.measures.device import on_processor
 
 #: Entries of attention maps that are worked on at a time, those of all heads together.
 _ENTRIES_AT_A_TIME = 2**17

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from collect.instruments.measures import (
+from collect.instruments.grams import (
     Largest,
     difference,
     lengths,
@@ -33,7 +33,7 @@ class GramAccumulator:
     _scales: dict[int, Tensor] = field(default_factory=dict)
 
     def add_norm(self, layer: int, site: str, products: Tensor, row: int, largest: Largest) -> None:
-        """Keep what the norms at a site are made of: one row of ``measures.grams``."""
+        """Keep what the norms at a site are made of: one row of `grams`."""
         with_ones = slice(0, row + 1, row)
         self._norms[layer, site] = products[:, with_ones, with_ones], largest
 

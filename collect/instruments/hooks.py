@@ -9,7 +9,9 @@ Numbers stay on the device that made them until a batch is done, and cross to th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple
 from functools import partial
 from typing import Any
 
@@ -18,10 +20,10 @@ from torch import Tensor
 
 from collect.adapters.capability import HEAD, PARTS
 from collect.errors import ConformanceError, InputError
-from collect.instruments import geometry, legacy
+from collect.instruments import legacy
 from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.gram_accumulator import GramAccumulator
-from collect.instruments.measures import (
+from collect.instruments.grams import (
     correlations,
     grams,
     grams_and_largest,
@@ -29,10 +31,12 @@ from collect.instruments.measures import (
     stacked,
     token_norms,
 )
-from collect.instruments.observation import Observation, TokenGeometry
-from collect.instruments.predictions import Predictions, predictions
+from collect.instruments.observation import Observation
 from collect.instruments.transfer import transferred
-from collect.measures.declaration import StreamQuantity, declared
+from collect.measures import geometry
+from collect.measures.declaration import StreamQuantity
+from collect.measures.predictions import Predictions, predictions
+from collect.measures.register import OF_VECTORS
 from collect.model.checkpoint.decoder import Contribution, Decoder, Sites
 from collect.model.forward.hooked import Hooked, after, around, before
 from collect.model.forward.passes import Batch
@@ -62,7 +66,7 @@ class Recorder(Hooked):
         self.batches = tuple(batches)
         self.next_token: Predictions | None = None
         self._quantities = frozenset(quantities)
-        self._declared = [of for of in declared().values() if of.name in self._quantities]
+        self._declared = [it for it in OF_VECTORS.values() if it.name in self._quantities]
         self._observations: dict[int, Observation] = {n: {} for n in range(len(self.batches))}
         self._accumulators = {index: GramAccumulator() for index in range(len(self.batches))}
         self._entered: dict[int, tuple[Tensor, Tensor]] = {}
@@ -95,7 +99,7 @@ class Recorder(Hooked):
         """By (layer, site): geometry of the vectors at the last token of all prompts."""
         n_prompts = sum(len(batch) for batch in self.batches)
         sums = transferred(self._sums_across_prompts)
-        return {place: geometry.of_sums(n_prompts, of[0].tolist()) for place, of in sums.items()}
+        return {place: geometry.summary(n_prompts, of[0].tolist()) for place, of in sums.items()}
 
     def finish(self, index: int, states: Tensor) -> None:
         """Measure the predictions made from ``last_hidden_state``, (n_prompts, n_tokens, d)."""
@@ -317,16 +321,21 @@ def values(quantity: StreamQuantity, states: Tensor, n_tokens: Sequence[int]) ->
 
 def token_geometry(
     sums: dict[tuple[int, str], Tensor], correlations_seen: Tensor, n_tokens: Sequence[int]
-) -> TokenGeometry:
-    """Return the geometry of the tokens of each prompt, by place."""
-    of_places = correlations_seen.tolist() or [[float("nan")] * len(n_tokens)] * len(sums)
-    return TokenGeometry(
-        {
-            place: [geometry.of_sums(*of) for of in zip(n_tokens, each.tolist(), strict=True)]
-            for place, each in sums.items()
-        },
-        dict(zip(sums, of_places, strict=True)),
-    )
+) -> dict[tuple[int, str], Tensor]:
+    """Return by place, of the tokens of each prompt, the columns of ``token_geometry``.
+
+    They are (n_prompts, n_columns) in float64, NaN where one is not defined.
+    """
+    by_place = correlations_seen.tolist() or [[math.nan] * len(n_tokens)] * len(sums)
+    measured = {}
+    for (place, rows), correlation in zip(sums.items(), by_place, strict=True):
+        of_prompts = zip(n_tokens, rows.tolist(), correlation, strict=True)
+        numbers = [[*astuple(geometry.summary(n, row)), one] for n, row, one in of_prompts]
+        measured[place] = torch.tensor(
+            [[math.nan if number is None else number for number in row] for row in numbers],
+            dtype=torch.float64,
+        )
+    return measured
 
 
 def correlated(products: dict[tuple[int, str], Tensor], n_tokens: Sequence[int]) -> Tensor:

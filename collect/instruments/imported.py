@@ -11,13 +11,14 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from collect.instruments import geometry
 from collect.instruments.gram_accumulator import GramAccumulator
+from collect.instruments.grams import grams, grams_and_largest
 from collect.instruments.hooks import correlated, token_geometry, values
-from collect.instruments.measures import grams, grams_and_largest
 from collect.instruments.observation import Observation
-from collect.instruments.predictions import Predictions
-from collect.measures.declaration import SITES, declared
+from collect.measures import geometry
+from collect.measures.declaration import SITES
+from collect.measures.predictions import Predictions
+from collect.measures.register import BUILT_IN, OF_VECTORS
 from collect.model.forward.passes import Batch
 
 #: A place of the stream: layer and site, as in table ``residual_norm``.
@@ -27,10 +28,7 @@ Place = tuple[int, str]
 ENTRY: Place = (0, "block_input")
 
 #: Quantities that states give, of which what needs no more is measured.
-OF_STATES = ("stream", "geometry", *(quantity.name for quantity in declared().values()))
-
-#: Sites whose geometry is measured.
-_OF_GEOMETRY = ("block_input", "block_output", "final_norm")
+OF_STATES = tuple(name for name, quantity in BUILT_IN.items() if quantity.of_states)
 
 
 class ImportedStates:
@@ -64,7 +62,7 @@ class ImportedStates:
         wide = {place: of_place[None] for place, of_place in states.items()}
         n_tokens = [len(batch[0])]
         for place, of_place in states.items():
-            if place[1] in _OF_GEOMETRY:
+            if place[1] in SITES:
                 self._last.setdefault(place, []).append(of_place[-1])
         return {
             **_of_stream(wide, n_tokens),
@@ -109,13 +107,13 @@ def _of_declared(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observa
     wanted = {place: of for place, of in states.items() if place[1] in SITES}
     return {
         quantity.table: {place: values(quantity, of, n_tokens) for place, of in wanted.items()}
-        for quantity in declared().values()
+        for quantity in OF_VECTORS.values()
         if wanted
     }
 
 
 def _of_geometry(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observation:
-    wanted = {place: of for place, of in states.items() if place[1] in _OF_GEOMETRY}
+    wanted = {place: of for place, of in states.items() if place[1] in SITES}
     if not wanted:
         return {}
     sums = {place: geometry.sums(of_place, n_tokens) for place, of_place in wanted.items()}

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from collect.adapters import HeadWeights
-from collect.instruments.transfer import on_processor
+from collect.measures.device import on_processor
 
 #: Tokens and rows of W_V that the notebooks keep: script 19, then notebook 15.
 CORNERS = ((6, 16), (8, 32))

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from collect.instruments.geometry import Geometry
-
 
 @dataclass(frozen=True, slots=True)
 class Norms:
@@ -40,14 +38,6 @@ class Updates:
     cosine: Tensor
     input_norm: Tensor
     layer_scale: Tensor | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TokenGeometry:
-    """How the tokens of each prompt lie to each other, by (layer, site): one entry per prompt."""
-
-    geometry: dict[tuple[int, str], list[Geometry]]
-    embedding_correlation: dict[tuple[int, str], list[float]]
 
 
 #: What the pass of one batch leaves behind, prompts in the order of the batch, by the table whose

@@ -15,10 +15,12 @@ from typing import Any, TypeAlias, TypeVar
 
 from collect.errors import InputError, of_others, unknown_name
 from collect.instruments.own.definition import OwnQuantity
-from collect.schema.quantities import BUILT_IN
+from collect.measures.register import BUILT_IN
 
 #: Tables of each quantity that is built in.
-TABLES = {name: quantity.tables for name, quantity in BUILT_IN.items()}
+TABLES = {
+    name: tuple(table.name for table in quantity.tables) for name, quantity in BUILT_IN.items()
+}
 
 DEFAULT = ("weights", "stream", "attention", "geometry")
 ALL = "all"

@@ -16,21 +16,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
+from collect.instruments.grams import stacked
 from collect.instruments.hooks import Recorder
 from collect.instruments.imported import ImportedStates
-from collect.instruments.measures import stacked
-from collect.instruments.observation import Norms, Observation, TokenGeometry, Updates
-from collect.instruments.predictions import Predictions
-from collect.measures.declaration import StreamQuantity, declared
+from collect.instruments.observation import Norms, Observation, Updates
+from collect.measures.declaration import MeasuredTable
+from collect.measures.predictions import Predictions
+from collect.measures.register import FILLED
 from collect.model.forward.passes import Batch
 
 
 def frames(batch: Batch, observation: Observation) -> dict[str, pd.DataFrame]:
     """Return the rows of every table that the observation of one batch fills."""
     return {
-        table: declared_rows(declared()[table], batch, seen)
-        if table in declared()
-        else _OF_BATCH[table](batch, seen)
+        table: _OF_BATCH[table](batch, seen)
+        if table in _OF_BATCH
+        else site_rows(FILLED[table], batch, seen)
         for table, seen in observation.items()
     }
 
@@ -130,31 +131,16 @@ def _of_maps(
     }
 
 
-def token_geometry(batch: Batch, measured: TokenGeometry) -> pd.DataFrame:
-    """Return table ``token_geometry``: one row per (prompt_id, layer, site)."""
-    places = [*measured.geometry]
-    of_place, of_prompt = np.indices((len(places), len(batch))).reshape(2, -1)
-    of_prompts = [of for place in places for of in measured.geometry[place]]
-    correlations = [measured.embedding_correlation[place] for place in places]
-    return pd.DataFrame(
-        {
-            "prompt_id": _named([prompt.prompt_id for prompt in batch], of_prompt),
-            "layer": np.array([layer for layer, _ in places])[of_place],
-            "site": _named([site for _, site in places], of_place),
-            "n_tokens": np.array([len(prompt) for prompt in batch])[of_prompt],
-            "mean_cosine": np.array([of.mean_cosine for of in of_prompts], dtype=float),
-            "mean_cosine_body": np.array([of.mean_cosine_body for of in of_prompts], dtype=float),
-            "uniformity": np.array([of.uniformity for of in of_prompts], dtype=float),
-            "effective_rank": np.array([of.effective_rank for of in of_prompts], dtype=float),
-            "embedding_correlation": np.array(correlations, dtype=float).ravel(),
-        }
-    )
-
-
-def declared_rows(
-    quantity: StreamQuantity, batch: Batch, measured: Mapping[tuple[int, str], Tensor]
+def site_rows(
+    table: MeasuredTable, batch: Batch, measured: Mapping[tuple[int, str], Tensor]
 ) -> pd.DataFrame:
-    """Return the table of a declared quantity: one row per (prompt_id, layer, site)."""
+    """Return a table with one row per (prompt_id, layer, site).
+
+    Parameters
+    ----------
+    measured
+        By (layer, site): of each prompt, the columns of the table after ``n_tokens``.
+    """
     places = [*measured]
     of_place, of_prompt = np.indices((len(places), len(batch))).reshape(2, -1)
     numbers = np.concatenate([_numbers(measured[place]) for place in places])
@@ -164,12 +150,9 @@ def declared_rows(
             "layer": np.array([layer for layer, _ in places])[of_place],
             "site": _named([site for _, site in places], of_place),
             "n_tokens": np.array([len(prompt) for prompt in batch])[of_prompt],
-            **{column.name: numbers[:, i] for i, column in enumerate(quantity.columns)},
+            **{column.name: numbers[:, i] for i, column in enumerate(table.columns[1:])},
         }
     )
-
-
-_SHARED_GEOMETRY = ("uniformity", "effective_rank")
 
 
 def prompt_geometry(recorder: Recorder | ImportedStates) -> pd.DataFrame:
@@ -185,7 +168,7 @@ def prompt_geometry(recorder: Recorder | ImportedStates) -> pd.DataFrame:
             "effective_rank": of_site.effective_rank,
         }
         for (layer, site), of_site in recorder.across_prompts.items()
-    ).astype(dict.fromkeys(("mean_cosine", *_SHARED_GEOMETRY), float))
+    ).astype(dict.fromkeys(("mean_cosine", "uniformity", "effective_rank"), float))
 
 
 def next_tokens(batch: Sequence[Any], measured: Predictions, tokenizer: Any) -> pd.DataFrame:
@@ -236,13 +219,12 @@ def legacy_values(batch: Batch, measured: Mapping[tuple[int, str], Tensor]) -> p
     )
 
 
-#: By table: what makes its rows of what was seen of a batch.
+#: By table: what makes its rows of what was seen of a batch; others have a row for each site.
 _OF_BATCH: dict[str, Callable[[Batch, Any], pd.DataFrame]] = {
     "residual_norm": residual_norms,
     "residual_update": residual_updates,
     "attention": attention,
     "attention_mean": attention_means,
-    "token_geometry": token_geometry,
     "token_prediction": token_predictions,
     "legacy_value": legacy_values,
 }

@@ -13,12 +13,9 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor
 
+from collect.measures.device import on_processor
+
 Structure = TypeVar("Structure")
-
-
-def on_processor(tensor: Tensor) -> bool:
-    """Return whether numbers lie where Python can read them without waiting for a device."""
-    return tensor.is_cpu
 
 
 def transferred(structure: Structure) -> Structure:

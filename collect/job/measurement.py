@@ -19,13 +19,13 @@ from collect.instruments.own.recording import OwnRecorder, Together
 from collect.job import not_measured
 from collect.job.subject import Subject
 from collect.job.task import Task
+from collect.measures.register import BUILT_IN
 from collect.model.checkpoint import memory
 from collect.model.conformance.refusal import check_attention, check_finite
 from collect.model.description import model_row
 from collect.model.description import rows as rows_of_gaps
 from collect.model.forward.passes import buckets
 from collect.record import provenance
-from collect.schema.quantities import BUILT_IN
 
 #: Rows by table, and what table ``own_vector`` points into, by name of the tensor.
 Measured: TypeAlias = tuple[dict[str, pd.DataFrame], dict[str, Tensor]]

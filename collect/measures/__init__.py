@@ -1,6 +1,8 @@
-"""Quantities of the stream, each in one file: declaration, columns, function, source.
+"""Quantities that are built in, each in one file: declaration, columns, function, source.
 
-A file here is all that a built-in quantity of this kind needs: its table, the hook, the rows, what
-states of another engine give of it, what a plan counts and the codebook are made from it. To begin
-one, copy the example in CONTRIBUTING.md.
+The tables, what a plan counts, what states of another engine give, the codebook and the audit of
+symmetries are made from the declarations. A quantity of the stream has its hook and its rows from
+there as well: to begin one, copy the example in CONTRIBUTING.md. Those made of the model's
+weights, of attention maps and of products that several tables share have their functions in
+`collect.instruments`.
 """

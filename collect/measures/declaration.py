@@ -1,38 +1,204 @@
-"""What declares a quantity of the stream: its table, its columns and the function that measures it.
+"""What declares a quantity that is built in: its tables, their columns, rows and audit, its source.
 
-A module of this room that has a `StreamQuantity` under the name ``QUANTITY`` is found by itself.
+All that a store, a plan, the codebook, imported states and the audit of symmetries know of a
+quantity is read from its declaration. No torch here.
 """
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
+from dataclasses import dataclass, field
 from typing import Any
+
+from collect.measures.grain import Grain
+
+#: What a quantity may need besides a stream: matrices of single heads, which with the maps make up
+#: what attention adds; a causal attention map in every block; an output embedding.
+HEADS, MAPS, HEAD = "heads", "maps", "head"
 
 #: Sites of the stream: what enters block 0, what leaves each block, and the final norm.
 SITES = ("block_input", "block_output", "final_norm")
 
+#: Which rows are of the stream after a block, in SQL.
+AFTER_BLOCKS = "site = 'block_output'"
+
 
 @dataclass(frozen=True, slots=True)
-class StreamColumn:
-    """A column of numbers: NULL where the function gives NaN.
+class Extent:
+    """How much there is to measure of a model and the prompts that it reads.
+
+    Attributes
+    ----------
+    n_layers, n_heads
+        As in table ``model``.
+    n_prompts, n_tokens
+        Prompts that are read, and tokens of all of them [1].
+    has_parts, has_mid, has_final_norm, has_head, has_gain, has_contiguous
+        Whether the model has parts of blocks, a stream between attention and feed-forward, a norm
+        after the last block, an output embedding, a norm in front of attention, and a fused
+        matrix whose last third is not V.
+    """
+
+    n_layers: int
+    n_heads: int
+    n_prompts: int
+    n_tokens: int
+    has_parts: bool
+    has_mid: bool
+    has_final_norm: bool
+    has_head: bool
+    has_gain: bool
+    has_contiguous: bool
+
+    @property
+    def n_sites(self) -> int:
+        """Places of the stream: what enters block 0, what leaves each block and the final norm."""
+        return 1 + self.n_layers + self.has_final_norm
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a measured table.
 
     Attributes
     ----------
     name
-        Its name, which the function's result has.
+        Its name.
     meaning
         What it is, with its formula and source.
     unit
-        Its unit, ``1`` for a pure number.
+        Its unit, ``1`` for a pure number, ``-`` for what is none.
+    sql_type
+        Its type in SQL, with what its values must satisfy; of a number that may be missing, NaN
+        becomes NULL.
     """
 
     name: str
     meaning: str
     unit: str = "1"
+    sql_type: str = "DOUBLE"
+
+
+RUN = Column("run_id", "Unit of measurement; see run", "-", "VARCHAR NOT NULL")
+MODEL = Column("model_id", "Checkpoint; see model", "-", "VARCHAR NOT NULL")
+PROMPT = Column("prompt_id", "Prompt; see prompt", "-", "VARCHAR NOT NULL")
+SITE = Column(
+    "site",
+    "Where, as in residual_norm",
+    "-",
+    f"VARCHAR NOT NULL CHECK (site IN ({', '.join(map(repr, SITES))}))",
+)
+
+
+def count(name: str, meaning: str, unit: str = "1", *, least: int = 0) -> Column:
+    """Return a column of whole numbers, never missing, from 0 or from 1 on."""
+    limit = f"{name} > 0" if least else f"{name} >= 0"
+    return Column(name, meaning, unit, f"INTEGER NOT NULL CHECK ({limit})")
+
+
+LAYER = count("layer", "Block, 0 to n_layers - 1")
+POSITION = count("position", "Token position in the unpadded prompt")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTable:
+    """A table that a quantity fills, besides ``model``, ``conformance`` and ``not_measured``.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    meaning
+        What it holds; with a grain, what comes after it.
+    key
+        Columns of which each row has other values, ``run_id`` first.
+    columns
+        Its other columns, but for ``model_id``, which comes second.
+    n_rows
+        Rows of an extent.
+    row_bytes
+        Size of a row in a file, compressed [bytes]; measured on the models of data/sample.
+    needs
+        What the table needs besides what its quantity does.
+    audited
+        By quantity whose invariance is audited: what it is of a row, in SQL. Each has a row in
+        ``data/published/gauge_quantity.csv``.
+    where
+        Which rows are audited, in SQL; by quantity where that differs.
+    grain
+        What a row is, where rows repeat a unit.
+    """
+
+    name: str
+    meaning: str
+    key: tuple[Column, ...]
+    columns: tuple[Column, ...]
+    n_rows: Callable[[Extent], int]
+    row_bytes: float
+    needs: tuple[str, ...] = ()
+    audited: Mapping[str, str] = field(default_factory=dict)
+    where: str | Mapping[str, str] = "true"
+    grain: Grain | None = None
+
+    def queries(self) -> dict[str, str]:
+        """Return the query of each quantity that is audited, its rows in the order of the key."""
+        order = ", ".join(column.name for column in self.key[1:])
+        where = {
+            n: self.where if isinstance(self.where, str) else self.where[n] for n in self.audited
+        }
+        return {
+            name: f"SELECT run_id, {value} AS value FROM {self.name} "  # noqa: S608
+            f"WHERE {where[name]} ORDER BY {order}"
+            for name, value in self.audited.items()
+        }
+
+    @property
+    def sql(self) -> str:
+        """The statements that create it, with comments, as ``schema.sql`` has other tables."""
+        run, *others = self.key
+        columns = (run, MODEL, *others, *self.columns)
+        lines = [f"{column.name} {column.sql_type}" for column in columns]
+        lines.append(f"PRIMARY KEY ({', '.join(column.name for column in self.key)})")
+        comments = [f"TABLE {self.name} IS {_quoted(self.meaning)}"]
+        comments += [
+            f"COLUMN {self.name}.{each.name} IS {_quoted(f'{each.meaning} [{each.unit}]')}"
+            for each in columns
+        ]
+        rows = ",\n".join(f"    {line}" for line in lines)
+        comments = [f"COMMENT ON {comment};" for comment in comments]
+        return "\n".join([f"CREATE TABLE {self.name} (", rows, ");", *comments, ""])
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A quantity that is built in.
+
+    Attributes
+    ----------
+    name
+        Its name on the command line.
+    description
+        What it is, in a few words.
+    tables
+        The tables that it fills.
+    source
+        Papers and equations, or the definition.
+    needs
+        What it needs besides a stream.
+    of_states
+        Whether states of another engine give it.
+    """
+
+    name: str
+    description: str
+    tables: tuple[MeasuredTable, ...]
+    source: str
+    needs: tuple[str, ...] = ()
+    of_states: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,81 +207,42 @@ class StreamQuantity:
 
     Attributes
     ----------
-    name
-        Its name on the command line.
-    description
-        What it is, in a few words.
+    name, description, source
+        As of `Quantity`.
     table
         The table that it fills.
     columns
         Its columns besides the key (run_id, prompt_id, layer, site), model_id and n_tokens.
     measure
         The vectors of a prompt's tokens at a site, a tensor (n_tokens, d) in float64, to the
-        number of each column.
-    source
-        Paper and equation, or the definition.
+        number of each column; NaN is stored as NULL.
     row_bytes
-        Size of a row in a file [bytes], about.
+        As of `MeasuredTable`, about.
     """
 
     name: str
     description: str
     table: str
-    columns: tuple[StreamColumn, ...]
+    columns: tuple[Column, ...]
     measure: Callable[[Any], Mapping[str, Any]]
     source: str
     row_bytes: float = 40.0
 
     @property
-    def sql(self) -> str:
-        """The statements that create its table, with comments, as ``schema.sql`` has others."""
-        sites = ", ".join(f"'{site}'" for site in SITES)
-        lines = [
-            "run_id VARCHAR NOT NULL",
-            "model_id VARCHAR NOT NULL",
-            "prompt_id VARCHAR NOT NULL",
-            "layer INTEGER NOT NULL CHECK (layer >= 0)",
-            f"site VARCHAR NOT NULL CHECK (site IN ({sites}))",
-            "n_tokens INTEGER NOT NULL CHECK (n_tokens > 0)",
-            *(f"{column.name} DOUBLE" for column in self.columns),
-            "PRIMARY KEY (run_id, prompt_id, layer, site)",
-        ]
-        comments = {
-            "run_id": "Unit of measurement; see run [-]",
-            "model_id": "Checkpoint; see model [-]",
-            "prompt_id": "Prompt; see prompt [-]",
-            "layer": "Block, 0 to n_layers - 1 [1]",
-            "site": "Where, as in residual_norm [-]",
-            "n_tokens": "Tokens of the prompt [tokens]",
-            **{column.name: f"{column.meaning} [{column.unit}]" for column in self.columns},
-        }
-        about = f"{self.description} ({self.source})."
-        return "\n".join(
-            [
-                f"CREATE TABLE {self.table} (",
-                ",\n".join(f"    {line}" for line in lines),
-                ");",
-                f"COMMENT ON TABLE {self.table} IS {_text(about)};",
-                *(
-                    f"COMMENT ON COLUMN {self.table}.{name} IS {_text(comment)};"
-                    for name, comment in comments.items()
-                ),
-                "",
-            ]
+    def quantity(self) -> Quantity:
+        """The same as other quantities are declared."""
+        table = MeasuredTable(
+            self.table,
+            f"{self.description} ({self.source}).",
+            key=(RUN, PROMPT, LAYER, SITE),
+            columns=(count("n_tokens", "Tokens of the prompt", "tokens", least=1), *self.columns),
+            n_rows=lambda e: e.n_prompts * e.n_sites,
+            row_bytes=self.row_bytes,
+            grain=Grain(
+                unit="model, prompt, layer",
+                beside="site",
+                quantities=("site",),
+                why="the same tokens have a row for each place",
+            ),
         )
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-@cache
-def declared() -> Mapping[str, StreamQuantity]:
-    """Return the quantities of the stream that have a file in this room, by table."""
-    import collect.measures as room
-
-    modules = [
-        import_module(f"{room.__name__}.{it.name}") for it in pkgutil.iter_modules(room.__path__)
-    ]
-    quantities = [module.QUANTITY for module in modules if hasattr(module, "QUANTITY")]
-    return {quantity.table: quantity for quantity in quantities}
+        return Quantity(self.name, self.description, (table,), self.source, of_states=True)

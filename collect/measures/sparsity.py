@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from collect.measures.declaration import StreamColumn, StreamQuantity
+from collect.measures.declaration import Column, StreamQuantity
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,7 +29,7 @@ QUANTITY = StreamQuantity(
     description="how unevenly features share the length of the residual stream",
     table="stream_sparsity",
     columns=(
-        StreamColumn(
+        Column(
             "sparsity",
             "Mean over tokens of (sqrt(d) - |x|_1 / |x|_2) / (sqrt(d) - 1): 0 where all features "
             "are equally large, 1 where one is alone",

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from collect.adapters.capability import HEAD, HEADS, MAPS, PARTS
-from collect.measures.declaration import declared
+from collect.measures.register import OF_VECTORS
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 
@@ -71,7 +71,7 @@ def _of_stream(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
         yield "residual_norm", "site block_mid", reason
     if decoder.final_norm is None:
         reason = "The model has no norm after its last block."
-        for table in ("residual_norm", "token_geometry", "prompt_geometry", *declared()):
+        for table in ("residual_norm", "token_geometry", "prompt_geometry", *OF_VECTORS):
             yield table, "site final_norm", reason
 
 

@@ -1,8 +1,8 @@
 """The contract between what is collected and everyone who reads it. No torch here.
 
-``collect/schema.sql`` is the only definition of tables, columns, types, units, keys and
-checks. `contract` asks DuckDB what that file says and hands it on as Arrow schemas and as a
-codebook; `empty` lends one empty table of it; `quantities` declares what can be measured; `files`
+``collect/schema.sql``, with the tables that `collect.measures` declares, is the only definition of
+tables, columns, types, units, keys and checks. `contract` asks DuckDB what it says and hands it on
+as Arrow schemas and as a codebook; `empty` lends one empty table of it; `files`
 knows where the rows of a table lie and when they are complete, `headers` reads what a file says
 of itself, `marks` and `vouching` compare files with the
 run file of their unit, `sources` gathers those of

@@ -14,10 +14,9 @@ import duckdb
 import pyarrow as pa
 
 from collect.errors import CollectError
-from collect.measures.declaration import declared
+from collect.measures.register import FILLED, OF_VECTORS
 from collect.process.memory import engine_memory
 from collect.schema.grain import commented_grain
-from collect.schema.quantities import FILLED
 
 #: Version of the contract, which every Parquet file and every row of ``run`` names.
 SCHEMA_VERSION = 3
@@ -51,6 +50,7 @@ class ContractError(CollectError, ValueError):
     """A file or row breaks the contract (exit code 2): a value that cannot be read, as others."""
 
 
+_PLACE = re.compile(r"^-- TABLE (\w+): .*$", re.MULTILINE)
 _COMMENT = re.compile(r"COMMENT ON (?:TABLE|VIEW|COLUMN) ([\w.]+) IS '((?:[^']|'')*)';")
 
 
@@ -88,9 +88,13 @@ class Table:
 
 @cache
 def schema_sql() -> str:
-    """Return the text of ``schema.sql``, and of the tables that `collect.measures` declares."""
+    """Return the text of ``schema.sql`` with the tables that `collect.measures` declares.
+
+    A line ``-- TABLE name: file`` stands where such a table comes among others.
+    """
     text = files("collect").joinpath("schema.sql").read_text(encoding="utf-8")
-    return "\n".join([text, *(quantity.sql for quantity in declared().values())])
+    placed = _PLACE.sub(lambda place: FILLED[place[1]].sql, text)
+    return "\n".join([placed, *(FILLED[table].sql for table in OF_VECTORS)])
 
 
 def connect(*, comments: bool = True) -> duckdb.DuckDBPyConnection:

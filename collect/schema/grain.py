@@ -11,54 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from collect.measures.declaration import declared
-
-
-@dataclass(frozen=True, slots=True)
-class Grain:
-    """What a row is where rows repeat a unit.
-
-    Attributes
-    ----------
-    unit
-        What the rows are about.
-    beside
-        What each unit has several rows for.
-    why
-        What goes wrong when they are taken together.
-    quantities
-        Columns whose values make other quantities of one unit; joined by *or* one is enough.
-    copies
-        Columns over which a unit is given again.
-    front
-        Tables of schema main that have one row per unit, and no such column.
-    """
-
-    unit: str
-    beside: str
-    why: str
-    quantities: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
-    front: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column of which a query should take one value."""
-        return self.quantities + self.copies
-
-    @property
-    def rule(self) -> str:
-        """What to take one of, why, and where nothing need be taken.
-
-        >>> Grain("head", "matrix", "a head has a row for each", ("matrix",), (), ("a", "b")).rule
-        'one matrix: a head has a row for each; main.a or main.b has one row per unit'
-        """
-        *first, last = self.columns
-        names = f"{', '.join(first)} and {last}" if first else last
-        fronts = " or ".join(f"main.{name}" for name in self.front)
-        ask = f"; {fronts} has one row per unit" if fronts else ""
-        return f"one {names}: {self.why}{ask}"
-
+from collect.measures.grain import Grain
+from collect.measures.register import FILLED
 
 _IN_A_FILE = (
     "values of many quantities, and their summaries, stand in one file, and several files hold the "
@@ -66,53 +20,6 @@ _IN_A_FILE = (
 )
 
 GRAINS = {
-    "residual_norm": Grain(
-        unit="model, prompt, layer, token",
-        beside="site",
-        quantities=("site",),
-        why="five places of the stream are here, some in every layer and some in one",
-        front=("stream",),
-    ),
-    "residual_update": Grain(
-        unit="model, prompt, layer, token",
-        beside="part",
-        quantities=("part",),
-        why="a block has a row for each of its parts and one for the whole",
-        front=("block",),
-    ),
-    "token_geometry": Grain(
-        unit="model, prompt, layer",
-        beside="site",
-        quantities=("site",),
-        why="the same tokens have a row for each place",
-        front=("block",),
-    ),
-    "prompt_geometry": Grain(
-        unit="model, prompt set, layer",
-        beside="site",
-        quantities=("site",),
-        why="the same prompts have a row for each place",
-    ),
-    "weight_norm": Grain(
-        unit="model, layer, head",
-        beside="matrix, folding and slicing",
-        quantities=("matrix", "is_folded", "slicing"),
-        why="a head has a row for each matrix and each way to read it",
-        front=("head_weight",),
-    ),
-    "matrix_norm": Grain(
-        unit="model, layer",
-        beside="matrix and slicing",
-        quantities=("matrix", "slicing"),
-        why="a layer has a row for each matrix and each way to read it",
-        front=("layer_weight",),
-    ),
-    "legacy_value": Grain(
-        unit="model, prompt, layer",
-        beside="published variant that no other table can give",
-        quantities=("metric",),
-        why="each variant has a unit of its own",
-    ),
     "own_value": Grain(
         unit="model, prompt, layer",
         beside="quantity of one's own, site and place",
@@ -374,18 +281,7 @@ GRAINS = {
     ),
 }
 
-#: What a file of `collect.measures` declares has a row for each site.
-GRAINS.update(
-    dict.fromkeys(
-        declared(),
-        Grain(
-            unit="model, prompt, layer",
-            beside="site",
-            quantities=("site",),
-            why="the same tokens have a row for each place",
-        ),
-    )
-)
+GRAINS.update({table.name: table.grain for table in FILLED.values() if table.grain is not None})
 
 
 @dataclass(frozen=True, slots=True)

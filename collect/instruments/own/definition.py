@@ -13,7 +13,7 @@ from typing import Any
 
 from collect.errors import InputError, unknown_name
 from collect.instruments.own.source import defaults_of, digest_of, enclosed_names, source_text
-from collect.schema.quantities import BUILT_IN
+from collect.measures.register import BUILT_IN
 
 #: Numbers a function may return: one per token, one per prompt, one per head, or vectors.
 LEVELS = ("token", "prompt", "head", "vector")

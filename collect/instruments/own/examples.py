@@ -10,7 +10,7 @@ from torch import Tensor
 
 from collect.errors import InputError
 from collect.instruments.own.definition import OwnQuantity
-from collect.instruments.predictions import predictions
+from collect.measures.predictions import predictions
 
 
 def lens_entropy(

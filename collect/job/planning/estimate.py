@@ -12,12 +12,13 @@ import torch
 from collect.adapters.capability import HEAD, HEADS, PARTS
 from collect.instruments import quantities
 from collect.instruments.own.definition import OwnQuantity
-from collect.instruments.predictions import TOKENS_AT_A_TIME
+from collect.measures.declaration import Extent
+from collect.measures.predictions import TOKENS_AT_A_TIME
+from collect.measures.register import FILLED
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import DTYPES
 from collect.model.conformance.refusal import PROPERTIES
 from collect.schema import tables
-from collect.schema.quantities import FILLED, Extent
 
 MIB = 2**20
 

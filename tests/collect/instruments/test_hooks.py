@@ -11,10 +11,10 @@ from collect import schema
 from collect.errors import ConformanceError
 from collect.instruments import rows
 from collect.instruments.attention_maps import attention_statistics
-from collect.instruments.geometry import geometry
 from collect.instruments.hooks import Recorder
-from collect.instruments.predictions import predictions
 from collect.instruments.quantities import TABLES, of_prompts
+from collect.measures.geometry import geometry
+from collect.measures.predictions import predictions
 from collect.model.forward.passes import inputs, whole
 from collect.prompts.tokens import Encoded
 from tests.collect.families import OF_EACH_ADAPTER

@@ -3,8 +3,8 @@
 import torch
 
 from collect.instruments import rows
-from collect.instruments.geometry import Geometry
-from collect.instruments.observation import Norms, TokenGeometry, Updates
+from collect.instruments.observation import Norms, Updates
+from collect.measures.register import FILLED
 from collect.prompts.tokens import Encoded
 from collect.record.writer import conforming
 
@@ -42,12 +42,11 @@ def test_what_is_not_defined_becomes_null():
 
 
 def test_geometry_without_pairs_is_null_not_zero():
-    alone = Geometry(None, None, None, 1.0)
-    measured = TokenGeometry(
-        geometry={(0, "block_input"): [alone, alone]},
-        embedding_correlation={(0, "block_input"): [1.0, float("nan")]},
-    )
-    written = conforming("token_geometry", rows.token_geometry(BATCH, measured).assign(**LABELS))
+    nan = float("nan")
+    rows_of_prompts = [[nan, nan, nan, 1.0, 1.0], [nan, nan, nan, 1.0, nan]]
+    measured = {(0, "block_input"): torch.tensor(rows_of_prompts, dtype=torch.float64)}
+    made = rows.site_rows(FILLED["token_geometry"], BATCH, measured)
+    written = conforming("token_geometry", made.assign(**LABELS))
     columns = written.to_pydict()
     assert columns["mean_cosine"] == columns["uniformity"] == [None, None]
     assert columns["effective_rank"] == [1.0, 1.0]

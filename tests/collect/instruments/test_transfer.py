@@ -7,11 +7,12 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from collect.instruments import attention_maps, geometry, legacy, measures, rows, transfer
+from collect.instruments import attention_maps, grams, legacy, rows, transfer
 from collect.instruments.hooks import Recorder
 from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.own.recording import OwnRecorder, Together
 from collect.instruments.quantities import TABLES, of_prompts
+from collect.measures import geometry
 from collect.model.forward.passes import whole
 from tests.collect.instruments.test_hooks import Numbers, drawn
 from tests.collect.shown import loaded_family
@@ -71,7 +72,7 @@ def measured(placed):
 def test_a_device_is_read_once_a_batch_and_its_numbers_are_the_same(family, monkeypatch):
     placed = loaded_family(family)
     on_processor = measured(placed)
-    for module in (transfer, measures, attention_maps, geometry, legacy):
+    for module in (transfer, grams, attention_maps, geometry, legacy):
         monkeypatch.setattr(module, "on_processor", lambda _: False)
     for table, frame in measured(placed).items():
         pd.testing.assert_frame_equal(frame, on_processor[table], rtol=1e-9, atol=1e-9)

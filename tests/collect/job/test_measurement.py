@@ -9,9 +9,9 @@ import torch
 from collect.commands.cli import main
 from collect.errors import ConformanceError, InputError
 from collect.job.run import run
+from collect.measures.register import FILLED
 from collect.model.conformance.refusal import PROPERTIES
 from collect.record.integrity import faults
-from collect.schema.quantities import FILLED
 from tests.collect.conftest import edit_config, edit_weights
 from tests.collect.record.written import contents, frame
 

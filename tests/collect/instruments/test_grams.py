@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collect.instruments.attention_maps import attention_statistics
-from collect.instruments.measures import (
+from collect.instruments.grams import (
     correlations,
     difference,
     grams,
@@ -21,7 +21,7 @@ from collect.instruments.measures import (
     ratios,
     token_norms,
 )
-from collect.instruments.predictions import predictions
+from collect.measures.predictions import predictions
 
 
 def test_the_norm_of_3_4_is_5():
@@ -43,7 +43,7 @@ def test_products_do_not_depend_on_how_many_tokens_are_worked_on_at_a_time(seed,
     generator = torch.Generator().manual_seed(seed)
     vectors = [torch.randn(2, n, d, generator=generator) for _ in range(3)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("collect.instruments.measures._AT_A_TIME", 1)
+        patch.setattr("collect.instruments.grams._AT_A_TIME", 1)
         alone = grams(vectors, [n, 1])
     rows = np.stack([np.ones((2, n, d)), *(of.double().numpy() for of in vectors)], axis=2)
     expected = np.einsum("ptid,ptjd->ptij", rows, rows)
@@ -59,7 +59,7 @@ def test_what_is_known_of_a_vector_is_taken_and_changes_no_bit(dtype, n_vectors,
     vectors = [torch.randn(2, 5, 70, generator=generator).to(dtype) for _ in range(3)][:n_vectors]
     n_tokens = [5, 3]
     products = grams(vectors, n_tokens)
-    monkeypatch.setattr("collect.instruments.measures._AT_A_TIME", 300)
+    monkeypatch.setattr("collect.instruments.grams._AT_A_TIME", 300)
     for known in (grams(vectors[:1], n_tokens), products):
         assert torch.equal(grams(vectors, n_tokens, known), products)
         for row, vector in enumerate(vectors, start=1):

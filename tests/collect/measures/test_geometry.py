@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collect.instruments.geometry import geometry
+from collect.measures.geometry import geometry
 
 
 def drawn(seed, n, d):

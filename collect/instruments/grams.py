@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from collect.instruments.transfer import on_processor
+from collect.measures.device import on_processor
 
 #: A spread over features below this share of the length is the rounding of float32.
 _ROUNDING = 1e-7

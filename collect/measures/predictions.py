@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+from collect.measures.declaration import (
+    HEAD,
+    POSITION,
+    PROMPT,
+    RUN,
+    Column,
+    MeasuredTable,
+    Quantity,
+    count,
+)
+from collect.measures.device import on_processor
 
-from collect.instruments.transfer import on_processor
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: Tokens whose logits are held at a time.
 TOKENS_AT_A_TIME = 64
@@ -50,22 +61,26 @@ def predictions(states: Tensor, logits: Callable[[Tensor], Tensor], coming: Tens
     coming
         (n_tokens,) token id that comes next, -1 where none does.
     """
+    import torch
+
     parts = []
-    for few, next_ids in _together(TOKENS_AT_A_TIME, states, coming):
+    for few, next_ids in _chunks(TOKENS_AT_A_TIME, states, coming):
         of_few = logits(few)
         at_a_time = _TOKENS_IN_CACHE if on_processor(of_few) else TOKENS_AT_A_TIME
-        parts += [_of_logits(*fewer) for fewer in _together(at_a_time, of_few, next_ids)]
+        parts += [_from_logits(*fewer) for fewer in _chunks(at_a_time, of_few, next_ids)]
     names = Predictions.__slots__
     return Predictions(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
 
 
-def _together(at_a_time: int, rows: Tensor, numbers: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+def _chunks(at_a_time: int, rows: Tensor, numbers: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Return at most so many rows at a time, with the number of each."""
     return zip(rows.split(at_a_time), numbers.split(at_a_time), strict=True)
 
 
-def _of_logits(logits: Tensor, coming: Tensor) -> Predictions:
+def _from_logits(logits: Tensor, coming: Tensor) -> Predictions:
     """Return what logits (n, n_vocabulary) say, by one exponential for each."""
+    import torch
+
     coming = coming.to(logits.device)
     top_token_id = logits.argmax(-1)
     below = logits.to(torch.float64, copy=True)
@@ -81,3 +96,33 @@ def _of_logits(logits: Tensor, coming: Tensor) -> Predictions:
         top_probability=1 / total,
         surprisal=torch.where(coming >= 0, log_total - below_of_next, torch.nan),
     )
+
+
+_AFTER_TOKENS = MeasuredTable(
+    "token_prediction",
+    "One row per model, prompt and token: the distribution of the token that comes after it, in "
+    "runs whose run.quantities have predictions; a join leaves out the other models. next_token "
+    "holds the last position in full precision, of every run over prompts.",
+    key=(RUN, PROMPT, POSITION),
+    columns=(
+        Column("entropy", "Entropy of the distribution", "nat", "FLOAT NOT NULL"),
+        count("top_token_id", "Most probable token", "-"),
+        Column("top_probability", "Its probability", "1", "FLOAT NOT NULL"),
+        Column(
+            "surprisal",
+            "-ln of the probability of the token that does come; NULL at the last position",
+            "nat",
+            "FLOAT",
+        ),
+    ),
+    n_rows=lambda e: e.n_tokens,
+    row_bytes=11.0,
+)
+
+QUANTITY = Quantity(
+    "predictions",
+    "distribution of the next token, after every token",
+    (_AFTER_TOKENS,),
+    source="entropy and surprisal: Shannon 1948",
+    needs=(HEAD,),
+)
