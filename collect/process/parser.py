@@ -157,7 +157,8 @@ def _add_leading(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="directory of measurements, its address (https://..., read where it lies), or one "
         ".duckdb file; repeat to open several "
-        "(default: data/published, data/sample and data/fleet; for sql also data/public)",
+        "(default: data/published, data/sample and data/fleet; for sql also data/public and "
+        "data/reported)",
     )
     parser.add_argument(
         "--paper",

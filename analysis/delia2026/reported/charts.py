@@ -25,10 +25,12 @@ def chart_every_model(rows: pd.DataFrame) -> alt.LayerChart:
     ``rows`` are those of `every_model.every_model`. Filled marks are of the last token; a bar says
     where another prompt would put a gain of one prompt, and a tick the bound.
     """
-    order = list(dict.fromkeys(rows["model"]))
     numbers = rows.assign(
         **{name: rows[name].astype(float) for name in ("gain", "conf_low", "conf_high", "bound")}
     )
+    mean = numbers.groupby("model")["gain"].transform("mean")
+    numbers = numbers.assign(mean=mean).sort_values(["lab", "mean", "file"])
+    order = list(dict.fromkeys(numbers["model"]))
     low, high = reach(numbers["gain"], numbers["conf_high"].dropna(), numbers["bound"])
     y = alt.Y("model:N", sort=order, title=None, scale=alt.Scale(domain=order)).axis(
         grid=True, ticks=False, domain=False, labelFontSize=13

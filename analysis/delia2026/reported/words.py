@@ -57,12 +57,9 @@ def shortening(rows: pd.DataFrame) -> pd.DataFrame:
 
 def finding(rows: pd.DataFrame) -> str:
     """Return which real models lengthen the stream, and which labs have both signs."""
-    below = shortening(rows)
+    below, both = shortening(rows), both_signs(rows)
     n = rows["model_id"].nunique()
     lengthen = prose.share_of(n - below["model_id"].nunique(), n)
-    both = [
-        str(lab) for lab, some in rows.groupby("lab") if 0 < (some["gain"] < 1).sum() < len(some)
-    ]
     if not both:
         return f"{lengthen} real models lengthen their vectors, and no lab has both signs."
     suites = prose.listing(sorted({str(suite) for suite in below["suite"].dropna()}))
@@ -70,6 +67,12 @@ def finding(rows: pd.DataFrame) -> str:
         f"{lengthen} real models lengthen their vectors; {suites} shortens them, so "
         f"{prose.listing(both)} has both signs."
     )
+
+
+def both_signs(rows: pd.DataFrame) -> list[str]:
+    """Return the labs of which some models lengthen the stream and some shorten it."""
+    below = (rows["gain"] < 1).groupby(rows["lab"])
+    return [str(lab) for lab, some in below if 0 < some.sum() < len(some)]
 
 
 def front(store: Store) -> str:
@@ -98,6 +101,25 @@ def sources(store: Store) -> pd.DataFrame:
         prompts=rows["prompts"].str.partition(":")[0] + chat,
         licence=rows["licence"].fillna("none stated"),
     )[[*SOURCES]]
+
+
+def by_tokens(store: Store, model_id: str) -> str:
+    """Return the gain of the last block of one model by the tokens that its sources count."""
+    rows = store.query(
+        """
+        SELECT pooling, gain_last_block AS gain
+          FROM raw.reported_gain
+         WHERE model_id = $model_id AND gain_last_block IS NOT NULL
+         ORDER BY gain DESC
+        """,
+        model_id=model_id,
+    )
+    return prose.listing(
+        [
+            f"{prose.number(gain)} ({POOLINGS[pooling].partition(',')[0]})"
+            for pooling, gain in zip(rows["pooling"], rows["gain"], strict=True)
+        ]
+    )
 
 
 def band(table: pd.DataFrame, metric: str) -> str:

@@ -32,7 +32,7 @@ from collect.schema import (
 #: Oldest storage format that carries comments and is read by DuckDB 1.2 and later.
 STORAGE_VERSION = "v1.2.0"
 
-_DEFAULTS = ("published", "sample", "fleet", "public", "measurements", "imported")
+_DEFAULTS = ("published", "sample", "fleet", "public", "reported", "measurements", "imported")
 
 
 def default_directories(data: Path | None = None) -> list[Path]:

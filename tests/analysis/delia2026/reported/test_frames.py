@@ -167,6 +167,8 @@ def test_words_and_the_figure_say_what_the_frames_hold(store):
     assert words.finding(rows)[:20] in text
     table = words.sources(store).set_index("n_models")
     assert (table.loc[9, "licence"], table.loc[10, "licence"]) == ("none stated", "MIT")
+    by_tokens = words.by_tokens(store, "Qwen/Qwen3-14B")
+    assert [by_tokens.count(it) for it in ("1.14 (", "1.04 (", "0.91 (")] == [1, 1, 1]
     outcomes = predictions.outcomes(store)
     scores = words.scores(outcomes)
     assert scores["law"].is_unique
