@@ -1,8 +1,9 @@
 """Processor seconds and memory of one mixed model by this package, mixedlm, glmm and lme4.
 
 ``python tests/benchmarks/mixed_peers.py --mixedlm PYTHON --out FILE.csv``: few groups at many rows,
-lme4's InstEval, and 45,861 rows with Kenward and Roger's degrees of freedom; a fit is a process of
-its own, on one thread, stopped at a limit of seconds, and a row of the result.
+lme4's InstEval, 200,000 rows of two large groups, and 45,861 rows with Kenward and Roger's degrees
+of freedom; a fit is a process of its own, on one thread, stopped at a limit of seconds, and a row
+of the result.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from mixed_rows import write_crossed
+
 ROOT = Path(__file__).parents[2]
 GAIN = "y ~ heritage + rho + scale + depth + (1 | lab) + (1 | model) + (1 | prompt)"
+LARGE = "y ~ x + (1 | s) + (1 | d)"
 CROSSED = "y ~ service + (1 | s) + (1 | d) + (1 | dept:service)"
 COLUMNS = ("task", "n_obs", "program", "cpu_seconds", "cpu_process", "peak_mb", "criterion", "note")
 
@@ -71,7 +75,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--mixedlm", help="interpreter that has mixedlm")
     options.add_argument("--rows", type=float, nargs="+", default=[1e5, 1e6, 1e7])
-    options.add_argument("--tasks", nargs="+", default=["crossed", "kenward-roger", "few groups"])
+    tasks = ["crossed", "crossed, large", "kenward-roger", "few groups"]
+    options.add_argument("--tasks", nargs="+", default=tasks)
     options.add_argument("--limit", type=int, default=60, help="processor seconds of one fit")
     options.add_argument("--out", type=Path, default=Path("mixed_peers.csv"))
     given = options.parse_args()
@@ -101,6 +106,10 @@ def _tasks(directory: Path, sizes: list[float]) -> Iterator[tuple[str, int, Path
         "dept::text AS dept, service::text AS service, y::double AS y) FROM",
     )
     yield "crossed", 73_421, crossed.with_suffix(".parquet"), CROSSED
+    large = directory / "large.parquet"
+    write_crossed(large)
+    _copy(large, large.with_suffix(".csv"), "FROM")
+    yield "crossed, large", 200_000, large, LARGE
     for task, n_obs in [("kenward-roger", 45_861), *(("few groups", int(size)) for size in sizes)]:
         path = directory / f"{n_obs}.parquet"
         subprocess.run([sys.executable, script, str(n_obs), str(path)], check=True)

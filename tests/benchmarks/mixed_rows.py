@@ -53,6 +53,17 @@ def rows(n: int, rng: np.random.Generator, effects: dict[str, np.ndarray]) -> pd
     return of_row.assign(prompt=names[prompt], depth=depth, y=mean + rng.normal(0, 0.5, n))
 
 
+def write_crossed(path: Path, seed: int = 3) -> None:
+    """Write 200,000 rows of two crossed groups, of 2,209 and 27,198 levels."""
+    rng = np.random.default_rng(seed)
+    n, sizes = 200_000, (2_209, 27_198)
+    one, other = (rng.integers(0, size, n) for size in sizes)
+    x = rng.normal(size=n)
+    effects = rng.normal(0, 0.5, sizes[0])[one] + rng.normal(0, 0.7, sizes[1])[other]
+    names = {"s": np.char.add("s", other.astype(str)), "d": np.char.add("d", one.astype(str))}
+    pd.DataFrame({**names, "x": x, "y": 0.3 * x + effects + rng.normal(size=n)}).to_parquet(path)
+
+
 def write_rows(n: int, path: Path, seed: int = 11) -> None:
     """Write n rows to a Parquet file, a chunk at a time."""
     rng = np.random.default_rng(seed)

@@ -7,13 +7,15 @@ one small matrix per level, with what each level shares with all the rest. The r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from analysis.mixed.algebra.design import Block, Column, Design, block_rows, matrix_of
-from analysis.mixed.algebra.levels import Levels, gather
+from analysis.mixed.algebra.levels import LEAST_SPARSE, MOST_OCCURRING, Levels, gather
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.frame import Floats, Integers
 
@@ -27,7 +29,8 @@ class CrossProducts:
 
     blocks: tuple[Block, ...]  #: Random effects: the first is Z1, the others make Z2.
     diagonal: Floats  #: Z1'Z1 per level, shape (L, k, k).
-    cross: Floats  #: Z1'[Z2 | X | y] per level, shape (L, k, q + p + 1).
+    #: Z1'[Z2 | X | y], shape (L k, q + p + 1); sparse where few of its numbers are not zero.
+    flat: Floats | sparse.csr_array
     rest: Floats  #: [Z2 | X | y]'[Z2 | X | y], shape (q + p + 1, q + p + 1).
     n_obs: int  #: Rows.
     n_fixed: int  #: Columns of X, p.
@@ -40,7 +43,20 @@ class CrossProducts:
     @cached_property
     def levels(self) -> Levels:
         """Levels of the first block, gathered where that saves work."""
+        if sparse.issparse(self.flat):
+            return gather(self.diagonal, self.flat)
         return gather(self.diagonal, self.cross)
+
+    @cached_property
+    def cross(self) -> Floats:
+        """Z1'[Z2 | X | y] per level, shape (L, k, q + p + 1)."""
+        flat = self.flat if isinstance(self.flat, np.ndarray) else self.flat.toarray()
+        return np.asarray(flat).reshape(*self.diagonal.shape[:2], len(self.rest))
+
+    def turned(self, turn: Floats) -> CrossProducts:
+        """Return the cross-products of [Z2 | X | y] times a matrix."""
+        flat = self.cross.reshape(-1, len(self.rest)) @ turn
+        return replace(self, flat=flat, rest=turn.T @ self.rest @ turn)
 
     @property
     def n_random(self) -> int:
@@ -81,18 +97,17 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     for place, (block, rows) in enumerate(placed):
         for other, columns in placed[place:]:
             rest[rows, columns] = _between(statistics, block, other)
+            rest[columns, rows] = rest[rows, columns].T
         rest[rows, n_random:] = _against(statistics, block, dense)
-    rest[n_random:, n_random:] = _among(statistics, dense)
-    rest = np.triu(rest) + np.triu(rest, 1).T
+        rest[n_random:, rows] = rest[rows, n_random:].T
+    among = _among(statistics, dense)
+    rest[n_random:, n_random:] = np.triu(among) + np.triu(among, 1).T
     first = design.blocks[0]
-    shape = (len(first.levels), first.width, -1)
-    with_others = [_between(statistics, first, block) for block in others]
-    with_dense = _against(statistics, first, dense)
     unshifted = [_unshifted(column, statistics) for column in first.columns]
     return CrossProducts(
         blocks=design.blocks,
         diagonal=_against(statistics, first, unshifted).reshape(-1, first.width, first.width),
-        cross=np.concatenate([*with_others, with_dense], axis=1).reshape(shape),
+        flat=_flat(statistics, first, others, _against(statistics, first, dense)),
         rest=rest,
         n_obs=statistics.n_obs,
         n_fixed=len(fixed),
@@ -108,7 +123,7 @@ def with_fixed(cross: CrossProducts, columns: Integers) -> CrossProducts:
     places = np.concatenate([np.arange(q), q + columns, [len(cross.rest) - 1]])
     return replace(
         cross,
-        cross=cross.cross[:, :, places],
+        flat=cross.flat[:, places],
         rest=cross.rest[np.ix_(places, places)],
         n_fixed=len(columns),
         centring=cross.centring[np.ix_(columns, columns)],
@@ -193,6 +208,39 @@ def _against(statistics: Statistics, block: Block, variables: list[_Variable]) -
             products = _products(statistics, random, variable)
             result[:, i, j] = np.bincount(block.codes, products, levels)
     return result.reshape(levels * width, -1)
+
+
+def n_occurring(first: Block, others: Sequence[Block], n_fixed: int) -> int | None:
+    """Return how many numbers of Z1'[Z2 | X | y] may differ from zero; None where they are many."""
+    size = first.size * (sum(block.size for block in others) + n_fixed)
+    met = sum(len(first.codes) * first.width * block.width for block in others)
+    occurring = met + first.size * n_fixed
+    return occurring if size >= LEAST_SPARSE and occurring <= MOST_OCCURRING * size else None
+
+
+def _flat(
+    statistics: Statistics, first: Block, others: tuple[Block, ...], with_dense: Floats
+) -> Floats | sparse.csr_array:
+    """Return Z1'[Z2 | X | y], sparse where the cells are few beside its numbers."""
+    if n_occurring(first, others, with_dense.shape[1]) is None:
+        dense = [_between(statistics, first, block) for block in others]
+        return np.concatenate([*dense, with_dense], axis=1)
+    parts = [_sparse_between(statistics, first, block) for block in others]
+    return sparse.csr_array(sparse.hstack([*parts, sparse.csr_array(with_dense)], format="csr"))
+
+
+def _sparse_between(statistics: Statistics, block: Block, other: Block) -> sparse.csr_array:
+    """Return what `_between` does, of pairs of levels that meet."""
+    rows, columns, values = [], [], []
+    for i, first in enumerate(block.columns):
+        for j, second in enumerate(other.columns):
+            rows.append(block.codes * block.width + i)
+            columns.append(other.codes * other.width + j)
+            one, two = _unshifted(first, statistics), _unshifted(second, statistics)
+            values.append(_products(statistics, one, two))
+    places = (np.concatenate(rows), np.concatenate(columns))
+    shape = (block.size, other.size)
+    return sparse.csr_array(sparse.coo_array((np.concatenate(values), places), shape=shape))
 
 
 def _between(statistics: Statistics, block: Block, other: Block) -> Floats:

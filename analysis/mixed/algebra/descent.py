@@ -30,6 +30,9 @@ MOST_DESCENTS, MOST_SHORTENINGS = 500, 40
 #: A gradient by a parameter of unit size below this is zero.
 NEGLIGIBLE = 1e-9
 
+#: Expected fall below which steps by an approximate Hessian end.
+SETTLED = 1e-13
+
 #: A step of Newton's that leaves more of the gradient than this share asks for a new Hessian.
 STEADY = 0.1
 
@@ -144,32 +147,64 @@ class Floor:
         return direction
 
 
-def descend_to_floor(function: Differentiable, start: Floats, free: NDArray[np.bool_]) -> Floor:
+def descend_to_floor(
+    function: Differentiable,
+    start: Floats,
+    free: NDArray[np.bool_],
+    hessian_at: Callable[[Floats], Floats] | None = None,
+) -> Floor:
     """Return where Newton steps on the free parameters end.
 
     One Hessian serves while the gradient keeps falling tenfold, then it is made anew. There is
-    one at the end even if no step was needed: it tells whether the point is a minimum.
+    one at the end even if no step was needed: it tells whether the point is a minimum. It is of
+    central differences, unless `hessian_at` returns it, by all parameters: that is an
+    approximation, which learns of every step, and the search ends where one more falls by nothing.
     """
+
+    def hessian(at: Floats) -> Floats:
+        if hessian_at is None:
+            return free_hessian(function, at, free)
+        return hessian_at(at)[np.ix_(free, free)]
+
     here = Floor(start, *function(start), None, free)
     fresh = False
     for _ in range(MOST_STEPS):
         before = here.steepest
-        if before < NEGLIGIBLE:
+        is_settled = (
+            hessian_at is not None and here.hessian is not None and here.decrement < SETTLED
+        )
+        if before < NEGLIGIBLE or is_settled:
             break
         if here.hessian is None:
-            here, fresh = replace(here, hessian=free_hessian(function, here.at, free)), True
+            here, fresh = replace(here, hessian=hessian(here.at)), True
         following = _stepped(function, here)
         if following is None and fresh:
             break
         if following is None:
             here = replace(here, hessian=None)
             continue
+        if hessian_at is not None:
+            following = replace(following, hessian=_learned(here, following))
         here, fresh = following, False
         if here.steepest > STEADY * before:
             here = replace(here, hessian=None)
     if here.hessian is None and free.any():
-        here = replace(here, hessian=free_hessian(function, here.at, free))
+        here = replace(here, hessian=hessian(here.at))
     return here
+
+
+def _learned(before: Floor, after: Floor) -> Floats | None:
+    """Return the Hessian after a step, by BFGS (Nocedal and Wright, equation 6.19)."""
+    hessian, free = before.hessian, before.free
+    if hessian is None:
+        return None
+    step = (after.at - before.at)[free]
+    change = (after.gradient - before.gradient)[free]
+    along = hessian @ step
+    if change @ step <= 1e-10 * float(np.linalg.norm(step) * np.linalg.norm(change)):
+        return hessian
+    learned = np.outer(change, change) / (change @ step) - np.outer(along, along) / (step @ along)
+    return np.asarray(hessian + learned)
 
 
 def free_hessian(function: Differentiable, at: Floats, free: NDArray[np.bool_]) -> Floats:

@@ -73,15 +73,11 @@ def profile(
     factors = relative_factors(cross.blocks, theta)
     eliminated = eliminate(cross, factors[0])
     q, p = cross.n_random, cross.n_fixed
-    moment = scaled_rows(
-        scaled_rows(eliminated.reduced, cross.blocks[1:], factors[1:]).T,
-        cross.blocks[1:],
-        factors[1:],
-    )
+    moment, response = _moments(eliminated.reduced, cross.blocks[1:], factors[1:])
     moment[np.arange(q), np.arange(q)] += 1.0
-    root = _root(moment[:-1, :-1])
-    half = _solved(root, moment[:-1, -1])
-    residual = float(moment[-1, -1] - half @ half)
+    root = _root(moment)
+    half = _solved(root, response)
+    residual = float(eliminated.reduced[-1, -1] - half @ half)
     solution = _solved(root, half, trans=1)
     logs = 2 * np.log(np.diag(root))
     df = cross.n_obs - p if reml else cross.n_obs
@@ -176,20 +172,48 @@ def eliminate(cross: CrossProducts, factor: Floats) -> Elimination:
         inverse=inverse,
         kernel_by_class=kernel,
         codes=levels.codes,
-        reduced=cross.rest - levels.weighted(kernel),
+        reduced=_difference(cross.rest, levels.weighted(kernel)),
         log_determinant=float(levels.sizes @ np.linalg.slogdet(penalised).logabsdet),
     )
 
 
+def _difference(whole: Floats, part: Floats) -> Floats:
+    """Return whole - part, in the memory of the part."""
+    return np.subtract(whole, part, out=part)
+
+
+def _moments(
+    reduced: Floats, blocks: tuple[Block, ...], factors: list[Floats]
+) -> tuple[Floats, Floats]:
+    """Return M of [Z2 Lambda2 | X], in Fortran's order, and of it with y."""
+    sizes = _sizes(blocks, factors, len(reduced) - 1)
+    if sizes is not None:
+        scaled = np.multiply(reduced[:-1, :-1], sizes[:, None], order="F")
+        scaled *= sizes
+        return scaled, sizes * reduced[:-1, -1]
+    moment = scaled_rows(scaled_rows(reduced, blocks, factors).T, blocks, factors)
+    return np.asfortranarray(moment[:-1, :-1]), moment[:-1, -1]
+
+
+def _sizes(blocks: tuple[Block, ...], factors: list[Floats], n: int) -> Floats | None:
+    """Return Lambda2 as the diagonal of a matrix of n columns; None where it is none."""
+    if any(block.width > 1 for block in blocks):
+        return None
+    sizes = np.ones(n)
+    for rows, factor in zip(block_rows(blocks), factors, strict=True):
+        sizes[rows] = factor[0, 0]
+    return sizes
+
+
 def _root(matrix: Floats) -> Floats:
-    """Return the lower Cholesky factor.
+    """Return the lower Cholesky factor, in the memory of a matrix in Fortran's order.
 
     LAPACK is called itself: a fit by the thousand spends more on checks than on a matrix this
     small.
     """
     if not len(matrix):
         return matrix
-    root, failed = lapack.dpotrf(matrix, lower=1, clean=1)
+    root, failed = lapack.dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError(f"The leading minor of order {failed} is not positive.")
     return np.asarray(root, dtype=np.float64)
@@ -202,14 +226,15 @@ def _solved(root: Floats, right: Floats, trans: int = 0) -> Floats:
     return np.asarray(lapack.dtrtrs(root, right, lower=1, trans=trans)[0], dtype=np.float64)
 
 
-def _inverse(root: Floats) -> Floats:
-    """Return the inverse of the matrix whose lower Cholesky factor this is."""
+def _add_inverse(total: Floats, root: Floats) -> None:
+    """Add the inverse of the matrix whose lower Cholesky factor this is."""
     if not len(root):
-        return root
+        return
     lower = np.asarray(lapack.dpotri(root, lower=1)[0], dtype=np.float64)
-    inverse: Floats = lower + lower.T  # above the diagonal the factor is zero
-    inverse[np.diag_indices(len(inverse))] /= 2
-    return inverse
+    diagonal = np.diag_indices(len(lower))
+    lower[diagonal] /= 2  # above the diagonal the factor is zero
+    total += lower
+    total += lower.T
 
 
 def _sensitivity(root: Floats, solution: Floats, q: int, reml: bool, scale: float) -> Floats:
@@ -220,18 +245,26 @@ def _sensitivity(root: Floats, solution: Floats, q: int, reml: bool, scale: floa
     """
     size = len(root)
     direction = np.append(-solution, 1.0)
-    result = np.outer(direction, direction) / scale
+    result = np.outer(direction / scale, direction)
     inner = size if reml else q
     # The leading q x q part of the factor is the factor of the leading part.
-    result[:inner, :inner] += _inverse(root[:inner, :inner])
+    _add_inverse(result[:inner, :inner], root[:inner, :inner])
     return result
 
 
 def _gradient(
     cross: CrossProducts, factors: list[Floats], eliminated: Elimination, sensitivity: Floats
 ) -> Floats:
-    """Return the derivative of the deviance by theta."""
+    """Return the derivative of the deviance by theta; what the sensitivity held is overwritten."""
     later = cross.blocks[1:]
+    sizes = _sizes(later, factors[1:], len(sensitivity))
+    if sizes is not None:
+        sensitivity *= sizes  # S Lambda2, whose rows are those of the transpose of Lambda2 S
+        reduced = eliminated.reduced
+        of_later = [[2 * np.vdot(reduced[rows], sensitivity[rows])] for rows in block_rows(later)]
+        sensitivity *= sizes[:, None]
+        of_first = _first_gradient(cross, eliminated, sensitivity)[_places(cross.blocks[0])]
+        return np.concatenate([of_first, *of_later])
     half = _unscaled_rows(sensitivity, later, factors[1:])
     through = _unscaled_rows(half.T, later, factors[1:])
     parts = [_first_gradient(cross, eliminated, through)[_places(cross.blocks[0])]]

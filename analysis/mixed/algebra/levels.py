@@ -9,7 +9,9 @@ are formed once, and an evaluation is one product of a vector and a sparse matri
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -29,7 +31,7 @@ MOST_OCCURRING = 0.1
 MOST_PRODUCTS = 50_000_000
 
 #: Products made at once, on the way to the sparse matrix.
-BATCH = 1_000_000
+BATCH = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +41,30 @@ class Levels:
     diagonal: Floats  #: Z1'Z1 of every class, shape (V, k, k).
     sizes: Floats  #: Levels of every class, shape (V,).
     codes: Integers  #: Class of every level, shape (L,).
-    cross: Floats  #: C = Z1'[Z2 | X | y] per level, shape (L, k, r).
+    cross: Floats  #: C = Z1'[Z2 | X | y] per level, shape (L, k, r); empty where it is sparse.
+    size: int  #: Columns of C, r.
     #: Sum over a class's levels of the outer products of the rows of C, shape (V k k, r r); None
     #: where every level is its own class and its C is used itself.
     outer: Floats | sparse.csr_array | None
+    #: Whether of two outer products that mirror each other one is kept, twice as large.
+    is_half: bool = False
 
     def weighted(self, kernel: Floats) -> Floats:
         """Return the sum over levels of C' B C, with B of their class, shape (r, r)."""
-        size = self.cross.shape[-1]
+        size = self.size
         if self.outer is None:
             flat = self.cross.reshape(-1, size)
             return np.asarray(flat.T @ (kernel @ self.cross).reshape(flat.shape))
-        return np.asarray(kernel.reshape(-1) @ self.outer).reshape((size, size))
+        summed = np.asarray(kernel.reshape(-1) @ self.outer).reshape((size, size))
+        if self.is_half:
+            summed += summed.T
+            summed /= 2
+        return summed
 
     def inner(self, through: Floats) -> Floats:
-        """Return the sum over each class's levels of C P C', shape (V, k, k)."""
+        """Return the sum over each class's levels of C P C', P symmetric, shape (V, k, k)."""
         if self.outer is None:
-            flat = self.cross.reshape(-1, self.cross.shape[-1])
+            flat = self.cross.reshape(-1, self.size)
             half = (flat @ through).reshape(self.cross.shape)
             return np.asarray(half @ self.cross.transpose(0, 2, 1))
         return np.asarray(self.outer @ through.reshape(-1)).reshape(self.diagonal.shape)
@@ -65,19 +74,34 @@ class Levels:
         return np.asarray((left @ self.inner(through) @ right).sum(axis=0))
 
 
-def separate(diagonal: Floats, cross: Floats, outer: sparse.csr_array | None = None) -> Levels:
+def separate(diagonal: Floats, cross: Floats) -> Levels:
     """Return every level as a class of its own."""
     n_levels = len(diagonal)
-    return Levels(diagonal, np.ones(n_levels), np.arange(n_levels), cross, outer)
+    return Levels(diagonal, np.ones(n_levels), np.arange(n_levels), cross, cross.shape[-1], None)
 
 
-def gather(diagonal: Floats, cross: Floats) -> Levels:
-    """Return the levels in classes or with sparse products where that saves work."""
+def gather(diagonal: Floats, cross: Floats | sparse.csr_array) -> Levels:
+    """Return the levels in classes or with sparse products where that saves work.
+
+    `cross` is C, dense (L, k, r) or sparse (L k, r).
+    """
+    n_levels, width = diagonal.shape[:2]
+    size = cross.shape[-1]
+    few = _sparse(cross)
+    if few is not None:
+        occurring = np.add.reduceat(np.diff(few.indptr), np.arange(0, n_levels * width, width))
+        if (occurring.astype(np.int64) ** 2).sum() <= MOST_PRODUCTS:
+            products = sparse_halves if width == 1 else sparse_products
+            outer = products(few, occurring, width)
+            ones, codes = np.ones(n_levels), np.arange(n_levels)
+            return Levels(diagonal, ones, codes, np.empty(0), size, outer, is_half=width == 1)
+    if isinstance(cross, sparse.csr_array):
+        cross = cross.toarray().reshape(n_levels, width, size)
+    return _gathered(diagonal, cross)
+
+
+def _gathered(diagonal: Floats, cross: Floats) -> Levels:
     n_levels, width, size = cross.shape
-    if cross.size >= LEAST_SPARSE and np.count_nonzero(cross) <= MOST_OCCURRING * cross.size:
-        occurring = np.count_nonzero(cross, axis=(1, 2))
-        if (occurring**2).sum() <= MOST_PRODUCTS:
-            return separate(diagonal, cross, sparse_products(cross, occurring))
     if n_levels <= LEVELS_PER_CLASS * width * size:
         return separate(diagonal, cross)
     flat = diagonal.reshape(n_levels, -1)
@@ -98,32 +122,83 @@ def gather(diagonal: Floats, cross: Floats) -> Levels:
         np.bincount(codes).astype(np.float64),
         codes,
         cross,
+        size,
         outer.reshape(-1, size * size),
     )
 
 
-def sparse_products(cross: Floats, occurring: Integers) -> sparse.csr_array:
+def _sparse(cross: Floats | sparse.csr_array) -> sparse.csr_array | None:
+    """Return C as a sparse matrix where it is one or few of its many numbers are not zero."""
+    if isinstance(cross, sparse.csr_array):
+        return cross
+    if cross.size < LEAST_SPARSE or np.count_nonzero(cross) > MOST_OCCURRING * cross.size:
+        return None
+    return sparse.csr_array(cross.reshape(-1, cross.shape[-1]))
+
+
+def sparse_products(cross: sparse.csr_array, occurring: Integers, width: int) -> sparse.csr_array:
     """Return the outer products of every level's rows of C that are not zero, (L k k, r r).
 
-    They are made batch by batch, as the indices of all take several times their memory. `occurring`
-    counts the numbers of C that are not zero in every level, shape (L,).
+    `cross` is C of `width` rows a level, (L k, r), and `occurring` counts its numbers in every
+    level, (L,).
     """
-    products = np.cumsum(occurring**2)
-    ends = np.searchsorted(products, np.arange(BATCH, products[-1], BATCH), side="right")
-    parts = zip(np.split(cross, ends), np.split(occurring, ends), strict=True)
-    return sparse.csr_array(sparse.vstack([_sparse_batch(*part) for part in parts]))
+    return _in_batches(_sparse_batch, cross, occurring, width)
 
 
-def _sparse_batch(cross: Floats, occurring: Integers) -> sparse.csr_array:
+def sparse_halves(cross: sparse.csr_array, occurring: Integers, width: int = 1) -> sparse.csr_array:
+    """Return what `sparse_products` does of one row a level, less what lies below the diagonal.
+
+    What lies above it is twice as large.
+    """
+    return _in_batches(_half_batch, cross, occurring, width)
+
+
+def _in_batches(
+    batch: Callable[[sparse.csr_array, Integers, int], sparse.csr_array],
+    cross: sparse.csr_array,
+    occurring: Integers,
+    width: int,
+) -> sparse.csr_array:
+    """Return products made some levels at a time: the indices of all take several times as much."""
+    cross.sort_indices()
+    products = np.cumsum(occurring.astype(np.int64) ** 2)
+    steps = np.searchsorted(products, np.arange(BATCH, products[-1], BATCH), side="right")
+    ends = [0, *steps.tolist(), len(occurring)]
+    parts = [
+        batch(cross[width * start : width * end], occurring[start:end], width)
+        for start, end in pairwise(ends)
+        if end > start
+    ]
+    return sparse.csr_array(sparse.vstack(parts))
+
+
+def _half_batch(cross: sparse.csr_array, occurring: Integers, _width: int) -> sparse.csr_array:
+    """Return the outer products of some levels, as `sparse_halves` does."""
+    values, column, size = cross.data, cross.indices.astype(np.int64), cross.shape[1]
+    # The partners of a number are itself and those behind it in its level.
+    partners = np.repeat(cross.indptr[1:], occurring) - np.arange(len(values))
+    ends = np.cumsum(partners)
+    first = np.repeat(np.arange(len(values)), partners)
+    second = first + np.arange(len(first)) - np.repeat(ends - partners, partners)
+    data = values[first] * values[second]
+    data[first != second] *= 2
+    starts = np.concatenate([[0], ends])[cross.indptr]
+    shape = (len(occurring), size**2)
+    return sparse.csr_array((data, column[first] * size + column[second], starts), shape=shape)
+
+
+def _sparse_batch(cross: sparse.csr_array, occurring: Integers, width: int) -> sparse.csr_array:
     """Return the outer products of some levels, as `sparse_products` does."""
-    n_levels, width, size = cross.shape
-    level, effect, column = np.nonzero(cross)
-    values, partners = cross[level, effect, column], occurring[level]
+    size = cross.shape[1]
+    in_flat = np.repeat(np.arange(cross.shape[0]), np.diff(cross.indptr))
+    level, effect = np.divmod(in_flat, width)
+    values, column = cross.data, cross.indices.astype(np.int64)
+    partners = occurring[level]
     first = np.repeat(np.arange(len(level)), partners)
     # The partners of a number are all those of its level, which lie beside each other.
     within = np.arange(len(first)) - np.repeat(np.cumsum(partners) - partners, partners)
     second = (np.cumsum(occurring) - occurring)[level[first]] + within
     row = (level[first] * width + effect[first]) * width + effect[second]
     place = column[first] * size + column[second]
-    shape = (n_levels * width**2, size**2)
+    shape = (len(occurring) * width**2, size**2)
     return sparse.csr_array((values[first] * values[second], (row, place)), shape=shape)

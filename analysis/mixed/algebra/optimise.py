@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.mixed.algebra.average_information import average_information
 from analysis.mixed.algebra.covariance_terms import (
     CovarianceTerm,
     covariance_terms,
@@ -26,7 +27,7 @@ from analysis.mixed.algebra.covariance_terms import (
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.descent import Floor, descend, descend_to_floor
 from analysis.mixed.algebra.design import block_rows
-from analysis.mixed.algebra.deviance import covariance_gradients, profile
+from analysis.mixed.algebra.deviance import Profile, covariance_gradients, profile
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
 
@@ -48,6 +49,10 @@ CORRELATED = 0.8
 
 #: Searches begun anew at most where the signs of all terms are combined.
 MOST_COMBINED = 8
+
+#: Columns that share a dense factor from which on an evaluation is dear: the search then goes by
+#: the average information, which takes fewer, and not by BFGS and by differences of gradients.
+LARGE = 500
 
 #: Expected fall of the deviance below which the search has converged.
 CONVERGED = 1e-8
@@ -112,6 +117,7 @@ def optimise(cross: CrossProducts, *, reml: bool = True, start: Floats | None = 
     best = search.settle(identity if start is None else search.inside(start))
     if search.is_singular(best.floor.at, NEARLY_SINGULAR):
         best = search.restarted(best)
+    search.forget()
     return Optimum(
         theta=best.floor.at / search.scale,
         gradient=best.floor.gradient * search.scale,
@@ -172,20 +178,47 @@ class Search:
         self.diagonal = is_diagonal(cross)
         self.terms = covariance_terms(cross.blocks)
         self.n_evaluations = 0
+        self.is_large = len(cross.rest) >= LARGE
+        self._last: tuple[Floats, Profile] | None = None
 
     def value(self, at: Floats) -> tuple[float, Floats]:
         """Return the deviance and its gradient; infinite where a trial is beyond all digits."""
-        self.n_evaluations += 1
         try:
-            solution = profile(self.cross, at / self.scale, reml=self.reml)
+            solution = self.solution(at)
         except (np.linalg.LinAlgError, DesignError):
             return np.inf, np.zeros(len(at))
         return solution.criterion, solution.gradient / self.scale
 
+    def solution(self, at: Floats) -> Profile:
+        """Return what is known at a point; of a large model the last is kept."""
+        if self._last is not None and np.array_equal(self._last[0], at):
+            return self._last[1]
+        self.n_evaluations += 1
+        self._last = None  # its memory is free before the next takes as much
+        solution = profile(self.cross, at / self.scale, reml=self.reml)
+        if self.is_large:
+            self._last = (at.copy(), solution)
+        return solution
+
+    def forget(self) -> None:
+        """Let go of what is known at the last point, which may be large."""
+        self._last = None
+
+    def information(self, at: Floats) -> Floats:
+        """Return the average information of the deviance."""
+        of_theta = average_information(self.cross, self.solution(at))
+        return np.asarray(of_theta / np.outer(self.scale, self.scale))
+
+    def descended(self, at: Floats) -> Floats:
+        """Return a point in the valley that a start leads to."""
+        if not self.is_informed(at):
+            return descend(self.value, at)
+        every = np.ones(len(at), dtype=np.bool_)
+        return descend_to_floor(self.value, at, every, self.information).at
+
     def value_and_slopes(self, at: Floats) -> tuple[float, list[Floats]]:
         """Return the deviance and its derivative by the covariance of every term."""
-        self.n_evaluations += 1
-        solution = profile(self.cross, at / self.scale, reml=self.reml)
+        solution = self.solution(at)
         by_block = covariance_gradients(self.cross, solution, reml=self.reml)
         slopes = []
         for term in self.terms:
@@ -201,7 +234,7 @@ class Search:
 
     def settle(self, at: Floats) -> Settled:
         """Return where a start leads to, with the conditions checked in the covariances."""
-        at = descend(self.value, at)
+        at = self.descended(at)
         for _ in range(MOST_ROUNDS):
             floor = self.floor(at)
             released, owed = self.released(floor)
@@ -212,12 +245,19 @@ class Search:
                 released = self.escaped(floor)
             if released is None:
                 break
-            at = descend(self.value, released)
+            at = self.descended(released)
         return settled
 
     def is_singular(self, at: Floats, least: float = NEAR_ZERO) -> bool:
         """Tell whether a canonical factor lost a dimension: a diagonal element below `least`."""
         return bool((at[self.diagonal] < least).any())
+
+    def is_informed(self, at: Floats) -> bool:
+        """Tell whether the average information leads the search: not near a variance of zero.
+
+        There the part of the Hessian that it leaves out is all there is.
+        """
+        return self.is_large and not self.is_singular(at, NEARLY_SINGULAR)
 
     def restarted(self, best: Settled) -> Settled:
         """Return the best of a singular end and of the searches begun beside it.
@@ -227,7 +267,7 @@ class Search:
         """
         first = best.floor.at
         for signs in combined([sign_patterns(term.width) for term in self.terms]):
-            at = descend(self.value, self.filled(first, signs))
+            at = self.descended(self.filled(first, signs))
             if self.value(at)[0] < best.floor.value - WORTHWHILE:
                 best = min(best, self.settle(at), key=lambda end: end.floor.value)
         return best
@@ -243,12 +283,13 @@ class Search:
 
     def floor(self, at: Floats) -> Floor:
         """Return the floor of the valley, on the boundary where that is not higher."""
+        hessian = self.information if self.is_informed(at) else None
         at = self.grounded(at)
-        floor = descend_to_floor(self.value, at, self.occupied(at))
+        floor = descend_to_floor(self.value, at, self.occupied(at), hessian)
         again = self.grounded(floor.at)
         if np.array_equal(again, floor.at):
             return floor
-        return descend_to_floor(self.value, again, self.occupied(again))
+        return descend_to_floor(self.value, again, self.occupied(again), hessian)
 
     def occupied(self, at: Floats) -> NDArray[np.bool_]:
         """Tell which elements lie in columns that are not zero."""
@@ -281,6 +322,8 @@ class Search:
         A direction v in which the deviance falls, v'Gv < 0, is added to the covariance as s vv'.
         """
         owed = 0.0
+        if self.is_informed(floor.at) and all(term.width == 1 for term in self.terms):
+            return None, owed  # no deviation is near zero: there is nothing to let go
         slopes = self.value_and_slopes(floor.at)[1]
         for term, slope in zip(self.terms, slopes, strict=True):
             values, vectors = np.linalg.eigh(slope)

@@ -1,7 +1,8 @@
 """What memory and time a fit takes, known before it starts.
 
 The factor with most levels is eliminated level by level; all other random effects share one dense
-Cholesky factor. Memory grows with the square of their number and time with its cube.
+Cholesky factor. Memory grows with the square of their number and time with its cube. No sparse
+factor would save either: what is left of crossed factors once the largest is eliminated is full.
 """
 
 from __future__ import annotations
@@ -9,16 +10,20 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
+from analysis.mixed.algebra.crossproducts import n_occurring
 from analysis.mixed.algebra.design import Design
 from analysis.tidy.errors import DesignError
 from analysis.tidy.machine import available_memory
 
 #: Dense matrices of all later columns that an evaluation holds, and those of Z1'[Z2 | X | y].
-SQUARES, WIDE = 10, 3
+SQUARES, WIDE = 8, 3
+
+#: Bytes of a number of a sparse matrix with its place.
+SPARSE = 12
 
 #: Evaluations of the deviance of a typical fit, operations of each per cubed column, and
 #: operations of one core per second.
-EVALUATIONS, PER_CUBE, PER_SECOND = 45, 2, 5e9
+EVALUATIONS, PER_CUBE, PER_SECOND = 12, 2, 3e10
 
 #: Seconds from which on a fit is announced.
 LONG = 60
@@ -27,16 +32,22 @@ LONG = 60
 class FitSize(NamedTuple):
     """The size of a fit: random effects of the factor that is eliminated, and all other columns.
 
-    These, the other random effects, fixed effects and response, share a dense factor.
+    These, the other random effects, fixed effects and response, share a dense factor. Of what the
+    eliminated effects share with them only `n_occurring` numbers are kept where these are few.
     """
 
     n_eliminated: int
     n_dense: int
+    n_occurring: int | None = None
 
     @property
     def memory(self) -> float:
         """Bytes at the most."""
-        return 8.0 * self.n_dense * (SQUARES * self.n_dense + WIDE * self.n_eliminated)
+        shared = 8.0 * WIDE * self.n_dense * self.n_eliminated
+        if self.n_occurring is not None:
+            products = self.n_occurring**2 / self.n_eliminated
+            shared = SPARSE * (WIDE * self.n_occurring + products)
+        return 8.0 * SQUARES * self.n_dense**2 + shared
 
     @property
     def seconds(self) -> float:
@@ -52,8 +63,10 @@ class FitSize(NamedTuple):
 
 def fit_size(design: Design) -> FitSize:
     """Return the size of the fit of a design."""
-    sizes = [block.size for block in design.blocks]
-    return FitSize(sizes[0], sum(sizes[1:]) + len(design.fixed) + 1)
+    first, *others = design.blocks
+    n_fixed = len(design.fixed) + 1
+    n_dense = sum(block.size for block in others) + n_fixed
+    return FitSize(first.size, n_dense, n_occurring(first, others, n_fixed))
 
 
 def require_memory(design: Design, memory: float | None = None) -> None:

@@ -121,19 +121,14 @@ def _in_formulas_design(cross: CrossProducts) -> CrossProducts:
     size = len(cross.rest)
     turn = np.eye(size)
     turn[q : q + p, q : q + p] = np.linalg.inv(cross.centring)
-    return replace(
-        cross,
-        cross=cross.cross @ turn,
-        rest=turn.T @ cross.rest @ turn,
-        centring=np.eye(p),
-    )
+    return replace(cross.turned(turn), centring=np.eye(p))
 
 
 def _less_column(cross: CrossProducts, column: int, value: float) -> CrossProducts:
     """Return cross-products of y - value * column."""
     turn = np.eye(len(cross.rest))
     turn[column, -1] = -value
-    return replace(cross, cross=cross.cross @ turn, rest=turn.T @ cross.rest @ turn)
+    return cross.turned(turn)
 
 
 def _variance_row(

@@ -143,7 +143,7 @@ def test_the_tables_of_times_and_sizes_are_those_of_the_benchmark():
             assert [float(number) for number in numbers] == expected
     size = FitSize(20_000, 10_000)
     assert f"about {size.memory / 1e9:.0f} GB" in GUIDE.replace("\n", " ")
-    assert round(size.seconds / 3600) == 5
+    assert f"{size.seconds / 60:.0f} minutes" in GUIDE.replace("\n", " ")
 
 
 PROGRAM = """

@@ -11,9 +11,10 @@ from scipy import sparse
 from scipy.optimize import minimize, rosen, rosen_der
 
 from analysis import mixed
-from analysis.mixed.algebra import levels
+from analysis.mixed.algebra import crossproducts, levels, optimise
+from analysis.mixed.algebra.average_information import average_information
 from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, without_smallest
-from analysis.mixed.algebra.descent import descend, descend_to_floor
+from analysis.mixed.algebra.descent import descend, descend_to_floor, hessian_by_differences
 from analysis.mixed.algebra.deviance import covariance_gradients, profile, relative_factors
 from analysis.mixed.algebra.levels import gather, separate
 from analysis.mixed.algebra.optimise import (
@@ -217,7 +218,9 @@ def test_sparse_sums_are_the_dense_ones(width, monkeypatch):
     assert some.outer is not None
     assert sparse.issparse(some.outer)
     kernel, left, right = rng.normal(size=(3, 40, width, width))
+    kernel += kernel.transpose(0, 2, 1)
     through = rng.normal(size=(30, 30))
+    through += through.T
     np.testing.assert_allclose(some.weighted(kernel), every.weighted(kernel), atol=1e-12)
     np.testing.assert_allclose(some.inner(through), every.inner(through), atol=1e-12)
     np.testing.assert_allclose(
@@ -239,3 +242,69 @@ def test_a_fit_beyond_memory_is_refused_before_it_starts(caplog, monkeypatch):
     assert "merge or drop levels" in refused.value.hint
     assert not caplog.records
     assert FitSize(2_972, 1_159).memory < 1e9 < FitSize(100_000, 10_000).memory
+
+
+@pytest.mark.parametrize("reml", [True, False])
+@pytest.mark.parametrize("formula", ["y ~ x + (1 + x | a) + (1 | b)", "y ~ x + (1 + x | a)"])
+def test_the_average_information_is_near_the_hessian_of_the_deviance(formula, reml):
+    rng = np.random.default_rng(0)
+    a, b, x = rng.integers(0, 60, 6000), rng.integers(0, 150, 6000), rng.normal(size=6000)
+    y = rng.normal(size=60)[a] + 0.4 * rng.normal(size=60)[a] * x + 0.6 * rng.normal(size=150)[b]
+    rows = pd.DataFrame({"a": a, "b": b, "x": x, "y": y + rng.normal(size=6000)})
+    model = mixed.fit(formula, rows, reml=reml)
+
+    def gradient(theta):
+        return profile(model.cross, theta, reml=reml).gradient
+
+    true = hessian_by_differences(gradient, model.solution.theta)
+    units = 1 / np.sqrt(np.diag(true))
+    near = average_information(model.cross, model.solution)
+    assert np.abs(near - true) * np.outer(units, units) == pytest.approx(0, abs=0.05)
+
+
+SEARCHED = [
+    "y ~ x + (1 | a) + (1 | b)",
+    "y ~ x + (1 + x | a) + (1 | b)",
+    "y ~ x + (1 | a) + (1 | b) + (1 | none)",
+]
+
+
+@pytest.mark.parametrize("formula", SEARCHED)
+def test_a_search_by_the_average_information_ends_where_the_other_does(formula, monkeypatch):
+    rng = np.random.default_rng(8)
+    a, b, x = rng.integers(0, 40, 3000), rng.integers(0, 90, 3000), rng.normal(size=3000)
+    y = rng.normal(size=40)[a] + 0.4 * rng.normal(size=40)[a] * x + 0.5 * rng.normal(size=90)[b]
+    rows = {"a": a, "b": b, "x": x, "y": y + rng.normal(size=3000)}
+    rows = pd.DataFrame(rows).assign(none=rng.integers(0, 30, 3000))
+    small = mixed.fit(formula, rows)
+    monkeypatch.setattr(optimise, "LARGE", 1)
+    large = mixed.fit(formula, rows)
+    assert large.criterion == pytest.approx(small.criterion, abs=1e-8)
+    assert large.optimum.theta == pytest.approx(small.optimum.theta, rel=1e-6, abs=1e-6)
+    assert large.coefficients == pytest.approx(small.coefficients, rel=1e-8, abs=1e-10)
+    assert large.optimum.converged
+    if not large.optimum.singular:
+        assert large.optimum.n_evaluations < small.optimum.n_evaluations
+
+
+@pytest.mark.parametrize("formula", ["y ~ x + (1 | a) + (1 | b)", "y ~ x + (1 + x | a) + (1 | b)"])
+def test_what_is_kept_sparse_gives_the_fit_of_what_is_dense(formula, monkeypatch):
+    rng = np.random.default_rng(9)
+    a, b, x = rng.integers(0, 300, 900), rng.integers(0, 120, 900), rng.normal(size=900)
+    y = rng.normal(size=300)[a] + 0.5 * rng.normal(size=120)[b] + rng.normal(size=900)
+    rows = pd.DataFrame({"a": a, "b": b, "x": x, "y": y})
+    dense = mixed.fit(formula, rows)
+    assert isinstance(dense.cross.flat, np.ndarray)
+    monkeypatch.setattr(crossproducts, "LEAST_SPARSE", 100)
+    few = mixed.fit(formula, rows)
+    assert sparse.issparse(few.cross.flat)
+    assert few.cross.cross == pytest.approx(dense.cross.cross, abs=1e-12)
+    assert few.criterion == pytest.approx(dense.criterion, abs=1e-9)
+    assert few.coefficients == pytest.approx(dense.coefficients, rel=1e-9, abs=1e-10)
+    assert fit_size(few.design).memory < fit_size(few.design)._replace(n_occurring=None).memory
+
+
+def test_the_size_of_a_fit_counts_what_occurs():
+    few = FitSize(27_198, 2_212, 300_000)
+    assert few.memory < 4e8 < FitSize(27_198, 2_212).memory
+    assert 1 < few.seconds < 30
