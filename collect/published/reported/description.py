@@ -20,6 +20,16 @@ DESCRIPTION, LENGTHS = "source.toml", "norms.csv"
 #: What one length may be.
 POOLINGS = ("last_token", "mean_of_lengths", "mean_of_lengths_without_first", "length_of_mean")
 
+#: Most blocks, and most features, that a model is thought to have.
+MOST = 1_000_000
+
+#: What the contract knows of the norms and the positions of a model.
+CHOICES = {
+    "norm_kind": ("LayerNorm", "RMSNorm"),
+    "norm_position": ("pre", "post", "sandwich", "output"),
+    "positional_scheme": ("learned", "sinusoidal", "rotary", "alibi", "none"),
+}
+
 _HINT = "See 'Lengths that others measured' in the guide, and data/reported for examples."
 
 
@@ -83,6 +93,14 @@ class Model:
     suite: str | None = None
     year: int | None = None
     base_model_id: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("n_layers", "d_model"):
+            value = getattr(self, name)
+            require(0 < value <= MOST, f"{name} must be from 1 to {MOST}, not {value}")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) is not None:
+                require_choice(name, getattr(self, name), choices)
 
     def row(self) -> dict[str, Any]:
         """Return its row of table ``model``; labels it lacks are those known of its name."""

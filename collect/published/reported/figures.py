@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
+from collect.errors import InputError
 from collect.published.reported.description import Model
 from collect.published.reported.lengths import SERIES
 
@@ -24,14 +25,25 @@ def figures(lengths: pd.DataFrame, models: Mapping[str, Model]) -> pd.DataFrame:
         As `lengths.read` returns them.
     models
         The shape of each model.
+
+    Raises
+    ------
+    InputError
+        If the lengths of a model give no figure: they end before its last two blocks.
     """
     of_series = pd.DataFrame(
         [
             {"model_id": model_id, "series": series, "metric": metric, "value": value}
             for (model_id, series), part in lengths.groupby(SERIES, sort=True)
             for metric, value in gains(part, models[str(model_id)].n_layers)
-        ]
+        ],
+        columns=["model_id", "series", "metric", "value"],
     )
+    if without := sorted({*lengths["model_id"]} - {*of_series["model_id"]}):
+        raise InputError(
+            f"The lengths of {without[0]} must give a gain; they end before its last two blocks.",
+            "Give the lengths up to there, or leave the model out.",
+        )
     table = of_series.groupby(["model_id", "metric"], sort=True)["value"].agg(
         mean="mean", sd="std", n="count"
     )

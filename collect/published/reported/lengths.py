@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow import csv
 
 from collect.errors import InputError
 from collect.published.reported.description import LENGTHS, Model, Source
 
 #: Columns that ``norms.csv`` must have, and those that it may have.
 REQUIRED, OPTIONAL = ("model_id", "layer", "norm"), ("series", "dtype", "file")
+
+#: Lengths and layers that can be: those outside are slips of the pen.
+RANGE, MOST = (1e-100, 1e100), 1_000_000
 
 #: What makes up a series of lengths, within which a gain is taken.
 SERIES = ["model_id", "series"]
@@ -26,80 +30,77 @@ def read(folder: Path, source: Source, models: Mapping[str, Model]) -> pd.DataFr
     Raises
     ------
     InputError
-        If the table is absent or none, lacks a column, names a model that the description does
-        not, holds a length that is not positive and finite, or a series that skips or repeats a
-        layer, begins after block 0, or has more layers than the model has blocks.
+        If the table is absent or none, lacks a column or has one twice, names a model that the
+        description does not, holds a length that is not positive and finite, or a series that skips
+        or repeats a layer, begins after block 0, or has more layers than the model has blocks.
     """
     path = folder / LENGTHS
     rows = _table(path)
-    names = [name for name in OPTIONAL if name in rows]
-    rows = rows[[*REQUIRED, *names]].copy()
     for name, default in (("series", "1"), ("dtype", source.dtype), ("file", LENGTHS)):
-        rows[name] = rows[name] if name in rows else pd.Series(None, rows.index, dtype=object)
-        rows[name] = rows[name].fillna(default).astype(str)
-    unknown = sorted({*rows["model_id"]} - {*models})
+        rows[name] = rows[name].fillna(default) if name in rows else default
+    unknown = sorted({*rows["model_id"].fillna("")} - {*models})
     if unknown:
         raise InputError(
-            f"{path} must hold models that the description names; {unknown[0]} is not among them.",
+            f"{path} must hold models that the description names; {unknown[0]!r} is none of them.",
             "Add a [[model]] of it, with n_layers and d_model.",
         )
-    rows["norm"] = _numbers(path, rows, "norm")
-    wrong = rows[~(np.isfinite(rows["norm"]) & (rows["norm"] > 0))]
-    if len(wrong):
-        first = wrong.iloc[0]
-        raise InputError(
-            f"Each length of {path} must be positive and finite; that of {first['model_id']} at "
-            f"layer {first['layer']} is {first['norm']}.",
-            "Leave out what was not measured.",
-        )
-    numbers = _numbers(path, rows, "layer")
-    rows["layer"] = (numbers - source.first_block).astype("int64")
+    norms = pd.to_numeric(rows["norm"], errors="coerce")
+    _require(path, rows, norms.between(*RANGE), "norm", "a positive, finite number")
+    layers = pd.to_numeric(rows["layer"], errors="coerce")
+    first = source.first_block - 1
+    is_whole = layers.between(first, MOST) & (layers % 1 == 0)
+    _require(path, rows, is_whole, "layer", f"a whole number from {first}")
+    rows = rows.assign(norm=norms.astype(float), layer=layers.astype("int64") - source.first_block)
     for (model_id, series), part in rows.groupby(SERIES, sort=True):
         _check_layers(path, f"{model_id}, series {series}", part["layer"], models[str(model_id)])
     return rows.sort_values([*SERIES, "layer"], ignore_index=True)
 
 
 def _table(path: Path) -> pd.DataFrame:
+    """Return the columns of the table that have a meaning here, as text."""
+    columns = dict.fromkeys((*REQUIRED, *OPTIONAL), pa.string())
+    options = csv.ConvertOptions(column_types=columns, strings_can_be_null=True)
     try:
-        rows = pd.read_csv(path, dtype={"series": str, "dtype": str, "file": str, "model_id": str})
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+        table = csv.read_csv(path, convert_options=options)
+        names = table.column_names
+    except (OSError, ValueError) as error:  # Arrow's are ValueErrors
         raise InputError(
-            f"The lengths {path} must be a readable table; {reason}.",
+            f"The lengths {path} must be a readable table; {str(error).splitlines()[0]}",
             f"Write a CSV file with the columns {', '.join(REQUIRED)}.",
         ) from error
-    missing = [name for name in REQUIRED if name not in rows]
-    if missing or rows.empty:
-        what = f"lacks {', '.join(missing)}" if missing else "has no row"
+    wrong = [f"has {it} twice" for it in columns if names.count(it) > 1]
+    wrong += [f"lacks {it}" for it in REQUIRED if it not in names]
+    wrong += ["has no row"] if not len(table) else []
+    if wrong:
         raise InputError(
-            f"The lengths {path} must have the columns {', '.join(REQUIRED)}; it {what}.",
+            f"The lengths {path} must have the columns {', '.join(REQUIRED)}; it {wrong[0]}.",
             "One row is one length: model, layer, norm.",
         )
+    rows: pd.DataFrame = table.select([it for it in columns if it in names]).to_pandas()
     return rows
 
 
-def _numbers(path: Path, rows: pd.DataFrame, name: str) -> pd.Series[float]:
-    numbers = pd.to_numeric(rows[name], errors="coerce")
-    wrong = rows[numbers.isna() | (name == "layer") & (numbers % 1 != 0)]
+def _require(path: Path, rows: pd.DataFrame, holds: pd.Series[bool], name: str, what: str) -> None:
+    """Refuse the first row of which something does not hold."""
+    wrong = rows[~holds]
     if len(wrong):
-        kind = "whole number" if name == "layer" else "number"
+        first = wrong.iloc[0]
         raise InputError(
-            f"Each {name} of {path} must be a {kind}; found {wrong[name].iloc[0]!r}.",
-            "Correct that row.",
+            f"Each {name} of {path} must be {what}; {first['model_id']} has {first[name]!r}.",
+            "Correct that row, or leave it out.",
         )
-    return numbers.astype(float)
 
 
 def _check_layers(path: Path, where: str, layers: pd.Series[int], model: Model) -> None:
     """Refuse a series whose layers cannot be what the description says they are."""
     found = sorted(layers.tolist())
-    if found != list(range(found[0], found[0] + len(found))):
-        raise InputError(
-            f"{path}: {where} must have each layer once and skip none.", "Correct its rows."
-        )
     if found[0] not in (-1, 0) or found[-1] >= model.n_layers:
         raise InputError(
             f"{path}: {where} must have its first length before or after block 0 and none beyond "
             f"block {model.n_layers - 1}; found {found[0]} to {found[-1]}.",
             "Check first_block, n_layers, and whether the last entry is after the final norm.",
+        )
+    if found != list(range(found[0], found[0] + len(found))):
+        raise InputError(
+            f"{path}: {where} must have each layer once and skip none.", "Correct its rows."
         )

@@ -72,6 +72,17 @@ def test_gains_are_ratios_within_a_series_and_means_over_them(tmp_path):
         assert figures.loc[metric, "n"] == 2
 
 
+def test_blocks_may_be_numbered_from_0_and_what_is_before_them_from_minus_1(tmp_path):
+    import_reported([folder(tmp_path)], tmp_path / "one")
+    path = folder(tmp_path, "zero", rows=table(NORMS, first=-1), first_block="0")
+    import_reported([path], tmp_path / "two")
+    one, two = (
+        pd.read_parquet(tmp_path / it / "reported_norm.parquet").drop(columns="source_id")
+        for it in ("one", "two")
+    )
+    pd.testing.assert_frame_equal(one, two)
+
+
 def test_a_profile_without_its_last_block_gives_no_gain_that_needs_it(tmp_path):
     rows = table({"a": [2.0, 3.0, 6.0]}, first=1)
     import_reported([folder(tmp_path, rows=rows)], tmp_path / "out")
@@ -122,6 +133,17 @@ def test_a_folder_that_does_not_say_its_key_is_refused_with_exit_code_2(
         ({"rows": table({"a": [1.0, 2.0]}, first=2)}, "block 0"),
         ({"rows": "model_id,layer,norm\nlab/tiny,1,2\nlab/tiny,3,2\n"}, "skip none"),
         ({"rows": "model_id,layer,norm\nlab/tiny,1,2\nlab/tiny,1,2\n"}, "skip none"),
+        ({"rows": "model_id,layer,norm\n,1,2\nlab/tiny,1,2\n"}, "''"),
+        ({"rows": "model_id,layer,norm\nlab/tiny,1,2,3,4\n"}, "readable"),
+        ({"rows": "model_id,layer,norm,norm\nlab/tiny,1,2,3\n"}, "norm twice"),
+        ({"rows": "model_id,layer,norm\nlab/tiny,1e30,2\n"}, "whole"),
+        ({"rows": "model_id,layer,norm\nlab/tiny,True,2\n"}, "True"),
+        ({"rows": "model_id,layer,norm\nlab/tiny,1,1e308\n"}, "1e308"),
+        ({"rows": "model_id,layer,norm\nlab/tiny,1,2\n"}, "gain"),
+        ({"rows": ""}, "readable"),
+        ({"model": MODEL.replace("4", "0")}, "n_layers"),
+        ({"model": MODEL.replace("8", "99999999999")}, "d_model"),
+        ({"model": f'{MODEL}norm_kind = "batch"\n'}, "norm_kind"),
         ({"model": ""}, "model_id"),
         ({"model": MODEL.replace("4", '"four"')}, "n_layers"),
         ({"model": f"{MODEL}\n[[model]]\n{MODEL}"}, "lab/tiny"),
