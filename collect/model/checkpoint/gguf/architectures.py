@@ -14,7 +14,6 @@ from collect.errors import UnsupportedModelError
 from collect.model.checkpoint.gguf import rules
 from collect.model.checkpoint.gguf.architecture import Architecture, Number, Whole
 from collect.model.checkpoint.gguf.header import Header
-from collect.model.checkpoint.gguf.keys import INSTEAD
 
 
 def _without(table: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -326,7 +325,8 @@ def architecture_of(header: Header) -> Architecture:
     if name not in ARCHITECTURES:
         raise UnsupportedModelError(
             f"GGUF files of the architecture {name!r} are not read; {header.path} is one.",
-            f"Those of {', '.join(sorted(ARCHITECTURES))} are. {INSTEAD}",
+            f"Those of {', '.join(sorted(ARCHITECTURES))} are. Take the safetensors files of the "
+            "model, if its type is measured: thermoscope collect models lists them.",
         )
     found = ARCHITECTURES[name]
     if name == "falcon" and header.tensor("blk.0.attn_norm_2.weight") is not None:
