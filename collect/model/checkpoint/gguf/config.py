@@ -89,7 +89,10 @@ def _special_tokens(header: Header, n_tokens: int) -> dict[str, int | None]:
 
 
 def _refuse_foreign(header: Header) -> None:
-    """Refuse entries that are of no architecture and known to change what is computed."""
+    """Refuse entries that change what is computed and are of another architecture, or of none.
+
+    Notes of whoever made a file may stand there under names of their own.
+    """
     from gguf import MODEL_ARCH_NAMES
     from gguf import Keys as Known
 
@@ -101,7 +104,18 @@ def _refuse_foreign(header: Header) -> None:
         if isinstance(value, str) and not name.startswith("_")
     }
     starts |= {*MODEL_ARCH_NAMES.values()} - {header.architecture}
-    found = [key for key in header.metadata if key.partition(".")[0] in starts]
+    of_architectures = {
+        value.removeprefix("{arch}.")
+        for kind in vars(Known).values()
+        for value in (vars(kind).values() if isinstance(kind, type) else ())
+        if isinstance(value, str) and value.startswith("{arch}.")
+    }
+    split = {key: key.partition(".") for key in header.metadata}
+    found = [
+        key
+        for key, (start, _, rest) in split.items()
+        if start in starts or (start != header.architecture and rest in of_architectures)
+    ]
     if found:
         raise UnsupportedModelError(
             f"The header of {header.path} says {', '.join(sorted(found))}, which a "

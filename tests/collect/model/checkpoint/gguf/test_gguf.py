@@ -186,6 +186,7 @@ def test_an_architecture_that_is_not_read_is_refused_with_those_that_are(llama_f
     with pytest.raises(UnsupportedModelError, match="llamb") as caught:
         locate(str(other))
     assert {"llama,", "gemma3,", "qwen3moe,"} <= {*caught.value.hint.split()}
+    assert "collect models" in caught.value.hint  # which of the types are measured
 
 
 def test_a_missing_package_is_named(llama_file, monkeypatch):

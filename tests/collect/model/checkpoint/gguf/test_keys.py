@@ -318,14 +318,27 @@ def test_a_tensor_that_nothing_is_made_of_is_refused_by_name(name, tensor, shape
     assert expected in caught.value.problem
 
 
-@pytest.mark.parametrize(
-    "key", ["adapter.type", "xielu.alpha_p", "diffusion.shift_logits", "llama4.rope.scaling.factor"]
-)
+FOREIGN = ["adapter.type", "xielu.alpha_p", "diffusion.shift_logits", "llama4.rope.scaling.factor"]
+#: Under names that no architecture has.
+FOREIGN += ["lama.rope.scaling.factor", "mistral.attention.sliding_window", "Llama.rope.freq_base"]
+
+
+@pytest.mark.parametrize("key", FOREIGN)
 def test_entries_of_another_kind_of_model_are_refused(key, tmp_path):
     path = tmp_path / "tiny.gguf"
     write("llama", tiny("llama"), path, edit=lambda writer: writer.add_float32(key, 1.0))
     with pytest.raises(UnsupportedModelError, match=key):
         locate(str(path))
+
+
+def test_notes_of_whoever_made_a_file_change_nothing(tmp_path):
+    def edit(writer):
+        writer.add_string("mradermacher.quantize_version", "2")
+        writer.add_uint32("quantize.imatrix.entries_count", 3)
+
+    truth = tiny("llama")
+    path = write("llama", truth, tmp_path / "tiny.gguf", number_format="F32", edit=edit)
+    assert deviation(path, truth) <= TOLERANCE
 
 
 SAME = [
