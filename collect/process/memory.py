@@ -33,11 +33,11 @@ def engine_memory() -> dict[str, Any]:
     Where it has none the engine's default stands: 80 % of the machine's memory, or of a cgroup's
     limit, which it reads itself.
     """
-    left = _left()
+    left = addressable_memory()
     return {} if left is None else {"memory_limit": f"{max(int(_SHARE * left), _LEAST)}B"}
 
 
-def _left() -> int | None:
+def addressable_memory() -> int | None:
     """Return what this process may still address [bytes]; None where it has no limit."""
     with suppress(ImportError, OSError, ValueError):
         import resource
@@ -50,13 +50,11 @@ def _left() -> int | None:
 
 
 def available_memory() -> int:
-    """Return the main memory this process may still take [bytes], by whatever limit.
+    """Return the main memory this process may still take [bytes], a container's limit included.
 
     ``sys.maxsize`` where the system does not tell.
     """
     amounts = [_of_system()]
-    if (left := _left()) is not None:
-        amounts.append(left)
     for limit, used in _LIMITS:
         # No limit is the word max; a file that is not there is no limit either.
         with suppress(OSError, ValueError):

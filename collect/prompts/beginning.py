@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from collect.errors import InputError
-from collect.process.memory import available_memory
+from collect.process.memory import addressable_memory, available_memory
 
 #: Characters of a text that are made tokens at once, whatever is wanted.
 PIECE = 65_536
@@ -63,7 +63,8 @@ def refuse_beyond_memory(
     InputError
         If making the tokens of one takes more memory than there is.
     """
-    free = available_memory()
+    left, free = addressable_memory(), available_memory()
+    free = free if left is None else min(left, free)
     for prompt_id, text in texts:
         if len(text) * _BYTES <= free:  # a text has hardly more tokens than characters
             continue
