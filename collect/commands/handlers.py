@@ -43,6 +43,8 @@ def _refuse_only_nameless(models: list[str]) -> None:
 def plan(options: argparse.Namespace) -> int:
     """Say what a run would do: rows, bytes, memory, time."""
     _refuse_only_nameless(options.models)
+    if options.queue and options.out is None:
+        raise InputError("--queue needs --out, where the plan is written.", "Give --out DIR.")
     sets = _sets(options)
     with libraries_imported():
         from collect.job.planning import plan, wording
@@ -50,6 +52,8 @@ def plan(options: argparse.Namespace) -> int:
     units, refusal = plan.drawn(options.models, sets, options.out, **_how(options))
     shown = as_json([asdict(unit) for unit in units]) if options.json else wording.as_text(units)
     show(shown)
+    if options.queue:
+        plan.enqueue(options.out, units, refusal)
     if refusal is not None:
         raise refusal
     return 0

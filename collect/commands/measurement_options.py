@@ -36,6 +36,11 @@ def plan(parser: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--overwrite", action="store_true", help="plan to do again what is there already"
     )
+    output.add_argument(
+        "--queue",
+        action="store_true",
+        help="write the plan into --out, so that `status` tells what is still to do",
+    )
     output.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 

@@ -72,7 +72,9 @@ VERBS = {
     ),
     "collect status": _verb(
         "list the units of an output",
-        "List the units of an output: complete, incomplete, nonconforming.",
+        "List the units of an output: complete, incomplete, nonconforming; and, where a plan was "
+        "written into it (`plan --queue`, `run --engine ray`), to do and refused, with the reason "
+        "and the hours that are left.",
         store_options.status,
         "collect status out",
     ),

@@ -15,15 +15,21 @@ from typing import Any
 
 import ray
 import ray.exceptions
+from tqdm import tqdm
 
 from collect.errors import CollectError, first_line
 from collect.instruments.quantities import files_of
 from collect.job import run as local
 from collect.job.model_list import expanded
 from collect.job.outcome import Outcome, Refusal, RefusedError, refusal_of
+from collect.job.planning.requests import Machine, Request, requests
 from collect.job.resolve import resolve
+from collect.record import queue
 from collect.record.provenance import code_version, take_version_of_driver
 from collect.schema.paths import as_path
+
+#: Ray's functions that it leaves without types.
+_ray: Any = ray
 
 
 def run(
@@ -39,9 +45,10 @@ def run(
     """Measure as ``run.run`` does, each model on a worker of a Ray cluster.
 
     The cluster is the one in use, the one that RAY_ADDRESS names, or else a new one of this
-    machine's processors. A worker takes one processor, and one accelerator if the device is
-    one; files are then those of `run.run` with one thread of torch, bit for bit. Another number
-    of threads sums in another order, which changes last digits: 1e-6 at most in effective ranks.
+    machine's processors. Each model asks for the memory, threads and accelerators that its plan
+    says (see `planning.requests`), the longest first. Files are those of `run.run` with as many
+    threads of torch, bit for bit. Another number of threads sums in another order, which changes
+    last digits: 1e-6 at most in effective ranks. The plan lies in the output for `collect status`.
     A model that is refused does not stop the others, unless ``fail_fast`` is set: then the
     workers are ended.
 
@@ -55,27 +62,74 @@ def run(
     job = resolve(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)
     if not ray.is_initialized():
         ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
-    task = ray.remote(num_cpus=1, num_gpus=int(job.settings.device != "cpu"), max_retries=2)(
-        _measure
+    asked, refusals = requests(
+        job, out, _machines(), accelerator_bytes=_accelerator_bytes(job.settings.device)
     )
-    names = dict.fromkeys(subject.name for subject in job.subjects)
-    where = str(out.resolve())
-    version = code_version()
-    pending = {task.remote(name, sets, where, options, version): name for name in names}
-    outcome = Outcome(refusals=[*job.refusals])
-    while pending and not (fail_fast and outcome.refusals):
-        (done,), _ = ray.wait(list(pending), num_returns=1)
-        model = pending.pop(done)
-        ended = _outcome(done, model)
-        outcome.units += ended.units
-        outcome.refusals += ended.refusals
-        if not quiet:
-            print(f"{model}: {'refused' if ended.refusals else 'measured'}", file=sys.stderr)
+    queue.enqueue(out, {title: units for each in asked for title, units in each.units.items()})
+    outcome = Outcome(refusals=[*job.refusals, *refusals])
+    for refusal in outcome.refusals:
+        queue.note_refused(out, refusal.model, refusal.problem)
+    where, version = str(out.resolve()), code_version()
+    pending = {
+        _task(each).remote(
+            each.model, sets, where, options, version, n_threads=each.n_threads
+        ): each.model
+        for each in asked
+    }
+    with tqdm(total=len(pending), unit="model", disable=True if quiet else None) as bar:
+        while pending and not (fail_fast and outcome.refusals):
+            (done,), _ = ray.wait(list(pending), num_returns=1)
+            model = pending.pop(done)
+            ended = _outcome(done, model)
+            outcome.units += ended.units
+            outcome.refusals += ended.refusals
+            for refusal in ended.refusals:
+                queue.note_refused(out, refusal.model, refusal.problem)
+            bar.update()
+            if not quiet:
+                bar.write(
+                    f"{model}: {'refused' if ended.refusals else 'measured'}", file=sys.stderr
+                )
     for running in pending:
         ray.cancel(running, force=True)
     if outcome.refusals:
         raise RefusedError(outcome, job.n_models)
     return outcome
+
+
+def _task(request: Request) -> Any:
+    """Return the task that measures a model, with what it asks of a machine."""
+    return ray.remote(
+        num_cpus=request.n_threads,
+        num_gpus=request.n_accelerators,
+        memory=request.memory_bytes,
+        max_retries=2,
+    )(_measure)
+
+
+def _machines() -> list[Machine]:
+    """Return what each machine of the cluster has to give."""
+    given = [node["Resources"] for node in _ray.nodes() if node["Alive"]]
+    return [
+        Machine(int(it.get("CPU", 0)), int(it.get("memory", 0)), int(it.get("GPU", 0)))
+        for it in given
+        if it.get("CPU")
+    ]
+
+
+def _accelerator_bytes(device: str) -> int | None:
+    """Return the memory of an accelerator of the cluster; None where none is to be used."""
+    if device != "auto" or not _ray.cluster_resources().get("GPU"):
+        return None
+    probe = ray.remote(num_cpus=0, num_gpus=1)(_memory_of_accelerator)
+    return int(ray.get(probe.remote()))
+
+
+def _memory_of_accelerator() -> int:
+    """Return the memory of the accelerator that a worker was given [bytes]."""
+    import torch
+
+    return int(torch.cuda.get_device_properties(0).total_memory)
 
 
 def _absolute(path: str | Path) -> str:
@@ -105,12 +159,18 @@ def _failure(model: str, error: Exception) -> Outcome:
 
 
 def _measure(
-    model: str, sets: Sequence[str], out: str, options: dict[str, Any], version: str
+    model: str,
+    sets: Sequence[str],
+    out: str,
+    options: dict[str, Any],
+    version: str,
+    *,
+    n_threads: int = 1,
 ) -> Outcome:
     """Measure one model, on a worker; return what became of it."""
     import torch
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(n_threads)
     take_version_of_driver(version)
     try:
         return local.run([model], sets, Path(out), **options, quiet=True)

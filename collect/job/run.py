@@ -13,10 +13,11 @@ from typing import Any
 
 from collect.job.measurement import measure
 from collect.job.outcome import Done, Outcome, RefusedError, noted
-from collect.job.resolve import resolve
+from collect.job.resolve import Job, resolve
 from collect.job.subject import Subject
 from collect.job.task import Task, pending, tasks
 from collect.process.interruption import interruptible
+from collect.record import queue
 from collect.record.atomic import locks
 from collect.record.commit import commit, remove_leftovers
 from collect.record.inventory import Complete, Inventory
@@ -59,9 +60,20 @@ def run(
                 subject.fetch(is_run=any(task.prompt_set is not None for task in todo))
                 carry_out(todo, subject, inventory, outcome.units)
         subject.release()
+    _note(out, job, outcome)
     if outcome.refusals:
         raise RefusedError(outcome, job.n_models)
     return outcome
+
+
+def _note(out: Path, job: Job, outcome: Outcome) -> None:
+    """Note in the queue of the output what was refused, and forget what no longer is."""
+    refused = {refusal.model: refusal.problem for refusal in outcome.refusals}
+    for subject in job.subjects:
+        for name in {subject.title, subject.name} - refused.keys():
+            queue.note_measured(out, name)
+    for model, problem in refused.items():
+        queue.note_refused(out, model, problem)
 
 
 def carry_out(

@@ -18,7 +18,9 @@ from collect.model.checkpoint.gguf import facts
 from collect.model.checkpoint.load import DTYPES
 from collect.model.description import Missing
 from collect.process.interruption import interruptible
+from collect.record import queue
 from collect.record.inventory import Complete, Inventory
+from collect.record.queue import Queued
 from collect.record.units import Unit
 
 #: States of a unit: pending, there already, and there as measured in another way.
@@ -31,6 +33,8 @@ class Planned:
 
     Attributes
     ----------
+    model
+        Its model, with its revision where it has one.
     unit
         Stem of its files.
     run_id
@@ -57,6 +61,7 @@ class Planned:
         ``not_measured`` but for matrices that hold one number throughout.
     """
 
+    model: str
     unit: str
     run_id: str
     state: str
@@ -105,7 +110,7 @@ def drawn(
     for subject in job.subjects:
         digest = hashed.get(subject.checkpoint.directory)
         with noted(subject.title, refusals, goes_on=job.goes_on):
-            units, refusal = _of_model(subject, inventory, throughput, digest)
+            units, refusal = units_of(subject, inventory, throughput, digest)
             for unit in units:
                 same = first.setdefault(unit.run_id, unit.unit) if digest else unit.unit
                 is_repeated = same != unit.unit and unit.state == TO_DO
@@ -115,6 +120,18 @@ def drawn(
         subject.release()
     outcome = Outcome(refusals=refusals)
     return planned, RefusedError(outcome, job.n_models) if refusals else None
+
+
+def enqueue(out: Path, units: Sequence[Planned], refusal: RefusedError | None) -> None:
+    """Write a plan into the output, for `status`: what is to do, and what a run would refuse."""
+    planned: dict[str, list[Queued]] = {}
+    for unit in units:
+        if unit.state == TO_DO:
+            queued = Queued(unit.unit, unit.duration_s, unit.peak_bytes)
+            planned.setdefault(unit.model, []).append(queued)
+    queue.enqueue(out, planned)
+    for refused in () if refusal is None else refusal.outcome.refusals:
+        queue.note_refused(out, refused.model, refused.problem)
 
 
 def _repeated(unit: Planned, same: str) -> Planned:
@@ -139,10 +156,22 @@ def _hashed(job: Job) -> dict[Path, str]:
     return hashed
 
 
-def _of_model(
+def units_of(
     subject: Subject, inventory: Inventory | None, throughput: float, digest: str | None
 ) -> tuple[list[Planned], InputError | None]:
-    """Return the units of a model, and why a run refuses it for what the output holds."""
+    """Return the units of a model, and why a run refuses it for what the output holds.
+
+    Parameters
+    ----------
+    subject
+        The model.
+    inventory
+        What the output holds; None where nothing is written.
+    throughput
+        What `estimate.calibrate` returned [1/s].
+    digest
+        Hash of the weights; None where it is left open.
+    """
     asked, refusal = tasks(subject, digest), None
     units: Sequence[Unit | Complete | InputError] = [task.unit for task in asked]
     if inventory is not None:
@@ -186,6 +215,7 @@ def _planned(
     rows |= {"not_measured": len(gaps)} if gaps else {}
     how: dict[str, Any] = {"dtype": settings.dtype, "batch_size": settings.batch_size}
     return Planned(
+        model=subject.title,
         unit=task.unit.stem,
         run_id=task.unit.run_id,
         state=TO_DO,

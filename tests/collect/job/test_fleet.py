@@ -1,6 +1,11 @@
 """A fleet: checkpoints spread over the workers of a Ray cluster, units as on one machine."""
 
+import json
 import logging
+import random
+import subprocess
+import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,11 +13,13 @@ import pytest
 
 from collect.commands.cli import main
 from collect.job.outcome import Outcome
+from collect.job.planning.requests import Machine, accelerators, requests, threads
+from collect.job.resolve import resolve
 from collect.job.run import run
-from collect.record import provenance
+from collect.record import provenance, status
 from collect.record.integrity import faults
 from collect.schema import ContractError
-from tests.collect.conftest import edit_config
+from tests.collect.conftest import FAMILIES, edit_config
 from tests.collect.record.written import contents
 
 ray = pytest.importorskip("ray", reason="the extra [fleet] is not installed")
@@ -40,7 +47,7 @@ def crashes(monkeypatch):
     """Let tasks run in this process; those of the models put in here end with their error."""
     monkeypatch.setattr(provenance, "_of_driver", None)
     errors = {}
-    task = SimpleNamespace(remote=lambda model, _sets, out, *_: (model, out))
+    task = SimpleNamespace(remote=lambda model, _sets, out, *_, **__: (model, out))
 
     def get(task):
         model, out = task
@@ -49,7 +56,9 @@ def crashes(monkeypatch):
         return fleet._measure(model, [], out, {}, "1.2.3")
 
     monkeypatch.setattr(ray, "is_initialized", lambda: True)
-    monkeypatch.setattr(ray, "cluster_resources", dict)
+    monkeypatch.setattr(
+        ray, "nodes", lambda: [{"Alive": True, "Resources": {"CPU": 2, "memory": 2**35}}]
+    )
     monkeypatch.setattr(ray, "remote", lambda **_: lambda _function: task)
     monkeypatch.setattr(ray, "wait", lambda tasks, num_returns: (tasks[:num_returns], []))
     monkeypatch.setattr(ray, "get", get)
@@ -132,3 +141,108 @@ def test_a_model_that_is_refused_does_not_stop_the_others(
         "local--gpt2",
         "local--gpt2@own",
     ]
+
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("memory", "machines", "n_threads"),
+    [
+        (4 * GIB, [Machine(64, 256 * GIB)], 1),
+        (64 * GIB, [Machine(64, 256 * GIB)], 16),
+        (256 * GIB, [Machine(64, 256 * GIB)], 64),
+        # Of several the smallest that holds it decides.
+        (64 * GIB, [Machine(64, 256 * GIB), Machine(16, 128 * GIB)], 8),
+        (200 * GIB, [Machine(64, 256 * GIB), Machine(16, 128 * GIB)], 50),
+    ],
+)
+def test_a_model_takes_the_share_of_the_cores_that_it_takes_of_the_memory(
+    memory, machines, n_threads
+):
+    assert threads(memory, machines) == n_threads
+    fit = [machine for machine in machines if machine.memory_bytes >= memory]
+    for machine in fit:  # those that its memory holds never ask for more cores than there are
+        n_at_once = machine.memory_bytes // memory
+        assert n_threads * min(n_at_once, machine.n_cores // n_threads) <= machine.n_cores
+
+
+@pytest.mark.parametrize(
+    ("weights", "device", "each", "n"),
+    [
+        (140e9, "cpu", None, 0),
+        (140e9, "cuda", 80e9, 1),
+        (16e9, "auto", 80e9, 1),
+        (140e9, "auto", 80e9, 3),
+        (140e9, "auto", None, 0),
+    ],
+)
+def test_a_model_takes_the_accelerators_that_its_weights_fill(weights, device, each, n):
+    assert accelerators(int(weights), device, None if each is None else int(each)) == n
+
+
+def test_the_longest_come_first_and_a_model_that_fits_no_machine_is_refused(
+    save_tiny, prompt_file, tmp_path
+):
+    names = ("gpt2", "llama", "gpt_neox")
+    models = [str(save_tiny(name)) for name in names]
+    job = resolve(models, [prompt_file], tmp_path / "out", quiet=True)
+    asked, refusals = requests(job, tmp_path / "out", [Machine(8, 64 * GIB)])
+    assert refusals == []
+    times = [each.duration_s for each in asked]
+    assert times == sorted(times, reverse=True)
+    assert {each.model for each in asked} == set(models)
+    for each in asked:
+        (units,) = each.units.values()
+        assert each.memory_bytes == max(unit.peak_bytes for unit in units)
+        assert each.duration_s == pytest.approx(sum(unit.planned_s for unit in units))
+    fitting, refusals = requests(job, tmp_path / "out", [Machine(8, 2**20)])
+    assert fitting == []
+    assert {refusal.model for refusal in refusals} == set(models)
+    assert all("--stream" in refusal.hint for refusal in refusals)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_and_a_machine_that_is_lost_cost_no_unit(
+    save_tiny, prompt_file, tmp_path
+):
+    """Three simulated machines of unequal size; one program starts and drives the cluster."""
+    models = [str(save_tiny(name)) for name in FAMILIES[:3]]
+    out, alone = tmp_path / "out", tmp_path / "alone"
+    said = subprocess.run(
+        [sys.executable, "-m", "tests.collect.job.simulated_cluster", out, prompt_file, *models],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stderr
+    (told,) = [json.loads(line) for line in said.stdout.splitlines() if line.startswith("{")]
+    assert told["killed"] > 0
+    assert told["machines"] == [3, 2]
+    assert told["most_memory"] <= told["memory"]
+    run(models, [prompt_file], alone, quiet=True)
+    assert contents(out) == contents(alone)
+    assert list(faults(out)) == []
+    assert set(status.units(out)["state"]) == {"complete"}
+
+
+@pytest.mark.slow
+def test_processes_that_are_killed_share_one_output(save_tiny, prompt_file, tmp_path):
+    """As the tasks of an array do: each measures some models, is killed, and is started again."""
+    models = [str(save_tiny(name)) for name in ("gpt2", "llama", "gpt_neox")]
+    out, alone = tmp_path / "out", tmp_path / "alone"
+    command = [sys.executable, "-m", "collect", "run", "--prompts", prompt_file, "--quiet"]
+
+    def started(chosen):
+        return subprocess.Popen([*command, "--out", out, *chosen], cwd=ROOT)
+
+    rng = random.Random(7)
+    for _ in range(2):
+        processes = [started(rng.sample(models, 2)) for _ in range(2)]
+        time.sleep(rng.uniform(4, 9))
+        for process in processes:
+            process.kill()
+            process.wait()
+    processes = [started(models), started(models[::-1])]
+    assert [process.wait() for process in processes] == [0, 0]
+    run(models, [prompt_file], alone, quiet=True)
+    assert contents(out) == contents(alone)
+    assert list(faults(out)) == []

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from collect.record.queue import DIRECTORY
+
 SAMPLE = Path(__file__).parents[3] / "data/sample"
 
 
@@ -26,8 +28,9 @@ def files(out: Path) -> list[str]:
 
 
 def contents(out: Path) -> dict[str, bytes]:
-    """Return the bytes of every file but those of table ``run``, which hold the time."""
-    return {name: (out / name).read_bytes() for name in files(out) if not name.startswith("run/")}
+    """Return the bytes of every file but those that hold the time: table ``run``, the queue."""
+    timed = ("run/", f"{DIRECTORY}/")
+    return {name: (out / name).read_bytes() for name in files(out) if not name.startswith(timed)}
 
 
 def copy_sample(directory: Path, *stems: str) -> Path:

@@ -1,0 +1,89 @@
+"""What is planned of an output stands beside what is done in it."""
+
+import pandas as pd
+import pytest
+
+from collect.commands.cli import main
+from collect.record import queue, status
+
+
+def states(out):
+    return status.units(out).set_index("unit")["state"].to_dict()
+
+
+@pytest.mark.slow
+def test_a_queue_says_what_is_done_to_do_and_refused(save_tiny, prompt_file, tmp_path, capsys):
+    first, second, bad = save_tiny("gpt2"), save_tiny("llama"), tmp_path / "nothing"
+    out = tmp_path / "out"
+    where = ["--prompts", str(prompt_file), "--out", str(out)]
+    assert main(["plan", str(first), str(second), str(bad), *where, "--queue"]) == 2
+    assert states(out) == {
+        str(bad): "refused",
+        "local--gpt2": "to do",
+        "local--gpt2@own": "to do",
+        "local--llama": "to do",
+        "local--llama@own": "to do",
+    }
+    units = status.units(out).set_index("unit")
+    assert units.loc["local--gpt2@own", "planned_s"] > 0
+    assert str(bad) in units.loc[str(bad), "reason"]
+
+    assert main(["run", str(first), *where]) == 0
+    capsys.readouterr()
+    assert main(["status", str(out)]) == 0
+    bar, _, *table = capsys.readouterr().out.splitlines()
+    assert "40%" in bar
+    assert "2 complete" in bar
+    assert "2 to do" in bar
+    assert "1 refused" in bar
+    left = status.units(out).query("state == 'to do'")["planned_s"].sum()
+    assert f"{left / 3600:.1f} worker hours" in bar
+    assert table[-1].startswith(f"{bad}: ")
+
+
+def test_a_model_that_was_refused_is_so_until_it_is_measured(save_tiny, prompt_file, tmp_path):
+    out, model = tmp_path / "out", save_tiny("gpt2")
+    vocabulary = (model / "tokenizer.json").read_bytes()
+    (model / "tokenizer.json").unlink()
+    where = ["--prompts", str(prompt_file), "--out", str(out), "--quiet"]
+    queue.enqueue(out, {"local/gpt2": [queue.Queued("local--gpt2@own", 3600.0, 10)]})
+    other = str(save_tiny("llama"))
+    assert main(["run", str(model), other, *where]) == 2
+    assert states(out)["local--gpt2@own"] == "refused"
+    (model / "tokenizer.json").write_bytes(vocabulary)
+    assert main(["run", str(model), *where]) == 0
+    assert states(out)["local--gpt2@own"] == "complete"
+    assert [entry["reason"] for entry in queue.entries(out) if entry["units"]] == [""]
+
+
+def test_an_output_without_a_queue_gets_none_by_a_refusal(tmp_path):
+    queue.note_refused(tmp_path, "a model", "no weights")
+    queue.note_measured(tmp_path, "a model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_the_queue_that_is_cut_is_passed_over(tmp_path):
+    queue.enqueue(tmp_path, {"a": [queue.Queued("a@S", 1.0, 1)]})
+    (path,) = (tmp_path / queue.DIRECTORY).iterdir()
+    path.write_text(path.read_text()[:20])
+    assert list(queue.entries(tmp_path)) == []
+
+
+def test_the_hours_left_are_those_of_what_is_not_done():
+    columns = ["unit", "state", "n_rows", "is_conforming", "started_at", "duration_s"]
+    rows = [
+        ("a", "complete", 5, True, pd.Timestamp("2026-01-01"), 2.0, 7200.0, None),
+        ("b", "to do", None, None, None, None, 3600.0, None),
+        ("c", "measuring", None, None, None, None, 1800.0, None),
+        ("d", "refused", None, None, None, None, 900.0, "no weights"),
+    ]
+    units = pd.DataFrame(rows, columns=[*columns, "planned_s", "reason"])
+    first, *_, last = status.as_text(units).splitlines()
+    assert "1.5 worker hours" in first
+    assert "25%" in first
+    assert last == "d: no weights"
+
+
+def test_a_plan_is_written_only_where_there_is_an_output(save_tiny, capsys):
+    assert main(["plan", str(save_tiny("gpt2")), "--queue"]) == 2
+    assert "--out" in capsys.readouterr().err
