@@ -53,7 +53,7 @@ def main() -> int:
 
     def watch() -> None:
         """Note the most memory that tasks were given at once."""
-        while True:
+        while ray.is_initialized():
             given, free = ray.cluster_resources(), ray.available_resources()
             used = int(given.get("memory", 0) - free.get("memory", 0))
             told["most_memory"] = max(told["most_memory"], used)
@@ -65,6 +65,8 @@ def main() -> int:
     while n_alive() == n_before:  # a machine is missed by its heartbeat
         time.sleep(0.2)
     print(json.dumps({**told, "machines": [n_before, n_alive()]}))
+    ray.shutdown()
+    cluster.shutdown()
     return 0
 
 

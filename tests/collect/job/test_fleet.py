@@ -2,9 +2,11 @@
 
 import json
 import logging
+import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -209,9 +211,11 @@ def test_a_worker_that_is_killed_and_a_machine_that_is_lost_cost_no_unit(
     """Three simulated machines of unequal size; one program starts and drives the cluster."""
     models = [str(save_tiny(name)) for name in FAMILIES[:3]]
     out, alone = tmp_path / "out", tmp_path / "alone"
+    # No other test finds this cluster; sockets allow of no long path.
+    apart = {**os.environ, "RAY_TMPDIR": tempfile.mkdtemp(dir="/tmp", prefix="ray")}
     said = subprocess.run(
         [sys.executable, "-m", "tests.collect.job.simulated_cluster", out, prompt_file, *models],
-        cwd=ROOT, capture_output=True, text=True, check=False,
+        cwd=ROOT, capture_output=True, text=True, check=False, env=apart,
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
     (told,) = [json.loads(line) for line in said.stdout.splitlines() if line.startswith("{")]
