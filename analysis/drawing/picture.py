@@ -6,6 +6,7 @@ Importing this module replaces Altair's ``svg`` renderer, which both ways to the
 from __future__ import annotations
 
 import base64
+import math
 import re
 import zlib
 from collections.abc import Mapping
@@ -21,6 +22,10 @@ from analysis.drawing import typeface, units, width
 #: Where the rows of a picture lie inside it; see `analysis.report.making.images`.
 ROWS = '<metadata class="rows">{}</metadata>'
 FINDING = '<metadata class="finding">{}</metadata>'
+#: Width of a figure on a phone, and the least size of its letters there [px].
+SCREEN, LETTER = 350, 10
+FONT = re.compile(r'<text\b[^>]*? font-size="([\d.]+)px"')
+SIZE = re.compile(r'<svg\b[^>]*? width="([\d.]+)" height="([\d.]+)"')
 WIDTH = re.compile(r'<svg\b[^>]*? width="([\d.]+)"')
 NAMED = re.compile(r'(\bid="|url\(#|href="#)([\w-]+)')
 #: The address that vl_convert puts before a link to a page beside this one.
@@ -48,7 +53,8 @@ def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
         If vl_convert or fontTools is not installed.
     """
     typeface.register()
-    whole = typeface.with_typeface(_wide(spec, _drawn(spec)))
+    wide = _wide(spec, _drawn(spec))
+    whole = typeface.with_typeface(with_narrow(wide, _narrow(spec, wide)))
     rows = rows_of(spec).to_csv(index=False, lineterminator="\n")
     carried = [ROWS.format(_coded(rows))] if rows.strip() else []
     carried += [FINDING.format(escape(finding))] if (finding := finding_of(spec)) else []
@@ -72,12 +78,60 @@ def _wide(spec: Mapping[str, Any], picture: str) -> str:
     """Return a chart's picture, as wide as the text unless it is wider or meant to be small."""
     if (spec.get("usermeta") or {}).get("is_small"):
         return picture
+    return _fitted(spec, picture, width.MEASURE) if _width(picture) < width.MEASURE else picture
+
+
+def _narrow(spec: Mapping[str, Any], wide: str) -> str:
+    """Return a chart laid out for a phone; empty where it can be read there as it is, or never.
+
+    A chart that is wide however narrow its panels are scrolls on a phone.
+    """
+    if (spec.get("usermeta") or {}).get("is_small") or _is_read_on_a_phone(wide):
+        return ""
+    phone = width.for_phone(spec)
+    fitted = _fitted(phone, _drawn(phone), width.PHONE)
+    return fitted if _is_read_on_a_phone(fitted) else ""
+
+
+def _is_read_on_a_phone(picture: str) -> bool:
+    """Return whether the least letters of a picture can be read where it is as wide as a phone."""
+    letters = min((float(it) for it in FONT.findall(picture)), default=math.inf)
+    return _width(picture) * LETTER <= letters * SCREEN
+
+
+def _fitted(spec: Mapping[str, Any], picture: str, to: float) -> str:
+    """Return the picture of a chart as wide as asked for; ``picture`` is that of it as it is."""
     drawn = _width(picture)
-    for _ in range(2):  # words at the edge of a panel may lie inside a wider one
-        if _width(picture) < width.MEASURE - 1:
-            picture = _drawn(width.widened(spec, drawn))
-            drawn -= width.MEASURE - _width(picture)
+    for _ in range(3):  # words at the edge of a panel may lie inside a wider one
+        if abs(_width(picture) - to) < 1:
+            break
+        picture = _drawn(width.resized(spec, drawn, to))
+        drawn -= to - _width(picture)
     return picture
+
+
+def with_narrow(wide: str, narrow: str) -> str:
+    """Return a picture that holds another layout of itself, which a page shows on a phone.
+
+    The page gives the picture the shape of the layout that it shows (`site.css`); the hidden one
+    lies in the middle of the shown one's height, as its own drawing within.
+    """
+    if not narrow:
+        return wide
+    sizes = [SIZE.search(it) for it in (wide, narrow)]
+    if None in sizes:
+        return wide
+    (w, h), (nw, nh) = (tuple(map(float, size.groups())) for size in sizes if size)
+    tall = w * nh / nw
+    opening = OPENING.search(wide)
+    inside = wide[opening.end() : wide.rindex("</svg>")] if opening else ""
+    box = f'x="0" y="{(h - tall) / 2:.1f}" width="{w:g}" height="{tall:.1f}"'
+    inner = narrow[narrow.index(">") + 1 : narrow.rindex("</svg>")]
+    nested = f'<svg class="narrow" display="none" {box} viewBox="0 0 {nw:g} {nh:g}">{inner}</svg>'
+    head = (
+        opening[0].replace("<svg", f'<svg style="--narrow: {nw:g} / {nh:g}"', 1) if opening else ""
+    )
+    return f'{head}<g class="wide">{inside}</g>{nested}</svg>'
 
 
 def _width(picture: str) -> float:

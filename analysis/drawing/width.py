@@ -1,19 +1,25 @@
-"""A chart made as wide as the text: its panels become wider, and the letters stay."""
+"""A chart made as wide as its place: its panels become wider or narrower, and the letters stay."""
 
 from __future__ import annotations
 
 import copy
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: Width of the text on a desk [px].
-MEASURE = 640
+#: Width of the text on a desk, and of what is laid out for a phone, which shows it at five
+#: sixths: the smallest letters of charts, 12 px, are 10 px there [px].
+MEASURE, PHONE = 640, 420
+#: Letters of a title on a line of a phone, and panels beside each other there.
+LINE, ABREAST = 50, 2
+#: A panel is no narrower than this [px].
+LEAST = 90
 
 Spec = dict[str, Any]
 
 
-def widened(spec: Mapping[str, Any], width: float) -> Spec:
-    """Return the specification of a chart whose drawing is as wide as the text on a desk.
+def resized(spec: Mapping[str, Any], width: float, to: float = MEASURE) -> Spec:
+    """Return the specification of a chart whose drawing has another width.
 
     Parameters
     ----------
@@ -21,13 +27,42 @@ def widened(spec: Mapping[str, Any], width: float) -> Spec:
         Vega-Lite specification.
     width
         Of its drawing as it is [px].
+    to
+        Of its drawing as it is to be [px]; no panel gets narrower than `LEAST`.
     """
     # A copy to change; the rows, which nothing changes, are the same.
     copied = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
-    wide = copied | {"datasets": spec.get("datasets", {})}
-    for view, abreast in _views(wide, wide["datasets"]):
-        _resized(view, float(view["width"]) + (MEASURE - width) / abreast)
-    return wide
+    result = copied | {"datasets": spec.get("datasets", {})}
+    for view, abreast in _views(result, result["datasets"]):
+        old = float(view["width"])
+        _resized(view, max(old + (to - width) / abreast, min(LEAST, old)))
+    return result
+
+
+def for_phone(spec: Mapping[str, Any]) -> Spec:
+    """Return the specification of a chart whose words and panels take less room beside each other.
+
+    Titles break into lines, a legend has one column, and at most two panels stand abreast.
+    """
+    copied = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
+    result = copied | {"datasets": spec.get("datasets", {})}
+    config = result.setdefault("config", {})
+    config["legend"] = {**config.get("legend", {}), "columns": 1}
+    for node in _nodes(result):
+        if isinstance(node.get("legend"), dict) and "columns" in node["legend"]:
+            node["legend"]["columns"] = 1
+        if len(node.get("hconcat", [])) > ABREAST:
+            node |= {"concat": node.pop("hconcat"), "columns": ABREAST}
+        for name in {"title", "text"} & set(node):
+            if isinstance(node[name], str):
+                node[name] = _broken(node[name])
+    return result
+
+
+def _broken(text: str) -> str | list[str]:
+    """Return a text as lines that fit a phone; as it is if it fits in one."""
+    lines = textwrap.wrap(text, LINE)
+    return lines if len(lines) > 1 else text
 
 
 def _resized(view: Spec, width: float) -> None:

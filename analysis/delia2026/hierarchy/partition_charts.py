@@ -46,7 +46,7 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     most = alone.sort_values("share")["block"].iloc[-1]
     widest = rows[rows["block"] == most].sort_values("share").assign(noise=CHANCE)
     labels: list[tuple[pd.DataFrame, str, str, Literal["left", "center", "right"], int, int]] = [
-        (widest.head(1), "share", "mark", "right", -10, 0),
+        (widest.head(1), "share", "mark", "center", 0, -17),
         (widest.tail(1), "share", "mark", "left", 10, 0),
         (widest.tail(1), "chance_share", "noise", "center", 0, 23),
     ]

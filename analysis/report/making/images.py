@@ -19,6 +19,9 @@ from markupsafe import escape
 #: How Vega opens a drawing, and how `analysis.drawing.picture` puts rows into it.
 DRAWING = re.compile(r"<svg\b(?P<before>[^>]*?) class=\"marks\"(?P<after>[^>]*)>")
 CARRIED = re.compile(r'<metadata class="(rows|finding)">([^<]*)</metadata>')
+#: The layout for a phone that a drawing may hold, and the shape that it asks for.
+NARROW = re.compile(r'<svg class="narrow".*?</svg>', re.DOTALL)
+SHAPE = re.compile(r' style="(--narrow: [\d. /]+)"')
 SIZE = re.compile(r"<svg\b[^>]*?\swidth=[\"']([\d.]+)(?:px)?[\"'](?:[^>]*?\sheight=\"([\d.]+)\")?")
 #: Width of the text in print, and the height that leaves room for a caption [pt].
 TEXT_WIDTH, HEIGHT = 440, 590
@@ -76,7 +79,8 @@ class Gallery:
 
     def _printed(self, picture: Picture, name: str) -> str:
         """Return a drawing in Typst, no larger than the page, its finding above it."""
-        (self.folder / f"{name}.svg").write_text(CARRIED.sub("", picture.drawing), encoding="utf-8")
+        drawing = NARROW.sub("", CARRIED.sub("", picture.drawing))
+        (self.folder / f"{name}.svg").write_text(drawing, encoding="utf-8")
         width, height = picture.size
         points = min(TEXT_WIDTH, POINT * width) if not math.isnan(width) else TEXT_WIDTH
         if height * points > HEIGHT * width:
@@ -90,7 +94,10 @@ class Gallery:
 def shown(picture: Picture, name: str) -> str:
     """Return a chart in HTML with its finding above and a link to its rows below."""
     width, _ = picture.size
-    styled = f' style="--natural: {width:g}px"' if not math.isnan(width) else ""
+    shape = SHAPE.search(picture.drawing[:1000])
+    styles = [f"--natural: {width:g}px"] if not math.isnan(width) else []
+    styles += [shape[1]] if shape else []
+    styled = f' style="{"; ".join(styles)}"' if styles else ""
     named = f'role="graphics-document document" aria-label="{escape(picture.described)}"{styled}'
     carried, parts = picture.carried, []
     if finding := carried.get("finding", ""):
@@ -98,7 +105,7 @@ def shown(picture: Picture, name: str) -> str:
     parts.append(
         DRAWING.sub(
             lambda it: f'<svg{it["before"]} class="picture marks" {named}{it["after"]}>',
-            CARRIED.sub("", picture.drawing),
+            SHAPE.sub("", CARRIED.sub("", picture.drawing), count=1),
             count=1,
         )
     )

@@ -12,8 +12,8 @@ import pytest
 import vl_convert
 from fontTools.ttLib import TTFont
 
-from analysis.drawing import marks, picture, theme, typeface, units
-from analysis.report.making.images import Picture, shown
+from analysis.drawing import marks, picture, theme, typeface, units, width
+from analysis.report.making.images import Gallery, Picture, shown
 
 MODELS = pd.DataFrame(
     {"model": ["a<b", "c"], "lab": ["Meta", "OpenAI"], "depth": [12, 24], "unused": [1, 2]}
@@ -29,9 +29,9 @@ def spec():
         theme.line_at(1, "y"),
         base.mark_line(clip=True),
         base.mark_point().encode(color="lab:N"),
-        base.mark_text().encode(text="model:N"),
+        base.mark_text(fontSize=13).encode(text="model:N"),
     )
-    return dict(chart.to_dict())
+    return dict(chart.properties(width=500).to_dict())
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +40,11 @@ def drawn(spec):
 
 
 def test_every_point_says_its_model_and_values_and_names_inside_pictures_differ(drawn, spec):
-    titles = re.findall("<title>(.*?)</title>", drawn)
-    points = [it for it in titles if "model" in it]
-    assert len(points) == 2
+    layouts = [re.findall("<title>(.*?)</title>", it) for it in drawn.split('<svg class="narrow"')]
+    for titles in layouts:
+        points = [it for it in titles if "model" in it]
+        assert len(points) == 2
+    assert len(layouts) == 2
     assert {"model: a&lt;b", "lab: Meta", "depth [blocks]: 12", "gain [ratio]: 1.23"} <= {
         *points[0].split("; ")
     }
@@ -76,7 +78,7 @@ def test_a_mark_may_lead_to_a_page_beside_this_one():
     rows = MODELS.assign(card=["claims.html#claim-1", "https://a.test/"])
     chart = alt.Chart(rows).mark_point().encode(x="depth:Q", href="card:N")
     drawn = picture.svg(dict(chart.to_dict()))["image/svg+xml"]
-    assert re.findall(r"<a [^>]*>", drawn) == [
+    assert re.findall(r"<a [^>]*>", drawn.split('<svg class="narrow"')[0]) == [
         '<a href="claims.html#claim-1">',
         '<a xlink:href="https://a.test/">',
     ]
@@ -160,3 +162,66 @@ def test_charts_are_laid_out_with_the_typeface_which_has_what_figures_need():
 def _text(family):
     text = f'<text x="5" y="40" font-size="30" font-family="{family}">gain</text>'
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="120" height="60">{text}</svg>'
+
+
+def boxes(drawn):
+    """Return the shape that a picture asks for on a phone, its own, and that of what it shows."""
+    shape = re.search(r'style="--narrow: ([\d.]+) / ([\d.]+)"', drawn)
+    outer = re.search(r'<svg[^>]* width="([\d.]+)" height="([\d.]+)"', drawn)
+    nested = re.search(
+        r'<svg class="narrow" display="none" x="0" y="(-?[\d.]+)" width="([\d.]+)" '
+        r'height="([\d.]+)" viewBox="0 0 ([\d.]+) ([\d.]+)">',
+        drawn,
+    )
+    return [[float(it) for it in found.groups()] for found in (shape, outer, nested)]
+
+
+def test_a_picture_holds_a_layout_for_phones_that_fills_the_shape_it_asks_for(drawn):
+    (shape_w, shape_h), (wide, high), (top, width, height, own_w, own_h) = boxes(drawn)
+    assert wide == pytest.approx(640, abs=1)
+    assert own_w <= 420 + 1
+    assert (shape_w, shape_h) == (own_w, own_h)
+    assert width == wide
+    assert height == pytest.approx(wide * own_h / own_w, abs=0.1)
+    # The page centres the picture's own height in that of the shape.
+    assert top == pytest.approx((high - height) / 2, abs=0.1)
+    letters = [float(it) for it in re.findall(r'font-size="([\d.]+)px"', drawn)]
+    assert min(letters) * 350 / own_w >= 10
+
+
+def test_a_small_chart_and_one_that_no_phone_can_show_have_one_layout():
+    chart = alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=200)
+    small = theme.with_finding(chart, "Small.", is_small=True)
+    assert "narrow" not in picture.svg(small.to_dict())["image/svg+xml"]
+    abreast = alt.hconcat(*[chart.properties(title=str(it)) for it in range(2)])
+    assert "narrow" in picture.svg(abreast.to_dict())["image/svg+xml"]
+    many = [chart.encode(y=alt.Y("model:N", title="x" * 9)).facet("file:N") for _ in range(6)]
+    wide = alt.hconcat(*[alt.hconcat(*many[:2]) for _ in range(2)])
+    assert "narrow" not in picture.svg(wide.to_dict())["image/svg+xml"]
+
+
+def test_words_take_less_room_beside_each_other_on_a_phone():
+    long = "a title of a panel that is longer than a phone is wide, by far"
+    panels = [alt.Chart(MODELS, title=long).mark_point().encode(x="gain:Q") for _ in range(3)]
+    chart = alt.hconcat(*panels)
+    spec = chart.to_dict()
+    phone = width.for_phone(spec)
+    assert phone["columns"] == 2
+    assert len(phone["concat"]) == 3
+    assert " ".join(phone["concat"][0]["title"]) == long
+    assert max(map(len, phone["concat"][0]["title"])) <= width.LINE
+    assert phone["config"]["legend"]["columns"] == 1
+    assert "hconcat" in spec
+    assert spec["hconcat"][0]["title"] == long
+
+
+def test_paper_shows_the_wide_layout_alone(drawn, tmp_path):
+    gallery = Gallery(tmp_path, for_print=True)
+    gallery.add(Picture(drawn, "Points."))
+    printed = (tmp_path / "chunk-image-1.svg").read_text(encoding="utf-8")
+    assert 'class="narrow"' not in printed
+    assert 'class="wide"' in printed
+    page = shown(Picture(drawn, "Points."), "chart")
+    opening = re.search(r"<svg[^>]*>", page)[0]
+    assert opening.count("style=") == 1
+    assert "--natural: 640px; --narrow:" in opening
