@@ -50,6 +50,17 @@ def case(request, tmp_path_factory):
     return PUBLIC if is_shipped else measured(tmp_path_factory), *MODELS[name], hooked, times
 
 
+@pytest.mark.parametrize("name", ["public", "sample", "excerpt", "listed"])
+def test_every_row_that_is_shipped_was_measured_by_code_that_a_commit_holds(name):
+    paths = [str(path) for path in (ROOT / "data" / name / "run").glob("*.parquet")]
+    rows = duckdb.connect().execute(
+        "SELECT code_version, count(*) FROM read_parquet($1) GROUP BY ALL", [paths]
+    )
+    versions = dict(rows.fetchall())
+    assert sum(versions.values()) >= 1
+    assert not [version for version in versions if not version or version.endswith(".dirty")]
+
+
 def measured(tmp_path_factory):
     script = importlib.util.spec_from_file_location("make", PUBLIC / "make.py")
     make = importlib.util.module_from_spec(script)
