@@ -44,9 +44,8 @@ def failing(name: str) -> trial.Subject:
                 (folder / "kept").unlink()
             if name == "half":
                 (folder / "new.tmp").write_text("half")
-            return {"70": (70, "error: x"), "trace": (1, "Traceback (most recent call last)")}.get(
-                name
-            )
+            ends = {"70": (70, "error: x"), "trace": (1, "Traceback (most recent call last)")}
+            return {**ends, "none to check": (7, "note: no test was found")}.get(name)
 
         return trial.Case(name, act, writes=("new",))
 
@@ -64,6 +63,7 @@ def failing(name: str) -> trial.Subject:
         ("half", trial.DAMAGE),
         ("refused", trial.REFUSED),
         ("nothing", trial.ANSWERED),
+        ("none to check", trial.ANSWERED),
     ],
 )
 def test_what_must_not_happen_is_told_apart(name: str, outcome: str) -> None:

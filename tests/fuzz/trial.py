@@ -33,7 +33,7 @@ SLOW = "no end in time"
 OUTCOMES = (ANSWERED, REFUSED, LAST_RESORT, TRACEBACK, DAMAGE, UNCLEAR, SLOW)
 
 #: Exit codes that the help of both commands documents, except that of the last resort.
-ANSWERS, REFUSALS, LAST = (0, 1), (2, 3, 4, 5, 6), 70
+ANSWERS, REFUSALS, LAST = (0, 1, 7), (2, 3, 4, 5, 6), 70
 
 #: An input may take this long, of the processor and by the clock [s]: beside other work the clock
 #: alone would end an import half way, and spoil every input after it.
