@@ -1,0 +1,73 @@
+"""What a program can see of the language of README, guides and pages: few rules, and exact ones.
+
+A sentence has at most 25 words; code and inline values count as one word. Some phrases are calques
+that no textbook has.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "quarto").rglob("*.qmd")),
+]
+MOST_WORDS = 25
+
+#: What stands for no prose: front matter, comments, code, formulas.
+_NO_PROSE = re.compile(
+    r"\A---\n.*?\n---\n|<!--.*?-->|^(`{3,}).*?^\1\s*$|\$\$.*?\$\$", re.DOTALL | re.MULTILINE
+)
+#: Lines that are no prose: tables, divisions, headings, HTML, includes.
+_NO_SENTENCE = re.compile(r"\s*(\||:::|#|\{\{<|<|: )")
+_ITEM = re.compile(r"^\s*([-*]|\d+\.|>)\s+")
+_INLINE = re.compile(r"`[^`]*`(\{[^}]*\})?|\$[^$]*\$")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_END = re.compile(r"(?<=[.!?])[\"')*\]]*\s+(?=[A-Z@\"'(*\[`0-9“])")
+
+CALQUES = (
+    "hold the level", "holds the level", "in percent of nat", "cannot be told", "for want of",
+    "stands apart from", "by the hand of", "has it that", "exchanged units", "saying yes of",
+)  # fmt: skip
+
+
+def paragraphs(text):
+    """Yield the paragraphs and items of a page as lines of prose."""
+    for block in re.split(r"\n\s*\n", _NO_PROSE.sub("\n\n", text)):
+        item = []
+        for line in block.splitlines():
+            if _NO_SENTENCE.match(line):
+                continue
+            if _ITEM.match(line) and item:
+                yield " ".join(item)
+                item = []
+            item.append(_ITEM.sub("", line).strip())
+        yield " ".join(item)
+
+
+def sentences(page):
+    """Yield the sentences of a page."""
+    for paragraph in paragraphs(page):
+        plain = _LINK.sub(r"\1", _INLINE.sub("X", paragraph))
+        yield from (sentence for sentence in _END.split(plain) if sentence.strip())
+
+
+def n_words(sentence):
+    return sum(bool(re.search(r"\w", word)) for word in sentence.split())
+
+
+def test_sentences_are_counted_as_a_reader_would():
+    page = (
+        "# A heading\n\nOne `a b` two. Three [four five](x.md)?\n\n- six\n- seven\n\n```\n8\n```\n"
+    )
+    assert [n_words(sentence) for sentence in sentences(page)] == [3, 3, 1, 1]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_sentence_is_longer_than_a_breath(path):
+    text = path.read_text(encoding="utf-8")
+    long = [sentence for sentence in sentences(text) if n_words(sentence) > MOST_WORDS]
+    assert long == []
+    assert [words for words in CALQUES if words in text] == []
