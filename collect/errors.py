@@ -210,7 +210,7 @@ def unknown_name(what: str, name: object, known: Iterable[str], otherwise: str =
 
 
 @contextmanager
-def of_others(problem: str, hint: str) -> Iterator[None]:
+def translate_errors(problem: str, hint: str) -> Iterator[None]:
     """Refuse what code that is not ours raises, in its words; a refusal of ours passes.
 
     Lack of memory is told as that, and an end of the program is taken for one of the code.

@@ -188,7 +188,7 @@ def verdict(checks: Sequence[Check], kind: Kind = "difference") -> Verdict:
 
 def part_verdicts(checks: Sequence[Check], kind: Kind = "difference") -> dict[str, Verdict]:
     """Return the verdict on each part that has a check which decides, by its words."""
-    return {part: _of_part(answers) for part, answers in _answers(checks, kind).items()}
+    return {part: _part_verdict(answers) for part, answers in _answers(checks, kind).items()}
 
 
 def reading(checks: Sequence[Check], kind: Kind = "difference") -> str:
@@ -266,7 +266,7 @@ def _answers(
     return by_name
 
 
-def _of_part(answers: Sequence[bool | Literal["no data"] | None]) -> Verdict:
+def _part_verdict(answers: Sequence[bool | Literal["no data"] | None]) -> Verdict:
     stated, others = answers[0], answers[1:]
     if stated is True:
         return "depends on the reading" if False in others else "reproduced"

@@ -14,7 +14,7 @@ from analysis.audit.claim import Claim
 from analysis.audit.committed import differences, read_verdicts
 from analysis.audit.evaluation import check_rows
 from analysis.audit.evidence.checks import Check
-from analysis.audit.wording import in_runs
+from analysis.audit.wording import join_runs
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.output import replace_bytes
 from analysis.tidy.spreadsheet import to_csv
@@ -87,7 +87,7 @@ def write(registry: Mapping[int, Claim], folder: Path) -> None:
     if 0 < len(lacking) < len(registry):
         raise AnalysisError(
             "All claims must have their statement beside their function, or none; without one: "
-            f"{in_runs(lacking)}.",
+            f"{join_runs(lacking)}.",
             "Write it there too, or leave the others to claim.csv.",
         )
     for name in differing(registry, folder):

@@ -14,7 +14,7 @@ from analysis.audit.evidence.checks import Check, caveats_of, null_of
 from analysis.audit.evidence.decision import Kind
 from analysis.audit.examination import examined, statement
 from analysis.audit.family import families
-from analysis.audit.property import of_claim, with_property
+from analysis.audit.property import add_property, claim_property
 from analysis.audit.weight import weights
 from analysis.store import Store
 from analysis.tidy.errors import AnalysisError
@@ -32,7 +32,7 @@ def claim(claim_id: int, registry: Mapping[int, Claim]) -> Claim:
     if claim_id not in registry:
         raise AnalysisError(
             f"A claim must be one of those that can be judged; {claim_id} is not.",
-            f"Choose from {wording.in_runs(registry)}.",
+            f"Choose from {wording.join_runs(registry)}.",
         )
     return registry[claim_id]
 
@@ -146,7 +146,7 @@ def evaluate(
     judged.insert(place, "family", families(store, judged))
     for name, values in weights(store, judged).items():
         judged.insert(place + 1, str(name), values)
-    judged = with_property(store, judged)
+    judged = add_property(store, judged)
     checked(judged.columns)
     return judged
 
@@ -171,7 +171,7 @@ def judge(
     sentences = statement(store, claim_id)
     rates = store.query("FROM verdict_rate")
     row = _row(one, examined(one, store) if made is None else made, sentences, rates)
-    return row | of_claim(store, claim_id)
+    return row | claim_property(store, claim_id)
 
 
 def _row(
@@ -187,7 +187,7 @@ def _row(
         "stated_by": one.stated_by,
         "verdict": verdict(entries, one.kind),
         "reading": reading(entries, one.kind),
-        **testable.of_claim(one, entries, rates),
+        **testable.possible_verdicts(one, entries, rates),
         "kind": one.kind,
         "estimand": one.estimand,
         "check_id": primary.id,

@@ -85,7 +85,7 @@ def moved(row: dict[Any, Any]) -> str:
     return next(words for name, words in MOVES.items() if name in names)
 
 
-def with_property(store: Store, judged: pd.DataFrame) -> pd.DataFrame:
+def add_property(store: Store, judged: pd.DataFrame) -> pd.DataFrame:
     """Return claims with `property` and `property_remark`, empty where none is declared.
 
     ``judged`` has one row per claim: `claim_id`.
@@ -99,7 +99,7 @@ def with_property(store: Store, judged: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def of_claim(store: Store, claim_id: int) -> dict[str, str]:
+def claim_property(store: Store, claim_id: int) -> dict[str, str]:
     """Return `property` and `property_remark` of one claim, empty where none is declared."""
-    row = with_property(store, pd.DataFrame({"claim_id": [claim_id]})).iloc[0]
+    row = add_property(store, pd.DataFrame({"claim_id": [claim_id]})).iloc[0]
     return {name: str(row[name]) for name in ("property", "property_remark")}

@@ -33,7 +33,9 @@ SHARES = {
 }
 
 
-def of_claim(one: Claim, checks: Sequence[Check], rates: pd.DataFrame) -> dict[str, float | str]:
+def possible_verdicts(
+    one: Claim, checks: Sequence[Check], rates: pd.DataFrame
+) -> dict[str, float | str]:
     """Return what the verdict on one claim could have been.
 
     Parameters

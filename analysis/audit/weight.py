@@ -51,7 +51,7 @@ def rates(store: Store, claim_id: int) -> pd.DataFrame:
     )
 
 
-def of_author(judged: pd.DataFrame) -> pd.DataFrame:
+def author_claims(judged: pd.DataFrame) -> pd.DataFrame:
     """Return the claims that the author states in a document: those that are counted.
 
     ``judged`` has one row per claim: `stated_by`; see `analysis.audit.evaluate`.
@@ -86,7 +86,7 @@ def apart_in_words(judged: pd.DataFrame) -> str:
     )
 
 
-def by_category(judged: pd.DataFrame) -> pd.DataFrame:
+def count_categories(judged: pd.DataFrame) -> pd.DataFrame:
     """Return how many of the author's claims of each category have each verdict.
 
     Returns
@@ -94,12 +94,12 @@ def by_category(judged: pd.DataFrame) -> pd.DataFrame:
     One row per category that some claim has, in the order of `CATEGORIES`: `category`, and a column
     for each verdict in ``judged``.
     """
-    counted = of_author(judged)
+    counted = author_claims(judged)
     table = pd.crosstab(counted["category"], counted["verdict"])
     return table.reindex([it for it in CATEGORIES if it in table.index]).reset_index()
 
 
-def by_importance(judged: pd.DataFrame) -> pd.DataFrame:
+def sort_importance(judged: pd.DataFrame) -> pd.DataFrame:
     """Return the claims with the most important first, those alike in the order of their numbers.
 
     ``judged`` has one row per claim: `claim_id`, `importance`.

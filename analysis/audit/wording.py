@@ -10,10 +10,10 @@ from analysis.audit.evidence.checks import Check
 from analysis.audit.evidence.decision import Kind
 
 
-def in_runs(numbers: Iterable[int]) -> str:
+def join_runs(numbers: Iterable[int]) -> str:
     """Return whole numbers for people, neighbours joined.
 
-    >>> in_runs([3, 1, 2, 7])
+    >>> join_runs([3, 1, 2, 7])
     '1 to 3, 7'
     """
     by_run = groupby(enumerate(sorted(numbers)), lambda placed: placed[1] - placed[0])

@@ -40,7 +40,7 @@ def claim(options: argparse.Namespace) -> int:
     remark = str(judged["property_remark"])
     checks = claims.check_rows(made, one.kind)
     if options.json:
-        print(_as_json(judged, checks))
+        print(_claim_json(judged, checks))
         return 0
     print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
     print(_counted(checks))
@@ -116,7 +116,7 @@ def _rate_lines(store: Store, claim_id: int) -> str:
     return f"\nHow often this rule says what of {n_papers:,} simulated papers:\n{''.join(lines)}"
 
 
-def _as_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:
+def _claim_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:
     """Return a claim's row as one JSON object, its checks in the list `checks`."""
     import pandas as pd
 

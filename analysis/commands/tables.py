@@ -185,15 +185,15 @@ def words(header: Sequence[Column], rows: Sequence[Row], *, is_whole: bool) -> s
     cells = [["NULL" if text is None else text for text in column] for column in texts]
     if not is_whole:
         cells = [[*column[:AT_AN_END], "...", *column[AT_AN_END:]] for column in cells]
-    return _under_heads([column.name for column in header], cells)
+    return _align([column.name for column in header], cells)
 
 
-def _under_heads(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
+def _align(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
     """Return columns of text aligned at their right, as pandas has them and without it.
 
     Its import would take longer than most answers. What is wider than a terminal is left to it.
 
-    >>> print(_under_heads(["a", "long"], [["1", "22"], ["x", "NULL"]]))
+    >>> print(_align(["a", "long"], [["1", "22"], ["x", "NULL"]]))
      a long
      1    x
     22 NULL
@@ -289,14 +289,14 @@ def l_star(options: argparse.Namespace) -> int:
 
 def signs(options: argparse.Namespace) -> int:
     """Print whether each measured model dampens or expands, and which are left out; return 0."""
-    from analysis.delia2026.measured.signs import MINIMUM_PROMPTS, signs, without_gain
+    from analysis.delia2026.measured.signs import MINIMUM_PROMPTS, models_without_gain, signs
 
     store = opened(options)
     rows = signs(store, options.gain, band=options.band)
     if n_few := int((rows["n_obs"] < MINIMUM_PROMPTS).sum()):
         few = f"note: no interval of {n_few} of {len(rows)}: fewer than {MINIMUM_PROMPTS} prompts"
         print(few, file=sys.stderr)
-    if lacking := without_gain(store, options.gain):
+    if lacking := models_without_gain(store, options.gain):
         note = f"note: left out, {options.gain} is not defined or measured: {', '.join(lacking)}"
         print(note, file=sys.stderr)
     return show(rows, as_csv=options.csv)

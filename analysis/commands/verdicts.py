@@ -87,7 +87,9 @@ def _tell_unjudged(store: Store, registry: Mapping[int, Claim]) -> None:
 
     left = sorted({*store.facts("FROM raw.claim")["claim_id"]} - {*registry})
     if left:
-        print(f"note: stated, and judged by no function: {wording.in_runs(left)}", file=sys.stderr)
+        print(
+            f"note: stated, and judged by no function: {wording.join_runs(left)}", file=sys.stderr
+        )
 
 
 def _examined(
@@ -139,14 +141,14 @@ def _overview(judged: pd.DataFrame, printed: about.About) -> str:
         lines.append(f"{row['claim_id']:>3}  {coloured(row['verdict'], 21)} {row['statement']}")
         counts = models_behind(row, printed)
         lines.append(f"     {numbers(row)}; {counts}")
-    stated, others = weight.of_author(judged), weight.apart(judged)
+    stated, others = weight.author_claims(judged), weight.apart(judged)
     lines += ["", f"{_total(stated['verdict'], prose.plural(len(stated), 'claim'))}."]
-    for row in weight.by_category(judged).to_dict("records"):
+    for row in weight.count_categories(judged).to_dict("records"):
         found = stated.loc[stated["category"] == row["category"], "verdict"]
         kind = f"  {len(found)} {NAMES[str(row['category'])]}"
         lines.append(f"{_total(found, kind)}.")
     if len(others):
-        head = f"Apart, stated in no document ({wording.in_runs(others['claim_id'])})"
+        head = f"Apart, stated in no document ({wording.join_runs(others['claim_id'])})"
         lines.append(f"{_total(others['verdict'], head)}.")
     return "\n".join(lines)
 

@@ -16,10 +16,10 @@ def points_by_lab(models: pd.DataFrame) -> alt.Chart:
     They have no legend: a figure names them, in the rows of an axis or beside them.
     """
     marks = alt.Chart(models).mark_point(filled=True, size=100, opacity=0.9)
-    return cast(alt.Chart, marks.encode(**of_lab(models)))
+    return cast(alt.Chart, marks.encode(**lab_scales(models)))
 
 
-def of_lab(rows: pd.DataFrame) -> dict[str, Any]:
+def lab_scales(rows: pd.DataFrame) -> dict[str, Any]:
     """Return colour and shape of the labs of a frame, for figures that name what they draw."""
     return {"color": lab_colour(rows).legend(None), "shape": lab_shape(rows).legend(None)}
 
@@ -36,7 +36,7 @@ def marks_by_lab(models: pd.DataFrame) -> list[alt.Chart]:
 
     ``models`` has one row per model: `lab` and `norm_position`.
     """
-    return [mark.encode(**of_lab(models)) for mark in filled_and_hollow(models)]
+    return [mark.encode(**lab_scales(models)) for mark in filled_and_hollow(models)]
 
 
 def filled_and_hollow(models: pd.DataFrame) -> list[alt.Chart]:

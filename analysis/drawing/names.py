@@ -131,7 +131,7 @@ def texts(named: pd.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
         The channels of the marks.
     """
     far = named[named["is_far"]]
-    at = {"x": _of("name_x", x), "y": _of("name_y", y)}
+    at = {"x": _replace_field("name_x", x), "y": _replace_field("name_y", y)}
     layers = [
         alt.Chart(far)
         .mark_rule(color=INK, strokeWidth=0.8, opacity=0.7)
@@ -168,7 +168,7 @@ def apart(places: Sequence[float], least: float) -> list[float]:
     return [moved[index] + ranks[index] * least for index in range(len(places))]
 
 
-def at_ends(
+def end_names(
     lines: pd.DataFrame,
     x: alt.X,
     y: str,
@@ -255,7 +255,7 @@ def _covered(boxes: Boxes, others: Boxes) -> Boxes:
     return np.asarray(np.where(least > 0, least + 2, 0).sum(axis=1), dtype=float)
 
 
-def _of(field: str, channel: alt.X | alt.Y) -> alt.X | alt.Y:
+def _replace_field(field: str, channel: alt.X | alt.Y) -> alt.X | alt.Y:
     """Return a channel with another field, on the same axis."""
     copy = channel.copy()
     copy.shorthand = f"{field}:Q"

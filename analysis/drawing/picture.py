@@ -54,11 +54,11 @@ def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
     """
     typeface.register()
     wide = _wide(spec, _drawn(spec))
-    whole = typeface.with_typeface(with_narrow(wide, _narrow(spec, wide)))
+    whole = typeface.embed_typeface(with_narrow(wide, _narrow(spec, wide)))
     rows = rows_of(spec).to_csv(index=False, lineterminator="\n")
     carried = [ROWS.format(_coded(rows))] if rows.strip() else []
     carried += [FINDING.format(escape(finding))] if (finding := finding_of(spec)) else []
-    return {"image/svg+xml": with_metadata(whole, *carried)}
+    return {"image/svg+xml": add_metadata(whole, *carried)}
 
 
 def finding_of(spec: Mapping[str, Any]) -> str:
@@ -69,9 +69,9 @@ def finding_of(spec: Mapping[str, Any]) -> str:
 def _drawn(spec: Mapping[str, Any]) -> str:
     """Return the picture of a chart whose marks say what they are."""
     bundle = spec_to_mimebundle(
-        units.with_names(spec), format="svg", mode="vega-lite", vegalite_version=alt.SCHEMA_VERSION
+        units.add_names(spec), format="svg", mode="vega-lite", vegalite_version=alt.SCHEMA_VERSION
     )
-    return of_its_own(units.titled(str(dict(bundle)["image/svg+xml"]).replace(BASE, 'href="')))
+    return make_unique(units.titled(str(dict(bundle)["image/svg+xml"]).replace(BASE, 'href="')))
 
 
 def _wide(spec: Mapping[str, Any], picture: str) -> str:
@@ -143,10 +143,10 @@ def _coded(text: str) -> str:
     return base64.b64encode(text.encode("utf-8")).decode("ascii")
 
 
-def of_its_own(picture: str) -> str:
+def make_unique(picture: str) -> str:
     """Return an SVG image whose names no other picture of the page has.
 
-    >>> of_its_own('<svg><clipPath id="clip0"/><g clip-path="url(#clip0)"/></svg>')
+    >>> make_unique('<svg><clipPath id="clip0"/><g clip-path="url(#clip0)"/></svg>')
     '<svg><clipPath id="clip0-a2246f82"/><g clip-path="url(#clip0-a2246f82)"/></svg>'
     """
     name = f"{zlib.crc32(picture.encode()):08x}"
@@ -174,7 +174,7 @@ def rows_of(spec: Mapping[str, Any]) -> pd.DataFrame:
         frame = frame[[name for name in frame.columns if name in wanted]]
         if len(frame.columns) and tuple(frame.columns) != ("at",):
             frames.setdefault(tuple(frame.columns), []).append(frame)
-    parts = _without_repeats(
+    parts = _drop_repeats(
         [pd.concat(it, ignore_index=True).drop_duplicates() for it in frames.values()]
     )
     if len(parts) > 1:
@@ -183,7 +183,7 @@ def rows_of(spec: Mapping[str, Any]) -> pd.DataFrame:
     return whole.map(lambda it: float(f"{it:.{DIGITS}g}") if isinstance(it, float) else it)
 
 
-def _without_repeats(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
+def _drop_repeats(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
     """Return the parts without those whose rows are all rows of a wider part."""
 
     def is_in(part: pd.DataFrame, wider: pd.DataFrame) -> bool:
@@ -197,7 +197,7 @@ def _without_repeats(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
     return [part for part in parts if not any(is_in(part, wider) for wider in parts)]
 
 
-def with_metadata(picture: str, *carried: str) -> str:
+def add_metadata(picture: str, *carried: str) -> str:
     """Return an SVG image that carries what is said beside it."""
     return OPENING.sub(lambda opening: opening[0] + "".join(carried), picture, count=1)
 

@@ -147,15 +147,15 @@ def shrinking() -> alt.Chart:
 def named(chart: Any, description: str, finding: str = "") -> alt.LayerChart:
     """Return the chart with a description for screen readers, and a size if it has none.
 
-    The finding stands above it and begins its alternative text; see `with_finding`.
+    The finding stands above it and begins its alternative text; see `add_finding`.
     """
     sized = chart if chart.width is not alt.Undefined else chart.properties(width=WIDTH)
     sized = sized if sized.height is not alt.Undefined else sized.properties(height=300)
     described = sized.properties(description=description)
-    return cast(alt.LayerChart, with_finding(described, finding) if finding else described)
+    return cast(alt.LayerChart, add_finding(described, finding) if finding else described)
 
 
-def with_finding(chart: Any, finding: str, *, is_small: bool = False) -> Any:
+def add_finding(chart: Any, finding: str, *, is_small: bool = False) -> Any:
     """Return the chart with a sentence that says what it shows, computed from what it draws.
 
     A chart that is not to be small is drawn as wide as the text.

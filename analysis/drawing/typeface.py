@@ -24,7 +24,7 @@ TAG = re.compile(r"<[^>]+>")
 OPENING = re.compile(r"<svg\b[^>]*>")
 
 
-def with_typeface(picture: str) -> str:
+def embed_typeface(picture: str) -> str:
     """Return an SVG image with the letters of its texts inside it.
 
     The same image always gets the same bytes. An image without text stays as it is.

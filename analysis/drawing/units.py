@@ -64,7 +64,7 @@ def units(
         yield from units(node.get(part), data, channels, panels)
 
 
-def with_names(spec: Mapping[str, Any]) -> dict[str, Any]:
+def add_names(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return a Vega-Lite specification whose points also say the name that their rows have."""
     named = copy.deepcopy({key: it for key, it in spec.items() if key != "datasets"})
     named["datasets"] = spec.get("datasets", {})
@@ -86,10 +86,10 @@ def titled(picture: str) -> str:
     >>> titled(f"<path {label}/>")
     '<path role="graphics-symbol" aria-roledescription="point"><title>a</title></path>'
     """
-    return CONTAINER.sub(r"\1object\2", MARK.sub(_with_title, TEXT.sub(r"\1", picture)))
+    return CONTAINER.sub(r"\1object\2", MARK.sub(_title_mark, TEXT.sub(r"\1", picture)))
 
 
-def _with_title(mark: re.Match[str]) -> str:
+def _title_mark(mark: re.Match[str]) -> str:
     tag = mark["tag"]
     text = LONG.sub(lambda number: f"{float(number[0]):.3g}", mark["label"].strip())
     opening = f"<{tag}{mark['before']}"

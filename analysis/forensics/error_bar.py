@@ -125,7 +125,7 @@ def subsets(
     members = candidates[chosen]
     means, errors = members.mean(axis=1), members.std(axis=1, ddof=1) / sqrt(size)
     centre, length = read(mean, accuracy=accuracy), read(bar, accuracy=accuracy)
-    is_match = _inside(means, centre) & _inside(errors, length)
+    is_match = _is_printed(means, centre) & _is_printed(errors, length)
     frame = pd.DataFrame(
         {
             "rows": [tuple(int(place) for place in places) for places in chosen[is_match]],
@@ -133,19 +133,19 @@ def subsets(
             "std_error": errors[is_match],
             "n_obs": size,
             "n_choices": len(chosen),
-            "expected_matches": _by_chance(means, errors, centre, length),
+            "expected_matches": _chance_matches(means, errors, centre, length),
         }
     )
     glossary.checked(frame.columns)
     return frame
 
 
-def _inside(values: Floats, printed: Printed) -> np.ndarray:
+def _is_printed(values: Floats, printed: Printed) -> np.ndarray:
     inside: np.ndarray = (values >= printed.low) & (values <= printed.high)
     return inside
 
 
-def _by_chance(means: Floats, errors: Floats, centre: Printed, length: Printed) -> float:
+def _chance_matches(means: Floats, errors: Floats, centre: Printed, length: Printed) -> float:
     """Return how many other choices lie as near to a choice as a match must, on average."""
     if len(means) < 2:
         return nan

@@ -181,7 +181,7 @@ def _judge(row: Mapping[Any, Any], alpha: float) -> dict[str, object]:
     if row["test"] == "r" and abs(statistic.value) > 1:
         return _verdict(INCONSISTENT, note="A correlation cannot be beyond 1.")
     if row["test"] not in WITHOUT_DF and isnan(row["df"]):
-        return _without_df(row["test"], statistic, quoted)
+        return _judge_without_df(row["test"], statistic, quoted)
     df, df_numerator = row["df"], row["df_numerator"]
     p_value = from_statistic(row["test"], statistic.value, df, df_numerator)
     low, high = p_range(row["test"], statistic, df, df_numerator)
@@ -209,7 +209,7 @@ def _verdict(
     return {**values, "consistency": consistency, "note": note}
 
 
-def _without_df(test: str, statistic: Printed, quoted: Printed) -> dict[str, object]:
+def _judge_without_df(test: str, statistic: Printed, quoted: Printed) -> dict[str, object]:
     """Judge a statistic printed without degrees of freedom by those that would fit."""
     if test == "F":
         return _verdict(NOT_CHECKABLE, note="No degrees of freedom are printed.")

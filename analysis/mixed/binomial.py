@@ -17,10 +17,10 @@ import pandas as pd
 from analysis.mixed.algebra.design import Design, build, matrix_of
 from analysis.mixed.algebra.laplace import maximise
 from analysis.mixed.algebra.rank import (
+    drop_aliased,
     levels_with_both,
     require_independent,
     separating_columns,
-    without_aliased,
 )
 from analysis.mixed.frames import anova as terms_tested
 from analysis.mixed.frames import guards
@@ -39,7 +39,7 @@ from analysis.mixed.inference.fixed_effects import ContrastTests
 from analysis.mixed.inference.r_squared import VarianceShares, fixed_part, variance
 from analysis.mixed.prediction import logistic, sign_guards
 from analysis.mixed.prediction.logistic import Logistic, offset_of
-from analysis.mixed.reading.bases import with_bases
+from analysis.mixed.reading.bases import expand_bases
 from analysis.mixed.reading.source import Rows, complete, open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.mixed.reading.trials import count_trials
@@ -234,14 +234,14 @@ class BinomialModel(Asked, Logistic):
         """Return one row per thing a reader must know: `guard`, `term`, `group`, `note`."""
         return guards.frame_of(
             [
-                *guards.of_rows(self.source),
-                *guards.of_columns(self),
-                *guards.of_groups(self),
+                *guards.row_guards(self.source),
+                *guards.column_guards(self),
+                *guards.group_guards(self),
                 *sign_guards.of_search(self),
                 *sign_guards.rare_outcome(self),
                 *sign_guards.few_rows(self),
-                *guards.of_response(self),
-                *guards.of_terms(self, "wald", REMEDY),
+                *guards.response_guards(self),
+                *guards.term_guards(self, "wald", REMEDY),
             ]
         )
 
@@ -298,11 +298,11 @@ def fit_binomial(
     source = open_source(rows)
     if missing == "drop":
         source = complete(source, [formula])
-    parsed = with_bases(formula, source)
+    parsed = expand_bases(formula, source)
     statistics = count_trials(parsed, source)
     design = build(parsed, statistics, contrasts)
     if aliased == "drop":
-        design = without_aliased(_fixed_squares(design, statistics), design)
+        design = drop_aliased(_fixed_squares(design, statistics), design)
     _require_maximum(design, statistics)
     solution = maximise(design, statistics, offset_of(parsed, statistics))
     return BinomialModel(parsed, statistics, design, dict(contrasts or {}), source, solution)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import pandas as pd
 
 from analysis.mixed.answers import Answers
-from analysis.mixed.reading.bases import with_bases
+from analysis.mixed.reading.bases import expand_bases
 from analysis.mixed.reading.collect import collect, several
 from analysis.mixed.reading.formula import updated
 from analysis.mixed.reading.plan import plan
-from analysis.mixed.reading.source import Rows, Weights, complete, open_source, with_weights
+from analysis.mixed.reading.source import Rows, Weights, add_weights, complete, open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import require_flags, require_option
@@ -172,12 +172,12 @@ def fit(
     require_option("missing", missing, ("refuse", "drop"))
     require_option("aliased", aliased, ("refuse", "drop"))
     require_flags(reml=reml)
-    held, precision = with_weights(rows, weights)
+    held, precision = add_weights(rows, weights)
     source = open_source(held)
     beside = several(units)
     if missing == "drop":
         source = complete(source, [formula, precision or ""], beside)
-    parsed = with_bases(formula, source)
+    parsed = expand_bases(formula, source)
     needed = plan(parsed, source, weights=precision, units=beside)
     statistics = collect(needed, source)
     return MixedModel.solved(
@@ -226,6 +226,6 @@ def fit_statistics(
     2596.401
     """
     require_flags(reml=reml)
-    parsed = with_bases(formula, None, statistics.bases)
+    parsed = expand_bases(formula, None, statistics.bases)
     stated = dict(contrasts or {})
     return MixedModel.solved(parsed, statistics, reml=reml, contrasts=stated, aliased=aliased)

@@ -93,7 +93,7 @@ def _shell() -> tuple[Any, Outputs]:
     return shell, outputs
 
 
-def in_workers(
+def run_workers(
     make: Callable[..., Made], sources: Sequence[Path], directory: Path, *arguments: object
 ) -> dict[Path, Made]:
     """Return what a function makes of each page, several at a time in processes of their own.

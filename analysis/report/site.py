@@ -10,7 +10,7 @@ from typing import Literal
 
 from analysis.report import cache
 from analysis.report.examination import refuse_faults
-from analysis.report.execution import in_workers
+from analysis.report.execution import run_workers
 from analysis.report.reading.places import chosen, pages
 from analysis.report.render import To, made, quarto_output
 from analysis.tidy.errors import ReportError
@@ -126,7 +126,7 @@ def _contents(
 ) -> dict[str, bytes]:
     """Return the pages by stem, made by the Quarto command or, where there is none, here."""
     if command is None:
-        by_source = in_workers(made, sources, project, parameters, to)
+        by_source = run_workers(made, sources, project, parameters, to)
         return {source.stem: content for source, content in by_source.items()}
     # The project as a whole takes its pages in one run; a page that is named is made alone.
     wanted = [project] if is_whole else sources

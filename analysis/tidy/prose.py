@@ -228,10 +228,10 @@ def listing(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def within_suite(names: pd.Series[str]) -> pd.Series[str]:
+def short_names(names: pd.Series[str]) -> pd.Series[str]:
     """Return the short names of models without that of their suite, the part before the first dash.
 
-    >>> within_suite(pd.Series(["pythia-70m", "Llama-3.1-8B"])).tolist()
+    >>> short_names(pd.Series(["pythia-70m", "Llama-3.1-8B"])).tolist()
     ['70m', '3.1-8B']
     """
     return names.str.replace(r"^.*?-", "", regex=True)
@@ -315,7 +315,7 @@ def pipe_table(
     set_right = {
         name for name in cells_by_name if name in numbers or _holds_numbers(cells_by_name[name])
     }
-    cells_by_name |= {name: at_decimals(cells_by_name[name]) for name in set_right}
+    cells_by_name |= {name: align_decimals(cells_by_name[name]) for name in set_right}
     rules = [
         _rule(headers[name], cells, is_set_right=name in set_right)
         for name, cells in cells_by_name.items()
@@ -332,15 +332,15 @@ def pipe_table(
     return "\n".join([written[0], f"|{'|'.join(rules)}|", *written[1:]])
 
 
-def at_decimals(cells: Sequence[str]) -> list[str]:
+def align_decimals(cells: Sequence[str]) -> list[str]:
     r"""Return cells that, set right, have their decimal points below one another.
 
     Spaces as wide as figures stand for decimals that a cell lacks. Cells stay where they end in
     different units; one that is no number stays in any case.
 
-    >>> at_decimals(["0.49", "<\u00a00.001", "12", "–"])
+    >>> align_decimals(["0.49", "<\u00a00.001", "12", "–"])
     ['0.49\u2007', '<\xa00.001', '12\u2008\u2007\u2007\u2007', '–']
-    >>> at_decimals(["r 0.5", "80\u00a0%"]), at_decimals(["80\u00a0%", "43.8\u00a0%"])
+    >>> align_decimals(["r 0.5", "80\u00a0%"]), align_decimals(["80\u00a0%", "43.8\u00a0%"])
     (['r 0.5', '80\xa0%'], ['80\u2008\u2007\xa0%', '43.8\xa0%'])
     """
     parsed = [DECIMAL.fullmatch(cell) for cell in cells]

@@ -79,7 +79,7 @@ def causal_types() -> tuple[str, ...]:
 def answer(model_type: str) -> Answer:
     """Return the answer to a type, which nobody may have heard of."""
     if model_type in ADAPTERS:
-        return _of_adapter(model_type, ADAPTERS[model_type])
+        return _adapter_answer(model_type, ADAPTERS[model_type])
     if model_type in PLACES:
         reply = answer(text_type(model_type, None))
         return replace(reply, model_type=model_type, answer=TEXT)
@@ -89,7 +89,7 @@ def answer(model_type: str) -> Answer:
     return Answer(model_type, UNKNOWN)
 
 
-def _of_adapter(model_type: str, adapter: Adapter) -> Answer:
+def _adapter_answer(model_type: str, adapter: Adapter) -> Answer:
     without = [reason for name, reason in _WITHOUT.items() if name in adapter.lacks]
     reasons = [*dict.fromkeys(adapter.lacks.values())]
     if model_type in RELEASED:

@@ -9,8 +9,8 @@ from collect.adapters.adapter import Adapter
 from collect.adapters.layouts import (
     Heads,
     HeadWeights,
-    by_head,
     contiguous,
+    head_rows,
     last_third,
     output_columns,
 )
@@ -77,7 +77,7 @@ def _projected(
     parts = [_rows(adapter, tensors[f"{module}.{kind}"]) for module in adapter.projections]
     if adapter.layout is not None:
         return adapter.layout(parts[0], heads)
-    query, key, value = (by_head(rows, heads) for rows in parts)
+    query, key, value = (head_rows(rows, heads) for rows in parts)
     return query, key, value
 
 

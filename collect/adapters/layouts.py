@@ -66,14 +66,14 @@ class HeadWeights:
     value_contiguous: Tensor | None
 
 
-def by_head(rows: Tensor, heads: Heads) -> Tensor:
+def head_rows(rows: Tensor, heads: Heads) -> Tensor:
     """Return a projection of its own, cut into heads of d_head rows: (-1, d_head, ...)."""
     return rows.view(-1, heads.d_head, *rows.shape[1:])
 
 
 def contiguous(rows: Tensor, heads: Heads) -> tuple[Tensor, Tensor, Tensor]:
     """Cut [Q; K; V]: all query heads, then all key heads, then all value heads."""
-    parts = by_head(rows, heads)
+    parts = head_rows(rows, heads)
     query, key, value = parts.split([heads.n_heads, heads.n_kv_heads, heads.n_kv_heads])
     return query, key, value
 
@@ -110,7 +110,7 @@ def last_third(rows: Tensor, heads: Heads) -> Tensor:
 
     The published notebooks read V so whatever the layout (caveat B2).
     """
-    return by_head(rows[-heads.n_heads * heads.d_head :], heads)
+    return head_rows(rows[-heads.n_heads * heads.d_head :], heads)
 
 
 def output_columns(weight: Tensor, heads: Heads) -> Tensor:

@@ -14,7 +14,7 @@ from collect.model.identifier import refuse_nameless
 from collect.process import shipped
 from collect.process.parser import as_typed
 from collect.process.starting import libraries_imported
-from collect.schema.counting import as_count, counted
+from collect.schema.counting import counted, require_count
 from collect.schema.paths import text_at
 
 
@@ -247,7 +247,7 @@ def study(options: argparse.Namespace) -> int:
             "A study must be told where its rows go; --out was not given.",
             "Give --out DIR, or --plan to see what would run.",
         )
-    as_count("--processes", options.processes, least=1, hint="Give 1.")
+    require_count("--processes", options.processes, least=1, hint="Give 1.")
     with libraries_imported():
         from collect.training.study import again, execution, merging
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def local(typed: str) -> Path:
-    """Return the path of what is written; see `collect.schema.paths.as_local`."""
-    from collect.schema.paths import as_local  # the help needs nothing of the schema
+    """Return the path of what is written; see `collect.schema.paths.local_path`."""
+    from collect.schema.paths import local_path  # the help needs nothing of the schema
 
-    return as_local(typed)
+    return local_path(typed)
 
 
 def add_output(parser: argparse.ArgumentParser, *, is_required: bool = True) -> None:

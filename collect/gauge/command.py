@@ -39,7 +39,7 @@ from collect.prompts.sets import PromptSet, load_all
 from collect.prompts.tokens import Encoded
 from collect.record.atomic.directory import complete_or_absent
 from collect.record.provenance import versions
-from collect.schema.counting import as_count
+from collect.schema.counting import require_count
 
 #: Memory that a row of what is measured takes until its quantities are read off [bytes]: as
 #: measured on networks of 134 and 135 million parameters with 60 and 251 thousand rows.
@@ -162,7 +162,7 @@ def gauge(
         If something given is wrong, the network is not free under a transformation, or the output
         cannot be written; `ConformanceError` if the logits moved. Nothing half-written remains.
     """
-    seed = as_count("The seed", seed, least=0, hint="Use --seed 0.")
+    seed = require_count("The seed", seed, least=0, hint="Use --seed 0.")
     _refuse_contradiction(transformations, extreme_of, lowers=lowers)
     _refuse_occupied(out, overwrite=overwrite)
     planned = plan(model, prompt_sets=prompt_sets, too_long=too_long, revision=revision)

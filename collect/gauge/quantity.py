@@ -52,21 +52,21 @@ _GEOMETRY = ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank")
 _GEOMETRY_OF_PROMPTS = ("mean_cosine", "uniformity", "effective_rank")
 
 
-def _of_gain(metric: str) -> str:
+def _gain_query(metric: str) -> str:
     return (
         f"SELECT run_id, gain AS value FROM prompt_gain WHERE metric = '{metric}' "  # noqa: S608
         "ORDER BY prompt_id"
     )
 
 
-def _of_centred_gain(metric: str) -> str:
+def _centred_gain_query(metric: str) -> str:
     return (
         "SELECT run_id, exp(log_gain_centred) AS value FROM prompt_gain_centred "  # noqa: S608
         f"WHERE metric = '{metric}' ORDER BY prompt_id"
     )
 
 
-def _of_profile(column: str, view: str) -> str:
+def _profile_query(column: str, view: str) -> str:
     return f"SELECT run_id, {column} AS value FROM {view} ORDER BY prompt_id, layer"  # noqa: S608
 
 
@@ -91,8 +91,8 @@ def _l_star(metric: str) -> str:
 #: The query of every quantity; its rows come in an order that does not depend on the values.
 QUERIES: dict[str, str] = {
     **{name: query for table in FILLED.values() for name, query in table.queries().items()},
-    **{metric: _of_gain(metric) for metric in _GAINS},
-    **{f"{metric}_centred": _of_centred_gain(metric) for metric in _CENTRED_GAINS},
+    **{metric: _gain_query(metric) for metric in _GAINS},
+    **{f"{metric}_centred": _centred_gain_query(metric) for metric in _CENTRED_GAINS},
     "gain_block": "SELECT run_id, gain AS value FROM block_gain "
     "ORDER BY prompt_id, layer, position",
     "gain_block_centred": "SELECT run_id, exp(log_gain_centred) AS value FROM block_gain "
@@ -102,7 +102,10 @@ QUERIES: dict[str, str] = {
         "FROM centred_update ORDER BY prompt_id, layer, position"
         for column in ("ratio", "cosine")
     },
-    **{f"token_{column}_centred": _of_profile(column, "centred_geometry") for column in _GEOMETRY},
+    **{
+        f"token_{column}_centred": _profile_query(column, "centred_geometry")
+        for column in _GEOMETRY
+    },
     **{
         f"prompt_{column}_centred": f"SELECT run_id, {column} AS value "  # noqa: S608
         "FROM centred_prompt_geometry ORDER BY layer"
@@ -122,7 +125,7 @@ QUERIES: dict[str, str] = {
     "circuit_share": "SELECT run_id, "
     "frobenius / avg(frobenius) OVER (PARTITION BY run_id) AS value FROM circuit "
     "ORDER BY layer, head",
-    **{column: _of_profile(column, "layer_trace") for column in _TRACES},
+    **{column: _profile_query(column, "layer_trace") for column in _TRACES},
     "l_star_trace_folded": _l_star("trace_folded"),
     "l_star_trace_multi_head": _l_star("trace_multi_head"),
     "logit_lens_entropy": "SELECT run_id, entropy AS value FROM lens ORDER BY prompt_id, layer",

@@ -73,7 +73,11 @@ def attention_statistics(
     n_tokens
         Length of each prompt, at most n. Rows beyond it are padding and do not count.
     """
-    statistics = _by_prompt(maps, n_tokens) if on_processor(maps) else _of_padded(maps, n_tokens)
+    statistics = (
+        _prompt_statistics(maps, n_tokens)
+        if on_processor(maps)
+        else _padded_statistics(maps, n_tokens)
+    )
     linear, entropy, squares, of_average = statistics
     mass, diagonal, first_column, above_diagonal, distance = linear.unbind(-1)
     by_head = AttentionStatistics(
@@ -105,7 +109,7 @@ class _OfAverage(NamedTuple):
 _Averages = tuple[Tensor, Tensor, Tensor, _OfAverage]
 
 
-def _of_padded(maps: Tensor, n_tokens: Sequence[int]) -> _Averages:
+def _padded_statistics(maps: Tensor, n_tokens: Sequence[int]) -> _Averages:
     """Return the statistics of maps and of their averages.
 
     For a device that is not the processor: prompts together, padding as zeros, nothing looked at.
@@ -144,7 +148,7 @@ def _entries(n: int, device: torch.device, is_causal: bool) -> tuple[Tensor, Ten
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def _by_prompt(maps: Tensor, n_tokens: Sequence[int]) -> _Averages:
+def _prompt_statistics(maps: Tensor, n_tokens: Sequence[int]) -> _Averages:
     """Return the statistics of maps and of their averages, on a processor."""
     n_prompts, n_heads, width, _ = maps.shape
     # 1 for each entry of a flattened map that is above the diagonal, else 0.

@@ -63,14 +63,14 @@ def grams(
     the vector of ones.
     """
     if on_processor(vectors[0]):
-        return _of_pairs(vectors, n_tokens, known)
+        return _grams_on_processor(vectors, n_tokens, known)
     first, n_rows = vectors[0], 1 + len(vectors)
     at_a_time = _n_at_a_time(first, n_rows)
     wide = first.new_empty((n_rows, at_a_time, first.shape[-1]), dtype=torch.float64)
     wide[0] = 1
     products = first.new_empty((sum(n_tokens), n_rows, n_rows), dtype=torch.float64)
     done = 0
-    unpadded = [_without_padding(of, n_tokens).split(at_a_time) for of in vectors]
+    unpadded = [_unpad(of, n_tokens).split(at_a_time) for of in vectors]
     for pieces in zip(*unpadded, strict=True):
         n = len(pieces[0])
         rows = wide[:, :n]
@@ -90,14 +90,14 @@ def grams_and_largest(
         return grams(vectors, n_tokens), largest_features(vectors[row - 1], n_tokens)
     at_a_time = _n_at_a_time(vectors[0], len(vectors))
     largest = _LargestFeatures(vectors[row - 1], n_tokens, at_a_time)
-    products = _of_pairs(
+    products = _grams_on_processor(
         vectors, n_tokens, known, lambda pieces, here: largest.add(pieces[row - 1], here)
     )
-    return products, largest.of_all()
+    return products, largest.result()
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def _of_pairs(
+def _grams_on_processor(
     vectors: Sequence[Tensor],
     n_tokens: Sequence[int],
     known: Tensor | None,
@@ -152,7 +152,7 @@ class _LargestFeatures:
         size.argmax(-1, out=features)
         self._sizes[here] = size.ravel().take(self._starts[: len(piece)] + features)
 
-    def of_all(self) -> Largest:
+    def result(self) -> Largest:
         """Return those of all tokens."""
         return torch.from_numpy(self._sizes), torch.from_numpy(self._features)
 
@@ -198,7 +198,7 @@ def _n_at_a_time(states: Tensor, n_rows: int = 1) -> int:
     return min(max(1, numbers // (n_rows * states.shape[-1])), n_tokens)
 
 
-def _without_padding(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
+def _unpad(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
     """Return the vectors (sum of n_tokens, d) of all tokens, prompt after prompt."""
     places = _token_places(tuple(n_tokens), states.shape[1], states.device)
     return states.flatten(0, 1).index_select(0, places)
@@ -337,7 +337,7 @@ def token_norms(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
     is off by up to 4e-3, and torch's own float32 norm loses digits on long vectors.
     """
     if not on_processor(states):
-        few = _without_padding(states, n_tokens).split(_n_at_a_time(states))
+        few = _unpad(states, n_tokens).split(_n_at_a_time(states))
         return torch.cat([torch.linalg.vector_norm(of.double(), dim=-1) for of in few])
     wide = np.empty((_n_at_a_time(states), states.shape[-1]))
     squares = []
@@ -362,6 +362,6 @@ def largest_features(states: Tensor, n_tokens: Sequence[int]) -> Largest:
     -------
     (sum of n_tokens,) in float64 and the same in int64; of equal features the first is taken.
     """
-    sizes = _without_padding(states, n_tokens).abs()
+    sizes = _unpad(states, n_tokens).abs()
     feature = sizes.argmax(-1)
     return sizes.gather(-1, feature[:, None])[:, 0].double(), feature

@@ -110,9 +110,11 @@ class Recorder(Hooked):
             _check_predicted(batch, self._decoder)
             self._observations[index]["token_prediction"] = _predictions(states, batch, logits)
         if "legacy" in self._quantities:
-            self._see_legacy(self._n_layers - 1, legacy.of_logits(logits(self._at_last(states))))
+            self._see_legacy(
+                self._n_layers - 1, legacy.entropy_variant(logits(self._last_vectors(states)))
+            )
         if "stream" in self._quantities and self._decoder.adapter.has(HEAD):
-            self._last_states[index] = self._at_last(states)
+            self._last_states[index] = self._last_vectors(states)
             if len(self._last_states) == len(self.batches):
                 self._predict_next_tokens()
 
@@ -231,7 +233,7 @@ class Recorder(Hooked):
             self._see_geometry(layer, "block_output", states)
         self._see_declared(layer, "block_output", states)
         if "legacy" in self._quantities:
-            self._see_legacy(layer, legacy.of_states(self._at_last(states)))
+            self._see_legacy(layer, legacy.norm_variants(self._last_vectors(states)))
         self._running, self._known, self._running_block = {}, {}, None
 
     def _check_seen(self, layer: int) -> None:
@@ -269,7 +271,7 @@ class Recorder(Hooked):
             observation.setdefault("attention_mean", {})[layer] = of_mean
         if "legacy" in self._quantities:
             weights = self._decoder.head_weights(layer)
-            self._see_legacy(layer, legacy.of_maps(maps, n_tokens, weights))
+            self._see_legacy(layer, legacy.map_variants(maps, n_tokens, weights))
 
     def _see_legacy(self, layer: int, of_metrics: dict[str, Tensor]) -> None:
         values = self._observations[self._index].setdefault("legacy_value", {})
@@ -281,7 +283,7 @@ class Recorder(Hooked):
         products = grams([entered.to(states.device), states], n_tokens, known)
         self._to_input.setdefault(index, {})[layer, site] = products
         self._sums.setdefault(index, {})[layer, site] = geometry.sums(states, n_tokens)
-        self._see_last_tokens(layer, site, self._at_last(states))
+        self._see_last_tokens(layer, site, self._last_vectors(states))
 
     def _see_declared(self, layer: int, site: str, states: Tensor) -> None:
         """Measure the quantities that have a file in `collect.measures`."""
@@ -303,7 +305,7 @@ class Recorder(Hooked):
     def _n_tokens(self) -> list[int]:
         return [len(prompt) for prompt in self.batches[self._index]]
 
-    def _at_last(self, states: Tensor) -> Tensor:
+    def _last_vectors(self, states: Tensor) -> Tensor:
         """Return the vectors (n_prompts, d) at the last token of each prompt that runs."""
         places = last_places(tuple(self._n_tokens), states.shape[1], states.device)
         return states.flatten(0, 1).index_select(0, places)

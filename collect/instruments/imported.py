@@ -65,9 +65,9 @@ class ImportedStates:
             if place[1] in SITES:
                 self._last.setdefault(place, []).append(of_place[-1])
         return {
-            **_of_stream(wide, n_tokens),
-            **_of_geometry(wide, n_tokens),
-            **_of_declared(wide, n_tokens),
+            **_observe_stream(wide, n_tokens),
+            **_observe_geometry(wide, n_tokens),
+            **_observe_vectors(wide, n_tokens),
         }
 
     @property
@@ -76,10 +76,10 @@ class ImportedStates:
         return {place: geometry.geometry(torch.stack(of)) for place, of in self._last.items()}
 
 
-def before(place: Place) -> Place | None:
+def entry_place(place: Place) -> Place | None:
     """Return where what enters the block of an output is found; None of other sites.
 
-    >>> before((3, "block_output")), before((0, "block_output"))
+    >>> entry_place((3, "block_output")), entry_place((0, "block_output"))
     ((2, 'block_output'), (0, 'block_input'))
     """
     layer, site = place
@@ -88,10 +88,10 @@ def before(place: Place) -> Place | None:
     return ENTRY if layer == 0 else (layer - 1, site)
 
 
-def _of_stream(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observation:
+def _observe_stream(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observation:
     accumulator, has_blocks = GramAccumulator(), False
     for place, of_place in states.items():
-        entry = before(place)
+        entry = entry_place(place)
         entered = None if entry is None else states.get(entry)
         vectors = [of_place] if entered is None else [entered, of_place]
         products, largest = grams_and_largest(vectors, n_tokens, len(vectors))
@@ -103,7 +103,7 @@ def _of_stream(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observati
     return {"residual_norm": accumulator.norms(), **updates}
 
 
-def _of_declared(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observation:
+def _observe_vectors(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observation:
     wanted = {place: of for place, of in states.items() if place[1] in SITES}
     return {
         quantity.table: {place: values(quantity, of, n_tokens) for place, of in wanted.items()}
@@ -112,7 +112,7 @@ def _of_declared(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observa
     }
 
 
-def _of_geometry(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observation:
+def _observe_geometry(states: Mapping[Place, Tensor], n_tokens: list[int]) -> Observation:
     wanted = {place: of for place, of in states.items() if place[1] in SITES}
     if not wanted:
         return {}

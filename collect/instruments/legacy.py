@@ -20,7 +20,7 @@ from collect.measures.device import on_processor
 CORNERS = ((6, 16), (8, 32))
 
 
-def of_states(vectors: Tensor) -> dict[str, Tensor]:
+def norm_variants(vectors: Tensor) -> dict[str, Tensor]:
     """Return norms at the last token taken in short number formats (caveat B3).
 
     Parameters
@@ -39,7 +39,7 @@ def of_states(vectors: Tensor) -> dict[str, Tensor]:
     }
 
 
-def of_maps(maps: Tensor, n_tokens: Sequence[int], weights: HeadWeights) -> dict[str, Tensor]:
+def map_variants(maps: Tensor, n_tokens: Sequence[int], weights: HeadWeights) -> dict[str, Tensor]:
     """Return what the notebooks make of the attention maps of a layer.
 
     Parameters
@@ -68,7 +68,7 @@ def of_maps(maps: Tensor, n_tokens: Sequence[int], weights: HeadWeights) -> dict
     return {metric: torch.stack(of_prompts) for metric, of_prompts in by_metric.items()}
 
 
-def of_logits(logits: Tensor) -> dict[str, Tensor]:
+def entropy_variant(logits: Tensor) -> dict[str, Tensor]:
     """Return the entropy of the next token as the notebooks compute it [nat].
 
     Parameters

@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from collect.errors import InputError, of_others, unknown_name
+from collect.errors import InputError, translate_errors, unknown_name
 from collect.instruments.own.definition import OwnQuantity
 from collect.measures.register import BUILT_IN
 
@@ -84,7 +84,7 @@ def quantity(
 def load(sources: str | Path | Iterable[str | Path]) -> None:
     """Run files or modules of Python, which register the quantities they define."""
     for source in files_of(sources):
-        with of_others(
+        with translate_errors(
             f"A file that registers quantities must run; {source} does not:",
             "Name a file that ends in .py, or a module that Python can import.",
         ):
@@ -103,9 +103,9 @@ def _run(source: str) -> None:
     if not source.endswith(".py"):
         import_module(source)
         return
-    from collect.schema.paths import as_path
+    from collect.schema.paths import expand_path
 
-    path = as_path(source).resolve()
+    path = expand_path(source).resolve()
     name = f"thermoscope_quantities_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -129,7 +129,7 @@ def custom(name: str) -> OwnQuantity | None:
 
 def _loaded(point: EntryPoint) -> OwnQuantity:
     """Return the quantity to which an entry point leads: itself, or the function it is made of."""
-    with of_others(
+    with translate_errors(
         f"The entry point {point.name} of {GROUP} must load; {point.value} does not:",
         "Mend the package that offers it, or leave its quantity out.",
     ):

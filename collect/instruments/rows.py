@@ -67,16 +67,16 @@ def across_prompts(recorder: Recorder | ImportedStates, tokenizer: Any) -> dict[
 def residual_norms(batch: Batch, norms: Norms) -> pd.DataFrame:
     """Return table ``residual_norm``: one row per (prompt_id, layer, site, position)."""
     is_special = [flag for prompt in batch for flag in prompt.is_special]
-    columns = _of_tokens(batch, norms, "site")
+    columns = _token_columns(batch, norms, "site")
     return pd.DataFrame({**columns, "is_special": np.tile(is_special, len(norms.places))})
 
 
 def residual_updates(batch: Batch, updates: Updates) -> pd.DataFrame:
     """Return table ``residual_update``: one row per (prompt_id, layer, part, position)."""
-    return pd.DataFrame(_of_tokens(batch, updates, "part"))
+    return pd.DataFrame(_token_columns(batch, updates, "part"))
 
 
-def _of_tokens(batch: Batch, measured: Norms | Updates, place: str) -> dict[str, Any]:
+def _token_columns(batch: Batch, measured: Norms | Updates, place: str) -> dict[str, Any]:
     """Return columns with one row per (layer, place) and token of a batch."""
     n_tokens = [len(prompt) for prompt in batch]
     n_places = len(measured.places)
@@ -97,14 +97,16 @@ def attention(batch: Batch, measured: Mapping[int, AttentionStatistics]) -> pd.D
     """Return table ``attention``: one row per (prompt_id, layer, head)."""
     columns = _stacked(measured)
     of_layer, of_prompt, head = np.indices(columns["mass"].shape).reshape(3, -1)
-    return pd.DataFrame({**_of_maps(batch, measured, columns, of_layer, of_prompt), "head": head})
+    return pd.DataFrame(
+        {**_map_columns(batch, measured, columns, of_layer, of_prompt), "head": head}
+    )
 
 
 def attention_means(batch: Batch, measured: Mapping[int, MeanMapStatistics]) -> pd.DataFrame:
     """Return table ``attention_mean``: one row per (prompt_id, layer)."""
     columns = _stacked(measured)
     of_layer, of_prompt = np.indices(columns["mass"].shape).reshape(2, -1)
-    return pd.DataFrame(_of_maps(batch, measured, columns, of_layer, of_prompt))
+    return pd.DataFrame(_map_columns(batch, measured, columns, of_layer, of_prompt))
 
 
 def _stacked(measured: Mapping[int, Any]) -> dict[str, NDArray[Any]]:
@@ -116,7 +118,7 @@ def _stacked(measured: Mapping[int, Any]) -> dict[str, NDArray[Any]]:
     }
 
 
-def _of_maps(
+def _map_columns(
     batch: Batch,
     measured: Mapping[int, Any],
     columns: Mapping[str, NDArray[Any]],

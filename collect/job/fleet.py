@@ -26,7 +26,7 @@ from collect.job.planning.requests import Machine, Request, requests
 from collect.job.resolve import resolve
 from collect.record import queue
 from collect.record.provenance import code_version, take_version_of_driver
-from collect.schema.paths import as_path
+from collect.schema.paths import expand_path
 
 #: Ray's functions that it leaves without types.
 _ray: Any = ray
@@ -134,7 +134,7 @@ def _memory_of_accelerator() -> int:
 
 def _absolute(path: str | Path) -> str:
     """Return a path that exists as an absolute one; the name of something else as it is."""
-    place = as_path(path)
+    place = expand_path(path)
     return str(place.resolve()) if place.exists() else str(path)
 
 

@@ -50,7 +50,7 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
         run_row = _run_row(task, subject)
         is_run = task.prompt_set is not None
         if is_run:
-            measured, tensors = _of_prompts(task, subject)
+            measured, tensors = _measure_prompts(task, subject)
         else:
             title = f"{subject.checkpoint.model_id}, weights"
             with subject.settings.bar(len(subject.skeleton.blocks), title, "layer") as bar:
@@ -79,10 +79,10 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
         frames["conformance"] = findings
     model = model_row(subject.checkpoint, subject.skeleton)
     times = {"started_at": started_at, "duration_s": time.perf_counter() - start}
-    return of_unit(task, model, frames, run_row | times), tensors
+    return unit_rows(task, model, frames, run_row | times), tensors
 
 
-def of_unit(
+def unit_rows(
     task: Task, model: pd.DataFrame, frames: Mapping[str, pd.DataFrame], run: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
     """Return the rows of every table of a unit.
@@ -113,7 +113,7 @@ def of_unit(
     }
 
 
-def _of_prompts(task: Task, subject: Subject) -> Measured:
+def _measure_prompts(task: Task, subject: Subject) -> Measured:
     settings = subject.settings
     limits = rotation_limits(subject.skeleton.config, max(map(len, task.encoded), default=0))
     batches = tuple(buckets(task.encoded, settings.batch_size, limits))

@@ -43,7 +43,7 @@ def lacking(
         False when an earlier unit of the same run says what concerns the model and the prompts.
     """
     tables = {name: quantities.TABLES[name] for name in asked if name in quantities.TABLES}
-    of_model = [*_of_model(unused or {}, uniform or {}, contradictions or {})]
+    of_model = [*_model_gaps(unused or {}, uniform or {}, contradictions or {})]
     of_tokens = [gap for gap in _names(task) if gap.table in filled]
     of_task = [*of_model, *_places(task, skeleton), *of_tokens]
     of_layout = [gap for gap in missing(skeleton) if gap.table in {"model", *filled}]
@@ -53,7 +53,7 @@ def lacking(
     return [*gaps, *(Missing("prompt", *remark) for remark in task.remarks.items())]
 
 
-def _of_model(
+def _model_gaps(
     unused: Mapping[str, int], uniform: Mapping[str, float], contradictions: Mapping[str, str]
 ) -> Iterator[Missing]:
     """Yield tensors without a use, matrices of one number, and what no configuration says."""

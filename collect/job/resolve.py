@@ -23,8 +23,8 @@ from collect.model.labels import Labels
 from collect.prompts.sets import PromptSet, load_all
 from collect.record.commit import check_writable
 from collect.record.stem import file_stem
-from collect.schema.counting import as_count, repeated
-from collect.schema.paths import as_path
+from collect.schema.counting import repeated, require_count
+from collect.schema.paths import expand_path
 
 #: What `resolve` and `collect.run` take besides the attributes of settings.
 _OF_MODELS = ("engine", "revision", "lab", "suite", "year", "register", "perturb", "seeds")
@@ -148,7 +148,7 @@ def _located(names: Sequence[str], revision: Sequence[str], labels: Labels, job:
 
 def _revisions(name: str, revision: Sequence[str], labels: Labels, job: Job) -> list[Subject]:
     """Return the revisions of a model that are asked for."""
-    is_here = as_path(name).is_dir()
+    is_here = expand_path(name).is_dir()
     subjects = []
     for each in revisions.asked_for(name, revision):
         checkpoint = locate(name, revision=each, labels=labels, needs_weights=is_here)
@@ -166,16 +166,16 @@ def _perturbed(job: Job, perturb: str | None, seeds: int | None) -> Job:
     if perturb != facts.STEP:
         raise unknown_name("A perturbation", str(perturb), [facts.STEP], "Use --perturb step.")
     n_seeds = _SEEDS if seeds is None else seeds
-    as_count("The number of seeds", n_seeds, least=1, hint=f"Use --seeds {_SEEDS}.")
+    require_count("The number of seeds", n_seeds, least=1, hint=f"Use --seeds {_SEEDS}.")
     subjects: list[Subject] = []
     refusals = [*job.refusals]
     for subject in job.subjects:
         with noted(subject.title, refusals, goes_on=job.goes_on):
-            subjects += [subject, *(_with_error(subject, n) for n in range(1, n_seeds + 1))]
+            subjects += [subject, *(_add_error(subject, n) for n in range(1, n_seeds + 1))]
     return replace(job, subjects=tuple(subjects), refusals=tuple(refusals))
 
 
-def _with_error(subject: Subject, seed: int) -> Subject:
+def _add_error(subject: Subject, seed: int) -> Subject:
     gguf = subject.checkpoint.gguf
     if gguf is None:
         raise UnsupportedModelError(

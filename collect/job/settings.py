@@ -18,7 +18,7 @@ from collect.prompts.fitting import TOO_LONG
 from collect.prompts.rendering import RENDERINGS
 from collect.prompts.tokens import SPECIAL_TOKENS
 from collect.record import provenance
-from collect.schema.counting import as_count
+from collect.schema.counting import require_count
 from collect.schema.paths import several
 
 #: What models, or the runs of a study, are carried out by.
@@ -75,7 +75,7 @@ class Settings:
         _refuse_unknown("special tokens", self.special_tokens, SPECIAL_TOKENS)
         _refuse_unknown("too long", self.too_long, TOO_LONG)
         one = "Use --batch-size 1 to measure one prompt at a time."
-        as_count("The batch size", self.batch_size, least=1, hint=one)
+        require_count("The batch size", self.batch_size, least=1, hint=one)
         if self.rendering == "chat" and self.special_tokens != "default":
             raise InputError(
                 "A chat template must place the special tokens itself; "

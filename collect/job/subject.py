@@ -14,7 +14,7 @@ from collect.errors import ConformanceError
 from collect.instruments.weights import spectra
 from collect.job.settings import Settings
 from collect.model.checkpoint import blueprint, memory, unused_tensors
-from collect.model.checkpoint.checkpoint import Checkpoint, with_listed_tensors
+from collect.model.checkpoint.checkpoint import Checkpoint, list_tensors
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import DTYPES, load_model, load_skeleton, tokenizer_for, untie
 from collect.model.checkpoint.location import fetched
@@ -116,10 +116,12 @@ class Subject:
         Of weights that are here the headers are read, of others the index, or the header of one
         file.
         """
-        known = with_listed_tensors(self.checkpoint)
+        known = list_tensors(self.checkpoint)
         if not (known.weight_files or known.listed_tensors):
             return {}
-        return unused_tensors.by_kind(Shards(known, blueprint.of_model(self.bare.model)).unused)
+        return unused_tensors.count_kinds(
+            Shards(known, blueprint.model_blueprint(self.bare.model)).unused
+        )
 
     def refuse_own_code(self) -> None:
         """Refuse a model whose repository brings code that would stand for the library's."""
@@ -177,7 +179,7 @@ class Subject:
     @property
     def unused(self) -> dict[str, int] | None:
         """The stored tensors that no parameter is made of: how many, by name without numbers."""
-        return unused_tensors.by_kind(self._shards.unused)
+        return unused_tensors.count_kinds(self._shards.unused)
 
     @cached_property
     def uniform(self) -> dict[str, float]:
@@ -191,21 +193,21 @@ class Subject:
 
     @cached_property
     def _shards(self) -> Shards:
-        return Shards(self.checkpoint, blueprint.of_model(self.bare.model))
+        return Shards(self.checkpoint, blueprint.model_blueprint(self.bare.model))
 
     @cached_property
     def findings(self) -> list[conformance.Finding]:
         """What the examination of the model found."""
         if self.unused:
             self.settings.say(
-                f"{self.checkpoint.model_id}: {_of_files(self.unused)} nowhere, "
+                f"{self.checkpoint.model_id}: {_unused_text(self.unused)} nowhere, "
                 f"for example {min(self.unused)}; tables conformance and "
                 "not_measured name them"
             )
         if self.uniform:
             name, number = min(self.uniform.items())
             self.settings.say(
-                f"{self.checkpoint.model_id}: {_of_one(self.uniform)} "
+                f"{self.checkpoint.model_id}: {_uniform_text(self.uniform)} "
                 f"throughout, for example {name} ({number:g}); table not_measured names them"
             )
         conformance.refuse_misread(contradictions(self.bare.model, self.checkpoint.gguf))
@@ -324,12 +326,12 @@ class Present(Subject):
         return spectra.rows_of_model(self.decoder, on_layer=on_layer)
 
 
-def _of_files(unused: Mapping[str, int]) -> str:
+def _unused_text(unused: Mapping[str, int]) -> str:
     n = sum(unused.values())
     return f"{counted(n, 'tensor')} of the files {'is' if n == 1 else 'are'} used"
 
 
-def _of_one(uniform: Mapping[str, float]) -> str:
+def _uniform_text(uniform: Mapping[str, float]) -> str:
     n = len(uniform)
     return f"{counted(n, 'matrix', 'matrices')} {'holds' if n == 1 else 'hold'} one number"
 

@@ -94,7 +94,7 @@ def tasks(subject: Subject, weights_sha256: str | None) -> list[Task]:
     ``weights_sha256`` is the hash of its weights; None to leave it open.
     """
     checkpoint = subject.checkpoint
-    shared = _of_model(checkpoint, subject.bare) | {"weights_sha256": weights_sha256}
+    shared = _model_facts(checkpoint, subject.bare) | {"weights_sha256": weights_sha256}
     tokenizer = subject.tokenizer
     labels = asdict(checkpoint.labels)
     asked = _defined(subject)
@@ -103,7 +103,7 @@ def tasks(subject: Subject, weights_sha256: str | None) -> list[Task]:
         listed.append(Task(Unit({**shared, **_OF_WEIGHTS}, labels)))
     for prompt_set in subject.sets if quantities.of_prompts(asked) else ():
         read = _read(prompt_set, subject)
-        of_prompts = _of_prompts(prompt_set, read.prompts, subject, asked)
+        of_prompts = _prompt_facts(prompt_set, read.prompts, subject, asked)
         unit = Unit({**shared, **of_prompts}, labels)
         is_decoded = tokenizer is not None
         listed.append(Task(unit, prompt_set, read.prompts, read.remarks, is_decoded=is_decoded))
@@ -138,7 +138,7 @@ def _defined(subject: Subject) -> tuple[str, ...]:
     return defined
 
 
-def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
+def _model_facts(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
     """Return what determines the numbers of every unit of a checkpoint."""
     config = {k: v for k, v in checkpoint.config.items() if k not in _IMMATERIAL}
     versions = provenance.versions()
@@ -157,7 +157,7 @@ def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
     }
 
 
-def _of_prompts(
+def _prompt_facts(
     prompt_set: PromptSet, encoded: Sequence[Encoded], subject: Subject, asked: Sequence[str]
 ) -> dict[str, Any]:
     """Return what determines the numbers of a unit of prompts besides the model."""

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from collect.errors import of_others
+from collect.errors import translate_errors
 from collect.library.custom import HOOKS, is_custom
 
 
@@ -47,7 +47,7 @@ def merged(model: nn.Module) -> Iterator[None]:
     of_original: dict[int, nn.Module] = {}
 
     def plain(module: nn.Module) -> nn.Module:
-        with of_others(
+        with translate_errors(
             "Adapters must let themselves be merged into the weights; merging raised",
             "Save the model with its adapters merged, and measure the checkpoint.",
         ):

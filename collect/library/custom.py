@@ -49,7 +49,7 @@ def custom_parts(model: nn.Module) -> Iterator[str]:
             yield f"{type(module).__name__} at {place}"
 
 
-def in_short(parts: list[str]) -> str:
+def abbreviate(parts: list[str]) -> str:
     """Return the first of some parts, and how many there are besides."""
     more = f", and {counted(len(parts) - 1, 'other change')}" if len(parts) > 1 else ""
     return f"{parts[0]}{more}"
@@ -60,8 +60,8 @@ def warn_of_custom_parts(model: nn.Module) -> None:
     parts = [*custom_parts(model)]
     if parts:
         warnings.warn(
-            f"Not part of the model's identity: {in_short(parts)}; its weights are, and revision=, "
-            "which tells apart models of the same weights",
+            f"Not part of the model's identity: {abbreviate(parts)}; its weights are, and "
+            "revision=, which tells apart models of the same weights",
             stacklevel=6,  # the caller of `measure` or `measure_step`
         )
 

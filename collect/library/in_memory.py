@@ -22,7 +22,7 @@ from collect.adapters import adapter_for
 from collect.errors import ConformanceError, InputError
 from collect.library.adapted import merged, uncompiled
 from collect.library.computed import put_down
-from collect.library.custom import custom_parts, in_short
+from collect.library.custom import abbreviate, custom_parts
 from collect.library.lendable import (
     alone,
     refuse_absent,
@@ -63,7 +63,7 @@ def lent(model: Any) -> Iterator[Decoder]:
     refuse_other_attention(_configurations(bare))
     with ExitStack() as stack:
         stack.enter_context(alone(bare))
-        stack.enter_context(_by_itself(bare))
+        stack.enter_context(_isolate(bare))
         stack.enter_context(_evaluating(bare))
         stack.enter_context(uncompiled(bare))
         stack.enter_context(put_down(bare))
@@ -197,7 +197,7 @@ def explained(lent_model: Decoder) -> Iterator[None]:
         parts = [*custom_parts(lent_model.model)]
         if not parts or BLAMED not in error.hint:
             raise
-        cause = f"The cause may be what was changed in the model: {in_short(parts)}."
+        cause = f"The cause may be what was changed in the model: {abbreviate(parts)}."
         if "batch_equals_single" in error.problem:
             cause += " What goes by the last place of a batch meets padding but for batch_size=1."
         raise ConformanceError(error.problem, error.hint.replace(BLAMED, cause)) from error
@@ -218,7 +218,7 @@ def _name(parameter: Tensor) -> str:
 
 
 @contextmanager
-def _by_itself(model: nn.Module) -> Iterator[None]:
+def _isolate(model: nn.Module) -> Iterator[None]:
     """Compute as a program does that has neither autocast nor a default device."""
     with ExitStack() as stack:
         attributes = vars(model)

@@ -30,8 +30,8 @@ from collect.prompts.tokens import needs_tokenizer
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.writer import conforming
-from collect.schema.counting import as_count
-from collect.schema.paths import as_local, several
+from collect.schema.counting import require_count
+from collect.schema.paths import local_path, several
 
 #: Prompts as a program has them: the name or the path of a set, a set, a frame, or records; see
 #: `collect.prompts.entry`.
@@ -216,9 +216,9 @@ def measure_step(
     ...         ts.measure_step(model, tokenizer, prompts, "runs", step=step, model_id="local/mine")
     """
     out = as_output(out)
-    step = as_count("The step of a training", step, least=0, hint=_OF_TRAINING)
+    step = require_count("The step of a training", step, least=0, hint=_OF_TRAINING)
     if tokens is not None:
-        tokens = as_count("The tokens trained on", tokens, least=0, hint=_OF_TRAINING)
+        tokens = require_count("The tokens trained on", tokens, least=0, hint=_OF_TRAINING)
     check_writable(out)
     state = _State(model_id, revision, step, tokens)
     named = (model_id,) if allow_nonconforming else ()
@@ -319,7 +319,7 @@ def as_output(out: Any) -> Path:
             f"The output must be the path of a directory; found {type(out).__name__}.",
             'Give out, such as "runs/mine".',
         )
-    return as_local(out)
+    return local_path(out)
 
 
 @contextmanager
@@ -384,11 +384,11 @@ def _rows_of(task: Task, subject: Present) -> dict[str, pd.DataFrame]:
     """Return what is measured of a task, by table, as if it took no time; vectors themselves."""
     frames, tensors = measured(task, subject)
     rows = {**frames, "run": frames["run"].assign(duration_s=0.0)}  # so that two calls are alike
-    vectors = _with_vectors(frames, tensors)
+    vectors = _add_vectors(frames, tensors)
     return rows if vectors is None else {**rows, "own_vector": vectors}
 
 
-def _with_vectors(
+def _add_vectors(
     frames: Mapping[str, pd.DataFrame], tensors: Mapping[str, Tensor]
 ) -> pd.DataFrame | None:
     """Return table ``own_vector`` with the vectors in it; None without vectors."""

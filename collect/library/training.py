@@ -12,7 +12,7 @@ from collect.errors import InputError
 from collect.instruments.quantities import Named, chosen
 from collect.library.measuring import Prompts, as_output, measure_step
 from collect.prompts.sets import given
-from collect.schema.counting import as_count
+from collect.schema.counting import require_count
 
 _EVERY = "Give a count of the optimiser's steps, such as 100."
 
@@ -71,7 +71,9 @@ class MeasurementCallback(TrainerCallback):
         is_strict: bool = False,
         **how: Any,
     ) -> None:
-        every = as_count("The steps between two measurements, every,", every, least=1, hint=_EVERY)
+        every = require_count(
+            "The steps between two measurements, every,", every, least=1, hint=_EVERY
+        )
         self.out, self.every, self.is_strict = as_output(out), every, is_strict
         self.prompts = given(prompts, prompt_set)
         self.model_id, self.tokenizer = model_id, tokenizer

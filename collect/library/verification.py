@@ -137,7 +137,7 @@ def verify(
     settings = Settings(dtype=dtype, device=device, quiet=True)
     checkpoint = locate(model, revision=revision)
     skeleton = load_skeleton(checkpoint, dtype=dtype, device=settings.main_device)
-    shards = Shards(checkpoint, blueprint.of_model(skeleton.model))
+    shards = Shards(checkpoint, blueprint.model_blueprint(skeleton.model))
     by_block = partial(streamed, shards=shards, device=settings.main_device)
     if is_too_large(skeleton, settings):
         checks = refusal.examine(skeleton, partial(by_block, skeleton))
@@ -152,10 +152,10 @@ def verify(
             pass
         apart = _apart(skeleton, by_block, batches[:1], seen)
         facts = {
-            STATES: _of_states(loaded, batches[0], seen),
-            HOOKED: _of_attention(loaded, batches[0]),
+            STATES: _state_facts(loaded, batches[0], seen),
+            HOOKED: _attention_facts(loaded, batches[0]),
         }
-    findings = {it.property: it for it in (*checks, apart, *_of_files(checkpoint, shards))}
+    findings = {it.property: it for it in (*checks, apart, *_file_facts(checkpoint, shards))}
     if checkpoint.gguf is not None:
         read = refusal.header_read(contradictions(skeleton.model, checkpoint.gguf))
         findings[read.property] = read
@@ -196,12 +196,12 @@ def _apart(skeleton: Decoder, by_block: Any, batches: list[Batch], loaded: _Outp
     return Finding(STREAMED, layer, largest, 0.0, largest == 0, reason)
 
 
-def _of_files(checkpoint: Checkpoint, shards: Shards) -> tuple[Finding, Finding]:
-    unused = unused_tensors.by_kind(shards.unused)
+def _file_facts(checkpoint: Checkpoint, shards: Shards) -> tuple[Finding, Finding]:
+    unused = unused_tensors.count_kinds(shards.unused)
     return refusal.tensors_used(unused), refusal.library_code(checkpoint.own_code)
 
 
-def _of_states(loaded: Decoder, batch: Batch, seen: _Outputs) -> str:
+def _state_facts(loaded: Decoder, batch: Batch, seen: _Outputs) -> str:
     """Return where the last of ``hidden_states`` lies."""
     with torch.inference_mode():
         output = loaded.body(**inputs(loaded, batch), use_cache=False, output_hidden_states=True)
@@ -216,7 +216,7 @@ def _of_states(loaded: Decoder, batch: Batch, seen: _Outputs) -> str:
     return "after the final norm" if is_final else "neither before nor after the final norm"
 
 
-def _of_attention(loaded: Decoder, batch: Batch) -> str:
+def _attention_facts(loaded: Decoder, batch: Batch) -> str:
     """Return whether a hook on the attention module sees what is added."""
     if not loaded.adapter.has(PARTS):
         return "not defined: the parts of a block cannot be told apart"

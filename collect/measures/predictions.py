@@ -67,7 +67,7 @@ def predictions(states: Tensor, logits: Callable[[Tensor], Tensor], coming: Tens
     for few, next_ids in _chunks(TOKENS_AT_A_TIME, states, coming):
         of_few = logits(few)
         at_a_time = _TOKENS_IN_CACHE if on_processor(of_few) else TOKENS_AT_A_TIME
-        parts += [_from_logits(*fewer) for fewer in _chunks(at_a_time, of_few, next_ids)]
+        parts += [_predict(*fewer) for fewer in _chunks(at_a_time, of_few, next_ids)]
     names = Predictions.__slots__
     return Predictions(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
 
@@ -77,7 +77,7 @@ def _chunks(at_a_time: int, rows: Tensor, numbers: Tensor) -> Iterator[tuple[Ten
     return zip(rows.split(at_a_time), numbers.split(at_a_time), strict=True)
 
 
-def _from_logits(logits: Tensor, coming: Tensor) -> Predictions:
+def _predict(logits: Tensor, coming: Tensor) -> Predictions:
     """Return what logits (n, n_vocabulary) say, by one exponential for each."""
     import torch
 

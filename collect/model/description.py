@@ -25,7 +25,7 @@ class Missing:
 
 def missing(decoder: Decoder) -> list[Missing]:
     """Return what a model cannot give of the tables that it fills, with reasons."""
-    return [Missing(*entry) for entry in (*_of_stream(decoder), *_of_model(decoder))]
+    return [Missing(*entry) for entry in (*_stream_gaps(decoder), *_model_gaps(decoder))]
 
 
 def undefined(decoder: Decoder, tables: Mapping[str, Sequence[str]]) -> list[Missing]:
@@ -59,7 +59,7 @@ def _sentence(reason: str) -> str:
     return f"{reason[0].upper()}{reason[1:]}."
 
 
-def _of_stream(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
+def _stream_gaps(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
     adapter = decoder.adapter
     if not adapter.has(PARTS):
         reason = _sentence(adapter.lacks[PARTS])
@@ -75,7 +75,7 @@ def _of_stream(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
             yield table, "site final_norm", reason
 
 
-def _of_model(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
+def _model_gaps(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
     adapter = decoder.adapter
     if adapter.has(HEADS) and adapter.attention_norm is None:
         reason = "Attention reads the stream without a norm before it, so there is no gain."

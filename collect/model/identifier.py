@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from collect.errors import InputError
-from collect.schema.paths import as_path
+from collect.schema.paths import expand_path
 
 #: How names of GGUF files end.
 SUFFIX = ".gguf"
@@ -21,7 +21,7 @@ def refuse_nameless(model: str) -> None:
     InputError
         If it is neither.
     """
-    path = as_path(model)
+    path = expand_path(model)
     if model and path.exists():
         return
     repository, _ = file_in(model) or (model, "")
@@ -32,7 +32,7 @@ def refuse_nameless(model: str) -> None:
 
 def neither(model: str) -> InputError:
     """Return the error that a model is neither on this machine nor of the hub."""
-    path = as_path(model)
+    path = expand_path(model)
     is_missing = not path.exists() and (path.is_absolute() or path.suffix.lower() == SUFFIX)
     return InputError(
         "A model must be a checkpoint directory, a GGUF file or a hub identifier; "

@@ -107,7 +107,9 @@ def worded(error: BaseException) -> tuple[str, str, int]:
                 "Write the sign whole, or leave it out.",
             )
     else:
-        known = scarcity(error) or _missing(error) or _of_system(error) or UnexpectedError(error)
+        known = (
+            scarcity(error) or _missing(error) or _system_refusal(error) or UnexpectedError(error)
+        )
     return known.problem, known.hint, known.exit_code
 
 
@@ -124,7 +126,7 @@ def _missing(error: BaseException) -> MissingExtraError | None:
     )
 
 
-def _of_system(error: BaseException) -> ThermoscopeError | None:
+def _system_refusal(error: BaseException) -> ThermoscopeError | None:
     """Return what the operating system refused: a name, a file, or the standard output."""
     if not isinstance(error, OSError):
         return None

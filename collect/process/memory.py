@@ -54,7 +54,7 @@ def available_memory() -> int:
 
     ``sys.maxsize`` where the system does not tell.
     """
-    amounts = [_of_system()]
+    amounts = [_system_memory()]
     for limit, used in _LIMITS:
         # No limit is the word max; a file that is not there is no limit either.
         with suppress(OSError, ValueError):
@@ -62,7 +62,7 @@ def available_memory() -> int:
     return min(amounts)
 
 
-def _of_system() -> int:
+def _system_memory() -> int:
     with suppress(OSError):
         for line in _MEMINFO.read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):

@@ -52,7 +52,7 @@ def section(
         raise InputError(f"{where} lacks the keys {', '.join(missing)}.", hint)
     values = {}
     for key, value in table.items():
-        expected, place = _without_none(types[key]), f"{where}, {key}"
+        expected, place = _strip_none(types[key]), f"{where}, {key}"
         if is_dataclass(expected) and isinstance(expected, type) and isinstance(value, dict):
             values[key] = section(expected, value, place, verdict=verdict, hint=hint)
         else:
@@ -100,7 +100,7 @@ def require_choice(key: str, choice: str, options: tuple[str, ...]) -> None:
     require(choice in options, f"{key} must be one of {', '.join(options)}; found {choice!r}")
 
 
-def _without_none(expected: Any) -> Any:
+def _strip_none(expected: Any) -> Any:
     """Return the type T of ``T | None``; any other type as it is."""
     if get_origin(expected) is UnionType:
         return next(kind for kind in get_args(expected) if kind is not NoneType)

@@ -75,7 +75,7 @@ def entry(record: object, place: str) -> Entry:
     InputError
         If it holds no prompt or several, or one that is no text, turns or token ids.
     """
-    known = _as_mapping(record, place)
+    known = _mapping(record, place)
     named = {name: value for name, value in known.items() if not _is_missing(value)}
     held = [(kind, name) for kind, names in CONTENT.items() for name in names if name in named]
     present = [name for names in CONTENT.values() for name in names if name in known]
@@ -118,7 +118,7 @@ def _refuse_half_signs(prompt: Entry, place: str) -> None:
             ) from error
 
 
-def _as_mapping(record: Any, place: str) -> Mapping[str, Any]:
+def _mapping(record: Any, place: str) -> Mapping[str, Any]:
     if isinstance(record, Mapping):
         return record
     if isinstance(record, str):

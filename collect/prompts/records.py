@@ -55,7 +55,7 @@ def records(path: Path) -> list[Placed]:
         If it cannot be read, or is not what its name says.
     """
     try:
-        read = _of_dataset if path.is_dir() else _READERS[path.suffix.lower()]
+        read = _read_dataset if path.is_dir() else _READERS[path.suffix.lower()]
         return list(read(path))
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error).strip().partition("\n")[0]
@@ -81,14 +81,14 @@ def text_of(path: Path) -> str:
     return text_at(path, "A prompt file", "Check that you may read it, and save it as UTF-8.")
 
 
-def _of_json_lines(path: Path) -> Iterator[Placed]:
+def _read_json_lines(path: Path) -> Iterator[Placed]:
     for number, line in enumerate(text_of(path).split("\n"), start=1):
         if line.strip():
             place = f"{path}, line {number}"
             yield place, _parsed(line, place)
 
 
-def _of_json(path: Path) -> Iterator[Placed]:
+def _read_json(path: Path) -> Iterator[Placed]:
     content = _parsed(text_of(path), str(path))
     if not isinstance(content, list):
         raise InputError(
@@ -158,7 +158,7 @@ def _check_names(names: list[str], path: Path) -> None:
         )
 
 
-def _of_dataset(path: Path) -> Iterator[Placed]:
+def _read_dataset(path: Path) -> Iterator[Placed]:
     if not (path / _STATE).is_file():
         splits = sorted(place.parent.name for place in path.glob(f"*/{_STATE}"))
         raise InputError(
@@ -175,7 +175,7 @@ def _of_dataset(path: Path) -> Iterator[Placed]:
         ) from error
     if not names:
         return
-    yield from _of_rows(path, pa.concat_tables([_arrow(path / name) for name in names]))
+    yield from _read_rows(path, pa.concat_tables([_arrow(path / name) for name in names]))
 
 
 def _arrow(path: Path) -> pa.Table:
@@ -188,17 +188,17 @@ def _arrow(path: Path) -> pa.Table:
             return pa.ipc.open_file(source).read_all()
 
 
-def _of_rows(path: Path, rows: pa.Table) -> Iterator[Placed]:
+def _read_rows(path: Path, rows: pa.Table) -> Iterator[Placed]:
     _check_names(rows.column_names, path)
     for number, row in enumerate(rows.to_pylist(), start=1):
         yield f"{path}, row {number}", row
 
 
 _READERS: dict[str, Callable[[Path], Iterator[Placed]]] = {
-    ".jsonl": _of_json_lines,
-    ".ndjson": _of_json_lines,
-    ".json": _of_json,
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".json": _read_json,
     ".csv": _separated(","),
     ".tsv": _separated("\t"),
-    ".parquet": lambda path: _of_rows(path, pq.ParquetFile(path).read()),
+    ".parquet": lambda path: _read_rows(path, pq.ParquetFile(path).read()),
 }

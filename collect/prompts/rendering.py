@@ -55,12 +55,12 @@ def check_template(tokenizer: Any, model_id: str) -> None:
         )
 
 
-def as_turn(text: str) -> Conversation:
+def user_turn(text: str) -> Conversation:
     """Return a prompt as the one turn of a user."""
     return [{"role": USER, "content": text}]
 
 
-def in_template(conversations: Sequence[Conversation], tokenizer: Any) -> list[Rendered]:
+def apply_template(conversations: Sequence[Conversation], tokenizer: Any) -> list[Rendered]:
     """Return conversations in the tokenizer's chat template; see `template.rendered`.
 
     Raises

@@ -23,7 +23,7 @@ from collect.prompts.entry import Entry, entry
 from collect.prompts.records import is_dataset, readable, records, set_name, text_of
 from collect.schema.counting import repeated
 from collect.schema.marks import prompts_sha256
-from collect.schema.paths import as_path
+from collect.schema.paths import expand_path
 
 #: Where the shipped sets lie.
 DIRECTORY = shipped.root() / "data" / "prompts"
@@ -185,7 +185,7 @@ def find(name_or_path: str) -> Path:
         If there is none, or it cannot be a set by its name.
     """
     shipped = DIRECTORY / f"{name_or_path}.txt"
-    path = shipped if name_or_path in names() else as_path(name_or_path)
+    path = shipped if name_or_path in names() else expand_path(name_or_path)
     if not path.exists():
         raise _unknown(name_or_path)
     if path.is_dir() and not is_dataset(path):

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from collect.errors import InputError
 from collect.prompts.beginning import PIECE, beginning, refuse_beyond_memory
-from collect.prompts.rendering import Rendered, as_turn, in_template
+from collect.prompts.rendering import Rendered, apply_template, user_turn
 
 #: What may be asked about the tokens that a tokenizer adds of its own accord.
 SPECIAL_TOKENS = ("default", "never", "always")
@@ -93,8 +93,8 @@ def encode(
         if kind == "tokens":
             batch = [_given(json.loads(text), tokenizer) for text in texts]
         elif rendering == "chat":
-            turns = [json.loads(text) if kind == "turns" else as_turn(text) for text in texts]
-            whole = in_template(turns, tokenizer)
+            turns = [json.loads(text) if kind == "turns" else user_turn(text) for text in texts]
+            whole = apply_template(turns, tokenizer)
             parts = _wanted([(id_, it.text) for id_, it in zip(ids, whole, strict=True)], *wanted)
             batch = [_encoded_turns(*it, tokenizer) for it in zip(whole, parts, strict=True)]
         else:

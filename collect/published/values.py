@@ -34,10 +34,10 @@ def published_values(source: Path, names: Iterable[str]) -> pd.DataFrame:
         for leaf in read_leaves(source / name):
             rows.append(value_row(name, leaf, *classify(leaf, rules), book))
     values = pd.DataFrame(rows, columns=schema.arrow_schema("published_value").names)
-    return values.assign(layer=values["layer"].astype("Int32"), value=_with_nan(rows))
+    return values.assign(layer=values["layer"].astype("Int32"), value=_restore_nan(rows))
 
 
-def _with_nan(rows: list[dict[str, object]]) -> pd.Series[Any]:
+def _restore_nan(rows: list[dict[str, object]]) -> pd.Series[Any]:
     """Return the values with NULL (no number) and NaN (what the file says) kept apart."""
     values = pa.array([row["value"] for row in rows], type=pa.float64())
     return pd.Series(pd.arrays.ArrowExtensionArray(values))

@@ -79,18 +79,18 @@ def _faults(out: Path, known: Headers) -> Iterator[str]:
         _read_ahead(together, out, known)
         for path, mark in together:
             if is_pack(path.stem):
-                yield from _of_copy(path, out, listed, known)
+                yield from _copy_faults(path, out, listed, known)
             elif mark is None:
                 yield f"{path} is no run file of this project: it cannot be read."
             else:
-                yield from _of_unit(path, mark, out, trial)
+                yield from _unit_faults(path, mark, out, trial)
                 marks[path.stem] = mark
                 listed |= mark.rows.keys()
     yield from (broken.problem for broken in trial.rest())
-    yield from _between_units(marks)
+    yield from _shared_faults(marks)
     yield from _strangers(out, listed)
     yield from _whole_tables(out, known)
-    yield from _of_description(out)
+    yield from _description_faults(out)
 
 
 def _batches(paths: Sequence[Path]) -> Iterator[list[tuple[Path, Mark | None]]]:
@@ -134,7 +134,7 @@ class _Trial(Trial):
         self.prompts: dict[str, int | None] = {}
 
 
-def _of_copy(path: Path, out: Path, listed: set[str], known: Headers) -> Iterator[str]:
+def _copy_faults(path: Path, out: Path, listed: set[str], known: Headers) -> Iterator[str]:
     """Yield the faults of a compact copy, and add its files to those that run files list."""
     headers = Headers()
     try:
@@ -156,17 +156,17 @@ def _of_copy(path: Path, out: Path, listed: set[str], known: Headers) -> Iterato
     yield from (broken.problem for broken in trial.rest())
 
 
-def _of_unit(path: Path, mark: Mark, out: Path, trial: _Trial) -> Iterator[str]:
+def _unit_faults(path: Path, mark: Mark, out: Path, trial: _Trial) -> Iterator[str]:
     """Yield the faults of one marked unit, and of the rows of others that waited with its own."""
     version = mark.determinants.get("schema_version")
     if version not in READABLE_VERSIONS:
         yield f"{path.stem} is of schema version {version}, which is not read."
         return
     rows = _stored(path, trial.known)
-    yield from _of_rows(path, "run", trial)
-    yield from _of_run(path, mark, out, rows[0] if len(rows) == 1 else None, trial.known)
+    yield from _row_faults(path, "run", trial)
+    yield from _run_faults(path, mark, out, rows[0] if len(rows) == 1 else None, trial.known)
     for name, expected in mark.rows.items():
-        yield from _of_file(out / name, expected, mark, trial)
+        yield from _file_faults(out / name, expected, mark, trial)
     for name in sorted(mark.sha256):
         is_there = (out / name).is_file()
         if is_there and file_sha256(out / name) != mark.sha256[name]:
@@ -175,7 +175,7 @@ def _of_unit(path: Path, mark: Mark, out: Path, trial: _Trial) -> Iterator[str]:
             yield f"{name} is missing, though its unit's run file lists it."
 
 
-def _of_file(path: Path, expected: int, mark: Mark, trial: _Trial) -> Iterator[str]:
+def _file_faults(path: Path, expected: int, mark: Mark, trial: _Trial) -> Iterator[str]:
     """Yield the faults of one file of a unit, but for those that its rows are still tried for."""
     name = f"{path.parent.name}/{path.name}"
     if not path.is_file():
@@ -185,7 +185,7 @@ def _of_file(path: Path, expected: int, mark: Mark, trial: _Trial) -> Iterator[s
     if is_shared and name in trial.prompts:  # many units share it
         n = trial.prompts[name]
     else:
-        rows = yield from _of_rows(path, path.parent.name, trial)
+        rows = yield from _row_faults(path, path.parent.name, trial)
         n = n_rows(path) if rows is None else len(rows)
         if is_shared:
             trial.prompts[name] = n
@@ -212,7 +212,7 @@ def _values(path: Path, column: str, rows: pa.Table | None) -> set[object]:
         return set()  # a column that is missing, or of lists, and damage are faults of their own
 
 
-def _of_rows(path: Path, table: str, trial: _Trial) -> Generator[str, None, pa.Table | None]:
+def _row_faults(path: Path, table: str, trial: _Trial) -> Generator[str, None, pa.Table | None]:
     """Yield how the rows of a file break the contract, and those of others tried with them.
 
     Returns
@@ -249,7 +249,7 @@ def _typed_rows(path: Path, table: str, known: Headers) -> pa.Table:
     return rows
 
 
-def _of_run(
+def _run_faults(
     path: Path, mark: Mark, out: Path, run: Mapping[str, Any] | None, known: Headers
 ) -> Iterator[str]:
     """Yield how the row of a run file contradicts the rest of its unit."""
@@ -293,7 +293,7 @@ def _stored(path: Path, known: Headers) -> list[dict[str, Any]]:
     return rows
 
 
-def _between_units(marks: Mapping[str, Mark]) -> Iterator[str]:
+def _shared_faults(marks: Mapping[str, Mark]) -> Iterator[str]:
     """Yield which units share what only one may hold, or are of different networks of one name."""
     owners: dict[tuple[str, str], str] = {}
     first: dict[tuple[str, str | None], str] = {}
@@ -347,11 +347,11 @@ def _whole_tables(out: Path, known: Headers) -> Iterator[str]:
                 yield f"{path.name} belongs to no unit of measurement."
             else:
                 trial = _Trial(_ROWS_TOGETHER, known)
-                yield from _of_rows(path, table, trial)
+                yield from _row_faults(path, table, trial)
                 yield from (broken.problem for broken in trial.rest())
 
 
-def _of_description(out: Path) -> Iterator[str]:
+def _description_faults(out: Path) -> Iterator[str]:
     """Yield the files that are not as the description of a published store lists them."""
     description = out / DESCRIPTION
     if not description.is_file():

@@ -108,7 +108,7 @@ class Inventory:
         A refusal stands for a unit that is measured otherwise.
         """
         states: list[Unit | Complete | InputError] = []
-        for unit in map(self._with_known_weights, asked):
+        for unit in map(self._add_weights_hash, asked):
             try:
                 states.append(self.instead(unit) if overwrites else self.missing(unit))
             except InputError as error:
@@ -145,7 +145,7 @@ class Inventory:
         broken = [name for name in first.mark.quantities if name not in {*pending, *complete}]
         return unit.part([*pending, *broken], replaces=(first.path,))
 
-    def _with_known_weights(self, unit: Unit) -> Unit:
+    def _add_weights_hash(self, unit: Unit) -> Unit:
         """Return a unit with the hash of its weights: where open, that of the same revision."""
         if unit.determinants["weights_sha256"] is not None:
             return unit

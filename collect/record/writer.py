@@ -31,7 +31,7 @@ def write_table(
     -------
     Number of rows written.
     """
-    arrow = _with_metadata(conforming(table, rows), metadata or {})
+    arrow = _add_metadata(conforming(table, rows), metadata or {})
     write_atomically(path, partial(write_parquet, table, arrow))
     return int(arrow.num_rows)
 
@@ -45,12 +45,12 @@ def write_tables(
     -------
     Number of rows written, by table.
     """
-    arrows = {table: _with_metadata(conforming(table, rows), {}) for table, rows in frames.items()}
+    arrows = {table: _add_metadata(conforming(table, rows), {}) for table, rows in frames.items()}
     write_together({place(table): partial(write_parquet, table, arrows[table]) for table in arrows})
     return {table: int(arrow.num_rows) for table, arrow in arrows.items()}
 
 
-def _with_metadata(arrow: pa.Table, metadata: Mapping[str, str]) -> pa.Table:
+def _add_metadata(arrow: pa.Table, metadata: Mapping[str, str]) -> pa.Table:
     return arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **metadata})
 
 

@@ -44,7 +44,7 @@ def is_count(value: Any, *, least: int = 0) -> bool:
     return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= least
 
 
-def as_count(what: str, value: Any, *, least: int, hint: str) -> int:
+def require_count(what: str, value: Any, *, least: int, hint: str) -> int:
     """Return a whole number that was given, of whatever type of whole numbers.
 
     Parameters

@@ -135,7 +135,7 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
     check_names(path, table, names, left_out)
     if headers is not None:
         headers.note_columns(path, table, names)
-    rows = _filled(_with_left_out(completed(rows, table), left_out, names), expected)
+    rows = _filled(_restore_left_out(completed(rows, table), left_out, names), expected)
     _require_filled(path, rows, expected)
     try:
         return rows.cast(expected)
@@ -163,7 +163,7 @@ def _read_csv(file: BinaryIO, expected: pa.Schema) -> pa.Table:
     )
 
 
-def _with_left_out(rows: pa.Table, values: Mapping[str, str], names: Sequence[str]) -> pa.Table:
+def _restore_left_out(rows: pa.Table, values: Mapping[str, str], names: Sequence[str]) -> pa.Table:
     """Return rows with what stands for nothing in the columns that were left out."""
     for name, value in values.items():
         if name not in names:

@@ -12,10 +12,10 @@ from collect.errors import InputError
 NUL = "\0"
 
 
-def as_path(typed: str | Path) -> Path:
+def expand_path(typed: str | Path) -> Path:
     """Return a path with the home that ``~`` stands for; that of nobody as it was typed.
 
-    >>> as_path("~nobody-of-that-name/models").as_posix()
+    >>> expand_path("~nobody-of-that-name/models").as_posix()
     '~nobody-of-that-name/models'
     """
     try:
@@ -24,7 +24,7 @@ def as_path(typed: str | Path) -> Path:
         return Path(typed)
 
 
-def as_local(typed: str | Path) -> Path:
+def local_path(typed: str | Path) -> Path:
     """Return the path of what is written, or changed where it lies.
 
     Raises
@@ -37,7 +37,7 @@ def as_local(typed: str | Path) -> Path:
             f"What is written must lie on this machine; {typed} is an address.",
             "Name a path; a directory that is finished is copied to its address as it is.",
         )
-    return as_path(typed)
+    return expand_path(typed)
 
 
 def several(given: Any, what: str, hint: str) -> list[str | Path]:

@@ -137,7 +137,7 @@ class _Digest:
 def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
     import torch
 
-    from collect.model.checkpoint.blueprint import of_model
+    from collect.model.checkpoint.blueprint import model_blueprint
     from collect.model.checkpoint.load import load_model, load_skeleton
     from collect.model.checkpoint.location import locate
     from collect.model.checkpoint.shards import Shards
@@ -152,7 +152,7 @@ def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
     checkpoint, digest = locate(str(directory)), _Digest()
     if is_streamed:
         skeleton = load_skeleton(checkpoint, dtype=dtype)
-        shards = Shards(checkpoint, of_model(skeleton.model))
+        shards = Shards(checkpoint, model_blueprint(skeleton.model))
         list(streamed(skeleton, batches, digest, shards=shards))
     else:
         list(whole(load_model(checkpoint, dtype=dtype), batches, digest))

@@ -70,7 +70,7 @@ def prints_as(value: float, stated: str) -> bool:
             "Write it as it is printed, such as '−0.81'; compare a bound (p < 0.001) with the "
             "value itself.",
         )
-    return Decimal(_to_the_digits_of(digits, value)) == Decimal(digits)
+    return Decimal(_match_digits(digits, value)) == Decimal(digits)
 
 
 def share_prints_as(share: float, stated: str) -> bool:
@@ -85,7 +85,7 @@ def share_prints_as(share: float, stated: str) -> bool:
     return prints_as(100 * share, stated) if none_or_all is None else share == none_or_all
 
 
-def _to_the_digits_of(digits: str, value: float) -> str:
+def _match_digits(digits: str, value: float) -> str:
     """Return a value written with as many digits as a number in plain digits."""
     mantissa = digits.lower().partition("e")[0]
     figures = mantissa.replace(".", "").lstrip("-+0")

@@ -26,7 +26,7 @@ HEADS = {
 
 def counted(judged: pd.DataFrame) -> str:
     """Return how many claims have each verdict that some have, as a list in words."""
-    stated = weight.of_author(judged)
+    stated = weight.author_claims(judged)
     result = stated["verdict"].value_counts()
     items = [tables.counted(int(result[name]), name) for name in claims.VERDICTS if name in result]
     return f"{prose.plural(len(stated), 'claim')}, of which {prose.listing(items)}"
@@ -47,7 +47,7 @@ def linked_counts(judged: pd.DataFrame) -> str:
 
     The page of claims shows only those; see ``quarto/sections/_claims_script.qmd``.
     """
-    result = weight.of_author(judged)["verdict"].value_counts()
+    result = weight.author_claims(judged)["verdict"].value_counts()
     items = [
         f"[{tables.counted(int(result[name]), name)}](claims.html#verdict-{name.replace(' ', '-')})"
         for name in claims.VERDICTS
@@ -74,7 +74,7 @@ def columns(judged: pd.DataFrame, names: Mapping[int, str]) -> str:
     names
         What the claims worth naming say, by number, the foremost first.
     """
-    stated = weight.of_author(judged)
+    stated = weight.author_claims(judged)
     parts = [_column(stated, names, head, verdicts) for head, verdicts in HEADS.items()]
     return "\n\n".join([":::: {.front-columns}", *parts, "::::"])
 

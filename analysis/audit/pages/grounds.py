@@ -93,4 +93,4 @@ def _partners(rows: pd.DataFrame) -> list[str]:
 
 def _claims(rows: pd.DataFrame) -> str:
     word = prose.form(len(rows), "claim", "claims")
-    return f"{word} {tables.linked(wording.in_runs(rows['claim_id']))}"
+    return f"{word} {tables.linked(wording.join_runs(rows['claim_id']))}"

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 from markupsafe import Markup
 
-from analysis.drawing.theme import INK, SHAPES, greys, series, with_finding
+from analysis.drawing.theme import INK, SHAPES, add_finding, greys, series
 from analysis.store import Store, codebook
 from analysis.tidy import html, notation, prose
 from collect import schema
@@ -216,7 +216,7 @@ def chart_keys(shared: pd.DataFrame) -> alt.LayerChart:
         f"{prose.plural(len(order), 'key')} join {tables}; "
         f"{most.index[0]} is in {most.iloc[0]} of them."
     )
-    return cast("alt.LayerChart", with_finding(chart, text))
+    return cast("alt.LayerChart", add_finding(chart, text))
 
 
 def _last_of_a_row(shared: pd.DataFrame, order: list[str]) -> pd.DataFrame:

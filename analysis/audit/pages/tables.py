@@ -154,7 +154,7 @@ def verdict_table(judged: pd.DataFrame, claim_ids: Sequence[int] = ()) -> str:
 
 def verdict_counts(judged: pd.DataFrame) -> dict[str, int]:
     """Return how many of the author's claims have each verdict."""
-    counted = weight.of_author(judged)["verdict"].value_counts()
+    counted = weight.author_claims(judged)["verdict"].value_counts()
     return {name: int(counted.get(name, 0)) for name in claims.VERDICTS}
 
 
@@ -182,7 +182,7 @@ CATEGORIES = {
 
 def category_table(judged: pd.DataFrame) -> str:
     """Return a Markdown table of the author's claims: what they state, by verdict."""
-    counts = weight.by_category(judged)
+    counts = weight.count_categories(judged)
     counts = counts.assign(category=counts["category"].map(CATEGORIES))
     return _by_verdict(counts, {"category": "The claim is one of"})
 
@@ -192,7 +192,7 @@ def importance_table(judged: pd.DataFrame) -> str:
 
     ``judged`` has one row per claim: `importance`, `verdict`, `stated_by`.
     """
-    counted = weight.of_author(judged)
+    counted = weight.author_claims(judged)
     counts = pd.crosstab(counted["importance"], counted["verdict"])
     counts = counts.reindex([it for it in weight.WEIGHTS if it in counts.index]).reset_index()
     counts = counts.assign(importance=counts["importance"].map(WEIGHTS))

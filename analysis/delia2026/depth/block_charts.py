@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.drawing.marks import of_lab
+from analysis.drawing.marks import lab_scales
 from analysis.drawing.theme import named
 from analysis.store import Store
 from analysis.tidy import prose
@@ -51,7 +51,7 @@ def chart_blocks(placed: pd.DataFrame) -> alt.LayerChart:
             ),
             y=alt.Y("model:N", title=None, sort=list(placed["model"].unique())),
             size=alt.condition("datum.side == 'below 1'", alt.value(110), alt.value(16)),
-            **of_lab(placed),
+            **lab_scales(placed),
         )
     )
     return named(

@@ -11,7 +11,7 @@ from analysis.audit import evidence
 from analysis.delia2026.depth.depth_law_tables import DEFINITIONS
 from analysis.drawing.labs import lab_colour, lab_shape
 from analysis.drawing.marks import filled_and_hollow
-from analysis.drawing.theme import INK, SIDES, UNCHANGED, line_at, reach, with_finding
+from analysis.drawing.theme import INK, SIDES, UNCHANGED, add_finding, line_at, reach
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -65,7 +65,7 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.HConc
         "10 to the 1/L."
     )
     shared = beside.resolve_scale(y="shared", color="shared", shape="shared")
-    return cast(alt.HConcatChart, with_finding(shared, _exceeding(drawn)))
+    return cast(alt.HConcatChart, add_finding(shared, _exceeding(drawn)))
 
 
 def _exceeding(models: pd.DataFrame) -> str:

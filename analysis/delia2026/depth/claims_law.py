@@ -135,7 +135,7 @@ def total_gain(store: Store) -> Sequence[Check]:
             from_input["suite"] == "Pythia"
         ],
     }
-    return [_within_ten(condition, rows) for condition, rows in readings.items()]
+    return [_ten_percent_check(condition, rows) for condition, rows in readings.items()]
 
 
 def _profile_totals(store: Store, *, first: int) -> pd.DataFrame:
@@ -158,7 +158,7 @@ def _profile_totals(store: Store, *, first: int) -> pd.DataFrame:
     )
 
 
-def _within_ten(condition: str, rows: pd.DataFrame) -> Check:
+def _ten_percent_check(condition: str, rows: pd.DataFrame) -> Check:
     within = rows["total"] <= 10
     worst = rows.sort_values("total").iloc[-1]
     return evidence.share_check(

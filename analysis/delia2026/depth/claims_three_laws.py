@@ -36,8 +36,8 @@ BY_PROMPT = [
 
 def bentov(store: Store) -> Sequence[Check]:
     """Check claim 60: |G - 1| is proportional to the entropy of the next token."""
-    means = between_models(store)
-    prompts = within_models(store)
+    means = model_means(store)
+    prompts = prompt_values(store)
     return [
         _grows_between(means),
         *_law_within(Label("raw", "raw files: prompts within each base model"), prompts),
@@ -46,7 +46,7 @@ def bentov(store: Store) -> Sequence[Check]:
     ]
 
 
-def between_models(store: Store) -> pd.DataFrame:
+def model_means(store: Store) -> pd.DataFrame:
     """Return one row per base model: |mean gain - 1| and mean entropy [nat] over its prompts."""
     gains = evidence.base_gains(store, "gain_last_block")
     entropies = evidence.figures(store, "output_entropy")[["model_id", "file", "mean"]]
@@ -55,7 +55,7 @@ def between_models(store: Store) -> pd.DataFrame:
     )
 
 
-def within_models(store: Store) -> pd.DataFrame:
+def prompt_values(store: Store) -> pd.DataFrame:
     """Return one row per base model and prompt: |gain - 1| and entropy [nat]; raw files only.
 
     `unit` is what varies independently: the suite.

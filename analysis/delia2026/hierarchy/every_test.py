@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, exchange, of_units
+from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, cluster_means, exchange
 from analysis.inference.association import regression
 from analysis.inference.counts import fisher
 from analysis.inference.effects.noncentral import noncentrality_t
@@ -50,7 +50,7 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
         eleuther=ours.astype(float),
         dampens=(models["sign_strict"] == "dampen").astype(float),
     )
-    units = of_units(compared)
+    units = cluster_means(compared)
     clustered = regression.fit(compared, "log_gain ~ eleuther", cluster="suite").tidy()
     rows = [
         (SIGN, "model", "Fisher", _fisher(compared)),

@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.delia2026.hierarchy.power_tables import LEVEL
-from analysis.delia2026.sign.exchange import compared, exchange, of_units
+from analysis.delia2026.sign.exchange import cluster_means, compared, exchange
 from analysis.delia2026.sign.readings import model_sets
 from analysis.drawing.theme import line_at, named
 from analysis.store import Store
@@ -71,7 +71,7 @@ def _row(
     frame = compared(rows)
     column, over = COMPARED[statistic]
     try:
-        tested = exchange(of_units(frame, unit) if over else frame, column, unit)
+        tested = exchange(cluster_means(frame, unit) if over else frame, column, unit)
     except AnalysisError:
         return {}
     return {

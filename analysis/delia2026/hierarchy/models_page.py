@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing import names
-from analysis.drawing.marks import of_lab
-from analysis.drawing.theme import INK, line_at, log_axis, reach, with_finding
+from analysis.drawing.marks import lab_scales
+from analysis.drawing.theme import INK, add_finding, line_at, log_axis, reach
 from analysis.tidy import prose
 
 HEADERS = {
@@ -62,7 +62,7 @@ def chart(models: pd.DataFrame) -> alt.VConcatChart:
         f"Deeper models are larger models (rank correlation {prose.number(together)}), and "
         f"{alone} of {drawn['lab'].nunique()} labs have one suite."
     )
-    return cast("alt.VConcatChart", with_finding(stacked, finding))
+    return cast("alt.VConcatChart", add_finding(stacked, finding))
 
 
 def _panel(drawn: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
@@ -76,7 +76,7 @@ def _panel(drawn: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
     placed = names.placed(drawn.assign(name=label), panel, column, "percent", lines=[0])
     x = alt.X(f"{column}:Q", title=title, **axis)
     y = alt.Y("percent:Q", title="change of length [%]", scale=alt.Scale(domain=list(ends)))
-    looks = of_lab(placed)
+    looks = lab_scales(placed)
     lines = alt.Chart(placed).mark_line(strokeWidth=1.5, opacity=0.4, color=INK)
     points = alt.Chart(placed).mark_point(filled=True, size=80, opacity=0.9)
     layers = [

@@ -11,7 +11,7 @@ from analysis.delia2026.sign import claims_ranking as ranking
 from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER
 from analysis.inference.partition import collinearity, matched
 from analysis.inference.partition import shares as shares_of
-from analysis.inference.partition.subsets import Subsets, all_subsets, among
+from analysis.inference.partition.subsets import Subsets, all_subsets, select_blocks
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -67,7 +67,7 @@ def shares(subsets: Subsets) -> pd.DataFrame:
 
 def rankings(subsets: Subsets, names: Sequence[str] = SEPARATE) -> pd.DataFrame:
     """Return one row per pair of separate blocks and kind of dominance, net of chance."""
-    return shares_of.dominance(among(subsets, names))
+    return shares_of.dominance(select_blocks(subsets, names))
 
 
 def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str, str]:
@@ -82,7 +82,7 @@ def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str
         _ranked(str(row["contrast"]), bool(row["holds"])) for row in supported.to_dict("records")
     ]
     complete = result[(result["term"] == "complete") & result["holds"].notna()]
-    whole = among(subsets, names)
+    whole = select_blocks(subsets, names)
     parts = shares_of.unique_and_alone(subsets)
     unique = parts[parts["term"] == "unique"].set_index("block")["share"]
     return {
@@ -99,7 +99,7 @@ def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str
 
 def variation_words(models: pd.DataFrame) -> dict[str, str]:
     """Return in how many suites the geometry varies at all, and how much of it varies there."""
-    result = collinearity.within_variation(
+    result = collinearity.group_variation(
         models, group="suite", columns=["rho", "n_layers", "log_parameters"]
     )
     varying = result[result["n_distinct"] > 1]

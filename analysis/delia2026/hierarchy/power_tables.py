@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import mixed
-from analysis.delia2026.sign.exchange import exchange, of_units
+from analysis.delia2026.sign.exchange import cluster_means, exchange
 from analysis.inference import power
 from analysis.inference.power import Components
 from analysis.mixed import power as power_mixed
@@ -75,7 +75,7 @@ def observed_effects(models: pd.DataFrame) -> pd.DataFrame:
     fitted = mixed.fit(f"{FORMULA} + (1 | suite)", models).tidy(["fixed"])
     parts = [fitted[fitted["term"].isin(EFFECTS)].assign(method="mixed")]
     for unit in ("suite", "lab"):
-        tested = exchange(of_units(models, unit, ["log_gain"]), "log_gain", unit)
+        tested = exchange(cluster_means(models, unit, ["log_gain"]), "log_gain", unit)
         parts.append(pd.DataFrame([tested]).assign(term="eleuther", method=unit))
     columns = ["term", "method", "estimate", "conf_low", "conf_high", "p_value"]
     return pd.concat([rows.reindex(columns=columns) for rows in parts], ignore_index=True)

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.delia2026.measured.gauge import GAUGES, GAUGES_OF_SCALARS
-from analysis.drawing.theme import DASHES, INK, SHAPES, WIDTH, greys, log_axis, series, with_finding
+from analysis.drawing.theme import DASHES, INK, SHAPES, WIDTH, add_finding, greys, log_axis, series
 from analysis.tidy import prose
 
 HEIGHT = 165
@@ -74,7 +74,7 @@ def _chart(
         "each other in the lower panel.",
     )
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    return cast("alt.VConcatChart", with_finding(shared, finding(layers)))
+    return cast("alt.VConcatChart", add_finding(shared, finding(layers)))
 
 
 def finding(layers: pd.DataFrame) -> str:

@@ -68,12 +68,12 @@ def signs(store: Store, metric: str, *, band: float = BAND) -> pd.DataFrame:
         raise AnalysisError(f"A gain must be one that was measured; {metric!r} is not.", hint)
     rows = gains[gains["metric"] == metric].groupby(KEYS, sort=True)["log_gain"]
     return pd.DataFrame(
-        dict(zip(KEYS, key, strict=True)) | _of_prompts(values.to_numpy(dtype=np.float64), band)
+        dict(zip(KEYS, key, strict=True)) | _prompt_sign(values.to_numpy(dtype=np.float64), band)
         for key, values in rows
     )
 
 
-def without_gain(store: Store, metric: str) -> list[str]:
+def models_without_gain(store: Store, metric: str) -> list[str]:
     """Return the models whose primary runs over prompts have no gain of a definition.
 
     A network of one block, for example, has neither a body nor a block before the last.
@@ -91,7 +91,7 @@ def without_gain(store: Store, metric: str) -> list[str]:
     return [str(model_id) for model_id in rows["model_id"]]
 
 
-def _of_prompts(log_gains: np.ndarray, band: float) -> dict[str, float | int | str]:
+def _prompt_sign(log_gains: np.ndarray, band: float) -> dict[str, float | int | str]:
     """Return mean, interval and sign of the log gains of one run's prompts."""
     estimate, low, high = float(log_gains.mean()), math.nan, math.nan
     if len(log_gains) >= MINIMUM_PROMPTS:

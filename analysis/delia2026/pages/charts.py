@@ -14,7 +14,7 @@ import pandas as pd
 
 from analysis.drawing import findings, names
 from analysis.drawing.labs import ORDER, lab_colour
-from analysis.drawing.marks import filled_and_hollow, lab_names, marks_by_lab, of_lab
+from analysis.drawing.marks import filled_and_hollow, lab_names, lab_scales, marks_by_lab
 from analysis.drawing.theme import (
     INK,
     SIDES,
@@ -141,7 +141,7 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
     y = alt.Y("gain_mean:Q", title=GAIN, scale=scale)
     panel = names.Panel(sides, ends, is_log=True)
     placed = names.placed(both, panel, "ratio", "gain_mean", lines=[1])
-    points = [mark.encode(x=x, y=y, **of_lab(both)) for mark in filled_and_hollow(placed)]
+    points = [mark.encode(x=x, y=y, **lab_scales(both)) for mark in filled_and_hollow(placed)]
     return named(
         alt.layer(line_at(1, "y"), *points, *names.texts(placed, x, y)),
         f"Gain of {len(both)} published models against the ratio of the norms of W_V and W_O, with "

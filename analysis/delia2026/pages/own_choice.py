@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, exchange, of_units
+from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, cluster_means, exchange
 from analysis.delia2026.specification import choices as specification
 from analysis.inference.counts.fisher import fisher_exact
 from analysis.store import Store
@@ -156,7 +156,7 @@ def finding(found: pd.DataFrame) -> str:
 
 
 def _answer(rows: pd.DataFrame, column: str) -> dict[str, float]:
-    units = of_units(rows, column)
+    units = cluster_means(rows, column)
     below, ours = units["log_gain"] < 0, units["heritage"] == NAMED_LAB
     p, least = _tested(rows, units, column)
     return {

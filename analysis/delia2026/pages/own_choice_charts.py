@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.delia2026.pages import own_choice
 from analysis.drawing.labs import ORDER, lab_colour, lab_shape
-from analysis.drawing.theme import TONES, line_at, with_finding
+from analysis.drawing.theme import TONES, add_finding, line_at
 
 #: What each choice is called, and its levels in the words of the page.
 NAMES = {"block": "Block ", "token": "Token ", "models": "Models ", "unit": "Count "}
@@ -109,7 +109,7 @@ def chart_own_choice(
         description="Gain of each model, suite or lab, a row per lab, with a line at 1, and how "
         "many lie below it by the definition that is chosen.",
     )
-    return cast("alt.LayerChart", with_finding(described, own_choice.finding(found), is_small=True))
+    return cast("alt.LayerChart", add_finding(described, own_choice.finding(found), is_small=True))
 
 
 def _by_choice(end: int | None = None) -> alt.ExprRef:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.audit.claim import Quotation
 from analysis.drawing.labs import lab_colour
-from analysis.drawing.theme import INK, line_at, with_finding
+from analysis.drawing.theme import INK, add_finding, line_at
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -118,7 +118,7 @@ def chart_two_signs(rows: pd.DataFrame) -> alt.LayerChart:
         height=ROW * len(rows),
         description="Two gains of one network, drawn from a line at 1 to either side.",
     )
-    return cast("alt.LayerChart", with_finding(chart, finding(rows), is_small=True))
+    return cast("alt.LayerChart", add_finding(chart, finding(rows), is_small=True))
 
 
 def _side(gain: float) -> str:

@@ -46,7 +46,7 @@ def rules(judged: pd.DataFrame) -> pd.DataFrame:
             "kind": list(KINDS),
             "rule": list(KINDS.values()),
             "claims": [
-                tables.linked(wording.in_runs(judged.loc[judged["kind"] == kind, "claim_id"]))
+                tables.linked(wording.join_runs(judged.loc[judged["kind"] == kind, "claim_id"]))
                 for kind in KINDS
             ],
         }

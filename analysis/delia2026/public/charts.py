@@ -9,18 +9,18 @@ import pandas as pd
 
 from analysis.delia2026.public import words
 from analysis.delia2026.public.tokens import COUNTED
-from analysis.drawing.names import at_ends
+from analysis.drawing.names import end_names
 from analysis.drawing.theme import (
     DASHES,
     INK,
     SIDES,
     UNCHANGED,
     WIDTH,
+    add_finding,
     greys,
     line_at,
     log_axis,
     series,
-    with_finding,
 )
 
 #: Height of a panel of lengths, and the least distance of two names in it [px].
@@ -58,7 +58,7 @@ def chart_lengths(lengths: pd.DataFrame) -> alt.VConcatChart:
         description="Length of the stream over depth, one panel per model, a line for each choice "
         "of tokens; over all tokens it rises early and falls in the last blocks."
     )
-    return cast("alt.VConcatChart", with_finding(stacked, words.turning(lengths)))
+    return cast("alt.VConcatChart", add_finding(stacked, words.turning(lengths)))
 
 
 def chart_front(lengths: pd.DataFrame) -> alt.LayerChart:
@@ -70,7 +70,7 @@ def chart_front(lengths: pd.DataFrame) -> alt.LayerChart:
     rows = rows[rows["counted"].isin(SMALL)]
     chart = _lengths(rows, width=BROAD, height=HIGH)
     chart = chart.properties(description="Length of one public model's stream over depth, twice.")
-    return cast("alt.LayerChart", with_finding(chart, words.front(rows), is_small=True))
+    return cast("alt.LayerChart", add_finding(chart, words.front(rows), is_small=True))
 
 
 def _lengths(
@@ -99,7 +99,7 @@ def _lengths(
     )
     low, high = axis["scale"].domain
     least = LINE / height * float(pd.Series([high / low]).transform("log").iloc[0])
-    ends = at_ends(rows, x, "length", least=least, is_log=True, beside=6)
+    ends = end_names(rows, x, "length", least=least, is_log=True, beside=6)
     return cast("alt.LayerChart", alt.layer(lines, ends).properties(width=width, height=height))
 
 
@@ -124,7 +124,7 @@ def chart_sets(gains: pd.DataFrame) -> alt.VConcatChart:
     stacked = alt.vconcat(*panels, spacing=10).properties(
         description="Gain of the last block, a row per choice of tokens and a mark per prompt set."
     )
-    return cast("alt.VConcatChart", with_finding(stacked, words.sets(rows)))
+    return cast("alt.VConcatChart", add_finding(stacked, words.sets(rows)))
 
 
 def _sets(rows: pd.DataFrame, every: pd.Series[float], *, is_last: bool) -> alt.LayerChart:

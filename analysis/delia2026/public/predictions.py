@@ -131,7 +131,7 @@ def _depth_bound(metric: str) -> Callable[[Store], pd.DataFrame]:
     return lambda store: gains(store, metric).assign(bound=lambda g: 10 ** (1 / g["n_layers"]))
 
 
-def _against(metric: str, bound: float) -> Callable[[Store], pd.DataFrame]:
+def _gains_and_bound(metric: str, bound: float) -> Callable[[Store], pd.DataFrame]:
     return lambda store: gains(store, metric).assign(bound=bound)
 
 
@@ -160,7 +160,7 @@ def _order(store: Store) -> pd.DataFrame:
     return pd.DataFrame({"estimate": right, "bound": len(pairs)}).reset_index()
 
 
-def _between(store: Store, table: pd.DataFrame) -> pd.DataFrame:
+def _size_correlations(store: Store, table: pd.DataFrame) -> pd.DataFrame:
     """Return, per prompt set, the rank correlation over models of `size` and their gain."""
     models = gains(store, "gain_penultimate_block").merge(table)
     return _ranked(models, ["prompt_set"])
@@ -190,7 +190,7 @@ def _value_over_output(store: Store) -> pd.DataFrame:
          GROUP BY n.model_id
         """
     )
-    return _between(store, ratios)
+    return _size_correlations(store, ratios)
 
 
 def traces(store: Store) -> pd.DataFrame:
@@ -213,7 +213,7 @@ def traces(store: Store) -> pd.DataFrame:
 
 def _trace_between(store: Store) -> pd.DataFrame:
     runs = traces(store).groupby(["model_id", "prompt_set"], as_index=False)
-    return _between(store, runs.agg(size=("size", "mean")))
+    return _size_correlations(store, runs.agg(size=("size", "mean")))
 
 
 def _trace_over_depth(store: Store) -> pd.DataFrame:
@@ -228,7 +228,7 @@ def _turns(store: Store) -> pd.DataFrame:
     return turns.assign(formula=[l_star.formula(*shape) for shape in shapes])
 
 
-def _inside(store: Store) -> pd.DataFrame:
+def _turns_and_depth(store: Store) -> pd.DataFrame:
     return _turns(store).assign(estimate=lambda t: t["formula"], bound=lambda t: t["n_layers"] - 1)
 
 
@@ -272,7 +272,7 @@ def _elsewhere(store: Store) -> pd.DataFrame:
     )
 
 
-def _without_spike(store: Store) -> pd.DataFrame:
+def _spikeless_gains(store: Store) -> pd.DataFrame:
     """Return the gain over all tokens of runs in which no first token is massive before the end."""
     return store.query(
         """
@@ -313,7 +313,7 @@ PREDICTIONS = (
     Prediction(
         "total_of_ten", PAPER,
         "All blocks after the first together lengthen the stream at most tenfold.",
-        "total_amplification", "<=", _against("total_amplification", 10.0),
+        "total_amplification", "<=", _gains_and_bound("total_amplification", 10.0),
     ),
     Prediction(
         "dense_dampens", PAPER,
@@ -343,7 +343,7 @@ PREDICTIONS = (
     Prediction(
         "l_star_inside", PAPER,
         "The formula for L* names a block that the model has.",
-        "l_star", "<=", _inside, READ_ON_ALL,
+        "l_star", "<=", _turns_and_depth, READ_ON_ALL,
     ),
     Prediction(
         "l_star_error", PAPER,
@@ -358,7 +358,7 @@ PREDICTIONS = (
     Prediction(
         "last_block_expands", OURS,
         "The last block lengthens the stream of the last token.",
-        "gain_last_block", ">", _against("gain_last_block", 1.0), READ_ON_ALL,
+        "gain_last_block", ">", _gains_and_bound("gain_last_block", 1.0), READ_ON_ALL,
     ),
     Prediction(
         "one_gain", OURS,
@@ -368,7 +368,7 @@ PREDICTIONS = (
     Prediction(
         "expands_without_first", OURS,
         "Without the first token the last block lengthens the stream.",
-        "gain_without_first", ">", _against("gain_without_first", 1.0),
+        "gain_without_first", ">", _gains_and_bound("gain_without_first", 1.0),
     ),
     Prediction(
         "first_token_hides", OURS,
@@ -383,7 +383,7 @@ PREDICTIONS = (
     Prediction(
         "no_spike_expands", OURS,
         "With no massive first token before the last block, the gain over all tokens exceeds 1.",
-        "gain_whole_matrix", ">", _without_spike, READ_ON_ALL,
+        "gain_whole_matrix", ">", _spikeless_gains, READ_ON_ALL,
     ),
     Prediction(
         "sink_follows_spike", OURS,

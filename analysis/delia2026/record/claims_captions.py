@@ -75,13 +75,13 @@ def clipped(store: Store) -> Sequence[Check]:
     ]
 
 
-def _of_lab(lab: str) -> Label:
+def _lab_label(lab: str) -> Label:
     return Label(lab.lower(), f"{lab}: the bar is one standard error")
 
 
 def _bar(lab: str, drawn: pd.Series[Any], rows: pd.DataFrame, accuracy: float) -> Check:
     """Decide whether a lab's bar is the standard error of its models in the figure's file."""
-    part, condition = _of_lab(lab), Label("hunt", "the models of the hunt")
+    part, condition = _lab_label(lab), Label("hunt", "the models of the hunt")
     if len(rows) < 2:
         return evidence.missing(part, condition, "fewer than two of its models are in the store")
     mean, bar = str(drawn["gain_by_lab"]), str(drawn["error_bar"])
@@ -111,7 +111,7 @@ def _choice(
 
     It can only find some or none, which says nothing against the claim: it describes.
     """
-    part = _of_lab(lab)
+    part = _lab_label(lab)
     condition = Label("choice", f"some {size} of the lab's base models in any file")
     matches = error_bar.subsets(
         candidates["gain_mean"].tolist(),
@@ -235,7 +235,7 @@ CLAIMS = declared(
     {
         24: (
             standard_errors,
-            Line(_of_lab("EleutherAI"), "ratio", 1),
+            Line(_lab_label("EleutherAI"), "ratio", 1),
         ),
         28: (spread_of_prompts,),
         30: (clipped,),

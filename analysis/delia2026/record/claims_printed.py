@@ -134,7 +134,7 @@ def _printed_shares(store: Store) -> Check:
 def _spectral(store: Store) -> list[Check]:
     """Return the checks of the law that is printed without a p."""
     weights = spectral.weights(store)
-    models = _with_gains(store, weights)
+    models = _join_gains(store, weights)
     checks = [
         evidence.missing(SPECTRAL, Label("printed", "as printed"), "no p and no test are printed")
     ]
@@ -181,7 +181,7 @@ def _spectral(store: Store) -> list[Check]:
     ]
 
 
-def _with_gains(store: Store, weights: pd.DataFrame) -> pd.DataFrame:
+def _join_gains(store: Store, weights: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model that has both norms and a gain of the penultimate block."""
     gains = evidence.base_gains(store, "gain_penultimate_block")
     columns = ["model_id", "ratio", "file", "caveats"]

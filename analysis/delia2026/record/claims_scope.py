@@ -56,8 +56,8 @@ def years(store: Store) -> Sequence[Check]:
     dated = gains.merge(released, on="model_id").drop_duplicates("model_id")
     named = evidence.penultimate_or_last(store)["model_id"]
     return [
-        _within(dated, Label("all", "all models with a published gain")),
-        _within(
+        _years_check(dated, Label("all", "all models with a published gain")),
+        _years_check(
             dated[dated["model_id"].isin(named)],
             Label("base", "base models of the main experiments"),
         ),
@@ -134,7 +134,7 @@ def _named(part: str, store: Store) -> Check:
     )
 
 
-def _within(dated: pd.DataFrame, condition: str) -> Check:
+def _years_check(dated: pd.DataFrame, condition: str) -> Check:
     if dated.empty:
         return evidence.missing(YEARS, condition, "no dated model is in the store")
     inside = dated["year"].between(2022, 2024)

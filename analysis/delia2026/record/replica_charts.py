@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.delia2026.record.replica_figures import PANELS, below_one
+from analysis.delia2026.record.replica_figures import PANELS, count_below_one
 from analysis.drawing import names as placing
 from analysis.drawing.labs import ORDER
 from analysis.drawing.marks import points_by_lab
@@ -18,12 +18,12 @@ from analysis.drawing.theme import (
     SIDES,
     UNCHANGED,
     WIDTH,
+    add_finding,
     line_at,
     log_axis,
     named,
     reach,
     shrinking,
-    with_finding,
 )
 from analysis.tidy import prose
 
@@ -47,7 +47,7 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
     bounds
         One row per depth: `n_layers`, `bound` [ratio].
     """
-    drawn = models.assign(name=prose.within_suite(models["model"]))
+    drawn = models.assign(name=prose.short_names(models["model"]))
     ends = (float(models["n_layers"].min()) - 3, float(models["n_layers"].max()) + 3)
     scale = alt.Scale(domain=list(ends), zero=False, nice=False)
     x = alt.X("n_layers:Q", title="depth L [blocks]", scale=scale, axis=alt.Axis(tickMinStep=5))
@@ -75,7 +75,7 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
                     y,
                 ),
             )
-            for panel in _by_panel(drawn)
+            for panel in _panels(drawn)
         ],
         f"Gain of {models['model'].nunique()} Pythia models, each by its size, against depth, as "
         "the paper draws it and "
@@ -95,7 +95,7 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
     printed
         `replica.printed_gains_by_lab`: what the figure in the paper shows, drawn as hollow marks.
     """
-    drawn, primary = _by_panel(labs)
+    drawn, primary = _panels(labs)
     place = {lab: place for place, lab in enumerate(ORDER)}
     primary = primary.assign(place=primary["lab"].map(place)).sort_values(["place", "gain_mean"])
     y = alt.Y("lab:N", title=None, sort=list(ORDER))
@@ -186,10 +186,10 @@ def _stacked(
     ]
     scales: dict[str, Any] = dict.fromkeys(("color", "shape", *shared), "shared")
     chart = alt.vconcat(*titled, spacing=24).resolve_scale(**scales)
-    return cast(alt.VConcatChart, with_finding(chart.properties(description=description), finding))
+    return cast(alt.VConcatChart, add_finding(chart.properties(description=description), finding))
 
 
-def _by_panel(rows: pd.DataFrame) -> list[pd.DataFrame]:
+def _panels(rows: pd.DataFrame) -> list[pd.DataFrame]:
     return [rows[rows["panel"] == name] for name in PANELS]
 
 
@@ -201,7 +201,7 @@ def _gain(ends: tuple[float, float]) -> alt.Y:
 
 def _signs(models: pd.DataFrame) -> str:
     """Return how many models shrink the stream, by panel."""
-    texts = [f"{share} models {panel}" for panel, share in below_one(models).items()]
+    texts = [f"{share} models {panel}" for panel, share in count_below_one(models).items()]
     return f"The stream shrinks in {prose.listing(texts)}."
 
 

@@ -92,7 +92,7 @@ def printed_gains_by_lab(store: Store) -> pd.DataFrame:
     )
 
 
-def below_one(models: pd.DataFrame) -> dict[str, str]:
+def count_below_one(models: pd.DataFrame) -> dict[str, str]:
     """Return, by panel, how many of the rows have a gain below 1: "4 of 8".
 
     ``models`` is `gains_by_depth` or `gains_by_lab`.

@@ -9,8 +9,8 @@ import pandas as pd
 
 from analysis.delia2026.reported import words
 from analysis.delia2026.reported.models import AS_PUBLISHED
-from analysis.drawing.marks import lab_names, of_lab
-from analysis.drawing.theme import INK, SIDES, UNCHANGED, line_at, reach, with_finding
+from analysis.drawing.marks import lab_names, lab_scales
+from analysis.drawing.theme import INK, SIDES, UNCHANGED, add_finding, line_at, reach
 
 #: Width of the panel, and height of the row of a model [px].
 WIDE, ROW = 330, 17
@@ -42,7 +42,7 @@ def chart_every_model(rows: pd.DataFrame) -> alt.LayerChart:
         axis=alt.Axis(values=GAINS, grid=False),
     )
     last = numbers["pooling"] == AS_PUBLISHED
-    looks = of_lab(numbers)
+    looks = lab_scales(numbers)
     bound = alt.Chart(numbers.drop_duplicates("model")).mark_tick(
         color=INK, thickness=2, size=ROW - 5
     )
@@ -64,4 +64,4 @@ def chart_every_model(rows: pd.DataFrame) -> alt.LayerChart:
         description="Gain of each real model, a row each, labs together. All marks lie right of "
         "one but those of Gemma 4; a tick marks the bound 10 to the 1/L.",
     )
-    return cast("alt.LayerChart", with_finding(layers, words.finding(rows)))
+    return cast("alt.LayerChart", add_finding(layers, words.finding(rows)))

@@ -104,7 +104,7 @@ def invariance(store: Store) -> Sequence[Check]:
     }
     return [
         *(_keeps_side(EXPANDER, condition, pairs) for condition, pairs in readings.items()),
-        *_by_prompt(store),
+        *_prompt_checks(store),
         *(_keeps_side(DAMPENER, condition, pairs) for condition, pairs in readings.items()),
         *_measured(store),
     ]
@@ -183,7 +183,7 @@ def _sides_in_words(pairs: pd.DataFrame) -> str:
     return f"{', '.join(texts)}."
 
 
-def _by_prompt(store: Store) -> list[Check]:
+def _prompt_checks(store: Store) -> list[Check]:
     """Compare base and instruct prompt by prompt; nothing without the raw files."""
     values = evidence.raw_values(store, "gain_last_block", [evidence.TWINS])
     tuned = values[values["model_id"].isin(COMPARED)].assign(
@@ -221,7 +221,7 @@ def _measured(store: Store) -> list[Check]:
     return [
         evidence.on_ours(_keeps_side(part, MEASURED + words, rows), rows)
         for words, of_models in read.items()
-        for part, rows in _by_side(_measured_pairs(of_models)).items()
+        for part, rows in _sides(_measured_pairs(of_models)).items()
         if len(rows)
     ]
 
@@ -240,7 +240,7 @@ def _measured_pairs(gains: pd.DataFrame) -> pd.DataFrame:
     return pairs.assign(is_theirs=pairs["is_theirs_base"])
 
 
-def _by_side(pairs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def _sides(pairs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {
         EXPANDER: pairs[pairs["gain_mean_base"] > 1],
         DAMPENER: pairs[pairs["gain_mean_base"] < 1],

@@ -60,7 +60,7 @@ def definition(store: Store) -> Sequence[Check]:
     by_file = {words: plotted[plotted["file"] == file] for file, words in SWEEPS.items()}
     blocks = [_last_block(condition, rows) for condition, rows in by_file.items()]
     return [
-        *(_without_norm(condition, rows) for condition, rows in by_file.items()),
+        *(_normless_check(condition, rows) for condition, rows in by_file.items()),
         *map(evidence.descriptive, [*blocks, _hooked(store)]),
         *_measured(store),
     ]
@@ -86,7 +86,7 @@ def groups(store: Store) -> Sequence[Check]:
     ]
 
 
-def _without_norm(condition: str, rows: pd.DataFrame) -> Check:
+def _normless_check(condition: str, rows: pd.DataFrame) -> Check:
     if rows.empty:
         return evidence.missing(WITHOUT_NORM, condition, "the file's figures are not in the store")
     outside = ~np.isclose(rows["gain_mean"], rows["with_norm"], rtol=1e-6)

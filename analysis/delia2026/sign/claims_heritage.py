@@ -13,15 +13,15 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
 from analysis.delia2026.declared import declared
-from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, compared, exchange, of_units
+from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, cluster_means, compared, exchange
 from analysis.delia2026.sign.readings import (
     EVERY,
     HUNT,
-    beside_lab,
     each_once,
+    lab_rows,
     model_sets,
     models,
-    of_lab,
+    other_lab_rows,
 )
 from analysis.inference.counts import fisher
 from analysis.store import Store, shared
@@ -49,7 +49,7 @@ def fisher_test(store: Store) -> Sequence[Check]:
     first, *others = [
         *(_fisher(condition, rows) for condition, rows in sets.items()),
         *(
-            _by_suite(condition, rows)
+            _suite_test(condition, rows)
             for condition, rows in sets.items()
             if condition.id in EXCHANGED
         ),
@@ -69,7 +69,7 @@ def eleuther_dampens(store: Store) -> Sequence[Check]:
         ),
         Label("last", "all base models, last block"): evidence.base_gains(store, "gain_last_block"),
     }
-    return _shares(DAMPEN, of_lab(chosen, NAMED_LAB), dampening=True, quoted=80)
+    return _shares(DAMPEN, lab_rows(chosen, NAMED_LAB), dampening=True, quoted=80)
 
 
 def others_expand(store: Store) -> Sequence[Check]:
@@ -80,7 +80,7 @@ def others_expand(store: Store) -> Sequence[Check]:
     return [
         check
         for lab, sets in chosen.items()
-        for check in _shares(_expand(lab), of_lab(sets, lab), dampening=False, quoted=100)
+        for check in _shares(_expand(lab), lab_rows(sets, lab), dampening=False, quoted=100)
     ]
 
 
@@ -90,7 +90,7 @@ def _expand(lab: str) -> Label:
 
 def section_4_2(store: Store) -> Sequence[Check]:
     """Check claim 22: 80 % against 100 %, Fisher p < 0.001."""
-    others = beside_lab(model_sets(store), NAMED_LAB)
+    others = other_lab_rows(model_sets(store), NAMED_LAB)
     return [
         *fisher_test(store),
         *eleuther_dampens(store),
@@ -116,13 +116,13 @@ def only_below(store: Store) -> Sequence[Check]:
         ),
     }
     return [
-        *each_once(of_lab(chosen, NAMED_LAB), _lab_mean),
+        *each_once(lab_rows(chosen, NAMED_LAB), _lab_mean),
         *(
             _lab_beyond(condition, rows)
-            for condition, rows in of_lab(sets, NAMED_LAB).items()
+            for condition, rows in lab_rows(sets, NAMED_LAB).items()
             if condition in (HUNT, EVERY)
         ),
-        *each_once(beside_lab(chosen, NAMED_LAB), _other_labs),
+        *each_once(other_lab_rows(chosen, NAMED_LAB), _other_labs),
     ]
 
 
@@ -209,7 +209,7 @@ def least_p(store: Store, reading: str) -> tuple[float, float]:
     """Return the smallest p that Fisher's test and the exchange of suites can give a reading."""
     rows = models(store, reading)
     table = fisher.fisher_exact(_labelled(rows), row="heritage", column="sign")
-    tested = exchange(of_units(compared(rows)))
+    tested = exchange(cluster_means(compared(rows)))
     return float(table["smallest_p"].iloc[0]), float(tested["smallest_p"])
 
 
@@ -218,10 +218,10 @@ def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(heritage=heritage, sign=rows["sign_strict"])
 
 
-def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
+def _suite_test(condition: str, rows: pd.DataFrame) -> Check:
     """Test with suites as units: lab is permuted over suites, which share a recipe."""
     condition = EXCHANGE + condition
-    suites = of_units(compared(rows))
+    suites = cluster_means(compared(rows))
     if suites["heritage"].nunique() < 2:
         return evidence.missing(DECIDES, condition, "one of the two groups of labs is missing")
     tested = exchange(suites)

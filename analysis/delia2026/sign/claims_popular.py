@@ -179,7 +179,7 @@ def _measured_dampeners(store: Store) -> list[Check]:
     ]
 
 
-def _of_pairs(
+def _pairs_check(
     part: str, condition: str, matched: pd.DataFrame, *, holds: bool | None, note: str
 ) -> Check:
     """Return a check on pairs, which counts the models and suites of both sides."""
@@ -202,7 +202,7 @@ def _all_opposite(part: str, condition: str, matched: pd.DataFrame) -> Check:
         return evidence.missing(part, condition, "no two models match")
     alike = matched[~matched["opposite"]]
     named = ", ".join(_versus(row) for row in alike.to_dict("records"))
-    return _of_pairs(
+    return _pairs_check(
         part,
         condition,
         matched,
@@ -217,7 +217,7 @@ def _some_opposite(condition: str, matched: pd.DataFrame) -> Check:
         return evidence.missing(OPPOSITE, condition, "no two models match")
     clear = matched[matched["opposite"] & matched["is_clear"]]
     named = ", ".join(_versus(row) for row in clear.to_dict("records"))
-    return _of_pairs(
+    return _pairs_check(
         OPPOSITE,
         condition,
         matched,
@@ -251,7 +251,7 @@ def _strata(condition: str, matched: pd.DataFrame) -> Check:
         f"L = {shape[0]}, H = {shape[1]}: {row['ours']:.2f} and {row['others']:.2f}"
         for shape, row in zip(means.index, means.to_dict("records"), strict=True)
     )
-    return _of_pairs(
+    return _pairs_check(
         ACROSS_SIZES,
         condition,
         matched,

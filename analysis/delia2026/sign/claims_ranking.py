@@ -82,7 +82,7 @@ def _ranked(store: Store, condition: str, rows: pd.DataFrame) -> list[Check]:
     )
     statistic = calibrated.rules(store).statistic
     return [
-        _on(by_rule(part, words, statistic[statement], judged[statement]), rows)
+        _add_counts(rule_check(part, words, statistic[statement], judged[statement]), rows)
         for part, words, statement in asked
     ]
 
@@ -96,7 +96,7 @@ MEASURES = {
 }
 
 
-def by_rule(part: str, condition: str, rule: str, judged: Judgement) -> Check:
+def rule_check(part: str, condition: str, rule: str, judged: Judgement) -> Check:
     """Decide a part by a calibrated rule; p is that of the answer nearer at hand."""
     return Check(
         part,
@@ -112,7 +112,7 @@ def by_rule(part: str, condition: str, rule: str, judged: Judgement) -> Check:
     )
 
 
-def _on(judged: Check, rows: pd.DataFrame, **more: Any) -> Check:
+def _add_counts(judged: Check, rows: pd.DataFrame, **more: Any) -> Check:
     """Return a check with the counts, files and caveats of the rows it rests on."""
     counted = evidence.check(judged.part, judged.condition, judged.holds, rows, **more)
     return replace(

@@ -35,7 +35,7 @@ def twins_in_size(store: Store) -> Sequence[Check]:
     """Check claim 56: a model of 160 million and one of 12 billion parameters are alike."""
     gains = evidence.published_gains(store, "gain_penultimate_block", [evidence.PYTHIA])
     rows = evidence.with_interval(gains[gains["model_id"].isin([SMALL, LARGE])])
-    margins = {_within(margin): margin for margin in MARGINS}
+    margins = {_margin_label(margin): margin for margin in MARGINS}
     return [
         *(
             _alike(Label("penultimate", "gain of the penultimate block, ") + words, rows, margin)
@@ -43,7 +43,7 @@ def twins_in_size(store: Store) -> Sequence[Check]:
         ),
         _same_side(Label("same_side", "gain of the penultimate block, same side of 1"), rows),
         _mean_over_blocks(store),
-        *_by_prompt(store),
+        *_prompt_checks(store),
         *_measured(store),
     ]
 
@@ -55,31 +55,35 @@ def nothing_to_do_with_size(store: Store) -> Sequence[Check]:
     with_last = evidence.without_post_norm(evidence.penultimate_or_last(store))
     sided = models.assign(dampens=(models["gain_mean"] < 1).astype(float))
     return [
-        _across(
+        _pooled_check(
             Label("sign", "side of 1 over all base models, penultimate block"), sided, "dampens"
         ),
-        _across(Label("gain", "gain over all base models, penultimate block"), models, "log_gain"),
-        _across(
+        _pooled_check(
+            Label("gain", "gain over all base models, penultimate block"), models, "log_gain"
+        ),
+        _pooled_check(
             Label("pythia", "gain in the Pythia family"),
             models[models["suite"] == "Pythia"],
             "log_gain",
         ),
-        _within_suites(
+        _suite_correlation(
             Label("within", "gain within suites, penultimate block, base models"), models
         ),
-        _within_suites(
+        _suite_correlation(
             Label("within_joined", "the same, penultimate or else last block"), with_last
         ),
-        _by_suite(
+        _suite_slope(
             Label("by_suite", "gain within suites, standardised slope with suites as units"), models
         ),
         evidence.descriptive(
-            _beyond_depth(Label("beyond_depth", "gain within suites, depth held constant"), models)
+            _depth_adjusted_check(
+                Label("beyond_depth", "gain within suites, depth held constant"), models
+            )
         ),
     ]
 
 
-def within_suites(models: pd.DataFrame) -> pd.DataFrame:
+def suite_deviations(models: pd.DataFrame) -> pd.DataFrame:
     """Return models of suites with two sizes or more; logs of gain and size less suite means."""
     sized = models[models.groupby("suite")["log_parameters"].transform("nunique") > 1]
     columns = ["log_gain", "log_parameters"]
@@ -88,7 +92,7 @@ def within_suites(models: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _within(margin: float) -> Label:
+def _margin_label(margin: float) -> Label:
     percent = round(100 * (margin - 1))
     return Label(f"within_{percent}", f"within {percent} %")
 
@@ -191,7 +195,7 @@ def _mean_over_blocks(store: Store) -> Check:
     )
 
 
-def _by_prompt(store: Store) -> list[Check]:
+def _prompt_checks(store: Store) -> list[Check]:
     """Compare the two models prompt by prompt; nothing without the raw files."""
     values = evidence.raw_values(store, "gain_penultimate_block", [evidence.PYTHIA])
     rows = values[values["model_id"].isin([SMALL, LARGE])]
@@ -207,7 +211,7 @@ def _by_prompt(store: Store) -> list[Check]:
             "df": [len(differences) - 1],
         }
     )
-    condition = Label("raw", "raw files: prompt by prompt, ") + _within(MARGINS[-1])
+    condition = Label("raw", "raw files: prompt by prompt, ") + _margin_label(MARGINS[-1])
     method = "paired by prompt, logarithms"
     return [_equivalent(condition, rows, estimate, MARGINS[-1], method=method, n_obs=len(rows))]
 
@@ -217,7 +221,7 @@ def _measured(store: Store) -> list[Check]:
     chosen = evidence.base_models(rows[rows["model_id"].isin([SMALL, LARGE])])
     if len(chosen) < 2:
         return []
-    condition = Label("ours", "models measured here, ") + _within(MARGINS[-1])
+    condition = Label("ours", "models measured here, ") + _margin_label(MARGINS[-1])
     read = evidence.definitions(chosen, ["gain_mean", "gain_sd"])
     return [
         evidence.on_ours(_alike(condition + words, pair, MARGINS[-1]), pair)
@@ -225,9 +229,9 @@ def _measured(store: Store) -> list[Check]:
     ]
 
 
-def _within_suites(condition: str, models: pd.DataFrame) -> Check:
+def _suite_correlation(condition: str, models: pd.DataFrame) -> Check:
     """Correlate size and gain, each suite with a level of its own."""
-    rows = within_suites(models)
+    rows = suite_deviations(models)
     n_suites = rows["suite"].nunique()
     # One more row than suites leaves no degree of freedom; Fisher's z needs two more.
     if len(rows) - n_suites < 3:
@@ -246,9 +250,9 @@ def _within_suites(condition: str, models: pd.DataFrame) -> Check:
     return _small(condition, rows, row, note, method=method)
 
 
-def _beyond_depth(condition: str, models: pd.DataFrame) -> Check:
+def _depth_adjusted_check(condition: str, models: pd.DataFrame) -> Check:
     """Correlate size and gain within suites, depth held constant: what size says beyond depth."""
-    rows = within_suites(models)
+    rows = suite_deviations(models)
     if len(rows) - rows["suite"].nunique() < 4:
         return evidence.missing(NO_SIZE, condition, "too few models share a suite")
     logged = rows.assign(depth=np.log(rows["n_layers"].astype("float64")))
@@ -263,13 +267,13 @@ def _beyond_depth(condition: str, models: pd.DataFrame) -> Check:
     return _small(condition, rows, row, note, method=method, measure="partial r")
 
 
-def _by_suite(condition: str, models: pd.DataFrame) -> Check:
+def _suite_slope(condition: str, models: pd.DataFrame) -> Check:
     """Put the slope within suites on the scale of r, with an interval that clusters by suite.
 
     The slope is one of standardised columns and equals r; its interval, made from standard errors
     by suite, is not one of a correlation and may reach beyond 1.
     """
-    rows = within_suites(models)
+    rows = suite_deviations(models)
     if rows["suite"].nunique() < 3:
         return evidence.missing(NO_SIZE, condition, "fewer than three suites have several sizes")
     fitted = regression.fit(rows, "log_gain ~ 0 + log_parameters", cluster="suite").tidy().iloc[0]
@@ -280,7 +284,7 @@ def _by_suite(condition: str, models: pd.DataFrame) -> Check:
     return _small(condition, rows, result, str(fitted["note"]), method=method, measure="slope")
 
 
-def _across(condition: str, rows: pd.DataFrame, response: str) -> Check:
+def _pooled_check(condition: str, rows: pd.DataFrame, response: str) -> Check:
     if len(rows) < 4 or rows[response].nunique() < 2:
         return evidence.missing(NO_SIZE, condition, "fewer than four models, or all are alike")
     row = correlation.correlate(rows, x="log_parameters", y=response).iloc[0]

@@ -40,10 +40,10 @@ def quieter(store: Store) -> Sequence[Check]:
     return [
         *(_every_block(EVERY_BLOCK + name, rows) for name, rows in whisperers.items()),
         *(
-            _on_average(Label("mean", "mean over blocks, ") + name, rows)
+            _average_check(Label("mean", "mean over blocks, ") + name, rows)
             for name, rows in whisperers.items()
         ),
-        evidence.descriptive(_beyond_depth(store)),
+        evidence.descriptive(_depth_adjusted_check(store)),
         *_measured_blocks(store),
     ]
 
@@ -84,7 +84,7 @@ def _every_block(condition: str, blocks: pd.DataFrame) -> Check:
     )
 
 
-def _on_average(condition: str, blocks: pd.DataFrame) -> Check:
+def _average_check(condition: str, blocks: pd.DataFrame) -> Check:
     if blocks.empty:
         return evidence.missing(QUIETER, condition, "no such profile is in the store")
     means = np.exp(np.log(blocks["value"]).groupby(blocks["model_id"]).mean())
@@ -100,7 +100,7 @@ def _on_average(condition: str, blocks: pd.DataFrame) -> Check:
     )
 
 
-def _beyond_depth(store: Store) -> Check:
+def _depth_adjusted_check(store: Store) -> Check:
     """Compare whisperers with others of their depth by the mean over blocks.
 
     A post-norm model is left out, whose gains are 1 by construction. Suites are the units, so the

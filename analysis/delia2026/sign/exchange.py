@@ -36,7 +36,7 @@ def compared(models: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def of_units(
+def cluster_means(
     models: pd.DataFrame, unit: str = "suite", columns: Sequence[str] = ("dampens", "log_gain")
 ) -> pd.DataFrame:
     """Return one row per unit and heritage: the means of some columns."""
@@ -49,7 +49,7 @@ def exchange(rows: pd.DataFrame, column: str = "dampens", unit: str = "suite") -
     Parameters
     ----------
     rows
-        One row per model, as `compared` has them, or per unit, as `of_units` has them.
+        One row per model, as `compared` has them, or per unit, as `cluster_means` has them.
     column
         What is compared.
     unit

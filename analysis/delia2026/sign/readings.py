@@ -49,12 +49,12 @@ def models(store: Store, reading: str) -> pd.DataFrame:
     return {condition.id: rows for condition, rows in model_sets(store).items()}[reading]
 
 
-def of_lab(sets: Mapping[Label, pd.DataFrame], lab: str) -> dict[Label, pd.DataFrame]:
+def lab_rows(sets: Mapping[Label, pd.DataFrame], lab: str) -> dict[Label, pd.DataFrame]:
     """Return the rows of one lab's models under each reading."""
     return {condition: rows[rows["lab"] == lab] for condition, rows in sets.items()}
 
 
-def beside_lab(sets: Mapping[Label, pd.DataFrame], lab: str) -> dict[Label, pd.DataFrame]:
+def other_lab_rows(sets: Mapping[Label, pd.DataFrame], lab: str) -> dict[Label, pd.DataFrame]:
     """Return the rows of all other labs' models under each reading."""
     return {condition: rows[rows["lab"] != lab] for condition, rows in sets.items()}
 

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.delia2026.specification.curve_tables import NAMES
-from analysis.drawing.theme import INK, TONES, line_at, with_finding
+from analysis.drawing.theme import INK, TONES, add_finding, line_at
 from analysis.tidy import prose
 
 WIDTH = 450
@@ -65,7 +65,7 @@ def chart_specifications(
         f"At {prose.percent(float(inside))} of its ranks the curve lies inside the band that holds "
         "95 % of curves at each rank when suites exchange their labels."
     )
-    return cast(alt.VConcatChart, with_finding(stacked.resolve_scale(opacity="shared"), text))
+    return cast(alt.VConcatChart, add_finding(stacked.resolve_scale(opacity="shared"), text))
 
 
 def _estimates(curve: pd.DataFrame, band: pd.DataFrame, x: alt.X) -> alt.LayerChart:

@@ -104,7 +104,7 @@ def select(figures: pd.DataFrame, gain: str, figure: str, models: str) -> pd.Dat
         order = ["format_rank", "fewer"] if figure == "most precise format" else ["fewer"]
         ranked = meant.assign(format_rank=format_rank, fewer=-meant["n_prompts"])
         chosen = ranked.sort_values(["model_id", *order, "file"]).drop_duplicates("model_id")
-    return _with_interval(chosen.sort_values("model_id", ignore_index=True))
+    return _add_interval(chosen.sort_values("model_id", ignore_index=True))
 
 
 def leave_out(models: pd.DataFrame, left_out: str) -> pd.DataFrame:
@@ -170,7 +170,7 @@ def _mean_of_all(rows: pd.DataFrame) -> pd.DataFrame:
     return merged
 
 
-def _with_interval(models: pd.DataFrame) -> pd.DataFrame:
+def _add_interval(models: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the t interval of the log gain, by the delta method."""
     df = (models["n_prompts"] - 1).clip(lower=1).to_numpy(dtype=np.float64)
     reach = stats.t.ppf(0.975, df) * models["log_error"]

@@ -214,13 +214,13 @@ def joint_intervals(
     ]
     all_low, all_high = (sum(end[side] for end in ends) for side in (0, 1))
     shares = [
-        (_over(low, all_high - high + n_obs), _over(high, all_low - low + n_obs))
+        (_share(low, all_high - high + n_obs), _share(high, all_low - low + n_obs))
         for low, high in ends
     ]
     return [*shares, (n_obs / (all_high + n_obs), n_obs / (all_low + n_obs))]
 
 
-def _over(part: float, others: float) -> float:
+def _share(part: float, others: float) -> float:
     return part / (part + others)
 
 

@@ -54,7 +54,7 @@ def variance_tests(models: pd.DataFrame) -> pd.DataFrame:
             for group in groups
         )
 
-    return _of_every_fit(models, tests)
+    return _fit_rows(models, tests)
 
 
 def variance_shares(models: pd.DataFrame) -> pd.DataFrame:
@@ -71,10 +71,10 @@ def variance_shares(models: pd.DataFrame) -> pd.DataFrame:
         wanted = [*([group] for group in groups), *together]
         return mixed.share_intervals(model, wanted, conf_level=CONF_LEVEL)
 
-    return _of_every_fit(models, intervals)
+    return _fit_rows(models, intervals)
 
 
-def _of_every_fit(
+def _fit_rows(
     models: pd.DataFrame, ask: Callable[[MixedModel, Sequence[str]], pd.DataFrame]
 ) -> pd.DataFrame:
     """Return what is asked of the fit with each fixed part and set of groups, which it names."""

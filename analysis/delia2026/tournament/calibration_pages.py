@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.delia2026.sign.calibrated import LEVEL, STATISTICS
 from analysis.delia2026.suites import models as published
 from analysis.delia2026.tournament import calibration, criterion
-from analysis.drawing.theme import with_finding
+from analysis.drawing.theme import add_finding
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -96,7 +96,7 @@ def chart_power(curves: pd.DataFrame) -> Any:
         description="Share of simulated data sets of which a test says yes, against the share of "
         "the differences that one source explains; a row a statement, a panel a source."
     )
-    return with_finding(stacked, finding(single))
+    return add_finding(stacked, finding(single))
 
 
 def _panel(rows: pd.DataFrame, title: str) -> Any:

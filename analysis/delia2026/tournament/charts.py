@@ -49,7 +49,7 @@ def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
     )
 
 
-def of_layouts(curves: pd.DataFrame, share: float = 0.5) -> str:
+def smallest_layout(curves: pd.DataFrame, share: float = 0.5) -> str:
     """Return the smallest layout that has this power at one share, in words."""
     enough = curves[((curves["share"] - share).abs() < 1e-9) & (curves["power"] >= TARGET)]
     if enough.empty:

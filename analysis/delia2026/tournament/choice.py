@@ -65,7 +65,7 @@ def equal(rules: pd.DataFrame) -> list[str]:
     return list(rules.loc[rules["power"] >= float(best["power"]) - apart, "rule"])
 
 
-def of_rule(rule: str, wrong: pd.DataFrame, right: pd.DataFrame) -> dict[str, object]:
+def rule_rates(rule: str, wrong: pd.DataFrame, right: pd.DataFrame) -> dict[str, object]:
     """Return size and power of a rule.
 
     Parameters
@@ -102,7 +102,7 @@ def _row(rule: str, rows: pd.DataFrame) -> dict[str, object]:
         shown[shown["truth"] != truth].assign(wrong=shown[f"share_{truth}"])
         for truth in ("yes", "no")
     ]
-    return of_rule(rule, pd.concat(wrong), rows[rows["truth"] == "yes"])
+    return rule_rates(rule, pd.concat(wrong), rows[rows["truth"] == "yes"])
 
 
 def least(share: Floats, n: Integers) -> Floats:

@@ -39,21 +39,21 @@ def judged(tests: pd.DataFrame) -> pd.DataFrame:
     for claim_id, names in of_claims.TESTS.items():
         tried = tests[tests["claim_id"] == claim_id]
         rules = [
-            _of_test(claim_id, name, tried[tried["test"] == name]) for name in (IN_FORCE, *names)
+            _test_rates(claim_id, name, tried[tried["test"] == name]) for name in (IN_FORCE, *names)
         ]
-        parts.append(_of_claim(claim_id, rules))
+        parts.append(_claim_rules(claim_id, rules))
     return pd.concat(parts, ignore_index=True)
 
 
-def _of_test(claim_id: int, name: str, rates: pd.DataFrame) -> dict[str, object]:
+def _test_rates(claim_id: int, name: str, rates: pd.DataFrame) -> dict[str, object]:
     is_true = rates["truth"].isin(of_claims.TRUE[claim_id])
     apart = rates["truth"].isin(of_claims.NEITHER.get(claim_id, ()))
     wrong = rates[~is_true & ~apart].assign(world=rates["truth"], wrong=rates["share_yes"])
     is_same = name == IN_FORCE or name in of_claims.SAME[claim_id]
-    return {**choice.of_rule(name, wrong, rates[is_true]), "is_same": is_same}
+    return {**choice.rule_rates(name, wrong, rates[is_true]), "is_same": is_same}
 
 
-def _of_claim(claim_id: int, rules: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+def _claim_rules(claim_id: int, rules: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """Return the rules of a claim, and which judges: the simplest of the most powerful."""
     table = pd.DataFrame(rules)
     others = table[table["is_sized"] & table["is_same"] & (table["rule"] != IN_FORCE)]

@@ -46,10 +46,10 @@ def rates(table: pd.DataFrame) -> pd.DataFrame:
     """
     is_asked = (table["statement"] == STATEMENT) & (table["rule"] == RULE)
     lists = table[is_asked & ~table["layout"].isin(KINDS)]
-    return pd.DataFrame([_of_list(rows) for _, rows in lists.groupby("layout")])
+    return pd.DataFrame([_list_summary(rows) for _, rows in lists.groupby("layout")])
 
 
-def _of_list(rows: pd.DataFrame) -> dict[str, object]:
+def _list_summary(rows: pd.DataFrame) -> dict[str, object]:
     false = rows[rows["truth"] != "yes"]
     suites = rows[(rows["world"] == "suite") & (rows["form"] == "normal")]
     power = dict(zip(suites["share"], suites["share_yes"], strict=True))

@@ -65,17 +65,17 @@ def domain(store: Store) -> Sequence[Check]:
     is_published = models["file"] != evidence.OURS
     ours = models[~is_published].assign(is_theirs=False)
     checks = [
-        _within_depth(Label("tested", "the models it is tested on"), six),
-        _within_depth(Label("published", "all models of the paper's files"), models[is_published]),
+        _depth_check(Label("tested", "the models it is tested on"), six),
+        _depth_check(Label("published", "all models of the paper's files"), models[is_published]),
     ]
     if len(ours):
         checks.append(
-            evidence.on_ours(_within_depth(Label("ours", "the models measured here"), ours), ours)
+            evidence.on_ours(_depth_check(Label("ours", "the models measured here"), ours), ours)
         )
     return [
         *checks,
-        evidence.descriptive(_at_printed_depth(store)),
-        _without_alibi(store, six),
+        evidence.descriptive(_printed_depth_check(store)),
+        _alibi_check(store, six),
     ]
 
 
@@ -106,7 +106,7 @@ def _formula(models: pd.DataFrame) -> pd.Series:
     return pd.Series([l_star.formula(*pair) for pair in pairs], models.index, dtype="float64")
 
 
-def _within_depth(condition: str, rows: pd.DataFrame) -> Check:
+def _depth_check(condition: str, rows: pd.DataFrame) -> Check:
     shares = _formula(rows) / (rows["n_layers"] - 1)
     outside, unknown = rows.loc[shares > 1, "model_id"], rows.loc[shares.isna(), "model_id"]
     notes = [("Beyond the last layer", outside), ("Without one number of heads", unknown)]
@@ -122,7 +122,7 @@ def _within_depth(condition: str, rows: pd.DataFrame) -> Check:
     )
 
 
-def _at_printed_depth(store: Store) -> Check:
+def _printed_depth_check(store: Store) -> Check:
     """Apply the formula to the depth the summary speaks of, with any number of heads."""
     condition = Label(
         "printed_depth", "the very deep model of the summary, however many heads it has"
@@ -144,7 +144,7 @@ def _at_printed_depth(store: Store) -> Check:
     )
 
 
-def _without_alibi(store: Store, six: pd.DataFrame) -> Check:
+def _alibi_check(store: Store, six: pd.DataFrame) -> Check:
     part, condition = (
         Label("alibi", "models with ALiBi are left out"),
         Label("tested", "the models it is tested on"),

@@ -56,7 +56,7 @@ def definition(store: Store) -> Sequence[Check]:
     }
     return [
         *(_same_layer(condition, stated, layers) for condition, layers in by_name.items()),
-        _by_sign(store),
+        _sign_change_check(store),
     ]
 
 
@@ -196,7 +196,7 @@ def _same_layer(condition: str, stated: pd.DataFrame, table: pd.DataFrame) -> Ch
     )
 
 
-def _by_sign(store: Store) -> Check:
+def _sign_change_check(store: Store) -> Check:
     models = published_l_star.stated(store, published_l_star.SIGN_CHANGES)
     file = store.query("FROM published_file WHERE file = $file", file=published_l_star.SIGN_CHANGES)
     return evidence.check(

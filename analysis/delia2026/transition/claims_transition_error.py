@@ -113,7 +113,7 @@ def across_heritage(store: Store) -> Sequence[Check]:
         (CHANGES + Label("depth", ", over L"), "n_layers"): sets[CHANGES],
     }
     return [
-        _against_chance(
+        _chance_check(
             ACROSS, FIGURE + Label("depth", ", over L"), figure, published_l_star.chance(store)
         ),
         *(
@@ -212,7 +212,7 @@ def _smaller(condition: str, models: pd.DataFrame, over: str) -> Check:
     )
 
 
-def _against_chance(part: str, condition: str, models: pd.DataFrame, draws: pd.DataFrame) -> Check:
+def _chance_check(part: str, condition: str, models: pd.DataFrame, draws: pd.DataFrame) -> Check:
     """Return the check of the published reading, with how often noise errs as little."""
     result = published_l_star.mean_error(published_l_star.misses(models, "formula", "n_layers"))
     p = l_star_noise.share_as_small(draws, prediction="formula", observed=result["estimate"])
@@ -248,7 +248,7 @@ def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
     )
     if table.empty:
         return []
-    rows = published_l_star.with_predictions(table)
+    rows = published_l_star.add_predictions(table)
     return [
         evidence.check(
             part,

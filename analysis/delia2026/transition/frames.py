@@ -43,7 +43,7 @@ def estimates(profiles: pd.DataFrame, *, value: str, by: Sequence[str]) -> pd.Da
     require_columns(profiles, [*by, "layer", value])
     rows = []
     for key, layers in profiles.groupby(list(by), sort=True, dropna=False):
-        profile, first = _in_order(layers, value, str(key))
+        profile, first = _sort_profile(layers, value, str(key))
         named = dict(zip(by, key, strict=True))
         for method, estimator in ESTIMATORS.items():
             number = estimator(profile) + first
@@ -85,7 +85,7 @@ def constant_share(models: pd.DataFrame) -> pd.DataFrame:
     return models.assign(fitted=models["n_layers"] * suites.map(learnt))
 
 
-def _in_order(layers: pd.DataFrame, value: str, name: str) -> tuple[Floats, int]:
+def _sort_profile(layers: pd.DataFrame, value: str, name: str) -> tuple[Floats, int]:
     """Return one profile in the order of its layers, and its first layer."""
     ordered = layers.sort_values("layer")
     first = int(ordered["layer"].iloc[0])

@@ -45,7 +45,7 @@ def readings(store: Store) -> Mapping[Label, pd.DataFrame]:
         HEADS: steepest(store, "trace_multi_head"),
         CHANGES: stated(store, SIGN_CHANGES),
     }
-    return {name: with_predictions(rows) for name, rows in frames.items()}
+    return {name: add_predictions(rows) for name, rows in frames.items()}
 
 
 def errors(store: Store) -> pd.DataFrame:
@@ -126,7 +126,7 @@ def steepest(
     return profiles.drop(columns="profile").assign(estimate=np.asarray(layers, dtype=np.float64))
 
 
-def with_predictions(models: pd.DataFrame) -> pd.DataFrame:
+def add_predictions(models: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with what each prediction that reads no profile names [layers]."""
     shapes = (models[name].astype("float64") for name in ("n_layers", "n_heads"))
     designs = list(zip(*shapes, strict=True))

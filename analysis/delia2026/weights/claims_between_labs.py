@@ -25,23 +25,25 @@ def clusters(store: Store) -> Sequence[Check]:
     readable = models[~models["is_misread"]]
     columns = models.assign(product=models["value_norm"] * models["output_norm"])
     return [
-        _above(Label("value", "|W_V|, the vertical axis"), models, "value_norm"),
-        _above(
+        _separation_check(Label("value", "|W_V|, the vertical axis"), models, "value_norm"),
+        _separation_check(
             Label("value_readable", "|W_V|, models read from the right rows"),
             readable,
             "value_norm",
         ),
-        _above(
+        _separation_check(
             Label("value_no_outlier", "|W_V|, without the outlier, read from the right rows"),
             readable[readable["model_id"] != OUTLIER],
         ),
-        _above(Label("output", "|W_O|, the horizontal axis"), models, "output_norm"),
-        _above(Label("product", "|W_V| |W_O|, which rescaling leaves alone"), columns, "product"),
+        _separation_check(Label("output", "|W_O|, the horizontal axis"), models, "output_norm"),
+        _separation_check(
+            Label("product", "|W_V| |W_O|, which rescaling leaves alone"), columns, "product"
+        ),
         _farthest(models),
     ]
 
 
-def _above(condition: str, models: pd.DataFrame, column: str = "value_norm") -> Check:
+def _separation_check(condition: str, models: pd.DataFrame, column: str = "value_norm") -> Check:
     """Decide whether all of EleutherAI's models lie above all others; p by exchanging models."""
     is_theirs = models["lab"] == LAB
     if not is_theirs.any() or is_theirs.all():

@@ -86,7 +86,7 @@ def mechanism(store: Store) -> Sequence[Check]:
     found = f"the author’s reading, Pythia alone, {OUTCOMES[pythia.holds]}"
     words = [f"{found} (r = {prose.number(pythia.estimate)})", *([hunt.note] if hunt else [])]
     return [
-        _beside_suites(models),
+        _suite_adjusted_check(models),
         evidence.beside(pythia, words[0]),
         evidence.descriptive(others),
         *([evidence.beside(hunt, words[1])] if hunt else []),
@@ -196,7 +196,7 @@ def _measured_separation(condition: str, models: pd.DataFrame) -> Check:
     return replace(check, evidence=(evidence.OURS,))
 
 
-def _beside_suites(models: pd.DataFrame) -> Check:
+def _suite_adjusted_check(models: pd.DataFrame) -> Check:
     """Decide from the one-sided p of rho beside suites and log depth whether log gain falls."""
     condition = Label("suites", "all base models, suite and log depth held constant")
     if len(models) < 4 + models["suite"].nunique():

@@ -81,7 +81,7 @@ def _deeper_is_smaller(
         condition,
         falls,
         pairs,
-        holds=_beyond_half(falls, len(pairs)) if counts else None,
+        holds=_exceeds_half(falls, len(pairs)) if counts else None,
         decides=counts,
         method="share of pairs whose deeper model has the smaller norm",
         units="pairs",
@@ -90,7 +90,7 @@ def _deeper_is_smaller(
     )
 
 
-def _beyond_half(hits: int, n: int) -> bool | None:
+def _exceeds_half(hits: int, n: int) -> bool | None:
     """Tell whether the interval of a share lies above one half; None when it contains it."""
     share = fisher.proportion(hits, n).iloc[0]
     if share["conf_low"] > 0.5:

@@ -67,7 +67,7 @@ def two_heads(overlap: float) -> Floats:
     return np.asarray(sum(heads))
 
 
-def between_heads(total: Floats) -> float:
+def head_coupling(total: Floats) -> float:
     """Return the largest entry between the blocks of the two heads, over the largest of all."""
     in_first = np.arange(len(total)) % 2 == 0
     return float(np.abs(total[np.ix_(in_first, ~in_first)]).max() / np.abs(total).max())
@@ -80,7 +80,7 @@ def _shared_by_algebra() -> Check:
     angles.
     """
     overlaps = np.array([0.0, 0.3, 0.6])
-    entries = np.array([between_heads(two_heads(overlap)) for overlap in overlaps])
+    entries = np.array([head_coupling(two_heads(overlap)) for overlap in overlaps])
     return Check(
         BLOCKS,
         Label(

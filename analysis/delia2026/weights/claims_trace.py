@@ -55,10 +55,10 @@ def ratio(store: Store) -> Sequence[Check]:
 
 def equation_4(store: Store) -> Sequence[Check]:
     """Check claim 35: the trace is (sum A - n) |W_V|^2."""
-    return [_by_algebra(), _literal(store)]
+    return [_identity_check(), _literal(store)]
 
 
-def _by_algebra() -> Check:
+def _identity_check() -> Check:
     """Compare eq. (4) with the trace on attention that is one by construction.
 
     Rows of a softmax sum to one, so the sum of all entries is n and the equation says zero,

@@ -160,7 +160,9 @@ def partial(
     for name in names:
         require_variation(columns[name].to_numpy(), name)
     standardised = _independent(columns)
-    estimate = (_by_pingouin if engine == "pingouin" else _of_residuals)(standardised)
+    estimate = (_pingouin_correlation if engine == "pingouin" else _residual_correlation)(
+        standardised
+    )
     return _row(
         f"{y} ~ {x} | {' + '.join(covariates)}",
         _rounded(estimate),
@@ -239,7 +241,7 @@ def _independent(columns: pd.DataFrame) -> pd.DataFrame:
     return standardised
 
 
-def _of_residuals(standardised: pd.DataFrame) -> float:
+def _residual_correlation(standardised: pd.DataFrame) -> float:
     """Return the correlation of the first two columns after least squares on the others."""
     values = standardised.to_numpy()
     pair, others = values[:, :2], values[:, 2:]
@@ -247,7 +249,7 @@ def _of_residuals(standardised: pd.DataFrame) -> float:
     return float(left[:, 0] @ left[:, 1] / sqrt(np.prod((left**2).sum(axis=0))))
 
 
-def _by_pingouin(standardised: pd.DataFrame) -> float:
+def _pingouin_correlation(standardised: pd.DataFrame) -> float:
     """Return the same from pingouin."""
     partial_corr = extra("pingouin", "stats", "The engine").partial_corr
 

@@ -75,7 +75,7 @@ def inflation(frame: pd.DataFrame, *, blocks: Blocks) -> pd.DataFrame:
     return glossary.table(rows, method="Generalised variance inflation factor")
 
 
-def within_variation(frame: pd.DataFrame, *, group: str, columns: Sequence[str]) -> pd.DataFrame:
+def group_variation(frame: pd.DataFrame, *, group: str, columns: Sequence[str]) -> pd.DataFrame:
     """Return how much of each predictor varies within each group.
 
     A group within which a predictor does not vary says nothing of the predictor's effect apart

@@ -81,7 +81,7 @@ def _explained(blocks: Sequence[Floats], outcome: Floats) -> Floats:
     def extend(basis: Floats, subset: int, first: int) -> None:
         """Add each block from the first on to a subset, and further blocks to that."""
         for block in range(first, len(blocks)):
-            added = _beyond(basis, blocks[block], least)
+            added = _orthogonal_basis(basis, blocks[block], least)
             larger = subset | 1 << block
             along = np.einsum("bin,bn->bi", added, outcome)
             explained[:, larger] = explained[:, subset] + np.square(along).sum(axis=1)
@@ -91,7 +91,7 @@ def _explained(blocks: Sequence[Floats], outcome: Floats) -> Floats:
     return explained
 
 
-def _beyond(basis: Floats, columns: Floats, least: Floats) -> Floats:
+def _orthogonal_basis(basis: Floats, columns: Floats, least: Floats) -> Floats:
     """Return an orthonormal basis of what the columns span beyond a basis; zeros where nothing."""
     n_before = basis.shape[1]
     whole = np.concatenate([basis, np.zeros_like(columns)], axis=1)

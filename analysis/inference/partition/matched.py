@@ -180,8 +180,8 @@ def match_tests(
     used = matched[matched["match"].isin([number for number, _, _ in sides])]
     sided = used.assign(side=np.where(used[label] == first, "first", "second"))
     rows = [
-        _within_matches([(values, side) for _, values, side in sides]),
-        _between_units(sided, response, unit),
+        _exchange_matches([(values, side) for _, values, side in sides]),
+        _exchange_clusters(sided, response, unit),
         _sign_test(match_contrasts(matched, response=response, label=label, first=first)),
     ]
     return glossary.table(rows, n_obs=len(used), alternative="two-sided")
@@ -212,7 +212,7 @@ def _sides(
     return both
 
 
-def _within_matches(sides: list[tuple[Floats, NDArray[np.bool_]]]) -> dict[str, object]:
+def _exchange_matches(sides: list[tuple[Floats, NDArray[np.bool_]]]) -> dict[str, object]:
     """Exchange labels between the models of each match, in every way."""
     observed = float(
         np.mean([values[side].mean() - values[~side].mean() for values, side in sides])
@@ -238,7 +238,7 @@ def _every_difference(values: Floats, n_first: int) -> Floats:
     return np.asarray(sums / n_first - (values.sum() - sums) / (len(values) - n_first))
 
 
-def _between_units(sided: pd.DataFrame, response: str, unit: str) -> dict[str, object]:
+def _exchange_clusters(sided: pd.DataFrame, response: str, unit: str) -> dict[str, object]:
     """Exchange sides between whole units; matches that lose one side drop out."""
 
     def mean_difference(rows: pd.DataFrame) -> float:

@@ -94,7 +94,7 @@ def differences(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     One row per pair: `contrast` (first minus second), `estimate`, `null_value`, `p_value` (see
-    `beyond_chance`), the interval, `n_obs`, `n_groups`, `n_resamples`, `n_failed`, `note`.
+    `chance_p`), the interval, `n_obs`, `n_groups`, `n_resamples`, `n_failed`, `note`.
     """
     weights = shapley_weights(len(subsets.names))
     rows = []
@@ -108,7 +108,7 @@ def differences(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
                 "contrast": f"{subsets.names[first]} - {subsets.names[second]}",
                 "estimate": row.pop("share"),
                 "null_value": null_value,
-                "p_value": float(beyond_chance(subsets.replicates @ contrast, null_value)),
+                "p_value": float(chance_p(subsets.replicates @ contrast, null_value)),
             }
             | row
         )
@@ -167,7 +167,7 @@ def dominance(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
     )
 
 
-def beyond_chance(replicates: Floats, null_value: float) -> Floats:
+def chance_p(replicates: Floats, null_value: float) -> Floats:
     """Return twice the share of resamples that do not lead beyond both zero and chance.
 
     The smaller of both directions counts, (b + 1) / (B + 1) and at most 1: the level of the widest

@@ -116,11 +116,11 @@ def all_subsets(
     distinct, place = np.unique(drawn, axis=0, return_inverse=True)
     samples = [np.concatenate([groups[code] for code in draw]) for draw in distinct]
     everything = np.arange(len(frame))
-    noise = [_by_noise(designs, outcome, rows) for rows in samples] if with_chance else []
+    noise = [_noise_r_squared(designs, outcome, rows) for rows in samples] if with_chance else []
     return Subsets(
         names=tuple(blocks),
         r_squared=r_squared(columns, outcome, [everything])[0],
-        chance=_by_noise(designs, outcome, everything),
+        chance=_noise_r_squared(designs, outcome, everything),
         replicates=r_squared(columns, outcome, samples)[place.reshape(-1)],
         chance_replicates=np.array(noise)[place.reshape(-1)] if noise else np.empty((0, len(bits))),
         n_obs=len(frame),
@@ -128,7 +128,7 @@ def all_subsets(
     )
 
 
-def among(subsets: Subsets, names: Sequence[str]) -> Subsets:
+def select_blocks(subsets: Subsets, names: Sequence[str]) -> Subsets:
     """Return the same resamples as if only some of the blocks had been asked for."""
     bits = [1 << subsets.names.index(name) for name in names]
     chosen = np.array(
@@ -213,7 +213,7 @@ def _require_residual_df(columns: Floats) -> None:
         )
 
 
-def _by_noise(designs: Sequence[Floats], outcome: Floats, rows: Integers) -> Floats:
+def _noise_r_squared(designs: Sequence[Floats], outcome: Floats, rows: Integers) -> Floats:
     """Return the R squared that noise would give to every subset on some rows, shape (2^k,).
 
     Noise is drawn once for every distinct row, and repeats with it. With w repeats of a row and

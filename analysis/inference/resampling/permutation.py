@@ -163,7 +163,7 @@ def _require_computable(statistic: Statistic, frame: pd.DataFrame) -> None:
             "Check the columns that it reads, and that it returns one number.",
         ) from error
     for name in frame.columns[frame.isna().any()]:
-        if _without(statistic, frame, name) != value:
+        if _statistic_without(statistic, frame, name) != value:
             missing = int(frame[name].isna().sum())
             raise ColumnError(
                 f"Column {name!r}, which the statistic reads, has missing values in {missing} of "
@@ -172,7 +172,7 @@ def _require_computable(statistic: Statistic, frame: pd.DataFrame) -> None:
             )
 
 
-def _without(statistic: Statistic, frame: pd.DataFrame, name: str) -> float:
+def _statistic_without(statistic: Statistic, frame: pd.DataFrame, name: str) -> float:
     """Return the statistic without a column, NaN where it cannot be computed or is not finite."""
     try:
         value = float(statistic(frame.drop(columns=name)))

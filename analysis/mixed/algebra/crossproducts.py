@@ -96,18 +96,20 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     placed = list(zip(others, block_rows(others), strict=True))
     for place, (block, rows) in enumerate(placed):
         for other, columns in placed[place:]:
-            rest[rows, columns] = _between(statistics, block, other)
+            rest[rows, columns] = _cross_block_products(statistics, block, other)
             rest[columns, rows] = rest[rows, columns].T
-        rest[rows, n_random:] = _against(statistics, block, dense)
+        rest[rows, n_random:] = _block_products(statistics, block, dense)
         rest[n_random:, rows] = rest[rows, n_random:].T
-    among = _among(statistics, dense)
+    among = _numeric_products(statistics, dense)
     rest[n_random:, n_random:] = np.triu(among) + np.triu(among, 1).T
     first = design.blocks[0]
     unshifted = [_unshifted(column, statistics) for column in first.columns]
     return CrossProducts(
         blocks=design.blocks,
-        diagonal=_against(statistics, first, unshifted).reshape(-1, first.width, first.width),
-        flat=_flat(statistics, first, others, _against(statistics, first, dense)),
+        diagonal=_block_products(statistics, first, unshifted).reshape(
+            -1, first.width, first.width
+        ),
+        flat=_flat(statistics, first, others, _block_products(statistics, first, dense)),
         rest=rest,
         n_obs=statistics.n_obs,
         n_fixed=len(fixed),
@@ -189,7 +191,7 @@ def _products(statistics: Statistics, first: _Variable, second: _Variable) -> Fl
     return first.coefficient * second.coefficient * total
 
 
-def _among(statistics: Statistics, variables: list[_Variable]) -> Floats:
+def _numeric_products(statistics: Statistics, variables: list[_Variable]) -> Floats:
     size = len(variables)
     result = np.zeros((size, size))
     for i in range(size):
@@ -198,7 +200,7 @@ def _among(statistics: Statistics, variables: list[_Variable]) -> Floats:
     return result
 
 
-def _against(statistics: Statistics, block: Block, variables: list[_Variable]) -> Floats:
+def _block_products(statistics: Statistics, block: Block, variables: list[_Variable]) -> Floats:
     """Return Z'V of a block and m columns V, such as [X | y], shape (L * k, m)."""
     levels, width = len(block.levels), block.width
     result = np.zeros((levels, width, len(variables)))
@@ -223,14 +225,14 @@ def _flat(
 ) -> Floats | sparse.csr_array:
     """Return Z1'[Z2 | X | y], sparse where the cells are few beside its numbers."""
     if n_occurring(first, others, with_dense.shape[1]) is None:
-        dense = [_between(statistics, first, block) for block in others]
+        dense = [_cross_block_products(statistics, first, block) for block in others]
         return np.concatenate([*dense, with_dense], axis=1)
     parts = [_sparse_between(statistics, first, block) for block in others]
     return sparse.csr_array(sparse.hstack([*parts, sparse.csr_array(with_dense)], format="csr"))
 
 
 def _sparse_between(statistics: Statistics, block: Block, other: Block) -> sparse.csr_array:
-    """Return what `_between` does, of pairs of levels that meet."""
+    """Return what `_cross_block_products` does, of pairs of levels that meet."""
     rows, columns, values = [], [], []
     for i, first in enumerate(block.columns):
         for j, second in enumerate(other.columns):
@@ -243,7 +245,7 @@ def _sparse_between(statistics: Statistics, block: Block, other: Block) -> spars
     return sparse.csr_array(sparse.coo_array((np.concatenate(values), places), shape=shape))
 
 
-def _between(statistics: Statistics, block: Block, other: Block) -> Floats:
+def _cross_block_products(statistics: Statistics, block: Block, other: Block) -> Floats:
     """Return Za'Zb of two blocks, shape (La * ka, Lb * kb)."""
     shape = (len(block.levels), len(other.levels))
     pair: Integers = block.codes * shape[1] + other.codes

@@ -361,7 +361,7 @@ def _contrast_of(name: str, factor: Factor, stated: Any) -> Any:
                 f"Levels: {', '.join(factor.levels)}.",
             )
         return Treatment(reference=known[0])
-    contrast = _with_level_named(stated, factor)
+    contrast = _name_level(stated, factor)
     try:
         hash(contrast)
         for full_rank in (True, False):
@@ -375,7 +375,7 @@ def _contrast_of(name: str, factor: Factor, stated: Any) -> Any:
     return contrast
 
 
-def _with_level_named(stated: Any, factor: Factor) -> Any:
+def _name_level(stated: Any, factor: Factor) -> Any:
     """Return a contrast with its level by name; a number is a place where no level is called so."""
     from patsy import Sum, Treatment
 

@@ -143,7 +143,7 @@ def aliased_columns(squares: Floats) -> list[int]:
     return aliased
 
 
-def without_aliased(squares: Floats, design: Design, centring: Floats | None = None) -> Design:
+def drop_aliased(squares: Floats, design: Design, centring: Floats | None = None) -> Design:
     """Return a design without the fixed columns that add nothing to those before them.
 
     `squares` is X'X, of columns that `centring` turns into the formula's. What is left out is kept

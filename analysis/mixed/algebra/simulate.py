@@ -61,7 +61,7 @@ class Simulator:
         rest_mean = cross.rest[:-1, :-1] @ dense + np.einsum("lir,li->r", columns, first)
         square = (first * (first_mean + 2 * first_noise)).sum()
         square += dense @ (rest_mean + 2 * rest_noise) + noise
-        return with_response(cross, first_mean + first_noise, rest_mean + rest_noise, square)
+        return replace_response(cross, first_mean + first_noise, rest_mean + rest_noise, square)
 
     def _effects(self, rng: np.random.Generator, sigma: float) -> tuple[Floats, Floats]:
         """Return new random effects of the first block, (L, k), and of the others, (q,)."""
@@ -116,7 +116,7 @@ def _units(sizes: Floats) -> Floats:
     return np.where(sizes > 0, sizes, 1.0)
 
 
-def with_response(
+def replace_response(
     cross: CrossProducts, first: Floats, rest: Floats, square: float
 ) -> CrossProducts:
     """Return cross-products with another response: Z1'y (L, k), [Z2 | X]'y and y'y."""

@@ -56,7 +56,7 @@ def anova(model: Tested, kind: str, df: str) -> pd.DataFrame:
                 "df": float(test.df),
                 "df_residual": test.df_residual,
                 "p_value": test.p_value,
-                "note": _tested_where(model, term) if kind == "III" else _of_means(model, term),
+                "note": _tested_where(model, term) if kind == "III" else _means_note(model, term),
             }
         )
     columns = ["term", "statistic", "df", "df_residual", "p_value", "note"]
@@ -203,10 +203,10 @@ def _parts(model: Tested) -> dict[str, frozenset[str]]:
 
 def _tested_where(model: Tested, name: str) -> str:
     """Return what a type III test asks, where that is not what its name says."""
-    return " ".join(each for each in (_at_zero(model, name), _of_means(model, name)) if each)
+    return " ".join(each for each in (_zero_note(model, name), _means_note(model, name)) if each)
 
 
-def _of_means(model: Tested, name: str) -> str:
+def _means_note(model: Tested, name: str) -> str:
     """Return a note on the factor that stands for the intercept: its test is of all its means."""
     if "Intercept" in model.design.term_columns:
         return ""
@@ -219,7 +219,7 @@ def _of_means(model: Tested, name: str) -> str:
     return f"Without an intercept: that all means of {name} are zero, not that they are equal."
 
 
-def _at_zero(model: Tested, name: str) -> str:
+def _zero_note(model: Tested, name: str) -> str:
     """Return a note when a term is tested where a number that it interacts with is zero."""
     parts = _parts(model)
     others = (parts[other] for other in model.design.term_columns if parts[name] < parts[other])

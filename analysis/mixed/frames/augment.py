@@ -39,7 +39,7 @@ def augment(model: Fitted) -> pd.DataFrame:
 
     Rows that had no index are counted from zero.
     """
-    source = _with_rows(model)
+    source = _require_rows(model)
     columns = list(source.types)
     frame = fitted_rows(model, [*columns, *ADDED])
     glossary.checked(frame.columns, also=columns)
@@ -58,8 +58,8 @@ def fitted_rows(model: Fitted, columns: Sequence[str]) -> pd.DataFrame:
     `basis0_`, ... (its basis numbers), `weight_` and `row_place_`, counted from one. A column of
     the rows that is called like one of them is refused: a query would read the rows' own.
     """
-    source, cells = _with_rows(model), _cell_maps(model)
-    numbers, sums = _of_row(model, source), _of_cell_and_row(model)
+    source, cells = _require_rows(model), _cell_maps(model)
+    numbers, sums = _row_parts(model, source), _fitted_parts(model)
     _require_free([*numbers, *cells.column_names, *sums, *EXPRESSIONS], source)
     connection = duckdb.connect()
     reader = source.relation.to_arrow_reader(BATCH)
@@ -82,7 +82,7 @@ def fitted_rows(model: Fitted, columns: Sequence[str]) -> pd.DataFrame:
     return frame
 
 
-def _with_rows(model: Fitted) -> Source:
+def _require_rows(model: Fitted) -> Source:
     """Return the rows of a model, which one from statistics alone does not have."""
     if model.source is None:
         raise DesignError(
@@ -118,7 +118,7 @@ def _cell_maps(model: Fitted) -> pa.Table:
     return pa.table(columns)
 
 
-def _of_row(model: Fitted, source: Source) -> dict[str, str]:
+def _row_parts(model: Fitted, source: Source) -> dict[str, str]:
     """Return what is computed from a row alone, by the name of its column."""
     needed = plan(model.formula, source)
     numbers = {
@@ -134,7 +134,7 @@ def _of_row(model: Fitted, source: Source) -> dict[str, str]:
     }
 
 
-def _of_cell_and_row(model: Fitted) -> dict[str, str]:
+def _fitted_parts(model: Fitted) -> dict[str, str]:
     """Return the parts of a fitted value: the row's numbers times the factors of its cell."""
     places = range(len(model.statistics.basis))
     return {

@@ -148,7 +148,7 @@ def _require_nested(before: Tested, model: Tested) -> None:
             f"{-df} fewer parameters than the one before.",
             "Reorder them.",
         )
-    outside = _outside(before, model)
+    outside = _missing_terms(before, model)
     if outside:
         raise DesignError(
             f"The smaller model must lie in the larger; {model.formula.text!r} does not contain "
@@ -173,7 +173,7 @@ def _totals(model: Tested) -> Floats:
     return np.array([size, 1 + abs(mean) / deviation, deviation, 1 + weights**2])
 
 
-def _outside(smaller: Tested, larger: Tested) -> list[str]:
+def _missing_terms(smaller: Tested, larger: Tested) -> list[str]:
     """Return the terms of the smaller model that are, as they are written, none of the larger."""
     outside = _missing(smaller.formula.fixed, larger.formula.fixed, smaller)
     for term in smaller.formula.random:

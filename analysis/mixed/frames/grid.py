@@ -88,7 +88,7 @@ def reference_grid(model: Tested, at: Mapping[str, Any] | None = None) -> Grid:
     )
     kept, stated = _stated(model, names, at or {})
     numbers, note = _values(model, {}, stated)
-    points = _at(model, names, numbers)
+    points = _combinations(model, names, numbers)
     offset = model.formula.offset
     if offset is None:
         return Grid(points, names, fixed_design(model, points), 0.0, note, kept=kept)
@@ -157,7 +157,9 @@ def derivatives(model: Tested, number: str, at: Mapping[str, Any] | None = None)
     slope = 0.0
     for place, weight in STENCIL.items():
         moved = {number: place * step}
-        moved_design = fixed_design(model, _at(model, grid.names, _values(model, moved, stated)[0]))
+        moved_design = fixed_design(
+            model, _combinations(model, grid.names, _values(model, moved, stated)[0])
+        )
         design += weight / step * moved_design
         size += abs(weight / step) * np.abs(moved_design)
         if model.formula.offset is not None:
@@ -211,7 +213,9 @@ def codes_of(model: Specification, *sides: str) -> list[str]:
     return sorted(codes)
 
 
-def _at(model: Specification, names: Sequence[str], numbers: Mapping[str, float]) -> Statistics:
+def _combinations(
+    model: Specification, names: Sequence[str], numbers: Mapping[str, float]
+) -> Statistics:
     """Return every combination of the levels of some factors, numbers at values."""
     known = {n: f for n, f in model.statistics.factors.items() if n in names}
     levels = itertools.product(*(range(len(factor.levels)) for factor in known.values()))

@@ -44,13 +44,13 @@ def warnings(model: Fitted, df: str) -> pd.DataFrame:
     """Return one row per guard that speaks: `guard`, `term`, `group`, `note`."""
     return frame_of(
         [
-            *of_rows(model.source),
-            *of_columns(model),
-            *of_groups(model),
+            *row_guards(model.source),
+            *column_guards(model),
+            *group_guards(model),
             *_boundary(model),
             *_not_converged(model),
-            *of_response(model),
-            *of_terms(model, df),
+            *response_guards(model),
+            *term_guards(model, df),
         ]
     )
 
@@ -60,13 +60,13 @@ def frame_of(rows: list[GuardRow]) -> pd.DataFrame:
     return glossary.table(rows, columns=["guard", "term", "group", "note"])
 
 
-def of_terms(model: Specification, df: str, remedy: str = REMEDY) -> list[GuardRow]:
+def term_guards(model: Specification, df: str, remedy: str = REMEDY) -> list[GuardRow]:
     """Return what the design says against the tests of single terms."""
-    uncovered = _without_intercept(model)
+    uncovered = _factors_without_intercept(model)
     rows: list[GuardRow] = []
     for column in model.design.fixed:
         if column.name != "Intercept":
-            rows += _of_term(model, column, df, remedy)
+            rows += _term_guards(model, column, df, remedy)
             rows += _missing_intercepts(column, uncovered)
     return rows
 
@@ -114,7 +114,7 @@ def is_in_fixed(model: Specification, name: str) -> bool:
     return any(is_factor(code, model.statistics) and factor_column(code) == name for code in codes)
 
 
-def _of_term(model: Specification, column: Column, df: str, remedy: str) -> list[GuardRow]:
+def _term_guards(model: Specification, column: Column, df: str, remedy: str) -> list[GuardRow]:
     """Return what is against a term's test."""
     rows = []
     unit, carrier = unit_of(model, column), carrier_of(model, column)
@@ -141,7 +141,7 @@ def _of_term(model: Specification, column: Column, df: str, remedy: str) -> list
     return rows
 
 
-def _without_intercept(model: Specification) -> dict[str, Factor]:
+def _factors_without_intercept(model: Specification) -> dict[str, Factor]:
     """Return the factors that are neither in the fixed part nor have a random intercept.
 
     Levels of one row each are no groups: the residual is their deviation.
@@ -188,7 +188,7 @@ def _parts(name: str) -> set[str]:
     return set(name.replace("[T.", "[").split(":"))
 
 
-def of_groups(model: Specification) -> list[GuardRow]:
+def group_guards(model: Specification) -> list[GuardRow]:
     """Return a warning for every group with too few levels, and for two that the rows make one."""
     few = [
         (
@@ -219,13 +219,13 @@ def _alike(model: Specification) -> list[GuardRow]:
     return rows
 
 
-def of_rows(source: Source | None) -> list[GuardRow]:
+def row_guards(source: Source | None) -> list[GuardRow]:
     """Return a warning that counts the rows left out of the fit, if any are."""
     note = source.note if source else ""
     return [("rows dropped", "", "", note)] if note else []
 
 
-def of_columns(model: Specification) -> list[GuardRow]:
+def column_guards(model: Specification) -> list[GuardRow]:
     """Return a warning that names the columns left out of the fit, if any are."""
     if not (names := model.design.left_out.names):
         return []
@@ -267,7 +267,7 @@ def _not_converged(model: Fitted) -> list[GuardRow]:
     return [("not converged", "", "", note)]
 
 
-def of_response(model: Specification) -> list[GuardRow]:
+def response_guards(model: Specification) -> list[GuardRow]:
     """Return a warning for every column of definitions that mixes several in one response."""
     return [
         (

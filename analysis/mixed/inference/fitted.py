@@ -20,10 +20,10 @@ from analysis.mixed.algebra.design import Design, build
 from analysis.mixed.algebra.deviance import Profile
 from analysis.mixed.algebra.optimise import Optimum, optimise
 from analysis.mixed.algebra.rank import (
+    drop_aliased,
     only,
     require_estimable,
     require_residual,
-    without_aliased,
 )
 from analysis.mixed.algebra.size import require_memory
 from analysis.mixed.inference.fixed_effects import (
@@ -158,7 +158,7 @@ class Fitted(Tested):
         cross = assemble(statistics, design)
         if aliased == "drop":
             fixed = slice(cross.n_random, cross.n_random + cross.n_fixed)
-            design = without_aliased(cross.rest[fixed, fixed], design, cross.centring)
+            design = drop_aliased(cross.rest[fixed, fixed], design, cross.centring)
             cross = assemble(statistics, design)
         require_estimable(cross, design, statistics.response)
         optimum, inference = _optimum(statistics, cross, reml, start)

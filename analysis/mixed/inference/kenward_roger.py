@@ -94,7 +94,7 @@ def kenward_roger(cross: CrossProducts, solution: Profile, products: Information
     """Return the adjusted covariance of the fixed effects, from a REML fit."""
     psi = [factor @ factor.T for factor in relative_factors(products.blocks, solution.theta)]
     parameters = np.array([psi[place][row, column] for place, row, column in _parameters(products)])
-    orders = _with_residual(cross, products, parameters)
+    orders = _append_residual(cross, products, parameters)
     inner = np.linalg.inv(products.fixed)
     slopes = -inner @ orders.firsts @ inner
     expected = (
@@ -159,7 +159,7 @@ def _first_order(products: Information, place: int, row: int, column: int) -> Fl
     )
 
 
-def _among(products: Information, first: int, i: int, second: int, j: int) -> Floats:
+def _effect_products(products: Information, first: int, i: int, second: int, j: int) -> Floats:
     """Return Z'H^-1 Z between effect i of a block and effect j of another, over levels."""
     if first == 0 and second == 0:
         raise ValueError("Products within the first block are never formed.")
@@ -167,7 +167,7 @@ def _among(products: Information, first: int, i: int, second: int, j: int) -> Fl
         across = products.first_later[:, i, products.rows(second)]
         return across[:, j :: products.blocks[second].width]
     if second == 0:
-        return _among(products, second, j, first, i).T
+        return _effect_products(products, second, j, first, i).T
     rows, columns = products.rows(first), products.rows(second)
     width, other = products.blocks[first].width, products.blocks[second].width
     return products.later[rows, columns][i::width, j::other]
@@ -196,7 +196,7 @@ def _bilinear(
     """Return left' S right, S = Z'H^-1 Z between two (block, effect), ends over levels (L, p)."""
     left, right = ends
     if first[0] or second[0]:
-        return left.T @ _among(products, *first, *second) @ right
+        return left.T @ _effect_products(products, *first, *second) @ right
     i, j = first[1], second[1]
     local = (left * products.within[:, i, j][:, None]).T @ right
     there, back = left.T @ products.outward[:, i], right.T @ products.outward[:, j]
@@ -223,8 +223,8 @@ def _trace(
     """Return tr(S_bc S_da), S = Z'H^-1 Z from the first to the second block and back."""
     (b, c), (d, a) = there, back
     if first or second:
-        forward = _among(products, first, b, second, c)
-        backward = _among(products, second, d, first, a)
+        forward = _effect_products(products, first, b, second, c)
+        backward = _effect_products(products, second, d, first, a)
         return float((forward * backward.T).sum())
     outward, kernel = products.outward, products.kernel
     local = products.within[:, b, c] @ products.within[:, d, a]
@@ -236,7 +236,7 @@ def _trace(
     return float(local - crossed + ((kernel @ one) * (kernel @ other).T).sum())
 
 
-def _with_residual(cross: CrossProducts, products: Information, psi: Floats) -> _Orders:
+def _append_residual(cross: CrossProducts, products: Information, psi: Floats) -> _Orders:
     """Return all orders, the residual variance as the last parameter."""
     parameters = _parameters(products)
     m, p = len(psi), len(products.fixed)
@@ -264,5 +264,5 @@ def _plain_trace(products: Information, place: int, row: int, column: int) -> fl
         diagonal = products.within[:, row, column].sum()
         diagonal -= (spread[:, row] * products.outward[:, column]).sum()
     else:
-        diagonal = np.trace(_among(products, place, row, place, column))
+        diagonal = np.trace(_effect_products(products, place, row, place, column))
     return float(diagonal) * (1 if row == column else 2)

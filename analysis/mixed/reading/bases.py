@@ -29,7 +29,7 @@ CUBIC = 3
 Piecewise = tuple[Floats, Floats]
 
 
-def with_bases(
+def expand_bases(
     text: str, source: Source | None, known: Mapping[str, str] | None = None
 ) -> MixedFormula:
     """Return a formula's parts with such columns written out.

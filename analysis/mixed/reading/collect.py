@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from analysis.mixed.reading.bases import with_bases
+from analysis.mixed.reading.bases import expand_bases
 from analysis.mixed.reading.expression import Expression, level_label, quoted
 from analysis.mixed.reading.plan import Plan, plan
 from analysis.mixed.reading.source import (
@@ -332,7 +332,7 @@ def collect_statistics(
     2596.401
     """
     source = open_source(rows)
-    parsed = with_bases(formula, source, bases_of.bases if bases_of else None)
+    parsed = expand_bases(formula, source, bases_of.bases if bases_of else None)
     needed = plan(parsed, source, weights=weights, units=several(units))
     stated = None if constant is None else several(constant)
     return collect(needed, source, constant=stated)

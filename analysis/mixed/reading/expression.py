@@ -80,15 +80,12 @@ def level_places(values: Iterable[object], levels: Sequence[str]) -> Integers:
     """
     position = {level: place for place, level in enumerate(levels)}
     return np.array(
-        [
-            position.get(level_label(each), position.get(_as_other_number(each), -1))
-            for each in values
-        ],
+        [position.get(level_label(each), position.get(_other_number(each), -1)) for each in values],
         dtype=np.intp,
     )
 
 
-def _as_other_number(value: object) -> str:
+def _other_number(value: object) -> str:
     """Return a whole number as its other type is written, floats as integers."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))

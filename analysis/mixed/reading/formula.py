@@ -76,7 +76,7 @@ def parse(text: str) -> MixedFormula:
             "Such as: log_gain ~ rho + (1 | lab).",
         )
     rest, inner = _random_parts(right, text)
-    fixed, offset = _without_offsets(rest, text)
+    fixed, offset = _split_offsets(rest, text)
     random = tuple(itertools.chain.from_iterable(_random_terms(part, text) for part in inner))
     if not random:
         raise DesignError(
@@ -246,7 +246,7 @@ def _separate(left: str) -> list[str]:
     return pieces
 
 
-def _without_offsets(rest: str, text: str) -> tuple[str, Expression | None]:
+def _split_offsets(rest: str, text: str) -> tuple[str, Expression | None]:
     """Return the fixed part without ``offset(x)`` terms, and their sum."""
     tokens = tokens_of(rest) if "offset" in rest else []
     places = [place for place, token in enumerate(tokens) if token.string == "offset"]

@@ -131,7 +131,7 @@ Rows: TypeAlias = (
 Weights: TypeAlias = str | Sequence[float] | np.ndarray[Any, Any] | pd.Series
 
 
-def with_weights(rows: Rows, weights: Weights | None) -> tuple[Rows, str | None]:
+def add_weights(rows: Rows, weights: Weights | None) -> tuple[Rows, str | None]:
     """Return rows that hold the weights, and the expression that reads them.
 
     A series has the index of the frame, as a column that was taken from it.
@@ -217,7 +217,7 @@ def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
     if isinstance(rows, str | Path | duckdb.DuckDBPyRelation | Source):
         return None
     if isinstance(rows, pd.DataFrame):
-        return _with_labels(rows)
+        return _label_text(rows)
     try:
         return pd.DataFrame(rows) if isinstance(rows, Mapping) else pa.table(rows)
     except (TypeError, ValueError) as error:
@@ -241,7 +241,7 @@ def _merged_labels(frame: pd.DataFrame) -> dict[str, str]:
     return merged
 
 
-def _with_labels(frame: pd.DataFrame) -> pd.DataFrame:
+def _label_text(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose categories are text: DuckDB reads those of numbers as numbers."""
     labelled = {
         place: column.cat.rename_categories(level_label)

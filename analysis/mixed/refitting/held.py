@@ -67,7 +67,7 @@ class Held:
             )
             return solution.criterion, np.append(by_theta[others] / scale[others], by_log)
 
-        start = np.append(self._inside()[others], np.log(self.sigma))
+        start = np.append(self._interior()[others], np.log(self.sigma))
         reach = np.append(np.full(len(others), FARTHEST), FARTHEST_LOG)
         reach[:-1] = np.maximum(reach[:-1], 2 * np.abs(start[:-1]))
         centre = np.append(np.zeros(len(others)), start[-1])
@@ -90,7 +90,7 @@ class Held:
             slope[place] = along * slope[place] + across * slope[diagonal]
             return solution.criterion, slope[others] / scale[others]
 
-        start = self._inside()
+        start = self._interior()
         start[place] = np.hypot(start[place], start[diagonal])
         reach = np.maximum(FARTHEST, 2 * np.abs(start))
         lower = -reach
@@ -105,14 +105,14 @@ class Held:
             solution = profile(self.cross, at / scale, reml=self.reml, variance=sigma**2)
             return solution.criterion, solution.gradient / scale
 
-        start = self._inside() * self.sigma / sigma
+        start = self._interior() * self.sigma / sigma
         reach = np.maximum(FARTHEST, 2 * np.abs(start))
         return _least(objective, start, -reach, reach)
 
     def _others(self, place: int) -> list[int]:
         return [k for k in range(len(self.theta)) if k != place]
 
-    def _inside(self) -> Floats:
+    def _interior(self) -> Floats:
         """Return theta in units of the columns, off the boundary where no gradient shows."""
         at = self.theta * natural_scale(self.cross)
         return np.where(is_diagonal(self.cross), np.maximum(at, OFF_BOUNDARY), at)

@@ -99,7 +99,7 @@ def _fixed_row(model: Fitted, place: int, rise: float) -> Row:
     cross = model.cross
     estimate = float(model.coefficients[place])
     std_error = float(np.sqrt(model.inference.plain_covariance[place, place]))
-    turned = _in_formulas_design(cross)
+    turned = _formula_design(cross)
     others = np.array([k for k in range(cross.n_fixed) if k != place], dtype=np.intp)
     q = cross.n_random
     start = model.solution.theta
@@ -115,7 +115,7 @@ def _fixed_row(model: Fitted, place: int, rise: float) -> Row:
     return "fixed", "", model.terms[place], estimate, low, high
 
 
-def _in_formulas_design(cross: CrossProducts) -> CrossProducts:
+def _formula_design(cross: CrossProducts) -> CrossProducts:
     """Return cross-products in the formula's design, where every coefficient has its column."""
     q, p = cross.n_random, cross.n_fixed
     size = len(cross.rest)

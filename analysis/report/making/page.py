@@ -51,7 +51,7 @@ def page(markdown: str, options: Mapping[str, Any], directory: Path, folder: Pat
     variables.write_text(json.dumps({"variables": filled}), encoding="utf-8")
     asked = ["--to=html5", "--template", str(ASSETS / "template.html"), "--mathml"]
     asked += ["--section-divs", f"--defaults={variables}"]
-    markup = with_header_scopes(_converted(markdown, options, asked, directory))
+    markup = add_header_scopes(_converted(markdown, options, asked, directory))
     if faults := PageFaults.of(markup):
         raise ReportError(f"The page must be complete in itself; found: {'; '.join(faults)}.")
     return markup
@@ -72,10 +72,10 @@ def pdf(markdown: str, options: Mapping[str, Any], directory: Path, folder: Path
         raise ReportError(f"Typst must set the document; it says: {error}") from error
 
 
-def with_header_scopes(markup: str) -> str:
+def add_header_scopes(markup: str) -> str:
     """Return HTML whose header cells say whether they head a column or a row.
 
-    >>> with_header_scopes("<thead><tr><th>a</th></tr></thead><tr><th>b</th></tr>")
+    >>> add_header_scopes("<thead><tr><th>a</th></tr></thead><tr><th>b</th></tr>")
     '<thead><tr><th scope="col">a</th></tr></thead><tr><th scope="row">b</th></tr>'
     """
     columns = HEAD.sub(lambda head: HEADER_CELL.sub('<th scope="col"', head[0]), markup)

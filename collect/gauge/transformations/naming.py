@@ -67,8 +67,8 @@ def block(decoder: Decoder, parameters: Parameters, layer: int) -> Block:
         projections=three,
         rows=_rows(adapter, decoder.heads, three),
         output=output,
-        query_norms=_between(parameters, place + adapter.attention, _QUERY_NORMS),
-        key_norms=_between(parameters, place + adapter.attention, _KEY_NORMS),
+        query_norms=_query_key_norms(parameters, place + adapter.attention, _QUERY_NORMS),
+        key_norms=_query_key_norms(parameters, place + adapter.attention, _KEY_NORMS),
         attention_norm=inner[0],
         ffn_norm=inner[1],
         outer_norms=_outer_norms(parameters, adapter, place),
@@ -131,7 +131,9 @@ def _known(parameters: Parameters, block: str, layers: Any) -> Iterator[Any]:
             yield reads, writes
 
 
-def _between(parameters: Parameters, attention: str, names: tuple[str, ...]) -> tuple[Tensor, ...]:
+def _query_key_norms(
+    parameters: Parameters, attention: str, names: tuple[str, ...]
+) -> tuple[Tensor, ...]:
     """Return the parameters of the norms between projections and scores."""
     paths = [
         n for n in parameters.known if any(n.startswith(f"{attention}.{name}") for name in names)

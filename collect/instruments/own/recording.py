@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from collect.adapters.capability import OWN_NEEDS, PARTS
-from collect.errors import InputError, of_others
+from collect.errors import InputError, translate_errors
 from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.transfer import transferred
 from collect.model.checkpoint.decoder import Decoder
@@ -142,28 +142,30 @@ class OwnRecorder(Hooked):
 
     def _hooks(self, decoder: Decoder) -> Iterator[Any]:
         last = len(decoder.blocks) - 1
-        if self._at("embedding", 0):
+        if self._site_quantities("embedding", 0):
             see = partial(self._see, "embedding", 0)
             yield after(decoder.embedding, self._while(None, "the token embedding", see))
         for layer in range(len(decoder.blocks)):
             yield from self._hooks_of_block(decoder, layer)
-        if self._at("final_norm", last):
+        if self._site_quantities("final_norm", last):
             yield from self._keep_normed(decoder)
 
     def _hooks_of_block(self, decoder: Decoder, layer: int) -> Iterator[Any]:
         block = decoder.blocks[layer]
         middle = decoder.sites(layer).mid if decoder.adapter.has(PARTS) else None
-        asked = [q for site in ("block_mid", "block_output") for q in self._at(site, layer)]
+        asked = [
+            q for site in ("block_mid", "block_output") for q in self._site_quantities(site, layer)
+        ]
         yield before(block, self._once(f"block {layer}", partial(self._enter, layer)))
         if any("attention" in quantity.needs for quantity in asked):
             see = self._while(layer, "attention", partial(self._keep_maps, layer))
             yield around(decoder.attentions[layer], see)
-        if middle is not None and self._at("block_mid", layer):
+        if middle is not None and self._site_quantities("block_mid", layer):
             see = partial(self._see_middle, layer)
             yield before(middle, self._while(layer, "what reads the stream between parts", see))
         yield after(block, partial(self._leave, layer))
 
-    def _at(self, site: str, layer: int) -> list[OwnQuantity]:
+    def _site_quantities(self, site: str, layer: int) -> list[OwnQuantity]:
         """Return the quantities that are taken at a site of a block."""
         n_layers = len(self._decoder.blocks)
         return [
@@ -190,7 +192,7 @@ class OwnRecorder(Hooked):
         self._maps = self._entered = self._running_block = None
 
     def _see(self, site: str, layer: int, states: Tensor) -> None:
-        for quantity in self._at(site, layer):
+        for quantity in self._site_quantities(site, layer):
             measured = [
                 self._measured(quantity, site, layer, place, of_prompt)
                 for place, of_prompt in enumerate(states)
@@ -220,11 +222,11 @@ class OwnRecorder(Hooked):
         attention = None
         if "attention" in quantity.needs and self._maps is not None:
             attention = self._maps[place, :, :n_tokens, :n_tokens].clone()
-        given = {name: _of_its_own(value) for name, value in quantity.parameters.items()}
+        given = {name: _copy(value) for name, value in quantity.parameters.items()}
         more: dict[str, Callable[[Tensor], Tensor]] = {}
         if "logits" in quantity.needs:
             more["logits"] = self._logits
-        raised = of_others(
+        raised = translate_errors(
             f"The function of {quantity.name} must return its numbers; in layer {layer} at "
             f"{site} it raised",
             'Correct it, or leave it out; attention is None without needs=("attention",).',
@@ -253,14 +255,14 @@ class OwnRecorder(Hooked):
         return self._decoder.next_token_logits(states)
 
 
-def _of_its_own(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     """Return a copy of numbers that a function might write into."""
     if isinstance(value, Mapping):
-        return {name: _of_its_own(one) for name, one in value.items()}
+        return {name: _copy(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [_of_its_own(one) for one in value]
+        return [_copy(one) for one in value]
     if type(value) is tuple:
-        return tuple(_of_its_own(one) for one in value)
+        return tuple(_copy(one) for one in value)
     if isinstance(value, Tensor):
         return value.clone()
     return value.copy() if isinstance(value, np.ndarray) else value

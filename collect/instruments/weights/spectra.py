@@ -46,7 +46,7 @@ def rows(
     of_text = text_configuration(config)
     adapter = checkpoint.adapter.of(of_text)
     heads = blueprint.heads_of(adapter, of_text)
-    shards = Shards(checkpoint, blueprint.of_attention(adapter, config))
+    shards = Shards(checkpoint, blueprint.attention_blueprint(adapter, config))
     layers = (
         head_weights(shards, adapter, heads, layer) for layer in range(of_text.num_hidden_layers)
     )

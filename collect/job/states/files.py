@@ -85,7 +85,7 @@ def head(path: Path, how: Declared) -> Head:
             f"There is no file of states, {' or '.join(_SUFFIXES)}, at {path}.", "Check the path."
         )
     with _intact(path):
-        read = _of_npz if path.suffix == ".npz" else _of_safetensors
+        read = _describe_npz if path.suffix == ".npz" else _describe_safetensors
         (shape, number_format), of_ids = read(path)
     if number_format not in _FLOATS.values() or len(shape) != 3 or not all(shape):
         raise InputError(
@@ -130,7 +130,7 @@ def _intact(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _of_safetensors(path: Path) -> tuple[_Kind, _Kind | None]:
+def _describe_safetensors(path: Path) -> tuple[_Kind, _Kind | None]:
     with safe_open(path, framework="np") as tensors:
         names = [*tensors.keys()]
         if ARRAY not in names:
@@ -141,7 +141,7 @@ def _of_safetensors(path: Path) -> tuple[_Kind, _Kind | None]:
     return (shape, _FLOATS.get(dtype, dtype)), kinds.get(TOKENS)
 
 
-def _of_npz(path: Path) -> tuple[_Kind, _Kind | None]:
+def _describe_npz(path: Path) -> tuple[_Kind, _Kind | None]:
     with zipfile.ZipFile(path) as arrays:
         has_ids = f"{TOKENS}.npy" in arrays.namelist()
         return _header(arrays, ARRAY), _header(arrays, TOKENS) if has_ids else None

@@ -14,10 +14,10 @@ import pandas as pd
 
 from collect.errors import InputError
 from collect.instruments import rows
-from collect.instruments.imported import OF_STATES, ImportedStates, before
+from collect.instruments.imported import OF_STATES, ImportedStates, entry_place
 from collect.instruments.quantities import DEFAULT, TABLES
 from collect.job import not_measured
-from collect.job.measurement import of_unit
+from collect.job.measurement import unit_rows
 from collect.job.settings import Settings
 from collect.job.states.declared import Declared, places
 from collect.job.states.files import Head, states
@@ -133,7 +133,7 @@ def opened(heads: Sequence[Head], how: Declared, model: str, *, prompts: str | N
             )
         places(how, head.n_entries, len(skeleton.blocks), str(head.path))
         _refuse_too_long(head, skeleton)
-    read = _of_token_ids(heads) if prompts is None else load(prompts)
+    read = _token_prompts(heads) if prompts is None else load(prompts)
     if len(read.prompts) != len(heads):
         raise InputError(
             f"There must be a file for each of {len(read.prompts)} prompts of {read.name}; "
@@ -155,7 +155,7 @@ def _refuse_too_long(head: Head, skeleton: Decoder) -> None:
         )
 
 
-def _of_token_ids(heads: Sequence[Head]) -> PromptSet:
+def _token_prompts(heads: Sequence[Head]) -> PromptSet:
     without = [head.path for head in heads if not head.has_token_ids]
     if without:
         raise InputError(
@@ -185,7 +185,7 @@ def measured(task: Task, source: Source) -> dict[str, pd.DataFrame]:
     model = model_row(source.checkpoint, source.skeleton)
     model = model.assign(model_id=task.unit.determinants["model_id"])
     run = {"execution": "imported", "is_conforming": True, "started_at": started_at}
-    return of_unit(task, model, frames, {**run, "duration_s": time.perf_counter() - start})
+    return unit_rows(task, model, frames, {**run, "duration_s": time.perf_counter() - start})
 
 
 def _conformance(source: Source) -> pd.DataFrame:
@@ -225,12 +225,12 @@ def _gaps(
         blocks = [
             layer
             for layer in layers
-            if not {(layer, "block_output"), before((layer, "block_output"))} <= seen
+            if not {(layer, "block_output"), entry_place((layer, "block_output"))} <= seen
         ]
-        gaps += _of_layers("residual_update", "part block", blocks, reason)
+        gaps += _layer_gap("residual_update", "part block", blocks, reason)
     for site, expected in _expected(layers).items():
         lacking = [layer for layer in expected if (layer, site) not in seen]
-        gaps += _of_layers("residual_norm", f"site {site}", lacking, reason, len(expected))
+        gaps += _layer_gap("residual_norm", f"site {site}", lacking, reason, len(expected))
     unique = {(gap.table, gap.quantity): gap for gap in [*gaps, *known]}
     return [*unique.values()]
 
@@ -246,7 +246,7 @@ def _expected(layers: list[int]) -> dict[str, list[int]]:
     }
 
 
-def _of_layers(
+def _layer_gap(
     table: str, what: str, layers: Sequence[int], reason: str, n: int | None = None
 ) -> list[Missing]:
     """Return one gap for all layers, or for those that lack something."""

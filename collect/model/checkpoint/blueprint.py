@@ -67,7 +67,7 @@ class Blueprint:
     ignored: frozenset[str] | None = None
 
 
-def of_model(model: Any) -> Blueprint:
+def model_blueprint(model: Any) -> Blueprint:
     """Return the blueprint of a causal model, whose parameters may be on the meta device."""
     state: dict[str, Any] = model.state_dict()
     ignored = [re.compile(pattern) for pattern in model._keys_to_ignore_on_load_missing]
@@ -86,7 +86,7 @@ def of_model(model: Any) -> Blueprint:
     )
 
 
-def of_attention(adapter: Adapter, config: Any) -> Blueprint:
+def attention_blueprint(adapter: Adapter, config: Any) -> Blueprint:
     """Return the blueprint of the attention weights, drawn from a configuration.
 
     Biases and gains need not exist: only the code of the model knows.

@@ -44,7 +44,7 @@ class Checkpoint:
         Names of the weight files that the hub lists, whether they were fetched or not.
     listed_tensors
         By tensor that the index of a hub repository lists, or the header of its only file (see
-        `with_listed_tensors`): what the header says of it, None where the index alone is known.
+        `list_tensors`): what the header says of it, None where the index alone is known.
     revision_name
         Branch, tag or commit as asked for, or name of one of several checkpoints in a directory;
         None where none was asked for.
@@ -149,7 +149,7 @@ def hash_of(contents: Iterable[tuple[str, str]]) -> str:
     return digest.hexdigest()
 
 
-def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
+def list_tensors(checkpoint: Checkpoint) -> Checkpoint:
     """Return a checkpoint of the hub with what is known of its tensors before they are fetched.
 
     Where no index lists them the header of the only file is read: of the cache's, or by a range
@@ -170,7 +170,7 @@ def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
     if cached.is_file():
         tensors = header.of_file(cached)
     else:
-        tensors = header.of_hub(checkpoint.model_id, str(checkpoint.revision), name)
+        tensors = header.read_hub_header(checkpoint.model_id, str(checkpoint.revision), name)
     if not tensors:
         raise InputError(
             f"A checkpoint must hold weights; {name} of {checkpoint.model_id} holds no tensor.",
@@ -192,4 +192,4 @@ def tensor_names(checkpoint: Checkpoint) -> set[str]:
     if checkpoint.gguf is not None:
         return {tensor.name for tensor in checkpoint.gguf.tensors}
     stored = (name for path in checkpoint.weight_files for name in header.of_file(path))
-    return {*with_listed_tensors(checkpoint).listed_tensors, *stored}
+    return {*list_tensors(checkpoint).listed_tensors, *stored}

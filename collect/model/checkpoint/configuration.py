@@ -124,7 +124,7 @@ def cause(error: Exception, entries: Mapping[str, Any]) -> str:
         return f"{', '.join(known)} is {name!r}, which the library does not know."
     if isinstance(error, KeyError) and error.args:
         return f"it must have an entry {name!r}, and has none."
-    return _in_plain_words(first_line(error))
+    return _plain_message(first_line(error))
 
 
 def _unknown(error: Exception) -> Any:
@@ -150,7 +150,7 @@ _WORDINGS = (
 )
 
 
-def _in_plain_words(message: str) -> str:
+def _plain_message(message: str) -> str:
     """Return a message without what it says of a library's inside, where its wording is known."""
     for pattern, plainly in _WORDINGS:
         match = re.fullmatch(pattern, message)

@@ -205,7 +205,7 @@ class Decoder:
         made.
         """
         head: Any = self.head
-        wide = self._before_head(states.float())
+        wide = self._head_input(states.float())
         logits = torch.cat(
             [wide.to(rows.device) @ rows.float().T for rows in self.head_rows()], dim=-1
         )
@@ -213,7 +213,7 @@ class Decoder:
             logits += head.bias.float()
         return self.adapter.logits(logits, self.config)
 
-    def _before_head(self, states: Tensor) -> Tensor:
+    def _head_input(self, states: Tensor) -> Tensor:
         """Return what the output embedding reads of states (n, d), in float32 as they are."""
         if self.adapter.before_head is None:
             return states
@@ -254,7 +254,7 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
         shapes of Q, K, V and O contradict the adapter.
     """
     config = text_configuration(model.config)
-    adapter = _of_class(model, adapter.of(config))
+    adapter = _class_adapter(model, adapter.of(config))
     refusal = adapter.refusal(config)
     if refusal is not None:
         raise UnsupportedModelError(
@@ -272,7 +272,7 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
     return placed
 
 
-def _of_class(model: Any, adapter: Adapter) -> Adapter:
+def _class_adapter(model: Any, adapter: Adapter) -> Adapter:
     """Return an adapter as it is for the class of a model, which may have no output embedding.
 
     Such a class may be the body itself, or hold it under another name than the causal one.

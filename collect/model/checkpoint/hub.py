@@ -108,7 +108,7 @@ def listing(model: str, revision: str | None, name: str = "") -> Repository:
         paths = [*_folder(model).glob(f"snapshots/{revision or '*'}/{name}")] if name else []
         if not paths:
             raise
-        return _of_cache(model, max(paths, key=lambda path: path.lstat().st_mtime).parent)
+        return _cache_listing(model, max(paths, key=lambda path: path.lstat().st_mtime).parent)
 
 
 def file_of(repository: Repository, name: str) -> Path | None:
@@ -148,7 +148,7 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
         if not isinstance(cached, str):
             raise
         snapshot = Path(cached).parent
-        return _of_cache(model, snapshot), snapshot
+        return _cache_listing(model, snapshot), snapshot
     if "config.json" not in listed.sizes:
         raise NoConfigurationError(listed)
     # Asked for by its branch, one file notes in the cache which commit the branch stands at.
@@ -266,7 +266,7 @@ def _listed(model: str, revision: str | None) -> Repository:
     )
 
 
-def _of_cache(model: str, snapshot: Path) -> Repository:
+def _cache_listing(model: str, snapshot: Path) -> Repository:
     """Return a listing of what the cache holds of a snapshot."""
     paths = [path for path in snapshot.rglob("*") if path.is_file()]
     sizes = {str(path.relative_to(snapshot)): path.stat().st_size for path in paths}

@@ -71,7 +71,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
         If the model is not built as its adapter says.
     """
     bare = load_skeleton(checkpoint, dtype=dtype)
-    shards = Shards(checkpoint, blueprint.of_model(bare.model))
+    shards = Shards(checkpoint, blueprint.model_blueprint(bare.model))
     if checkpoint.gguf is not None:
         return _dequantised(checkpoint, bare, shards, device)
     factory = _factory(checkpoint, bare.model.config)
@@ -97,7 +97,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
     for name, parameter in model.named_parameters():
         parameter.data = aligned(parameter.data)
         refuse_non_finite(name, parameter.detach())
-    placed = model if device == AUTO else _on_device(model, device)
+    placed = model if device == AUTO else _move(model, device)
     return decoder(placed.eval(), checkpoint.adapter)
 
 
@@ -114,7 +114,7 @@ def _dequantised(checkpoint: Checkpoint, bare: Decoder, shards: Shards, device: 
         memory.refuse_exhausted(error, str(checkpoint.directory))
         raise
     bare.model.tie_weights()
-    return decoder(_on_device(bare.model, device).eval(), checkpoint.adapter)
+    return decoder(_move(bare.model, device).eval(), checkpoint.adapter)
 
 
 def load_skeleton(
@@ -212,7 +212,7 @@ def make_buffers(model: Any, device: str) -> None:
         parameter._is_hf_initialized = True
     for module in model.modules():
         for name, buffer in module.named_buffers(recurse=False):
-            module._buffers[name] = _on_device(torch.zeros_like(buffer, device="cpu"), device)
+            module._buffers[name] = _move(torch.zeros_like(buffer, device="cpu"), device)
     model.initialize_weights()
 
 
@@ -312,7 +312,7 @@ def load_tokenizer(checkpoint: Checkpoint, *, for_text: bool = True) -> Any:
         ) from error
 
 
-def _on_device(holder: Any, device: str) -> Any:
+def _move(holder: Any, device: str) -> Any:
     """Return a model or tensor on a device."""
     try:
         return holder.to(device)

@@ -23,7 +23,7 @@ from collect.model.checkpoint.weight_files import (
 )
 from collect.model.identifier import SUFFIX, file_in, neither, refuse_nameless
 from collect.model.labels import SIDECAR, Labels, known, labels_of
-from collect.schema.paths import as_path
+from collect.schema.paths import expand_path
 
 _MODEL_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
 _CONVERSION = (
@@ -69,17 +69,17 @@ def locate(
     OutputError
         If the hub's cache cannot be written.
     """
-    path = as_path(model)
+    path = expand_path(model)
     is_configuration = path.name == "config.json" and path.is_file()
     if is_configuration:
         path = path.parent
     file = _gguf_file(path, revision) if model and not is_configuration else None
     if file is not None:
-        checkpoint = _of_gguf(file, labels)
+        checkpoint = _gguf_checkpoint(file, labels)
     elif model and path.is_dir():
-        checkpoint = _of_directory(path, revision, labels)
+        checkpoint = _directory_checkpoint(path, revision, labels)
     else:
-        checkpoint = _of_hub(model, path, revision, labels)
+        checkpoint = _hub_checkpoint(model, path, revision, labels)
     return fetched(checkpoint) if needs_weights else checkpoint
 
 
@@ -132,7 +132,7 @@ def _gguf_file(path: Path, revision: str | None) -> Path | None:
     return beside[0] if beside else path
 
 
-def _of_gguf(path: Path, labels: Labels, *, has_numbers: bool = True) -> Checkpoint:
+def _gguf_checkpoint(path: Path, labels: Labels, *, has_numbers: bool = True) -> Checkpoint:
     """Return a GGUF file as a checkpoint, judged by its header."""
     parsed = gguf_header.read_header(path, has_numbers=has_numbers)
     config = gguf_config.configuration(parsed)
@@ -150,7 +150,7 @@ def _of_gguf(path: Path, labels: Labels, *, has_numbers: bool = True) -> Checkpo
     )
 
 
-def _of_directory(path: Path, revision: str | None, labels: Labels) -> Checkpoint:
+def _directory_checkpoint(path: Path, revision: str | None, labels: Labels) -> Checkpoint:
     """Return the checkpoint of a directory, or one of those that lie side by side in it."""
     if revision is None:
         revisions.refuse_series(path)
@@ -160,7 +160,7 @@ def _of_directory(path: Path, revision: str | None, labels: Labels) -> Checkpoin
     return _inspect(holder, None, revision, revision, labels, named=f"local/{path.resolve().name}")
 
 
-def _of_hub(model: str, path: Path, revision: str | None, labels: Labels) -> Checkpoint:
+def _hub_checkpoint(model: str, path: Path, revision: str | None, labels: Labels) -> Checkpoint:
     """Return a checkpoint of the hub; ``path`` is the model's name as one of this machine."""
     refuse_nameless(model)
     if path.exists():
@@ -169,7 +169,7 @@ def _of_hub(model: str, path: Path, revision: str | None, labels: Labels) -> Che
     try:
         if of_file is not None:
             return _gguf_of_hub(*of_file, revision, labels)
-        return _of_repository(model, revision, labels)
+        return _repository_checkpoint(model, revision, labels)
     except hub.UnknownModelError as error:
         is_beside = len(path.parts) > 1 and path.parent.is_dir()
         if is_beside:  # it leads nowhere, and begins with a directory that is there
@@ -177,7 +177,7 @@ def _of_hub(model: str, path: Path, revision: str | None, labels: Labels) -> Che
         raise
 
 
-def _of_repository(model: str, revision: str | None, labels: Labels) -> Checkpoint:
+def _repository_checkpoint(model: str, revision: str | None, labels: Labels) -> Checkpoint:
     """Return a checkpoint of the hub, judged by its listing and small files before its weights."""
     try:
         repository, snapshot = hub.repository(model, revision)
@@ -208,7 +208,7 @@ def _gguf_of_hub(model: str, name: str, revision: str | None, labels: Labels) ->
     on_hub.refuse_absent(repository, name)
     cached = hub.file_of(repository, name)
     here = cached or on_hub.headed(repository, name)
-    parsed = _of_gguf(here, labels, has_numbers=cached is not None)
+    parsed = _gguf_checkpoint(here, labels, has_numbers=cached is not None)
     model_id = f"{repository.model_id}/{name}"
     return replace(
         parsed,

@@ -13,7 +13,7 @@ from collect.errors import InputError
 from collect.model.checkpoint import hub
 from collect.model.checkpoint.weight_files import json_object
 from collect.schema.counting import counted
-from collect.schema.paths import as_path
+from collect.schema.paths import expand_path
 
 #: What makes a name a pattern.
 _WILD = re.compile(r"[*?\[]")
@@ -72,7 +72,7 @@ def asked_for(model: str, revisions: Sequence[str]) -> list[str | None]:
 
 
 def _known(model: str) -> list[str]:
-    directory = as_path(model)
+    directory = expand_path(model)
     return beside(directory) if directory.is_dir() else hub.references(model)
 
 

@@ -299,9 +299,9 @@ def _origins(keys: Iterable[str], blueprint: Blueprint) -> tuple[list[_Origin], 
 
     The second value is what is left: by key, the name that no parameter has.
     """
-    converters = _of_kind(core_model_loading.WeightConverter, blueprint)
+    converters = _select(core_model_loading.WeightConverter, blueprint)
     of_pattern = {pattern: c for c in converters for pattern in c.source_patterns}
-    renamings = _of_kind(core_model_loading.WeightRenaming, blueprint)
+    renamings = _select(core_model_loading.WeightRenaming, blueprint)
     origins: dict[str, _Origin] = {}
     left: dict[str, str] = {}
     for key in sorted(keys, key=core_model_loading.dot_natural_key):
@@ -315,7 +315,7 @@ def _origins(keys: Iterable[str], blueprint: Blueprint) -> tuple[list[_Origin], 
     return list(origins.values()), left
 
 
-def _of_kind(kind: type, blueprint: Blueprint) -> list[Any]:
+def _select(kind: type, blueprint: Blueprint) -> list[Any]:
     return [conversion for conversion in blueprint.conversions if isinstance(conversion, kind)]
 
 

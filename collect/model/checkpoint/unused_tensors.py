@@ -37,10 +37,10 @@ def unexpected(left: dict[str, str], blueprint: Blueprint) -> list[str]:
     ]
 
 
-def by_kind(names: Iterable[str]) -> dict[str, int]:
+def count_kinds(names: Iterable[str]) -> dict[str, int]:
     """Return how many tensors there are of each name, with N for the numbers in it.
 
-    >>> by_kind(["mtp.0.norm", "mtp.1.norm"])
+    >>> count_kinds(["mtp.0.norm", "mtp.1.norm"])
     {'mtp.N.norm': 2}
     """
     return dict(Counter(re.sub(r"\.\d+(?=\.)", ".N", name) for name in names))

@@ -104,7 +104,7 @@ def weight_files(
     is_index = chosen.endswith(".index.json") and _holds(directory, chosen, listed)
     files = WeightFiles((chosen,))
     if is_index:
-        files = _of_index(where, chosen, json_object(directory / chosen))
+        files = _index_files(where, chosen, json_object(directory / chosen))
     missing = [name for name in files.names if not _holds(directory, name, listed)]
     if missing and is_index:
         raise _incomplete(where, chosen, missing, len(files.names))
@@ -149,7 +149,7 @@ def _chosen(where: str, config: dict[str, Any], beside: Collection[str]) -> str:
     return named
 
 
-def _of_index(where: str, name: str, index: dict[str, Any]) -> WeightFiles:
+def _index_files(where: str, name: str, index: dict[str, Any]) -> WeightFiles:
     """Return the files and the tensors that an index lists."""
     places = index.get("weight_map")
     if not isinstance(places, dict) or not places or not all(map(_is_beside, places.values())):

@@ -106,7 +106,7 @@ class Examiner(Hooked):
 
     def finish(self, index: int, states: Tensor) -> None:
         """Count what is not finite in what leaves the body, and compare what becomes of it."""
-        leaving = self._of_tokens(states)
+        leaving = self._unpad(states)
         n_not_finite = self._count(None, [leaving])
         if n_not_finite or self._repeat is not None or self._last is None:
             return
@@ -152,7 +152,7 @@ class Examiner(Hooked):
             yield before(sites.norms_after[0], self._keeper("attention_sum"))
             yield before(sites.norms_after[1], self._keeper("ffn_sum"))
 
-    def _of_tokens(self, vectors: Tensor) -> Tensor:
+    def _unpad(self, vectors: Tensor) -> Tensor:
         """Return the vectors of all tokens, padding left out: (n, d) in float32."""
         lengths = self._lengths if self._repeat is None else [self._repeat.length]
         of_prompts = vectors.reshape(len(lengths), -1, vectors.shape[-1])
@@ -162,12 +162,12 @@ class Examiner(Hooked):
         def enter(_module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
             device = self._decoder.device_of_block(layer)
             stream = _first_argument(args, kwargs).to(device)
-            entry = self._of_tokens(stream)
+            entry = self._unpad(stream)
             if self._repeat is not None and (layer, "stream") in self._recorded:
                 n = self._repeat.n_tokens
                 stream = stream.clone()
                 stream[0, :n] = self._recorded[layer, "stream"][self._repeat.prompt][:n]
-            self._seen = {"entry": entry, "stream": self._of_tokens(stream)}
+            self._seen = {"entry": entry, "stream": self._unpad(stream)}
             if args:
                 return (stream, *args[1:]), kwargs
             return args, {**kwargs, "hidden_states": stream}
@@ -176,13 +176,13 @@ class Examiner(Hooked):
 
     def _keeper(self, name: str) -> Callable[[Tensor], None]:
         def keep(vectors: Tensor) -> None:
-            self._seen[name] = self._of_tokens(vectors)
+            self._seen[name] = self._unpad(vectors)
 
         return keep
 
     def _keep_last(self, vectors: Tensor) -> None:
         if self._repeat is None:
-            self._last = self._of_tokens(vectors)
+            self._last = self._unpad(vectors)
 
     def _keep_maps(self, layer: int, args: Any, kwargs: Any, output: Any) -> None:
         if self._repeat is None:
@@ -191,7 +191,7 @@ class Examiner(Hooked):
 
     def _leave(self, layer: int, stream: Tensor) -> None:
         """Compare what the block showed, and drop it."""
-        seen = {**self._seen, "output": self._of_tokens(stream)}
+        seen = {**self._seen, "output": self._unpad(stream)}
         self._seen = {}
         if self._count(layer, seen.values()) or not self._is_shown(seen):
             return
@@ -272,7 +272,7 @@ class Examiner(Hooked):
         weights, heads = self._decoder.head_weights(layer), self._decoder.heads
         clip = self._decoder.adapter.clip(self._decoder.config)
         maps = seen["maps"].float()
-        rebuilt = self._of_tokens(rebuilt_attention(weights, heads, seen["states"], maps, clip))
+        rebuilt = self._unpad(rebuilt_attention(weights, heads, seen["states"], maps, clip))
         return whole_deviation(rebuilt, seen["projected"])
 
     def _gains(

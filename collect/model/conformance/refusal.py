@@ -138,7 +138,7 @@ def examine(decoder: Decoder, run_pass: RunPass) -> list[Finding]:
     for _ in run_pass(batches, examiner):
         pass
     dtype = str(decoder.model.dtype).removeprefix("torch.")
-    worst = _by_block(examiner, len(decoder.blocks))
+    worst = _block_deviations(examiner, len(decoder.blocks))
     gaps = {name: _gap(decoder, name) for name in TOLERANCES}
     return [
         _finding(name, TOLERANCES[name][dtype], worst.get(name), examiner.n_not_finite)
@@ -260,7 +260,7 @@ def trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:
     return [(long, short), (long,), (short,), (other,)], repeats
 
 
-def _by_block(examiner: Examiner, n_blocks: int) -> dict[str, _Deviation]:
+def _block_deviations(examiner: Examiner, n_blocks: int) -> dict[str, _Deviation]:
     """Return the largest deviation of each property that every block, or the end, has shown."""
     blocks: set[int | None] = set(range(n_blocks))
     worst: dict[str, _Deviation] = {

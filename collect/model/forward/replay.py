@@ -136,9 +136,9 @@ def record(decoder: Decoder, batch: Batch) -> tuple[Tensor, Recording]:
         If the body cannot run on stand-ins, or arguments change when the stream does.
     """
     returns_tuple = _returns_tuple(decoder, batch)
-    entered, recording, _ = _around_blocks(decoder, batch, returns_tuple=returns_tuple)
+    entered, recording, _ = _run_stand_ins(decoder, batch, returns_tuple=returns_tuple)
     how: dict[str, Any] = {"returns_tuple": returns_tuple, "replacement": 1 - entered}
-    _check_same_calls(recording, _around_blocks(decoder, batch, **how)[1])
+    _check_same_calls(recording, _run_stand_ins(decoder, batch, **how)[1])
     return entered, recording
 
 
@@ -149,7 +149,7 @@ def _returns_tuple(decoder: Decoder, batch: Batch) -> bool:
     refusals = []
     for returns_tuple in (False, True):
         try:
-            _around_blocks(decoder, several, returns_tuple=returns_tuple)
+            _run_stand_ins(decoder, several, returns_tuple=returns_tuple)
         except NotReplayableError as refusal:
             refusals.append(refusal)
         else:
@@ -158,7 +158,7 @@ def _returns_tuple(decoder: Decoder, batch: Batch) -> bool:
     raise max(refusals, key=lambda refusal: refusal.layer)
 
 
-def _around_blocks(
+def _run_stand_ins(
     decoder: Decoder, batch: Batch, *, returns_tuple: bool, replacement: Tensor | None = None
 ) -> tuple[Tensor, Recording, Tensor]:
     """Run the body on a batch with stand-ins for the blocks.
@@ -255,6 +255,6 @@ def replay(block: nn.Module, layer: int, recording: Recording, states: Tensor) -
 def finish(decoder: Decoder, batch: Batch, recording: Recording, states: Tensor) -> Tensor:
     """Return the body's ``last_hidden_state``, given the stream after the last block."""
     how: dict[str, Any] = {"returns_tuple": recording.returns_tuple, "replacement": states}
-    _, again, last = _around_blocks(decoder, batch, **how)
+    _, again, last = _run_stand_ins(decoder, batch, **how)
     _check_same_calls(recording, again)
     return last

@@ -52,14 +52,14 @@ def own_logits(decoder: Decoder, states: Tensor) -> Tensor:
         for module in around_blocks:
             stack.enter_context(_answering(module, lambda *_, **__: _BodyOutput((states,))))
         if not isinstance(decoder.head.weight, Tensor):
-            stack.enter_context(_answering(decoder.head, _by_slices(decoder)))
+            stack.enter_context(_answering(decoder.head, _sliced_head(decoder)))
         tokens = torch.zeros(states.shape[:-1], dtype=torch.long, device=states.device)
         output = decoder.model(input_ids=tokens, use_cache=False)
         logits: Tensor = output[0] if isinstance(output, tuple) else output.logits
     return logits
 
 
-def _by_slices(decoder: Decoder) -> Callable[[Tensor], Tensor]:
+def _sliced_head(decoder: Decoder) -> Callable[[Tensor], Tensor]:
     """Return what the head does, with a slice of its rows in memory at a time."""
 
     def forward(states: Tensor) -> Tensor:

@@ -55,7 +55,7 @@ def card(
             _END,
         ]
     )
-    written = _of_a_person(before)
+    written = _manual_section(before)
     return f"{_head(about, by_table)}\n{body}\n" + (f"\n{written}\n" if written else "")
 
 
@@ -112,7 +112,7 @@ def _reading(by_table: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def _of_a_person(before: str) -> str:
+def _manual_section(before: str) -> str:
     """Return what a person wrote."""
     if _END in before:
         return before.partition(_END)[2].strip()

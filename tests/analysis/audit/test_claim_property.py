@@ -141,7 +141,7 @@ def test_the_property_follows_from_what_moves_the_quantity():
 
 def test_a_paper_that_declares_nothing_has_no_property_and_one_family(made_store):
     store = made_store(claim=[{"claim_id": 1, "statement": "a", "place": "b"}])
-    assert properties.of_claim(store, 1) == {"property": "", "property_remark": ""}
+    assert properties.claim_property(store, 1) == {"property": "", "property_remark": ""}
     store = made_store()
     named = family.families(store, pd.DataFrame({"claim_id": [1, 2]}))
     assert named.tolist() == ["all claims", "all claims"]

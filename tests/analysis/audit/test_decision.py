@@ -184,7 +184,7 @@ def found(kind):
     ],
 )
 def test_a_claim_is_testable_if_either_verdict_can_fall(power, contrary, word):
-    one = testable.of_claim(
+    one = testable.possible_verdicts(
         claim(true_where="law"), found("difference"), rates(power=power, contrary=contrary)
     )
     assert (one["reproduced_if_true"], one["contradicted_if_false"]) == (power, contrary)
@@ -196,30 +196,33 @@ def test_the_false_world_is_the_one_that_is_reproduced_most_often():
     rows = rates(power=0.7, contrary=0.9)
     other = rows[rows["truth"] == "nothing"].assign(truth="other", probability=[0.3, 0.4])
     both = pd.concat([rows, other])
-    one = testable.of_claim(claim(true_where="law"), found("difference"), both)
+    one = testable.possible_verdicts(claim(true_where="law"), found("difference"), both)
     assert (one["false_world"], one["reproduced_if_false"]) == ("other", 0.3)
     assert one["contradicted_if_false"] == 0.4
     left = claim(true_where="law", open_where=["other"])
-    assert testable.of_claim(left, found("difference"), both)["false_world"] == "nothing"
+    assert testable.possible_verdicts(left, found("difference"), both)["false_world"] == "nothing"
 
 
 def test_a_printed_value_or_a_record_comes_again_or_does_not():
     repeat = Claim(2, "", "", lambda store: [], true_where="law", repeats=1)
-    assert testable.of_claim(repeat, found("value"), rates(power=0.7))["reproduced_if_true"] == 0.7
-    one = testable.of_claim(claim(), found("value"), rates())
+    assert (
+        testable.possible_verdicts(repeat, found("value"), rates(power=0.7))["reproduced_if_true"]
+        == 0.7
+    )
+    one = testable.possible_verdicts(claim(), found("value"), rates())
     assert all(math.isnan(one[name]) for name in testable.SHARES)
     assert one["power_basis"] == testable.ALGEBRA
-    one = testable.of_claim(claim(rests_on="record"), found("universal"), rates())
+    one = testable.possible_verdicts(claim(rests_on="record"), found("universal"), rates())
     assert all(math.isnan(one[name]) for name in testable.SHARES)
     assert one["power_basis"] == testable.ALGEBRA
     missing = [Check("part", "reading", None, kind="value", has_data=False)]
-    one = testable.of_claim(claim(), missing, rates())
+    one = testable.possible_verdicts(claim(), missing, rates())
     assert (one["testable"], one["power_basis"]) == ("", testable.NO_DATA)
 
 
 @pytest.mark.parametrize("kind", ["difference", "universal", "equality"])
 def test_what_was_not_simulated_is_not_given(kind):
-    one = testable.of_claim(claim(), found(kind), rates())
+    one = testable.possible_verdicts(claim(), found(kind), rates())
     assert all(math.isnan(one[name]) for name in testable.SHARES)
     assert (one["testable"], one["power_basis"]) == ("", testable.NOT_PLANTED)
 

@@ -86,7 +86,7 @@ def test_a_mark_may_lead_to_a_page_beside_this_one():
 
 def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it():
     chart = alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=500)
-    content = picture.svg(theme.with_finding(chart, "1 of 2 <grow>.").to_dict())["image/svg+xml"]
+    content = picture.svg(theme.add_finding(chart, "1 of 2 <grow>.").to_dict())["image/svg+xml"]
     markup = shown(Picture(content, "Two points."), "chart")
     assert markup.startswith('<span class="finding">1 of 2 &lt;grow&gt;.</span><svg')
     assert markup.count('aria-label="1 of 2 &lt;grow&gt;. Two points."') == 1
@@ -124,13 +124,13 @@ def test_a_chart_carries_the_letters_that_it_uses_the_same_in_each_process():
     letters = set(map(chr, embedded_font(svg("gain ‖W‖₂ ≤ √α"))["cmap"].getBestCmap()))
     assert set("gain‖W₂≤√αMetaOpenAI012.") <= letters
     assert not letters & set("ZQq9")
-    letters = embedded_font(typeface.with_typeface("<svg><text>a &lt; b</text></svg>"))
+    letters = embedded_font(typeface.embed_typeface("<svg><text>a &lt; b</text></svg>"))
     assert set(map(chr, letters["cmap"].getBestCmap())) == set("a <b")
-    assert typeface.with_typeface("<svg><path/></svg>") == "<svg><path/></svg>"
+    assert typeface.embed_typeface("<svg><path/></svg>") == "<svg><path/></svg>"
     picture = "<svg><text>gain</text></svg>"
-    code = f"from analysis.drawing import typeface; print(typeface.with_typeface('{picture}'))"
+    code = f"from analysis.drawing import typeface; print(typeface.embed_typeface('{picture}'))"
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    here = typeface.with_typeface(picture)
+    here = typeface.embed_typeface(picture)
     assert there.stdout.strip() == here
     assert embedded_font(here)["head"].modified == whole_font()["head"].modified
 
@@ -191,7 +191,7 @@ def test_a_picture_holds_a_layout_for_phones_that_fills_the_shape_it_asks_for(dr
 
 def test_a_small_chart_and_one_that_no_phone_can_show_have_one_layout():
     chart = alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=200)
-    small = theme.with_finding(chart, "Small.", is_small=True)
+    small = theme.add_finding(chart, "Small.", is_small=True)
     assert "narrow" not in picture.svg(small.to_dict())["image/svg+xml"]
     abreast = alt.hconcat(*[chart.properties(title=str(it)) for it in range(2)])
     assert "narrow" in picture.svg(abreast.to_dict())["image/svg+xml"]

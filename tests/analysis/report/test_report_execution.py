@@ -17,7 +17,7 @@ from analysis import audit as claims
 from analysis.commands import cli
 from analysis.report import cache
 from analysis.report.cache import results_of
-from analysis.report.execution import in_workers
+from analysis.report.execution import run_workers
 from analysis.report.reading.inline import Inline
 from analysis.store import open_store
 from analysis.tidy.errors import ReportError
@@ -66,7 +66,7 @@ def test_a_worker_shows_in_order_what_a_chunk_showed_and_forgets_what_it_bound(
 ):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setattr("analysis.report.execution.MOST_WORKERS", 1)
-    result = in_workers(looked_at, [Path("a.qmd"), Path("b.qmd")], tmp_path)
+    result = run_workers(looked_at, [Path("a.qmd"), Path("b.qmd")], tmp_path)
     assert list(result) == [Path("a.qmd"), Path("b.qmd")]
     for source, (outputs, values, stem) in result.items():
         assert stem == source.stem
@@ -93,7 +93,7 @@ def test_an_error_on_one_page_ends_the_others_and_leaves_no_folder(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     with pytest.raises(ReportError) as caught:
-        in_workers(failing, [Path("sleeps.qmd"), Path(f"{page}.qmd")], tmp_path)
+        run_workers(failing, [Path("sleeps.qmd"), Path(f"{page}.qmd")], tmp_path)
     assert said in str(caught.value)
     assert list(tmp_path.glob("report-*")) == []
 

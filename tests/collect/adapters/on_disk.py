@@ -32,7 +32,7 @@ def loaded_and_streamed(directory: Path) -> tuple[Decoder, dict[Any, Any], dict[
     checkpoint = locate(str(directory))
     placed = load_model(checkpoint, dtype=FORMAT)
     skeleton = load_skeleton(checkpoint, dtype=FORMAT)
-    shards = Shards(checkpoint, blueprint.of_model(skeleton.model))
+    shards = Shards(checkpoint, blueprint.model_blueprint(skeleton.model))
     from_files = _norms(skeleton, partial(streamed, skeleton, shards=shards))
     return placed, _norms(placed, partial(whole, placed)), from_files
 

@@ -10,9 +10,9 @@ import transformers
 import collect.adapters
 from collect.adapters import ADAPTERS, LAYOUTS, REFUSED, Heads, adapter_for, cut, weight_names
 from collect.adapters.layouts import (
-    by_head,
     codegen,
     contiguous,
+    head_rows,
     interleaved,
     last_third,
     output_columns,
@@ -58,7 +58,7 @@ def test_the_layout_of_codegen_counted_by_hand():
 
 
 def test_rows_and_columns_by_head_counted_by_hand():
-    assert by_head(torch.arange(6), Heads(6, 3, 2)).tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert head_rows(torch.arange(6), Heads(6, 3, 2)).tolist() == [[0, 1], [2, 3], [4, 5]]
     assert last_third(torch.arange(6), Heads(1, 1, 2)).tolist() == [[4, 5]]
     columns = torch.arange(8).view(2, 4)
     assert output_columns(columns, Heads(2, 1, 2)).tolist() == [[[0, 1], [4, 5]], [[2, 3], [6, 7]]]

@@ -74,7 +74,7 @@ def test_output_entropies_follow_the_notebooks_arithmetic():
     wide = logits.double().numpy()
     exact = np.exp(wide - wide.max(-1, keepdims=True))
     exact /= exact.sum(-1, keepdims=True)
-    result = legacy.of_logits(logits)
+    result = legacy.entropy_variant(logits)
     clipped = np.clip(exact, 1e-10, None)
     half = torch.softmax(logits.to(torch.float16), dim=-1).numpy().astype(np.float64)
     short = torch.softmax(logits.to(torch.bfloat16), dim=-1).double().numpy()

@@ -49,12 +49,12 @@ def test_streamed_numbers_that_are_others_fail(save_tiny, monkeypatch):
 def test_a_norm_and_a_multiplier_after_attention_are_seen(load_tiny, monkeypatch):
     model = load_tiny("llama")
     batches, _ = verification.refusal.trials(model)
-    plain = verification._of_attention(model, batches[0])
+    plain = verification._attention_facts(model, batches[0])
     monkeypatch.setattr(
         Decoder, "sites", lambda _self, layer, own=Decoder.sites: _scaled(own(_self, layer))
     )
     assert plain == "what is added"
-    printed = verification._of_attention(model, batches[0])
+    printed = verification._attention_facts(model, batches[0])
     assert printed.startswith("attention before a norm")
     assert printed.endswith("before the multiplier 0.5")
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from collect.errors import InputError
-from collect.prompts.rendering import as_turn, check_template, in_template
+from collect.prompts.rendering import apply_template, check_template, user_turn
 from collect.prompts.tokens import encode
 from tests.collect.conftest import tiny_tokenizer
 
@@ -17,7 +17,7 @@ PROMPTS = pd.DataFrame({"prompt_id": ["x:00", "x:01"], "text": ["user", " hé "]
 
 
 def turn(text, tokenizer):
-    return in_template([as_turn(text)], tokenizer)[0]
+    return apply_template([user_turn(text)], tokenizer)[0]
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_every_turn_of_a_conversation_is_told_apart_from_the_template(tokenizer)
         {"role": "user", "content": " [end][user] "},
         {"role": "assistant", "content": "model"},
     ]
-    answered, asked = in_template([turns, turns[:2]], tokenizer)
+    answered, asked = apply_template([turns, turns[:2]], tokenizer)
     assert answered.text == "<s>[system]user[end][user][end][user][end][assistant]model[end]"
     printed = [answered.text[start:end] for start, end in answered.spans]
     assert printed == ["user", "[end][user]", "model"]

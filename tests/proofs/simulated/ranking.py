@@ -41,7 +41,9 @@ def ranking_checks(
             rule = rules.statistic[statement]
             columns.append(
                 [
-                    ranking.by_rule(part, f"{name}; {meaning}", rule, Judgement(*map(float, one)))
+                    ranking.rule_check(
+                        part, f"{name}; {meaning}", rule, Judgement(*map(float, one))
+                    )
                     for one in zip(*values, strict=True)
                 ]
             )

@@ -71,7 +71,7 @@ def formats(paths: Iterable[Path]) -> str:
     return "+".join(floats)
 
 
-def of_hub(model: str, commit: str, name: str) -> dict[str, Stored]:
+def read_hub_header(model: str, commit: str, name: str) -> dict[str, Stored]:
     """Return what the header of a file of the hub says of each tensor; the header alone is fetched.
 
     Parameters

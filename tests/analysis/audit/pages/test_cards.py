@@ -127,7 +127,7 @@ def test_what_cards_share_is_said_once_for_all_of_them(shipped, shipped_store):
     assert "gain_" not in printed + re.sub(r"From [^.]+\.|`[^`]*`", "", shipped)
     for name, rows in rests.groupby("property"):
         assert (
-            f"{{#rests-on-{name} .rests-on}} (claims [{wording.in_runs(rows['claim_id'])}"
+            f"{{#rests-on-{name} .rests-on}} (claims [{wording.join_runs(rows['claim_id'])}"
             in printed
         )
     listed = [
@@ -297,7 +297,7 @@ def test_claims_stand_in_the_order_of_what_rests_on_them():
     judged = pd.DataFrame(
         {"claim_id": [1, 2, 3, 4], "importance": ["side", "central", "supporting", "central"]}
     )
-    assert weight.by_importance(judged)["claim_id"].tolist() == [2, 4, 3, 1]
+    assert weight.sort_importance(judged)["claim_id"].tolist() == [2, 4, 3, 1]
     assert judged["claim_id"].tolist() == [1, 2, 3, 4]
     bar = cards.controls(judged.assign(verdict="undecided", family="law"))
     assert bar.index('value="importance"') < bar.index('value="number"')

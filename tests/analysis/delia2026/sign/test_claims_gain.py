@@ -256,7 +256,7 @@ def test_gain_that_falls_with_size_contradicts_and_few_models_leave_it_open(made
 
 
 def test_suite_means_are_taken_out_and_models_resampled(shipped_store):
-    rows = size.within_suites(evidence.penultimate_or_last(shipped_store))
+    rows = size.suite_deviations(evidence.penultimate_or_last(shipped_store))
     means = rows.groupby("suite")[["log_gain", "log_parameters"]].mean()
     assert np.abs(means.to_numpy()).max() < 1e-12
     assert rows.groupby("suite").size().min() > 1

@@ -49,8 +49,8 @@ def test_algebra_decides_about_blocks_whatever_was_measured(tiny_store):
     assert [row.holds for row in decided] == [False, False]
     assert verdict(decided) == "contradicted"
     # Directions at right angles do make blocks, and the trace is 2 (1 + 2) whatever the angle.
-    assert structure.between_heads(structure.two_heads(0.0)) == 0
-    assert structure.between_heads(structure.two_heads(0.6)) == pytest.approx(0.96 / 1.72)
+    assert structure.head_coupling(structure.two_heads(0.0)) == 0
+    assert structure.head_coupling(structure.two_heads(0.6)) == pytest.approx(0.96 / 1.72)
     for overlap in (0.0, 0.6):
         assert np.trace(structure.two_heads(overlap)) == pytest.approx(6)
     sums, traces = trace.causal_maps(np.random.default_rng(5))

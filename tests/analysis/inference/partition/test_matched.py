@@ -94,7 +94,7 @@ def test_inflation_agrees_with_determinants_in_r():
     result = collinearity.inflation(rows_of_models, blocks=blocks).set_index("block")
     assert np.isinf(result["estimate"]).all()
     rows = pd.DataFrame({"lab": list("aabbc"), "layers": [1.0, 3, 5, 5, 11]})
-    result = collinearity.within_variation(rows, group="lab", columns=["layers"]).set_index("level")
+    result = collinearity.group_variation(rows, group="lab", columns=["layers"]).set_index("level")
     # Mean 5: total 16 + 4 + 0 + 0 + 36 = 56; within a: 2, within b and c: none.
     np.testing.assert_allclose(result["within_share"], [2 / 56, 0, 0])
     assert result["n_distinct"].tolist() == [2, 1, 1]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.inference.partition import explained, shares
-from analysis.inference.partition.subsets import Subsets, all_subsets, among
+from analysis.inference.partition.subsets import Subsets, all_subsets, select_blocks
 from analysis.tidy.errors import ColumnError, DesignError
 from tests.analysis.places import R
 
@@ -142,7 +142,7 @@ def test_differences_and_chosen_blocks_come_from_the_same_resamples(subsets):
     assert (pairs["estimate"] < pairs["conf_high"]).all()
     chosen = ["scale", "lab", "geometry"]
     alone = subsets_of(blocks={name: BLOCKS[name] for name in chosen})
-    found = among(subsets, chosen)
+    found = select_blocks(subsets, chosen)
     assert found.names == alone.names
     np.testing.assert_allclose(found.r_squared, alone.r_squared, atol=1e-13)
     np.testing.assert_allclose(found.replicates, alone.replicates, atol=1e-12)
@@ -202,12 +202,12 @@ def test_a_lead_must_clear_zero_and_what_chance_gives():
     # Of 39 leads four are below 0.1 and one of these below zero.
     replicates = np.array([-0.1, 0.02, 0.05, 0.09, *np.linspace(0.2, 0.5, 35)])
     for sign in (1, -1):
-        assert shares.beyond_chance(sign * replicates, sign * 0.1) == pytest.approx(2 * 5 / 40)
-        assert shares.beyond_chance(sign * replicates, -sign * 0.1) == pytest.approx(2 * 2 / 40)
+        assert shares.chance_p(sign * replicates, sign * 0.1) == pytest.approx(2 * 5 / 40)
+        assert shares.chance_p(sign * replicates, -sign * 0.1) == pytest.approx(2 * 2 / 40)
     replicates = np.array([0.3] * 30 + [0.0] * 10)
     noise = np.random.default_rng(3).uniform(-1e-15, 1e-15, (20, 40))
     for sign in (1, -1):
-        p_values = shares.beyond_chance(sign * (replicates + noise).T, 0.0)
+        p_values = shares.chance_p(sign * (replicates + noise).T, 0.0)
         np.testing.assert_array_equal(p_values, 2 * 11 / 41)
 
 

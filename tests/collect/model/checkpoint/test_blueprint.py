@@ -9,7 +9,7 @@ import pytest
 from collect.adapters import adapter_for, weight_names
 from collect.errors import InputError
 from collect.instruments.weights import spectra
-from collect.model.checkpoint.blueprint import heads_of, of_attention, of_model
+from collect.model.checkpoint.blueprint import attention_blueprint, heads_of, model_blueprint
 from collect.model.checkpoint.decoder import decoder
 from collect.model.checkpoint.location import locate
 from tests.collect.conftest import edit_weights
@@ -28,7 +28,7 @@ def test_the_attention_weights_are_those_of_the_model(name):
     model = tiny_family(name)
     model.config.architectures = [type(model).__name__]
     placed = decoder(model, adapter_for(model.config.model_type))
-    drawn, built = of_attention(placed.adapter, model.config), of_model(model)
+    drawn, built = attention_blueprint(placed.adapter, model.config), model_blueprint(model)
     assert heads_of(placed.adapter, model.config) == placed.heads
     assert drawn.required <= built.required
     asked = {f"{placed.adapter.blocks}.0.{name}" for name in weight_names(placed.adapter)}

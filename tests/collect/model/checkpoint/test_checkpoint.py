@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from collect.errors import InputError, UnsupportedModelError
 from collect.instruments.weights import spectra
-from collect.model.checkpoint.blueprint import of_model
+from collect.model.checkpoint.blueprint import model_blueprint
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.shards import Shards
@@ -122,7 +122,7 @@ def test_of_a_single_file_and_shards_all_numbers_are_of_what_transformers_loads(
     theirs = transformers.AutoModelForCausalLM.from_pretrained(first).state_dict()
     assert all(torch.equal(loaded[name], theirs[name]) for name in theirs)
     skeleton = load_skeleton(both)
-    shards = Shards(both, of_model(skeleton.model))
+    shards = Shards(both, model_blueprint(skeleton.model))
     assert all(torch.equal(t, theirs[name]) for name, t in shards.read(shards.parameters).items())
 
 

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint.blueprint import of_model
+from collect.model.checkpoint.blueprint import model_blueprint
 from collect.model.checkpoint.load import load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.placement import place
@@ -19,7 +19,7 @@ from tests.collect.families import OF_EACH_CUT, save_family, tiny_family
 
 def opened(directory):
     checkpoint = locate(str(directory))
-    return Shards(checkpoint, of_model(load_skeleton(checkpoint).model))
+    return Shards(checkpoint, model_blueprint(load_skeleton(checkpoint).model))
 
 
 @pytest.mark.parametrize("name", OF_EACH_CUT)
@@ -155,7 +155,7 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path):
     skeleton = load_skeleton(checkpoint)
     path.write_bytes(path.read_bytes()[:-1000])
     with pytest.raises(InputError, match=r"model\.safetensors must be complete safetensors"):
-        Shards(checkpoint, of_model(skeleton.model))
+        Shards(checkpoint, model_blueprint(skeleton.model))
 
 
 @pytest.mark.parametrize("quantised", [torch.int8, torch.uint8, torch.float8_e4m3fn])
@@ -199,7 +199,7 @@ def test_the_search_for_infinite_numbers_covers_every_part_of_a_large_tensor(mon
 def test_loading_puts_parameters_into_the_model_in_its_number_format(tmp_path):
     checkpoint = locate(str(save_family("llama", tmp_path)))
     skeleton = load_skeleton(checkpoint, dtype="bfloat16")
-    shards = Shards(checkpoint, of_model(skeleton.model))
+    shards = Shards(checkpoint, model_blueprint(skeleton.model))
     name = "model.layers.1.mlp.up_proj.weight"
     place(shards, [name, "a name of nothing stored"], device="cpu")
     parameters = dict(skeleton.model.named_parameters())

@@ -17,7 +17,7 @@ from collect.adapters.layouts import contiguous
 from collect.adapters.logits import unchanged
 from collect.errors import ConformanceError
 from collect.library import in_memory
-from collect.model.checkpoint.blueprint import of_model
+from collect.model.checkpoint.blueprint import model_blueprint
 from collect.model.checkpoint.decoder import decoder
 from collect.model.checkpoint.load import load_skeleton
 from collect.model.checkpoint.location import locate
@@ -79,7 +79,7 @@ def test_right_models_conform_in_half_precision_too(name, dtype):
 def test_a_model_read_block_by_block_is_examined_as_a_loaded_one(tmp_path):
     checkpoint = locate(str(save_family("falcon_rw", tmp_path / "falcon")))
     bare = load_skeleton(checkpoint)
-    pass_of = partial(streamed, bare, shards=Shards(checkpoint, of_model(bare.model)))
+    pass_of = partial(streamed, bare, shards=Shards(checkpoint, model_blueprint(bare.model)))
     result = {finding.property: finding for finding in examine(bare, pass_of)}
     assert result == examined(placed("falcon_rw"))
 
@@ -199,7 +199,7 @@ def test_an_adapter_wrong_about_what_follows_the_blocks_fails_logits_alone(name,
     checkpoint = locate(str(save_family(name, tmp_path / name)))
     bare = load_skeleton(checkpoint)
     wrong = replace(bare, adapter=replace(bare.adapter, forms=(), **changes))
-    pass_of = partial(streamed, wrong, shards=Shards(checkpoint, of_model(wrong.model)))
+    pass_of = partial(streamed, wrong, shards=Shards(checkpoint, model_blueprint(wrong.model)))
     assert failing({f.property: f for f in examine(wrong, pass_of)}) == {"logits"}
 
 

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from collect.errors import InputError
 from collect.instruments.weights import spectra
-from collect.model.checkpoint.blueprint import of_model
+from collect.model.checkpoint.blueprint import model_blueprint
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.location import locate
 from collect.model.checkpoint.placement import place
@@ -85,7 +85,7 @@ def watched_whole(checkpoint, dtype="float32"):
 
 
 def stream_of(skeleton, checkpoint, watcher):
-    shards = Shards(checkpoint, of_model(skeleton.model))
+    shards = Shards(checkpoint, model_blueprint(skeleton.model))
     return list(streamed(skeleton, batches(), watcher, shards=shards))
 
 
@@ -278,7 +278,7 @@ def test_weights_begin_where_torch_puts_memory_of_its_own(tmp_path):
         places = {stored.get_tensor(key).data_ptr() % ALIGNMENT for key in stored.keys()}  # noqa: SIM118
     assert places != {0}, "the file must put its tensors elsewhere, or this test shows nothing"
     model, skeleton = load_model(checkpoint).model, load_skeleton(checkpoint)
-    shards = Shards(checkpoint, of_model(skeleton.model))
+    shards = Shards(checkpoint, model_blueprint(skeleton.model))
     place(shards, shards.parameters, device="cpu")
     read = shards.read(shards.parameters)
     rows = shards.rows("model.decoder.embed_tokens.weight", slice(3, 9))

@@ -15,7 +15,7 @@ from gguf.quants import dequantize, quantize
 import collect
 from collect.errors import InputError, MissingExtraError, UnsupportedModelError
 from collect.instruments.weights import spectra
-from collect.model.checkpoint.blueprint import of_model
+from collect.model.checkpoint.blueprint import model_blueprint
 from collect.model.checkpoint.gguf import header
 from collect.model.checkpoint.load import load_model, load_skeleton, load_tokenizer
 from collect.model.checkpoint.location import locate
@@ -91,7 +91,7 @@ def test_streamed_and_loaded_passes_give_the_same_rows(name, tmp_path, prompt_fi
 @pytest.mark.parametrize("name", ["llama", "gpt2"])
 def test_rows_of_a_matrix_are_those_of_the_whole(name, tmp_path):
     checkpoint = locate(str(write(name, tiny(name), tmp_path / "tiny.gguf")))
-    shards = Shards(checkpoint, of_model(load_skeleton(checkpoint).model))
+    shards = Shards(checkpoint, model_blueprint(load_skeleton(checkpoint).model))
     matrices = [key for key, shape in shards.blueprint.shapes.items() if len(shape) == 2]
     for key in matrices:
         whole = shards.read([key])[key]
