@@ -103,3 +103,12 @@ def test_poolings_taken_together_are_noted(store, sql, is_noted):
 def test_a_store_of_one_pooling_needs_no_note():
     sql = "SELECT metric, avg(gain_mean) FROM gain_by_model GROUP BY metric"
     assert not [note for note in cautions(open_store(PUBLISHED), sql) if "pooling" in note]
+
+
+def test_every_reported_metric_is_defined(store):
+    lacking = store.query(
+        "SELECT DISTINCT metric FROM reported_figure ANTI JOIN raw.metric USING (metric)"
+    )
+    assert lacking.empty
+    sql = "SELECT gain_mean FROM gain_by_model WHERE metric = 'gain_inner' AND file = 'last'"
+    assert not [note for note in cautions(store, sql) if "no metric is" in note]
