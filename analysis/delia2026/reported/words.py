@@ -214,9 +214,8 @@ def found(table: pd.DataFrame) -> str:
     for models, some in table[table["level"] == ""].groupby("models", sort=False):
         is_alone = some["block"] != "all"
         alone, together = _below(some[is_alone]), _below(some[~is_alone])
-        said.append(
-            f"With {models} models, p is below .05 for {alone}, and together for {together}."
-        )
+        named = f"{str(models)[0].upper()}{str(models)[1:]}"
+        said.append(f"{named}: p is below .05 for {alone} alone, and for {together} together.")
     turned = []
     for (block, term), some in table.groupby(["block", "term"], sort=False):
         left = some.loc[some["level"] != "", "estimate"]

@@ -179,6 +179,8 @@ def test_words_and_the_figure_say_what_the_frames_hold(store):
     assert len(words.predictions(outcomes)) == outcomes["prediction"].nunique()
     fits = again.coefficients(models.joint(store))
     assert len(words.coefficients(fits)) == 6
-    assert "no coefficient" in words.found(fits.assign(p_value=0.5))
+    assert words.found(fits.assign(p_value=0.5)).startswith(
+        "The paper's models: p is below .05 for no coefficient alone, and for no coefficient "
+    )
     assert "the lab" not in words.found(fits.assign(estimate=1.0))
     assert words.found(fits.assign(estimate=1.0)).endswith("turns no sign.")
