@@ -8,12 +8,14 @@ none is given.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from analysis.audit.claim import Claim
 from analysis.audit.evidence.checks import Check
+from analysis.tidy import prose
 
 #: Largest probability of a false verdict that is not said beside it.
 MOST_WRONG = 0.05
@@ -67,6 +69,26 @@ def possible_verdicts(
         "power_basis": SIMULATION,
         "testable": TESTABLE if telling >= LEAST else NOT_TESTABLE,
     }
+
+
+def of_what_is_printed(row: Mapping[Any, Any]) -> str:
+    """Return that the verdict is on what is printed alone; empty where that is bounded.
+
+    A printed number fails in many papers whose law is true, so that its failing says little of the
+    law.
+
+    Parameters
+    ----------
+    row
+        One of `analysis.audit.evaluate`.
+    """
+    rate = row.get("contradicted_if_true", math.nan)
+    if row["verdict"] != "contradicted" or not rate > MOST_WRONG:
+        return ""
+    return (
+        f"What is contradicted is what is printed, not the law behind it: so are "
+        f"{prose.percent(float(rate))} of simulated papers in which the law is true."
+    )
 
 
 def _simulated(one: Claim, rates: pd.DataFrame) -> dict[str, float | str] | None:

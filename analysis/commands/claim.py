@@ -28,6 +28,7 @@ def claim(options: argparse.Namespace) -> int:
     if not options.paper:
         refuse_unknown(options.claim_id)
     from analysis import audit as claims
+    from analysis.tidy import prose
 
     registry = claims_of(options)
     one = claims.claim(options.claim_id, registry)
@@ -49,6 +50,8 @@ def claim(options: argparse.Namespace) -> int:
         f"Verdict:  {coloured(str(judged['verdict']))}{how}\n"
         f"Estimand: {one.estimand}.\nRule:     {one.rule}"
     )
+    if of_print := claims.testable.of_what_is_printed(judged):
+        print(f"Judged:   {of_print}".replace(prose.NO_BREAK, " "))
     if remark:
         print(f"Property: {remark}")
     print()

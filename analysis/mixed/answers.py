@@ -374,7 +374,7 @@ class Answers(Asked, Fitted):
         n_simulations
             Responses to draw.
         rng
-            Source of the draws.
+            Source of the draws; one of the seed `analysis.tidy.frame.SEED` when None.
 
         Returns
         -------

@@ -262,12 +262,7 @@ def could_have_been(row: Mapping[Any, Any]) -> str:
     ]
     items[1] += f" (the least favourable false world: {row['false_world']} rules)"
     said = f"*What it could have been* (by {row['power_basis']}): {'; '.join(items)}."
-    if (
-        row["verdict"] == "contradicted"
-        and row["contradicted_if_true"] > claims.testable.MOST_WRONG
-    ):
-        said += " So what is contradicted is what is printed, not the law behind it."
-    return said
+    return f"{said} {claims.testable.of_what_is_printed(row)}".strip()
 
 
 def _untestable(row: Mapping[Any, Any]) -> str:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, Integers, generator, require_count
+from analysis.tidy.frame import Floats, Integers, generator, require_count, seed_of
 
 #: Parts that the whole variance is cut into with few columns and with many, and of ties; and the
 #: least that is left to the residual.
@@ -89,6 +89,7 @@ class Difference:
     #: Shares of draws that lie as high, and as low, (b + 1) / (B + 1).
     p_above: float
     p_below: float
+    seed: str = ""  #: Of the draws, as `analysis.tidy.frame.seed_of` gives it.
 
 
 #: Points at which responses were drawn, and the likeliest points of the draws, by the former.
@@ -212,7 +213,7 @@ def difference(
     first, second
         Sources on either side; variances of one side are added.
     rng
-        Source of the draws.
+        Source of the draws; one of the seed `analysis.tidy.frame.SEED` when None.
     n_resamples
         Responses drawn.
     """
@@ -227,4 +228,5 @@ def difference(
         bias=float(leads[drawn[int(nearest[0])]].mean()),
         p_above=float(above[0]),
         p_below=float(below[0]),
+        seed=seed_of(rng),
     )

@@ -38,7 +38,7 @@ def shapley(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     One row per block: `block`, `share` (summing to `r_squared`), the interval, `chance_share`,
-    `r_squared`, `n_obs`, `n_groups`, `n_resamples`, `n_failed`, `note`.
+    `r_squared`, `n_obs`, `n_groups`, `n_resamples`, `n_failed`, `seed`, `note`.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def differences(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     One row per pair: `contrast` (first minus second), `estimate`, `null_value`, `p_value` (see
-    `chance_p`), the interval, `n_obs`, `n_groups`, `n_resamples`, `n_failed`, `note`.
+    `chance_p`), the interval, `n_obs`, `n_groups`, `n_resamples`, `n_failed`, `seed`, `note`.
     """
     weights = shapley_weights(len(subsets.names))
     rows = []
@@ -138,7 +138,8 @@ def dominance(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
     Two rows per pair: `contrast` (first over second), `term` (complete, general), `estimate`
     (1 the first dominates, 0 the second, 0.5 neither), `probability` (share of the resamples
     with the same outcome), `holds` (True or False when the first or the second dominates and
-    enough resamples agree, else missing), `n_obs`, `n_groups`, `n_resamples`, `n_failed`, `note`.
+    enough resamples agree, else missing), `n_obs`, `n_groups`, `n_resamples`, `n_failed`,
+    `seed`, `note`.
     """
     require_conf_level(conf_level)
     net = np.vstack(
@@ -164,6 +165,7 @@ def dominance(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
         n_groups=subsets.n_groups,
         n_resamples=len(subsets.replicates),
         n_failed=len(subsets.replicates) + 1 - len(net),
+        seed=subsets.seed,
     )
 
 
@@ -222,6 +224,7 @@ def _share(subsets: Subsets, weights: Floats, conf_level: float) -> dict[str, ob
         "n_groups": subsets.n_groups,
         "n_resamples": len(replicates),
         "n_failed": int(np.isnan(replicates).sum()),
+        "seed": subsets.seed,
         "note": interval_note(subsets.n_groups, estimate, low, high),
     }
 

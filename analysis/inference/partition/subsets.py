@@ -18,11 +18,13 @@ from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import (
     Floats,
     Integers,
+    generator,
     group_codes,
     level_codes,
     numbers,
     require_variation,
     rows_by_group,
+    seed_of,
 )
 
 #: Name of a block to the columns it holds.
@@ -49,6 +51,7 @@ class Subsets:
     #: Rows, and clusters resampled.
     n_obs: int
     n_groups: int
+    seed: str = ""  #: Of the draws, as `analysis.tidy.frame.seed_of` gives it.
 
 
 def all_subsets(
@@ -75,7 +78,7 @@ def all_subsets(
     blocks
         Block name to its columns, at most ten blocks. Text and categories become dummies.
     rng
-        Source of the draws.
+        Source of the draws; a generator with the seed `analysis.tidy.frame.SEED` when None.
     cluster
         Column naming the independent units; None when each row is one.
     n_resamples
@@ -112,6 +115,7 @@ def all_subsets(
     designs = [_columns_of(columns, subset) for subset in bits]
     _require_residual_df(designs[-1])
     # With few clusters many resamples are the same rows in another order.
+    rng = generator(rng, "clusters are drawn")
     drawn = np.sort(draws(len(groups), n_resamples, rng), axis=1)
     distinct, place = np.unique(drawn, axis=0, return_inverse=True)
     samples = [np.concatenate([groups[code] for code in draw]) for draw in distinct]
@@ -125,6 +129,7 @@ def all_subsets(
         chance_replicates=np.array(noise)[place.reshape(-1)] if noise else np.empty((0, len(bits))),
         n_obs=len(frame),
         n_groups=len(groups),
+        seed=seed_of(rng),
     )
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from scipy import linalg, stats
 
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, generator
+from analysis.tidy.frame import Floats, generator, seed_of
 
 #: Quadrature nodes, a power of two as a Sobol set must have.
 NODES = 2**14
@@ -80,6 +80,7 @@ class Quadrature:
     #: root' root is their covariance over sigma^2.
     root: Floats
     log_determinant: Floats  #: log |I + Z D Z'| / 2 at every node.
+    seed: str = ""  #: Of the scrambling of the nodes, as `analysis.tidy.frame.seed_of` gives it.
 
 
 def sources(blocks: Mapping[str, Floats], labels: Mapping[str, tuple[str, ...]]) -> Sources:
@@ -117,11 +118,12 @@ def quadrature(
     prior
         The prior.
     rng
-        Of the scrambling of the Sobol set.
+        Of the scrambling of the Sobol set; one of the seed `analysis.tidy.frame.SEED` when None.
     n_nodes
         Number of nodes, a power of two.
     """
-    sobol = stats.qmc.Sobol(len(design.names), rng=generator(rng, "nodes are scrambled"))
+    rng = generator(rng, "nodes are scrambled")
+    sobol = stats.qmc.Sobol(len(design.names), rng=rng)
     points = sobol.random(n_nodes).clip(1 - LAST_QUANTILE, LAST_QUANTILE)
     ratios = prior.width * np.tan(np.pi * points / 2)
     gram = design.columns.T @ design.columns
@@ -133,7 +135,7 @@ def quadrature(
     for first in range(0, n_nodes, _TOGETHER):
         some = slice(first, first + _TOGETHER)
         root[some], log_determinant[some] = _factored(gram, scale[some])
-    return Quadrature(design, prior, ratios, root, log_determinant)
+    return Quadrature(design, prior, ratios, root, log_determinant, seed_of(rng))
 
 
 def _factored(gram: Floats, scale: Floats) -> tuple[Floats, Floats]:

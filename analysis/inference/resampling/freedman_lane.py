@@ -45,6 +45,7 @@ from analysis.tidy.frame import (
     rows_by_group,
     seed_of,
 )
+from analysis.tidy.progress import progress
 
 #: Part of a column outside the span of others below which it lies in the span.
 IN_SPAN = 1e-8
@@ -119,7 +120,8 @@ def freedman_lane(
         )
     rng = generator(rng, "orders are sampled")
     orders, n_orders = _orders(groups, alike, rng, n_permutations)
-    values = _shares_of_the_rest(residuals, small, large, orders)
+    shown = progress(orders, "permutation", n_orders or n_permutations + 1)
+    values = _shares_of_the_rest(residuals, small, large, shown)
     total = float(((response - response.mean()) ** 2).sum())
     gained = float(((large.T @ residuals) ** 2).sum())
     statistic = values[0] / (1 - values[0]) * left / added if values[0] < 1 else float("inf")

@@ -38,6 +38,8 @@ NAMES = {
     "conf_int": "confint()",
 }
 
+_LEVELS = "not here, nor in glmm: fit without each level, or take influence.ME in R"
+
 #: The same of a binary response, where it differs, and what it has nowhere here.
 OF_SIGN = {
     "fitted": "predict(rows, groups='known')",
@@ -47,12 +49,13 @@ OF_SIGN = {
     "augment": "predict(rows, groups='known') beside the rows",
     "update": "fit_binomial() of the other formula",
     "drop1": "compare([smaller, larger]), the likelihood ratio",
-    "influence": "not here: fit without each level and compare",
-    "leverage": "not here: fit without each level and compare",
-    "hatvalues": "not here: fit without each level and compare",
-    "cooks_distance": "not here: fit without each level and compare",
-    "dfbeta": "not here: fit without each level and compare",
-    "plot": "not here: residuals of a binary response need binning",
+    "influence": _LEVELS,
+    "leverage": _LEVELS,
+    "hatvalues": _LEVELS,
+    "cooks_distance": _LEVELS,
+    "dfbeta": _LEVELS,
+    "plot": "not here: glmm.fit(...).residuals has the residuals; read them in bins, such as "
+    "performance::binned_residuals in R",
     "nagq": "glmm.fit(rows, formula, family='binomial', nagq=9), adaptive quadrature",
     "quadrature": "glmm.fit(rows, formula, family='binomial', nagq=9), adaptive quadrature",
     "profile": "not here: the interval is Wald's; parametrically, simulate() and fit again",

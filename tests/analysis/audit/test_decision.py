@@ -13,6 +13,7 @@ from analysis.audit.evidence.checks import Check, across, missing
 from analysis.audit.wording import primary
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.delia2026.tournament import criterion
+from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 
 
@@ -236,3 +237,18 @@ def test_every_claim_has_probabilities_or_the_reason_why_not(judged):
     central = judged[judged["importance"] == "central"]
     assert set(central["power_basis"]) == {testable.SIMULATION}
     assert all(CLAIMS[number].true_where for number in central["claim_id"])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "rate", "is_told"),
+    [
+        ("contradicted", 0.06, True),
+        ("contradicted", 0.05, False),
+        ("contradicted", float("nan"), False),
+        ("undecided", 0.5, False),
+    ],
+)
+def test_a_contradiction_that_is_not_bounded_says_what_is_contradicted(verdict, rate, is_told):
+    told = testable.of_what_is_printed({"verdict": verdict, "contradicted_if_true": rate})
+    assert bool(told) is is_told
+    assert (f"6{prose.NO_BREAK}%" in told) is is_told

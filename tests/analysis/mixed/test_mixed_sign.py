@@ -142,6 +142,10 @@ def test_a_page_and_intervals_of_the_fit(fits):
         ("aic", "glance"),
         ("nagq", "glmm"),
         ("drop1", "compare"),
+        ("influence", "without each level"),
+        ("leverage", "influence.ME"),
+        ("plot", "glmm"),
+        ("profile", "simulate"),
     ],
 )
 def test_a_name_that_is_not_here_says_where_its_answer_is(fits, name, place):
