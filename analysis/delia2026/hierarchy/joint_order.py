@@ -8,6 +8,7 @@ the data and after them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 import numpy as np
@@ -17,10 +18,14 @@ from analysis.delia2026.sign import sources
 from analysis.inference.posterior import hierarchy
 from analysis.inference.posterior.hierarchy import Prior
 from analysis.tidy import glossary, prose
+from analysis.tidy.frame import Floats
 
 #: The sources of every place in the order.
 PLACES = {"lab": ("lab",), "geometry": ("shape", "depth"), "scale": ("scale",)}
 CLAIMED = " > ".join(PLACES)
+
+#: What is set against scale: parts of geometry, and the whole.
+GEOMETRIES = (("shape",), ("depth",), ("shape", "depth"))
 
 #: Medians of a source's deviation over that of models of one suite.
 WIDTHS = (0.5, sources.MIDDLE, 2.0)
@@ -43,17 +48,10 @@ def orders(models: pd.DataFrame, *, n_nodes: int = NODES) -> pd.DataFrame:
     -------
     `prior_scale`, `ranking`, `stage` (prior or posterior), `probability`, `n_effective`.
     """
-    gains = models["log_gain"].to_numpy(dtype=np.float64)
-    standard = (gains - gains.mean()) / gains.std()
-    design = sources.design(models)
     rows = []
-    for width in WIDTHS:
-        rng = np.random.default_rng(sources.SEED)
-        nodes = hierarchy.quadrature(design, Prior(width), rng=rng, n_nodes=n_nodes)
-        squares = dict(zip(design.names, np.square(nodes.ratios).T, strict=True))
-        sizes = {place: sum(squares[name] for name in names) for place, names in PLACES.items()}
-        after = hierarchy.weights(nodes, standard[None, :])[:, 0]
-        for stage, weights in ((PRIOR, np.full(n_nodes, 1 / n_nodes)), (POSTERIOR, after)):
+    for width, names, squares, stages in _weighted(models, n_nodes):
+        sizes = {place: _sum(names, squares, parts) for place, parts in PLACES.items()}
+        for stage, weights in stages.items():
             for first, second, third in permutations(PLACES):
                 holds = (sizes[first] > sizes[second]) & (sizes[second] > sizes[third])
                 rows.append(
@@ -61,11 +59,78 @@ def orders(models: pd.DataFrame, *, n_nodes: int = NODES) -> pd.DataFrame:
                         "prior_scale": width,
                         "ranking": f"{first} > {second} > {third}",
                         "stage": stage,
-                        "probability": float(weights[np.asarray(holds)].sum()),
+                        "probability": float(weights[holds].sum()),
                         "n_effective": float(1 / np.square(weights).sum()),
                     }
                 )
     return glossary.table(rows)
+
+
+def pairs(models: pd.DataFrame, *, n_nodes: int = NODES) -> pd.DataFrame:
+    """Return the probability that geometry, or a part of it, has more variance than scale.
+
+    Parameters
+    ----------
+    models, n_nodes
+        As for `orders`.
+
+    Returns
+    -------
+    `prior_scale`, `ranking` (``shape > scale``, ``depth > scale``, ``shape and depth > scale``),
+    `stage`, `probability`.
+    """
+    return glossary.table(
+        [
+            {
+                "prior_scale": width,
+                "ranking": f"{' and '.join(parts)} > scale",
+                "stage": stage,
+                "probability": float(
+                    weights[
+                        _sum(names, squares, parts) > _sum(names, squares, PLACES["scale"])
+                    ].sum()
+                ),
+            }
+            for width, names, squares, stages in _weighted(models, n_nodes)
+            for stage, weights in stages.items()
+            for parts in GEOMETRIES
+        ]
+    )
+
+
+def _weighted(
+    models: pd.DataFrame, n_nodes: int
+) -> Iterator[tuple[float, Sequence[str], Floats, dict[str, Floats]]]:
+    """Yield by width the sources, their variances at the nodes and the nodes' weights by stage."""
+    gains = models["log_gain"].to_numpy(dtype=np.float64)
+    standard = (gains - gains.mean()) / gains.std()
+    design = sources.design(models)
+    for width in WIDTHS:
+        rng = np.random.default_rng(sources.SEED)
+        nodes = hierarchy.quadrature(design, Prior(width), rng=rng, n_nodes=n_nodes)
+        after = hierarchy.weights(nodes, standard[None, :])[:, 0]
+        before = np.full(n_nodes, 1 / n_nodes)
+        yield width, design.names, np.square(nodes.ratios), {PRIOR: before, POSTERIOR: after}
+
+
+def _sum(names: Sequence[str], squares: Floats, parts: Sequence[str]) -> Floats:
+    """Return the variance of several sources at every node."""
+    total: Floats = squares[:, [names.index(part) for part in parts]].sum(axis=1)
+    return total
+
+
+def parted(table: pd.DataFrame) -> str:
+    """Return in two sentences which part of geometry leads scale, for the middle prior.
+
+    ``table`` is what `pairs` returned.
+    """
+    chosen = table[(table["prior_scale"] == sources.MIDDLE) & (table["stage"] == POSTERIOR)]
+    share = chosen.set_index("ranking")["probability"].map(prose.percent)
+    return (
+        f"The posterior probability that depth has more variance than scale is "
+        f"{share['depth > scale']}. For head density and head width, without depth, it is "
+        f"{share['shape > scale']}."
+    )
 
 
 def said(table: pd.DataFrame) -> str:

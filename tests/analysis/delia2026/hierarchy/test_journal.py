@@ -7,8 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.delia2026.hierarchy import joint_order, meta_regression, models_page, sensitivity
-from analysis.delia2026.sign import sources
+from analysis.delia2026.hierarchy import (
+    joint_order,
+    meta_regression,
+    models_page,
+    rules_left_out,
+    sensitivity,
+)
+from analysis.delia2026.sign import calibrated, sources
 from analysis.delia2026.suites.models import base_models
 from tests.analysis.places import R
 
@@ -158,3 +164,36 @@ def test_the_picture_has_every_model_twice(models):
     assert [len(drawn["datasets"][it["data"]["name"]]) for it in points] == [22, 22]
     table = models_page.printable(models)
     assert table.set_index("name").loc["falcon-7b", "gain"] == "+3\N{NO-BREAK SPACE}%"
+
+
+def test_pairs_are_those_of_independent_half_cauchys_and_of_the_orders(shipped_store, orders):
+    """Before the data two single sources are alike; the pair with all of geometry sums orders."""
+    pairs = joint_order.pairs(base_models(shipped_store))
+    found = pairs.set_index(["prior_scale", "stage", "ranking"])["probability"]
+    for width in joint_order.WIDTHS:
+        for part in ("shape", "depth"):
+            assert found[width, "prior", f"{part} > scale"] == pytest.approx(0.5, abs=0.005)
+        for stage in ("prior", "posterior"):
+            chosen = orders[(orders["prior_scale"] == width) & (orders["stage"] == stage)]
+            is_ahead = chosen["ranking"].str.fullmatch(".*geometry.*scale.*")
+            expected = chosen.loc[is_ahead, "probability"].sum()
+            assert found[width, stage, "shape and depth > scale"] == pytest.approx(expected)
+    said = joint_order.parted(pairs)
+    for ranking in ("depth > scale", "shape > scale"):
+        assert f"{found[1.0, 'posterior', ranking]:.0%}"[:-1] in said
+
+
+def test_rules_without_a_lab_are_the_rules_of_the_models_that_are_left(shipped_store):
+    models, rules = base_models(shipped_store), calibrated.rules(shipped_store)
+    table = rules_left_out.leave_out(models, rules)
+    assert table.groupby("unit")["level"].nunique().to_dict() == {"all": 1, "lab": 5, "suite": 3}
+    found = table.set_index(["level", "statement"])
+    for level, column in (("", "lab"), ("Meta", "lab"), ("Pythia", "suite")):
+        for statement, judged in rules.judge(models[models[column] != level]).items():
+            row = found.loc[level, statement]
+            assert (row["p_yes"], row["p_no"]) == (judged.p_yes, judged.p_no)
+            assert row["answer"] == rules_left_out.ANSWERS[judged.holds]
+    parts = table[table["unit"] != "all"]
+    assert f"{parts['p_yes'].min():.2f}" in rules_left_out.said(table)
+    changed = table.assign(answer=table["answer"].where(table["level"] != "TII", "holds"))
+    assert "geometry over scale without TII (holds)" in rules_left_out.said(changed)

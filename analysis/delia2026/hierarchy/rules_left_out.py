@@ -1,0 +1,75 @@
+"""The rules of claim 20 without each lab, and without each suite of a lab that has several.
+
+Their cut-offs hold for sets that lack a suite: such sets were among the worlds of validation, see
+`analysis.delia2026.tournament.calibration`.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.delia2026.sign.calibrated import Rules
+from analysis.tidy import prose
+
+ANSWERS = {True: "holds", False: "its reverse holds", None: "undecided"}
+
+
+def leave_out(models: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+    """Return what the rules say with all models, and with one lab or suite left out.
+
+    Parameters
+    ----------
+    models
+        One row per model, as for `Rules.judge`.
+    rules
+        The rules in force.
+
+    Returns
+    -------
+    `unit` (all, lab or suite), `level` (what is left out), `statement`, `n_models`, `p_yes`,
+    `p_no` (p of the statement and of its reverse) and `answer`.
+    """
+    suites = models.groupby("lab")["suite"].nunique()
+    inside = models[models["lab"].isin(suites.index[suites > 1])]
+    sets = [("all", "", models)]
+    for unit, some in (("lab", models), ("suite", inside)):
+        sets += [(unit, it, models[models[unit] != it]) for it in sorted(some[unit].unique())]
+    return pd.DataFrame(
+        [
+            {
+                "unit": unit,
+                "level": level,
+                "statement": statement,
+                "n_models": len(some),
+                "p_yes": found.p_yes,
+                "p_no": found.p_no,
+                "answer": ANSWERS[found.holds],
+            }
+            for unit, level, some in sets
+            for statement, found in rules.judge(some).items()
+        ]
+    )
+
+
+def said(table: pd.DataFrame) -> str:
+    """Return in two sentences which answers change, and the smallest p of a statement."""
+    full = table[table["unit"] == "all"].set_index("statement")["answer"]
+    parts = table[table["unit"] != "all"]
+    changed = parts[parts["answer"] != parts["statement"].map(full)]
+    least = parts.loc[parts["p_yes"].idxmin()]
+    answers = (
+        "no answer of the rules changes"
+        if changed.empty
+        else "the rules answer otherwise of "
+        + prose.listing(
+            [
+                f"{row['statement']} without {row['level']} ({row['answer']})"
+                for row in changed.to_dict("records")
+            ]
+        )
+    )
+    return (
+        f"Without one lab or one of its suites, in {prose.count(len(parts))} cases, {answers}. "
+        f"The smallest p of a statement is {prose.number(float(least['p_yes']))} "
+        f"({least['statement']}, without {least['level']})."
+    )
