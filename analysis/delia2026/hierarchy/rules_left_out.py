@@ -69,7 +69,8 @@ def said(table: pd.DataFrame) -> str:
         )
     )
     return (
-        f"Without one lab or one of its suites, in {prose.count(len(parts))} cases, {answers}. "
+        f"Leave out one lab, or one suite of a lab that has several: in {prose.count(len(parts))} "
+        f"cases {answers}. "
         f"The smallest p of a statement is {prose.number(float(least['p_yes']))} "
         f"({least['statement']}, without {least['level']})."
     )
