@@ -71,7 +71,7 @@ def possible_verdicts(
     }
 
 
-def of_what_is_printed(row: Mapping[Any, Any]) -> str:
+def printed_remark(row: Mapping[Any, Any]) -> str:
     """Return that the verdict is on what is printed alone; empty where that is bounded.
 
     A printed number fails in many papers whose law is true, so that its failing says little of the

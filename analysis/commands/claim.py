@@ -50,7 +50,7 @@ def claim(options: argparse.Namespace) -> int:
         f"Verdict:  {coloured(str(judged['verdict']))}{how}\n"
         f"Estimand: {one.estimand}.\nRule:     {one.rule}"
     )
-    if of_print := claims.testable.of_what_is_printed(judged):
+    if of_print := claims.testable.printed_remark(judged):
         print(f"Judged:   {of_print}".replace(prose.NO_BREAK, " "))
     if remark:
         print(f"Property: {remark}")

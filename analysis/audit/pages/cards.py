@@ -262,7 +262,7 @@ def could_have_been(row: Mapping[Any, Any]) -> str:
     ]
     items[1] += f" (the least favourable false world: {row['false_world']} rules)"
     said = f"*What it could have been* (by {row['power_basis']}): {'; '.join(items)}."
-    return f"{said} {claims.testable.of_what_is_printed(row)}".strip()
+    return f"{said} {claims.testable.printed_remark(row)}".strip()
 
 
 def _untestable(row: Mapping[Any, Any]) -> str:

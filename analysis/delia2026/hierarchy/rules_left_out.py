@@ -56,7 +56,7 @@ def said(table: pd.DataFrame) -> str:
     full = table[table["unit"] == "all"].set_index("statement")["answer"]
     parts = table[table["unit"] != "all"]
     changed = parts[parts["answer"] != parts["statement"].map(full)]
-    least = parts.loc[parts["p_yes"].idxmin()]
+    least = parts.sort_values("p_yes", kind="stable").iloc[0]
     answers = (
         "no answer of the rules changes"
         if changed.empty

@@ -249,6 +249,6 @@ def test_every_claim_has_probabilities_or_the_reason_why_not(judged):
     ],
 )
 def test_a_contradiction_that_is_not_bounded_says_what_is_contradicted(verdict, rate, is_told):
-    told = testable.of_what_is_printed({"verdict": verdict, "contradicted_if_true": rate})
+    told = testable.printed_remark({"verdict": verdict, "contradicted_if_true": rate})
     assert bool(told) is is_told
     assert (f"6{prose.NO_BREAK}%" in told) is is_told
