@@ -46,6 +46,9 @@ def verdicts(options: argparse.Namespace) -> int:
             "Adjusted p-values must be printed as a table or as CSV; another form was asked for.",
             "Give --adjusted alone or with --csv.",
         )
+    kept = _kept(options)
+    if kept is not None:
+        return _show_kept(kept, as_csv=options.csv)
     registry = claims_of(options)
     folder = Path(options.paper or home())
     if options.write:  # first: a new claim is judged on a store that has its statement
@@ -78,6 +81,32 @@ def verdicts(options: argparse.Namespace) -> int:
         return max(_compare(judged, _committed_path(options, shipped.project)), int(bool(stale)))
     else:
         print(_overview(judged, about.read(options.paper)))
+    return 0
+
+
+def _kept(options: argparse.Namespace) -> Path | None:
+    """Return where the verdicts of an installed copy lie, if these are what is asked for.
+
+    Its data and its code are those that they were made of. In a clone both may have changed.
+    """
+    asked = (options.check, options.write, options.json, options.adjusted, options.verify)
+    named = (options.paper, options.data)
+    if any(asked) or any(named) or shipped.is_clone() or shipped.project() != shipped.root():
+        return None
+    path = shipped.root() / COMMITTED
+    return path if path.is_file() else None
+
+
+def _show_kept(path: Path, *, as_csv: bool) -> int:
+    """Print the verdicts that came with the version, and say that they are those."""
+    from analysis.audit.committed import read_verdicts
+
+    judged = read_verdicts(path)
+    print("note: as stored with this version; --check judges the claims anew", file=sys.stderr)
+    if as_csv:
+        write_data([to_csv(judged)])
+    else:
+        print(_overview(judged, about.read(None)))
     return 0
 
 

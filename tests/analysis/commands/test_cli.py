@@ -5,6 +5,7 @@ import io
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,11 +15,37 @@ from analysis.commands import verdicts
 from analysis.delia2026.pages import colophon
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.store.listed_files import ReadingFile
+from analysis.tidy.defaults import COMMITTED
 from collect.process import shipped
 from tests.analysis.commands.conftest import ROOT, run
 from tests.analysis.places import PUBLISHED
 
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
+
+
+def test_an_installed_copy_shows_the_verdicts_that_it_holds_and_judges_none(capsys, monkeypatch):
+    monkeypatch.setattr(shipped, "is_clone", lambda: False)
+    monkeypatch.setattr(shipped, "root", Path.cwd)
+    with monkeypatch.context() as nothing_judged:
+        nothing_judged.setattr("analysis.audit.evaluate", None)
+        code, out, err = run(capsys, "claims", "--csv")
+        assert code == 0, err
+        assert (code, out) == (0, (ROOT / COMMITTED).read_text(encoding="utf-8"))
+        assert "--check" in err
+        code, out, _ = run(capsys, "claims")
+        assert code == 0
+        kept = pd.read_csv(ROOT / COMMITTED)
+        shown = [
+            line.split(maxsplit=1)
+            for line in out.splitlines()
+            if line[2:5].strip().isdigit() and line[3:5] == "  "
+        ]
+        assert [int(number) for number, _ in shown] == kept["claim_id"].tolist()
+        pairs = zip(shown, kept["verdict"], strict=True)
+        assert all(words.startswith(verdict) for (_, words), verdict in pairs)
+    _, objects, err = run(capsys, "claims", "--json")
+    assert len(pd.read_json(io.StringIO(objects))) == len(CLAIMS)
+    assert "--check" not in err
 
 
 def in_shell(command):
