@@ -94,7 +94,7 @@ def sources(store: Store) -> pd.DataFrame:
     chat = (rows["rendering"] == "chat").map({True: ", in the chat template", False: ""})
     return rows.assign(
         source=[
-            f"[{name}]({repository})"
+            f"[{prose.literal(name)}]({repository})"
             for name, repository in zip(rows["source_id"], rows["repository"], strict=True)
         ],
         length=rows["pooling"].map(POOLINGS),

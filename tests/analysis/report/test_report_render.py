@@ -392,7 +392,7 @@ def test_only_vetted_columns_of_the_report_are_markdown():
         result = re.findall(r"markup=(\[[^\]]*\]|[\w.]+)", path.read_text(encoding="utf-8"))
         named |= set(result)
     vetted = {"exhibits.MARKUP", "printed_numbers.MARKUP", "verdict_rule.MARKUP"}
-    vetted |= {'["meaning"]', '["law"]'}
+    vetted |= {'["meaning"]', '["law"]', '["source"]'}
     assert named == vetted
 
 
