@@ -144,7 +144,7 @@ def test_the_paper_is_printed_or_every_page_or_those_that_are_named(project, mon
     def instead(_make, sources, *_):
         return {path: path.stem.encode() for path in sources}
 
-    monkeypatch.setattr(site, "in_workers", instead)
+    monkeypatch.setattr(site, "run_workers", instead)
     out = project.parent / "out"
     made = site.render_site(project, out, engine="embedded", to="typst")
     assert [(path.name, path.read_bytes()) for path in made] == [("a.pdf", b"a"), ("b.pdf", b"b")]
