@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 
 from collect.errors import ConformanceError
+from collect.instruments import quantities
 from collect.instruments.weights import spectra
 from collect.job.settings import Settings
 from collect.model.checkpoint import blueprint, memory, unused_tensors
@@ -23,6 +24,7 @@ from collect.model.conformance import configured
 from collect.model.conformance import refusal as conformance
 from collect.model.conformance.header_agreement import contradictions
 from collect.model.forward.passes import Batch, Watcher, whole
+from collect.model.forward.replay import NotReplayableError
 from collect.model.forward.stream import streamed
 from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet
@@ -30,6 +32,10 @@ from collect.schema.counting import counted
 
 #: Runs batches through the body of a model while a watcher looks on; see `passes`.
 Pass: TypeAlias = Callable[[Sequence[Batch], Watcher], Iterator[int]]
+
+
+#: Weights from which on a model is streamed where the stream alone is asked for [bytes].
+LARGE_BYTES = 4 * 10**9
 
 
 class Subject:
@@ -130,10 +136,8 @@ class Subject:
 
     @cached_property
     def is_streamed(self) -> bool:
-        """Whether the model runs block by block: on request, too large, or only examined."""
-        if not self.is_run:
-            return True
-        return self.settings.stream or is_too_large(self.skeleton, self.settings)
+        """Whether the model runs block by block: on request, large, or only examined."""
+        return not self.is_run or runs_streamed(self.skeleton, self.settings)
 
     @property
     def execution(self) -> str:
@@ -211,7 +215,7 @@ class Subject:
                 f"throughout, for example {name} ({number:g}); table not_measured names them"
             )
         conformance.refuse_misread(contradictions(self.bare.model, self.checkpoint.gguf))
-        examined = conformance.examine(self.decoder, self.run_pass)
+        examined = self._examined()
         findings = [
             *examined,
             conformance.tensors_used(self.unused),
@@ -220,6 +224,17 @@ class Subject:
         with self._unless_allowed():
             conformance.refuse(findings, self.settings.dtype)
         return findings
+
+    def _examined(self) -> list[conformance.Finding]:
+        """Examine the model; one that cannot be streamed and need not be is loaded instead."""
+        try:
+            return conformance.examine(self.decoder, self.run_pass)
+        except NotReplayableError:
+            if self.settings.stream or not self.is_run or is_too_large(self.bare, self.settings):
+                raise
+        self.release()
+        self.is_streamed = False
+        return conformance.examine(self.decoder, self.run_pass)
 
     @contextmanager
     def _unless_allowed(self) -> Iterator[None]:
@@ -340,6 +355,22 @@ def n_bytes(skeleton: Decoder, dtype: str) -> int:
     """Return the size of all parameters in a number format [bytes]."""
     n_parameters = sum(int(parameter.numel()) for parameter in skeleton.model.parameters())
     return n_parameters * DTYPES[dtype].itemsize
+
+
+def runs_streamed(skeleton: Decoder, settings: Settings) -> bool:
+    """Return whether a model runs block by block: too large, or streamed all the same."""
+    return prefers_streaming(skeleton, settings) or is_too_large(skeleton, settings)
+
+
+def prefers_streaming(skeleton: Decoder, settings: Settings) -> bool:
+    """Return whether a model is streamed though it would fit: on request, or for its size.
+
+    One of `LARGE_BYTES` is where the stream alone is asked for on a processor: the numbers are the
+    same bits, in a fraction of the memory.
+    """
+    asked = quantities.of_prompts(settings.quantities)
+    is_cheaper = settings.device == "cpu" and asked == ("stream",)
+    return settings.stream or (is_cheaper and n_bytes(skeleton, settings.dtype) >= LARGE_BYTES)
 
 
 def is_too_large(skeleton: Decoder, settings: Settings) -> bool:

@@ -241,7 +241,13 @@ def n_bytes(rows: dict[str, int], vector_bytes: int = 0) -> int:
 
 
 def peak_bytes(
-    shape: Shape, lengths: Sequence[int], *, dtype: str, batch_size: int, streamed: bool
+    shape: Shape,
+    lengths: Sequence[int],
+    *,
+    dtype: str,
+    batch_size: int,
+    streamed: bool,
+    is_quantised: bool = False,
 ) -> int:
     """Return about how much memory a unit takes at most, the interpreter included [bytes].
 
@@ -252,9 +258,12 @@ def peak_bytes(
     dtype, batch_size, streamed
         As in `settings.Settings`; a unit of weights is read tensor by tensor either way, after
         the model was examined.
+    is_quantised
+        Whether the table of the embedding is dequantised whole, of which else some rows are read.
     """
     width = DTYPES[dtype].itemsize
-    weights = 2 * shape.largest_block if streamed else shape.n_parameters
+    table = shape.n_vocabulary * shape.d_model if is_quantised else 0
+    weights = 2 * shape.largest_block + table if streamed else shape.n_parameters
     if not lengths:
         # One matrix at a time as double precision, besides the model that is examined.
         return INTERPRETER_BYTES + width * weights + 8 * shape.largest_block // 4

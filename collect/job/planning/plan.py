@@ -12,7 +12,7 @@ from collect.job.not_measured import lacking
 from collect.job.outcome import Outcome, RefusedError, noted
 from collect.job.planning import estimate
 from collect.job.resolve import Job, resolve
-from collect.job.subject import Subject, is_too_large
+from collect.job.subject import Subject, runs_streamed
 from collect.job.task import Task, tasks
 from collect.model.checkpoint.gguf import facts
 from collect.model.checkpoint.load import DTYPES
@@ -202,7 +202,7 @@ def _planned(
     is_first: bool,
 ) -> Planned:
     settings, gguf = subject.settings, subject.checkpoint.gguf
-    streamed = not subject.sets or settings.stream or is_too_large(subject.bare, settings)
+    streamed = not subject.sets or runs_streamed(subject.bare, settings)
     slower = 1.0 if gguf is None or gguf.seed is None else estimate.PERTURBED
     lengths = [len(prompt) for prompt in task.encoded]
     prompts = 0 if task.prompt_set is None else len(task.prompt_set.prompts)
@@ -223,7 +223,9 @@ def _planned(
         n_rows=rows,
         n_bytes=estimate.n_bytes(rows, shape.d_model * DTYPES[settings.dtype].itemsize),
         quantities=asked,
-        peak_bytes=estimate.peak_bytes(shape, lengths, streamed=streamed, **how),
+        peak_bytes=estimate.peak_bytes(
+            shape, lengths, streamed=streamed, is_quantised=gguf is not None, **how
+        ),
         duration_s=estimate.duration_s(
             shape,
             lengths,

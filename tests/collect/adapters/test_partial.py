@@ -192,11 +192,14 @@ def test_what_is_defined_is_measured_and_the_rest_named(
         )
 
 
-def test_blocks_that_cannot_be_run_one_by_one_are_loaded(saved, prompt_file, tmp_path):
+def test_blocks_that_cannot_be_run_one_by_one_are_loaded(saved, prompt_file, tmp_path, monkeypatch):
+    """Even where a model of that size would be streamed for its size alone."""
     model, out = saved("rwkv"), tmp_path / "out"
+    monkeypatch.setattr("collect.job.subject.LARGE_BYTES", 1)
     with pytest.raises(NotReplayableError, match="more of a block than its stream"):
         run([model], [prompt_file], out, stream=True, quiet=True)
     run([model], [prompt_file], out, quantities=["stream"], quiet=True)
+    assert frame(out, "run")["execution"].tolist() == ["loaded"]
     conformance = frame(out, "conformance").set_index("property")["is_met"]
     of_attention = {"attention_causal", "attention_rows", "heads_rebuild_attention", "norm_gain"}
     assert set(conformance.index[conformance.isna()]) == of_attention

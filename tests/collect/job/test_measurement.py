@@ -8,6 +8,7 @@ import torch
 
 from collect.commands.cli import main
 from collect.errors import ConformanceError, InputError
+from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.measures.register import FILLED
 from collect.model.conformance.refusal import PROPERTIES
@@ -65,6 +66,25 @@ def test_a_model_of_more_than_half_of_the_memory_is_streamed(
     monkeypatch.setattr("collect.model.checkpoint.memory.available", lambda _device: 3 * size)
     run([directory], [prompt_file], out, overwrite=True)
     assert "local/gpt2: loaded; " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asked", "execution"), [("stream", "streamed"), ("stream,geometry", "loaded")]
+)
+def test_a_large_model_is_streamed_where_the_stream_alone_is_asked_for(  # noqa: PLR0917
+    save_tiny, prompt_file, out, monkeypatch, asked, execution
+):
+    directory = str(save_tiny("gpt2"))
+    size = Path(directory, "model.safetensors").stat().st_size
+    how = {"quantities": [asked], "quiet": True}
+    monkeypatch.setattr("collect.job.subject.LARGE_BYTES", size // 2)
+    (planned,) = plan([directory], [prompt_file], None, quantities=[asked])
+    run([directory], [prompt_file], out, **how)
+    assert planned.execution == execution
+    assert frame(out, "run")["execution"].tolist() == [execution]
+    monkeypatch.setattr("collect.job.subject.LARGE_BYTES", 2 * size)
+    run([directory], [prompt_file], out, **how, overwrite=True)
+    assert frame(out, "run")["execution"].tolist() == ["loaded"]
 
 
 def test_tensors_that_are_used_nowhere_or_hold_one_number_are_named(save_tiny, out, capsys):
