@@ -59,7 +59,7 @@ def possible_verdicts(
     ``not simulated``) and `testable` (``testable``, ``not testable with these data`` or empty).
     """
     nothing: dict[str, float | str] = {**dict.fromkeys(SHARES, math.nan), "false_world": ""}
-    shares = _simulated(one, rates)
+    shares = _simulate(one, rates)
     if shares is None:
         reason = _reason(one, checks)
         return {**nothing, "power_basis": reason, "testable": ""}
@@ -91,7 +91,7 @@ def printed_remark(row: Mapping[Any, Any]) -> str:
     )
 
 
-def _simulated(one: Claim, rates: pd.DataFrame) -> dict[str, float | str] | None:
+def _simulate(one: Claim, rates: pd.DataFrame) -> dict[str, float | str] | None:
     if not one.true_where:
         return None
     number = one.claim_id if one.repeats is None else one.repeats

@@ -44,7 +44,7 @@ def claim(options: argparse.Namespace) -> int:
         print(_claim_json(judged, checks))
         return 0
     print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
-    print(_counted(checks))
+    print(_count(checks))
     how = f": {judged['reading']}" if judged["reading"] else ""
     print(
         f"Verdict:  {coloured(str(judged['verdict']))}{how}\n"
@@ -79,7 +79,7 @@ def tell_doubtful(made: Mapping[int, Sequence[Check]], registry: Mapping[int, Cl
                 print(f"warning: {place}: {why}. See evidence.significant.", file=sys.stderr)
 
 
-def _counted(checks: pd.DataFrame) -> str:
+def _count(checks: pd.DataFrame) -> str:
     """Return how many of the readings that decide hold, are undecided and lack data."""
     from analysis.tidy import prose
 

@@ -32,7 +32,7 @@ def columns(options: argparse.Namespace) -> int:
         macros = connection.execute(_MACROS).fetchall()
         print(_start(dict(connection.execute(_RELATIONS).fetchall()), macros))
         return 0
-    name = _found(options.table.lower())
+    name = _find(options.table.lower())
     if name.removeprefix(_RAW) not in {*front(), *relations()} and (options.paper or options.data):
         connection, name = opened(options, everything=True).connection, options.table.lower()
     meanings = connection.execute(f"{_RELATIONS} WHERE name = $1", [name]).fetchall()
@@ -51,7 +51,7 @@ def columns(options: argparse.Namespace) -> int:
         import pandas as pd
 
         return show(pd.DataFrame(rows, columns=["column", "type", "unit", "meaning"]), as_csv=True)
-    print("\n".join([*_wrapped(f"{name}: {meanings[0][1]}", ""), "", *_lines(rows)]))
+    print("\n".join([*_wrap(f"{name}: {meanings[0][1]}", ""), "", *_lines(rows)]))
     return 0
 
 
@@ -80,7 +80,7 @@ _MACROS = """
 _RAW = f"{schema.RAW}."
 
 
-def _found(name: str) -> str:
+def _find(name: str) -> str:
     """Return the full name of a table or view: without a schema, one of main first."""
     return f"{_RAW}{name}" if name not in front() and name in relations() else name
 
@@ -90,15 +90,15 @@ def _start(meanings: dict[str, str], macros: Sequence[tuple[str, str]]) -> str:
     lines = ["Start with these; each unit has one row, and no column need be filtered:", ""]
     for name in front():
         first = meanings[name].partition(". ")[0].rstrip(".")
-        lines += _wrapped(f"{name:<16} {first}.", " " * 17)
+        lines += _wrap(f"{name:<16} {first}.", " " * 17)
     lines += ["", "Of their columns, beside what DuckDB has:", ""]
     for call, meaning in macros:
-        lines += _wrapped(f"{call:<16} {meaning}", " " * 17)
+        lines += _wrap(f"{call:<16} {meaning}", " " * 17)
     printed = (
         "Everything they are made from is in schema raw, where rows repeat units: raw.model, "
         "raw.stream and so on. thermoscope columns raw.NAME says what the columns of one mean:"
     )
-    return "\n".join([*lines, "", *_wrapped(printed, ""), "", *_wrapped(" ".join(relations()), "")])
+    return "\n".join([*lines, "", *_wrap(printed, ""), "", *_wrap(" ".join(relations()), "")])
 
 
 def _lines(rows: Iterable[tuple[str, ...]]) -> Iterable[str]:
@@ -107,10 +107,10 @@ def _lines(rows: Iterable[tuple[str, ...]]) -> Iterable[str]:
     widths = [max(len(row[place]) for row in rows) for place in range(3)]
     for *named, meaning in rows:
         before = "  ".join(f"{text:<{width}}" for text, width in zip(named, widths, strict=True))
-        yield from _wrapped(f"{before}  {meaning}", " " * (sum(widths) + 6))
+        yield from _wrap(f"{before}  {meaning}", " " * (sum(widths) + 6))
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def _wrap(text: str, indent: str) -> list[str]:
     width = shutil.get_terminal_size(fallback=(100, 24)).columns if sys.stdout.isatty() else 100
     return textwrap.wrap(
         text,

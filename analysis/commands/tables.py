@@ -179,7 +179,7 @@ def words(header: Sequence[Column], rows: Sequence[Row], *, is_whole: bool) -> s
         return "\n".join(plan or "" for _, plan in rows).rstrip()
     columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in header]
     texts = [
-        _rounded(column) if kind.is_float and is_whole else column
+        _round(column) if kind.is_float and is_whole else column
         for column, kind in zip(columns, header, strict=True)
     ]
     cells = [["NULL" if text is None else text for text in column] for column in texts]
@@ -200,7 +200,7 @@ def _align(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
     """
     escaped = [[text.translate(ESCAPED) for text in column] for column in columns]
     room = shutil.get_terminal_size(fallback=(UNKNOWN_WIDTH, 24)).columns
-    shown = _fitted([[head, *cells] for head, cells in zip(heads, escaped, strict=True)], room)
+    shown = _fit([[head, *cells] for head, cells in zip(heads, escaped, strict=True)], room)
     if len(shown) < len(heads):
         note = (
             f"{len(heads) + 1 - len(shown)} of {len(heads)} columns have no room; see --csv, --json"
@@ -213,15 +213,15 @@ def _align(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[list[str]]:
+def _fit(columns: Sequence[Sequence[str]], room: int) -> list[list[str]]:
     """Return columns of text that fit into a width: long texts cut first, then columns left out.
 
     The longest text is cut until its column is as wide as the next, down to `LEAST_SHOWN`; then the
     columns in the middle give way to an ellipsis, as in DuckDB's shell.
 
-    >>> _fitted([["a"], ["b" * 30], ["c"]], 24)
+    >>> _fit([["a"], ["b" * 30], ["c"]], 24)
     [['a'], ['bbbbbbbbbbbbbbbbbbb…'], ['c']]
-    >>> _fitted([["a" * 9]] * 4, 30)
+    >>> _fit([["a" * 9]] * 4, 30)
     [['aaaaaaaaa'], ['…'], ['aaaaaaaaa']]
     """
     widths = [max(map(len, column)) for column in columns]
@@ -269,7 +269,7 @@ def as_objects(columns: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]
     yield "[]\n" if before == "[" else "\n]\n"
 
 
-def _rounded(texts: Sequence[str | None]) -> list[str | None]:
+def _round(texts: Sequence[str | None]) -> list[str | None]:
     """Return numbers as pandas writes a column of them; None stays."""
     import pandas as pd
 

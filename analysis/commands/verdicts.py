@@ -56,7 +56,7 @@ def verdicts(options: argparse.Namespace) -> int:
         claim_tables.write(registry, folder)
     store = opened(options)
     _tell_unjudged(store, registry)
-    made = _examined(options, store, registry)
+    made = _examine(options, store, registry)
     judged = claims.evaluate(store, registry, made=made)
     if options.paper:
         tell_doubtful(made, registry)
@@ -121,7 +121,7 @@ def _tell_unjudged(store: Store, registry: Mapping[int, Claim]) -> None:
         )
 
 
-def _examined(
+def _examine(
     options: argparse.Namespace, store: Store, registry: Mapping[int, Claim]
 ) -> Mapping[int, Sequence[Check]]:
     """Return the checks of every claim: those kept for these data and this code, if there are.

@@ -68,10 +68,10 @@ def _words_of(number: int, file: Path) -> dict[str, Any]:
             f"{', '.join(unknown) or 'none'}.",
             f"Correct them in {file}, below [{number}].",
         )
-    return words | _quoted(words)
+    return words | _quote(words)
 
 
-def _quoted(words: Mapping[str, Any]) -> dict[str, Any]:
+def _quote(words: Mapping[str, Any]) -> dict[str, Any]:
     """Return the quotations of a claim, and its place if they say it."""
     quotations = tuple(Quotation(*each) for each in words.get("quotations", ()))
     places = dict.fromkeys(f"{DOCUMENTS[one.document]}{one.place}" for one in quotations)

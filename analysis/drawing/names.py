@@ -102,13 +102,13 @@ def placed(
         np.array([_box(spot, width, choice) for choice in choices])
         for spot, width in zip(spots, widths, strict=True)
     ]
-    fixed = [moved + _misplaced(boxes, panel, lines) for boxes in tried]
+    fixed = [moved + _misplacement(boxes, panel, lines) for boxes in tried]
     marks = np.array([(u - MARK, v - MARK, u + MARK, v + MARK) for u, v in [*spots, *along]])
     chosen = [0] * len(spots)
     for n_rounds, place in itertools.product(range(ROUNDS), range(len(spots))):
         known = range(len(spots)) if n_rounds else range(place)
         others = [tried[other][chosen[other]] for other in known if other != place]
-        covered = _covered(tried[place], np.vstack([marks, *others]))
+        covered = _cover(tried[place], np.vstack([marks, *others]))
         chosen[place] = int(np.argmin(fixed[place] + COVERED * covered))
     taken = [choices[number] for number in chosen]
     ends = [_begins(spot, choice) for spot, choice in zip(spots, taken, strict=True)]
@@ -238,7 +238,7 @@ def _choices() -> list[Choice]:
     ]
 
 
-def _misplaced(boxes: Boxes, panel: Panel, lines: Sequence[float]) -> Boxes:
+def _misplacement(boxes: Boxes, panel: Panel, lines: Sequence[float]) -> Boxes:
     """Return what it costs that names reach beyond the panel or stand on a level line."""
     left, below, right, above = boxes.T
     beyond = np.maximum(-left, 0) + np.maximum(right - panel.width - OVER, 0)
@@ -247,7 +247,7 @@ def _misplaced(boxes: Boxes, panel: Panel, lines: Sequence[float]) -> Boxes:
     return np.asarray(OUTSIDE * beyond + CROSSED * crossed, dtype=float)
 
 
-def _covered(boxes: Boxes, others: Boxes) -> Boxes:
+def _cover(boxes: Boxes, others: Boxes) -> Boxes:
     """Return how much of others each box covers [px]: of width or height, whichever is less."""
     one, other = boxes[:, None, :], others[None, :, :]
     size = np.minimum(one[..., 2:], other[..., 2:]) - np.maximum(one[..., :2], other[..., :2])

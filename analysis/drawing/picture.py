@@ -53,10 +53,10 @@ def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
         If vl_convert or fontTools is not installed.
     """
     typeface.register()
-    wide = _wide(spec, _drawn(spec))
+    wide = _wide(spec, _draw(spec))
     whole = typeface.embed_typeface(with_narrow(wide, _narrow(spec, wide)))
     rows = rows_of(spec).to_csv(index=False, lineterminator="\n")
-    carried = [ROWS.format(_coded(rows))] if rows.strip() else []
+    carried = [ROWS.format(_encode(rows))] if rows.strip() else []
     carried += [FINDING.format(escape(finding))] if (finding := finding_of(spec)) else []
     return {"image/svg+xml": add_metadata(whole, *carried)}
 
@@ -66,7 +66,7 @@ def finding_of(spec: Mapping[str, Any]) -> str:
     return str((spec.get("usermeta") or {}).get("finding", ""))
 
 
-def _drawn(spec: Mapping[str, Any]) -> str:
+def _draw(spec: Mapping[str, Any]) -> str:
     """Return the picture of a chart whose marks say what they are."""
     bundle = spec_to_mimebundle(
         units.add_names(spec), format="svg", mode="vega-lite", vegalite_version=alt.SCHEMA_VERSION
@@ -78,7 +78,7 @@ def _wide(spec: Mapping[str, Any], picture: str) -> str:
     """Return a chart's picture, as wide as the text unless it is wider or meant to be small."""
     if (spec.get("usermeta") or {}).get("is_small"):
         return picture
-    return _fitted(spec, picture, width.MEASURE) if _width(picture) < width.MEASURE else picture
+    return _fit(spec, picture, width.MEASURE) if _width(picture) < width.MEASURE else picture
 
 
 def _narrow(spec: Mapping[str, Any], wide: str) -> str:
@@ -89,7 +89,7 @@ def _narrow(spec: Mapping[str, Any], wide: str) -> str:
     if (spec.get("usermeta") or {}).get("is_small") or _is_read_on_a_phone(wide):
         return ""
     phone = width.for_phone(spec)
-    fitted = _fitted(phone, _drawn(phone), width.PHONE)
+    fitted = _fit(phone, _draw(phone), width.PHONE)
     return fitted if _is_read_on_a_phone(fitted) else ""
 
 
@@ -99,13 +99,13 @@ def _is_read_on_a_phone(picture: str) -> bool:
     return _width(picture) * LETTER <= letters * SCREEN
 
 
-def _fitted(spec: Mapping[str, Any], picture: str, to: float) -> str:
+def _fit(spec: Mapping[str, Any], picture: str, to: float) -> str:
     """Return the picture of a chart as wide as asked for; ``picture`` is that of it as it is."""
     drawn = _width(picture)
     for _ in range(3):  # words at the edge of a panel may lie inside a wider one
         if abs(_width(picture) - to) < 1:
             break
-        picture = _drawn(width.resized(spec, drawn, to))
+        picture = _draw(width.resized(spec, drawn, to))
         drawn -= to - _width(picture)
     return picture
 
@@ -139,7 +139,7 @@ def _width(picture: str) -> float:
     return float(match[1]) if match else 0.0
 
 
-def _coded(text: str) -> str:
+def _encode(text: str) -> str:
     return base64.b64encode(text.encode("utf-8")).decode("ascii")
 
 

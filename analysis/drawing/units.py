@@ -29,7 +29,7 @@ CONTAINER = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class MarkGroup:
     """Marks of one kind: their node in the specification, all their channels, their rows."""
 
     node: dict[str, Any]
@@ -46,7 +46,7 @@ class Unit:
 
 def units(
     node: Any, data: str = "", channels: Mapping[str, Any] | None = None, panels: Sequence[str] = ()
-) -> Iterator[Unit]:
+) -> Iterator[MarkGroup]:
     """Yield the marks of a specification with what they inherit, however they are layered."""
     if isinstance(node, list):
         for item in node:
@@ -59,7 +59,7 @@ def units(
     split = [facet] if "field" in facet else list(facet.values())
     panels = (*panels, *(str(it["field"]) for it in split if "field" in it))
     if "mark" in node:
-        yield Unit(node, channels, data, panels)
+        yield MarkGroup(node, channels, data, panels)
     for part in ("layer", "hconcat", "vconcat", "concat", "spec"):
         yield from units(node.get(part), data, channels, panels)
 

@@ -35,7 +35,7 @@ def resized(spec: Mapping[str, Any], width: float, to: float = MEASURE) -> Spec:
     result = copied | {"datasets": spec.get("datasets", {})}
     for view, abreast in _views(result, result["datasets"]):
         old = float(view["width"])
-        _resized(view, max(old + (to - width) / abreast, min(LEAST, old)))
+        _resize(view, max(old + (to - width) / abreast, min(LEAST, old)))
     return result
 
 
@@ -55,21 +55,21 @@ def for_phone(spec: Mapping[str, Any]) -> Spec:
             node |= {"concat": node.pop("hconcat"), "columns": ABREAST}
         for name in {"title", "text"} & set(node):
             if isinstance(node[name], str):
-                node[name] = _broken(node[name])
+                node[name] = _broken_file(node[name])
     return result
 
 
-def _broken(text: str) -> str | list[str]:
+def _broken_file(text: str) -> str | list[str]:
     """Return a text as lines that fit a phone; as it is if it fits in one."""
     lines = textwrap.wrap(text, LINE)
     return lines if len(lines) > 1 else text
 
 
-def _resized(view: Spec, width: float) -> None:
+def _resize(view: Spec, width: float) -> None:
     """Give a panel another width, and its marks their places in it."""
     old, view["width"] = float(view["width"]), width
     for node in _nodes(view):
-        _moved(node, old, width)
+        _move(node, old, width)
 
 
 def _nodes(tree: Any) -> Iterator[Spec]:
@@ -108,7 +108,7 @@ def _n_columns(node: Spec, rows: Mapping[str, Any]) -> int:
     return max(1, len(values - {None})) if "field" in column else 1
 
 
-def _moved(node: Spec, old: float, new: float) -> None:
+def _move(node: Spec, old: float, new: float) -> None:
     """Move what stands at a fixed place beside or in the panel, in place."""
     at = node.get("x")
     if isinstance(at, dict) and isinstance(at.get("value"), int | float):

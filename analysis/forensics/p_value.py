@@ -177,7 +177,7 @@ def _judge_or_say(row: Mapping[Any, Any], alpha: float) -> dict[str, object]:
 
 def _judge(row: Mapping[Any, Any], alpha: float) -> dict[str, object]:
     statistic = read(row["comparison"] + row["statistic"])
-    quoted = _quoted(row, alpha)
+    quoted = _quote(row, alpha)
     if row["test"] == "r" and abs(statistic.value) > 1:
         return _verdict(INCONSISTENT, note="A correlation cannot be beyond 1.")
     if row["test"] not in WITHOUT_DF and isnan(row["df"]):
@@ -225,7 +225,7 @@ def _judge_without_df(test: str, statistic: Printed, quoted: Printed) -> dict[st
     return _verdict(CONSISTENT, p_value, note=note)
 
 
-def _quoted(row: Mapping[Any, Any], alpha: float) -> Printed:
+def _quote(row: Mapping[Any, Any], alpha: float) -> Printed:
     """Return the printed p; not significant means above alpha."""
     if row["p_comparison"] == NS:
         return read(f"> {alpha}")

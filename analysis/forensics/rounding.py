@@ -180,7 +180,7 @@ def ratio(numerator: str, denominator: str, quoted: str, **reading: bool) -> pd.
     low, high = _corners(_quotient, above, below)
     estimate = float(above.exact / below.exact)
     parts = f"{numerator} and {denominator}"
-    return _derived("ratio", parts, estimate, (low, high), read(quoted, **reading))
+    return _derive("ratio", parts, estimate, (low, high), read(quoted, **reading))
 
 
 def percent_change(before: str, after: str, quoted: str, **reading: bool) -> pd.DataFrame:
@@ -205,7 +205,7 @@ def percent_change(before: str, after: str, quoted: str, **reading: bool) -> pd.
     estimate = abs(float(_change(start.exact, end.exact)))
     parts = f"{before} and {after}"
     within = (smallest, sizes[1])
-    return _derived("change [%]", parts, estimate, within, read(quoted, **reading))
+    return _derive("change [%]", parts, estimate, within, read(quoted, **reading))
 
 
 def _quotient(first: Fraction, second: Fraction) -> Fraction:
@@ -224,7 +224,7 @@ def _corners(
     return float(min(corners)), float(max(corners))
 
 
-def _derived(
+def _derive(
     term: str, parts: str, estimate: float, within: tuple[float, float], quoted: Printed
 ) -> pd.DataFrame:
     low, high = within

@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from analysis.inference.partition import subsets as subsets
     from analysis.inference.posterior import hierarchy as hierarchy
     from analysis.inference.resampling import bootstrap as bootstrap
-    from analysis.inference.resampling import freedman_lane as freedman_lane
     from analysis.inference.resampling import permutation as permutation
     from analysis.inference.resampling import specification as specification
 
 #: The room of each method. A method is imported when it is first asked for.
 ROOMS = {
     "counts": "contingency fisher",
-    "resampling": "bootstrap freedman_lane permutation specification",
+    "resampling": "bootstrap permutation specification",
     "association": "correlation regression sandwich",
     "effects": "equivalence multiplicity noncentral",
     "partition": "collinearity explained matched restricted shares subsets",
@@ -52,7 +51,6 @@ __all__ = [
     "equivalence",
     "explained",
     "fisher",
-    "freedman_lane",
     "hierarchy",
     "matched",
     "multiplicity",

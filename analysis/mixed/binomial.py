@@ -40,7 +40,7 @@ from analysis.mixed.inference.r_squared import VarianceShares, fixed_part, varia
 from analysis.mixed.prediction import logistic, sign_guards
 from analysis.mixed.prediction.logistic import Logistic, offset_of
 from analysis.mixed.reading.bases import expand_bases
-from analysis.mixed.reading.source import Rows, complete, open_source
+from analysis.mixed.reading.source import Rows, drop_missing, open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.mixed.reading.trials import count_trials
 from analysis.tidy.errors import DesignError
@@ -297,7 +297,7 @@ def fit_binomial(
     require_option("aliased", aliased, ("refuse", "drop"))
     source = open_source(rows)
     if missing == "drop":
-        source = complete(source, [formula])
+        source = drop_missing(source, [formula])
     parsed = expand_bases(formula, source)
     statistics = count_trials(parsed, source)
     design = build(parsed, statistics, contrasts)

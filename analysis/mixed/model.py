@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
 
-from analysis.mixed.answers import Answers
+from analysis.mixed.methods import ModelMethods
 from analysis.mixed.reading.bases import expand_bases
 from analysis.mixed.reading.collect import collect, several
 from analysis.mixed.reading.formula import updated
 from analysis.mixed.reading.plan import plan
-from analysis.mixed.reading.source import Rows, Weights, add_weights, complete, open_source
+from analysis.mixed.reading.source import Rows, Weights, add_weights, drop_missing, open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import require_flags, require_option
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class MixedModel(Answers):
-    """A fitted linear mixed model: `Answers` with the means to fit it anew.
+class MixedModel(ModelMethods):
+    """A fitted linear mixed model: `ModelMethods` with the means to fit it anew.
 
     Attributes are those of `Fitted`.
 
@@ -176,7 +176,7 @@ def fit(
     source = open_source(held)
     beside = several(units)
     if missing == "drop":
-        source = complete(source, [formula, precision or ""], beside)
+        source = drop_missing(source, [formula, precision or ""], beside)
     parsed = expand_bases(formula, source)
     needed = plan(parsed, source, weights=precision, units=beside)
     statistics = collect(needed, source)

@@ -110,7 +110,7 @@ class PageFaults(HTMLParser):
             self.names.add(values.get("name", ""))
             self._note_link(values.get("href", ""))
         self._note_loaded(tag, values)
-        self.faults += _loaded("style", values.get("style", ""))
+        self.faults += _load("style", values.get("style", ""))
         self._note_image(tag, values)
         if not VOID.fullmatch(tag):
             self._open.append((tag, values))
@@ -128,7 +128,7 @@ class PageFaults(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Note what a style sheet or script loads, and the text."""
         if self.cdata_elem in ("style", "script"):
-            self.faults += _loaded(self.cdata_elem, data)
+            self.faults += _load(self.cdata_elem, data)
         elif [name for name, _ in self._open][-2:] == ["svg", "title"] and data.strip():
             self._drawing = False
         elif not SILENT.intersection(name for name, _ in self._open):
@@ -237,7 +237,7 @@ def _text(page: Path) -> str:
         ) from error
 
 
-def _loaded(kind: str, text: str) -> list[str]:
+def _load(kind: str, text: str) -> list[str]:
     """Return what a style or a script loads, in words."""
     addresses = (CSS_URL if kind == "style" else LOADED_BY_SCRIPT).findall(text)
     return [f"a {kind} loads '{it[:80]}'" for it in dict.fromkeys(addresses)]
@@ -254,4 +254,4 @@ def _loaded_by_data(tag: str, address: str) -> list[str]:
     except binascii.Error:
         return [f"<{tag}> holds data that cannot be read"]
     text = content.decode("utf-8", errors="replace")
-    return _loaded("style" if tag == "link" else "script", text)
+    return _load("style" if tag == "link" else "script", text)

@@ -22,7 +22,7 @@ def api(package: str) -> str:
     there = _loader().load(package)
     parts = [_text(there.docstring)]
     for name in map(str, there.exports or []):
-        parts.append(_described(name, there.members[name].final_target))
+        parts.append(_describe(name, there.members[name].final_target))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -50,7 +50,7 @@ def _loader() -> Any:
     return loader
 
 
-def _described(name: str, there: Any) -> str:
+def _describe(name: str, there: Any) -> str:
     label = name.replace("_", "-")
     heading = f"### {name} {{#sec-api-{label} .unnumbered}}"
     signature = str(there.signature()) if there.is_function else f"class {there.name}"

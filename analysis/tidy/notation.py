@@ -62,7 +62,7 @@ def typeset(text: str) -> str:
     plain = POWER.sub(_power, text.replace("**", ""))
     parts, end = [], 0
     for match in RUN.finditer(plain):
-        start, stop = _trimmed(plain, *match.span())
+        start, stop = _trim(plain, *match.span())
         formula = _tex(plain[start:stop]) if MARK.search(plain[start:stop]) else ""
         if is_tex(formula) and formula.count("(") == formula.count(")"):
             parts += [_text(plain[end:start]), f"${formula}$"]
@@ -110,7 +110,7 @@ def _text(text: str) -> str:
     return prose.literal(prose.bound(text))
 
 
-def _trimmed(text: str, start: int, stop: int) -> tuple[int, int]:
+def _trim(text: str, start: int, stop: int) -> tuple[int, int]:
     """Return the ends of a run without the punctuation and the brackets of its sentence."""
     while start < stop:
         run = text[start:stop]
@@ -136,7 +136,7 @@ def _tex(formula: str) -> str:
     ('\\lVert W_V\\rVert^2_F', '\\lvert G-1\\rvert \\propto  H')
     """
     barred = re.sub(r"\|([^|]+)\|", _bars, formula)
-    raised = _raised(re.sub(r"‖([^‖]+)‖", r"\\lVert \1\\rVert", barred))
+    raised = _raise_exponents(re.sub(r"‖([^‖]+)‖", r"\\lVert \1\\rVert", barred))
     for symbol, command in COMMANDS.items():
         raised = raised.replace(symbol, command)
     indexed = re.sub(r"_\(([a-z](?:,[a-z])*)\)", r"_{\1}", raised)
@@ -148,10 +148,10 @@ def _bars(match: re.Match[str]) -> str:
     return rf"\l{kind}ert {match[1]}\r{kind}ert"
 
 
-def _raised(formula: str) -> str:
+def _raise_exponents(formula: str) -> str:
     """Return a formula with exponents in braces; the number of a layer keeps its brackets.
 
-    >>> _raised("(a)^(1/(L-1)) x^(l)")
+    >>> _raise_exponents("(a)^(1/(L-1)) x^(l)")
     '(a)^{1/(L-1)} x^{(l)}'
     """
     head, caret, tail = formula.partition("^(")
@@ -162,5 +162,5 @@ def _raised(formula: str) -> str:
         depth += (sign == "(") - (sign == ")")
         if depth == 0:
             inside = f"({tail[:place]})" if tail.startswith(("l", "ℓ")) else tail[:place]
-            return f"{head}^{{{inside}}}{_raised(tail[place + 1 :])}"
+            return f"{head}^{{{inside}}}{_raise_exponents(tail[place + 1 :])}"
     return formula

@@ -349,12 +349,12 @@ def align_decimals(cells: Sequence[str]) -> list[str]:
     if len(units) != 1 or len(set(digits)) == 1:
         return list(cells)
     return [
-        _padded(match, max(digits)) if match else cell
+        _pad(match, max(digits)) if match else cell
         for cell, match in zip(cells, parsed, strict=True)
     ]
 
 
-def _padded(match: re.Match[str], digits: int) -> str:
+def _pad(match: re.Match[str], digits: int) -> str:
     """Return a number with spaces for the decimals that it lacks."""
     written = f"{match[1]}.{match[2]}" if match[2] else f"{match[1]}{POINT_SPACE}"
     return f"{written}{FIGURE_SPACE * (digits - len(match[2] or ''))}{match[3] or ''}"

@@ -50,9 +50,9 @@ def cut(adapter: Adapter, heads: Heads, tensors: Mapping[str, Tensor]) -> HeadWe
     RuntimeError
         If a tensor has not the size that the heads ask for.
     """
-    query, key, value = _projected(adapter, heads, tensors, "weight")
+    query, key, value = _project(adapter, heads, tensors, "weight")
     query_bias, key_bias, value_bias = (
-        _projected(adapter, heads, tensors, "bias")
+        _project(adapter, heads, tensors, "bias")
         if f"{adapter.projections[0]}.bias" in tensors
         else (None, None, None)
     )
@@ -70,7 +70,7 @@ def cut(adapter: Adapter, heads: Heads, tensors: Mapping[str, Tensor]) -> HeadWe
     )
 
 
-def _projected(
+def _project(
     adapter: Adapter, heads: Heads, tensors: Mapping[str, Tensor], kind: str
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the rows (weight) or entries (bias) of Q, K and V by head."""

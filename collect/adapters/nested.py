@@ -92,11 +92,11 @@ def moved(adapter: Adapter, start: str, path: str) -> Adapter:
         forms=tuple(
             replace(form, adapter=moved(form.adapter, start, path)) for form in adapter.forms
         ),
-        body=_moved(adapter.body, start, path),
-        blocks=_moved(adapter.blocks, start, path),
-        final_norm=None if norm is None else _moved(norm, start, path),
+        body=_move(adapter.body, start, path),
+        blocks=_move(adapter.blocks, start, path),
+        final_norm=None if norm is None else _move(norm, start, path),
     )
 
 
-def _moved(module: str, start: str, path: str) -> str:
+def _move(module: str, start: str, path: str) -> str:
     return f"{path}{module.removeprefix(start)}".removeprefix(".")

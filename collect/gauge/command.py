@@ -169,7 +169,7 @@ def gauge(
     _refuse_too_large(planned)
     checkpoint, prompts = planned.checkpoint, planned.prompts
     network = load_model(checkpoint)
-    names = _asked_for(network, transformations, extreme_of)
+    names = _requested(network, transformations, extreme_of)
     with temporary_folder("thermoscope-") as place:
         short = Reference(network, prompts, place / "float32")
         widen(network)
@@ -203,7 +203,7 @@ def gauge(
         "logits_float64": asdict(in_wide) | {"relative": in_wide.relative},
         "logits_one_epsilon": asdict(of_file) | {"relative": of_file.relative},
         "logits_float32": asdict(in_short) | {"relative": in_short.relative},
-        "quantities": [_moved(name, of, after[name]) for name, of in before.items()],
+        "quantities": [_move(name, of, after[name]) for name, of in before.items()],
         **versions(),
     }
     _write(checkpoint, network, content, out)
@@ -215,7 +215,7 @@ def _values_of(network: Decoder, prompts: Sequence[Encoded]) -> dict[str, NDArra
     return values(measured({"network": network}, prompts))["network"]
 
 
-def _moved(
+def _move(
     name: str, before: NDArray[np.float64], after: NDArray[np.float64]
 ) -> dict[str, str | float]:
     """Return how a quantity differs: its mean, and the largest change over the largest value."""
@@ -255,7 +255,7 @@ def _readable(
     return readable(decoder, every, tokenizer, too_long).prompts
 
 
-def _asked_for(network: Decoder, names: Sequence[str], extreme_of: str | None) -> tuple[str, ...]:
+def _requested(network: Decoder, names: Sequence[str], extreme_of: str | None) -> tuple[str, ...]:
     """Return the transformations asked for, once the network is known to be free under them."""
     if extreme_of is not None:
         extreme.check(network, extreme_of)

@@ -160,7 +160,7 @@ def circuits(decoder: Decoder) -> list[dict[str, float]]:
     heads = decoder.heads
     kv_heads = torch.tensor([heads.kv_head(head) for head in range(heads.n_heads)])
     for layer in range(len(decoder.blocks)):
-        output, value = _centred(decoder.head_weights(layer), decoder.adapter.norm_kind)
+        output, value = _centre(decoder.head_weights(layer), decoder.adapter.norm_kind)
         norms = product_norms(grams(output.mT), grams(value).at(kv_heads))
         for head in range(heads.n_heads):
             frobenius, sigma_max = float(norms.frobenius[head]), float(norms.sigma_max[head])
@@ -170,7 +170,7 @@ def circuits(decoder: Decoder) -> list[dict[str, float]]:
     return entries
 
 
-def _centred(weights: HeadWeights, norm_kind: str) -> tuple[Tensor, Tensor]:
+def _centre(weights: HeadWeights, norm_kind: str) -> tuple[Tensor, Tensor]:
     """Return O (n_heads, d, d_head) and V with its gain, both without the direction of ones."""
     value = weights.value if weights.gain is None else weights.value * weights.gain
     if norm_kind != "LayerNorm":

@@ -42,11 +42,11 @@ class Float64(TorchFunctionMode):
         """Run a function of torch with every shorter floating type replaced."""
         if func in (torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16):
             return args[0].double()
-        wide = tuple(_widened(value) for value in args)
-        return func(*wide, **{name: _widened(value) for name, value in (kwargs or {}).items()})
+        wide = tuple(_widen(value) for value in args)
+        return func(*wide, **{name: _widen(value) for name, value in (kwargs or {}).items()})
 
 
-def _widened(value: Any) -> Any:
+def _widen(value: Any) -> Any:
     return torch.float64 if isinstance(value, torch.dtype) and value in _NARROW else value
 
 

@@ -66,14 +66,14 @@ def grams(
         return _grams_on_processor(vectors, n_tokens, known)
     first, n_rows = vectors[0], 1 + len(vectors)
     at_a_time = _n_at_a_time(first, n_rows)
-    wide = first.new_empty((n_rows, at_a_time, first.shape[-1]), dtype=torch.float64)
-    wide[0] = 1
+    x64 = first.new_empty((n_rows, at_a_time, first.shape[-1]), dtype=torch.float64)
+    x64[0] = 1
     products = first.new_empty((sum(n_tokens), n_rows, n_rows), dtype=torch.float64)
     done = 0
     unpadded = [_unpad(of, n_tokens).split(at_a_time) for of in vectors]
     for pieces in zip(*unpadded, strict=True):
         n = len(pieces[0])
-        rows = wide[:, :n]
+        rows = x64[:, :n]
         for row, piece in enumerate(pieces, start=1):
             rows[row].copy_(piece)
         of_token = rows.transpose(0, 1)
@@ -110,15 +110,15 @@ def _grams_on_processor(
     """
     n_vectors, n_features = len(vectors), vectors[0].shape[-1]
     n_known = 0 if known is None else 1
-    wide = np.empty((_n_at_a_time(vectors[0], n_vectors), n_vectors, n_features))
+    x64 = np.empty((_n_at_a_time(vectors[0], n_vectors), n_vectors, n_features))
     ones = np.ones(n_features)
     products = np.empty((n_vectors + 1, n_vectors + 1, sum(n_tokens)))
     of_token = products.transpose(2, 0, 1)
     done = 0
-    for pieces in zip(*(_pieces(of, n_tokens, len(wide)) for of in vectors), strict=True):
+    for pieces in zip(*(_pieces(of, n_tokens, len(x64)) for of in vectors), strict=True):
         here = slice(done, done + len(pieces[0]))
         done = here.stop
-        rows = wide[: len(pieces[0])]
+        rows = x64[: len(pieces[0])]
         for row, piece in enumerate(pieces):
             rows[:, row] = piece
         dots(rows[:, n_known:], ones, of_token[here, n_known + 1 :, 0])
@@ -339,10 +339,10 @@ def token_norms(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
     if not on_processor(states):
         few = _unpad(states, n_tokens).split(_n_at_a_time(states))
         return torch.cat([torch.linalg.vector_norm(of.double(), dim=-1) for of in few])
-    wide = np.empty((_n_at_a_time(states), states.shape[-1]))
+    x64 = np.empty((_n_at_a_time(states), states.shape[-1]))
     squares = []
-    for piece in _pieces(states, n_tokens, len(wide)):
-        rows = wide[: len(piece)]
+    for piece in _pieces(states, n_tokens, len(x64)):
+        rows = x64[: len(piece)]
         rows[:] = piece
         squares.append(dots(rows, rows))
     return torch.from_numpy(np.sqrt(np.concatenate(squares)))

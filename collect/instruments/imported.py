@@ -59,15 +59,15 @@ class ImportedStates:
             By place: (n_tokens, d), in any floating type.
         """
         self.batches = (*self.batches, batch)
-        wide = {place: of_place[None] for place, of_place in states.items()}
+        batched = {place: of_place[None] for place, of_place in states.items()}
         n_tokens = [len(batch[0])]
         for place, of_place in states.items():
             if place[1] in SITES:
                 self._last.setdefault(place, []).append(of_place[-1])
         return {
-            **_observe_stream(wide, n_tokens),
-            **_observe_geometry(wide, n_tokens),
-            **_observe_vectors(wide, n_tokens),
+            **_observe_stream(batched, n_tokens),
+            **_observe_geometry(batched, n_tokens),
+            **_observe_vectors(batched, n_tokens),
         }
 
     @property

@@ -93,9 +93,9 @@ def entropy_variant(logits: Tensor) -> dict[str, Tensor]:
 
 def _entropy(probabilities: Tensor) -> Tensor:
     """Return -sum p ln p after making the probabilities sum to 1, as scipy.stats.entropy does."""
-    wide = probabilities.double()
-    wide = wide / wide.sum(-1, keepdim=True)
-    of_prompts: Tensor = torch.special.entr(wide).sum(-1)
+    x64 = probabilities.double()
+    x64 = x64 / x64.sum(-1, keepdim=True)
+    of_prompts: Tensor = torch.special.entr(x64).sum(-1)
     return of_prompts
 
 

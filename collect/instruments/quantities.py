@@ -123,11 +123,11 @@ def custom(name: str) -> OwnQuantity | None:
         module, _, attribute = _SHIPPED[name].partition(":")
         return register(getattr(import_module(module), attribute))
     for point in entry_points(group=GROUP, name=name):
-        return _loaded(point)
+        return _load(point)
     return None
 
 
-def _loaded(point: EntryPoint) -> OwnQuantity:
+def _load(point: EntryPoint) -> OwnQuantity:
     """Return the quantity to which an entry point leads: itself, or the function it is made of."""
     with translate_errors(
         f"The entry point {point.name} of {GROUP} must load; {point.value} does not:",

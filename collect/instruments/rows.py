@@ -85,9 +85,9 @@ def _token_columns(batch: Batch, measured: Norms | Updates, place: str) -> dict[
     positions = np.concatenate([np.arange(n) for n in n_tokens])
     every = {of.name: getattr(measured, of.name) for of in fields(measured) if of.name != "places"}
     return {
-        "prompt_id": _named([prompt.prompt_id for prompt in batch], of_prompt),
+        "prompt_id": _name([prompt.prompt_id for prompt in batch], of_prompt),
         "layer": np.array([layer for layer, _ in measured.places])[of_place],
-        place: _named([name for _, name in measured.places], of_place),
+        place: _name([name for _, name in measured.places], of_place),
         "position": np.tile(positions, n_places),
         **{name: _numbers(of).ravel() for name, of in every.items() if of is not None},
     }
@@ -95,7 +95,7 @@ def _token_columns(batch: Batch, measured: Norms | Updates, place: str) -> dict[
 
 def attention(batch: Batch, measured: Mapping[int, AttentionStatistics]) -> pd.DataFrame:
     """Return table ``attention``: one row per (prompt_id, layer, head)."""
-    columns = _stacked(measured)
+    columns = _stack(measured)
     of_layer, of_prompt, head = np.indices(columns["mass"].shape).reshape(3, -1)
     return pd.DataFrame(
         {**_map_columns(batch, measured, columns, of_layer, of_prompt), "head": head}
@@ -104,12 +104,12 @@ def attention(batch: Batch, measured: Mapping[int, AttentionStatistics]) -> pd.D
 
 def attention_means(batch: Batch, measured: Mapping[int, MeanMapStatistics]) -> pd.DataFrame:
     """Return table ``attention_mean``: one row per (prompt_id, layer)."""
-    columns = _stacked(measured)
+    columns = _stack(measured)
     of_layer, of_prompt = np.indices(columns["mass"].shape).reshape(2, -1)
     return pd.DataFrame(_map_columns(batch, measured, columns, of_layer, of_prompt))
 
 
-def _stacked(measured: Mapping[int, Any]) -> dict[str, NDArray[Any]]:
+def _stack(measured: Mapping[int, Any]) -> dict[str, NDArray[Any]]:
     """Return each statistic of the layers stacked, by name."""
     names = [quantity.name for quantity in fields(next(iter(measured.values())))]
     return {
@@ -126,7 +126,7 @@ def _map_columns(
     of_prompt: NDArray[np.intp],
 ) -> dict[str, Any]:
     return {
-        "prompt_id": _named([prompt.prompt_id for prompt in batch], of_prompt),
+        "prompt_id": _name([prompt.prompt_id for prompt in batch], of_prompt),
         "layer": np.array([*measured])[of_layer],
         "n_tokens": np.array([len(prompt) for prompt in batch])[of_prompt],
         **{name: numbers.ravel() for name, numbers in columns.items()},
@@ -148,9 +148,9 @@ def site_rows(
     numbers = np.concatenate([_numbers(measured[place]) for place in places])
     return pd.DataFrame(
         {
-            "prompt_id": _named([prompt.prompt_id for prompt in batch], of_prompt),
+            "prompt_id": _name([prompt.prompt_id for prompt in batch], of_prompt),
             "layer": np.array([layer for layer, _ in places])[of_place],
-            "site": _named([site for _, site in places], of_place),
+            "site": _name([site for _, site in places], of_place),
             "n_tokens": np.array([len(prompt) for prompt in batch])[of_prompt],
             **{column.name: numbers[:, i] for i, column in enumerate(table.columns[1:])},
         }
@@ -237,7 +237,7 @@ def _numbers(measured: Tensor) -> NDArray[Any]:
     return numbers
 
 
-def _named(names: Sequence[str], places: NDArray[np.intp]) -> Any:
+def _name(names: Sequence[str], places: NDArray[np.intp]) -> Any:
     """Return the names at ``places``, one per row of a frame.
 
     Each name becomes a text of pandas once, and not in every row.

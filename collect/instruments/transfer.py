@@ -30,7 +30,7 @@ def transferred(structure: Structure) -> Structure:
     for of_device in places.values():
         read |= zip(of_device, _read([tensors[place] for place in of_device]), strict=True)
     in_order = iter([read[place] for place in range(len(tensors))])
-    return cast("Structure", _mapped(structure, lambda _: next(in_order)))
+    return cast("Structure", _map(structure, lambda _: next(in_order)))
 
 
 def _read(tensors: Sequence[Tensor]) -> Iterator[Tensor]:
@@ -55,17 +55,17 @@ def _tensors(structure: Any) -> Iterator[Tensor]:
             yield from _tensors(getattr(structure, part.name))
 
 
-def _mapped(structure: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def _map(structure: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Return a structure with each of its tensors changed, in a fixed order."""
     if isinstance(structure, Tensor):
         return change(structure)
     if isinstance(structure, dict):
-        return {key: _mapped(value, change) for key, value in structure.items()}
+        return {key: _map(value, change) for key, value in structure.items()}
     if isinstance(structure, list | tuple):
-        return type(structure)(_mapped(value, change) for value in structure)
+        return type(structure)(_map(value, change) for value in structure)
     if is_dataclass(structure) and not isinstance(structure, type):
         parts = {
-            part.name: _mapped(getattr(structure, part.name), change) for part in fields(structure)
+            part.name: _map(getattr(structure, part.name), change) for part in fields(structure)
         }
         return type(structure)(**parts)
     return structure

@@ -16,11 +16,11 @@ def expanded(models: Sequence[str]) -> list[str]:
     """Return names of models, those of a list in the place of its name."""
     names: list[str] = []
     for model in models:
-        names += _listed(Path(model[1:])) if model.startswith(MARK) else [model]
+        names += _list(Path(model[1:])) if model.startswith(MARK) else [model]
     return names
 
 
-def _listed(path: Path) -> list[str]:
+def _list(path: Path) -> list[str]:
     hint = f"Give {MARK} and the path of a file with one model a line."
     text = text_at(path, "A list of models", hint)
     lines = [line.partition("#")[0].split() for line in text.splitlines()]

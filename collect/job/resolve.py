@@ -100,8 +100,9 @@ def resolve(
     register
         Files or modules of Python that register quantities of one's own; see `quantities.load`.
     perturb, seeds
-        ``step`` to measure quantised weights again with one more rounding error, and how often,
-        3 times if None; see `steps.error`. None, and no seeds, to measure them as they are alone.
+        ``step`` to measure quantised weights again with simulated quantisation noise, and how
+        often, 3 times if None; see `steps.error`. None, and no seeds, to measure them as they are
+        alone.
     **how
         Attributes of `Settings`; quantities named as `quantities.chosen` has it.
     """
@@ -117,10 +118,10 @@ def resolve(
         hub.silence()
     named = [revision] if isinstance(revision, str) else list(revision or [])
     job = Job(settings, tuple(load_all(prompt_sets)))
-    job = _located(names, named, Labels(lab, suite, year), job)
-    job = _perturbed(job, perturb, seeds)
+    job = _locate(names, named, Labels(lab, suite, year), job)
+    job = _perturb(job, perturb, seeds)
     if not is_planned:
-        job = _judged(job)
+        job = _judge(job)
     if job.refusals and not job.subjects:
         raise RefusedError(Outcome(refusals=[*job.refusals]), job.n_models)
     if job.refusals:
@@ -128,7 +129,7 @@ def resolve(
     return job
 
 
-def _located(names: Sequence[str], revision: Sequence[str], labels: Labels, job: Job) -> Job:
+def _locate(names: Sequence[str], revision: Sequence[str], labels: Labels, job: Job) -> Job:
     """Return a job with every revision that is asked for, and the models that have none."""
     goes_on = len(names) > 1 and not job.settings.fail_fast
     subjects: list[Subject] = []
@@ -159,8 +160,8 @@ def _revisions(name: str, revision: Sequence[str], labels: Labels, job: Job) -> 
     return subjects
 
 
-def _perturbed(job: Job, perturb: str | None, seeds: int | None) -> Job:
-    """Return a job with every model as it is, then with one more rounding error by each seed."""
+def _perturb(job: Job, perturb: str | None, seeds: int | None) -> Job:
+    """Return a job with each model as it is, then with simulated noise of quantisation, by seed."""
     if perturb is None and seeds is None:
         return job
     if perturb != facts.STEP:
@@ -186,7 +187,7 @@ def _add_error(subject: Subject, seed: int) -> Subject:
     return Subject(subject.name, checkpoint, subject.settings, subject.sets)
 
 
-def _judged(job: Job) -> Job:
+def _judge(job: Job) -> Job:
     """Return a job without the models that cannot be measured, as far as no weight tells it.
 
     So all are named before anything is fetched or measured. A single local model is judged when

@@ -90,7 +90,7 @@ def carry_out(
         for task in waiting:
             if wait:
                 subject.settings.say(f"{task.unit.title}: waiting for the process that measures it")
-            unit = _measured(task, subject, inventory, gone, wait=wait)
+            unit = _measure(task, subject, inventory, gone, wait=wait)
             if unit is None:
                 subject.settings.say(
                     f"{task.unit.title}: another process measures it, left for later"
@@ -101,7 +101,7 @@ def carry_out(
         waiting = [task for task in waiting if task not in ended]
 
 
-def _measured(
+def _measure(
     task: Task, subject: Subject, inventory: Inventory, gone: set[Path], *, wait: bool
 ) -> Done | None:
     """Measure and write one unit under its lock; None where another process holds that."""

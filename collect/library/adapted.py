@@ -52,7 +52,7 @@ def merged(model: nn.Module) -> Iterator[None]:
             "Save the model with its adapters merged, and measure the checkpoint.",
         ):
             merged_module = _plain(module)
-        return _tied_again(module, merged_module, of_original)
+        return _tie_again(module, merged_module, of_original)
 
     with instead(model, _is_adapted, plain):
         yield
@@ -136,7 +136,7 @@ def _plain(module: Any) -> nn.Module:
     base = _plain(module.base_layer)
     if module.merged or module.disable_adapters:
         return base
-    return _merged_into(module, copy.deepcopy(base) if base is _innermost(module) else base)
+    return _merge_into(module, copy.deepcopy(base) if base is _innermost(module) else base)
 
 
 def _innermost(module: Any) -> nn.Module:
@@ -147,7 +147,7 @@ def _innermost(module: Any) -> nn.Module:
     return module  # type: ignore[no-any-return]
 
 
-def _merged_into(layer: Any, base: nn.Module) -> nn.Module:
+def _merge_into(layer: Any, base: nn.Module) -> nn.Module:
     """Return a layer with adapters merged in; what has them is left as it was."""
     saved = [(part, {**part._modules}, {**part._parameters}) for part in layer.modules()]
     layer.base_layer = base
@@ -165,9 +165,7 @@ def _merged_into(layer: Any, base: nn.Module) -> nn.Module:
     return base_module
 
 
-def _tied_again(
-    module: nn.Module, plain: nn.Module, of_original: dict[int, nn.Module]
-) -> nn.Module:
+def _tie_again(module: nn.Module, plain: nn.Module, of_original: dict[int, nn.Module]) -> nn.Module:
     """Let copies of one matrix be one again, where the same was merged into both."""
     original: Any = _innermost(module)
     weight = getattr(original, "weight", None)

@@ -36,10 +36,10 @@ class _Computed(NamedTuple):
 
 def put_down(model: nn.Module) -> AbstractContextManager[None]:
     """Put plain modules in the place of those whose weights are computed from others."""
-    return instead(model, lambda module: any(_computed(module)), _plain)
+    return instead(model, lambda module: any(_compute(module)), _plain)
 
 
-def _computed(module: Any) -> Iterator[_Computed]:
+def _compute(module: Any) -> Iterator[_Computed]:
     """Yield the weights of a module that are computed from others."""
     if parametrize.is_parametrized(module):
         for name, computed in module.parametrizations.items():
@@ -66,7 +66,7 @@ def _plain(module: Any) -> Any:
         if isinstance(hook, _HOOKS):
             del plain._forward_pre_hooks[number]
     with torch.no_grad():
-        weights = {name: compute().detach() for name, compute in _computed(module)}
+        weights = {name: compute().detach() for name, compute in _compute(module)}
     for name, weight in weights.items():
         for held in (plain._parameters, plain._buffers):
             for part in _PARTS:
@@ -74,6 +74,6 @@ def _plain(module: Any) -> Any:
         vars(plain).pop(name, None)
         plain._parameters[name] = nn.Parameter(weight, requires_grad=False)
     for name, child in plain._modules.items():
-        if child is not None and any(_computed(child)):
+        if child is not None and any(_compute(child)):
             plain._modules[name] = _plain(child)
     return plain

@@ -70,7 +70,7 @@ def lent(model: Any) -> Iterator[Decoder]:
         stack.enter_context(merged(bare))
         code = adapter.of(bare.config).attention_implementation(bare.config)
         stack.enter_context(_attending(bare, code))
-        stack.enter_context(_aligned(bare))
+        stack.enter_context(_align(bare))
         yield decoder(bare, adapter)
 
 
@@ -277,7 +277,7 @@ def _configurations(model: nn.Module) -> list[Any]:
 
 
 @contextmanager
-def _aligned(model: nn.Module) -> Iterator[None]:
+def _align(model: nn.Module) -> Iterator[None]:
     """Let weights begin where those of a loaded model do, which decides the last bits."""
     before = [(parameter, parameter.data) for parameter in model.parameters()]
     try:

@@ -60,10 +60,10 @@ def refuse_absent(model: nn.Module) -> None:
         If they are quantised.
     """
     if _is_packed(getattr(model.config, "quantization_config", None)):
-        raise _quantised("those of this model are quantised")
+        raise _quantised_error("those of this model are quantised")
     for name, module in model.named_modules():
         if type(module).__module__.startswith("torch.ao.nn.quantized"):
-            raise _quantised(f"those of {name} are quantised")
+            raise _quantised_error(f"those of {name} are quantised")
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         if _is_elsewhere(tensor) or (isinstance(tensor, nn.Parameter) and tensor.numel() == 0):
             raise InputError(
@@ -74,7 +74,9 @@ def refuse_absent(model: nn.Module) -> None:
     for name, parameter in model.named_parameters():
         if type(parameter.data) is not Tensor or parameter.dtype not in _PLAIN | _COUNTS:
             dtype = str(parameter.dtype).removeprefix("torch.")
-            raise _quantised(f"those of {name} are {type(parameter.data).__name__} of {dtype}")
+            raise _quantised_error(
+                f"those of {name} are {type(parameter.data).__name__} of {dtype}"
+            )
     for name, tensor in [*model.named_parameters(), *saved_buffers(model)]:
         refuse_non_finite(name, tensor.detach(), _DIVERGED)
 
@@ -146,7 +148,7 @@ def _is_elsewhere(tensor: Tensor) -> bool:
     return tensor.is_meta or bool(is_flat) or any(hasattr(tensor, mark) for mark in marks)
 
 
-def _quantised(reason: str) -> UnsupportedModelError:
+def _quantised_error(reason: str) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"The weights must be plain floating numbers; {reason}.",
         "Give the model that it was quantised from.",

@@ -151,9 +151,7 @@ def measure(
         for task in units:
             for table, frame in _rows_of(task, subject).items():
                 parts.setdefault(table, []).append(frame)
-    return {
-        table: _joined(table, frames) for table, frames in parts.items() if any(map(len, frames))
-    }
+    return {table: _join(table, frames) for table, frames in parts.items() if any(map(len, frames))}
 
 
 @interruptible()
@@ -401,7 +399,7 @@ def _add_vectors(
     return rows.drop(columns=["tensor", "tensor_row"]).assign(vector=vectors)
 
 
-def _joined(table: str, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def _join(table: str, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the rows of a table, each once, typed and sorted as the contract says."""
     filled = [frame for frame in frames if len(frame)]
     if table == "own_vector":

@@ -63,7 +63,7 @@ def child_code(seconds: float | None) -> int | None:
     os.close(alive)
     os.close(write_end)
     try:
-        text, status = _awaited(child, words, seconds)
+        text, status = _wait(child, words, seconds)
     finally:
         os.close(held)
         for left in temporary_files(child):
@@ -87,7 +87,7 @@ def _follow(alive: int) -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def _awaited(child: int, words: int, seconds: float | None) -> tuple[str, int]:
+def _wait(child: int, words: int, seconds: float | None) -> tuple[str, int]:
     """Return what a child printed on standard error, and its status; kill it in an exception."""
     before: Any = signal.signal(signal.SIGALRM, _raise_late)
     try:

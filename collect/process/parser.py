@@ -33,7 +33,7 @@ def parsed(
 
         print(f"{PROGRAM} {version(PROGRAM)}")
         whole.exit(0)
-    name, rest = _named(words, verbs, program)
+    name, rest = _name(words, verbs, program)
     options.verb = name
     if options.help or not arguments or list(words) == [COLLECTION, "--help"]:
         whole.print_help()
@@ -108,7 +108,7 @@ def as_typed(text: str, program: str) -> str:
     )
 
 
-def _named(
+def _name(
     words: Sequence[str], verbs: Mapping[str, Verb], program: str
 ) -> tuple[str, Sequence[str]]:
     """Return the verb that is meant, and the words after it."""

@@ -145,7 +145,7 @@ def _content(kind: str, value: Any, place: str) -> tuple[str, str]:
             )
         _refuse_nul(value, place)
         return kind, value
-    items = _parsed(value, place)
+    items = _parse(value, place)
     if kind == "turns":
         turns = [_turn(item, place) for item in items]
         _refuse_nul("".join(turn["content"] for turn in turns), place)
@@ -167,7 +167,7 @@ def _refuse_nul(text: str, place: str) -> None:
         )
 
 
-def _parsed(value: Any, place: str) -> Sequence[Any]:
+def _parse(value: Any, place: str) -> Sequence[Any]:
     """Return a list, from the JSON of one where the file has no lists."""
     if isinstance(value, str):
         try:

@@ -85,11 +85,11 @@ def _read_json_lines(path: Path) -> Iterator[Placed]:
     for number, line in enumerate(text_of(path).split("\n"), start=1):
         if line.strip():
             place = f"{path}, line {number}"
-            yield place, _parsed(line, place)
+            yield place, _parse(line, place)
 
 
 def _read_json(path: Path) -> Iterator[Placed]:
-    content = _parsed(text_of(path), str(path))
+    content = _parse(text_of(path), str(path))
     if not isinstance(content, list):
         raise InputError(
             f"A JSON file of prompts must be a list of them; {path} is one "
@@ -100,7 +100,7 @@ def _read_json(path: Path) -> Iterator[Placed]:
         yield f"{path}, item {number}", record
 
 
-def _parsed(text: str, place: str) -> Any:
+def _parse(text: str, place: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -118,7 +118,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _separated(delimiter: str) -> Callable[[Path], Iterator[Placed]]:
+def _table_reader(delimiter: str) -> Callable[[Path], Iterator[Placed]]:
     """Return what reads a table with a line of names and then one row per prompt."""
 
     def rows(path: Path) -> Iterator[Placed]:
@@ -165,7 +165,7 @@ def _read_dataset(path: Path) -> Iterator[Placed]:
             f"A data set must be one split; {path} has {', '.join(splits) or 'none'}.",
             f"Give {path / splits[0]}." if splits else "Save it again with save_to_disk.",
         )
-    state = _parsed(text_of(path / _STATE), str(path / _STATE))
+    state = _parse(text_of(path / _STATE), str(path / _STATE))
     try:
         names = [str(file["filename"]) for file in state["_data_files"]]
     except (KeyError, TypeError) as error:
@@ -198,7 +198,7 @@ _READERS: dict[str, Callable[[Path], Iterator[Placed]]] = {
     ".jsonl": _read_json_lines,
     ".ndjson": _read_json_lines,
     ".json": _read_json,
-    ".csv": _separated(","),
-    ".tsv": _separated("\t"),
+    ".csv": _table_reader(","),
+    ".tsv": _table_reader("\t"),
     ".parquet": lambda path: _read_rows(path, pq.ParquetFile(path).read()),
 }

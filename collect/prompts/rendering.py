@@ -77,12 +77,12 @@ def apply_template(conversations: Sequence[Conversation], tokenizer: Any) -> lis
     rendered = template.rendered([*shapes.values(), *conversations], tokenizer)
     framed = dict(zip(shapes, rendered, strict=False))
     return [
-        _delimited([turn["content"] for turn in turns], text, framed[json.dumps(frame)])
+        _delimit([turn["content"] for turn in turns], text, framed[json.dumps(frame)])
         for turns, text, frame in zip(conversations, rendered[len(shapes) :], frames, strict=True)
     ]
 
 
-def _delimited(contents: Sequence[str], text: str, frame: str) -> Rendered:
+def _delimit(contents: Sequence[str], text: str, frame: str) -> Rendered:
     """Return where contents stand in a text, given the template around placeholders for them."""
     pieces = _pieces(frame, len(contents))
     spans: list[tuple[int, int]] = []

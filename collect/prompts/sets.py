@@ -247,7 +247,7 @@ def _entries(text: str, path: Path) -> list[Entry]:
         if content.startswith("#"):
             category = content[1:].strip() or None
         else:
-            prompt = _unescaped(content, f"{path}, line {number}")
+            prompt = _unescape(content, f"{path}, line {number}")
             entries.append(Entry(prompt, category=category))
     return entries
 
@@ -263,7 +263,7 @@ def _refuse_heading(line: str, *, is_remark: bool, place: str) -> None:
         )
 
 
-def _unescaped(line: str, place: str) -> str:
+def _unescape(line: str, place: str) -> str:
     unknown = [match.group() for match in _ESCAPE.finditer(line) if match.group(1) not in _ESCAPED]
     if unknown:
         raise InputError(

@@ -88,31 +88,33 @@ def encode(
     _check_renderable(prompts, rendering, special_tokens)
     encoded: dict[int, _Marked] = {}
     wanted = (tokenizer, n_wanted)
-    for kind, rows in _numbered(prompts).groupby("format", sort=False):
+    for kind, rows in _number(prompts).groupby("format", sort=False):
         texts, ids = [str(text) for text in rows["text"]], [*rows["prompt_id"]]
         if kind == "tokens":
-            batch = [_given(json.loads(text), tokenizer) for text in texts]
+            batch = [_given_tokens(json.loads(text), tokenizer) for text in texts]
         elif rendering == "chat":
             turns = [json.loads(text) if kind == "turns" else user_turn(text) for text in texts]
             whole = apply_template(turns, tokenizer)
-            parts = _wanted([(id_, it.text) for id_, it in zip(ids, whole, strict=True)], *wanted)
-            batch = [_encoded_turns(*it, tokenizer) for it in zip(whole, parts, strict=True)]
+            parts = _wanted_tokens(
+                [(id_, it.text) for id_, it in zip(ids, whole, strict=True)], *wanted
+            )
+            batch = [_encode_turns(*it, tokenizer) for it in zip(whole, parts, strict=True)]
         else:
-            parts = _wanted([*zip(ids, texts, strict=True)], *wanted)
-            batch = _encoded_texts(texts, parts, tokenizer, special_tokens)
+            parts = _wanted_tokens([*zip(ids, texts, strict=True)], *wanted)
+            batch = _encode_texts(texts, parts, tokenizer, special_tokens)
         encoded |= dict(zip(rows["place"], batch, strict=True))
     return [
         Encoded(prompt_id, *encoded[place]) for place, prompt_id in enumerate(prompts["prompt_id"])
     ]
 
 
-def _numbered(prompts: pd.DataFrame) -> pd.DataFrame:
+def _number(prompts: pd.DataFrame) -> pd.DataFrame:
     """Return identifier, text, format and place of each prompt."""
     kinds = prompts["format"].fillna("text") if "format" in prompts.columns else "text"
     return prompts[["prompt_id", "text"]].assign(format=kinds, place=range(len(prompts)))
 
 
-def _wanted(texts: list[tuple[str, str]], tokenizer: Any, n_wanted: int | None) -> list[str]:
+def _wanted_tokens(texts: list[tuple[str, str]], tokenizer: Any, n_wanted: int | None) -> list[str]:
     """Return what of some texts, each behind its identifier, is made tokens."""
 
     def tokens(text: str) -> Sequence[int]:
@@ -143,13 +145,13 @@ def _check_renderable(prompts: pd.DataFrame, rendering: str, special_tokens: str
         )
 
 
-def _given(token_ids: list[int], tokenizer: Any) -> _Marked:
+def _given_tokens(token_ids: list[int], tokenizer: Any) -> _Marked:
     """Return token ids as they came, those marked that the tokenizer holds for special."""
     special = set() if tokenizer is None else set(tokenizer.all_special_ids)
     return tuple(token_ids), tuple(token_id in special for token_id in token_ids), False
 
 
-def _encoded_texts(
+def _encode_texts(
     texts: list[str], parts: list[str], tokenizer: Any, special_tokens: str
 ) -> list[_Marked]:
     """Return the tokens of a part of each text."""
@@ -166,10 +168,10 @@ def _encoded_texts(
     ]
     if special_tokens != "always":
         return encoded
-    return [_started(of_text, tokenizer) for of_text in encoded]
+    return [_prepend_start(of_text, tokenizer) for of_text in encoded]
 
 
-def _started(of_text: _Marked, tokenizer: Any) -> _Marked:
+def _prepend_start(of_text: _Marked, tokenizer: Any) -> _Marked:
     """Return the tokens with the start token in front, unless it stands there already."""
     start = tokenizer.bos_token_id
     if start is None:
@@ -183,7 +185,7 @@ def _started(of_text: _Marked, tokenizer: Any) -> _Marked:
     return (start, *token_ids), (True, *is_special), goes_on
 
 
-def _encoded_turns(rendered: Rendered, part: str, tokenizer: Any) -> _Marked:
+def _encode_turns(rendered: Rendered, part: str, tokenizer: Any) -> _Marked:
     tokens = tokenizer(
         part,
         add_special_tokens=False,

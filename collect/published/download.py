@@ -37,7 +37,7 @@ def fetch(destination: Path, *, base_url: str = BASE_URL, timeout_s: float = TIM
     The directory.
     """
     contents = {
-        name: _checked(name, _download(f"{base_url}/{quote(name)}", timeout_s))
+        name: _check(name, _download(f"{base_url}/{quote(name)}", timeout_s))
         for name in catalogue.files()
     }
     for name, content in contents.items():
@@ -57,7 +57,7 @@ def _download(url: str, timeout_s: float) -> bytes:
         ) from error
 
 
-def _checked(name: str, content: bytes) -> bytes:
+def _check(name: str, content: bytes) -> bytes:
     pinned = catalogue.files()[name]["sha256"]
     actual = hashlib.sha256(content).hexdigest()
     if actual != pinned:

@@ -139,7 +139,7 @@ def _figure(rows: pd.DataFrame) -> dict[str, object] | None:
     of_layers = rows[rows["layer"].notna()]
     if str(rows.iloc[0]["metric"]).startswith(("weight_", "trace_")) and len(of_layers):
         return _summary(of_layers)
-    return _stored(of_model)
+    return _read_stored(of_model)
 
 
 def _summary(rows: pd.DataFrame) -> dict[str, object]:
@@ -153,7 +153,7 @@ def _summary(rows: pd.DataFrame) -> dict[str, object]:
     }
 
 
-def _stored(rows: pd.DataFrame) -> dict[str, object] | None:
+def _read_stored(rows: pd.DataFrame) -> dict[str, object] | None:
     """Return the figure a file holds as one mean, with its spread if it holds that too."""
     means = rows[rows["statistic"].isin(["mean", "value"])]
     if not len(means):

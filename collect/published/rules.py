@@ -32,12 +32,12 @@ class Part:
     def captures(self, step: Step, *, is_last: bool) -> Captures | None:
         """Return what the step gives when it fits the part, and None when it does not."""
         if self.text.startswith("{"):
-            return self._named(step, is_last=is_last)
+            return self._name(step, is_last=is_last)
         if isinstance(step, int):
             return {} if self.is_index and self.text in ("*", str(step)) else None
         return {} if not self.is_index and fnmatchcase(step, self.text) else None
 
-    def _named(self, step: Step, *, is_last: bool) -> Captures | None:
+    def _name(self, step: Step, *, is_last: bool) -> Captures | None:
         if isinstance(step, int) != self.is_index:
             return None
         name = self.text[1:-1]

@@ -49,7 +49,7 @@ def value_row(
     """Return the row of one leaf that a rule has classified."""
     names = {**leaf.fields, **captured}
     unit = catalogue.units()[rule.metric]
-    model_id = _model_id(_filled(rule.model, names), book)
+    model_id = _model_id(_fill(rule.model, names), book)
     value, text = _value_and_text(leaf.value, is_cell=file.endswith(".csv"), is_label=unit == "-")
     prompt_id = _prompt_id(file, rule.prompt, names, book)
     involves_prompts = rule.metric not in book.no_forward_pass
@@ -74,7 +74,7 @@ def _cell(file: str, column: str) -> str | None:
     return catalogue.files()[file][column] or None
 
 
-def _filled(template: str, names: dict[str, Scalar]) -> str | None:
+def _fill(template: str, names: dict[str, Scalar]) -> str | None:
     """Return the template with its braces filled, or None when a name is missing."""
     try:
         return template.format_map(names)
@@ -125,7 +125,7 @@ def _prompt_id(
 ) -> str | None:
     """Return the prompt that the template names by text, place or alias."""
     prompt_set = _cell(file, "prompt_set")
-    wanted = None if template is None else _filled(template, names)
+    wanted = None if template is None else _fill(template, names)
     if prompt_set is None or wanted is None:
         return None
     return _prompt_ids(prompt_set).get(str(book.prompts.get(wanted, wanted)))

@@ -162,7 +162,7 @@ def _unit_faults(path: Path, mark: Mark, out: Path, trial: _Trial) -> Iterator[s
     if version not in READABLE_VERSIONS:
         yield f"{path.stem} is of schema version {version}, which is not read."
         return
-    rows = _stored(path, trial.known)
+    rows = _read_stored(path, trial.known)
     yield from _row_faults(path, "run", trial)
     yield from _run_faults(path, mark, out, rows[0] if len(rows) == 1 else None, trial.known)
     for name, expected in mark.rows.items():
@@ -284,7 +284,7 @@ def _rows_of(path: Path, table: str, known: Headers) -> list[dict[str, Any]]:
     return rows
 
 
-def _stored(path: Path, known: Headers) -> list[dict[str, Any]]:
+def _read_stored(path: Path, known: Headers) -> list[dict[str, Any]]:
     """Return the rows of a file as it holds them; none where they cannot be read."""
     try:
         rows: list[dict[str, Any]] = known.of(path).stored().to_pylist()

@@ -60,10 +60,10 @@ def units(out: Path) -> pd.DataFrame:
     of_units = [path for path in paths if not is_pack(path.stem) and path.stem not in copied]
     headers = Headers()
     headers.read_ahead(of_units)
-    states = [_marked(path, out, headers) for path in of_units]
-    states += [row for path in paths if is_pack(path.stem) for row in _packed(path, out)]
-    states += [_unmarked(stem, out) for stem in incomplete_units(out)]
-    planned = _planned(out)
+    states = [_marked_row(path, out, headers) for path in of_units]
+    states += [row for path in paths if is_pack(path.stem) for row in _pack(path, out)]
+    states += [_unmarked_row(stem, out) for stem in incomplete_units(out)]
+    planned = _plan(out)
     states = [planned.pop(str(row["unit"]), {}) | row for row in states]
     states += [{"unit": unit, **row} for unit, row in planned.items()]
     if not states:
@@ -75,7 +75,7 @@ def units(out: Path) -> pd.DataFrame:
     return pd.DataFrame(states, columns=columns).sort_values("unit", ignore_index=True)
 
 
-def _planned(out: Path) -> dict[str, dict[str, Any]]:
+def _plan(out: Path) -> dict[str, dict[str, Any]]:
     """Return the units of the queue by their name, and the models that were refused as such."""
     rows: dict[str, dict[str, Any]] = {}
     for entry in queue.entries(out):
@@ -90,23 +90,23 @@ def _planned(out: Path) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def _marked(path: Path, out: Path, headers: Headers) -> dict[str, Any]:
+def _marked_row(path: Path, out: Path, headers: Headers) -> dict[str, Any]:
     """Return the row of a unit that has a run file."""
     marked = read_marked(path, headers)
     if marked is None or not has_files_as_marked(marked[0], out):
-        return _unmarked(path.stem, out)
+        return _unmarked_row(path.stem, out)
     mark, run = marked
     return _complete(path.stem, mark, run)
 
 
-def _packed(path: Path, out: Path) -> list[dict[str, Any]]:
+def _pack(path: Path, out: Path) -> list[dict[str, Any]]:
     """Return the rows of the units of a compact copy; how many rows each has is not counted."""
     headers = Headers()
     try:
         copied = vouched(path, headers)
         compare(out, [copied], headers, contents=True)
     except ContractError:
-        return [_unmarked(stem, out) for stem in units_of(path)]
+        return [_unmarked_row(stem, out) for stem in units_of(path)]
     rows = headers.run(path).to_pylist()
     return [_complete(unit.stem, None, run) for unit, run in zip(copied.units, rows, strict=True)]
 
@@ -120,7 +120,7 @@ def _complete(stem: str, mark: Mark | None, run: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _unmarked(stem: str, out: Path) -> dict[str, Any]:
+def _unmarked_row(stem: str, out: Path) -> dict[str, Any]:
     """Return the row of a unit without a mark that can be trusted."""
     is_in_progress = locks.is_held_elsewhere(out, variant_of(stem))
     return {"unit": stem, "state": "measuring" if is_in_progress else "incomplete"}

@@ -148,7 +148,7 @@ class Unit:
         ``if_other_weights`` is what to do where its weights are others.
         """
         known, new = mark.determinants, {**self.identity, **self.labels}
-        reasons = _joined(differences({**known, **mark.labels}, new), self._redefined(known))
+        reasons = _join(differences({**known, **mark.labels}, new), self._redefinitions(known))
         if reasons:
             is_same = known.get("weights_sha256") == self.determinants["weights_sha256"]
             raise InputError(
@@ -167,9 +167,9 @@ class Unit:
         if new["prompt_set"] is not None and other["prompt_set"] == new["prompt_set"]:
             shared += ["prompt_set_sha256"]
         otherwise = differences({n: other.get(n) for n in shared}, {n: new[n] for n in shared})
-        return _joined(otherwise, self._redefined(other) if is_same_model else "")
+        return _join(otherwise, self._redefinitions(other) if is_same_model else "")
 
-    def _redefined(self, other: Mapping[str, Any]) -> str:
+    def _redefinitions(self, other: Mapping[str, Any]) -> str:
         """Return which quantities that two units hold are defined differently."""
         old, new = (of.get("definitions") or {} for of in (other, self.determinants))
         both = {*quantities_of(other)} & {*self.quantities}
@@ -224,7 +224,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     )
 
 
-def _joined(*reasons: str) -> str:
+def _join(*reasons: str) -> str:
     return "; ".join(reason for reason in reasons if reason)
 
 

@@ -189,7 +189,7 @@ def check_keys(
         If one does, or the rows cannot be read.
     """
     key = ", ".join(f'"{name}"' for name in tables()[table].key)
-    hint = f"The rows come from {_shown(paths)}."
+    hint = f"The rows come from {_display(paths)}."
     try:
         repeat = connection.execute(
             f"SELECT {key}, count(*) FROM {_parquet(tables()[table], names)} "
@@ -243,7 +243,7 @@ def two_networks(model_id: str, revision: str | None, what: str) -> str:
     return f"Two networks are named {named}: their {what} differ."
 
 
-def _shown(paths: Sequence[Path]) -> str:
+def _display(paths: Sequence[Path]) -> str:
     return ", ".join(str(path) for path in paths[:4]) + (" ..." if len(paths) > 4 else "")
 
 
@@ -340,7 +340,7 @@ def _insert(
             reason = f"CHECK constraint {broken[1]} not met by the row of {named}."
         raise ContractError(
             f"Rows of table {table} must satisfy collect/schema.sql; found: {reason}",
-            f"The rows come from {_shown(paths)}.{_other_prompts(table, reason)}",
+            f"The rows come from {_display(paths)}.{_other_prompts(table, reason)}",
         ) from error
 
 

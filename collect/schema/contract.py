@@ -119,7 +119,7 @@ def connect(*, comments: bool = True) -> duckdb.DuckDBPyConnection:
             "; ".join(f"COMMENT ON {kinds[it]} {it} IS '{text}'" for it, text in texts.items())
         )
     if not _KNOWN:
-        _KNOWN.update(_described(connection))
+        _KNOWN.update(_describe(connection))
     return connection
 
 
@@ -246,7 +246,7 @@ def _known() -> dict[str, tuple[Table, pa.Schema]]:
     return _KNOWN
 
 
-def _described(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[Table, pa.Schema]]:
+def _describe(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[Table, pa.Schema]]:
     _, comments = commented(schema_sql())
     description = described(connection, "memory", comments)
     sql_types = sorted(

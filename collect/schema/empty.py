@@ -87,14 +87,14 @@ class Trial:
         waiting[name] = rows
         self._n_waiting[table] += len(rows)
         if self._n_waiting[table] >= self._n_rows or len(waiting) >= FILES_TOGETHER:
-            yield from self._tried(table)
+            yield from self._try_rows(table)
 
     def rest(self) -> Iterator[ContractError]:
         """Yield what `check_rows` does of all rows that still wait."""
         for table in list(self._waiting):
-            yield from self._tried(table)
+            yield from self._try_rows(table)
 
-    def _tried(self, table: str) -> Iterator[ContractError]:
+    def _try_rows(self, table: str) -> Iterator[ContractError]:
         del self._n_waiting[table]
         return check_rows(table, self._waiting.pop(table))
 

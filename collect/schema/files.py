@@ -135,7 +135,7 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
     check_names(path, table, names, left_out)
     if headers is not None:
         headers.note_columns(path, table, names)
-    rows = _filled(_restore_left_out(completed(rows, table), left_out, names), expected)
+    rows = _fill(_restore_left_out(completed(rows, table), left_out, names), expected)
     _require_filled(path, rows, expected)
     try:
         return rows.cast(expected)
@@ -208,7 +208,7 @@ def _no_value(path: Path, error: pa.ArrowInvalid) -> ContractError | None:
     )
 
 
-def _filled(rows: pa.Table, expected: pa.Schema) -> pa.Table:
+def _fill(rows: pa.Table, expected: pa.Schema) -> pa.Table:
     """Put empty text in the place of an empty field where the table forbids NULL."""
     for field in expected:
         if not field.nullable and pa.types.is_string(field.type):

@@ -43,7 +43,7 @@ def listed_files(text: str | bytes, place: str) -> list[Listed]:
     """
     try:
         distribution = json.loads(text)["distribution"]
-        files = [_listed(entry) for entry in distribution if entry["@type"] == "cr:FileObject"]
+        files = [_list(entry) for entry in distribution if entry["@type"] == "cr:FileObject"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ContractError(
             f"{place} must list the files of a store, each with size and hash; it does not "
@@ -53,7 +53,7 @@ def listed_files(text: str | bytes, place: str) -> list[Listed]:
     return files
 
 
-def _listed(entry: dict[str, Any]) -> Listed:
+def _list(entry: dict[str, Any]) -> Listed:
     name = str(entry["contentUrl"])
     size, digest = _SIZE.fullmatch(entry["contentSize"]), _HASH.fullmatch(entry["sha256"])
     place = PurePosixPath(name)

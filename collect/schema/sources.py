@@ -68,14 +68,14 @@ class Sources:
         listed = {directory / name for unit in units for name in unit.rows}
         cache.keep(directory, self.headers.known(measured), len(kept), since)
         self.vouched |= listed
-        repeated = self._registered(directory, units)
+        repeated = self._register(directory, units)
         for table, paths in by_table.items():
             fresh = [p for p in paths if p.parent.name != table or p.stem not in repeated]
-            chosen = _listed_only(table, fresh, units, listed)
+            chosen = _listed_files(table, fresh, units, listed)
             if chosen:
                 self.files.setdefault(table, []).extend(chosen)
 
-    def _registered(self, directory: Path, vouching: Sequence[Vouched]) -> set[str]:
+    def _register(self, directory: Path, vouching: Sequence[Vouched]) -> set[str]:
         """Remember each run; return the stems of files that another directory has too.
 
         Raises
@@ -135,7 +135,7 @@ def _check_once(directory: Path, files: Mapping[str, Sequence[Path]]) -> None:
         )
 
 
-def _listed_only(
+def _listed_files(
     table: str, paths: Sequence[Path], units: Sequence[Vouched], listed: set[Path]
 ) -> list[Path]:
     """Return the files that a run file lists, where run files list any.

@@ -155,7 +155,7 @@ def vouched(path: Path, headers: Headers) -> Vouched:
             f"{path} must have the row and the metadata that were hashed; it has others.",
             "Measure the unit again with the same command and --overwrite.",
         )
-    measured = tuple(_measured(stem, row) for stem, row in zip(stems, rows, strict=True))
+    measured = tuple(_measure(stem, row) for stem, row in zip(stems, rows, strict=True))
     return Vouched(
         path.stem, measured, mark.rows, mark.sizes, mark.times, mark.sha256, prompts=prompts
     )
@@ -171,7 +171,7 @@ def _check_version(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
-def _measured(stem: str, row: Mapping[str, Any]) -> Measured:
+def _measure(stem: str, row: Mapping[str, Any]) -> Measured:
     return Measured(
         stem,
         str(row["run_id"]),
@@ -212,14 +212,14 @@ def compare(
                 "Measure it again with the same command: the unit is then measured anew.",
             )
         for name in unit.rows:
-            known[name] = _compared(directory, name, unit, headers, contents=contents)
+            known[name] = _compare(directory, name, unit, headers, contents=contents)
         if contents:
             for name in unit.sha256.keys() - unit.rows.keys():
                 _compare_content(directory / name, name, unit)
     return sum(known.values(), Comparison())
 
 
-def _compared(
+def _compare(
     directory: Path, name: str, unit: Vouched, headers: Headers, *, contents: bool
 ) -> Comparison:
     """Return in what one file is as its run file says, or refuse it."""
@@ -227,14 +227,14 @@ def _compared(
     state = path.stat()
     header = headers.of(path)
     if name in unit.sizes and state.st_size != unit.sizes[name]:
-        raise _altered(path, f"{unit.sizes[name]} bytes", f"{state.st_size}")
+        raise _altered_error(path, f"{unit.sizes[name]} bytes", f"{state.st_size}")
     if header.n_rows != unit.rows[name]:
-        raise _altered(path, f"{unit.rows[name]} rows", f"{header.n_rows}")
+        raise _altered_error(path, f"{unit.rows[name]} rows", f"{header.n_rows}")
     is_shared = path.parent.name == "prompt"
     runs = set() if is_shared else header.run_bounds - unit.run_ids
     if runs:
         expected = " and ".join(sorted(unit.run_ids)[:2])
-        raise _altered(path, f"rows of run {expected} only", f"others ({min(runs)})")
+        raise _altered_error(path, f"rows of run {expected} only", f"others ({min(runs)})")
     if contents:
         _compare_content(path, name, unit)
     is_hashed = name in unit.sha256 or (is_shared and path.stem in unit.prompts)
@@ -248,14 +248,14 @@ def _compared(
 
 def _compare_content(path: Path, name: str, unit: Vouched) -> None:
     if name in unit.sha256 and file_sha256(path) != unit.sha256[name]:
-        raise _altered(path, "the content that was hashed", "another")
+        raise _altered_error(path, "the content that was hashed", "another")
     if path.parent.name == "prompt" and path.stem in unit.prompts:
         rows = Headers().of(path).read("prompt").to_pylist()
         if prompts_sha256(rows) != unit.prompts[path.stem]:
-            raise _altered(path, "the prompts that were measured", "others")
+            raise _altered_error(path, "the prompts that were measured", "others")
 
 
-def _altered(path: Path, expected: str, actual: str) -> ContractError:
+def _altered_error(path: Path, expected: str, actual: str) -> ContractError:
     return ContractError(
         f"{path} must have {expected}, as its unit's run file says; it has {actual}.",
         "Measure its unit again with --overwrite, or restore the file.",

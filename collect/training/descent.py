@@ -158,7 +158,7 @@ def _descend(
     generator = torch.Generator().manual_seed(seed)
     settings, batch_size = recipe.optimiser, recipe.schedule.batch_size
     trajectory: list[tuple[int, float]] = []
-    trajectory += _seen(network, recipe, windows, watch, 0)
+    trajectory += _watch(network, recipe, windows, watch, 0)
     network.train()
     for step in range(recipe.schedule.steps):
         if _has_stopped(recipe, trajectory):
@@ -175,11 +175,11 @@ def _descend(
             scheduler.step()
         bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
         bar.update()
-        trajectory += _seen(network, recipe, windows, watch, step + 1)
+        trajectory += _watch(network, recipe, windows, watch, step + 1)
     return trajectory
 
 
-def _seen(
+def _watch(
     network: Any, recipe: Recipe, windows: Windows, watch: Watch | None, step: int
 ) -> list[tuple[int, float]]:
     """Return step and held-out loss if a checkpoint is due, after the watcher has looked."""

@@ -67,7 +67,7 @@ class Family:
         return next(iter(self.model_types))
 
 
-def _gated(model_type: str, position: str = "pre", **more: object) -> Family:
+def _gated_family(model_type: str, position: str = "pre", **more: object) -> Family:
     """Return a family with Llama's matrices: gated feed-forward, rotary positions, RMSNorm."""
     settings = {"shares_heads": True, "head_multiple": 2, **more}
     return Family(model_types={position: model_type}, **settings)  # type: ignore[arg-type]
@@ -126,14 +126,14 @@ FAMILIES: Mapping[str, Family] = {
         head_multiple=2,
         writes=_CODE_OF_BLOOM,
     ),
-    "llama": _gated("llama"),
-    "gemma": _gated("gemma", is_tied=True, scale="fixed"),
-    "gemma2": _gated("gemma2", "sandwich", is_tied=True, scale="fixed"),
+    "llama": _gated_family("llama"),
+    "gemma": _gated_family("gemma", is_tied=True, scale="fixed"),
+    "gemma2": _gated_family("gemma2", "sandwich", is_tied=True, scale="fixed"),
     "glm": Family(
         model_types={"pre": "glm", "sandwich": "glm4"}, shares_heads=True, head_multiple=4
     ),
-    "granite": _gated("granite", scale="config"),
-    "olmo2": _gated("olmo2", "output"),
+    "granite": _gated_family("granite", scale="config"),
+    "olmo2": _gated_family("olmo2", "output"),
 }
 
 

@@ -319,15 +319,15 @@ def mean_of(values: pd.Series[float], null: float) -> dict[str, float]:
 def on_ours(made: Check, rows: pd.DataFrame) -> Check:
     """Return a check on models measured here; it decides only if all are the paper's too.
 
-    ``rows`` tell it by `is_theirs`. Where they come from `measured_gains`, the note says how often
-    the published gain and its invariant partner lie on different sides of 1.
+    ``rows`` tell it by `in_paper`. Where they come from `measured_gains`, the note says how often
+    the published gain and the mean-centred gain lie on different sides of 1.
     """
-    is_theirs = bool(rows["is_theirs"].all())
-    notes = (made.note, _other_side(rows), "" if is_theirs else NOT_THEIRS)
+    in_paper = bool(rows["in_paper"].all())
+    notes = (made.note, _other_side(rows), "" if in_paper else NOT_THEIRS)
     return replace(
         made,
-        holds=made.holds if is_theirs else None,
-        decides=made.decides and is_theirs,
+        holds=made.holds if in_paper else None,
+        decides=made.decides and in_paper,
         note=" ".join(note for note in notes if note),
         evidence=(OURS,),
     )

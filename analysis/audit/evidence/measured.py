@@ -1,4 +1,4 @@
-"""What was measured here as evidence: the paper's definition, and beside it the invariant partner.
+"""What was measured here as evidence: the paper's definition, and the mean-centred gain.
 
 A change of the weights that leaves every prediction moves the raw length of a stream that is read
 through LayerNorms. There the gain without the mean over features is the property of the network,
@@ -15,7 +15,7 @@ import pandas as pd
 from analysis.audit.evidence.checks import Label
 from analysis.store import Store
 
-#: Ends the condition of a check that reads the invariant partner.
+#: Ends the condition of a check that reads the mean-centred gain.
 INVARIANT = Label("centred", ", centred under LayerNorm")
 #: The definitions of gain that the claims ask of measured models.
 BLOCKS = ("gain_last_block", "gain_penultimate_block")
@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 def measured_gains(store: Store, metric: str) -> pd.DataFrame:
     """Return one row per primary run of a model measured here: its gain, as `published_gains`.
 
-    Adds `is_theirs`, which tells whether the paper has figures of the same checkpoint. Only such
+    Adds `in_paper`, which tells whether the paper has figures of the same checkpoint. Only such
     models decide a claim about the paper's models. Beside the published definition stand
     `norm_kind`, `gain_mean_primary` and `gain_sd_primary`, mean and standard deviation over
     prompts of the partner that is a property of what the network computes (centred under
@@ -37,7 +37,7 @@ def measured_gains(store: Store, metric: str) -> pd.DataFrame:
     one, other = BLOCKS if metric in BLOCKS else (metric, metric)
     rows = store.facts(
         """
-        SELECT g.*, g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs,
+        SELECT g.*, g.model_id IN (SELECT model_id FROM published_figure) AS in_paper,
                s.norm_kind, s.gain_primary, s.gain_mean_primary, s.gain_sd_primary
           FROM gain_by_model AS g
           JOIN primary_run AS r
@@ -60,13 +60,13 @@ def measured_blocks(store: Store) -> pd.DataFrame:
     """Return one row per model measured here and block after block 0: mean gain, last token.
 
     Columns `model_id`, `suite`, `layer`, `norm_kind`, `value` and `value_primary` (as published,
-    and its invariant partner [ratio]), `file`, `caveats`, `is_theirs` (as in `measured_gains`).
+    and the mean-centred gain [ratio]), `file`, `caveats`, `in_paper` (as in `measured_gains`).
     """
     return store.facts(
         """
         SELECT g.model_id, m.suite, g.layer, g.norm_kind, avg(exp(g.log_gain)) AS value,
                avg(exp(g.log_gain_of_function)) AS value_primary, 'run' AS file, '' AS caveats,
-               g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs
+               g.model_id IN (SELECT model_id FROM published_figure) AS in_paper
           FROM function_gain AS g
           JOIN primary_run AS r USING (run_id)
           JOIN raw.model AS m ON m.model_id = g.model_id
@@ -81,14 +81,14 @@ def measured_prompts(store: Store, metric: str) -> pd.DataFrame:
     """Return one row per model measured here and prompt: its gain and the output's entropy.
 
     Columns `model_id`, `suite`, `prompt_id`, `norm_kind`, `value` and `value_primary` (as
-    published, and its invariant partner, missing where there is none [ratio]), `entropy` [nat],
-    `file`, `caveats`, `is_theirs` (as in `measured_gains`).
+    published, and the mean-centred one, missing where there is none [ratio]), `entropy` [nat],
+    `file`, `caveats`, `in_paper` (as in `measured_gains`).
     """
     return store.facts(
         """
         SELECT g.model_id, m.suite, g.prompt_id, m.norm_kind, g.gain AS value,
                exp(p.log_gain_primary) AS value_primary, n.entropy, 'run' AS file, '' AS caveats,
-               g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs
+               g.model_id IN (SELECT model_id FROM published_figure) AS in_paper
           FROM raw.prompt_gain AS g
           JOIN primary_run AS r USING (run_id)
           JOIN raw.model AS m ON m.model_id = g.model_id
@@ -118,11 +118,11 @@ def definitions(
     columns
         What was measured, by the published definition.
     words
-        What is said of the rows read by the invariant partner.
+        What is said of the rows read by the mean-centred gain.
 
     Returns
     -------
-    Under ``words`` the rows with the invariant partner in ``columns``, those without one left
+    Under ``words`` the rows with the mean-centred gain in ``columns``, those without one left
     out; then, under the empty string, the rows as they are. Where the two agree in every row
     they are one definition, and the published one stands alone.
     """

@@ -73,7 +73,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class StripMark:
     """One reading as it is drawn: its words, kind, outcome, estimate and interval (or NaN)."""
 
     condition: str
@@ -205,7 +205,7 @@ def ticks(axis: Axis, measure: str) -> list[float]:
     return [round(step * at, 10) + 0.0 for at in range(first, last + 1)]
 
 
-def _key(marks: Sequence[Mark]) -> Markup:
+def _key(marks: Sequence[StripMark]) -> Markup:
     """Return what each kind of mark means, where some decide nothing."""
     present = [it for it in SHAPES if any(mark.outcome == it for mark in marks)]
     if readings.SHOWN not in present:
@@ -219,7 +219,7 @@ def _key(marks: Sequence[Mark]) -> Markup:
 KEY = {readings.SHOWN: "shown for comparison, moves no verdict"}
 
 
-def drawn(checks: Sequence[Mapping[Any, Any]], line: Line) -> list[Mark]:
+def drawn(checks: Sequence[Mapping[Any, Any]], line: Line) -> list[StripMark]:
     """Return the readings of a part that have a value of its measure, in their order."""
     return [
         mark
@@ -230,7 +230,7 @@ def drawn(checks: Sequence[Mapping[Any, Any]], line: Line) -> list[Mark]:
     ]
 
 
-def finding(marks: Sequence[Mark], line: Line) -> str:
+def finding(marks: Sequence[StripMark], line: Line) -> str:
     """Return what a strip shows, in one sentence a fact."""
     deciding = [mark.outcome for mark in marks if mark.outcome != readings.SHOWN]
     ends = [_written(line.measure, end([m.value for m in marks])) for end in (min, max)]
@@ -248,7 +248,7 @@ def finding(marks: Sequence[Mark], line: Line) -> str:
     return " ".join([*items, of_intervals] if across else items)
 
 
-def axis_of(marks: Sequence[Mark], line: Line) -> Axis:
+def axis_of(marks: Sequence[StripMark], line: Line) -> Axis:
     """Return the axis of a strip: of a share or an r whole, else as far as what is drawn."""
     if line.measure == P:
         least = min(line.value, *(mark.value for mark in marks))
@@ -269,7 +269,7 @@ def axis_of(marks: Sequence[Mark], line: Line) -> Axis:
     return Axis(step * math.floor(low / step), step * math.ceil(high / step), is_log=False)
 
 
-def _mark(check: Mapping[Any, Any], measure: str) -> Mark:
+def _mark(check: Mapping[Any, Any], measure: str) -> StripMark:
     value, low, high = math.nan, math.nan, math.nan
     outcome = readings.outcome(check)
     if measure == P:
@@ -282,7 +282,7 @@ def _mark(check: Mapping[Any, Any], measure: str) -> Mark:
         names = ("estimate",) if check["kind"] == "value" else ("estimate", "conf_low", "conf_high")
         ends = [estimates.in_its_unit(check, float(check[name])) for name in names]
         value, low, high = (*ends, math.nan, math.nan)[:3]
-    return Mark(str(check["condition"]), str(check["kind"]), outcome, value, low, high)
+    return StripMark(str(check["condition"]), str(check["kind"]), outcome, value, low, high)
 
 
 def _written(measure: str, value: float) -> str:
@@ -291,7 +291,7 @@ def _written(measure: str, value: float) -> str:
     return estimates.written(measure, value) if math.isfinite(value) else prose.number(value)
 
 
-def _measured(line: Line, marks: Sequence[Mark]) -> str:
+def _measured(line: Line, marks: Sequence[StripMark]) -> str:
     has_interval = any(not math.isnan(mark.low) for mark in marks)
     named = AXES.get(line.measure, line.measure)
     if line.measure == P:
@@ -301,7 +301,7 @@ def _measured(line: Line, marks: Sequence[Mark]) -> str:
     return f"{named}; lines: 95{prose.NO_BREAK}% intervals" if has_interval else named
 
 
-def _row(mark: Mark, line: Line, axis: Axis, null: float) -> Markup:
+def _row(mark: StripMark, line: Line, axis: Axis, null: float) -> Markup:
     """Return one reading: its words, and beside them the value named, the interval and the mark."""
     named = axis.place(line.value)
     parts = [Markup("<title>{}</title>").format(mark.in_words(line.measure))]

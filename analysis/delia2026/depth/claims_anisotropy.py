@@ -36,7 +36,7 @@ def five_phases(store: Store) -> Sequence[Check]:
             "no file of the paper holds the anisotropy of any layer",
         ),
         *(
-            _counted(part, Label("ours", "models measured here, ") + words, phases(store, column))
+            _count(part, Label("ours", "models measured here, ") + words, phases(store, column))
             for column, words in MEASURES.items()
         ),
     ]
@@ -57,7 +57,7 @@ def phases(store: Store, column: str) -> pd.DataFrame:
 
     Returns
     -------
-    Columns `model_id`, `suite`, `n_layers`, `is_theirs` (whether the paper has figures of the
+    Columns `model_id`, `suite`, `n_layers`, `in_paper` (whether the paper has figures of the
     model), `n_steps` (changes from block to block that the prompts identify), `n_phases`,
     `n_by_chance` (phases that as many independent values have on average), `file`, `caveats`.
     """
@@ -66,7 +66,7 @@ def phases(store: Store, column: str) -> pd.DataFrame:
         SELECT t.model_id, m.suite, m.n_layers, t.prompt_id,
                CASE t.site WHEN 'block_input' THEN -1 ELSE t.layer END AS depth,
                t.{column} AS cosine,
-               t.model_id IN (SELECT model_id FROM published_figure) AS is_theirs
+               t.model_id IN (SELECT model_id FROM published_figure) AS in_paper
           FROM token_geometry AS t
           JOIN primary_run AS r USING (run_id)
           JOIN raw.model AS m ON m.model_id = t.model_id
@@ -75,7 +75,7 @@ def phases(store: Store, column: str) -> pd.DataFrame:
          ORDER BY t.model_id, t.prompt_id, depth
         """
     )
-    designs = profiles.drop_duplicates("model_id")[["model_id", "suite", "n_layers", "is_theirs"]]
+    designs = profiles.drop_duplicates("model_id")[["model_id", "suite", "n_layers", "in_paper"]]
     table = profiles.pivot_table(index=["model_id", "prompt_id"], columns="depth", values="cosine")
     rows = []
     for design in designs.to_dict("records"):
@@ -93,7 +93,7 @@ def phases(store: Store, column: str) -> pd.DataFrame:
 
 
 def directions(by_prompt: pd.DataFrame) -> np.ndarray:
-    """Return the way of each step over depth: 1 up, -1 down, 0 when the prompts do not say.
+    """Return the sign of each step over depth: 1 up, -1 down, 0 if the interval covers 0.
 
     ``by_prompt`` has one row per prompt and one column per depth, in order.
 
@@ -119,11 +119,11 @@ def runs(ways: np.ndarray) -> int:
     return int((np.diff(known) != 0).sum() + 1) if len(known) else 0
 
 
-def _counted(part: str, condition: str, models: pd.DataFrame) -> Check:
+def _count(part: str, condition: str, models: pd.DataFrame) -> Check:
     """Decide by the paper's own models if they have been measured; show any others."""
     if models.empty:
         return evidence.missing(part, condition, "no geometry of tokens has been measured")
-    counted = models[models["is_theirs"] & (models["n_layers"] >= FEWEST_BLOCKS)]
+    counted = models[models["in_paper"] & (models["n_layers"] >= FEWEST_BLOCKS)]
     shown = counted if len(counted) else models
     values = shown["n_phases"]
     note = (

@@ -74,11 +74,11 @@ def compare(
         If there are fewer than five models, all depths or all gains are equal, or a law fits
         without error.
     """
-    depths, log_gains = _checked(models, gain, depth)
+    depths, log_gains = _check(models, gain, depth)
     n = len(log_gains)
     rows = []
     for law, (_, columns) in LAWS.items():
-        residuals = log_gains - _predicted(law, depths, log_gains, depths)
+        residuals = log_gains - _predict(law, depths, log_gains, depths)
         mean_square = float(residuals @ residuals) / n
         if mean_square < EXACT:
             raise DesignError(
@@ -142,7 +142,7 @@ def prediction_errors(
         As in `compare`, if there are fewer than two groups, or if all models but one group's
         have one depth.
     """
-    depths, log_gains = _checked(models, gain, depth)
+    depths, log_gains = _check(models, gain, depth)
     folds = rows_by_group(group_codes(models, group))
     sizes = np.array([float(len(fold)) for fold in folds])
     squared = {}
@@ -163,7 +163,7 @@ def prediction_errors(
     return result
 
 
-def _checked(models: pd.DataFrame, gain: str, depth: str) -> tuple[Floats, Floats]:
+def _check(models: pd.DataFrame, gain: str, depth: str) -> tuple[Floats, Floats]:
     """Return depths and logarithms of gains, checked."""
     depths, gains = numbers(models, depth), numbers(models, gain)
     require_rows(models, FEWEST_MODELS, "A comparison of laws of depth")
@@ -177,7 +177,7 @@ def _checked(models: pd.DataFrame, gain: str, depth: str) -> tuple[Floats, Float
     return depths, np.log(gains)
 
 
-def _predicted(law: str, depths: Floats, log_gains: Floats, new: Floats) -> Floats:
+def _predict(law: str, depths: Floats, log_gains: Floats, new: Floats) -> Floats:
     """Return the log gain of new depths by a law fitted to models."""
     fixed, columns = LAWS[law]
     if not columns:
@@ -197,7 +197,7 @@ def _predicted(law: str, depths: Floats, log_gains: Floats, new: Floats) -> Floa
 def _left_out(law: str, depths: Floats, log_gains: Floats, fold: Integers) -> Floats:
     """Return the errors of predicting the rows of one group from all others."""
     rest = np.setdiff1d(np.arange(len(log_gains)), fold)
-    return log_gains[fold] - _predicted(law, depths[rest], log_gains[rest], depths[fold])
+    return log_gains[fold] - _predict(law, depths[rest], log_gains[rest], depths[fold])
 
 
 def _difference(excess: Floats, sizes: Floats) -> dict[str, float]:

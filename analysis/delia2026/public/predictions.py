@@ -85,7 +85,7 @@ def outcomes(store: Store) -> pd.DataFrame:
     `special_tokens`, `estimate`, `relation`, `bound`, `is_met`, `seen`. Predictions that the
     store cannot decide have no row.
     """
-    parts = [_judged(prediction, store) for prediction in PREDICTIONS]
+    parts = [_judge(prediction, store) for prediction in PREDICTIONS]
     columns = [
         "prediction", "source", "statement", "metric", "model_id", "prompt_set",
         "special_tokens", "estimate", "relation", "bound", "is_met", "seen",
@@ -96,7 +96,7 @@ def outcomes(store: Store) -> pd.DataFrame:
     )
 
 
-def _judged(prediction: Prediction, store: Store) -> pd.DataFrame:
+def _judge(prediction: Prediction, store: Store) -> pd.DataFrame:
     rows = prediction.compute(store)
     defaults = {"metric": prediction.metric, "model_id": None, "special_tokens": "default"}
     rows = rows.assign(**{k: v for k, v in defaults.items() if k not in rows})
@@ -163,10 +163,10 @@ def _order(store: Store) -> pd.DataFrame:
 def _size_correlations(store: Store, table: pd.DataFrame) -> pd.DataFrame:
     """Return, per prompt set, the rank correlation over models of `size` and their gain."""
     models = gains(store, "gain_penultimate_block").merge(table)
-    return _ranked(models, ["prompt_set"])
+    return _rank(models, ["prompt_set"])
 
 
-def _ranked(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+def _rank(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Return Spearman's correlation of `size` and `estimate` in each group of 3 rows or more."""
     entries = [
         dict(zip(by, key, strict=True))
@@ -217,7 +217,7 @@ def _trace_between(store: Store) -> pd.DataFrame:
 
 
 def _trace_over_depth(store: Store) -> pd.DataFrame:
-    return _ranked(traces(store), ["model_id", "prompt_set"])
+    return _rank(traces(store), ["model_id", "prompt_set"])
 
 
 def _turns(store: Store) -> pd.DataFrame:
@@ -294,7 +294,7 @@ def _sinks(store: Store) -> pd.DataFrame:
     rows = (
         sinks(store).query("is_primary").rename(columns={"spike": "size", "sink_share": "estimate"})
     )
-    return _ranked(rows, ["model_id", "prompt_set"])
+    return _rank(rows, ["model_id", "prompt_set"])
 
 
 PAPER, OURS = "paper", "this project"

@@ -1,4 +1,4 @@
-"""What one more rounding error of a quantised file does to the gains measured of it."""
+"""What simulated quantisation noise does to the gains measured of it."""
 
 from __future__ import annotations
 

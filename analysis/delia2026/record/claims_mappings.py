@@ -87,16 +87,15 @@ def figures(store: Store) -> pd.DataFrame:
     written = store.query("SELECT file, notebook FROM published_file")
     held = store.query(HELD).dropna(subset=["value"])
     tables = [
-        _looked_up(store, str(place), notebooks, held, written)
-        for place, notebooks in named.items()
+        _look_up(store, str(place), notebooks, held, written) for place, notebooks in named.items()
     ]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def _looked_up(
+def _look_up(
     store: Store, place: str, notebooks: list[str], held: pd.DataFrame, written: pd.DataFrame
 ) -> pd.DataFrame:
-    shown = _shown(store, place)
+    shown = _display(store, place)
     values = held.merge(shown[["quantity"]].drop_duplicates(), on="quantity").assign(
         subject=lambda rows: rows["quantity"] + " of " + rows["subject"].astype(str)
     )
@@ -112,7 +111,7 @@ def _looked_up(
     )
 
 
-def _shown(store: Store, place: str) -> pd.DataFrame:
+def _display(store: Store, place: str) -> pd.DataFrame:
     """Return the numbers of a figure; one without a value asks only for the subject."""
     shown = quoted.at(store, place)
     shown = shown[~shown["quantity"].isin(["p_value", "error_bar", "n_clipped", "gain_change"])]

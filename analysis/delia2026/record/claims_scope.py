@@ -45,7 +45,7 @@ def labs(store: Store) -> Sequence[Check]:
     }
     return [
         *(_count(LABS, condition, rows, "lab", exactly=7) for condition, rows in readings.items()),
-        _named(LABS, store),
+        _name(LABS, store),
     ]
 
 
@@ -114,7 +114,7 @@ def _count(
     )
 
 
-def _named(part: str, store: Store) -> Check:
+def _name(part: str, store: Store) -> Check:
     """Count the labs that the paper names where it says that they are seven."""
     condition = Label("named", "the labs that section 3.3 names")
     printed = quoted.at(store, "§3.3")

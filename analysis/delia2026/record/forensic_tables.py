@@ -97,18 +97,18 @@ def _traces(store: Store) -> Rows:
         for name in ("openai-community/gpt2", "facebook/opt-125m")
     ]
     times = quoted.text(store, "§5.2.3", "trace_ratio")
-    yield _derived("§5.2.3", rounding.ratio, (traces[0], traces[1]), times, joint="against")
+    yield _derive("§5.2.3", rounding.ratio, (traces[0], traces[1]), times, joint="against")
 
 
 def _fine_tuning(store: Store) -> Rows:
     gains = [quoted.text(store, "§5.5", "gain", f"google/gemma-7b{end}") for end in ("", "-it")]
     change = quoted.text(store, "§5.5", "gain_change")
-    yield _derived(
+    yield _derive(
         "§5.5", rounding.percent_change, (gains[0], gains[1]), change, joint="to", unit=" %"
     )
 
 
-def _derived(
+def _derive(
     place: str,
     derive: Callable[[str, str, str], pd.DataFrame],
     parts: tuple[str, str],

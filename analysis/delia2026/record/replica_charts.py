@@ -62,7 +62,7 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
         .mark_line(color=INK, strokeDash=[6, 4])
         .encode(x=x, y=alt.Y("bound:Q", title=GAIN))
     )
-    return _stacked(
+    return _stack(
         [
             alt.layer(
                 shrinking(),
@@ -120,7 +120,7 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
         .encode(x=x, y=y, text=alt.value(word))
         for means_of, word, away in ends
     ]
-    return _stacked(
+    return _stack(
         [
             alt.layer(line_at(1, "x"), bars, means, in_print, *items).properties(
                 height=LAB * len(drawn)
@@ -168,7 +168,7 @@ def chart_spectral(models: pd.DataFrame) -> alt.LayerChart:
     )
 
 
-def _stacked(
+def _stack(
     panels: list[Any],
     description: str,
     finding: str,

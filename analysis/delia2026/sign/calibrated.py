@@ -56,7 +56,7 @@ def statistics(
     """
     result = {"difference of R squared": _shapley(models, gains)}
     if {"difference of shares", "likelihood ratio"} & {*names}:
-        result |= _restricted(restricted.lattice(_blocks(models), PARTS), gains)
+        result |= _restrict(restricted.lattice(_blocks(models), PARTS), gains)
     if "posterior" in names:
         new = {name: sources.new_levels(models, name, gains) for name in STATEMENTS}
         result |= {"posterior": new}
@@ -85,7 +85,7 @@ def _size(block: Floats) -> float:
     return float(np.sqrt(np.square(about).sum() / len(about)))
 
 
-def _restricted(grid: Lattice, gains: Floats) -> dict[str, dict[str, Floats]]:
+def _restrict(grid: Lattice, gains: Floats) -> dict[str, dict[str, Floats]]:
     """Return likelihood ratios and differences of the likeliest shares."""
     ratios: dict[str, list[Floats]] = {name: [] for name in STATEMENTS}
     differences: dict[str, list[Floats]] = {name: [] for name in STATEMENTS}

@@ -37,7 +37,7 @@ AGREEMENT = 0.8
 @shared
 def twins(store: Store) -> pd.DataFrame:
     """Return one row per pair compared: both gains, their ratio, whether the lineage is true."""
-    return _paired(evidence.published_gains(store, "gain_last_block", [evidence.TWINS]))
+    return _pair(evidence.published_gains(store, "gain_last_block", [evidence.TWINS]))
 
 
 @shared
@@ -46,7 +46,7 @@ def totals_of_twins(store: Store) -> pd.DataFrame:
     # Total amplification after block 0 in the columns of a gain: one side of 1 alike.
     figures = evidence.figures(store, "total_amplification", [evidence.TWINS])
     totals = figures.rename(columns={"mean": "gain_mean", "sd": "gain_sd", "n": "n_prompts"})
-    return _paired(totals)
+    return _pair(totals)
 
 
 def magnitude(store: Store) -> Sequence[Check]:
@@ -106,7 +106,7 @@ def invariance(store: Store) -> Sequence[Check]:
         *(_keeps_side(EXPANDER, condition, pairs) for condition, pairs in readings.items()),
         *_prompt_checks(store),
         *(_keeps_side(DAMPENER, condition, pairs) for condition, pairs in readings.items()),
-        *_measured(store),
+        *_measure(store),
     ]
 
 
@@ -125,7 +125,7 @@ def character(store: Store) -> Sequence[Check]:
     ]
 
 
-def _paired(gains: pd.DataFrame) -> pd.DataFrame:
+def _pair(gains: pd.DataFrame) -> pd.DataFrame:
     """Return one row per instruct model whose base has a gain too, with 95 % t intervals."""
     known = evidence.with_interval(gains)
     tuned = known[known["model_id"].isin(COMPARED)].assign(
@@ -214,7 +214,7 @@ def _prompt_checks(store: Store) -> list[Check]:
     ]
 
 
-def _measured(store: Store) -> list[Check]:
+def _measure(store: Store) -> list[Check]:
     """Compare pairs measured here, the base being one of the paper's; else shown only."""
     gains = evidence.measured_gains(store, "gain_last_block")
     read = evidence.definitions(gains, ["gain_mean", "gain_sd"])
@@ -230,14 +230,14 @@ def _measured_pairs(gains: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model measured here that was tuned from another, with both gains."""
     known = evidence.with_interval(gains)
     base = known[known["base_model_id"].isna()]
-    columns = ["model_id", "prompt_set", "gain_mean", "conf_low", "conf_high", "is_theirs"]
+    columns = ["model_id", "prompt_set", "gain_mean", "conf_low", "conf_high", "in_paper"]
     pairs = known[known["base_model_id"].notna()].merge(
         base[columns],
         left_on=["base_model_id", "prompt_set"],
         right_on=["model_id", "prompt_set"],
         suffixes=("", "_base"),
     )
-    return pairs.assign(is_theirs=pairs["is_theirs_base"])
+    return pairs.assign(in_paper=pairs["in_paper_base"])
 
 
 def _sides(pairs: pd.DataFrame) -> dict[str, pd.DataFrame]:

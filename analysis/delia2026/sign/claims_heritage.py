@@ -176,7 +176,7 @@ def _other_labs(condition: str, others: pd.DataFrame) -> Check:
 
 
 def _fisher(condition: str, rows: pd.DataFrame) -> Check:
-    labelled = _labelled(rows)
+    labelled = _label(rows)
     if labelled["heritage"].nunique() < 2 or labelled["sign"].nunique() < 2:
         return evidence.missing(DECIDES, condition, "the table has an empty margin")
     row = fisher.fisher_exact(labelled, row="heritage", column="sign").iloc[0]
@@ -202,18 +202,18 @@ def central_p(rows: pd.DataFrame) -> float:
 
     ``rows`` has one row per model: `lab`, `sign_strict`.
     """
-    return min(1.0, 2 * min(fisher.one_sided_p(_labelled(rows), row="heritage", column="sign")))
+    return min(1.0, 2 * min(fisher.one_sided_p(_label(rows), row="heritage", column="sign")))
 
 
 def least_p(store: Store, reading: str) -> tuple[float, float]:
     """Return the smallest p that Fisher's test and the exchange of suites can give a reading."""
     rows = models(store, reading)
-    table = fisher.fisher_exact(_labelled(rows), row="heritage", column="sign")
+    table = fisher.fisher_exact(_label(rows), row="heritage", column="sign")
     tested = exchange(cluster_means(compared(rows)))
     return float(table["smallest_p"].iloc[0]), float(tested["smallest_p"])
 
 
-def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
+def _label(rows: pd.DataFrame) -> pd.DataFrame:
     heritage = np.where(rows["lab"] == NAMED_LAB, NAMED_LAB, OTHER)
     return rows.assign(heritage=heritage, sign=rows["sign_strict"])
 

@@ -78,11 +78,11 @@ def each_once(
         same = conditions.setdefault(tuple(figures.itertuples(index=False, name=None)), [])
         same.append(condition)
     return [
-        _named_alike(judge(first, sets[first]), repeats) for first, *repeats in conditions.values()
+        _note_repeats(judge(first, sets[first]), repeats) for first, *repeats in conditions.values()
     ]
 
 
-def _named_alike(check: Check, repeats: Sequence[str]) -> Check:
+def _note_repeats(check: Check, repeats: Sequence[str]) -> Check:
     """Return a check whose note names the other readings that give the same rows."""
     if not repeats:
         return check

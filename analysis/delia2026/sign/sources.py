@@ -54,15 +54,15 @@ def design(models: pd.DataFrame) -> Sources:
         dummies = pd.get_dummies(models[group], dtype=float)
         blocks[group], labels[group] = dummies.to_numpy(), tuple(map(str, dummies.columns))
     for name, predictors in PREDICTORS.items():
-        blocks[name], labels[name] = _scaled(models, predictors), predictors
+        blocks[name], labels[name] = _scale(models, predictors), predictors
     return hierarchy.sources(blocks, labels)
 
 
 def lattice(models: pd.DataFrame) -> Lattice:
     """Return the lattice of lab, suite, geometry and scale over the rows of models."""
     blocks = {group: pd.get_dummies(models[group], dtype=float).to_numpy() for group in LEVELS}
-    blocks["geometry"] = _scaled(models, (*PREDICTORS["shape"], *PREDICTORS["depth"]))
-    blocks["scale"] = _scaled(models, PREDICTORS["scale"])
+    blocks["geometry"] = _scale(models, (*PREDICTORS["shape"], *PREDICTORS["depth"]))
+    blocks["scale"] = _scale(models, PREDICTORS["scale"])
     return restricted.lattice(blocks)
 
 
@@ -95,7 +95,7 @@ def new_levels(models: pd.DataFrame, statement: str, gains: Floats) -> Floats:
     return np.asarray(np.concatenate(items))
 
 
-def _scaled(models: pd.DataFrame, predictors: tuple[str, ...]) -> Floats:
+def _scale(models: pd.DataFrame, predictors: tuple[str, ...]) -> Floats:
     """Return standardised predictors that add one variance together."""
     values = models[list(predictors)].to_numpy(dtype=np.float64)
     scaled = (values - values.mean(axis=0)) / values.std(axis=0)

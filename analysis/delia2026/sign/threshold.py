@@ -59,7 +59,7 @@ def separation(
         models,
         decides=counts,
         estimate=share,
-        note=f"{_counted(models, share)} {note}".strip(),
+        note=f"{_count(models, share)} {note}".strip(),
         **(_chance(models) if tests else {"method": METHOD}),
         measure="accuracy",
     )
@@ -75,7 +75,7 @@ def _chance(models: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _counted(models: pd.DataFrame, share: float) -> str:
+def _count(models: pd.DataFrame, share: float) -> str:
     """Return in words how many models lie right, beside guessing, and how large both kinds are."""
     commoner = int(models["dampens"].value_counts().max())
     means = models.groupby("dampens")["size"].mean()

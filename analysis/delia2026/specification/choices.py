@@ -95,7 +95,7 @@ def select(figures: pd.DataFrame, gain: str, figure: str, models: str) -> pd.Dat
     """
     metrics = GAINS[gain]
     rank = figures["metric"].map({metric: place for place, metric in enumerate(metrics)})
-    meant = figures.assign(rank=rank)[rank.notna() & _admitted(figures, figure, models)]
+    meant = figures.assign(rank=rank)[rank.notna() & _admit(figures, figure, models)]
     meant = meant[meant["rank"] == meant.groupby("model_id")["rank"].transform("min")]
     if figure == "mean of all":
         chosen = _mean_of_all(meant)
@@ -142,7 +142,7 @@ def group(labs: pd.Series[str], suites: pd.Series[str], name: str) -> pd.Series[
     return ours
 
 
-def _admitted(figures: pd.DataFrame, figure: str, models: str) -> pd.Series[bool]:
+def _admit(figures: pd.DataFrame, figure: str, models: str) -> pd.Series[bool]:
     """Tell which rows a set of models and a rule about formats leave."""
     admitted = figures["is_base"] if models != "base and instruct" else figures["is_base"].notna()
     if models == "the hunt":

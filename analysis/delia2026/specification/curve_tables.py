@@ -98,7 +98,7 @@ def words(specified: SpecificationCurve) -> dict[str, str]:
         "rows": prose.count(len(rows)),
         "estimated": prose.count(int(rows["estimate"].notna().sum())),
         "distinct": prose.count(len(some)),
-        "exchanged": prose.percent(_share(_exchanged(some))),
+        "exchanged": prose.percent(_share(_exchange(some))),
         "without_p": prose.count(int(some["p_value"].isna().sum())),
         "out_of_reach": prose.percent(float((some["smallest_p"] > SIGNIFICANT).mean())),
         "permutations": prose.count(int(joint["n_permutations"].max())),
@@ -173,7 +173,7 @@ def level_rows(specified: SpecificationCurve, choice: str) -> pd.DataFrame:
                 "median": prose.number(float(chosen["standardised"].median())),
                 "claimed": prose.percent(_share(chosen["as_claimed"])),
                 "ordinary": prose.percent(_share(_ordinary(chosen))),
-                "exchanged": prose.percent(_share(_exchanged(chosen))),
+                "exchanged": prose.percent(_share(_exchange(chosen))),
             }
         )
     return pd.DataFrame(rows)
@@ -184,7 +184,7 @@ def _ordinary(rows: pd.DataFrame) -> pd.Series[bool]:
     return rows["as_claimed"].astype(bool) & (rows["p_value"] < SIGNIFICANT)
 
 
-def _exchanged(rows: pd.DataFrame) -> pd.Series[bool]:
+def _exchange(rows: pd.DataFrame) -> pd.Series[bool]:
     """Tell which are as claimed with p below 0.05 when suites exchange labels."""
     return rows["as_claimed"].astype(bool) & (rows["p_permutation"] < SIGNIFICANT)
 

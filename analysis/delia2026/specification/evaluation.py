@@ -88,7 +88,7 @@ class Evaluator:
             "outcome_sd": sd,
             "standardised": estimates.estimate[observed] / sd if sd else 0.0,
         }
-        return Analysis(row, *self._relabelled(design, estimator, sd))
+        return Analysis(row, *self._relabel(design, estimator, sd))
 
     def _labels_of(self, design: Design) -> tuple[Labels, Integers]:
         """Return the labellings of the suites in either group, keeping how many are in each."""
@@ -102,7 +102,7 @@ class Evaluator:
             self._of_design[key] = handed.labels(everywhere, 0, by_lab=design.by_lab)
         return self._of_design[key]
 
-    def _relabelled(
+    def _relabel(
         self, design: Design, estimator: str, sd: float
     ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Return standardised estimates and their significance under every joint assignment."""

@@ -91,7 +91,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
         {
             **{name: getattr(prediction, name) for name in STATED},
             "condition": horizon,
-            **_judged(prediction, store, horizon, stream),
+            **_judge(prediction, store, horizon, stream),
         }
         for prediction, stream in zip(PREDICTIONS, rng.spawn(len(PREDICTIONS)), strict=True)
         for horizon in horizons.HORIZONS
@@ -100,7 +100,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     return result
 
 
-def _judged(
+def _judge(
     prediction: Prediction, store: Store, horizon: str, rng: np.random.Generator
 ) -> Mapping[str, object]:
     empty = dict.fromkeys(NUMBERS, np.nan)
@@ -165,7 +165,7 @@ def _dominates(response: str) -> Callable[..., Outcome]:
     return compute
 
 
-def _refuted(store: Store, horizon: str, rng: np.random.Generator) -> Outcome:
+def _refute(store: Store, horizon: str, rng: np.random.Generator) -> Outcome:
     table = fleet_shares(store, horizon, "excess", rng)
     recipe, geometry = _joint(table, "recipe"), _joint(table, "geometry")
     smaller = geometry["estimate"] > recipe["estimate"]
@@ -203,7 +203,7 @@ def _some_negative(store: Store, horizon: str, _rng: np.random.Generator) -> Out
     return {"estimate": float(len(negative)), "null_value": 2.0}, len(negative) > 1
 
 
-def _foretold(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
+def _predict(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     screened = horizons.responses(store, "ingredients", horizon=horizon)
     others = horizons.responses(store, "ingredients_check", horizon=horizon)
     screened, others = (runs.dropna(subset=["excess"]) for runs in (screened, others))
@@ -264,7 +264,7 @@ def _robust(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     return {"estimate": shift, "null_value": bound}, shift < bound
 
 
-def _born(store: Store, _horizon: str, rng: np.random.Generator) -> Outcome:
+def _birth_share(store: Store, _horizon: str, rng: np.random.Generator) -> Outcome:
     table = inherited_shares(store, "excess", rng)
     birth, upbringing = _joint(table, "birth"), _joint(table, "upbringing")
     holds = birth["conf_low"] > upbringing["conf_high"]
@@ -307,7 +307,7 @@ PREDICTIONS = (
         "Geometry is at least as strong as the recipe in the excess.",
         "Upper limit of recipe's share below 0.5, or geometry's share the larger.",
         False,
-        _refuted,
+        _refute,
     ),
     Prediction(
         "S4",
@@ -340,7 +340,7 @@ PREDICTIONS = (
         "The sum of five ingredients foretells cells that were not screened.",
         "R squared of the sum of the five largest main effects at least 0.7 out of sample.",
         False,
-        _foretold,
+        _predict,
     ),
     Prediction(
         "S8",
@@ -356,7 +356,7 @@ PREDICTIONS = (
         "Lower limit of birth's share above the upper limit of upbringing's, after equal steps "
         "of training on, whatever the horizon.",
         True,
-        _born,
+        _birth_share,
         {
             horizons.LOSS: "The numbers at equal steps again: those trained further start near the "
             "loss at which others end."

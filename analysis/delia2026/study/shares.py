@@ -166,7 +166,7 @@ def variance_shares(
                     "conf_low": conf_low,
                     "conf_high": conf_high,
                     "conf_level": conf_level,
-                    **_tested(source, outcome[-1], values.size),
+                    **_test(source, outcome[-1], values.size),
                     "method": method,
                 }
             )
@@ -175,7 +175,7 @@ def variance_shares(
     return result
 
 
-def _tested(source: Source, chance: Source, n_obs: int) -> dict[str, float]:
+def _test(source: Source, chance: Source, n_obs: int) -> dict[str, float]:
     """Return spread of the effects, F and p of a source; of the errors for chance itself."""
     from scipy import stats
 

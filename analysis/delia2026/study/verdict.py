@@ -25,10 +25,10 @@ def verdict_on_heritage(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         claim_id: list(rows["verdict"]) for claim_id, rows in table.groupby("claim_id", sort=False)
     }
     dominates = _both(held["S1"], held["S2"])
-    yield "confirmed: the lab decides", _all(dominates, _both(_negated(held["S4"])))
+    yield "confirmed: the lab decides", _all(dominates, _both(_negate(held["S4"])))
     yield "recipe, not lab: training choices, not who made them", _all(dominates, _both(held["S4"]))
     yield "refuted: geometry is at least as strong", _both(held["S3"])
-    yield "sign refuted: recipes move size, not sign", _both(_negated(held["S6"]))
+    yield "sign refuted: recipes move size, not sign", _both(_negate(held["S6"]))
     yield "mechanism identified", _both(held["S7"])
 
 
@@ -44,6 +44,6 @@ def _all(first: str, second: str) -> str:
     return _both([first, second])
 
 
-def _negated(verdicts: list[str]) -> list[str]:
+def _negate(verdicts: list[str]) -> list[str]:
     """Return what each horizon says of the opposite."""
     return [{HELD: MISSED, MISSED: HELD}.get(verdict, verdict) for verdict in verdicts]

@@ -73,7 +73,7 @@ def part_tests(model: MixedModel) -> pd.DataFrame:
             }
         )
     method = "F test of suites within the part; mixed model of all parts; Kenward-Roger"
-    return _finished(pd.DataFrame(rows), model, method)
+    return _finish(pd.DataFrame(rows), model, method)
 
 
 def part_rows(tests: pd.DataFrame) -> pd.DataFrame:
@@ -103,7 +103,7 @@ def _levels(model: MixedModel, factor: str) -> tuple[str, ...]:
     return tuple(model.statistics.factors[factor].levels)
 
 
-def _finished(rows: pd.DataFrame, model: MixedModel, method: str) -> pd.DataFrame:
+def _finish(rows: pd.DataFrame, model: MixedModel, method: str) -> pd.DataFrame:
     labelled = rows.assign(
         family="quarter",
         n_obs=model.statistics.n_obs,
@@ -112,10 +112,10 @@ def _finished(rows: pd.DataFrame, model: MixedModel, method: str) -> pd.DataFram
         method=method,
         note="A correlation between parts is estimated at its bound." * model.optimum.singular,
     )
-    return _ordered(multiplicity.adjust(labelled, family="family", method="holm"))
+    return _order(multiplicity.adjust(labelled, family="family", method="holm"))
 
 
-def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
+def _order(rows: pd.DataFrame) -> pd.DataFrame:
     order = {part: place for place, part in enumerate(QUARTERS)}
     result = rows.sort_values("part", key=lambda part: part.map(order), kind="stable")
     glossary.checked(result.columns)

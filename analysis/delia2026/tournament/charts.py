@@ -14,7 +14,7 @@ TARGET = 0.8
 
 
 def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
-    """Draw the probability of yes against the share of the variance that rules.
+    """Draw power against the variance share of the true factor.
 
     ``curves`` has one row per line and share: the column ``by`` (words), `share` [1], `power` [1].
     """
@@ -26,7 +26,7 @@ def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
         .encode(
             x=alt.X(
                 "share:Q",
-                title="share of the variance that rules [0 to 1]",
+                title="variance share of the true factor [0 to 1]",
                 scale=alt.Scale(domain=[0, 1]),
             ),
             y=alt.Y(
@@ -43,7 +43,7 @@ def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
     )
     return named(
         alt.layer(line_at(TARGET, "y"), line_at(criterion.LEVEL, "y"), drawn),
-        "Power against the share of the variance that rules; lines at "
+        "Power against the variance share of the true factor; lines at "
         f"{TARGET:g} and at the level {criterion.LEVEL:g}.",
         title,
     )

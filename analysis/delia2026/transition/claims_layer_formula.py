@@ -25,7 +25,9 @@ SUMMARY = "plain-language summary, Why Deep Models Can't Shout"
 def layer_file(store: Store) -> Sequence[Check]:
     """Check claim 41: the L* file of the repository gives the printed error."""
     models = published_l_star.stated(store, published_l_star.SIGN_CHANGES)
-    held = _held(Label("six", "a file holds L* of six models"), "models with a layer in it", models)
+    held = _constant_depth(
+        Label("six", "a file holds L* of six models"), "models with a layer in it", models
+    )
     part = Label("error", "the file gives the printed error of the formula")
     printed = quoted.text(store, "§5.3", "l_star_error", "six models of four labs")
     sizes = {
@@ -63,7 +65,7 @@ def domain(store: Store) -> Sequence[Check]:
     tested = published_l_star.stated(store, published_l_star.SIGN_CHANGES)["model_id"]
     six = models[models["model_id"].isin(tested)].assign(file=published_l_star.SIGN_CHANGES)
     is_published = models["file"] != evidence.OURS
-    ours = models[~is_published].assign(is_theirs=False)
+    ours = models[~is_published].assign(in_paper=False)
     checks = [
         _depth_check(Label("tested", "the models it is tested on"), six),
         _depth_check(Label("published", "all models of the paper's files"), models[is_published]),
@@ -79,7 +81,7 @@ def domain(store: Store) -> Sequence[Check]:
     ]
 
 
-def _held(part: str, condition: str, models: pd.DataFrame) -> Check:
+def _constant_depth(part: str, condition: str, models: pd.DataFrame) -> Check:
     value = float(len(models))
     return evidence.check(
         part, condition, value == 6, models, estimate=value, method="count", measure="count"

@@ -60,11 +60,11 @@ def within_heritage(store: Store) -> Sequence[Check]:
     }
     checks = [
         evidence.descriptive(
-            _quoted(WITHIN, condition, models, over=over, quoted="4.8", note=searched)
+            _quote(WITHIN, condition, models, over=over, quoted="4.8", note=searched)
         )
         for (condition, over), models in meant.items()
     ]
-    return [_unnamed(WITHIN), *checks, *_four_bit(store, WITHIN, _eleuther(fitted))]
+    return [_unnamed_check(WITHIN), *checks, *_four_bit(store, WITHIN, _eleuther(fitted))]
 
 
 def naive(store: Store) -> Sequence[Check]:
@@ -88,9 +88,9 @@ def naive(store: Store) -> Sequence[Check]:
         for over in DIVISORS
     ]
     return [
-        _unnamed(QUARTER),
+        _unnamed_check(QUARTER),
         *(evidence.descriptive(_naive_error(*reading)) for reading in readings),
-        _unnamed(SMALLER),
+        _unnamed_check(SMALLER),
         *(evidence.descriptive(_smaller(*reading[:3])) for reading in readings),
     ]
 
@@ -117,14 +117,14 @@ def across_heritage(store: Store) -> Sequence[Check]:
             ACROSS, FIGURE + Label("depth", ", over L"), figure, published_l_star.chance(store)
         ),
         *(
-            _quoted(ACROSS, condition, models, over=over, quoted="15.7")
+            _quote(ACROSS, condition, models, over=over, quoted="15.7")
             for (condition, over), models in meant.items()
         ),
-        *_typed_in(store, ACROSS),
+        *_constant_check(store, ACROSS),
     ]
 
 
-def _unnamed(part: str) -> Check:
+def _unnamed_check(part: str) -> Check:
     """Return the stated reading, which cannot be checked: nobody names the models it is about."""
     return evidence.missing(
         part,
@@ -138,7 +138,7 @@ def _eleuther(models: pd.DataFrame) -> pd.DataFrame:
     return models[models["lab"] == "EleutherAI"]
 
 
-def _quoted(
+def _quote(
     part: str, condition: str, models: pd.DataFrame, *, over: str, quoted: str, note: str = ""
 ) -> Check:
     result = published_l_star.mean_error(published_l_star.misses(models, "formula", over))
@@ -265,7 +265,7 @@ def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
     ]
 
 
-def _typed_in(store: Store, part: str) -> list[Check]:
+def _constant_check(store: Store, part: str) -> list[Check]:
     """Return the 15.7 that notebook 17 compares itself with, if the raw files are there."""
     rows = store.query(
         """

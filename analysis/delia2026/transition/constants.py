@@ -52,7 +52,7 @@ def least_squares(values: pd.DataFrame) -> Floats:
 
     ``values`` has one row per model: `n_layers`, `n_heads`, `estimate` (L*).
     """
-    return _solved(*_equations(values))
+    return _solve(*_equations(values))
 
 
 def _equations(values: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -63,7 +63,7 @@ def _equations(values: pd.DataFrame) -> tuple[Floats, Floats]:
     return np.column_stack([np.ones_like(depth), depth, 1 / heads]), layer / depth
 
 
-def _solved(design: Floats, shares: Floats) -> Floats:
+def _solve(design: Floats, shares: Floats) -> Floats:
     result, _, rank, _ = np.linalg.lstsq(design, shares, rcond=None)
     return np.asarray(result if rank == len(PRINTED) else np.full(len(PRINTED), np.nan))
 
@@ -81,7 +81,7 @@ def every_set(values: pd.DataFrame) -> pd.DataFrame:
     artefacts = values["is_artefact"].to_numpy(dtype=bool)
     for size in range(len(PRINTED), len(values) + 1):
         for chosen in map(list, combinations(range(len(values)), size)):
-            fitted = _solved(design[chosen], shares[chosen])
+            fitted = _solve(design[chosen], shares[chosen])
             if np.isnan(fitted).any():
                 continue
             rows.append(

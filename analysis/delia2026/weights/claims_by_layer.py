@@ -54,7 +54,7 @@ def layer_wise(store: Store) -> Sequence[Check]:
         _is_value(
             points[~points["is_misread"]], Label("readable", "models whose rows are read right")
         ),
-        *_stored(store, points),
+        *_read_stored(store, points),
     ]
 
 
@@ -123,7 +123,7 @@ def _is_value(points: pd.DataFrame, condition: str) -> Check:
     )
 
 
-def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
+def _read_stored(store: Store, points: pd.DataFrame) -> list[Check]:
     """Return whether the raw files hold the plotted layers, if they have been imported."""
     rows = store.query(
         """

@@ -55,18 +55,18 @@ def discrimination(store: Store) -> Sequence[Check]:
     return [
         *(
             threshold.separation(
-                SEPARATES, words + Label("signs", ", measured signs"), _signed(rows, gains)
+                SEPARATES, words + Label("signs", ", measured signs"), _join_signs(rows, gains)
             )
             for words, rows in sets
         ),
         *(
             threshold.separation(
-                SEPARATES, words + Label("labels", ", the paper's labels"), _labelled(rows)
+                SEPARATES, words + Label("labels", ", the paper's labels"), _label(rows)
             )
             for words, rows in sets
         ),
         _opposite_labels(multi_head),
-        _opposite_signs(_signed(multi_head, gains)),
+        _opposite_signs(_join_signs(multi_head, gains)),
         *_measured_separations(store),
     ]
 
@@ -114,7 +114,7 @@ def _hypothesis(store: Store) -> Check | None:
     )
 
 
-def _signed(rows: pd.DataFrame, gains: pd.DataFrame) -> pd.DataFrame:
+def _join_signs(rows: pd.DataFrame, gains: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the models whose gain was measured too, with `dampens`."""
     columns = ["model_id", "gain_mean", "norm_position", "file", "caveats"]
     joined = rows.merge(gains[columns], on="model_id", suffixes=("_of_size", ""))
@@ -126,7 +126,7 @@ def _signed(rows: pd.DataFrame, gains: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
+def _label(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the paper's labels, which follow the lab."""
     return rows.assign(dampens=rows["lab"] == DAMPENERS)
 
@@ -184,7 +184,7 @@ def _measured_separations(store: Store) -> list[Check]:
 
 def _measured_separation(condition: str, models: pd.DataFrame) -> Check:
     signed = models.assign(dampens=models["gain_mean"] < 1)
-    counted = signed[signed["is_theirs"]]
+    counted = signed[signed["in_paper"]]
     check = threshold.separation(
         SEPARATES,
         condition,

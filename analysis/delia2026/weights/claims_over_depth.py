@@ -35,13 +35,13 @@ def constraint(store: Store) -> Sequence[Check]:
         _deeper_is_smaller(
             Label("product", "published |W_V| |W_O|, pairs of one suite"), _pairs(product)
         ),
-        _measured(store),
-        _bounded(Label("value_bound", "published |W_V| against 10^(1/L)"), models),
-        _bounded(Label("product_bound", "published |W_V| |W_O| against 10^(1/L)"), product),
+        _measure(store),
+        _bound(Label("value_bound", "published |W_V| against 10^(1/L)"), models),
+        _bound(Label("product_bound", "published |W_V| |W_O| against 10^(1/L)"), product),
     ]
 
 
-def _bounded(condition: str, models: pd.DataFrame) -> Check:
+def _bound(condition: str, models: pd.DataFrame) -> Check:
     within = models["value_norm"] <= 10 ** (1 / models["n_layers"])
     return evidence.share_check(
         SMALLER,
@@ -98,7 +98,7 @@ def _exceeds_half(hits: int, n: int) -> bool | None:
     return False if share["conf_high"] < 0.5 else None
 
 
-def _measured(store: Store) -> Check:
+def _measure(store: Store) -> Check:
     """Compare models measured here that differ in depth: the folded OV map of their heads.
 
     Only pairs of the paper's own models decide.
@@ -107,7 +107,7 @@ def _measured(store: Store) -> Check:
         """
         SELECT h.model_id, m.family, m.suite, m.n_layers, m.norm_kind,
                avg(h.sigma_max) AS value_norm,
-               h.model_id IN (SELECT model_id FROM published_figure) AS is_theirs,
+               h.model_id IN (SELECT model_id FROM published_figure) AS in_paper,
                '' AS file, '' AS caveats
           FROM layer_head AS h
           JOIN primary_run AS r USING (run_id)
@@ -119,7 +119,7 @@ def _measured(store: Store) -> Check:
          ORDER BY h.model_id
         """
     )
-    theirs = _pairs(norms[norms["is_theirs"]], by=("family", "suite"))
+    theirs = _pairs(norms[norms["in_paper"]], by=("family", "suite"))
     pairs = theirs if len(theirs) else _pairs(norms, by=("family", "suite"))
     result = _deeper_is_smaller(
         Label("ours", "models measured here: folded OV map, median over heads, mean over blocks"),

@@ -46,9 +46,9 @@ def blocks(store: Store) -> Sequence[Check]:
         """
     )
     return [
-        _shared_by_algebra(),
+        _stalks_identity(),
         evidence.descriptive(_shared_stalks(layers)),
-        _proved_by_algebra(),
+        _blocks_identity(),
     ]
 
 
@@ -73,7 +73,7 @@ def head_coupling(total: Floats) -> float:
     return float(np.abs(total[np.ix_(in_first, ~in_first)]).max() / np.abs(total).max())
 
 
-def _shared_by_algebra() -> Check:
+def _stalks_identity() -> Check:
     """Ask of two heads on the stalks of Definition 1 whether their total has two blocks.
 
     If the claim were right it would be so for every pair of directions, not only for those at right
@@ -99,7 +99,7 @@ def _shared_by_algebra() -> Check:
     )
 
 
-def _proved_by_algebra() -> Check:
+def _blocks_identity() -> Check:
     """Ask whether what is computed, a sum of traces, would be another without the blocks."""
     traces = np.array([np.trace(two_heads(overlap)) for overlap in (0.0, 0.3, 0.6)])
     change = float(np.ptp(traces) / traces[0])

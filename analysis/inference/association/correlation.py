@@ -86,7 +86,7 @@ def correlate(
     require_option("method", method, METHODS)
     first, second = _pair(frame, x, y)
     if method == "pearson":
-        estimate = _rounded(stats.pearsonr(first, second).statistic)
+        estimate = _round(stats.pearsonr(first, second).statistic)
         return _row(
             f"{y} ~ {x}",
             estimate,
@@ -165,7 +165,7 @@ def partial(
     )
     return _row(
         f"{y} ~ {x} | {' + '.join(covariates)}",
-        _rounded(estimate),
+        _round(estimate),
         n=len(frame),
         covariates=len(covariates),
         conf_level=conf_level,
@@ -291,7 +291,7 @@ def _row(
 
 def _spearman_row(term: str, first: Floats, second: Floats, conf_level: float) -> pd.DataFrame:
     n = len(first)
-    estimate = _rounded(stats.pearsonr(stats.rankdata(first), stats.rankdata(second)).statistic)
+    estimate = _round(stats.pearsonr(stats.rankdata(first), stats.rankdata(second)).statistic)
     statistic, df, p_value, test = spearman_test(first, second, estimate)
     return _result(
         term=term,
@@ -307,7 +307,7 @@ def _spearman_row(term: str, first: Floats, second: Floats, conf_level: float) -
     )
 
 
-def _rounded(estimate: float) -> float:
+def _round(estimate: float) -> float:
     perfect = 1 - abs(estimate) < ROUNDING
     return float(np.sign(estimate)) if perfect else float(estimate)
 

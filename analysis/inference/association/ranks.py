@@ -23,7 +23,7 @@ def spearman_test(
     n, nan = len(first), float("nan")
     if n <= EXACT_SPEARMAN_ROWS:
         return nan, nan, _exact_spearman_p(first, second), "exact permutation p"
-    if not _tied(first, second):
+    if not _has_ties(first, second):
         return nan, nan, _edgeworth_spearman_p(estimate, n), "Edgeworth series"
     statistic = t_statistic(estimate, n - 2)
     return statistic, float(n - 2), t_p(estimate, n - 2), "t approximation"
@@ -48,7 +48,7 @@ def _edgeworth_spearman_p(estimate: float, n: int) -> float:
     return min(1.0, 2 * tail)
 
 
-def _tied(first: Floats, second: Floats) -> bool:
+def _has_ties(first: Floats, second: Floats) -> bool:
     return min(len(np.unique(first)), len(np.unique(second))) < len(first)
 
 

@@ -55,23 +55,23 @@ def r_squared(blocks: Sequence[Floats], response: Floats, samples: Sequence[Inte
 
 def _shares(blocks: Sequence[Floats], response: Floats, counts: Floats) -> Floats:
     """Return R squared of every subset; ``counts`` says how often a sample has each row."""
-    outcome = _centred(response[:, None], counts)
+    outcome = _centre(response[:, None], counts)
     total = np.square(outcome).sum(axis=(1, 2))
     constant = total <= CONSTANT * (counts @ np.square(response))
-    explained = _explained([_centred(columns, counts) for columns in blocks], outcome[:, 0])
+    explained = _explain([_centre(columns, counts) for columns in blocks], outcome[:, 0])
     with np.errstate(divide="ignore", invalid="ignore"):
         shares: Floats = explained / total[:, None]
     shares[constant] = np.nan
     return shares
 
 
-def _centred(columns: Floats, counts: Floats) -> Floats:
+def _centre(columns: Floats, counts: Floats) -> Floats:
     """Return columns without their mean in each sample, weighted, shape (B, columns, n)."""
     means = counts @ columns / counts.sum(axis=1, keepdims=True)
     return np.asarray((columns.T - means[:, :, None]) * np.sqrt(counts)[:, None, :])
 
 
-def _explained(blocks: Sequence[Floats], outcome: Floats) -> Floats:
+def _explain(blocks: Sequence[Floats], outcome: Floats) -> Floats:
     """Return the sum of squares of the outcome in the span of each subset, shape (B, 2^k)."""
     every = np.concatenate(blocks, axis=1)
     longest = np.sqrt(np.square(every).sum(axis=2).max(axis=1))

@@ -55,7 +55,7 @@ def shapley(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
     weights = shapley_weights(len(subsets.names))
     named = zip(subsets.names, weights, strict=True)
     rows = [{"block": name} | _share(subsets, row, conf_level) for name, row in named]
-    return _checked(rows, "Shapley share of R squared; cluster bootstrap, percentile interval")
+    return _check(rows, "Shapley share of R squared; cluster bootstrap, percentile interval")
 
 
 def unique_and_alone(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
@@ -78,7 +78,7 @@ def unique_and_alone(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFr
             {"block": name, "term": term} | _share(subsets, row, conf_level)
             for term, row in weights.items()
         ]
-    return _checked(rows, "Share of R squared; cluster bootstrap, percentile interval")
+    return _check(rows, "Share of R squared; cluster bootstrap, percentile interval")
 
 
 def differences(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
@@ -112,7 +112,7 @@ def differences(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
             }
             | row
         )
-    return _checked(
+    return _check(
         rows, "Difference of Shapley shares; cluster bootstrap, percentile interval"
     ).drop(columns="r_squared")
 
@@ -160,7 +160,7 @@ def dominance(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
             {"contrast": contrast, "term": term} | _decision(leads, conf_level)
             for term, leads in compared.items()
         ]
-    return _checked(rows, "Dominance by R squared net of chance; cluster bootstrap").assign(
+    return _check(rows, "Dominance by R squared net of chance; cluster bootstrap").assign(
         n_obs=subsets.n_obs,
         n_groups=subsets.n_groups,
         n_resamples=len(subsets.replicates),
@@ -247,7 +247,7 @@ def _decision(leads: Floats, conf_level: float) -> dict[str, object]:
     }
 
 
-def _checked(rows: Iterable[dict[str, object]], method: str) -> pd.DataFrame:
+def _check(rows: Iterable[dict[str, object]], method: str) -> pd.DataFrame:
     result = pd.DataFrame(rows)
     if result.empty:
         raise DesignError("A comparison needs at least two blocks.", "Name another block.")

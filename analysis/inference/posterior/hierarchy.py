@@ -134,11 +134,11 @@ def quadrature(
     log_determinant = np.empty(n_nodes)
     for first in range(0, n_nodes, _TOGETHER):
         some = slice(first, first + _TOGETHER)
-        root[some], log_determinant[some] = _factored(gram, scale[some])
+        root[some], log_determinant[some] = _factorise(gram, scale[some])
     return Quadrature(design, prior, ratios, root, log_determinant, seed_of(rng))
 
 
-def _factored(gram: Floats, scale: Floats) -> tuple[Floats, Floats]:
+def _factorise(gram: Floats, scale: Floats) -> tuple[Floats, Floats]:
     """Return root and log determinant of some nodes, whose effects have these scales.
 
     With A = I + S Z'Z S the covariance of the effects over sigma^2 is S A^-1 S.

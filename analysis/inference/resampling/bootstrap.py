@@ -140,12 +140,12 @@ def bootstrap(
     _require_finite(observed)
     replicates = np.array(
         [
-            _value(statistic, _drawn(frame, groups, row), observed)
+            _value(statistic, _draw(frame, groups, row), observed)
             for row in progress(draws(len(groups), n, rng), "bootstrap", n)
         ]
     )
     left_out = np.array(
-        [_value(statistic, _drawn(frame, groups, np.delete(every, i)), observed) for i in every]
+        [_value(statistic, _draw(frame, groups, np.delete(every, i)), observed) for i in every]
     )
     rows = [
         _row(
@@ -174,7 +174,7 @@ def bootstrap(
 COLUMNS = ["term", "estimate", "std_error", "conf_low", "conf_high", "bca_low", "bca_high"]
 
 
-def _drawn(frame: pd.DataFrame, groups: list[Integers], clusters: Integers) -> pd.DataFrame:
+def _draw(frame: pd.DataFrame, groups: list[Integers], clusters: Integers) -> pd.DataFrame:
     """Return the rows of the clusters drawn, numbered as they come."""
     taken = [groups[cluster] for cluster in clusters]
     number = np.repeat(np.arange(len(taken)), [len(rows) for rows in taken])

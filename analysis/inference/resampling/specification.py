@@ -365,13 +365,13 @@ def _statistics(null: NDArray[Any], significant: NDArray[np.bool_]) -> dict[str,
     some = n_finite > 0
     n_finite = n_finite[some]
     return {
-        "median estimate": _ranked(np.sort(null[:, some], axis=0), n_finite, 0.5),
+        "median estimate": _rank(np.sort(null[:, some], axis=0), n_finite, 0.5),
         "share with the claimed sign": (null[:, some] > 0).sum(axis=0) / n_finite,
         "share significant as claimed": significant[:, some].sum(axis=0) / n_finite,
     }
 
 
-def _ranked(ordered: NDArray[Any], n_finite: Integers, quantile: float) -> Floats:
+def _rank(ordered: NDArray[Any], n_finite: Integers, quantile: float) -> Floats:
     """Return a quantile of each column; columns ascend, missing values last.
 
     Interpolated between neighbours, as NumPy does by default.
@@ -390,7 +390,7 @@ def null_curve(null: NDArray[Any]) -> pd.DataFrame:
     n_finite = np.isfinite(null).sum(axis=0)
     some = n_finite > 0
     ordered = np.sort(null[:, some], axis=0)
-    points = np.array([_ranked(ordered, n_finite[some], point) for point in CURVE_POINTS])
+    points = np.array([_rank(ordered, n_finite[some], point) for point in CURVE_POINTS])
     low, median, high = np.quantile(points, [0.025, 0.5, 0.975], axis=1)
     return glossary.table(
         {

@@ -79,14 +79,14 @@ def canonical(factor: Floats, negligible: float = NEGLIGIBLE) -> Floats:
         length = float(np.linalg.norm(rest[row]))
         if length <= negligible:
             continue
-        rest = _reflected(rest, rest[row], length)
+        rest = _reflect(rest, rest[row], length)
         result[row:, row] = rest[row:, 0]
         result[row, row] = length
         rest = rest[:, 1:]
     return result
 
 
-def _reflected(matrix: Floats, row: Floats, length: float) -> Floats:
+def _reflect(matrix: Floats, row: Floats, length: float) -> Floats:
     """Return a matrix reflected so that the row becomes (length, 0, ..., 0)."""
     mirror = row.copy()
     beside = float(row[1:] @ row[1:])

@@ -103,7 +103,7 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     among = _numeric_products(statistics, dense)
     rest[n_random:, n_random:] = np.triu(among) + np.triu(among, 1).T
     first = design.blocks[0]
-    unshifted = [_unshifted(column, statistics) for column in first.columns]
+    unshifted = [_unshift(column, statistics) for column in first.columns]
     return CrossProducts(
         blocks=design.blocks,
         diagonal=_block_products(statistics, first, unshifted).reshape(
@@ -133,7 +133,7 @@ def with_fixed(cross: CrossProducts, columns: Integers) -> CrossProducts:
     )
 
 
-def _unshifted(column: Column, statistics: Statistics) -> _Variable:
+def _unshift(column: Column, statistics: Statistics) -> _Variable:
     return _Variable(column.coefficient, column.basis, float(statistics.shift[column.basis]))
 
 
@@ -143,7 +143,7 @@ def _fixed_variables(statistics: Statistics, design: Design) -> tuple[list[_Vari
     for place, column in enumerate(design.fixed):
         absorber = _absorber(design, column.coefficient) if column.basis else None
         if absorber is None:
-            variables.append(_unshifted(column, statistics))
+            variables.append(_unshift(column, statistics))
         else:
             variables.append(_Variable(column.coefficient, column.basis, 0.0))
             centring[absorber, place] = -float(statistics.shift[column.basis])
@@ -205,7 +205,7 @@ def _block_products(statistics: Statistics, block: Block, variables: list[_Varia
     levels, width = len(block.levels), block.width
     result = np.zeros((levels, width, len(variables)))
     for i, column in enumerate(block.columns):
-        random = _unshifted(column, statistics)
+        random = _unshift(column, statistics)
         for j, variable in enumerate(variables):
             products = _products(statistics, random, variable)
             result[:, i, j] = np.bincount(block.codes, products, levels)
@@ -238,7 +238,7 @@ def _sparse_between(statistics: Statistics, block: Block, other: Block) -> spars
         for j, second in enumerate(other.columns):
             rows.append(block.codes * block.width + i)
             columns.append(other.codes * other.width + j)
-            one, two = _unshifted(first, statistics), _unshifted(second, statistics)
+            one, two = _unshift(first, statistics), _unshift(second, statistics)
             values.append(_products(statistics, one, two))
     places = (np.concatenate(rows), np.concatenate(columns))
     shape = (block.size, other.size)
@@ -253,7 +253,7 @@ def _cross_block_products(statistics: Statistics, block: Block, other: Block) ->
     for i, first in enumerate(block.columns):
         for j, second in enumerate(other.columns):
             products = _products(
-                statistics, _unshifted(first, statistics), _unshifted(second, statistics)
+                statistics, _unshift(first, statistics), _unshift(second, statistics)
             )
             summed = np.bincount(pair, products, shape[0] * shape[1])
             result[:, i, :, j] = summed.reshape(shape)

@@ -66,20 +66,20 @@ def descend(
             direction = -gradient / max(float(np.linalg.norm(gradient)), 1.0)
         else:
             direction = -inverse @ gradient
-        following = _fallen(function, at, value, gradient, direction)
+        following = _line_search(function, at, value, gradient, direction)
         if following is None and inverse is None:
             break
         if following is None:
             inverse = None
             continue
-        inverse = _updated(inverse, following[0] - at, following[2] - gradient)
+        inverse = _update(inverse, following[0] - at, following[2] - gradient)
         before, (at, value, gradient) = value, following
         if before - value <= tolerance * max(abs(before), 1.0):
             break
     return at
 
 
-def _fallen(
+def _line_search(
     function: Differentiable, at: Floats, value: float, gradient: Floats, direction: Floats
 ) -> tuple[Floats, float, Floats] | None:
     """Return the first point along a direction that falls enough, with value and gradient."""
@@ -98,7 +98,7 @@ def _fallen(
     return None
 
 
-def _updated(inverse: Floats | None, step: Floats, change: Floats) -> Floats | None:
+def _update(inverse: Floats | None, step: Floats, change: Floats) -> Floats | None:
     """Return the inverse Hessian after a step (Nocedal and Wright, equations 6.17 and 6.20)."""
     curvature = float(step @ change)
     if curvature <= 1e-10 * float(np.linalg.norm(step) * np.linalg.norm(change)):
@@ -177,7 +177,7 @@ def descend_to_floor(
             break
         if here.hessian is None:
             here, fresh = replace(here, hessian=hessian(here.at)), True
-        following = _stepped(function, here)
+        following = _step(function, here)
         if following is None and fresh:
             break
         if following is None:
@@ -241,7 +241,7 @@ def _curvatures(values: Floats) -> Floats:
     return np.asarray(np.maximum(sizes, max(FLAT * sizes.max(), 1e-300)))
 
 
-def _stepped(function: Differentiable, here: Floor) -> Floor | None:
+def _step(function: Differentiable, here: Floor) -> Floor | None:
     """Return the point one step on, None if no step is better."""
     if here.hessian is None:
         return None

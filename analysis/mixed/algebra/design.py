@@ -204,7 +204,7 @@ def design_columns(
     # One object for each piece: patsy knows a factor that occurs twice by its being equal, which
     # contrasts of the same level are not.
     codes = {factor.code for term in terms(side) for factor in term.factors}
-    pieces = {code: _adapted(code, statistics, stated) for code in sorted(codes)}
+    pieces = {code: _adapt(code, statistics, stated) for code in sorted(codes)}
     adapted = [Term([pieces[factor.code] for factor in term.factors]) for term in terms(side)]
     environment = EvalEnvironment([{}])
     (info,) = design_matrix_builders([adapted], lambda: iter([{}]), environment)
@@ -257,7 +257,7 @@ def is_factor(code: str, statistics: Statistics) -> bool:
     return is_factor_call(code) or column_name(code) in statistics.factors
 
 
-def _adapted(code: str, statistics: Statistics, stated: Mapping[str, Any]) -> _Piece:
+def _adapt(code: str, statistics: Statistics, stated: Mapping[str, Any]) -> _Piece:
     if not is_factor(code, statistics):
         return _Piece(code)
     name = factor_column(code)

@@ -118,7 +118,7 @@ def _result(fit: Any, design: Design, trials: Floats, successes: Floats) -> Lapl
         coefficients=fit.beta[order],
         covariance=fit.vcov[np.ix_(order, order)],
         covariances=tuple(
-            _unpacked(fit.varcorr[by_group[name]], width)
+            _unpack(fit.varcorr[by_group[name]], width)
             for name, width in zip(named, widths, strict=True)
         ),
         modes=tuple(np.asarray(modes[name], dtype=np.float64) for name in named),
@@ -129,7 +129,7 @@ def _result(fit: Any, design: Design, trials: Floats, successes: Floats) -> Lapl
     )
 
 
-def _unpacked(elements: list[float], width: int) -> Floats:
+def _unpack(elements: list[float], width: int) -> Floats:
     """Return a symmetric matrix from the columns of its lower triangle."""
     matrix = np.zeros((width, width))
     rows, columns = np.triu_indices(width)

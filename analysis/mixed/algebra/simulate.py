@@ -29,7 +29,7 @@ ALIKE = 1e3
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """A fitted model as a source of responses."""
+    """Sampler from a fitted model."""
 
     cross: CrossProducts  #: The cross-products of the fit.
     solution: Profile  #: The solution to draw from.
@@ -74,7 +74,7 @@ class Simulator:
 
 
 def simulator(cross: CrossProducts, solution: Profile) -> Simulator:
-    """Return a source of responses under a fit."""
+    """Return a sampler from a fitted model."""
     first, rest = cross.diagonal, cross.rest[:-1, :-1]
     units = _units(np.sqrt(np.einsum("lkk->k", first)))
     values, vectors = np.linalg.eigh(first / np.outer(units, units))

@@ -56,7 +56,7 @@ def anova(model: Tested, kind: str, df: str) -> pd.DataFrame:
                 "df": float(test.df),
                 "df_residual": test.df_residual,
                 "p_value": test.p_value,
-                "note": _tested_where(model, term) if kind == "III" else _means_note(model, term),
+                "note": _test_place(model, term) if kind == "III" else _means_note(model, term),
             }
         )
     columns = ["term", "statistic", "df", "df_residual", "p_value", "note"]
@@ -201,7 +201,7 @@ def _parts(model: Tested) -> dict[str, frozenset[str]]:
     return {term_name(term): term_parts(term) for term in terms(model.formula.fixed)}
 
 
-def _tested_where(model: Tested, name: str) -> str:
+def _test_place(model: Tested, name: str) -> str:
     """Return what a type III test asks, where that is not what its name says."""
     return " ".join(each for each in (_zero_note(model, name), _means_note(model, name)) if each)
 

@@ -72,9 +72,9 @@ def fitted_rows(model: Fitted, columns: Sequence[str]) -> pd.DataFrame:
     frame: pd.DataFrame = connection.sql(
         f"""
         SELECT {", ".join(map(quoted, columns))}
-          FROM (SELECT *, {_named(EXPRESSIONS)}
-                  FROM (SELECT o.*, cell_, {_named(sums)}
-                          FROM (SELECT *, {_named(numbers)} FROM observations) AS o
+          FROM (SELECT *, {_name(EXPRESSIONS)}
+                  FROM (SELECT o.*, cell_, {_name(sums)}
+                          FROM (SELECT *, {_name(numbers)} FROM observations) AS o
                           JOIN cells ON {matched}))
          ORDER BY row_place_
         """
@@ -143,7 +143,7 @@ def _fitted_parts(model: Fitted) -> dict[str, str]:
     }
 
 
-def _named(columns: Mapping[str, str]) -> str:
+def _name(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
 
 

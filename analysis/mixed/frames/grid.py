@@ -98,7 +98,7 @@ def reference_grid(model: Tested, at: Mapping[str, Any] | None = None) -> Grid:
             "statistics.",
             "Fit it with the rows at hand.",
         )
-    value = _evaluated(model.source, [offset], {}, stated)[0]
+    value = _evaluate(model.source, [offset], {}, stated)[0]
     return Grid(points, names, fixed_design(model, points), value, note, kept=kept)
 
 
@@ -163,7 +163,7 @@ def derivatives(model: Tested, number: str, at: Mapping[str, Any] | None = None)
         design += weight / step * moved_design
         size += abs(weight / step) * np.abs(moved_design)
         if model.formula.offset is not None:
-            slope += weight / step * _evaluated(source, [model.formula.offset], moved, stated)[0]
+            slope += weight / step * _evaluate(source, [model.formula.offset], moved, stated)[0]
     if not (np.abs(design) > ROUNDING * size).any():
         raise DesignError(
             f"The fixed part must have a slope at the mean of {number!r}; it has none there.",
@@ -238,11 +238,11 @@ def _values(
     codes = [code for code in codes_of(model) if not is_factor(code, model.statistics)]
     if model.source is None:
         return _means_of_sums(model, codes, stated)
-    values = _evaluated(model.source, [translate(code) for code in codes], moved, stated)
+    values = _evaluate(model.source, [translate(code) for code in codes], moved, stated)
     return dict(zip(codes, values, strict=True)), ""
 
 
-def _evaluated(
+def _evaluate(
     source: Source,
     expressions: Sequence[Expression],
     moved: Mapping[str, float],

@@ -68,7 +68,7 @@ def summary(model: Fitted, df: str, note: str) -> Page:
                 f"Fixed effects ({NAMES[df]}):",
                 *_columns(tests, left=1),
                 *(["", "Notes:"] if any(notes) else []),
-                *(line for each in notes if each for line in _wrapped(each)),
+                *(line for each in notes if each for line in _wrap(each)),
             ]
         )
     )
@@ -107,7 +107,7 @@ def summary_of_sign(model: Tested, fixed: pd.DataFrame, spread: pd.DataFrame) ->
                 f"Fixed effects (log odds, {NAMES['wald']}):",
                 *_columns(tests, left=1),
                 *(["", "Notes:"] if notes else []),
-                *(line for each in notes for line in _wrapped(each)),
+                *(line for each in notes for line in _wrap(each)),
             ]
         )
     )
@@ -200,7 +200,7 @@ def _shared(notes: pd.Series, known: list[str]) -> list[str]:
     return [few[0][few[0].index("Fewer than") :]] if few and "Fewer than" in few[0] else []
 
 
-def _wrapped(note: str) -> list[str]:
+def _wrap(note: str) -> list[str]:
     import textwrap
 
     return textwrap.wrap(note, WIDTH, initial_indent=" - ", subsequent_indent="   ")

@@ -143,13 +143,11 @@ class WaldTests:
 
     def joint(self, contrasts: Floats, method: str) -> JointTest:
         """Return chi-squared over its df, as an F of infinite denominator."""
-        along, q = _standardised(contrasts, self.covariance(method), self.coefficients)
+        along, q = _standardise(contrasts, self.covariance(method), self.coefficients)
         return JointTest(float(along @ along) / q, q, np.inf)
 
 
-def _standardised(
-    contrasts: Floats, covariance: Floats, coefficients: Floats
-) -> tuple[Floats, int]:
+def _standardise(contrasts: Floats, covariance: Floats, coefficients: Floats) -> tuple[Floats, int]:
     """Return independent contrasts over their standard errors, and how many there are."""
     values, vectors = np.linalg.eigh(contrasts @ covariance @ contrasts.T)
     usable = values > 1e-12 * values.max()

@@ -44,7 +44,7 @@ def predict(
     return predictions(
         model,
         rows,
-        lambda whole: _predicted(model, whole, df, conf_level, groups),
+        lambda whole: _predict(model, whole, df, conf_level, groups),
         groups=groups,
         conf_level=conf_level,
         reference=_reference(df, groups),
@@ -59,7 +59,7 @@ def _reference(df: str, groups: str) -> str:
     return satterthwaite if groups == "known" else f"{NAMES[df]}, of observations {satterthwaite}"
 
 
-def _predicted(
+def _predict(
     model: Fitted, rows: pd.DataFrame, df: str, conf_level: float, groups: str
 ) -> pd.DataFrame:
     """Return the predictions of rows that lack nothing."""

@@ -44,7 +44,7 @@ def expand_bases(
         end = closing(right, call.end() - 1, text)
         text_of_call = right[call.start() : end + 1]
         read = _read(text_of_call, call.group(1))
-        written = (known or {}).get(read.name) or _written(text_of_call, read, source)
+        written = (known or {}).get(read.name) or _write_out(text_of_call, read, source)
         bases[read.name] = written
         right = right[: call.start()] + written + right[end + 1 :]
         position = call.start() + len(written)
@@ -60,7 +60,7 @@ class _Call(NamedTuple):
     name: str
 
 
-def _written(call: str, read: _Call, source: Source | None) -> str:
+def _write_out(call: str, read: _Call, source: Source | None) -> str:
     function = read.function
     if source is None:
         raise DesignError(

@@ -89,7 +89,7 @@ def collect(
             break
         guessed -= wrong
     statistics = _statistics(needed, cells, look, sorted(guessed))
-    centred = _centred(look, statistics)
+    centred = _centre(look, statistics)
     if centred == look:
         return statistics
     cells = source.query(_cells_sql(needed, centred, sorted(guessed)))
@@ -177,7 +177,7 @@ def _refuse_values(source: Source, sql: str, label: str, n_rows: int) -> None:
     )
 
 
-def _centred(look: _Look, statistics: Statistics) -> _Look:
+def _centre(look: _Look, statistics: Statistics) -> _Look:
     """Return the look with shifts that are far from the mean put there."""
     size = float(statistics.product(0, 0).sum())
     variables = list(look.variables)

@@ -175,13 +175,13 @@ def open_source(rows: Rows) -> Source:
         str(name): str(kind.id) for name, kind in zip(relation.columns, relation.types, strict=True)
     }
     if isinstance(table, pd.DataFrame):
-        merged = _merged_labels(table)
+        merged = _merge_labels(table)
         return Source(relation, types, index=table.index, names=tuple(table.columns), merged=merged)
     names = () if table is None else tuple(table.column_names)
     return Source(relation, types, names=names)
 
 
-def complete(source: Source, texts: Iterable[str], names: Iterable[str] = ()) -> Source:
+def drop_missing(source: Source, texts: Iterable[str], names: Iterable[str] = ()) -> Source:
     """Return the rows in which no column that is named has a missing value, with a note."""
     texts = list(texts)
     named = {*names, *(name for text in texts for name in NAME.findall(TEXT.sub("", text)))}
@@ -227,7 +227,7 @@ def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
         ) from error
 
 
-def _merged_labels(frame: pd.DataFrame) -> dict[str, str]:
+def _merge_labels(frame: pd.DataFrame) -> dict[str, str]:
     """Return columns of objects in which values of two types read alike, and two such values."""
     merged = {}
     for name, column in frame.items():

@@ -152,9 +152,9 @@ def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
     for part in parts[1:]:
         _require_alike(first, part)
     shifted = [shift_to(part, first.shift) for part in parts]
-    levels = {name: _united([part.factors[name] for part in parts]) for name in first.factors}
+    levels = {name: _unite([part.factors[name] for part in parts]) for name in first.factors}
     codes = {
-        name: np.concatenate([_recoded(part.factors[name], levels[name]) for part in parts])
+        name: np.concatenate([_recode(part.factors[name], levels[name]) for part in parts])
         for name in first.factors
     }
     keys = np.column_stack([codes[name] for name in first.factors])
@@ -336,7 +336,7 @@ def _require_constant(constants: dict[str, Floats], cell: Integers, where: Integ
             )
 
 
-def _united(factors: list[Factor]) -> tuple[str, ...]:
+def _unite(factors: list[Factor]) -> tuple[str, ...]:
     """Return all levels: in the first part's order when it has them all, else sorted."""
     levels = {level for factor in factors for level in factor.levels}
     if levels == set(factors[0].levels):
@@ -352,7 +352,7 @@ def _order(level: str) -> tuple[float, str]:
         return np.inf, level
 
 
-def _recoded(factor: Factor, levels: tuple[str, ...]) -> Integers:
+def _recode(factor: Factor, levels: tuple[str, ...]) -> Integers:
     position = {level: code for code, level in enumerate(levels)}
     codes = np.array([position[level] for level in factor.levels], dtype=np.intp)
     return np.asarray(codes[factor.codes], dtype=np.intp)

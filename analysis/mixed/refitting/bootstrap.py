@@ -76,7 +76,7 @@ def parametric_bootstrap(
     rng = generator(rng, "responses are drawn")
     source = simulator(model.cross, model.solution)
     steps = progress(range(n_resamples), "bootstrap")
-    replicates = np.array([_refitted(model, source.draw(rng)) for _ in steps])
+    replicates = np.array([_refit(model, source.draw(rng)) for _ in steps])
     low, high = np.nanquantile(replicates, [alpha, 1 - alpha], axis=0, method="weibull")
     estimates = tables.tidy(model, ("fixed", "ran_pars"), "wald", 0.95)
     return glossary.table(
@@ -93,7 +93,7 @@ def parametric_bootstrap(
     )
 
 
-def _refitted(model: Fitted, cross: CrossProducts) -> Floats:
+def _refit(model: Fitted, cross: CrossProducts) -> Floats:
     """Return fixed effects, deviations and correlations, and sigma, fitted to another response."""
     theta = quick(cross, model.solution.theta, reml=model.reml)
     at = profile(cross, theta, reml=model.reml)

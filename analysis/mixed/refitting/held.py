@@ -136,7 +136,7 @@ def brought_forward(model: Fitted, which: int, effects: tuple[int, ...]) -> Held
     design = replace(model.design, blocks=tuple(blocks))
     cross = assemble(model.statistics, design)
     factors = relative_factors(model.design.blocks, model.solution.theta)
-    factors[which] = _reordered(factors[which], order)
+    factors[which] = _reorder(factors[which], order)
     theta = [
         factor[row, column]
         for factor, each in zip(factors, blocks, strict=True)
@@ -152,7 +152,7 @@ def term_of(block: Block, effect: int) -> range:
     return range(min(tied), max(tied) + 1)
 
 
-def _reordered(factor: Floats, order: list[int]) -> Floats:
+def _reorder(factor: Floats, order: list[int]) -> Floats:
     """Return the lower triangular factor of a covariance with its effects in another order."""
     covariance = (factor @ factor.T)[np.ix_(order, order)]
     size = float(np.trace(covariance)) or 1.0

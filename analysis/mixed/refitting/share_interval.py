@@ -138,7 +138,7 @@ def _least_deviance(cross: CrossProducts, held: tuple[int, ...], share: float) -
     if within + len(beside) == 0:
         return deviance(np.empty(0))
     starts = product(STARTS, repeat=within + len(beside))
-    return min(_descended(deviance, start) for start in starts)
+    return min(_descend(deviance, start) for start in starts)
 
 
 def _sticks(fractions: Floats) -> Floats:
@@ -147,7 +147,7 @@ def _sticks(fractions: Floats) -> Floats:
     return np.append(fractions, 1.0) * left
 
 
-def _descended(objective: Callable[[Floats], float], start: Sequence[float]) -> float:
+def _descend(objective: Callable[[Floats], float], start: Sequence[float]) -> float:
     from scipy.optimize import minimize
 
     result = minimize(

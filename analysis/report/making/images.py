@@ -72,12 +72,12 @@ class Gallery:
         """Write a drawing and return the name of its file; `page.lua` puts it into its place."""
         self.n_images += 1
         name = f"chunk-image-{self.n_images}"
-        markup = self._printed(picture, name) if self.for_print else shown(picture, name)
+        markup = self._print(picture, name) if self.for_print else shown(picture, name)
         path = self.folder / f"{name}.markup"
         path.write_text(markup, encoding="utf-8", newline="")
         return str(path)
 
-    def _printed(self, picture: Picture, name: str) -> str:
+    def _print(self, picture: Picture, name: str) -> str:
         """Return a drawing in Typst, no larger than the page, its finding above it."""
         drawing = NARROW.sub("", CARRIED.sub("", picture.drawing))
         (self.folder / f"{name}.svg").write_text(drawing, encoding="utf-8")

@@ -37,7 +37,7 @@ def prose_markdown(
         for match in INLINE_CODE.finditer(line.text)
     ]
     values = (
-        inline_markdown(forms, mime=_preferred(forms), name=inline.name)
+        inline_markdown(forms, mime=_choose_form(forms), name=inline.name)
         for inline, forms in zip(asked, evaluate(asked), strict=True)
     )
     return "\n".join(
@@ -46,7 +46,7 @@ def prose_markdown(
     )
 
 
-def _preferred(forms: Forms) -> str:
+def _choose_form(forms: Forms) -> str:
     """Return the MIME type to show, the richest that a page can hold."""
     return next(mime for mime in (*PREFERENCE, *forms) if mime in forms)
 
@@ -62,7 +62,7 @@ def chunk_markdown(
     if not options["include"]:
         return ""
     alt = " ".join(chunk.options.get("fig-alt", "").split())
-    drawn = [mime for mime in map(_preferred, outputs) if mime.startswith("image/")]
+    drawn = [mime for mime in map(_choose_form, outputs) if mime.startswith("image/")]
     if drawn != [SVG] * bool(alt):
         raise ReportError(
             f"The chunk {chunk.name} must have one 'fig-alt' for one drawing in SVG; it shows "
@@ -78,7 +78,7 @@ def chunk_markdown(
 
 
 def _output_markdown(forms: Forms, chunk: Chunk, alt: str, gallery: Gallery) -> str:
-    mime = _preferred(forms)
+    mime = _choose_form(forms)
     content = str(forms[mime])
     if mime == SVG:
         picture = Picture(content, alt, str(chunk.options.get("label", "")), chunk.last_call)
@@ -86,16 +86,16 @@ def _output_markdown(forms: Forms, chunk: Chunk, alt: str, gallery: Gallery) -> 
     if mime == "text/markdown":
         return _div(content, ".cell-output")
     if mime == "text/html":
-        return _div(_fenced(content, "=html"), ".cell-output .html-output")
-    return _fenced(content, ".cell-output")
+        return _div(_fence(content, "=html"), ".cell-output .html-output")
+    return _fence(content, ".cell-output")
 
 
 def _code_markdown(code: str, options: Mapping[str, Any]) -> str:
-    block = _fenced(code, ".python .cell-code")
+    block = _fence(code, ".python .cell-code")
     if not options["code-fold"]:
         return _div(block, ".code")
     opening = "<details class='code-fold'><summary>Code</summary>"
-    return _div(f"{_fenced(opening, '=html')}\n{block}\n{_fenced('</details>', '=html')}", ".code")
+    return _div(f"{_fence(opening, '=html')}\n{block}\n{_fence('</details>', '=html')}", ".code")
 
 
 def _float_markdown(chunk: Chunk, body: str, caption: str) -> str:
@@ -108,7 +108,7 @@ def _div(content: str, attributes: str) -> str:
     return f"\n::: {{{attributes}}}\n{content}\n:::\n"
 
 
-def _fenced(text: str, attributes: str) -> str:
+def _fence(text: str, attributes: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     ticks = "`" * max(3, longest + 1)
     plain = text.rstrip("\n")

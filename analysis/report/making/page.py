@@ -51,7 +51,7 @@ def page(markdown: str, options: Mapping[str, Any], directory: Path, folder: Pat
     variables.write_text(json.dumps({"variables": filled}), encoding="utf-8")
     asked = ["--to=html5", "--template", str(ASSETS / "template.html"), "--mathml"]
     asked += ["--section-divs", f"--defaults={variables}"]
-    markup = add_header_scopes(_converted(markdown, options, asked, directory))
+    markup = add_header_scopes(_convert(markdown, options, asked, directory))
     if faults := PageFaults.of(markup):
         raise ReportError(f"The page must be complete in itself; found: {'; '.join(faults)}.")
     return markup
@@ -65,7 +65,7 @@ def pdf(markdown: str, options: Mapping[str, Any], directory: Path, folder: Path
     typst = extra("typst", of="pdf")
     asked = ["--to=typst", "--template", str(ASSETS / "template.typ")]
     source = folder / "document.typ"
-    source.write_text(_converted(markdown, options, asked, directory), encoding="utf-8")
+    source.write_text(_convert(markdown, options, asked, directory), encoding="utf-8")
     try:
         return bytes(typst.compile(source, font_paths=[FONTS], ignore_system_fonts=True))
     except RuntimeError as error:
@@ -82,7 +82,7 @@ def add_header_scopes(markup: str) -> str:
     return HEADER_CELL.sub('<th scope="row"', columns)
 
 
-def _converted(
+def _convert(
     markdown: str, options: Mapping[str, Any], asked: Sequence[str], directory: Path
 ) -> str:
     filters = [path.resolve() for path in files(options, "filters", directory)]

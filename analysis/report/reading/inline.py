@@ -50,10 +50,10 @@ def register_strings() -> None:
             "The Markdown form of strings must be registered in a kernel; none runs this code.",
             "Call register_strings() in the set-up chunk of a document.",
         )
-    shell.display_formatter.formatters["text/markdown"].for_type(str, _shown)
+    shell.display_formatter.formatters["text/markdown"].for_type(str, _display)
 
 
-def _shown(text: str) -> str:
+def _display(text: str) -> str:
     return prose.literal(text) or " "
 
 

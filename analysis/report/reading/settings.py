@@ -18,8 +18,8 @@ PROJECT_FILE = "_quarto.yml"
 
 def settings_of(front_matter: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     """Return the options of a page: front matter over ``_quarto.yml``, html options over both."""
-    merged = _merged(project_options(directory), front_matter)
-    options = _merged({"lang": "en"}, _merged(merged, merged.get("format", {}).get("html", {})))
+    merged = _merge(project_options(directory), front_matter)
+    options = _merge({"lang": "en"}, _merge(merged, merged.get("format", {}).get("html", {})))
     if options.get("date") == "today":
         today = datetime.datetime.now(tz=datetime.UTC).date()
         options["date"] = f"{today.day} {today:%B %Y}"
@@ -38,9 +38,9 @@ def files(options: Mapping[str, Any], key: str, directory: Path) -> list[Path]:
     return [directory / name for name in (names if isinstance(names, list) else [names])]
 
 
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     both = {
-        key: _merged(base[key], over[key])
+        key: _merge(base[key], over[key])
         for key in base.keys() & over.keys()
         if isinstance(base[key], Mapping) and isinstance(over[key], Mapping)
     }

@@ -73,7 +73,7 @@ def read_source(path: Path) -> Source:
 
     What is no source that both renderers read alike is refused with its place.
     """
-    lines = list(_expanded(path, (), path.parent))
+    lines = list(_expand(path, (), path.parent))
     head = _front_matter_length(lines)
     front_matter = mapping("\n".join(line.text for line in lines[:head][1:-1]), path.name)
     return Source(path, front_matter, tuple(_blocks(lines[head:])))
@@ -81,10 +81,10 @@ def read_source(path: Path) -> Source:
 
 def whole(path: Path) -> str:
     """Return the text of a source with every included file in its place."""
-    return "".join(f"{line.text}\n" for line in _expanded(path, (), path.parent))
+    return "".join(f"{line.text}\n" for line in _expand(path, (), path.parent))
 
 
-def _expanded(path: Path, including: tuple[Line, ...], base: Path) -> Iterator[Line]:
+def _expand(path: Path, including: tuple[Line, ...], base: Path) -> Iterator[Line]:
     """Yield the lines of a file with its includes, whose paths start at the main document."""
     for line in _file_lines(path, including):
         shortcode = None if line.fence else SHORTCODE.search(line.text)
@@ -99,7 +99,7 @@ def _expanded(path: Path, including: tuple[Line, ...], base: Path) -> Iterator[L
         target, chain = base / shortcode["argument"].strip("\"'"), (*including, line)
         if target.resolve() in {outer.path.resolve() for outer in chain}:
             raise ReportError(f"A file must not include itself; {line.place} includes {target}.")
-        yield from _expanded(target, chain, base)
+        yield from _expand(target, chain, base)
 
 
 def _file_lines(path: Path, including: tuple[Line, ...]) -> Iterator[Line]:

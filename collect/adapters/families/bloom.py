@@ -13,7 +13,7 @@ from collect.adapters.configuration import always, entry
 from collect.adapters.layouts import contiguous, interleaved
 
 
-def _written_in_slices(config: Any) -> str | None:
+def _slices_reason(config: Any) -> str | None:
     """Say why attention's last linear map cannot be seen, when it is computed in slices."""
     if config.pretraining_tp > 1 and config.slow_but_exact:
         return (
@@ -47,7 +47,7 @@ _STREAM_ADDED = replace(
     attention_update="self_attention.dense",
     ffn_update="mlp.dense_4h_to_h",
     n_context=entry("seq_length"),
-    refusal=_written_in_slices,
+    refusal=_slices_reason,
 )
 
 BLOOM = replace(

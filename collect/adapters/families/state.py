@@ -41,7 +41,7 @@ OF_BLOCKS = replace(
 )
 
 
-def _rounded_up(config: Any) -> int:
+def _round_up(config: Any) -> int:
     """Return the inner width of the feed-forward layer, a multiple of a number of its own."""
     multiple = int(config.ffn_round_up_to_multiple_of)
     width = config.hidden_size * config.ffn_proj_factor
@@ -83,7 +83,7 @@ XLSTM = MAMBA.variant(
     "xlstm",
     blocks="backbone.blocks",
     final_norm="backbone.out_norm",
-    d_ffn=_rounded_up,
+    d_ffn=_round_up,
     logits=soft_capped_as("output_logit_soft_cap"),
 )
 

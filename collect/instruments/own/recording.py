@@ -194,7 +194,7 @@ class OwnRecorder(Hooked):
     def _see(self, site: str, layer: int, states: Tensor) -> None:
         for quantity in self._site_quantities(site, layer):
             measured = [
-                self._measured(quantity, site, layer, place, of_prompt)
+                self._measure(quantity, site, layer, place, of_prompt)
                 for place, of_prompt in enumerate(states)
             ]
             if quantity.is_vector:
@@ -213,7 +213,7 @@ class OwnRecorder(Hooked):
             vectors.rows.append(of_prompt[positions])
             vectors.n_on_device += 1
 
-    def _measured(
+    def _measure(
         self, quantity: OwnQuantity, site: str, layer: int, place: int, states: Tensor
     ) -> Tensor:
         """Return what the function of a quantity makes of one prompt, checked."""

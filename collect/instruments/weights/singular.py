@@ -83,15 +83,15 @@ def grams(matrices: Tensor, gain: Tensor | None = None) -> Grams:
     products = torch.empty(n, n_rows, n_rows, dtype=torch.float64)
     scale = torch.ones(n, dtype=torch.float64)
     # One workspace for all: memory that comes and goes leaves holes that nothing fits into.
-    wide = torch.empty(n_rows, n_columns, dtype=torch.float64)
+    x64 = torch.empty(n_rows, n_columns, dtype=torch.float64)
     for place, matrix in enumerate(matrices):
-        wide.copy_(matrix)
+        x64.copy_(matrix)
         if gain is not None:
-            wide.mul_(gain)
+            x64.mul_(gain)
         if matrices.dtype == torch.float64:
-            scale[place] = _largest(wide) or 1.0
-            wide.div_(scale[place])
-        torch.mm(wide, wide.mT, out=products[place])
+            scale[place] = _largest(x64) or 1.0
+            x64.div_(scale[place])
+        torch.mm(x64, x64.mT, out=products[place])
     return Grams(products, scale)
 
 

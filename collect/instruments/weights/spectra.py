@@ -65,9 +65,7 @@ def _own_weights(decoder: Decoder, layer: int) -> HeadWeights:
     """Return the head weights of a block on the processor, as files of them would give them."""
     parameters = dict(decoder.blocks[layer].named_parameters())
     names = [name for name in weight_names(decoder.adapter) if name in parameters]
-    return _widened(
-        decoder.adapter, decoder.heads, {n: parameters[n].detach().cpu() for n in names}
-    )
+    return _widen(decoder.adapter, decoder.heads, {n: parameters[n].detach().cpu() for n in names})
 
 
 def _rows(
@@ -122,10 +120,10 @@ def head_weights(shards: Shards, adapter: Adapter, heads: Heads, layer: int) -> 
     stored_names = shards.parameters
     names = [name for name in weight_names(adapter) if block + name in stored_names]
     stored = shards.read(block + name for name in names)
-    return _widened(adapter, heads, {name: stored[block + name] for name in names})
+    return _widen(adapter, heads, {name: stored[block + name] for name in names})
 
 
-def _widened(adapter: Adapter, heads: Heads, tensors: dict[str, Tensor]) -> HeadWeights:
+def _widen(adapter: Adapter, heads: Heads, tensors: dict[str, Tensor]) -> HeadWeights:
     """Return tensors head by head, vectors widened to float64."""
     vectors = {name: tensor.double() for name, tensor in tensors.items() if tensor.ndim == 1}
     return cut(adapter, heads, tensors | vectors)

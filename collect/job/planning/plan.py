@@ -103,7 +103,7 @@ def drawn(
     inventory = None if out is None else Inventory(out)
     job = resolve(models, prompt_sets, out, is_planned=True, **options)
     throughput = estimate.calibrate(job.settings.dtype, job.settings.device)
-    hashed = _hashed(job)
+    hashed = _hash(job)
     first: dict[str, str] = {}
     planned: list[Planned] = []
     refusals = [*job.refusals]
@@ -139,7 +139,7 @@ def _repeated(unit: Planned, same: str) -> Planned:
     return replace(unit, state=f"as {same}", n_rows={}, not_measured=(), n_bytes=0, duration_s=0.0)
 
 
-def _hashed(job: Job) -> dict[Path, str]:
+def _hash(job: Job) -> dict[Path, str]:
     """Return the hash of the weights of each checkpoint that is known before it is measured.
 
     A listing of the hub tells it. Files of a local directory are read for it when several of its
@@ -187,12 +187,12 @@ def units_of(
         elif inventory is not None:
             is_later = inventory.is_examined(task.unit if isinstance(unit, InputError) else unit)
         part = replace(task, unit=unit) if isinstance(unit, Unit) else task
-        known = _planned(part, subject, shape, unused, throughput, is_first=not is_later)
+        known = _plan(part, subject, shape, unused, throughput, is_first=not is_later)
         planned.append(replace(known, state=state))
     return planned, refusal
 
 
-def _planned(
+def _plan(
     task: Task,
     subject: Subject,
     shape: estimate.Shape,

@@ -77,7 +77,7 @@ def compare(source: Source, model: str) -> list[Compared]:
     placed, checkpoint = source.placed(head), locate(model)
     _refuse_another_shape(load_skeleton(checkpoint), source.skeleton, model, prompt)
     ours = _states(load_model(checkpoint), prompt)
-    absent = [_named(place) for place in placed if place not in ours]
+    absent = [_name(place) for place in placed if place not in ours]
     if absent:
         raise InputError(
             f"Every state must be of a place that the model has; {model} has no "
@@ -85,7 +85,7 @@ def compare(source: Source, model: str) -> list[Compared]:
             "Declare another --site, or measure the states without --against.",
         )
     tolerance = TOLERANCES[head.number_format]
-    return [_compared(place, theirs.double(), ours, tolerance) for place, theirs in placed.items()]
+    return [_compare(place, theirs.double(), ours, tolerance) for place, theirs in placed.items()]
 
 
 def _refuse_another_shape(ours: Decoder, theirs: Decoder, model: str, prompt: Encoded) -> None:
@@ -112,7 +112,7 @@ def _states(decoder: Decoder, prompt: Encoded) -> dict[Place, Tensor]:
     return {place_of(layer, site): tensors[tensor].double() for layer, site, tensor in named}
 
 
-def _compared(
+def _compare(
     place: Place, theirs: Tensor, ours: Mapping[Place, Tensor], tolerance: float
 ) -> Compared:
     deviations = {
@@ -136,7 +136,7 @@ def as_text(entries: Sequence[Compared]) -> str:
     """
     lines = [f"{'declared':22} {'deviation':>9}  {'nearest of our own':22} {'deviation':>9}"]
     lines += [
-        f"{_named(entry.place):22} {entry.deviation:9.1e}  {_named(entry.nearest):22} "
+        f"{_name(entry.place):22} {entry.deviation:9.1e}  {_name(entry.nearest):22} "
         f"{entry.nearest_deviation:9.1e}"
         for entry in entries
     ]
@@ -163,16 +163,16 @@ def verdict(entries: Sequence[Compared]) -> str:
     if first.is_moved and len(shifts) == 1:
         if shifts == {0}:
             return (
-                f"another site: {_named(first.place)} of the file equals "
-                f"{_named(first.nearest)} of the model."
+                f"another site: {_name(first.place)} of the file equals "
+                f"{_name(first.nearest)} of the model."
             )
         return (
             f"off by {abs(shifts.pop())}: layer {depth(first.place)} of the file equals layer "
             f"{depth(first.nearest)} of the model."
         )
     return (
-        f"not the model's: {_named(first.place)} deviates by {first.deviation:.1e}, and is nearest "
-        f"to {_named(first.nearest)}, by {first.nearest_deviation:.1e}."
+        f"not the model's: {_name(first.place)} deviates by {first.deviation:.1e}, and is nearest "
+        f"to {_name(first.nearest)}, by {first.nearest_deviation:.1e}."
     )
 
 
@@ -186,5 +186,5 @@ def depth(place: Place) -> int:
     return {"block_input": layer - 1, "embedding": -1}.get(site, layer)
 
 
-def _named(place: Place) -> str:
+def _name(place: Place) -> str:
     return f"{place[1]} of layer {place[0]}"

@@ -228,14 +228,14 @@ def _gaps(
             if not {(layer, "block_output"), entry_place((layer, "block_output"))} <= seen
         ]
         gaps += _layer_gap("residual_update", "part block", blocks, reason)
-    for site, expected in _expected(layers).items():
+    for site, expected in _expect(layers).items():
         lacking = [layer for layer in expected if (layer, site) not in seen]
         gaps += _layer_gap("residual_norm", f"site {site}", lacking, reason, len(expected))
     unique = {(gap.table, gap.quantity): gap for gap in [*gaps, *known]}
     return [*unique.values()]
 
 
-def _expected(layers: list[int]) -> dict[str, list[int]]:
+def _expect(layers: list[int]) -> dict[str, list[int]]:
     first, last = layers[:1], layers[-1:]
     return {
         "embedding": first,

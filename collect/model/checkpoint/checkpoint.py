@@ -91,7 +91,7 @@ class Checkpoint:
 
     @property
     def perturbation(self) -> dict[str, Any]:
-        """What table ``run`` holds of weights that are read with one more rounding error."""
+        """What table ``run`` holds of weights that are read with simulated quantisation noise."""
         return {} if self.gguf is None else facts.perturbation(self.gguf)
 
     @property

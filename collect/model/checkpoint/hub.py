@@ -103,7 +103,7 @@ def listing(model: str, revision: str | None, name: str = "") -> Repository:
     try:
         with translated(model, revision):
             _check_asked(model)
-            return _listed(model, revision)
+            return _list(model, revision)
     except UnreachableError:
         paths = [*_folder(model).glob(f"snapshots/{revision or '*'}/{name}")] if name else []
         if not paths:
@@ -113,7 +113,7 @@ def listing(model: str, revision: str | None, name: str = "") -> Repository:
 
 def file_of(repository: Repository, name: str) -> Path | None:
     """Return where the cache has a file; None where it has not."""
-    cached = _cached(repository.model, name, repository.commit)
+    cached = _look_up(repository.model, name, repository.commit)
     return Path(cached) if isinstance(cached, str) else None
 
 
@@ -144,7 +144,7 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     try:
         listed = listing(model, revision)
     except UnreachableError:
-        cached = _cached(model, "config.json", revision)
+        cached = _look_up(model, "config.json", revision)
         if not isinstance(cached, str):
             raise
         snapshot = Path(cached).parent
@@ -248,7 +248,7 @@ def _check_asked(model: str) -> None:
         raise unreachable(model, "it is not asked while HF_HUB_OFFLINE is set")
 
 
-def _listed(model: str, revision: str | None) -> Repository:
+def _list(model: str, revision: str | None) -> Repository:
     from huggingface_hub import HfApi, constants
 
     info = HfApi(endpoint=constants.ENDPOINT).model_info(
@@ -273,7 +273,7 @@ def _cache_listing(model: str, snapshot: Path) -> Repository:
     return Repository(model, snapshot.name, model, sizes, is_listed=False)
 
 
-def _cached(model: str, name: str, revision: str | None) -> Any:
+def _look_up(model: str, name: str, revision: str | None) -> Any:
     from huggingface_hub import constants, errors, try_to_load_from_cache
 
     try:

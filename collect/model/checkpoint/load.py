@@ -73,7 +73,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
     bare = load_skeleton(checkpoint, dtype=dtype)
     shards = Shards(checkpoint, blueprint.model_blueprint(bare.model))
     if checkpoint.gguf is not None:
-        return _dequantised(checkpoint, bare, shards, device)
+        return _dequantise(checkpoint, bare, shards, device)
     factory = _factory(checkpoint, bare.model.config)
     try:
         model, report = factory.from_pretrained(
@@ -101,7 +101,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
     return decoder(placed.eval(), checkpoint.adapter)
 
 
-def _dequantised(checkpoint: Checkpoint, bare: Decoder, shards: Shards, device: str) -> Decoder:
+def _dequantise(checkpoint: Checkpoint, bare: Decoder, shards: Shards, device: str) -> Decoder:
     """Return the model of a GGUF file: the library's reader of such files would hold it twice."""
     if device == AUTO:
         raise InputError(

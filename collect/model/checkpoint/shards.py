@@ -166,7 +166,7 @@ class Shards:
         wanted = list(parameters)
         made: dict[str, Tensor] = {}
         for origin in self._origins_of(wanted):
-            made |= self._converted(origin)
+            made |= self._convert(origin)
         tensors = {name: aligned(made[self._known(name)]) for name in wanted}
         for name, tensor in tensors.items():
             self._check_shape(name, tensor.shape)
@@ -210,7 +210,7 @@ class Shards:
         origins = [self._origins[self._known(name)] for name in parameters]
         return list({origin.target: origin for origin in origins}.values())
 
-    def _converted(self, origin: _Origin) -> dict[str, Tensor]:
+    def _convert(self, origin: _Origin) -> dict[str, Tensor]:
         """Return the parameters that a group of stored tensors makes up."""
         with self._files.opened(origin.patterns) as tensors:
             if origin.converter is None:
@@ -305,7 +305,7 @@ def _origins(keys: Iterable[str], blueprint: Blueprint) -> tuple[list[_Origin], 
     origins: dict[str, _Origin] = {}
     left: dict[str, str] = {}
     for key in sorted(keys, key=core_model_loading.dot_natural_key):
-        target, pattern = _renamed(key, renamings, converters, blueprint)
+        target, pattern = _rename(key, renamings, converters, blueprint)
         if target in blueprint.shapes:
             converter = None if pattern is None else of_pattern[pattern]
             origin = origins.setdefault(target, _Origin(target, converter))
@@ -319,7 +319,7 @@ def _select(kind: type, blueprint: Blueprint) -> list[Any]:
     return [conversion for conversion in blueprint.conversions if isinstance(conversion, kind)]
 
 
-def _renamed(
+def _rename(
     key: str, renamings: list[Any], converters: list[Any], blueprint: Blueprint
 ) -> tuple[str, str | None]:
     """Return the parameter a stored tensor belongs to, and the converter's pattern if any."""

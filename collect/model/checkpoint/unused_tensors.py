@@ -87,7 +87,7 @@ def uniform(checkpoint: Checkpoint) -> dict[str, float]:
         The files.
     """
     constants = {}
-    for key, stored in _stored(checkpoint):
+    for key, stored in _read_stored(checkpoint):
         shape = stored.get_shape()
         if len(shape) < 2 or 0 in shape or not _is_uniform(stored[:1]):
             continue
@@ -97,7 +97,7 @@ def uniform(checkpoint: Checkpoint) -> dict[str, float]:
     return constants
 
 
-def _stored(checkpoint: Checkpoint) -> Iterator[tuple[str, Any]]:
+def _read_stored(checkpoint: Checkpoint) -> Iterator[tuple[str, Any]]:
     """Yield every stored tensor, not read yet, by the name that its file gives it."""
     if checkpoint.gguf is not None:
         yield from readings(checkpoint.gguf)

@@ -100,7 +100,7 @@ def weight_files(
             "them at every pass.",
             "Merge the adapter with merge_and_unload and save the result, or take the file out.",
         )
-    chosen = _chosen(where, config, beside)
+    chosen = _choose(where, config, beside)
     is_index = chosen.endswith(".index.json") and _holds(directory, chosen, listed)
     files = WeightFiles((chosen,))
     if is_index:
@@ -133,7 +133,7 @@ def _incomplete(where: str, index: str, missing: list[str], n: int) -> Incomplet
     )
 
 
-def _chosen(where: str, config: dict[str, Any], beside: Collection[str]) -> str:
+def _choose(where: str, config: dict[str, Any], beside: Collection[str]) -> str:
     """Return the name of the file, or of the index, that transformers opens."""
     named = config.get(_NAMED_BY_CONFIG)
     if named is None:

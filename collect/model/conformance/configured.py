@@ -40,7 +40,7 @@ def contradictions(model: Any) -> dict[str, str]:
     and what the configuration says. Empty too where the configuration makes no model any more.
     """
     try:
-        made = _made(model)
+        made = _make(model)
     except Exception:  # a class or a configuration of somebody's own, which nothing is known of
         return {}
     of_live = dict(model.named_modules(remove_duplicate=False))  # a part may stand in two blocks
@@ -55,7 +55,7 @@ def contradictions(model: Any) -> dict[str, str]:
     return by_place
 
 
-def _made(model: Any) -> nn.Module:
+def _make(model: Any) -> nn.Module:
     """Return the model that the configuration makes, without its weights."""
     with torch.device("meta"):
         made: Any = type(model)._from_config(deepcopy(model.config), dtype=model.dtype)
@@ -79,9 +79,9 @@ def _buffers(live: Any, made: Any) -> Iterator[tuple[str, str, str]]:
         if not isinstance(has, Tensor) or not isinstance(says, Tensor):
             continue
         if has.dtype != says.dtype or not torch.equal(has.cpu(), says.cpu()):
-            yield name, _shown(has), _shown(says)
+            yield name, _display(has), _display(says)
 
 
-def _shown(buffer: Tensor) -> str:
+def _display(buffer: Tensor) -> str:
     kind = str(buffer.dtype).removeprefix("torch.")
     return f"{tuple(buffer.shape)} of {kind} with sum {float(buffer.double().sum()):.6g}"

@@ -250,7 +250,7 @@ class Examiner(Hooked):
 
     def _deviations(self, layer: int, seen: dict[str, Tensor]) -> Iterator[tuple[str, float]]:
         has, lengths = self._decoder.adapter.has, self._lengths
-        yield "block_adds_up", self._handed_on(layer, seen["stream"])
+        yield "block_adds_up", self._stream_deviation(layer, seen["stream"])
         if has(MAPS):
             maps, has_sinks = seen["maps"].float(), self._decoder.adapter.has_sinks
             yield "attention_rows", row_deviation(maps, lengths, has_sinks=has_sinks)
@@ -263,7 +263,7 @@ class Examiner(Hooked):
             if has(GAIN):
                 yield from self._gains(layer, sites, seen)
 
-    def _handed_on(self, layer: int, stream: Tensor) -> float:
+    def _stream_deviation(self, layer: int, stream: Tensor) -> float:
         """Return how far what enters a block is from what left the one before."""
         before = self._left.get(layer - 1)
         return 0.0 if before is None else place_deviation(stream, before.to(stream.device))
@@ -278,12 +278,12 @@ class Examiner(Hooked):
     def _gains(
         self, layer: int, sites: Sites, seen: dict[str, Tensor]
     ) -> Iterator[tuple[str, float]]:
-        expected, scale = self._expected(sites, seen["stream"], self._decoder.gain(layer))
+        expected, scale = self._expect(sites, seen["stream"], self._decoder.gain(layer))
         yield "norm_gain", place_deviation(seen["attention_input"], expected, scale)
         if _has_norm_between(sites):
             yield "norm_gain", place_deviation(seen["ffn_input"], seen["mid_normed"])
 
-    def _expected(
+    def _expect(
         self, sites: Sites, stream: Tensor, gain: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """Return what attention must read: the stream, through its norm if it has one.

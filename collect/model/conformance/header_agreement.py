@@ -57,7 +57,7 @@ def contradictions(model: Any, header: Header | None) -> list[str]:
     if header.architecture not in _UNROTATED:
         pairs += _rotations(model, header, keys)
     return [
-        f"{key} says {_shown(says)}, the model holds {_shown(has)}"
+        f"{key} says {_display(says)}, the model holds {_display(has)}"
         for key, says, has in pairs
         if not _is_same(says, has)
     ]
@@ -215,7 +215,7 @@ def _is_same(says: Any, has: Any) -> bool:
     return first.shape == second.shape and bool(np.allclose(first, second, rtol=_ROUNDING, atol=0))
 
 
-def _shown(value: Any) -> str:
+def _display(value: Any) -> str:
     if value is None:
         return "nothing"
     numbers = np.asarray(value, np.float64).reshape(-1)

@@ -170,7 +170,7 @@ def _run_stand_ins(
     journal = _Journal(returns_tuple=returns_tuple, replacement=replacement)
     arguments = inputs(decoder, batch)
     try:
-        with torch.inference_mode(), _stood_in(decoder, journal):
+        with torch.inference_mode(), _stand_in(decoder, journal):
             last = last_states(decoder.body(**arguments, use_cache=False))
     except ValueError as error:
         # A body that unpacks more than a stand-in returns, as that of RWKV does.
@@ -186,7 +186,7 @@ def _run_stand_ins(
 
 
 @contextmanager
-def _stood_in(decoder: Decoder, journal: _Journal) -> Iterator[None]:
+def _stand_in(decoder: Decoder, journal: _Journal) -> Iterator[None]:
     """Put stand-ins in the places of the blocks, and the blocks back."""
     places: Any = decoder.at(decoder.adapter.blocks)
     blocks = decoder.blocks

@@ -61,7 +61,7 @@ def streamed(
         del recorded
         with watcher.attached(decoder):
             for layer, block in enumerate(decoder.blocks):
-                with _emptied_afterwards(block):
+                with _restore_parameters(block):
                     place(shards, _names(decoder, block), device=device)
                     for index, recording in enumerate(recordings):
                         watcher.watch(index)
@@ -84,7 +84,7 @@ def _surroundings(
     embedding = f"{_path(decoder, decoder.embedding)}.weight"
     head = f"{_path(decoder, decoder.head)}.weight" if decoder.adapter.has(HEAD) else None
     with ExitStack() as stack:
-        stack.enter_context(_emptied_afterwards(decoder.model))
+        stack.enter_context(_restore_parameters(decoder.model))
         stack.enter_context(_buffers_on(decoder.model, device))
         place(shards, shards.parameters - in_blocks - {embedding, head}, device=device)
         if shards.is_stored_as_it_is(embedding):
@@ -109,7 +109,7 @@ def _names(decoder: Decoder, block: nn.Module) -> set[str]:
 
 
 @contextmanager
-def _emptied_afterwards(module: nn.Module) -> Iterator[None]:
+def _restore_parameters(module: nn.Module) -> Iterator[None]:
     """Put the parameters of a module and its parts back to what they are now."""
     saved = [(part, dict(part._parameters)) for part in module.modules()]
     try:

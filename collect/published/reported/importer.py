@@ -51,7 +51,7 @@ def import_reported(folders: Sequence[Path], out: Path) -> dict[str, int]:
             "Rename one of them.",
         )
     _check_room(out, names)
-    frames = _merged([_frames(folder) for folder in folders])
+    frames = _merge([_frames(folder) for folder in folders])
     return writer.write_tables(frames, lambda table: out / f"{table}.parquet")
 
 
@@ -70,7 +70,7 @@ def _frames(folder: Path) -> dict[str, pd.DataFrame]:
     }
 
 
-def _merged(parts: Sequence[dict[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+def _merge(parts: Sequence[dict[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
     """Return the rows of all folders by table; a model that several have stands once."""
     whole = {
         table: pd.concat([part[table].astype(object) for part in parts], ignore_index=True)

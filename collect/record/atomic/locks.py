@@ -51,7 +51,7 @@ def held(out: Path, name: str, *, wait: bool = False) -> Iterator[bool]:
     path = out / DIRECTORY / f"{name}{_SUFFIX}"
     lock = FileLock(path, timeout=-1 if wait else 0, fallback_to_soft=False)
     try:
-        yield _acquired(lock, path)
+        yield _acquire(lock, path)
     finally:
         with uninterrupted():
             if lock.is_locked:
@@ -77,7 +77,7 @@ def remove_abandoned(out: Path) -> None:
     _remove_when_empty(out / DIRECTORY)
 
 
-def _acquired(lock: BaseFileLock, path: Path) -> bool:
+def _acquire(lock: BaseFileLock, path: Path) -> bool:
     from filelock import Timeout
 
     while True:

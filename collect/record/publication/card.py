@@ -1,4 +1,4 @@
-"""The card of a data set: its README, with the head that hubs of data sets read."""
+"""The card of a data set: its README, with its YAML front matter."""
 
 from __future__ import annotations
 

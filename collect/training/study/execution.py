@@ -44,7 +44,7 @@ def carry_out(path: Path, out: Path, *, n_processes: int = 1, quiet: bool = Fals
         def start(run: Run) -> Going:
             return submit(design, run, out, run.run_id in parents)
 
-        for run, failure in _finished(todo, start, out, n_processes):
+        for run, failure in _finish(todo, start, out, n_processes):
             bar.update(round(run.seconds))
             failures.extend([failure] if failure is not None else [])
     if failures:
@@ -55,7 +55,7 @@ def carry_out(path: Path, out: Path, *, n_processes: int = 1, quiet: bool = Fals
     return sum(not is_complete(out, run) for run in planned)
 
 
-def _finished(
+def _finish(
     todo: Sequence[Run], start: Callable[[Run], Going], out: Path, n_at_a_time: int
 ) -> Iterator[tuple[Run, CollectError | None]]:
     """Yield runs as they end, each started after its parent, until none is left."""
@@ -85,7 +85,7 @@ def _can_start(out: Path, run: Run) -> bool:
 def _workers(n: int) -> Iterator[Callable[[Design, Run, Path, bool], Going]]:
     """Yield what starts a run, here or in one of n processes; none begins after an error."""
     if n == 1:
-        yield _started_here
+        yield _start_here
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(n, mp_context=context) as pool:
@@ -96,7 +96,7 @@ def _workers(n: int) -> Iterator[Callable[[Design, Run, Path, bool], Going]]:
             raise
 
 
-def _started_here(design: Design, run: Run, out: Path, keeps_network: bool) -> Going:
+def _start_here(design: Design, run: Run, out: Path, keeps_network: bool) -> Going:
     going: Going = Future()
     going.set_result(_attempt(design, run, out, keeps_network))
     return going

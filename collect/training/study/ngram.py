@@ -35,11 +35,11 @@ def cross_entropy(training: bytes, stretches: Sequence[bytes], order: int) -> fl
     probability = np.full(len(grams), 1 / N_BYTES)
     seen = np.frombuffer(training, dtype=np.uint8)
     for length in range(1, order + 1):
-        probability = _smoothed(seen, grams[:, order - length :], probability)
+        probability = _smooth(seen, grams[:, order - length :], probability)
     return float(-np.log(probability).mean())
 
 
-def _smoothed(seen: np.ndarray, grams: np.ndarray, lower: np.ndarray) -> np.ndarray:
+def _smooth(seen: np.ndarray, grams: np.ndarray, lower: np.ndarray) -> np.ndarray:
     """Return the probability of each gram's last byte, given that from the shorter context."""
     length = grams.shape[1]
     kinds, counts = np.unique(_codes(sliding_window_view(seen, length)), return_counts=True)
@@ -47,9 +47,9 @@ def _smoothed(seen: np.ndarray, grams: np.ndarray, lower: np.ndarray) -> np.ndar
     n_after = np.add.reduceat(counts, first)
     n_kinds = np.diff(np.append(first, len(kinds)))
     asked = _codes(grams)
-    count = _looked_up(kinds, counts, asked)
-    total = _looked_up(contexts, n_after, asked // N_BYTES)
-    different = _looked_up(contexts, n_kinds, asked // N_BYTES)
+    count = _look_up(kinds, counts, asked)
+    total = _look_up(contexts, n_after, asked // N_BYTES)
+    different = _look_up(contexts, n_kinds, asked // N_BYTES)
     known = total + different > 0
     divisor = np.where(known, total + different, 1)
     return np.where(known, (count + different * lower) / divisor, lower)
@@ -63,7 +63,7 @@ def _codes(grams: np.ndarray) -> np.ndarray:
     return codes
 
 
-def _looked_up(keys: np.ndarray, values: np.ndarray, asked: np.ndarray) -> np.ndarray:
+def _look_up(keys: np.ndarray, values: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """Return the value of each key asked for; 0 where it is none."""
     place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
     return np.where(keys[place] == asked, values[place], 0)

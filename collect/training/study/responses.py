@@ -112,7 +112,7 @@ def _measurable(network: Any) -> Iterator[Decoder]:
 
 def response_row(stream: Stream, tokens: str) -> dict[str, float]:
     """Return a row of table ``study_response``, without its key and loss."""
-    chosen = _chosen(stream, tokens)
+    chosen = _choose(stream, tokens)
     row: dict[str, float] = {}
     for ending, lengths, written in (
         ("", stream.lengths, stream.written),
@@ -141,7 +141,7 @@ def equal_writes(ratio: Tensor, n_later: int) -> float:
 
 def profile_rows(stream: Stream, tokens: str) -> pd.DataFrame:
     """Return the rows of table ``study_profile``, without run and step."""
-    chosen = _chosen(stream, tokens)
+    chosen = _choose(stream, tokens)
     gains = _log_gains(stream.lengths)[:, chosen]
     centred = _log_gains(stream.lengths_centred)[:, chosen]
     cosine = stream.cosine[:, chosen].nanmean(1)
@@ -164,7 +164,7 @@ def _rows(parts: Norms | Updates, values: Tensor, places: list[tuple[int, str]])
     return values[[index[place] for place in places]]
 
 
-def _chosen(stream: Stream, tokens: str) -> Tensor:
+def _choose(stream: Stream, tokens: str) -> Tensor:
     return torch.ones_like(stream.is_first) if tokens == "all" else ~stream.is_first
 
 

@@ -68,7 +68,7 @@ def perform(design: Design, run: Run, out: Path, *, keeps_network: bool) -> None
         "study_response": pd.DataFrame(responses),
         "study_profile": pd.concat(profiles),
     }
-    outcome = {**_identity(design, run), **_settings(run), **_reached(training, run, text, state)}
+    outcome = {**_identity(design, run), **_settings(run), **_summary(training, run, text, state)}
     outcome |= {"started_at": started, "cpu_s": time.process_time() - clock}
     rows["study_run"] = pd.DataFrame([outcome])
     if keeps_network:
@@ -121,7 +121,7 @@ def _settings(run: Run) -> dict[str, Any]:
     }
 
 
-def _reached(
+def _summary(
     training: Training, run: Run, text: bytes, state: Mapping[str, torch.Tensor]
 ) -> dict[str, Any]:
     """Return what a run came to, and what it is to be compared with."""

@@ -231,12 +231,12 @@ def test_a_share_has_an_interval_only_as_a_sample():
     assert made[0].caveats == ("B2", "B10")
 
 
-@pytest.mark.parametrize(("is_theirs", "holds"), [(True, True), (False, None)])
-def test_a_check_on_ours_decides_where_all_models_are_theirs(is_theirs, holds):
-    rows = ROWS.assign(is_theirs=[True, True, True, is_theirs])
+@pytest.mark.parametrize(("in_paper", "holds"), [(True, True), (False, None)])
+def test_a_check_on_ours_decides_where_all_models_are_theirs(in_paper, holds):
+    rows = ROWS.assign(in_paper=[True, True, True, in_paper])
     result = checks.on_ours(checks.check("p", "c", True, rows, note="why."), rows)
-    assert (result.holds, result.decides) == (holds, is_theirs)
-    assert (checks.NOT_THEIRS in result.note) is not is_theirs
+    assert (result.holds, result.decides) == (holds, in_paper)
+    assert (checks.NOT_THEIRS in result.note) is not in_paper
     assert result.note.startswith("why.")
 
 

@@ -280,14 +280,14 @@ def test_a_measured_dampener_of_the_paper_decides_and_another_pair_is_shown_only
     assert result["note"].item().endswith(evidence.NOT_THEIRS)
     ours = evidence.measured_gains(shipped_store, "gain_last_block")
     assert len(ours) == 12
-    assert not ours["is_theirs"].any()
+    assert not ours["in_paper"].any()
     both = evidence.measured_gains(with_figures_of(twins, BASE), "gain_last_block")
-    assert dict(zip(both["model_id"], both["is_theirs"], strict=True)) == {BASE: True, TUNED: False}
+    assert dict(zip(both["model_id"], both["in_paper"], strict=True)) == {BASE: True, TUNED: False}
 
 
 def test_an_invariant_gain_is_another_reading_only_where_it_differs():
     rows = pd.DataFrame(
-        {"is_theirs": True, "gain_mean": [0.9, 1.2, 0.8], "gain_primary": [1.1, 1.2, None]}
+        {"in_paper": True, "gain_mean": [0.9, 1.2, 0.8], "gain_primary": [1.1, 1.2, None]}
     )
     check = evidence.Check("part", "condition", True, note="Seen.")
     result = evidence.on_ours(check, rows)

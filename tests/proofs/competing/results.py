@@ -13,17 +13,17 @@ from tests.proofs.competing import beliefs, exact, fits, lattice, shares
 from tests.proofs.competing.layouts import Layout
 from tests.proofs.competing.worlds import World, papers
 
-Answers = dict[str, Integers]
+ModelMethods = dict[str, Integers]
 #: A rule: from papers to yes (1), no (-1) or neither (0) of every statement.
 #: Rules whose forms are as large as the square of the rows, and the most rows they are tried with.
 RESAMPLING = {"permutation", "bootstrap of suites", "bootstrap of labs"}
 MOST_ROWS = 120
-Rule = Callable[[Floats, np.random.Generator], Answers]
+Rule = Callable[[Floats, np.random.Generator], ModelMethods]
 
 
 def rules(
     layout: Layout, rng: np.random.Generator, *, names: Iterable[str] = criterion.RULES
-) -> Callable[[Floats, np.random.Generator], dict[str, Answers]]:
+) -> Callable[[Floats, np.random.Generator], dict[str, ModelMethods]]:
     """Return the rules prepared for a layout: from papers and draws to the answers of each."""
     chosen = set(names) - (RESAMPLING if len(layout) > MOST_ROWS else set())
     of_shares = lattice.lattice(layout)
@@ -50,7 +50,7 @@ def rules(
             "bootstrap of labs": lambda y, _: shares.bootstrap(labels.labs, labels.leads, y),
         }
 
-    def judged(responses: Floats, draws: np.random.Generator) -> dict[str, Answers]:
+    def judged(responses: Floats, draws: np.random.Generator) -> dict[str, ModelMethods]:
         result = {name: rule(responses, draws) for name, rule in single.items() if name in chosen}
         if nodes is not None and "posterior of these levels" not in chosen:
             result["posterior of new levels"] = beliefs.of_new_levels(nodes, responses)

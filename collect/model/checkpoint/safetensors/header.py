@@ -50,7 +50,7 @@ def of_file(path: Path) -> dict[str, Stored]:
                 for key, stored in slices.items()
             }
     except (SafetensorError, OSError) as error:
-        raise _broken(str(path), str(error), "Copy or download it again.") from error
+        raise _broken_file(str(path), str(error), "Copy or download it again.") from error
 
 
 def formats(paths: Iterable[Path]) -> str:
@@ -91,7 +91,7 @@ def read_hub_header(model: str, commit: str, name: str) -> dict[str, Stored]:
     length = part(model, commit, name, 0, _N_OF_LENGTH)
     n = int.from_bytes(length, "little")
     if len(length) < _N_OF_LENGTH or n > _LONGEST:
-        raise _broken(f"{name} of {model}", "it has no header", _OTHER)
+        raise _broken_file(f"{name} of {model}", "it has no header", _OTHER)
     try:
         written = json.loads(part(model, commit, name, _N_OF_LENGTH, n))
         return {
@@ -100,7 +100,7 @@ def read_hub_header(model: str, commit: str, name: str) -> dict[str, Stored]:
             if key != "__metadata__"
         }
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise _broken(f"{name} of {model}", "its header is none", _OTHER) from error
+        raise _broken_file(f"{name} of {model}", "its header is none", _OTHER) from error
 
 
 def part(model: str, commit: str, name: str, start: int, n: int) -> bytes:
@@ -134,7 +134,7 @@ def part(model: str, commit: str, name: str, start: int, n: int) -> bytes:
         return bytes(content[skipped : skipped + n])
 
 
-def _broken(where: str, cause: str, hint: str) -> InputError:
+def _broken_file(where: str, cause: str, hint: str) -> InputError:
     return InputError(
         f"The weight file {where} must be complete safetensors; it is not: {cause}.", hint
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Answers(Asked, Fitted):
+class ModelMethods(Asked, Fitted):
     """A fitted linear mixed model with what it answers: frames, a page, responses drawn anew.
 
     Attributes are those of `Fitted`.
