@@ -21,7 +21,7 @@ def in_the_checkout(monkeypatch, judged, made, shipped_store):
         return shipped_store if is_shipped and not how["verify"] else opening(*sources, **how)
 
     monkeypatch.setattr(store, "open_store", opened)
-    monkeypatch.setattr(verdicts, "_examined", lambda *_arguments: made)
+    monkeypatch.setattr(verdicts, "_examine", lambda *_arguments: made)
     monkeypatch.setattr(claims, "evaluate", lambda _store, _registry, made: judged.copy())
 
 
