@@ -11,7 +11,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *(
+        ROOT / name
+        for name in (
+            "README.md",
+            "CONTRIBUTING.md",
+            "data/study/README.md",
+            "quarto/README.md",
+            "tests/proofs/README.md",
+            "collect/record/publication/codebook.md",
+        )
+    ),
     *sorted((ROOT / "quarto").rglob("*.qmd")),
 ]
 MOST_WORDS = 25
