@@ -161,8 +161,10 @@ def numbers(row: Mapping[Any, Any]) -> str:
         parts.append(prose.interval(row["conf_low"], row["conf_high"], 4))
     if not math.isnan(row["p_value"]):
         parts.append(prose.p_value(row["p_value"]))
-    if not math.isnan(row.get("p_holm", math.nan)) and row["p_holm"] > row["p_value"]:
-        parts.append(f"{prose.p_value(row['p_holm'])} adjusted over the readings")
+    # Compared as printed: 1 less a rounding error is no other p than 1.
+    p_value, p_holm = prose.p_value(row["p_value"]), row.get("p_holm", math.nan)
+    if not math.isnan(p_holm) and prose.p_value(p_holm) != p_value:
+        parts.append(f"{prose.p_value(p_holm)} adjusted over the readings")
     return ", ".join(parts).replace(prose.NO_BREAK, " ")
 
 

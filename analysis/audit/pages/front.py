@@ -42,20 +42,6 @@ def opening(about: About, judged: pd.DataFrame) -> str:
     )
 
 
-def linked_counts(judged: pd.DataFrame) -> str:
-    """Return the clauses of `counted` as Markdown, each a link to the claims with that verdict.
-
-    The page of claims shows only those; see ``quarto/sections/_claims_script.qmd``.
-    """
-    result = weight.author_claims(judged)["verdict"].value_counts()
-    items = [
-        f"[{tables.counted(int(result[name]), name)}](claims.html#verdict-{name.replace(' ', '-')})"
-        for name in claims.VERDICTS
-        if name in result
-    ]
-    return prose.listing(items)
-
-
 def statements(judged: pd.DataFrame) -> dict[int, str]:
     """Return what each claim says, shortened for a list."""
     return {

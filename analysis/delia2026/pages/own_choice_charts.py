@@ -19,6 +19,8 @@ LABELS = {
 #: Ticks of the axis by block and token, so that what moves can be seen; others have the first.
 NEAR = (0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3)
 TICKS = {("last", "last"): (0.7, 1, 1.5, 2, 2.5), ("last", "all"): (0.2, 0.5, 1, 2, 3)}
+#: What tells, in Vega's expressions, the rows of the definition that the reader has chosen.
+SAME = " && ".join(f"datum.{name} == {name}" for name in ("block", "token", "models"))
 #: How far the axis reaches beyond them, as a factor.
 BEYOND = 1.05
 #: Height of a row, room for the names of labs, width of the panel of a still picture, and size of
@@ -53,7 +55,54 @@ def chart_own_choice(
     texts = own_choice.lines(found)
     labs = [lab for lab in ORDER if lab in set(points["lab"])]
     rows = [" " * (place + 1) for place in range(texts["place"].max() + 2)] + labs
-    y = alt.Y(
+    texts = texts.assign(lab=texts["place"].map(dict(enumerate(rows))))
+    y = _rows_axis(rows, labs)
+    line = line_at(1, "x")
+    line.mark.aria = False  # without items to name Vega would call it a picture without a name
+    line = line.encode(y=alt.value(ROW * (len(rows) - len(labs))), y2=alt.value("height"))
+    chart = alt.layer(line, *_points(points, y), _lines(texts, y)).add_params(*chosen.values())
+    size: dict[str, Any] = {"width": "container" if is_live else WIDTH, "height": ROW * len(rows)}
+    described = chart.properties(
+        **size,
+        description="Gain of each model, suite or lab, a row per lab, with a line at 1, and how "
+        "many lie below it by the definition that is chosen.",
+    )
+    return cast("alt.LayerChart", add_finding(described, own_choice.finding(found), is_small=True))
+
+
+def _points(points: pd.DataFrame, y: alt.Y) -> tuple[alt.Chart, alt.Chart]:
+    """Return the models behind a count of suites or labs, faint, and the units that count."""
+    looks = {
+        "x": _gain_axis(),
+        "y": y,
+        "yOffset": alt.YOffset("lane:Q", scale=alt.Scale(domain=[-1.6, 1.6])),
+        "color": lab_colour(points).legend(None),
+        "shape": lab_shape(points).legend(None),
+        "tooltip": "said:N",
+        "description": "said:N",
+    }
+    faint = alt.Chart(points).mark_point(filled=True, aria=False)
+    faint = faint.transform_filter(f"{SAME} && datum.unit == 'models' && unit != 'models'")
+    drawn = alt.Chart(points).mark_point(filled=True, opacity=0.9)
+    drawn = drawn.transform_filter(f"{SAME} && datum.unit == unit")
+    return (
+        faint.encode(**looks, opacity=alt.value(0.3), size=alt.value(40)),
+        drawn.encode(**looks, size=alt.value(110)),
+    )
+
+
+def _lines(texts: pd.DataFrame, y: alt.Y) -> alt.Chart:
+    """Return the answer in words, in the rows above the labs."""
+    words = alt.Chart(texts).mark_text(
+        align="left", fontSize=LETTERS + 0.5, color=TONES[0], dx=-SIDE - 4
+    )
+    words = words.transform_filter(f"{SAME} && datum.unit == unit")
+    return words.encode(x=alt.value(0), y=y, text="text:N")
+
+
+def _rows_axis(rows: list[str], labs: list[str]) -> alt.Y:
+    """Return the rows, those of words without a label."""
+    return alt.Y(
         "lab:N",
         title=None,
         scale=alt.Scale(domain=rows, paddingInner=0.1),
@@ -67,7 +116,10 @@ def chart_own_choice(
             labelFontSize=LETTERS,
         ),
     )
-    x = alt.X(
+
+
+def _gain_axis() -> alt.X:
+    return alt.X(
         "gain:Q",
         title="gain (below 1 the vector shrinks)",
         scale=alt.Scale(type="log", nice=False, domainMin=_by_choice(0), domainMax=_by_choice(-1)),
@@ -75,41 +127,6 @@ def chart_own_choice(
             values=_by_choice(), format="~g", grid=False, titleFontSize=LETTERS, tickCount=len(NEAR)
         ),
     )
-    lane = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-1.6, 1.6]))
-    same = " && ".join(f"datum.{name} == {name}" for name in ("block", "token", "models"))
-    looks = {
-        "x": x,
-        "y": y,
-        "yOffset": lane,
-        "color": lab_colour(points).legend(None),
-        "shape": lab_shape(points).legend(None),
-        "tooltip": "said:N",
-        "description": "said:N",
-    }
-    marks = alt.Chart(points).mark_point(filled=True, opacity=0.9)
-    some = alt.Chart(points).mark_point(filled=True, aria=False)
-    some = some.transform_filter(f"{same} && datum.unit == 'models' && unit != 'models'")
-    faint = some.encode(**{**looks, "opacity": alt.value(0.3), "size": alt.value(40)})
-    drawn = marks.transform_filter(f"{same} && datum.unit == unit")
-    drawn = drawn.encode(**looks, size=alt.value(110))
-    words = (
-        alt.Chart(texts.assign(lab=texts["place"].map(dict(enumerate(rows)))))
-        .mark_text(align="left", fontSize=LETTERS + 0.5, color=TONES[0], dx=-SIDE - 4)
-        .transform_filter(f"{same} && datum.unit == unit")
-        .encode(x=alt.value(0), y=y, text="text:N")
-    )
-    above = ROW * (len(rows) - len(labs))
-    line = line_at(1, "x")
-    line.mark.aria = False  # without items to name Vega would call it a picture without a name
-    line = line.encode(y=alt.value(above), y2=alt.value("height"))
-    chart = alt.layer(line, faint, drawn, words).add_params(*chosen.values())
-    size: dict[str, Any] = {"width": "container" if is_live else WIDTH, "height": ROW * len(rows)}
-    described = chart.properties(
-        **size,
-        description="Gain of each model, suite or lab, a row per lab, with a line at 1, and how "
-        "many lie below it by the definition that is chosen.",
-    )
-    return cast("alt.LayerChart", add_finding(described, own_choice.finding(found), is_small=True))
 
 
 def _by_choice(end: int | None = None) -> alt.ExprRef:

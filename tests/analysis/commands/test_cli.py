@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import math
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 from analysis.audit.pages import revision
-from analysis.commands import verdicts
+from analysis.commands import claim, verdicts
 from analysis.delia2026.pages import colophon
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.store.listed_files import ReadingFile
@@ -50,6 +51,14 @@ def test_an_installed_copy_shows_the_verdicts_that_it_holds_and_judges_none(caps
 
 def in_shell(command):
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+
+
+def test_a_p_of_1_is_printed_once_whether_judged_or_read_from_a_file():
+    row = {"estimate": 0.0, "conf_low": math.nan, "conf_high": math.nan}
+    judged = claim.numbers(row | {"p_value": 1 - 2**-50, "p_holm": 1.0})
+    assert judged == claim.numbers(row | {"p_value": 1.0, "p_holm": 1.0})
+    assert "adjusted" not in judged
+    assert "p = 0.060 adjusted" in claim.numbers(row | {"p_value": 0.03, "p_holm": 0.06})
 
 
 def test_claims_are_listed_counted_adjusted_and_given_as_csv_and_json(capsys):
