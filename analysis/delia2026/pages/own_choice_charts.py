@@ -93,11 +93,13 @@ def _points(points: pd.DataFrame, y: alt.Y) -> tuple[alt.Chart, alt.Chart]:
 
 def _lines(texts: pd.DataFrame, y: alt.Y) -> alt.Chart:
     """Return the answer in words, in the rows above the labs."""
-    words = alt.Chart(texts).mark_text(
-        align="left", fontSize=LETTERS + 0.5, color=TONES[0], dx=-SIDE - 4
+    words: alt.Chart = (
+        alt.Chart(texts)
+        .mark_text(align="left", fontSize=LETTERS + 0.5, color=TONES[0], dx=-SIDE - 4)
+        .transform_filter(f"{SAME} && datum.unit == unit")
+        .encode(x=alt.value(0), y=y, text="text:N")
     )
-    words = words.transform_filter(f"{SAME} && datum.unit == unit")
-    return words.encode(x=alt.value(0), y=y, text="text:N")
+    return words
 
 
 def _rows_axis(rows: list[str], labs: list[str]) -> alt.Y:

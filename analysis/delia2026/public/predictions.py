@@ -11,22 +11,16 @@ arithmetic ones, so an upper bound is given the benefit of the doubt.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
-from types import MappingProxyType
 
 import pandas as pd
 
+from analysis.delia2026.public import registration
+from analysis.delia2026.public.registration import OURS, PAPER, Prediction
 from analysis.delia2026.public.tokens import MAIN_SET, sinks
 from analysis.delia2026.transition import l_star
 from analysis.store import Store
-
-#: How an estimate must lie to its bound.
-RELATIONS = MappingProxyType(
-    {"<": operator.lt, "<=": operator.le, ">": operator.gt, "=": operator.eq}
-)
 
 #: Order of the labs, from the largest gain, that every definition and prompt set should give.
 ORDER = ("Google", "Alibaba", "Hugging Face")
@@ -46,28 +40,6 @@ STATED_ERROR = 0.048
 #: Largest gain over smallest of the labs' last blocks that still counts as one value.
 ONE_VALUE = 1.05
 
-#: The prompt set on which all outcomes had been read, and the mark of outcomes read on every set:
-#: given as counts over all sets, one by one, or by the shape of the models alone.
-READ, READ_ON_ALL = frozenset({MAIN_SET}), None
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """A registered prediction: whose it is, what it says, and how it is computed.
-
-    ``compute`` returns one row per model and prompt set, with `estimate` and `bound`; `model_id`
-    is missing where models are compared with each other. ``seen`` names the prompt sets on which
-    the outcome was known; None stands for all.
-    """
-
-    prediction: str
-    source: str
-    statement: str
-    metric: str
-    relation: str
-    compute: Callable[[Store], pd.DataFrame]
-    seen: frozenset[str] | None = READ
-
 
 def outcomes(store: Store) -> pd.DataFrame:
     """Return every registered prediction with what came of it.
@@ -79,36 +51,21 @@ def outcomes(store: Store) -> pd.DataFrame:
 
     Returns
     -------
-    One row per prediction, model and prompt set (and policy of special tokens, where other runs
-    than the primary ones count): `prediction`, `source` (the paper or this project),
-    `statement`, `metric`, `model_id` (missing where models are compared), `prompt_set`,
-    `special_tokens`, `estimate`, `relation`, `bound`, `is_met`, `seen`. Predictions that the
-    store cannot decide have no row.
+    Rows of `registration.outcomes`, one per prediction, model and prompt set (and policy of special
+    tokens, where other runs than the primary ones count), by `metric`: `model_id` (missing where
+    models are compared), `prompt_set`, `special_tokens`.
     """
-    parts = [_judge(prediction, store) for prediction in PREDICTIONS]
-    columns = [
-        "prediction", "source", "statement", "metric", "model_id", "prompt_set",
-        "special_tokens", "estimate", "relation", "bound", "is_met", "seen",
-    ]  # fmt: skip
-    frames = [part for part in parts if len(part)]
-    return (
-        pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
-    )
+    about = {"model_id": None, "prompt_set": None, "special_tokens": "default"}
+    return registration.outcomes(PREDICTIONS, store, subject="metric", about=about)
 
 
-def _judge(prediction: Prediction, store: Store) -> pd.DataFrame:
-    rows = prediction.compute(store)
-    defaults = {"metric": prediction.metric, "model_id": None, "special_tokens": "default"}
-    rows = rows.assign(**{k: v for k, v in defaults.items() if k not in rows})
-    rows = rows[rows["estimate"].notna()]
-    return rows.assign(
-        prediction=prediction.prediction,
-        source=prediction.source,
-        statement=prediction.statement,
-        relation=prediction.relation,
-        is_met=RELATIONS[prediction.relation](rows["estimate"], rows["bound"]).astype(bool),
-        seen=True if prediction.seen is None else rows["prompt_set"].isin(prediction.seen),
-    )
+def _read(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Tell the prompt set on which all outcomes had been read.
+
+    True stands for outcomes read on every set: given as counts over all sets, one by one, or by
+    the shape of the models alone.
+    """
+    return rows["prompt_set"] == MAIN_SET
 
 
 def gains(store: Store, *metrics: str) -> pd.DataFrame:
@@ -297,97 +254,95 @@ def _sinks(store: Store) -> pd.DataFrame:
     return _rank(rows, ["model_id", "prompt_set"])
 
 
-PAPER, OURS = "paper", "this project"
-
 PREDICTIONS = (
     Prediction(
-        "bound_last_block", PAPER,
+        "bound_last_block", "gain_last_block", PAPER,
         "The gain of the last block is at most 10^(1/L).",
-        "gain_last_block", "<=", _depth_bound("gain_last_block"), READ_ON_ALL,
+        "<=", _depth_bound("gain_last_block"), True,
     ),
     Prediction(
-        "bound_mean_block", PAPER,
+        "bound_mean_block", "gain_body", PAPER,
         "The mean gain of the blocks after the first is at most 10^(1/L).",
-        "gain_body", "<=", _depth_bound("gain_body"),
+        "<=", _depth_bound("gain_body"), _read,
     ),
     Prediction(
-        "total_of_ten", PAPER,
+        "total_of_ten", "total_amplification", PAPER,
         "All blocks after the first together lengthen the stream at most tenfold.",
-        "total_amplification", "<=", _gains_and_bound("total_amplification", 10.0),
+        "<=", _gains_and_bound("total_amplification", 10.0), _read,
     ),
     Prediction(
-        "dense_dampens", PAPER,
+        "dense_dampens", "gain_penultimate_block", PAPER,
         "A model whose head density is at least 0.20 dampens.",
-        "gain_penultimate_block", "<", _dense, READ_ON_ALL,
+        "<", _dense, True,
     ),
     Prediction(
-        "sparse_expands", PAPER,
+        "sparse_expands", "gain_penultimate_block", PAPER,
         "A model whose head density is below 0.15 expands.",
-        "gain_penultimate_block", ">", _sparse, READ_ON_ALL,
+        ">", _sparse, True,
     ),
     Prediction(
-        "value_over_output", PAPER,
+        "value_over_output", "weight_spectral_ratio", PAPER,
         "The larger the spectral norm of W_V over that of W_O, the smaller a model's gain.",
-        "weight_spectral_ratio", "<", _value_over_output,
+        "<", _value_over_output, _read,
     ),
     Prediction(
-        "trace_between_models", PAPER,
+        "trace_between_models", "trace_multi_head", PAPER,
         "The larger the trace of the sheaf Laplacian, the smaller a model's gain.",
-        "trace_multi_head", "<", _trace_between,
+        "<", _trace_between, _read,
     ),
     Prediction(
-        "trace_over_depth", PAPER,
+        "trace_over_depth", "trace_multi_head", PAPER,
         "Within a model, the blocks with the larger trace have the smaller gain.",
-        "trace_multi_head", "<", _trace_over_depth, frozenset(),
+        "<", _trace_over_depth,
     ),
     Prediction(
-        "l_star_inside", PAPER,
+        "l_star_inside", "l_star", PAPER,
         "The formula for L* names a block that the model has.",
-        "l_star", "<=", _turns_and_depth, READ_ON_ALL,
+        "<=", _turns_and_depth, True,
     ),
     Prediction(
-        "l_star_error", PAPER,
+        "l_star_error", "l_star", PAPER,
         "The formula for L* misses the block where the trace turns by 4.8 % or less.",
-        "l_star", "<=", _formula_error,
+        "<=", _formula_error, _read,
     ),
     Prediction(
-        "order_of_labs", OURS,
+        "order_of_labs", "gain", OURS,
         "The labs have one order under each definition: Google, Alibaba, Hugging Face.",
-        "gain", "=", _order,
+        "=", _order, _read,
     ),
     Prediction(
-        "last_block_expands", OURS,
+        "last_block_expands", "gain_last_block", OURS,
         "The last block lengthens the stream of the last token.",
-        "gain_last_block", ">", _gains_and_bound("gain_last_block", 1.0), READ_ON_ALL,
+        ">", _gains_and_bound("gain_last_block", 1.0), True,
     ),
     Prediction(
-        "one_gain", OURS,
+        "one_gain", "gain_last_block", OURS,
         "The last blocks of the three labs have one gain, to 5 %.",
-        "gain_last_block", "<=", _spread,
+        "<=", _spread, _read,
     ),
     Prediction(
-        "expands_without_first", OURS,
+        "expands_without_first", "gain_without_first", OURS,
         "Without the first token the last block lengthens the stream.",
-        "gain_without_first", ">", _gains_and_bound("gain_without_first", 1.0),
+        ">", _gains_and_bound("gain_without_first", 1.0), _read,
     ),
     Prediction(
-        "first_token_hides", OURS,
+        "first_token_hides", "gain_whole_matrix", OURS,
         "Where the first token is massive before the last block, it lowers each prompt's gain.",
-        "gain_whole_matrix", "<", _hidden,
+        "<", _hidden, _read,
     ),
     Prediction(
-        "massive_is_first_or_special", OURS,
+        "massive_is_first_or_special", "outlier_token", OURS,
         "No token is massive but the first and those that the tokenizer adds.",
-        "outlier_token", "=", _elsewhere, frozenset(),
+        "=", _elsewhere,
     ),
     Prediction(
-        "no_spike_expands", OURS,
+        "no_spike_expands", "gain_whole_matrix", OURS,
         "With no massive first token before the last block, the gain over all tokens exceeds 1.",
-        "gain_whole_matrix", ">", _spikeless_gains, READ_ON_ALL,
+        ">", _spikeless_gains, True,
     ),
     Prediction(
-        "sink_follows_spike", OURS,
+        "sink_follows_spike", "sink_share", OURS,
         "Blocks that read a longer first token attend to it more.",
-        "sink_share", ">", _sinks, frozenset(),
+        ">", _sinks,
     ),
 )  # fmt: skip

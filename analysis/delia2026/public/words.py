@@ -127,22 +127,25 @@ def gain_rows(gains: pd.DataFrame, published: pd.DataFrame, prompt_set: str) -> 
     return cells.reset_index().assign(metric=lambda rows: rows["metric"].map(DEFINITIONS))
 
 
+def met(outcomes: pd.DataFrame) -> str:
+    """Return in how many outcomes the prediction was met; a dash where there is none."""
+    n_met = int(outcomes["is_met"].sum())
+    return prose.share_of(n_met, len(outcomes)) if len(outcomes) else prose.MISSING
+
+
 def met_and_missed(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return a row per registered prediction: how often it was met, known before and not."""
-    rows = []
-    for _, part in outcomes.groupby("prediction", sort=False):
-        seen, unseen = part[part["seen"]], part[~part["seen"]]
-        rows.append(
+    return pd.DataFrame(
+        [
             {
                 "statement": part["statement"].iloc[0],
                 "source": part["source"].iloc[0],
-                "seen": prose.share_of(int(seen["is_met"].sum()), len(seen)) if len(seen) else "–",
-                "unseen": prose.share_of(int(unseen["is_met"].sum()), len(unseen))
-                if len(unseen)
-                else "–",
+                "seen": met(part[part["seen"]]),
+                "unseen": met(part[~part["seen"]]),
             }
-        )
-    return pd.DataFrame(rows)
+            for _, part in outcomes.groupby("prediction", sort=False)
+        ]
+    )
 
 
 def misses(outcomes: pd.DataFrame) -> pd.DataFrame:
@@ -171,4 +174,4 @@ def _changes(gain: float) -> str:
 
 
 def _cells(values: pd.Series[float], digits: int = 2) -> list[str]:
-    return ["–" if pd.isna(it) else prose.number(float(it), digits) for it in values]
+    return [prose.number(float(it), digits) for it in values]

@@ -13,14 +13,15 @@ on average and in half of the blocks, hardly a block shrinks, and the largest ga
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from analysis import mixed
 from analysis.delia2026.depth import depth_law
-from analysis.delia2026.public.predictions import DENSITY, OURS, PAPER, RELATIONS, STATED_ERROR
+from analysis.delia2026.public import registration
+from analysis.delia2026.public.predictions import DENSITY, STATED_ERROR
+from analysis.delia2026.public.registration import OURS, PAPER, Prediction
 from analysis.delia2026.reported import models
 from analysis.delia2026.transition import l_star
 from analysis.store import Store
@@ -42,24 +43,6 @@ BODY_SPREAD, LAST_SPREAD = 0.02, 0.04
 DISTILLED = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """A registered prediction: its law, whose it is, what it says, and how it is computed.
-
-    ``compute`` returns `estimate` and `bound`, and what a row is about: `source_id` and `model_id`,
-    missing where models are compared. ``seen`` tells of such rows whether their outcome had been
-    read; a bool stands for all.
-    """
-
-    prediction: str
-    law: str
-    source: str
-    statement: str
-    relation: str
-    compute: Callable[[Store], pd.DataFrame]
-    seen: bool | Callable[[pd.DataFrame], pd.Series[bool]] = False
-
-
 def outcomes(store: Store) -> pd.DataFrame:
     """Return every registered prediction with what came of it.
 
@@ -70,32 +53,11 @@ def outcomes(store: Store) -> pd.DataFrame:
 
     Returns
     -------
-    One row per prediction and what it is about: `prediction`, `law`, `source` (the paper or this
-    project), `statement`, `source_id`, `model_id`, `estimate`, `relation`, `bound`, `is_met`,
-    `seen`. What the store cannot decide has no row.
+    Rows of `registration.outcomes`, one per prediction and what it is about, by `law`: `source_id`
+    and `model_id`, missing where models are compared.
     """
-    parts = [part for prediction in PREDICTIONS if len(part := _judged(prediction, store))]
-    columns = [
-        "prediction", "law", "source", "statement", "source_id", "model_id", "estimate",
-        "relation", "bound", "is_met", "seen",
-    ]  # fmt: skip
-    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
-
-
-def _judged(prediction: Prediction, store: Store) -> pd.DataFrame:
-    rows = prediction.compute(store)
-    rows = rows[rows["estimate"].notna()].reset_index(drop=True)
-    rows = rows.assign(**{name: None for name in ("source_id", "model_id") if name not in rows})
-    seen = prediction.seen
-    return rows.assign(
-        prediction=prediction.prediction,
-        law=prediction.law,
-        source=prediction.source,
-        statement=prediction.statement,
-        relation=prediction.relation,
-        is_met=RELATIONS[prediction.relation](rows["estimate"], rows["bound"]).astype(bool),
-        seen=seen if isinstance(seen, bool) else seen(rows).astype(bool),
-    )
+    about = {"source_id": None, "model_id": None}
+    return registration.outcomes(PREDICTIONS, store, subject="law", about=about)
 
 
 def _signs_read(rows: pd.DataFrame) -> pd.Series[bool]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.delia2026.hierarchy.sensitivity import LEVEL, TERMS
-from analysis.delia2026.public.predictions import OURS, PAPER
-from analysis.delia2026.public.words import met_and_missed
+from analysis.delia2026.public.registration import OURS, PAPER
+from analysis.delia2026.public.words import met, met_and_missed
 from analysis.delia2026.reported import again, every_model
 from analysis.delia2026.reported.every_model import REACH
 from analysis.store import Store
@@ -130,31 +130,18 @@ def band(table: pd.DataFrame, metric: str) -> str:
 
 def scores(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return a row per law for print: how many outcomes were as predicted, by whom."""
-    rows = []
-    for law, part in outcomes.groupby("law", sort=False):
-        cells = {"law": law}
-        for name, source in (("paper", PAPER), ("ours", OURS)):
-            of_whom = part[part["source"] == source]
-            for suffix, some in (
-                ("", of_whom[~of_whom["seen"]]),
-                ("_seen", of_whom[of_whom["seen"]]),
-            ):
-                met = prose.share_of(int(some["is_met"].sum()), len(some)) if len(some) else "–"
-                cells[name + suffix] = met
-        rows.append(cells)
-    return pd.DataFrame(rows)
-
-
-def score(outcomes: pd.DataFrame, source: str) -> str:
-    """Return how many outcomes that nobody knew were as the paper, or this project, predicted."""
-    rows = outcomes[(outcomes["source"] == source) & ~outcomes["seen"]]
-    return prose.share_of(int(rows["is_met"].sum()), len(rows))
-
-
-def met(outcomes: pd.DataFrame, prediction: str) -> str:
-    """Return in how many outcomes one prediction was met."""
-    rows = outcomes[outcomes["prediction"] == prediction]
-    return prose.share_of(int(rows["is_met"].sum()), len(rows))
+    seen = outcomes["seen"]
+    cells = {
+        name + suffix: outcomes[which & (outcomes["source"] == source)]
+        for name, source in (("paper", PAPER), ("ours", OURS))
+        for suffix, which in (("", ~seen), ("_seen", seen))
+    }
+    return pd.DataFrame(
+        [
+            {"law": law} | {name: met(rows[rows["law"] == law]) for name, rows in cells.items()}
+            for law in outcomes["law"].unique()
+        ]
+    )
 
 
 def predictions(outcomes: pd.DataFrame) -> pd.DataFrame:

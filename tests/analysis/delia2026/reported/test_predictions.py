@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from analysis.delia2026.public import registration
 from analysis.delia2026.reported import models, predictions
 
 GEMMA, LLAMA = "google/gemma-2-2b", "meta-llama/Meta-Llama-3-8B"
@@ -71,6 +72,6 @@ def test_each_prediction_has_its_mark_and_each_outcome_its_relation(rows):
     assert rows.loc[rows["prediction"] == "l_star_inside", "seen"].all()
     assert not rows.loc[rows["prediction"] == "bound_each_block", "seen"].any()
     for row in rows.to_dict("records"):
-        assert row["is_met"] == predictions.RELATIONS[row["relation"]](
+        assert row["is_met"] == registration.RELATIONS[row["relation"]](
             row["estimate"], row["bound"]
         )
