@@ -159,9 +159,10 @@ def prompts(options: argparse.Namespace) -> int:
 
 def status(options: argparse.Namespace) -> int:
     """List the units of an output."""
-    from collect.record import status
+    from collect.record import queue, status
 
     units = status.units(options.directory)
+    note(queue.damaged(options.directory))
     show(as_json(status.as_json(units)) if options.json else status.as_text(units))
     return 0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,13 @@ def run(
     job = resolve(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)
     if not ray.is_initialized():
         ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
+    nodes = [node["Resources"] for node in _ray.nodes() if node["Alive"]]
     asked, refusals = requests(
-        job, out, _machines(), accelerator_bytes=_accelerator_bytes(job.settings.device)
+        job,
+        out,
+        _machines(nodes),
+        available_bytes=_available_bytes(nodes),
+        accelerator_bytes=_accelerator_bytes(job.settings.device),
     )
     queue.enqueue(out, {title: units for each in asked for title, units in each.units.items()})
     outcome = Outcome(refusals=[*job.refusals, *refusals])
@@ -73,28 +78,35 @@ def run(
     pending = {
         _task(each).remote(
             each.model, sets, where, options, version, n_threads=each.n_threads
-        ): each.model
+        ): each
         for each in asked
     }
     with tqdm(total=len(pending), unit="model", disable=True if quiet else None) as bar:
         while pending and not (fail_fast and outcome.refusals):
             (done,), _ = ray.wait(list(pending), num_returns=1)
-            model = pending.pop(done)
-            ended = _outcome(done, model)
-            outcome.units += ended.units
-            outcome.refusals += ended.refusals
-            for refusal in ended.refusals:
-                queue.note_refused(out, refusal.model, refusal.problem)
+            request = pending.pop(done)
+            ended = _outcome(done, request.model)
+            _add(ended, outcome, request, out)
             bar.update()
             if not quiet:
-                bar.write(
-                    f"{model}: {'refused' if ended.refusals else 'measured'}", file=sys.stderr
-                )
+                state = "refused" if ended.refusals else "measured"
+                bar.write(f"{request.model}: {state}", file=sys.stderr)
     for running in pending:
         ray.cancel(running, force=True)
     if outcome.refusals:
         raise RefusedError(outcome, job.n_models)
     return outcome
+
+
+def _add(ended: Outcome, outcome: Outcome, request: Request, out: Path) -> None:
+    """Add what became of a model; a revision of it may have been refused before it was sent."""
+    outcome.units += ended.units
+    new = [refusal for refusal in ended.refusals if refusal not in outcome.refusals]
+    outcome.refusals += new
+    for refusal in new:
+        is_of_all = refusal.model == request.model
+        for title in request.units if is_of_all else [refusal.model]:
+            queue.note_refused(out, title, refusal.problem)
 
 
 def _task(request: Request) -> Any:
@@ -107,14 +119,21 @@ def _task(request: Request) -> Any:
     )(_measure)
 
 
-def _machines() -> list[Machine]:
+def _machines(nodes: Sequence[Mapping[str, float]]) -> list[Machine]:
     """Return what each machine of the cluster has to give."""
-    given = [node["Resources"] for node in _ray.nodes() if node["Alive"]]
     return [
         Machine(int(it.get("CPU", 0)), int(it.get("memory", 0)), int(it.get("GPU", 0)))
-        for it in given
+        for it in nodes
         if it.get("CPU")
     ]
+
+
+def _available_bytes(nodes: Sequence[Mapping[str, float]]) -> int:
+    """Return the most memory that a process may take on a machine, Ray's own store included.
+
+    A worker judges by that whether it loads a model, which must not be more than was asked for.
+    """
+    return int(max(it.get("memory", 0) + it.get("object_store_memory", 0) for it in nodes))
 
 
 def _accelerator_bytes(device: str) -> int | None:

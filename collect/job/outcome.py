@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from collect.errors import (
     CollectError,
@@ -14,6 +15,7 @@ from collect.errors import (
     scarcity,
 )
 from collect.process.interruption import is_interruption
+from collect.record import queue
 from collect.schema.counting import counted
 
 
@@ -131,7 +133,9 @@ def refusal_of(model: str, error: Exception) -> Refusal:
 
 
 @contextmanager
-def noted(model: str, refusals: list[Refusal], *, goes_on: bool) -> Iterator[None]:
+def noted(
+    model: str, refusals: list[Refusal], *, goes_on: bool, out: Path | None = None
+) -> Iterator[None]:
     """Note what is wrong with a model, so that the job goes on to the next.
 
     What no model is to blame for, an output that cannot be written or a machine that lends no
@@ -145,15 +149,22 @@ def noted(model: str, refusals: list[Refusal], *, goes_on: bool) -> Iterator[Non
         Where to note.
     goes_on
         False to end the job at once.
+    out
+        The output whose queue, if it has one, is to say so too.
     """
     try:
         yield
     except (OutputError, ScarcityError):
         raise
     except Exception as error:
-        if not goes_on or is_interruption(error) or scarcity(error) is not None:
+        if is_interruption(error) or scarcity(error) is not None:
             raise
-        refusals.append(refusal_of(model, error))
+        refusal = refusal_of(model, error)
+        if out is not None:
+            queue.note_refused(out, model, refusal.problem)
+        if not goes_on:
+            raise
+        refusals.append(refusal)
 
 
 def as_text(refusals: Sequence[Refusal]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,15 @@ class Job:
         As given.
     refusals
         The models, or revisions of models, that cannot be measured.
+    out
+        The output in whose queue refusals are noted; None where nothing is written.
     """
 
     settings: Settings
     sets: tuple[PromptSet, ...]
     subjects: tuple[Subject, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    out: Path | None = None
 
     @property
     def n_models(self) -> int:
@@ -61,6 +65,10 @@ class Job:
     def goes_on(self) -> bool:
         """Whether a model that is refused is passed over."""
         return self.n_models > 1 and not self.settings.fail_fast
+
+    def noted(self, model: str, refusals: list[Refusal]) -> AbstractContextManager[None]:
+        """Note what is wrong with a model; see `outcome.noted`."""
+        return noted(model, refusals, goes_on=self.goes_on, out=self.out)
 
 
 def resolve(
@@ -117,7 +125,7 @@ def resolve(
     if settings.quiet:
         hub.silence()
     named = [revision] if isinstance(revision, str) else list(revision or [])
-    job = Job(settings, tuple(load_all(prompt_sets)))
+    job = Job(settings, tuple(load_all(prompt_sets)), out=None if is_planned else out)
     job = _locate(names, named, Labels(lab, suite, year), job)
     job = _perturb(job, perturb, seeds)
     if not is_planned:
@@ -135,7 +143,7 @@ def _locate(names: Sequence[str], revision: Sequence[str], labels: Labels, job: 
     subjects: list[Subject] = []
     refusals: list[Refusal] = []
     for name in names:
-        with noted(name, refusals, goes_on=goes_on):
+        with noted(name, refusals, goes_on=goes_on, out=job.out):
             subjects += _revisions(name, revision, labels, job)
     twice = repeated([subject.title for subject in subjects])
     if twice:
@@ -171,7 +179,7 @@ def _perturb(job: Job, perturb: str | None, seeds: int | None) -> Job:
     subjects: list[Subject] = []
     refusals = [*job.refusals]
     for subject in job.subjects:
-        with noted(subject.title, refusals, goes_on=job.goes_on):
+        with job.noted(subject.title, refusals):
             subjects += [subject, *(_add_error(subject, n) for n in range(1, n_seeds + 1))]
     return replace(job, subjects=tuple(subjects), refusals=tuple(refusals))
 
@@ -197,7 +205,7 @@ def _judge(job: Job) -> Job:
     for subject in job.subjects:
         checkpoint = subject.checkpoint
         alike = (subject.name, json.dumps(checkpoint.config, sort_keys=True))
-        with noted(subject.title, refusals, goes_on=job.goes_on):
+        with job.noted(subject.title, refusals):
             if alike not in seen and not (job.n_models == 1 and checkpoint.weight_files):
                 tasks(subject, None)
                 subject.unused_beforehand()

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from collect.job.measurement import measure
-from collect.job.outcome import Done, Outcome, RefusedError, noted
-from collect.job.resolve import Job, resolve
+from collect.job.outcome import Done, Outcome, RefusedError
+from collect.job.resolve import resolve
 from collect.job.subject import Subject
 from collect.job.task import Task, pending, tasks
 from collect.process.interruption import interruptible
@@ -51,7 +51,7 @@ def run(
     remove_leftovers(out)
     inventory, outcome = Inventory(out), Outcome(refusals=[*job.refusals])
     for subject in job.subjects:
-        with noted(subject.title, outcome.refusals, goes_on=job.goes_on):
+        with job.noted(subject.title, outcome.refusals):
             subject.refuse_own_code()
             asked = tasks(subject, subject.weights_sha256())
             todo, complete = pending(asked, subject, inventory)
@@ -59,21 +59,12 @@ def run(
             if todo:
                 subject.fetch(is_run=any(task.prompt_set is not None for task in todo))
                 carry_out(todo, subject, inventory, outcome.units)
+            for name in (subject.title, subject.name):
+                queue.note_measured(out, name)
         subject.release()
-    _note(out, job, outcome)
     if outcome.refusals:
         raise RefusedError(outcome, job.n_models)
     return outcome
-
-
-def _note(out: Path, job: Job, outcome: Outcome) -> None:
-    """Note in the queue of the output what was refused, and forget what no longer is."""
-    refused = {refusal.model: refusal.problem for refusal in outcome.refusals}
-    for subject in job.subjects:
-        for name in {subject.title, subject.name} - refused.keys():
-            queue.note_measured(out, name)
-    for model, problem in refused.items():
-        queue.note_refused(out, model, problem)
 
 
 def carry_out(

@@ -357,9 +357,12 @@ def n_bytes(skeleton: Decoder, dtype: str) -> int:
     return n_parameters * DTYPES[dtype].itemsize
 
 
-def runs_streamed(skeleton: Decoder, settings: Settings) -> bool:
+def runs_streamed(
+    skeleton: Decoder, settings: Settings, available_bytes: int | None = None
+) -> bool:
     """Return whether a model runs block by block: too large, or streamed all the same."""
-    return prefers_streaming(skeleton, settings) or is_too_large(skeleton, settings)
+    is_large = is_too_large(skeleton, settings, available_bytes)
+    return is_large or prefers_streaming(skeleton, settings)
 
 
 def prefers_streaming(skeleton: Decoder, settings: Settings) -> bool:
@@ -373,11 +376,14 @@ def prefers_streaming(skeleton: Decoder, settings: Settings) -> bool:
     return settings.stream or (is_cheaper and n_bytes(skeleton, settings.dtype) >= LARGE_BYTES)
 
 
-def is_too_large(skeleton: Decoder, settings: Settings) -> bool:
+def is_too_large(skeleton: Decoder, settings: Settings, available_bytes: int | None = None) -> bool:
     """Return whether the weights exceed half of the memory that the device has to give.
 
-    Devices that are chosen automatically share a model out among themselves.
+    Devices that are chosen automatically share a model out among themselves. Of another machine
+    than this one its memory is given; its accelerators are not known.
     """
     if settings.device == "auto":
         return False
-    return n_bytes(skeleton, settings.dtype) > memory.available(settings.device) / 2
+    if available_bytes is None or settings.device != "cpu":
+        available_bytes = memory.available(settings.device)
+    return n_bytes(skeleton, settings.dtype) > available_bytes / 2

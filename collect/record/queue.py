@@ -2,7 +2,7 @@
 
 A file of JSON for each model lies under ``<out>/.queue``. `collect plan --queue` and the engine
 ray write them, every run notes there what it refuses, and `status` sets them beside what is done.
-No torch here.
+Other verbs leave them aside: no number depends on them. No torch here.
 """
 
 from __future__ import annotations
@@ -61,9 +61,21 @@ def note_measured(out: Path, model: str) -> None:
 
 def entries(out: Path) -> Iterator[dict[str, Any]]:
     """Yield `model`, `units` (attributes of `Queued`) and `reason` of each model in the queue."""
+    yield from (entry for _, entry in _entries(out) if entry is not None)
+
+
+def damaged(out: Path) -> list[str]:
+    """Return a sentence on each file of the queue that cannot be read."""
+    return [
+        f"{path} cannot be read, so what it planned is not shown; plan its model again with --queue"
+        for path, entry in _entries(out)
+        if entry is None
+    ]
+
+
+def _entries(out: Path) -> Iterator[tuple[Path, dict[str, Any] | None]]:
     for path in sorted((out / DIRECTORY).glob("*.json")):
-        if (known := _read(path)) is not None:
-            yield known
+        yield path, _read(path)
 
 
 def _path(out: Path, model: str) -> Path:
@@ -80,5 +92,8 @@ def _read(path: Path) -> dict[str, Any] | None:
         known = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    is_entry = isinstance(known, dict) and {"model", "units", "reason"} <= known.keys()
-    return known if is_entry else None
+    try:
+        units = [asdict(Queued(**unit)) for unit in known["units"]]
+        return {"model": str(known["model"]), "units": units, "reason": str(known["reason"])}
+    except (KeyError, TypeError):
+        return None

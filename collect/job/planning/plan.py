@@ -9,7 +9,7 @@ from typing import Any
 
 from collect.errors import InputError, OutputError
 from collect.job.not_measured import lacking
-from collect.job.outcome import Outcome, RefusedError, noted
+from collect.job.outcome import Outcome, RefusedError
 from collect.job.planning import estimate
 from collect.job.resolve import Job, resolve
 from collect.job.subject import Subject, runs_streamed
@@ -109,7 +109,7 @@ def drawn(
     refusals = [*job.refusals]
     for subject in job.subjects:
         digest = hashed.get(subject.checkpoint.directory)
-        with noted(subject.title, refusals, goes_on=job.goes_on):
+        with job.noted(subject.title, refusals):
             units, refusal = units_of(subject, inventory, throughput, digest)
             for unit in units:
                 same = first.setdefault(unit.run_id, unit.unit) if digest else unit.unit
@@ -124,14 +124,18 @@ def drawn(
 
 def enqueue(out: Path, units: Sequence[Planned], refusal: RefusedError | None) -> None:
     """Write a plan into the output, for `status`: what is to do, and what a run would refuse."""
-    planned: dict[str, list[Queued]] = {}
-    for unit in units:
-        if unit.state == TO_DO:
-            queued = Queued(unit.unit, unit.duration_s, unit.peak_bytes)
-            planned.setdefault(unit.model, []).append(queued)
-    queue.enqueue(out, planned)
+    queue.enqueue(out, units_to_do(units))
     for refused in () if refusal is None else refusal.outcome.refusals:
         queue.note_refused(out, refused.model, refused.problem)
+
+
+def units_to_do(units: Sequence[Planned]) -> dict[str, list[Queued]]:
+    """Return what is to do of each model, by its name with its revision."""
+    to_do: dict[str, list[Queued]] = {unit.model: [] for unit in units}
+    for unit in units:
+        if unit.state == TO_DO:
+            to_do[unit.model].append(Queued(unit.unit, unit.duration_s, unit.peak_bytes))
+    return to_do
 
 
 def _repeated(unit: Planned, same: str) -> Planned:
@@ -157,7 +161,11 @@ def _hash(job: Job) -> dict[Path, str]:
 
 
 def units_of(
-    subject: Subject, inventory: Inventory | None, throughput: float, digest: str | None
+    subject: Subject,
+    inventory: Inventory | None,
+    throughput: float,
+    digest: str | None,
+    available_bytes: int | None = None,
 ) -> tuple[list[Planned], InputError | None]:
     """Return the units of a model, and why a run refuses it for what the output holds.
 
@@ -171,6 +179,8 @@ def units_of(
         What `estimate.calibrate` returned [1/s].
     digest
         Hash of the weights; None where it is left open.
+    available_bytes
+        Memory of the machine that is to measure it; None for what this one has to give.
     """
     asked, refusal = tasks(subject, digest), None
     units: Sequence[Unit | Complete | InputError] = [task.unit for task in asked]
@@ -178,6 +188,7 @@ def units_of(
         overwrites = subject.settings.overwrite
         units, refusal = inventory.compared([task.unit for task in asked], overwrites=overwrites)
     unused, shape = subject.unused_beforehand(), estimate.shape_of(subject.bare)
+    streamed = not subject.sets or runs_streamed(subject.bare, subject.settings, available_bytes)
     planned = []
     for task, unit in zip(asked, units, strict=True):
         state = TO_DO if refusal is None else OTHERWISE
@@ -187,7 +198,9 @@ def units_of(
         elif inventory is not None:
             is_later = inventory.is_examined(task.unit if isinstance(unit, InputError) else unit)
         part = replace(task, unit=unit) if isinstance(unit, Unit) else task
-        known = _plan(part, subject, shape, unused, throughput, is_first=not is_later)
+        known = _plan(
+            part, subject, shape, unused, throughput, streamed=streamed, is_first=not is_later
+        )
         planned.append(replace(known, state=state))
     return planned, refusal
 
@@ -199,10 +212,10 @@ def _plan(
     unused: dict[str, int],
     throughput: float,
     *,
+    streamed: bool,
     is_first: bool,
 ) -> Planned:
     settings, gguf = subject.settings, subject.checkpoint.gguf
-    streamed = not subject.sets or runs_streamed(subject.bare, settings)
     slower = 1.0 if gguf is None or gguf.seed is None else estimate.PERTURBED
     lengths = [len(prompt) for prompt in task.encoded]
     prompts = 0 if task.prompt_set is None else len(task.prompt_set.prompts)

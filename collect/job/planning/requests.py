@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collect.errors import CollectError
-from collect.job.outcome import Refusal, noted
+from collect.job.outcome import Refusal
 from collect.job.planning import estimate
-from collect.job.planning.plan import TO_DO, units_of
+from collect.job.planning.plan import Planned, units_of, units_to_do
 from collect.job.resolve import Job
-from collect.model.checkpoint.load import DTYPES
+from collect.job.subject import n_bytes
 from collect.model.checkpoint.memory import as_text
 from collect.record.inventory import Inventory
 from collect.record.queue import Queued
+from collect.schema.counting import counted
 
 #: A worker takes more than the plan says: pages of mapped files, and Ray's own [bytes]. Of seven
 #: models on a simulated cluster less was exceeded.
@@ -32,6 +33,10 @@ class Machine:
     n_cores: int
     memory_bytes: int
     n_accelerators: int = 0
+
+    def holds(self, memory_bytes: int, n_accelerators: int = 0) -> bool:
+        """Return whether it has as much memory and as many accelerators."""
+        return self.memory_bytes >= memory_bytes and self.n_accelerators >= n_accelerators
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class Request:
     units: dict[str, list[Queued]]
 
 
-def threads(memory_bytes: int, machines: Iterable[Machine]) -> int:
+def threads(memory_bytes: int, machines: Iterable[Machine], n_accelerators: int = 0) -> int:
     """Return the threads of a model: the share of the cores that it takes of the memory.
 
     As many models then run on a machine as its memory holds, and all of its cores work. Of several
@@ -69,7 +74,7 @@ def threads(memory_bytes: int, machines: Iterable[Machine]) -> int:
     >>> threads(30 * 2**30, [Machine(64, 240 * 2**30)])
     8
     """
-    fit = [machine for machine in machines if machine.memory_bytes >= memory_bytes]
+    fit = [machine for machine in machines if machine.holds(memory_bytes, n_accelerators)]
     if not fit:
         return 1
     machine = min(fit, key=lambda it: it.memory_bytes)
@@ -96,6 +101,7 @@ def requests(
     out: Path,
     machines: Sequence[Machine],
     *,
+    available_bytes: int | None = None,
     accelerator_bytes: int | None = None,
 ) -> tuple[list[Request], list[Refusal]]:
     """Return what each model asks for, the longest first, and the models that fit no machine.
@@ -108,32 +114,34 @@ def requests(
         Where units may be complete already; they are not asked for.
     machines
         The cluster.
+    available_bytes
+        The most that a process may take on one of them, by which a model is loaded or streamed;
+        None for what this machine has to give.
     accelerator_bytes
         Memory of an accelerator; None where there is none.
     """
     inventory = Inventory(out)
     throughput = estimate.calibrate(job.settings.dtype, "cpu")
-    revisions: dict[str, list[Request]] = {}
+    planned: dict[str, list[Planned]] = {}
+    weights: dict[str, int] = {}
     refusals: list[Refusal] = []
     for subject in job.subjects:
-        with noted(subject.title, refusals, goes_on=job.goes_on):
-            planned, _ = units_of(subject, inventory, throughput, None)
-            todo = [
-                Queued(unit.unit, unit.duration_s, unit.peak_bytes)
-                for unit in planned
-                if unit.state == TO_DO
-            ]
-            width = DTYPES[job.settings.dtype].itemsize
-            weights_bytes = estimate.shape_of(subject.bare).n_parameters * width
-            n_accelerators = accelerators(weights_bytes, job.settings.device, accelerator_bytes)
-            request = _request(subject.name, {subject.title: todo}, machines, n_accelerators)
-            revisions.setdefault(subject.name, []).append(request)
+        name = subject.name
+        with job.noted(subject.title, refusals):
+            units, _ = units_of(subject, inventory, throughput, None, available_bytes)
+            planned.setdefault(name, []).extend(units)
+            size = n_bytes(subject.bare, job.settings.dtype)
+            weights[name] = max(size, weights.get(name, 0))
         subject.release()
-    asked = [_together(each, machines) for each in revisions.values()]
-    too_large = {each.model: _too_large(each, machines) for each in asked}
-    refusals += [refusal for refusal in too_large.values() if refusal is not None]
-    fitting = [each for each in asked if too_large[each.model] is None]
-    return sorted(fitting, key=lambda it: -it.duration_s), refusals
+    asked = []
+    for model, units in planned.items():
+        n_accelerators = accelerators(weights[model], job.settings.device, accelerator_bytes)
+        request = _request(model, units_to_do(units), machines, n_accelerators)
+        if any(it.holds(request.memory_bytes, n_accelerators) for it in machines):
+            asked.append(request)
+        else:
+            refusals += _refuse(request, machines)
+    return sorted(asked, key=lambda it: -it.duration_s), refusals
 
 
 def _request(
@@ -142,38 +150,23 @@ def _request(
     machines: Sequence[Machine],
     n_accelerators: int,
 ) -> Request:
-    todo = [unit for each in units.values() for unit in each]
-    peak = max((unit.peak_bytes for unit in todo), default=0)
-    peak = int(_MARGIN * peak) + _WORKER_BYTES if todo else 0
-    duration_s = sum(unit.planned_s for unit in todo)
-    return Request(model, peak, duration_s, threads(peak, machines), n_accelerators, units)
+    to_do = [unit for each in units.values() for unit in each]
+    peak = max((unit.peak_bytes for unit in to_do), default=0)
+    peak = int(_MARGIN * peak) + _WORKER_BYTES if to_do else 0
+    duration_s = sum(unit.planned_s for unit in to_do)
+    n_threads = threads(peak, machines, n_accelerators)
+    return Request(model, peak, duration_s, n_threads, n_accelerators, units)
 
 
-def _together(revisions: Sequence[Request], machines: Sequence[Machine]) -> Request:
-    """Return what the revisions of a model ask for, one after another."""
-    units = {title: units for each in revisions for title, units in each.units.items()}
-    n_accelerators = max(each.n_accelerators for each in revisions)
-    return _request(revisions[0].model, units, machines, n_accelerators)
-
-
-def _too_large(request: Request, machines: Sequence[Machine]) -> Refusal | None:
-    """Return why no machine of a cluster can take a model, None where one can."""
-    most = max(machine.memory_bytes for machine in machines)
-    if request.memory_bytes > most:
-        return Refusal(
-            request.model,
-            f"A machine must have {as_text(request.memory_bytes)} of memory for {request.model}; "
-            f"the largest of the cluster gives {as_text(most)}.",
-            "Add --stream, which holds two blocks at a time, or a larger machine.",
-            CollectError.exit_code,
-        )
-    most_accelerators = max(machine.n_accelerators for machine in machines)
-    if request.n_accelerators > most_accelerators:
-        return Refusal(
-            request.model,
-            f"A machine must have {request.n_accelerators} accelerators for {request.model}; the "
-            f"largest of the cluster has {most_accelerators}.",
-            "Use --dtype bfloat16, or --device cpu with --stream.",
-            CollectError.exit_code,
-        )
-    return None
+def _refuse(request: Request, machines: Sequence[Machine]) -> list[Refusal]:
+    """Return the refusal of each revision of a model that no machine of a cluster can take."""
+    given = ", ".join(
+        f"{as_text(it.memory_bytes)} and {it.n_accelerators}" for it in dict.fromkeys(machines)
+    )
+    problem = (
+        f"A machine must have {as_text(request.memory_bytes)} of memory and "
+        f"{counted(request.n_accelerators, 'accelerator')} for {request.model}; those of the "
+        f"cluster have {given or 'none'}."
+    )
+    hint = "Add --stream, --dtype bfloat16 or --device cpu, or a larger machine."
+    return [Refusal(title, problem, hint, CollectError.exit_code) for title in request.units]

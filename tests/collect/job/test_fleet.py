@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -199,10 +200,36 @@ def test_the_longest_come_first_and_a_model_that_fits_no_machine_is_refused(
         planned = max(unit.peak_bytes for unit in units)
         assert each.memory_bytes == int(1.25 * planned) + 128 * 2**20
         assert each.duration_s == pytest.approx(sum(unit.planned_s for unit in units))
-    fitting, refusals = requests(job, tmp_path / "out", [Machine(8, 2**20)])
-    assert fitting == []
-    assert {refusal.model for refusal in refusals} == set(models)
+    for machines in ([Machine(8, 2**20)], []):
+        fitting, refusals = requests(job, tmp_path / "out", machines)
+        assert fitting == []
+        assert {refusal.model for refusal in refusals} == {f"local/{name}" for name in names}
     assert all("--stream" in refusal.hint for refusal in refusals)
+
+
+def test_one_machine_must_hold_all_that_a_model_asks_for(save_tiny, prompt_file, tmp_path):
+    """Ray waits for ever for a machine that the cluster does not have."""
+    job = resolve([str(save_tiny("gpt2"))], [prompt_file], tmp_path / "out", quiet=True)
+    job = replace(job, settings=replace(job.settings, device="auto"))
+    large, with_accelerators = Machine(64, 64 * GIB), Machine(2, 2**20, n_accelerators=8)
+    cluster, how = [large, with_accelerators], {"accelerator_bytes": 80 * GIB}
+    asked, refusals = requests(job, tmp_path / "out", cluster, **how)
+    assert asked == []
+    assert "1 accelerator" in refusals[0].problem
+    (request,), _ = requests(job, tmp_path / "out", [large, Machine(2, 96 * GIB, 8)], **how)
+    assert request.n_threads <= 2
+
+
+def test_whether_a_model_is_streamed_is_planned_by_the_machines_of_the_cluster(
+    save_tiny, prompt_file, tmp_path
+):
+    out = tmp_path / "out"
+    job = resolve([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    machines = [Machine(8, 64 * GIB)]
+    ((loaded,), _), ((streamed,), _) = (
+        requests(job, out, machines, available_bytes=size) for size in (64 * GIB, 1000)
+    )
+    assert loaded.memory_bytes != streamed.memory_bytes
 
 
 @pytest.mark.slow

@@ -4,7 +4,9 @@ import pandas as pd
 import pytest
 
 from collect.commands.cli import main
+from collect.job.run import run
 from collect.record import queue, status
+from collect.record.integrity import faults
 
 
 def states(out):
@@ -62,11 +64,51 @@ def test_an_output_without_a_queue_gets_none_by_a_refusal(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_of_the_queue_that_is_cut_is_passed_over(tmp_path):
-    queue.enqueue(tmp_path, {"a": [queue.Queued("a@S", 1.0, 1)]})
-    (path,) = (tmp_path / queue.DIRECTORY).iterdir()
-    path.write_text(path.read_text()[:20])
-    assert list(queue.entries(tmp_path)) == []
+@pytest.mark.parametrize(
+    "text",
+    ['{"model": "a", "units"', "[1]", '{"model": "a", "units": [{"unit": 1}], "reason": ""}'],
+)
+def test_a_file_of_the_queue_that_is_damaged_is_told_and_stops_nothing(tmp_path, text, capsys):
+    queue.enqueue(tmp_path, {name: [queue.Queued(f"{name}@S", 1.0, 1)] for name in "ab"})
+    path = queue._path(tmp_path, "a")
+    path.write_text(text)
+    assert main(["status", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert str(path) in said.err
+    assert "b@S" in said.out
+    assert "a@S" not in said.out
+
+
+@pytest.mark.slow
+def test_a_single_model_that_is_refused_is_noted_as_a_task_of_an_array_runs_it(
+    save_tiny, prompt_file, tmp_path
+):
+    """By its title once that is known, by its name before."""
+    out, model = tmp_path / "out", save_tiny("gpt2")
+    bad, gone = save_tiny("llama"), str(tmp_path / "nothing")
+    where = ["--prompts", str(prompt_file), "--out", str(out)]
+    assert main(["plan", str(model), str(bad), *where, "--queue"]) == 0
+    (bad / "tokenizer.json").unlink()
+    assert {main(["run", each, *where, "--quiet"]) for each in (str(bad), gone)} == {2}
+    found = states(out)
+    assert {unit for unit, state in found.items() if state == "refused"} == {
+        "local--llama",
+        "local--llama@own",
+        gone,
+    }
+    assert found["local--gpt2@own"] == "to do"
+
+
+def test_verbs_other_than_status_leave_a_queue_aside(save_tiny, prompt_file, tmp_path):
+    out, where = tmp_path / "out", ["--license", "MIT", "--creator", "A", "--allow-dirty"]
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    queue.enqueue(out, {"b": [queue.Queued("b@S", 1.0, 1)]})
+    assert list(faults(out)) == []
+    assert main(["publish", str(out), *where]) == 0
+    assert queue.DIRECTORY not in (out / "croissant.json").read_text()
+    assert main(["compact", str(out), "--out", str(tmp_path / "copy")]) == 0
+    assert not (tmp_path / "copy" / queue.DIRECTORY).exists()
+    assert list(faults(out)) == []
 
 
 def test_the_hours_left_are_those_of_what_is_not_done():
