@@ -85,16 +85,17 @@ def test_a_single_model_that_is_refused_is_noted_as_a_task_of_an_array_runs_it(
 ):
     """By its title once that is known, by its name before."""
     out, model = tmp_path / "out", save_tiny("gpt2")
-    bad, gone = save_tiny("llama"), str(tmp_path / "nothing")
+    bad, empty = save_tiny("llama"), tmp_path / "empty"
+    empty.mkdir()
     where = ["--prompts", str(prompt_file), "--out", str(out)]
     assert main(["plan", str(model), str(bad), *where, "--queue"]) == 0
     (bad / "tokenizer.json").unlink()
-    assert {main(["run", each, *where, "--quiet"]) for each in (str(bad), gone)} == {2}
+    assert {main(["run", each, *where, "--quiet"]) for each in (str(bad), str(empty))} == {2}
     found = states(out)
     assert {unit for unit, state in found.items() if state == "refused"} == {
         "local--llama",
         "local--llama@own",
-        gone,
+        str(empty),
     }
     assert found["local--gpt2@own"] == "to do"
 
