@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from collect.commands.cli import main
@@ -22,6 +23,7 @@ from collect.job.run import run
 from collect.record import provenance, status
 from collect.record.integrity import faults
 from collect.schema import ContractError
+from tests.benchmarks import fleet_cost
 from tests.collect.conftest import FAMILIES, edit_config
 from tests.collect.record.written import contents
 
@@ -230,6 +232,15 @@ def test_whether_a_model_is_streamed_is_planned_by_the_machines_of_the_cluster(
         requests(job, out, machines, available_bytes=size) for size in (64 * GIB, 1000)
     )
     assert loaded.memory_bytes != streamed.memory_bytes
+
+
+def test_the_guide_tells_the_cost_that_the_plan_estimates_now():
+    table = pd.read_csv(fleet_cost.TABLE)
+    again = fleet_cost.cost(dict(table[["dtype", "throughput"]].to_numpy()))
+    pd.testing.assert_frame_equal(again, table, rtol=1e-9)
+    guide = " ".join((ROOT / "quarto/guides/_measure.qmd").read_text(encoding="utf-8").split())
+    for line in fleet_cost.as_markdown(table):
+        assert line in guide
 
 
 @pytest.mark.slow
