@@ -22,7 +22,6 @@ from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 from analysis.tidy.frame import (
     Floats,
-    Integers,
     generator,
     group_codes,
     require_columns,
@@ -213,6 +212,8 @@ def impose_null(response: str, term: str, unit: str | None = None) -> Null:
     From the response of a specification its own estimate times the predictor is taken; all
     specifications get the same units (Simonsohn and others 2020; specr's `boot_null`). For
     slopes of one numeric predictor on a response that stands as it is, not for ratios of odds.
+    Between two groups it wants many units in each: of a single one, drawing again varies nothing,
+    and p is too small. There `exchange` is the test.
 
     Parameters
     ----------
@@ -361,36 +362,24 @@ def one_sided(values: Floats) -> tuple[float, float]:
 
 def _statistics(null: NDArray[Any], significant: NDArray[np.bool_]) -> dict[str, Floats]:
     """Return what the specifications say together under each draw that leaves any."""
-    n_finite = np.isfinite(null).sum(axis=0)
-    some = n_finite > 0
-    n_finite = n_finite[some]
+    estimates, some = _estimable(null)
+    n_finite = np.isfinite(estimates).sum(axis=0)
     return {
-        "median estimate": _rank(np.sort(null[:, some], axis=0), n_finite, 0.5),
-        "share with the claimed sign": (null[:, some] > 0).sum(axis=0) / n_finite,
+        "median estimate": np.nanmedian(estimates, axis=0),
+        "share with the claimed sign": (estimates > 0).sum(axis=0) / n_finite,
         "share significant as claimed": significant[:, some].sum(axis=0) / n_finite,
     }
 
 
-def _rank(ordered: NDArray[Any], n_finite: Integers, quantile: float) -> Floats:
-    """Return a quantile of each column; columns ascend, missing values last.
-
-    Interpolated between neighbours, as NumPy does by default.
-    """
-    place = quantile * (n_finite - 1)
-    below = np.floor(place).astype(np.intp)
-    above = np.ceil(place).astype(np.intp)
-    columns = np.arange(ordered.shape[1])
-    low = ordered[below, columns].astype(np.float64)
-    high = ordered[above, columns].astype(np.float64)
-    return np.asarray(low + (place - below) * (high - low), dtype=np.float64)
+def _estimable(null: NDArray[Any]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the draws that leave any specification, and which these are."""
+    some = np.isfinite(null).any(axis=0)
+    return null[:, some].astype(np.float64), some
 
 
 def null_curve(null: NDArray[Any]) -> pd.DataFrame:
     """Return the observed curve and the central 95 % of the curves under the null hypothesis."""
-    n_finite = np.isfinite(null).sum(axis=0)
-    some = n_finite > 0
-    ordered = np.sort(null[:, some], axis=0)
-    points = np.array([_rank(ordered, n_finite[some], point) for point in CURVE_POINTS])
+    points = np.nanquantile(_estimable(null)[0], CURVE_POINTS, axis=0)
     low, median, high = np.quantile(points, [0.025, 0.5, 0.975], axis=1)
     return glossary.table(
         {

@@ -205,6 +205,35 @@ def test_an_imposed_null_rejects_as_often_as_it_should_where_there_is_no_effect(
     assert abs(rejected - 0.2) < 4 * np.sqrt(0.2 * 0.8 / 60)
 
 
+def test_an_imposed_null_is_rejected_too_often_where_one_unit_is_all_of_a_group():
+    unit = np.repeat(np.arange(7), 3)
+    rejected = {}
+    for name, null in (
+        ("imposed", impose_null("y", "x", "unit")),
+        ("exchanged", exchange("x", "unit")),
+    ):
+        p_values = []
+        for seed in range(60):
+            rng = np.random.default_rng(seed)
+            frame = pd.DataFrame({"unit": unit, "x": (unit == 0).astype(float)})
+            frame = frame.assign(y=rng.normal(size=7)[unit] + 0.3 * rng.normal(size=21))
+            curve = specification_curve(
+                frame, {"formula": ["all"]}, group_gap, null=null, n_permutations=39
+            )
+            p_values.append(curve.joint["p_value"].iloc[0])
+        rejected[name] = np.mean(np.array(p_values) <= 0.15)
+    error = np.sqrt(0.15 * 0.85 / 60)
+    assert rejected["imposed"] > 0.15 + 2 * error
+    assert abs(rejected["exchanged"] - 0.15) < 4 * error
+
+
+def group_gap(frame, formula):
+    ours = frame["x"] == 1
+    if not ours.any() or ours.all():
+        raise DesignError("One group has no row.", "")
+    return {"estimate": frame.loc[ours, "y"].mean() - frame.loc[~ours, "y"].mean()}
+
+
 def test_an_imposed_null_names_the_column_that_is_missing():
     with pytest.raises(ColumnError, match="z"):
         specification_curve(
