@@ -28,6 +28,9 @@ CONTAINER = re.compile(
 )
 
 
+Spec = dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class MarkGroup:
     """Marks of one kind: their node in the specification, all their channels, their rows."""
@@ -64,10 +67,15 @@ def units(
         yield from units(node.get(part), data, channels, panels)
 
 
-def add_names(spec: Mapping[str, Any]) -> dict[str, Any]:
+def copy_spec(spec: Mapping[str, Any]) -> Spec:
+    """Return a copy to change; the rows, which nothing changes, are the same."""
+    copied = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
+    return copied | {"datasets": spec.get("datasets", {})}
+
+
+def add_names(spec: Mapping[str, Any]) -> Spec:
     """Return a Vega-Lite specification whose points also say the name that their rows have."""
-    named = copy.deepcopy({key: it for key, it in spec.items() if key != "datasets"})
-    named["datasets"] = spec.get("datasets", {})
+    named = copy_spec(spec)
     for unit in units(named):
         rows: Sequence[Mapping[str, Any]] = named["datasets"].get(unit.data, [])
         row = rows[0] if rows else {}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from analysis.drawing.units import Spec, copy_spec
 
 #: Width of the text on a desk, and of what is laid out for a phone, which shows it at five
 #: sixths: the smallest letters of charts, 12 px, are 10 px there [px].
@@ -14,8 +15,6 @@ MEASURE, PHONE = 640, 420
 LINE, ABREAST = 50, 2
 #: A panel is no narrower than this [px].
 LEAST = 90
-
-Spec = dict[str, Any]
 
 
 def resized(spec: Mapping[str, Any], width: float, to: float = MEASURE) -> Spec:
@@ -30,9 +29,7 @@ def resized(spec: Mapping[str, Any], width: float, to: float = MEASURE) -> Spec:
     to
         Of its drawing as it is to be [px]; no panel gets narrower than `LEAST`.
     """
-    # A copy to change; the rows, which nothing changes, are the same.
-    copied = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
-    result = copied | {"datasets": spec.get("datasets", {})}
+    result = copy_spec(spec)
     for view, abreast in _views(result, result["datasets"]):
         old = float(view["width"])
         _resize(view, max(old + (to - width) / abreast, min(LEAST, old)))
@@ -44,8 +41,7 @@ def for_phone(spec: Mapping[str, Any]) -> Spec:
 
     Titles break into lines, a legend has one column, and at most two panels stand abreast.
     """
-    copied = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
-    result = copied | {"datasets": spec.get("datasets", {})}
+    result = copy_spec(spec)
     config = result.setdefault("config", {})
     config["legend"] = {**config.get("legend", {}), "columns": 1}
     for node in _nodes(result):
@@ -55,11 +51,11 @@ def for_phone(spec: Mapping[str, Any]) -> Spec:
             node |= {"concat": node.pop("hconcat"), "columns": ABREAST}
         for name in {"title", "text"} & set(node):
             if isinstance(node[name], str):
-                node[name] = _broken_file(node[name])
+                node[name] = _wrap(node[name])
     return result
 
 
-def _broken_file(text: str) -> str | list[str]:
+def _wrap(text: str) -> str | list[str]:
     """Return a text as lines that fit a phone; as it is if it fits in one."""
     lines = textwrap.wrap(text, LINE)
     return lines if len(lines) > 1 else text

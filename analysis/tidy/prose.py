@@ -35,9 +35,6 @@ BAR = re.compile(r"(?<!\\)\|")
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
 LINE_BREAK = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 
-#: The verdicts where words must be short; the report says in its second section what they mean.
-SHORT_VERDICTS = {"depends on the reading": "depends"}
-
 
 def number(value: float, digits: int = 2) -> str:
     r"""Return a number with a fixed count of decimals and thousands separated.
@@ -228,15 +225,6 @@ def listing(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def short_names(names: pd.Series[str]) -> pd.Series[str]:
-    """Return the short names of models without that of their suite, the part before the first dash.
-
-    >>> short_names(pd.Series(["pythia-70m", "Llama-3.1-8B"])).tolist()
-    ['70m', '3.1-8B']
-    """
-    return names.str.replace(r"^.*?-", "", regex=True)
-
-
 def short_name(model_ids: pd.Series[str]) -> pd.Series[str]:
     """Return model names without the organisation.
 
@@ -387,16 +375,6 @@ def once(cells: pd.Series[str]) -> pd.Series[str]:
     ['a', '', 'b', 'a']
     """
     return cells.mask(cells == cells.shift(), "")
-
-
-def verdict_mark(verdict: str) -> str:
-    """Return a verdict in short as a Markdown span that the style sheet can mark.
-
-    >>> verdict_mark("no data")
-    '[no data]{.verdict .verdict-no-data}'
-    """
-    shown = SHORT_VERDICTS.get(verdict, verdict)
-    return f"[{shown}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
 
 
 def _words(value: Any) -> str:

@@ -67,9 +67,18 @@ def tables(
     return [*parts, whole] if is_shared else parts
 
 
-def mark(word: str) -> str:
-    """Return a verdict or an outcome in full words, as a span that the style sheet marks."""
-    return f"[{word}]{{.verdict .{look(word)}}}"
+#: The verdicts where words must be short; the report says in its second section what they mean.
+SHORT = {"depends on the reading": "depends"}
+
+
+def mark(word: str, *, is_short: bool = False) -> str:
+    """Return a verdict or an outcome as a span that the style sheet marks.
+
+    >>> mark("depends on the reading", is_short=True)
+    '[depends]{.verdict .verdict-depends-on-the-reading}'
+    """
+    shown = SHORT.get(word, word) if is_short else word
+    return f"[{shown}]{{.verdict .{look(word)}}}"
 
 
 def held(outcomes: Sequence[str]) -> str:

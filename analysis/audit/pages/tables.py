@@ -16,6 +16,7 @@ import pandas as pd
 from analysis import audit as claims
 from analysis.audit import weight
 from analysis.audit.pages import estimates as estimates_shown
+from analysis.audit.pages import readings
 from analysis.store import Store
 from analysis.tidy import notation, prose
 from analysis.tidy.errors import AnalysisError
@@ -129,7 +130,7 @@ def verdict_rows(judged: pd.DataFrame, claim_ids: Sequence[int] | None = None) -
         {
             "claim": [str(row["claim_id"]) for row in rows],
             "statement": [notation.typeset(row["statement"]) for row in rows],
-            "verdict": [prose.verdict_mark(row["verdict"]) for row in rows],
+            "verdict": [readings.mark(row["verdict"], is_short=True) for row in rows],
             "estimate": [estimates_shown.estimate(row) for row in rows],
             "interval": [estimates_shown.interval(row) for row in rows],
             "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],

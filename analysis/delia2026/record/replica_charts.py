@@ -47,7 +47,8 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
     bounds
         One row per depth: `n_layers`, `bound` [ratio].
     """
-    drawn = models.assign(name=prose.short_names(models["model"]))
+    # "pythia-70m" is "70m": the suite is one.
+    drawn = models.assign(name=models["model"].str.partition("-")[2])
     ends = (float(models["n_layers"].min()) - 3, float(models["n_layers"].max()) + 3)
     scale = alt.Scale(domain=list(ends), zero=False, nice=False)
     x = alt.X("n_layers:Q", title="depth L [blocks]", scale=scale, axis=alt.Axis(tickMinStep=5))

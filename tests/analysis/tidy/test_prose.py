@@ -62,8 +62,6 @@ def test_words_for_lists_numbers_weights_and_verdicts():
     ]
     assert prose.floored(2e-8) == "<\u00a00.01"
     assert prose.floored(0.01) == "0.01"
-    mark = prose.verdict_mark("depends on the reading")
-    assert mark == "[depends]{.verdict .verdict-depends-on-the-reading}"
 
 
 @pytest.mark.parametrize(
