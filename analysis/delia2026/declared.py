@@ -11,7 +11,6 @@ from typing import Any
 
 from analysis.audit.claim import Claim, Line, Quotation
 from analysis.audit.evidence.checks import Check
-from analysis.delia2026 import reasons
 from analysis.store import Store
 from analysis.tidy.errors import AnalysisError
 
@@ -22,6 +21,26 @@ DOCUMENTS = {
     "plain_language_summary": "summary, ",
     "repository_readme": "README, ",
     "zenodo_description": "Zenodo description, ",
+}
+
+#: What many claims have in common of why their quantity is the property it is, by its name in them.
+REASONS = {
+    # A free length or sign: what would make it tell of training after all.
+    "RAW_AND_CENTRED": (
+        " It would tell of training if decay or the start of the weights kept the mean of the "
+        "stream small: raw and centred gain must then agree, which can be checked."
+    ),
+    # A free factor of a product of matrices, likewise.
+    "BALANCED": (
+        " It would tell of training if both factors had been decayed alike and for long: decay "
+        "favours the basis in which W_V and W_O are equally long."
+    ),
+    # A network and the one it was tuned from.
+    "TUNED": (
+        "A fine-tuned model starts in the coordinates of its base, and the gradient of the loss "
+        "has no part along a change that leaves the loss: what differs between the two was done by "
+        "training."
+    ),
 }
 
 Examine = Callable[[Store], Sequence[Check]]
@@ -36,9 +55,8 @@ def declared(
     ----------
     module
         The file of the module, beside which ``claims.toml`` lies. Its keys are fields of `Claim`; a
-        reason may end with the name of one in `analysis.delia2026.reasons`, in braces, and each of
-        the quotations is a list of document, place and words. What is quoted stands where its
-        quotations do.
+        reason may end with the name of one of `REASONS`, in braces, and each of the quotations is a
+        list of document, place and words. What is quoted stands where its quotations do.
     judged
         By number of the claim the function that examines it, and the values that it names.
 
@@ -82,6 +100,6 @@ def _quote(words: Mapping[str, Any]) -> dict[str, Any]:
 def _words(file: Path) -> dict[str, dict[str, Any]]:
     claims = tomllib.loads(file.read_text(encoding="utf-8"))
     return {
-        number: words | {"reason": words.get("reason", "").format(**vars(reasons))}
+        number: words | {"reason": words.get("reason", "").format(**REASONS)}
         for number, words in claims.items()
     }

@@ -70,7 +70,7 @@ def _chart(
         *rows,
         spacing=12,
         description=f"Length of the stream of one network over depth in {n_gauges} gauges whose "
-        f"logits are identical: rising, falling and flat in the upper panel. {net} they lie on "
+        f"logits are identical. {net} they lie on "
         "each other in the lower panel.",
     )
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")

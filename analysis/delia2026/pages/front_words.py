@@ -123,7 +123,7 @@ def central(judged: pd.DataFrame) -> dict[str, str]:
 
 
 def files(models: pd.DataFrame) -> str:
-    """Return the names of files of models, without their folder, and how each is compressed.
+    """Return the names of files of models, without their folder, as a list in words.
 
     ``models`` has one row per file: `model_id`.
     """

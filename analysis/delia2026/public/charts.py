@@ -56,7 +56,7 @@ def chart_lengths(lengths: pd.DataFrame) -> alt.VConcatChart:
     ]
     stacked = alt.vconcat(*panels, spacing=14).properties(
         description="Length of the stream over depth, one panel per model, a line for each choice "
-        "of tokens; over all tokens it rises early and falls in the last blocks."
+        "of tokens."
     )
     return cast("alt.VConcatChart", add_finding(stacked, words.turning(lengths)))
 

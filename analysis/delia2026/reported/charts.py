@@ -61,7 +61,7 @@ def chart_every_model(rows: pd.DataFrame) -> alt.LayerChart:
     ).properties(
         width=WIDE,
         height=ROW * len(order),
-        description="Gain of each real model, a row each, labs together. All marks lie right of "
-        "one but those of Gemma 4; a tick marks the bound 10 to the 1/L.",
+        description="Gain of each real model, a row each, labs together, with a line at 1 and a "
+        "tick at the bound 10 to the 1/L.",
     )
     return cast("alt.LayerChart", add_finding(layers, words.finding(rows)))
