@@ -36,7 +36,9 @@ def five_phases(store: Store) -> Sequence[Check]:
             "no file of the paper holds the anisotropy of any layer",
         ),
         *(
-            _count(part, Label("ours", "models measured here, ") + words, phases(store, column))
+            _phases_check(
+                part, Label("ours", "models measured here, ") + words, phases(store, column)
+            )
             for column, words in MEASURES.items()
         ),
     ]
@@ -119,7 +121,7 @@ def runs(ways: np.ndarray) -> int:
     return int((np.diff(known) != 0).sum() + 1) if len(known) else 0
 
 
-def _count(part: str, condition: str, models: pd.DataFrame) -> Check:
+def _phases_check(part: str, condition: str, models: pd.DataFrame) -> Check:
     """Decide by the paper's own models if they have been measured; show any others."""
     if models.empty:
         return evidence.missing(part, condition, "no geometry of tokens has been measured")

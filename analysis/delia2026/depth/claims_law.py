@@ -75,7 +75,8 @@ def correlations(
 ) -> list[Check]:
     """Check that depth and gain correlate as printed, with the p or without."""
     return [
-        _quote(part, condition, rows, printed) for condition, rows in _depth_and_gain(store).items()
+        _printed_check(part, condition, rows, printed)
+        for condition, rows in _depth_and_gain(store).items()
     ]
 
 
@@ -238,7 +239,7 @@ def _falls(condition: str, rows: pd.DataFrame) -> Check:
     )
 
 
-def _quote(part: str, condition: str, rows: pd.DataFrame, printed: Sequence[str]) -> Check:
+def _printed_check(part: str, condition: str, rows: pd.DataFrame, printed: Sequence[str]) -> Check:
     if len(rows) < MODELS_OF_A_CORRELATION:
         return evidence.missing(part, condition, TOO_FEW)
     depth = correlation.correlate(rows, x="n_layers", y="gain_mean").iloc[0]

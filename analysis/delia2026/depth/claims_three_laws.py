@@ -83,7 +83,7 @@ def exponents(store: Store) -> Sequence[Check]:
     }
     return [
         *(_compatible(condition, models, column) for condition, column in readings.items()),
-        *(_print(condition, models, column) for condition, column in readings.items()),
+        *(_exponent_check(condition, models, column) for condition, column in readings.items()),
         *_stated(store),
     ]
 
@@ -240,7 +240,7 @@ def _undecided(why: str, decided: bool | None) -> str:
     return why if decided is None else ""
 
 
-def _print(block: str, models: pd.DataFrame, column: str) -> Check:
+def _exponent_check(block: str, models: pd.DataFrame, column: str) -> Check:
     condition = Label("printed", "as a printed number; ") + block
     if len(models) < 3:
         return evidence.missing(EXPONENT, condition, "fewer than three models have the profile")

@@ -88,7 +88,7 @@ def _bar(lab: str, drawn: pd.Series[Any], rows: pd.DataFrame, accuracy: float) -
     kinds = error_bar.kinds(float(rows["gain_mean"].std()), len(rows), bar, accuracy=accuracy)
     named = kinds.loc[kinds["consistent"], "term"].tolist()
     value = float(rows["gain_mean"].mean())
-    in_paper = read(mean, accuracy=accuracy).meets(value, value)
+    is_printed = read(mean, accuracy=accuracy).meets(value, value)
     others = f" The drawn mean, {mean}, is not theirs either, {value:.4f}."
     return evidence.check(
         part,
@@ -99,7 +99,7 @@ def _bar(lab: str, drawn: pd.Series[Any], rows: pd.DataFrame, accuracy: float) -
         method="drawn length over the standard deviation over models over the root of their number",
         note=f"Drawn: {bar}, {' or '.join(named) or 'no usual spread'} of these models, whose "
         f"standard error is {kinds.set_index('term')['estimate'][STANDARD_ERROR]:.4f}."
-        f"{'' if in_paper else others}",
+        f"{'' if is_printed else others}",
         measure="ratio",
     )
 

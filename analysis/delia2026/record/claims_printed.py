@@ -153,26 +153,26 @@ def _spectral(store: Store) -> list[Check]:
     exact = "exact permutation of"
     return [
         *checks,
-        _permute(
+        _permutation_check(
             SPECTRAL,
             Label("signs", f"{exact} models: log |W_V| / |W_O| by sign of the gain"),
             signed,
             models,
         ),
         _ratio_and_gain(SPECTRAL, models),
-        _permute(
+        _permutation_check(
             SPECTRAL,
             Label("norms", f"{exact} models: |W_V|, EleutherAI against others"),
             norms,
             weights,
         ),
-        _permute(
+        _permutation_check(
             SPECTRAL,
             Label("log_norms", f"{exact} models: log |W_V|, EleutherAI against others"),
             logs,
             weights,
         ),
-        _permute(
+        _permutation_check(
             SPECTRAL,
             Label("suites", f"{exact} suites: |W_V|, EleutherAI against others"),
             by_suite,
@@ -193,7 +193,9 @@ def _join_gains(store: Store, weights: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _permute(part: str, condition: str, units: pd.DataFrame, models: pd.DataFrame) -> Check:
+def _permutation_check(
+    part: str, condition: str, units: pd.DataFrame, models: pd.DataFrame
+) -> Check:
     """Test two groups of units; a test that cannot reach the level decides nothing."""
     grouped = units[["group", "value"]]
     tested = permutation.permutation_test(grouped, _difference, label="group", unit=None).iloc[0]

@@ -27,7 +27,7 @@ def models(store: Store) -> Sequence[Check]:
         ),
     }
     return [
-        _count(MODELS, condition, rows, "model_id", at_least=23)
+        _count_check(MODELS, condition, rows, "model_id", at_least=23)
         for condition, rows in readings.items()
     ]
 
@@ -44,8 +44,11 @@ def labs(store: Store) -> Sequence[Check]:
         ),
     }
     return [
-        *(_count(LABS, condition, rows, "lab", exactly=7) for condition, rows in readings.items()),
-        _name(LABS, store),
+        *(
+            _count_check(LABS, condition, rows, "lab", exactly=7)
+            for condition, rows in readings.items()
+        ),
+        _names_check(LABS, store),
     ]
 
 
@@ -88,7 +91,7 @@ def measurements(store: Store) -> Sequence[Check]:
     ]
 
 
-def _count(
+def _count_check(
     part: str,
     condition: str,
     rows: pd.DataFrame,
@@ -114,7 +117,7 @@ def _count(
     )
 
 
-def _name(part: str, store: Store) -> Check:
+def _names_check(part: str, store: Store) -> Check:
     """Count the labs that the paper names where it says that they are seven."""
     condition = Label("named", "the labs that section 3.3 names")
     printed = quoted.at(store, "§3.3")

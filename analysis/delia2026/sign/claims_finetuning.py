@@ -106,7 +106,7 @@ def invariance(store: Store) -> Sequence[Check]:
         *(_keeps_side(EXPANDER, condition, pairs) for condition, pairs in readings.items()),
         *_prompt_checks(store),
         *(_keeps_side(DAMPENER, condition, pairs) for condition, pairs in readings.items()),
-        *_measure(store),
+        *_measured_checks(store),
     ]
 
 
@@ -214,7 +214,7 @@ def _prompt_checks(store: Store) -> list[Check]:
     ]
 
 
-def _measure(store: Store) -> list[Check]:
+def _measured_checks(store: Store) -> list[Check]:
     """Compare pairs measured here, the base being one of the paper's; else shown only."""
     gains = evidence.measured_gains(store, "gain_last_block")
     read = evidence.definitions(gains, ["gain_mean", "gain_sd"])

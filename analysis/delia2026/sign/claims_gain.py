@@ -62,7 +62,7 @@ def definition(store: Store) -> Sequence[Check]:
     return [
         *(_normless_check(condition, rows) for condition, rows in by_file.items()),
         *map(evidence.descriptive, [*blocks, _hooked(store)]),
-        *_measure(store),
+        *_measured_checks(store),
     ]
 
 
@@ -81,7 +81,7 @@ def groups(store: Store) -> Sequence[Check]:
     clusters, identified, plotted = readings
     return [
         _gap(part, clusters, rows.sort_values("gain_mean", ignore_index=True)),
-        _identify(part, identified, evidence.with_interval(rows)),
+        _groups_check(part, identified, evidence.with_interval(rows)),
         evidence.descriptive(_sides(part, plotted, rows)),
     ]
 
@@ -143,7 +143,7 @@ def _hooked(store: Store) -> Check:
     )
 
 
-def _measure(store: Store) -> list[Check]:
+def _measured_checks(store: Store) -> list[Check]:
     """Compare the two blocks on models measured here; says how much B1 can matter."""
     gains = [
         evidence.measured_gains(store, metric)
@@ -195,7 +195,7 @@ def _sides(part: str, condition: str, rows: pd.DataFrame) -> Check:
     )
 
 
-def _identify(part: str, condition: str, rows: pd.DataFrame) -> Check:
+def _groups_check(part: str, condition: str, rows: pd.DataFrame) -> Check:
     open_ = rows[(rows["conf_low"] <= 1) & (rows["conf_high"] >= 1)]
     named = ", ".join(open_["model_id"])
     has_both = bool((rows["gain_mean"] < 1).any() and (rows["gain_mean"] > 1).any())

@@ -57,7 +57,7 @@ def hierarchy(store: Store) -> Sequence[Check]:
         *(
             replace(check, decides={*rows["model_id"]} == calibrated_on)
             for condition, rows in sets.items()
-            for check in _rank(store, condition, rows)
+            for check in _rule_checks(store, condition, rows)
         ),
         *(
             replace(check, decides=False)
@@ -68,7 +68,7 @@ def hierarchy(store: Store) -> Sequence[Check]:
     ]
 
 
-def _rank(store: Store, condition: str, rows: pd.DataFrame) -> list[Check]:
+def _rule_checks(store: Store, condition: str, rows: pd.DataFrame) -> list[Check]:
     """Return the checks of one definition of gain by the rules that were chosen."""
     judged = calibrated.rules(store).judge(rows)
     as_meant = {

@@ -44,7 +44,7 @@ def twins_in_size(store: Store) -> Sequence[Check]:
         _same_side(Label("same_side", "gain of the penultimate block, same side of 1"), rows),
         _mean_over_blocks(store),
         *_prompt_checks(store),
-        *_measure(store),
+        *_measured_checks(store),
     ]
 
 
@@ -216,7 +216,7 @@ def _prompt_checks(store: Store) -> list[Check]:
     return [_equivalent(condition, rows, estimate, MARGINS[-1], method=method, n_obs=len(rows))]
 
 
-def _measure(store: Store) -> list[Check]:
+def _measured_checks(store: Store) -> list[Check]:
     rows = evidence.measured_gains(store, "gain_penultimate_block")
     chosen = evidence.base_models(rows[rows["model_id"].isin([SMALL, LARGE])])
     if len(chosen) < 2:

@@ -65,7 +65,7 @@ def models(store: Store) -> Sequence[Check]:
     sets = published_l_star.readings(store)
     fitted = sets[FITTED]["model_id"]
     return [
-        _count(name, sets[name], column, fitted)
+        _count_check(name, sets[name], column, fitted)
         for column in QUOTED_COUNTS
         for name in (FIGURE, CHANGES)
     ]
@@ -211,7 +211,7 @@ def _sign_change_check(store: Store) -> Check:
     )
 
 
-def _count(condition: str, models: pd.DataFrame, column: str, fitted: pd.Series) -> Check:
+def _count_check(condition: str, models: pd.DataFrame, column: str, fitted: pd.Series) -> Check:
     part, quoted = QUOTED_COUNTS[column]
     held_out = models[~models["model_id"].isin(fitted)]
     return evidence.check(

@@ -60,7 +60,7 @@ def within_heritage(store: Store) -> Sequence[Check]:
     }
     checks = [
         evidence.descriptive(
-            _quote(WITHIN, condition, models, over=over, quoted="4.8", note=searched)
+            _printed_check(WITHIN, condition, models, over=over, quoted="4.8", note=searched)
         )
         for (condition, over), models in meant.items()
     ]
@@ -117,7 +117,7 @@ def across_heritage(store: Store) -> Sequence[Check]:
             ACROSS, FIGURE + Label("depth", ", over L"), figure, published_l_star.chance(store)
         ),
         *(
-            _quote(ACROSS, condition, models, over=over, quoted="15.7")
+            _printed_check(ACROSS, condition, models, over=over, quoted="15.7")
             for (condition, over), models in meant.items()
         ),
         *_constant_check(store, ACROSS),
@@ -138,7 +138,7 @@ def _eleuther(models: pd.DataFrame) -> pd.DataFrame:
     return models[models["lab"] == "EleutherAI"]
 
 
-def _quote(
+def _printed_check(
     part: str, condition: str, models: pd.DataFrame, *, over: str, quoted: str, note: str = ""
 ) -> Check:
     result = published_l_star.mean_error(published_l_star.misses(models, "formula", over))

@@ -45,15 +45,15 @@ def clusters(store: Store) -> Sequence[Check]:
 
 def _separation_check(condition: str, models: pd.DataFrame, column: str = "value_norm") -> Check:
     """Decide whether all of EleutherAI's models lie above all others; p by exchanging models."""
-    in_paper = models["lab"] == LAB
-    if not in_paper.any() or in_paper.all():
+    is_named = models["lab"] == LAB
+    if not is_named.any() or is_named.all():
         return evidence.missing(HIGH, condition, f"{LAB} and another lab must both have a model")
-    high, low = models.loc[in_paper, column], models.loc[~in_paper, column]
+    high, low = models.loc[is_named, column], models.loc[~is_named, column]
     ratio = float(high.min() / low.max())
     test = permutation.permutation_test(
-        pd.DataFrame({"in_paper": in_paper, "log_norm": np.log(models[column])}),
+        pd.DataFrame({"is_named": is_named, "log_norm": np.log(models[column])}),
         _gap,
-        label="in_paper",
+        label="is_named",
         unit=None,
         alternative="greater",
     ).iloc[0]
@@ -73,8 +73,8 @@ def _separation_check(condition: str, models: pd.DataFrame, column: str = "value
 
 
 def _gap(models: pd.DataFrame) -> float:
-    in_paper, logs = models["in_paper"].to_numpy(dtype=bool), models["log_norm"].to_numpy()
-    return float(logs[in_paper].mean() - logs[~in_paper].mean())
+    is_named, logs = models["is_named"].to_numpy(dtype=bool), models["log_norm"].to_numpy()
+    return float(logs[is_named].mean() - logs[~is_named].mean())
 
 
 def _farthest(models: pd.DataFrame) -> Check:

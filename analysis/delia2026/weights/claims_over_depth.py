@@ -35,7 +35,7 @@ def constraint(store: Store) -> Sequence[Check]:
         _deeper_is_smaller(
             Label("product", "published |W_V| |W_O|, pairs of one suite"), _pairs(product)
         ),
-        _measure(store),
+        _measured_check(store),
         _bound(Label("value_bound", "published |W_V| against 10^(1/L)"), models),
         _bound(Label("product_bound", "published |W_V| |W_O| against 10^(1/L)"), product),
     ]
@@ -98,7 +98,7 @@ def _exceeds_half(hits: int, n: int) -> bool | None:
     return False if share["conf_high"] < 0.5 else None
 
 
-def _measure(store: Store) -> Check:
+def _measured_check(store: Store) -> Check:
     """Compare models measured here that differ in depth: the folded OV map of their heads.
 
     Only pairs of the paper's own models decide.
