@@ -6,7 +6,8 @@ each lab and without each suite. A lab of one suite goes with it, once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -117,7 +118,7 @@ def leave_out(rows: pd.DataFrame) -> pd.DataFrame:
         sets += [(unit, level, rows[rows[unit] != level]) for level in sorted(some[unit].unique())]
     table = pd.concat(
         [
-            _coefficients(some, block).assign(unit=unit, level=level)
+            coefficients(some, block).assign(unit=unit, level=level)
             for unit, level, some in sets
             for block in BLOCKS
         ],
@@ -134,13 +135,17 @@ def leave_out(rows: pd.DataFrame) -> pd.DataFrame:
     return result
 
 
-def _coefficients(rows: pd.DataFrame, block: str) -> pd.DataFrame:
-    """Return the coefficients of one fit, those that cannot be estimated missing."""
-    varying = [term for term in BLOCKS[block] if rows[term].ne(rows[term].iloc[0]).any()]
+def coefficients(rows: pd.DataFrame, block: str, beside: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the coefficients of one fit, those that cannot be estimated missing.
+
+    ``beside`` are factors that are held fixed where they vary, and have no row.
+    """
+    terms = (*BLOCKS[block], *beside)
+    varying = [term for term in terms if rows[term].ne(rows[term].iloc[0]).any()]
     wanted = pd.DataFrame({"term": [term for term in BLOCKS[block] if term in TERMS]})
     columns = ["term", "estimate", "std_error", "df", "p_value", "conf_low", "conf_high", "note"]
     found = pd.DataFrame(columns=columns)
-    if varying:
+    if set(varying) & {*BLOCKS[block]}:
         formula = f"log_gain ~ {' + '.join(varying)} + (1 | suite)"
         found = mixed.fit(formula, rows).tidy(["fixed"])[columns]
     table = wanted.merge(found, on="term", how="left")
@@ -151,6 +156,12 @@ def _coefficients(rows: pd.DataFrame, block: str) -> pd.DataFrame:
     return table.assign(
         **numbers, note=note, block=block, n_models=len(rows), n_suites=rows["suite"].nunique()
     )
+
+
+def written(row: pd.Series[Any]) -> str:
+    """Return a coefficient with its interval, in percent of gain, as text."""
+    interval = prose.change_interval(row["conf_low"], row["conf_high"])
+    return f"{prose.change(row['estimate'])} {interval}"
 
 
 def left_out(table: pd.DataFrame) -> str:
@@ -190,8 +201,7 @@ def printable(table: pd.DataFrame) -> pd.DataFrame:
             {
                 "term": TERMS[str(term)],
                 "block": "all together" if block == "all" else "alone",
-                "full": f"{prose.change(full['estimate'])} "
-                f"{prose.change_interval(full['conf_low'], full['conf_high'])}",
+                "full": written(full),
                 "range": f"{prose.change(parts['estimate'].min())} to "
                 f"{prose.change(parts['estimate'].max())}",
                 "sign": _named(parts[parts["sign_changes"]]),

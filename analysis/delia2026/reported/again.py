@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import mixed
-from analysis.delia2026.hierarchy.effects import LEAST_DF
-from analysis.delia2026.hierarchy.sensitivity import BLOCKS, TERMS
+from analysis.delia2026.hierarchy import sensitivity
 from analysis.delia2026.reported.models import PUBLISHED
 from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER
 from analysis.inference.counts import fisher
@@ -41,42 +40,22 @@ def coefficients(joint: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    One row per set, block and term of `TERMS`: `models` (the set), `level` (the lab that is left
-    out, or nothing), `block`, `term`, `estimate` [nat], the interval (Kenward and Roger's), `df`,
-    `p_value`, `n_models`, `n_suites`, `n_labs`. With less than one degree of freedom there is
-    neither p nor interval; a term that does not vary has no row.
+    The columns of `sensitivity.coefficients`, and `models` (the set), `level` (the lab that is left
+    out, or nothing), `n_labs`. With less than one degree of freedom there is neither p nor interval;
+    a term that does not vary has no row.
     """
+    cases = [(name, "", rows) for name, rows in sets(joint).items()]
+    cases += [
+        (WITH_REPORTED, lab, joint[joint["lab"] != lab]) for lab in sorted(joint["lab"].unique())
+    ]
     parts = [
-        _fitted(rows, block).assign(models=name, level="")
-        for name, rows in sets(joint).items()
-        for block in BLOCKS
+        sensitivity.coefficients(rows, block, ["source"]).assign(
+            models=name, level=level, n_labs=rows["lab"].nunique()
+        )
+        for name, level, rows in cases
+        for block in sensitivity.BLOCKS
     ]
-    parts += [
-        _fitted(joint[joint["lab"] != lab], block).assign(models=WITH_REPORTED, level=lab)
-        for lab in sorted(joint["lab"].unique())
-        for block in BLOCKS
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _fitted(rows: pd.DataFrame, block: str) -> pd.DataFrame:
-    terms = [term for term in BLOCKS[block] if len(set(rows[term])) > 1]
-    if not terms:
-        return pd.DataFrame()
-    of_source = ["source"] if len(set(rows["source"])) > 1 else []
-    fit = mixed.fit(f"log_gain ~ {' + '.join(terms + of_source)} + (1 | suite)", rows)
-    table = fit.tidy(["fixed"])
-    table = table[table["term"].isin(TERMS)]
-    is_known = table["df"] >= LEAST_DF
-    names = ["term", "estimate", "df"]
-    bounds = {it: table[it].where(is_known) for it in ("conf_low", "conf_high", "p_value")}
-    return table[names].assign(
-        **bounds,
-        block=block,
-        n_models=len(rows),
-        n_suites=rows["suite"].nunique(),
-        n_labs=rows["lab"].nunique(),
-    )
+    return pd.concat(parts, ignore_index=True).dropna(subset=["estimate"], ignore_index=True)
 
 
 def signs(joint: pd.DataFrame) -> pd.DataFrame:
@@ -133,7 +112,9 @@ def power(joint: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for name, rows in sets(joint).items():
         of_source = " + source" if len(set(rows["source"])) > 1 else ""
-        fit = mixed.fit(f"log_gain ~ {' + '.join(BLOCKS['all'])}{of_source} + (1 | suite)", rows)
+        fit = mixed.fit(
+            f"log_gain ~ {' + '.join(sensitivity.BLOCKS['all'])}{of_source} + (1 | suite)", rows
+        )
         table = power_mixed.mixed_power(
             fit,
             effects={"heritage": list(EFFECTS)},

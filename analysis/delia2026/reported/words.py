@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.delia2026.hierarchy.sensitivity import LEVEL, TERMS
+from analysis.delia2026.hierarchy.sensitivity import LEVEL, TERMS, written
 from analysis.delia2026.public.registration import OURS, PAPER
 from analysis.delia2026.public.words import met, met_and_missed
 from analysis.delia2026.reported import again, every_model
@@ -219,9 +219,7 @@ def _below(rows: pd.DataFrame) -> str:
 
 
 def _said(rows: pd.DataFrame, models: str) -> str:
-    row = rows[(rows["models"] == models) & (rows["level"] == "")].iloc[0]
-    interval = prose.change_interval(row["conf_low"], row["conf_high"])
-    return f"{prose.change(row['estimate'])} {interval}"
+    return written(rows[(rows["models"] == models) & (rows["level"] == "")].iloc[0])
 
 
 def power(table: pd.DataFrame) -> pd.DataFrame:
