@@ -41,7 +41,7 @@ def coefficients(joint: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     The columns of `sensitivity.coefficients`, and `models` (the set), `level` (the lab that is left
-    out, or nothing), `n_labs`. With less than one degree of freedom there is neither p nor interval;
+    out, or nothing), `n_labs`. With less than one degree of freedom there is no p and no interval;
     a term that does not vary has no row.
     """
     cases = [(name, "", rows) for name, rows in sets(joint).items()]
