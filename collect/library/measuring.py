@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -17,28 +15,24 @@ from collect.instruments.quantities import Named
 from collect.job import run as job
 from collect.job.measurement import measure as measured
 from collect.job.outcome import Done, Outcome
-from collect.job.settings import Settings, check_engine
+from collect.job.settings import check_engine
 from collect.job.subject import Present
-from collect.job.task import Task, check_chosen, pending, tasks
-from collect.library import in_memory
-from collect.library.custom import warn_of_custom_parts
-from collect.library.lendable import tokenizer_of
+from collect.job.task import Task, pending
+from collect.library.preparation import State, prepare
 from collect.process.interruption import interruptible
-from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet, given
-from collect.prompts.tokens import needs_tokenizer
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.writer import conforming
 from collect.schema.counting import require_count
 from collect.schema.paths import local_path, several
 
+#: Name of a model that was never saved.
+IN_MEMORY = "in-memory"
+
 #: Prompts as a program has them: the name or the path of a set, a set, a frame, or records; see
 #: `collect.prompts.entry`.
 Prompts: TypeAlias = "str | Path | PromptSet | pd.DataFrame | Mapping[str, Any] | Iterable[Any]"
-
-#: Name of a model that was never saved.
-IN_MEMORY = "in-memory"
 
 _OF_MODELS = "Give checkpoint directories or hub identifiers; measure takes a model object."
 _OF_PROMPTS = "Give names of shipped sets or files of prompts, or [] to measure the weights alone."
@@ -48,23 +42,6 @@ _OTHER_STEP = (
     "another model_id, revision or out; a step that was measured before hooks left the identity "
     "has another hash: overwrite=True measures it again."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """The name of a model, its revision as it was given, and how far it was trained."""
-
-    model_id: str
-    revision: str | None = None
-    step: int | None = None
-    tokens: int | None = None
-
-    @property
-    def revision_name(self) -> str | None:
-        """Name of the revision in a store: of a training each step is one."""
-        if self.step is None:
-            return self.revision
-        return "-".join([f"step{self.step}", *([self.revision] if self.revision else [])])
 
 
 @interruptible()
@@ -146,8 +123,8 @@ def measure(
         "allow_nonconforming": (model_id,) if allow_nonconforming else (),
     }
     parts: dict[str, list[pd.DataFrame]] = {}
-    state = _State(model_id, revision)
-    with _present(model, tokenizer, _sets(prompts, prompt_set), state, how) as (subject, units):
+    state = State(model_id, revision)
+    with prepare(model, tokenizer, _sets(prompts, prompt_set), state, how) as (subject, units):
         for task in units:
             for table, frame in _rows_of(task, subject).items():
                 parts.setdefault(table, []).append(frame)
@@ -218,11 +195,11 @@ def measure_step(
     if tokens is not None:
         tokens = require_count("The tokens trained on", tokens, least=0, hint=_OF_TRAINING)
     check_writable(out)
-    state = _State(model_id, revision, step, tokens)
+    state = State(model_id, revision, step, tokens)
     named = (model_id,) if allow_nonconforming else ()
     asked = {"quiet": True, **how, "quantities": quantities, "allow_nonconforming": named}
     sets = _sets(prompts, prompt_set)
-    with _present(model, tokenizer, sets, state, asked) as (subject, units):
+    with prepare(model, tokenizer, sets, state, asked) as (subject, units):
         remove_leftovers(out)
         inventory = Inventory(out, if_other_weights=_OTHER_STEP)
         todo, done = pending(units, subject, inventory)
@@ -231,7 +208,7 @@ def measure_step(
     return done
 
 
-def _warn_of_the_same_weights(done: Sequence[Done], inventory: Inventory, state: _State) -> None:
+def _warn_of_the_same_weights(done: Sequence[Done], inventory: Inventory, state: State) -> None:
     """Say that a step has the weights of another, under which alone its numbers are kept."""
     runs = inventory.out / "run"
     if any(not (runs / f"{unit.unit}.parquet").exists() for unit in done):
@@ -318,59 +295,6 @@ def as_output(out: Any) -> Path:
             'Give out, such as "runs/mine".',
         )
     return local_path(out)
-
-
-@contextmanager
-def _present(
-    model: Any, tokenizer: Any, sets: Sequence[PromptSet], state: _State, how: dict[str, Any]
-) -> Iterator[tuple[Present, list[Task]]]:
-    """Lend a model that is ready to be measured, with the tasks it is to be measured on."""
-    settings = Settings.given({"quiet": True, **how})
-    check_chosen(settings, len(sets))
-    _require_name("model", "model_id", state.model_id)
-    if state.revision is not None:
-        _require_name("revision", "revision", state.revision)
-    tokenizer = tokenizer_of(tokenizer)
-    if tokenizer is None and any(needs_tokenizer(work.prompts) for work in sets):
-        raise InputError(
-            "Prompts that are text must come with the model's tokenizer, which reads them and "
-            "names the tokens; none was given.",
-            "Give tokenizer, or prompts as token ids; without prompts the weights are measured "
-            "alone.",
-        )
-    if tokenizer is not None and settings.rendering == "chat":
-        check_template(tokenizer, state.model_id)
-    with in_memory.lent(model) as decoder, in_memory.explained(decoder):
-        device, dtype = in_memory.device_of(decoder), in_memory.dtype_of(decoder)
-        _refuse_another_way(how, {"device": device, "dtype": dtype, "stream": False})
-        settings = replace(settings, device=device, dtype=dtype)
-        checkpoint = in_memory.described(
-            decoder, state.model_id, state.revision_name, step=state.step, tokens=state.tokens
-        )
-        warn_of_custom_parts(decoder.model)
-        digest = in_memory.weights_sha256(decoder, state.revision)
-        subject = Present(checkpoint, decoder, tokenizer, settings, sets)
-        yield subject, tasks(subject, digest)
-
-
-def _refuse_another_way(asked: Mapping[str, Any], present: Mapping[str, Any]) -> None:
-    """Refuse settings that a model in memory does not have: it is measured as it is."""
-    for name, value in present.items():
-        if asked.get(name, value) not in (value, str(value).partition(":")[0]):  # cuda is cuda:0
-            raise InputError(
-                f"A model object is measured as it is, with {name} {value}; found {name} "
-                f"{asked[name]}.",
-                f"Leave {name} out; collect.run measures a saved checkpoint in another way.",
-            )
-
-
-def _require_name(what: str, argument: str, name: Any) -> None:
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InputError(
-            f"The name of a {what} must be text that can be printed and is not empty; "
-            f"found {name!r}.",
-            f'Give {argument}, such as "own/gpt2".',
-        )
 
 
 def _sets(prompts: Prompts, name: str) -> list[PromptSet]:

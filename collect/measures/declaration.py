@@ -159,9 +159,9 @@ class MeasuredTable:
         columns = (run, MODEL, *others, *self.columns)
         lines = [f"{column.name} {column.sql_type}" for column in columns]
         lines.append(f"PRIMARY KEY ({', '.join(column.name for column in self.key)})")
-        comments = [f"TABLE {self.name} IS {_quote(self.meaning)}"]
+        comments = [f"TABLE {self.name} IS {quoted(self.meaning)}"]
         comments += [
-            f"COLUMN {self.name}.{each.name} IS {_quote(f'{each.meaning} [{each.unit}]')}"
+            f"COLUMN {self.name}.{each.name} IS {quoted(f'{each.meaning} [{each.unit}]')}"
             for each in columns
         ]
         rows = ",\n".join(f"    {line}" for line in lines)
@@ -169,7 +169,8 @@ class MeasuredTable:
         return "\n".join([f"CREATE TABLE {self.name} (", rows, ");", *comments, ""])
 
 
-def _quote(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as a constant of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 

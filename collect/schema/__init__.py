@@ -6,25 +6,28 @@ as Arrow schemas and as a codebook; `empty` lends one empty table of it; `files`
 knows where the rows of a table lie and when they are complete, `headers` reads what a file says
 of itself, `marks` and `vouching` compare files with the
 run file of their unit, `sources` gathers those of
-several directories, and `assembly` puts their rows into one database; `views` names the SQL that
+several directories, `assembly` puts their rows into one database and `attachment` leaves those
+of large tables in their files; `views` names the SQL that
 derives quantities from them. `counting` words a count.
 """
 
+from collect.measures.declaration import quoted
 from collect.process.interruption import is_interruption, raise_interruption
 from collect.process.terminal import guarded, harmless
 from collect.schema.assembly import (
     UNWRITABLE,
     assemble,
-    attach,
-    check_keys,
     check_networks,
     comment,
-    left_in_files,
-    quoted,
-    replace_by_view,
     transaction,
-    typed_columns,
     unwritable,
+)
+from collect.schema.attachment import (
+    attach,
+    check_keys,
+    left_in_files,
+    replace_by_view,
+    typed_columns,
 )
 from collect.schema.contract import (
     FRONT,

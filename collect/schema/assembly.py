@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -14,14 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from collect.errors import OutputError, first_line
+from collect.measures.declaration import quoted
 from collect.process.interruption import raise_interruption
 from collect.schema import merging
+from collect.schema.attachment import display, left_in_files
 from collect.schema.contract import (
     FRONT,
     LARGE,
     RAW,
     ContractError,
-    Table,
     commented,
     schema_sql,
     tables,
@@ -58,7 +59,7 @@ def assemble(
         Where the files lie. A unit measured in two of them counts once if it is the same run.
     copy
         True to copy the large tables; False to leave them in their Parquet files and the tables
-        empty: see `left_in_files`, `attach` and `check_keys`. A CSV file is always copied.
+        empty: see `attachment`. A CSV file is always copied.
     contents
         True to compare the contents of measured files with their hashes, not only rows and sizes.
 
@@ -104,110 +105,6 @@ def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
-def left_in_files(sources: Sources) -> dict[str, list[Path]]:
-    """Return the files of the large tables, which need not be copied; a CSV file must be."""
-    return {
-        table: paths
-        for table, paths in sources.files.items()
-        if table in LARGE and not any(path.suffix == ".csv" for path in paths)
-    }
-
-
-def attach(
-    connection: duckdb.DuckDBPyConnection,
-    table: str,
-    names: Mapping[str, Sequence[str]],
-    *,
-    copy: bool = False,
-) -> None:
-    """Put a view over some Parquet files in the place of an empty table; see `comment`.
-
-    A column that a file lacks is NULL. A query opens every file of a view as often as it names it.
-
-    Parameters
-    ----------
-    connection
-        Database that has the table.
-    table
-        Which.
-    names
-        Columns of each file, by the name that the connection opens it by.
-    copy
-        True to read the files now, once, and hold their rows.
-    """
-    source = _parquet(tables()[table], names)
-    if copy:
-        connection.execute(f'DROP TABLE "{table}"; CREATE TABLE "{table}" AS FROM {source}')
-    else:
-        replace_by_view(connection, tables()[table], source)
-
-
-def _parquet(table: Table, names: Mapping[str, Sequence[str]]) -> str:
-    """Return the files of a table as what stands in FROM, with every column of the contract."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for name, columns in names.items():
-        alike.setdefault(tuple(columns), []).append(name)
-    parts = []
-    for columns, places in alike.items():
-        shown = typed_columns(table, columns)
-        parts.append(f"SELECT {shown} FROM read_parquet([{', '.join(map(quoted, places))}])")
-    return f"({' UNION ALL '.join(parts)})"
-
-
-def typed_columns(table: Table, known: Collection[str]) -> str:
-    """Return the columns of a table as what stands after SELECT, NULL where they are not known."""
-    return ", ".join(
-        f'"{column.name}"'
-        if column.name in known
-        else f'CAST(NULL AS {column.sql_type}) AS "{column.name}"'
-        for column in table.columns
-    )
-
-
-def check_keys(
-    connection: duckdb.DuckDBPyConnection,
-    table: str,
-    names: Mapping[str, Sequence[str]],
-    paths: Sequence[Path],
-) -> None:
-    """Refuse a large table whose keys repeat, where no run file vouches for its rows.
-
-    Parameters
-    ----------
-    connection
-        Database that can open the files.
-    table
-        Which.
-    names
-        Columns of each of the table's files, by the name that the connection opens it by.
-    paths
-        Those files.
-
-    Raises
-    ------
-    ContractError
-        If one does, or the rows cannot be read.
-    """
-    key = ", ".join(f'"{name}"' for name in tables()[table].key)
-    hint = f"The rows come from {_display(paths)}."
-    try:
-        repeat = connection.execute(
-            f"SELECT {key}, count(*) FROM {_parquet(tables()[table], names)} "
-            f"GROUP BY {key} HAVING count(*) > 1 LIMIT 1"
-        ).fetchone()
-    except duckdb.Error as error:
-        raise_interruption(error)
-        reason = " ".join(str(error).split())
-        raise ContractError(
-            f"The keys of table {table} must be readable; {reason}", hint
-        ) from error
-    if repeat is not None:
-        raise ContractError(
-            f"Each key of table {table} must occur once; {repeat[:-1]} occurs {repeat[-1]} times.",
-            hint,
-        )
-
-
 def check_networks(connection: duckdb.DuckDBPyConnection) -> None:
     """Refuse runs of one model and revision whose weights or configuration differ.
 
@@ -241,28 +138,6 @@ def two_networks(model_id: str, revision: str | None, what: str) -> str:
     """Return the sentence on two networks of one name that differ in something."""
     named = model_id if revision is None else f"{model_id} at {revision}"
     return f"Two networks are named {named}: their {what} differ."
-
-
-def _display(paths: Sequence[Path]) -> str:
-    return ", ".join(str(path) for path in paths[:4]) + (" ..." if len(paths) > 4 else "")
-
-
-def replace_by_view(connection: duckdb.DuckDBPyConnection, table: Table, source: str) -> None:
-    """Put a view with the table's columns in the place of an empty table; see `comment`.
-
-    Parameters
-    ----------
-    connection
-        Database that has the table.
-    table
-        What the view is called, and which columns it shows.
-    source
-        What stands in its FROM.
-    """
-    names = ", ".join(f'"{column.name}"' for column in table.columns)
-    connection.execute(
-        f'DROP TABLE "{table.name}"; CREATE VIEW "{table.name}" AS SELECT {names} FROM {source}'
-    )
 
 
 def comment(connection: duckdb.DuckDBPyConnection) -> None:
@@ -340,7 +215,7 @@ def _insert(
             reason = f"CHECK constraint {broken[1]} not met by the row of {named}."
         raise ContractError(
             f"Rows of table {table} must satisfy collect/schema.sql; found: {reason}",
-            f"The rows come from {_display(paths)}.{_other_prompts(table, reason)}",
+            f"The rows come from {display(paths)}.{_other_prompts(table, reason)}",
         ) from error
 
 
@@ -403,8 +278,3 @@ def _check_geometry(models: pa.Table, paths: Sequence[Path]) -> None:
             f"Descriptions of one model must agree on its geometry; they differ for {disagreeing}.",
             f"Compare {', '.join(GEOMETRY)} in {', '.join(str(path) for path in paths[:4])}.",
         )
-
-
-def quoted(text: str) -> str:
-    """Return a text as a constant of SQL."""
-    return "'" + text.replace("'", "''") + "'"

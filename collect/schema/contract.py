@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from collect.errors import CollectError
+from collect.measures.declaration import quoted
 from collect.measures.register import FILLED, OF_VECTORS
 from collect.process.memory import engine_memory
 from collect.schema.grain import commented_grain
@@ -114,9 +115,8 @@ def connect(*, comments: bool = True) -> duckdb.DuckDBPyConnection:
     connection.execute(sql)
     if comments:
         kinds = {place: "COLUMN" if "." in place else "TABLE" for place in stated}
-        texts = {place: text.replace("'", "''") for place, text in stated.items()}
         connection.execute(
-            "; ".join(f"COMMENT ON {kinds[it]} {it} IS '{text}'" for it, text in texts.items())
+            "; ".join(f"COMMENT ON {kinds[it]} {it} IS {quoted(stated[it])}" for it in stated)
         )
     if not _KNOWN:
         _KNOWN.update(_describe(connection))

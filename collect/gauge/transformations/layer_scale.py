@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def fold(decoder: Decoder, _rng: np.random.Generator | None = None) -> None:
 
 def folding(decoder: Decoder) -> list[float]:
     """Return the factors of the stream after every block that leave scalars of 1 in size."""
-    return list(accumulate((1 / abs(s) for s in scalars(decoder)), lambda one, other: one * other))
+    return list(accumulate((1 / abs(s) for s in scalars(decoder)), mul))
 
 
 def round_epsilon(decoder: Decoder) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from collect.errors import InputError
 from collect.model.labels import Labels, known
 from collect.process.sections import read_toml, require, require_choice, require_positive, section
+from collect.schema.counting import repeated
 
 #: File of a folder that describes it, and the one that holds its lengths.
 DESCRIPTION, LENGTHS = "source.toml", "norms.csv"
@@ -130,6 +131,6 @@ def read(folder: Path) -> tuple[Source, dict[str, Model]]:
         raise InputError(f"{path} must describe its models; it has no [[model]].", _HINT)
     shapes = [section(Model, each, f"{path}, model {n}", **how) for n, each in enumerate(models, 1)]
     names = [shape.model_id for shape in shapes]
-    if repeated := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"{path} must describe each model once; {repeated} stands there twice.")
+    if twice := repeated(names):
+        raise InputError(f"{path} must describe each model once; {twice[0]} stands there twice.")
     return source, dict(zip(names, shapes, strict=True))

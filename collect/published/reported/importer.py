@@ -13,6 +13,7 @@ from collect.errors import InputError, OutputError
 from collect.process.interruption import interruptible
 from collect.published.reported import description, figures, lengths
 from collect.record import writer
+from collect.schema.counting import repeated
 
 #: Tables that are written; lengths without a licence stay where they are.
 TABLES = ("model", "reported_source", "reported_norm", "reported_figure")
@@ -45,9 +46,9 @@ def import_reported(folders: Sequence[Path], out: Path) -> dict[str, int]:
         If the directory holds other tables, or a source that is not among the folders.
     """
     names = [folder.resolve().name for folder in folders]
-    if repeated := next((name for name in names if names.count(name) > 1), None):
+    if twice := repeated(names):
         raise InputError(
-            f"Each source must have a name of its own; two folders are named {repeated}.",
+            f"Each source must have a name of its own; two folders are named {twice[0]}.",
             "Rename one of them.",
         )
     _check_room(out, names)

@@ -10,13 +10,13 @@ import pyarrow as pa
 from pyarrow import csv
 
 from collect.errors import InputError
-from collect.published.reported.description import LENGTHS, Model, Source
+from collect.published.reported.description import LENGTHS, MOST, Model, Source
 
 #: Columns that ``norms.csv`` must have, and those that it may have.
 REQUIRED, OPTIONAL = ("model_id", "layer", "norm"), ("series", "dtype", "file")
 
-#: Lengths and layers that can be: those outside are slips of the pen.
-RANGE, MOST = (1e-100, 1e100), 1_000_000
+#: Lengths that can be: those outside are slips of the pen.
+RANGE = (1e-100, 1e100)
 
 #: What makes up a series of lengths, within which a gain is taken.
 SERIES = ["model_id", "series"]

@@ -19,6 +19,7 @@ from collect.schema import (
     comment,
     commented,
     front_sql,
+    quoted,
     raise_interruption,
     schema_sql,
     table_files,
@@ -182,9 +183,8 @@ def _fill(
 ) -> dict[str, int]:
     with duckdb.connect() as connection:
         try:
-            quoted = str(path).replace("'", "''")
             connection.execute(
-                f"ATTACH '{quoted}' AS measurements (STORAGE_VERSION '{STORAGE_VERSION}')"
+                f"ATTACH {quoted(str(path))} AS measurements (STORAGE_VERSION '{STORAGE_VERSION}')"
             )
             connection.execute(within_raw("measurements"))
             # Outside a transaction each of some hundred comments goes to the disk by itself.
