@@ -9,20 +9,28 @@ from pathlib import Path
 from collect.commands.output import local
 
 
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
+
+
+def _add_target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=local, required=True, metavar="DIR", help="where to write")
+
+
 def status(parser: argparse.ArgumentParser) -> None:
     """Add the options of `status`."""
-    parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
+    _add_store(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def check(parser: argparse.ArgumentParser) -> None:
     """Add the options of `check`."""
-    parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
+    _add_store(parser)
 
 
 def compact(parser: argparse.ArgumentParser) -> None:
     """Add the options of `compact`."""
-    parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
+    _add_store(parser)
     parser.add_argument(
         "--out", type=local, required=True, metavar="NEW", help="new directory for the copy"
     )
@@ -30,7 +38,7 @@ def compact(parser: argparse.ArgumentParser) -> None:
 
 def publish(parser: argparse.ArgumentParser) -> None:
     """Add the options of `publish`."""
-    parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
+    _add_store(parser)
     parser.add_argument(
         "--license",
         required=True,
@@ -69,7 +77,7 @@ def published(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="directory of the result files; with --fetch by default raw/ under --out",
     )
-    parser.add_argument("--out", type=local, required=True, metavar="DIR", help="where to write")
+    _add_target(parser)
     parser.add_argument(
         "--fetch", action="store_true", help="download the result files into DIR first"
     )
@@ -90,7 +98,7 @@ def reported(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="a source: source.toml, which describes it, and norms.csv, its lengths",
     )
-    parser.add_argument("--out", type=local, required=True, metavar="DIR", help="where to write")
+    _add_target(parser)
 
 
 def database(parser: argparse.ArgumentParser) -> None:

@@ -98,6 +98,15 @@ def count(name: str, meaning: str, unit: str = "1", *, least: int = 0) -> Column
 
 LAYER = count("layer", "Block, 0 to n_layers - 1")
 POSITION = count("position", "Token position in the unpadded prompt")
+N_TOKENS = count("n_tokens", "Tokens of the prompt", "tokens", least=1)
+
+#: What a row is where the tokens of a prompt have one at each site.
+BY_SITE = Grain(
+    unit="model, prompt, layer",
+    beside="site",
+    quantities=("site",),
+    why="the same tokens have a row for each place",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +245,9 @@ class StreamQuantity:
             self.table,
             f"{self.description} ({self.source}).",
             key=(RUN, PROMPT, LAYER, SITE),
-            columns=(count("n_tokens", "Tokens of the prompt", "tokens", least=1), *self.columns),
+            columns=(N_TOKENS, *self.columns),
             n_rows=lambda e: e.n_prompts * e.n_sites,
             row_bytes=self.row_bytes,
-            grain=Grain(
-                unit="model, prompt, layer",
-                beside="site",
-                quantities=("site",),
-                why="the same tokens have a row for each place",
-            ),
+            grain=BY_SITE,
         )
         return Quantity(self.name, self.description, (table,), self.source, of_states=True)

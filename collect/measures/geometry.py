@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from collect.measures.declaration import (
     AFTER_BLOCKS,
+    BY_SITE,
     LAYER,
+    N_TOKENS,
     PROMPT,
     RUN,
     SITE,
@@ -31,7 +33,6 @@ from collect.measures.declaration import (
     count,
 )
 from collect.measures.device import on_processor
-from collect.measures.grain import Grain
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -176,7 +177,7 @@ _TOKENS = MeasuredTable(
     "how the vectors of a prompt's tokens lie to each other.",
     key=(RUN, PROMPT, LAYER, SITE),
     columns=(
-        count("n_tokens", "Tokens of the prompt", "tokens", least=1),
+        N_TOKENS,
         Column(
             "mean_cosine",
             "Anisotropy: mean cosine over pairs of different tokens; NULL for a single token; "
@@ -208,25 +209,14 @@ _TOKENS = MeasuredTable(
         "embedding_correlation": "embedding_correlation",
     },
     where=AFTER_BLOCKS,
-    grain=Grain(
-        unit="model, prompt, layer",
-        beside="site",
-        quantities=("site",),
-        why="the same tokens have a row for each place",
-        front=("block",),
-    ),
+    grain=replace(BY_SITE, front=("block",)),
 )
 
 _PROMPTS = MeasuredTable(
     "prompt_geometry",
     "how the vectors at the last token lie to each other across prompts.",
     key=(
-        Column(
-            "run_id",
-            "Unit of measurement; see run, which names the prompt set",
-            "-",
-            "VARCHAR NOT NULL",
-        ),
+        replace(RUN, meaning=f"{RUN.meaning}, which names the prompt set"),
         LAYER,
         SITE,
     ),
@@ -243,11 +233,8 @@ _PROMPTS = MeasuredTable(
     row_bytes=150.0,
     audited={f"prompt_{name}": name for name in _SHARED},
     where=AFTER_BLOCKS,
-    grain=Grain(
-        unit="model, prompt set, layer",
-        beside="site",
-        quantities=("site",),
-        why="the same prompts have a row for each place",
+    grain=replace(
+        BY_SITE, unit="model, prompt set, layer", why="the same prompts have a row for each place"
     ),
 )
 

@@ -9,14 +9,47 @@ this. A table or view that is not here has one row per unit, which its comment n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collect.measures.grain import Grain
 from collect.measures.register import FILLED
 
-_IN_A_FILE = (
-    "values of many quantities, and their summaries, stand in one file, and several files hold the "
-    "same prompts of a model"
+_IN_A_FILE = Grain(
+    unit="raw result file",
+    beside="number",
+    quantities=("metric", "statistic"),
+    copies=("file",),
+    why="values of many quantities, and their summaries, stand in one file, and several files hold "
+    "the same prompts of a model",
+    front=("published_model",),
+)
+_BY_SOURCE = Grain(
+    unit="model, layer",
+    beside="source that measured it, and series of that source",
+    quantities=("source_id",),
+    copies=("series",),
+    why="sources count other tokens, and have several prompts or draws of tokens",
+)
+_BY_DEFINITION = Grain(
+    unit="run",
+    beside="definition of gain",
+    quantities=("metric",),
+    why="each definition is another quantity",
+)
+_BY_PART = Grain(
+    unit="run, layer",
+    beside="part of the block",
+    quantities=("part",),
+    why="a block has a row for each of its parts and one for the whole",
+    front=("block",),
+)
+_GAINS = Grain(
+    unit="model",
+    beside="definition of gain and file or run, published, measured or reported",
+    quantities=("metric",),
+    copies=("file or run_id",),
+    why="a model has a row for each definition and each file or run",
+    front=("model_gain", "published_model"),
 )
 
 GRAINS = {
@@ -58,22 +91,8 @@ GRAINS = {
         quantities=("gauge",),
         why="one network is here with several numbers in its blocks",
     ),
-    "published_value": Grain(
-        unit="raw result file",
-        beside="number (or label) in it, none left out",
-        quantities=("metric", "statistic"),
-        copies=("file",),
-        why=_IN_A_FILE,
-        front=("published_model",),
-    ),
-    "published_excerpt": Grain(
-        unit="raw result file",
-        beside="single value that decides a claim",
-        quantities=("metric", "statistic"),
-        copies=("file",),
-        why=_IN_A_FILE,
-        front=("published_model",),
-    ),
+    "published_value": replace(_IN_A_FILE, beside="number (or label) in it, none left out"),
+    "published_excerpt": replace(_IN_A_FILE, beside="single value that decides a claim"),
     "published_figure": Grain(
         unit="model",
         beside="metric and file",
@@ -89,13 +108,7 @@ GRAINS = {
         copies=("file",),
         why="a model has a profile for each quantity and each file that gives it",
     ),
-    "reported_norm": Grain(
-        unit="model, layer",
-        beside="source that measured it, and series of that source",
-        quantities=("source_id",),
-        copies=("series",),
-        why="sources count other tokens, and have several prompts or draws of tokens",
-    ),
+    "reported_norm": _BY_SOURCE,
     "reported_figure": Grain(
         unit="model",
         beside="source that measured it, and metric",
@@ -122,13 +135,7 @@ GRAINS = {
         quantities=("step", "tokens"),
         why="a run has rows for each step and each choice of tokens",
     ),
-    "update_profile": Grain(
-        unit="run, layer",
-        beside="part of the block",
-        quantities=("part",),
-        why="a block has a row for each of its parts and one for the whole",
-        front=("block",),
-    ),
+    "update_profile": _BY_PART,
     "expansion": Grain(
         unit="model, prompt, layer",
         beside="sub-layer",
@@ -142,33 +149,15 @@ GRAINS = {
         why="each way to reduce the tokens gives another gain",
         front=("block",),
     ),
-    "prompt_gain": Grain(
-        unit="model, prompt",
-        beside="definition of gain",
-        quantities=("metric",),
-        why="each definition is another quantity",
-        front=("prompt_gain",),
-    ),
-    "model_gain": Grain(
-        unit="run",
-        beside="definition of gain",
-        quantities=("metric",),
-        why="each definition is another quantity",
-        front=("model_gain",),
-    ),
+    "prompt_gain": replace(_BY_DEFINITION, unit="model, prompt", front=("prompt_gain",)),
+    "model_gain": replace(_BY_DEFINITION, front=("model_gain",)),
     "gain_trajectory": Grain(
         unit="revision of a model",
         beside="prompt set, definition of gain and way of measuring",
         quantities=("metric", "run_id or training_step"),
         why="a revision has a row for each definition, and a model one for each revision",
     ),
-    "reported_block": Grain(
-        unit="model, layer",
-        beside="source that measured it, and series of that source",
-        quantities=("source_id",),
-        copies=("series",),
-        why="sources count other tokens, and have several prompts or draws of tokens",
-    ),
+    "reported_block": _BY_SOURCE,
     "head_norm": Grain(
         unit="model, layer, distinct matrix",
         beside="kind, folding and slicing of it",
@@ -183,12 +172,7 @@ GRAINS = {
         why="a layer has a row for each matrix and each way to read it",
         front=("head_weight",),
     ),
-    "trace_profile": Grain(
-        unit="run, layer",
-        beside="definition of the trace",
-        quantities=("metric",),
-        why="each definition is another quantity",
-    ),
+    "trace_profile": replace(_BY_DEFINITION, unit="run, layer", beside="definition of the trace"),
     "geometry_profile": Grain(
         unit="run, layer",
         beside="site",
@@ -204,29 +188,12 @@ GRAINS = {
         why="a model has a row for each definition and each file that gives it",
         front=("published_model",),
     ),
-    "raw_value": Grain(
-        unit="raw result file",
-        beside="number of it that is here",
-        quantities=("metric", "statistic"),
-        copies=("file",),
-        why=_IN_A_FILE,
-        front=("published_model",),
+    "raw_value": replace(_IN_A_FILE, beside="number of it that is here"),
+    "gain_evidence": replace(
+        _GAINS, why="a model has a row for each definition and each file or run"
     ),
-    "gain_evidence": Grain(
-        unit="model",
-        beside="definition of gain and file or run, published, measured or reported",
-        quantities=("metric",),
-        copies=("file or run_id",),
-        why="a model has a row for each definition and each file or run",
-        front=("model_gain", "published_model"),
-    ),
-    "gain_by_model": Grain(
-        unit="model",
-        beside="definition of gain and file or run, published, measured or reported",
-        quantities=("metric",),
-        copies=("file or run_id",),
-        why="a mean or a correlation over rows counts some models twice",
-        front=("model_gain", "published_model"),
+    "gain_by_model": replace(
+        _GAINS, why="a mean or a correlation over rows counts some models twice"
     ),
     "ranked_gain": Grain(
         unit="source, model",
@@ -241,13 +208,7 @@ GRAINS = {
         copies=("file",),
         why="a model has a row for each file with a profile or a total",
     ),
-    "block_write": Grain(
-        unit="run, layer",
-        beside="part of the block",
-        quantities=("part",),
-        why="a block has a row for each of its parts and one for the whole",
-        front=("block",),
-    ),
+    "block_write": _BY_PART,
     "depth_profile": Grain(
         unit="run, layer",
         beside="quantity",
@@ -261,24 +222,9 @@ GRAINS = {
         why="a run has a row for each step and choice of tokens, and studies differ in design",
         front=("network",),
     ),
-    "prompt_gain_centred": Grain(
-        unit="model, prompt",
-        beside="definition of gain",
-        quantities=("metric",),
-        why="each definition is another quantity",
-    ),
-    "primary_gain": Grain(
-        unit="model, prompt",
-        beside="definition of gain",
-        quantities=("metric",),
-        why="each definition is another quantity",
-    ),
-    "primary_sign": Grain(
-        unit="run",
-        beside="definition of gain",
-        quantities=("metric",),
-        why="each definition is another quantity",
-    ),
+    "prompt_gain_centred": replace(_BY_DEFINITION, unit="model, prompt"),
+    "primary_gain": replace(_BY_DEFINITION, unit="model, prompt"),
+    "primary_sign": _BY_DEFINITION,
 }
 
 GRAINS.update({table.name: table.grain for table in FILLED.values() if table.grain is not None})
