@@ -38,6 +38,9 @@ MOST_SHOWN, AT_AN_END = 200, 5
 #: goes to none whose width is known.
 LEAST_SHOWN, UNKNOWN_WIDTH = 20, 160
 
+#: Stands where a text is cut, or columns are left out.
+_CUT = "…"
+
 
 def show(rows: pd.DataFrame, *, as_csv: bool) -> int:
     """Print rows as CSV or aligned, in which case they are counted on standard error; return 0."""
@@ -206,6 +209,11 @@ def _align(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
             f"{len(heads) + 1 - len(shown)} of {len(heads)} columns have no room; see --csv, --json"
         )
         print(f"note: {note}", file=sys.stderr)
+    whole = {_CUT, *heads, *chain.from_iterable(escaped)}
+    n_cut = sum(not whole.issuperset(column) for column in shown)
+    if n_cut:
+        of_which = f"{n_cut} column{'s' if n_cut > 1 else ''}"
+        print(f"note: texts of {of_which} are cut at {_CUT}; see --csv, --json", file=sys.stderr)
     widths = [max(map(len, column)) for column in shown]
     return "\n".join(
         " ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
@@ -230,7 +238,7 @@ def _fit(columns: Sequence[Sequence[str]], room: int) -> list[list[str]]:
         over = sum(widths) + len(widths) - 1 - room
         widths[widest] = max(LEAST_SHOWN, widths[widest] - over)
     cut = [
-        [text if len(text) <= width else f"{text[: width - 1]}…" for text in column]
+        [text if len(text) <= width else f"{text[: width - 1]}{_CUT}" for text in column]
         for column, width in zip(columns, widths, strict=True)
     ]
     shown = [*range(len(cut))]
@@ -242,7 +250,7 @@ def _fit(columns: Sequence[Sequence[str]], room: int) -> list[list[str]]:
         return cut
     first = next(place for place in range(len(cut)) if place not in shown)
     picked = [cut[place] for place in shown]
-    return [*picked[:first], ["…"] * len(cut[0]), *picked[first:]]
+    return [*picked[:first], [_CUT] * len(cut[0]), *picked[first:]]
 
 
 def as_lines(columns: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]:

@@ -4,7 +4,8 @@ The parsed tree of DuckDB is asked (``json_serialize_sql``) twice. Over columns 
 (`collect.schema.grain`) a mean, a sum or a count is noted unless each of them is grouped by,
 filtered or joined on. Over columns that make another quantity of it so is an extreme, a ranking
 (ORDER BY with LIMIT, a window) and a join of two such tables. So are prompts that count once for
-each of several runs of a model, rows of a model that count as models (`sampling`), and, where the
+each of several runs of a model, rows of a model that count as models (`sampling`), kinds of model
+and prompt sets that an aggregate takes together (`mixture`), and, where the
 data say so, several definitions of gain or poolings of tokens, a NOT IN whose list holds a NULL, a
 text that no row has, and what a table holds that gave no row (`contents`).
 """
@@ -15,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from analysis.store import contents, sampling
+from analysis.store import contents, mixture, sampling
 from analysis.store.reading import EXTREMES, Reading
 from analysis.store.statement import parsed, read_tables
 from collect import schema
@@ -44,6 +45,8 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
         names = read_tables(sql, cursor)
         if not names:
             return []
+        if not {*names}.isdisjoint(schema.OF_MODELS):
+            store.make_views(*mixture.READ)
         empty = [
             name
             for name in names
@@ -70,6 +73,7 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
             *(f"{name} has no rows in what was opened" for name in empty),
             *(f"{name}: take {grains[name].rule}" for name in sorted(noted)),
             *(() if is_empty else sampling.notes(cursor, names, tree, aggregates - EXTREMES)),
+            *(() if is_empty else mixture.notes(cursor, names, tree, aggregates - EXTREMES)),
             *_of_the_rows(cursor, names, tree, aggregates),
             *(contents.held(cursor, [*{*names} - {*empty}], tree) if is_empty else ()),
         ]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from analysis.store.statement import all_columns, every, named, parsed, place_of, within
-from collect import schema
 from collect.errors import nearest
 from collect.schema import raise_interruption
 
@@ -97,10 +96,10 @@ def models_met(
     With ``by``, a parsed expression over columns of a model, its distinct values are returned.
     """
     sql = (
-        "SELECT DISTINCT one.model_id FROM raw.primary_run JOIN raw.model AS one USING (model_id) "
+        "SELECT DISTINCT one.model_id FROM raw.primary_run JOIN main.model AS one USING (model_id) "
         "WHERE true AND true"
     )
-    known = {column.name for column in schema.tables()["model"].columns}
+    known = columns_by_table(cursor)["model"]
     taken = [each for each in conditions if (names := all_columns(each)) and names <= known]
     parts = json.loads(json.dumps([taken, by]))
     for node in (each for each in every(parts) if each.get("class") == "COLUMN_REF"):
@@ -212,13 +211,18 @@ def _named(tree: Any) -> Any:
 
 def _answered(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[tuple[Any, ...]]:
     """Return the rows of a parsed statement; none of one that cannot stand alone."""
+    return answered(cursor, tree) or []
+
+
+def answered(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[tuple[Any, ...]] | None:
+    """Return the rows of a parsed statement; None where it cannot stand alone."""
     try:
         asked = [json.dumps(tree)]
         sql = cursor.execute("SELECT json_deserialize_sql($1::JSON)", asked).fetchall()[0][0]
         return cursor.execute(sql).fetchall()
     except duckdb.Error as error:
         raise_interruption(error)
-        return []
+        return None
 
 
 def unknown_texts(

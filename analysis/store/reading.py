@@ -65,7 +65,7 @@ class Reading:
         joins, sources = self._of_source(node["from_table"], named)
         counts = [each for each in within([chosen, node.get("having")]) if self._counts(each)]
         is_grouped = bool(groups) or node.get("aggregate_handling") == "FORCE_AGGREGATES"
-        groups = [it for each in groups for it in _meant(each, chosen)]
+        groups = [it for each in groups for it in resolve_group(each, chosen)]
         if is_grouped and not groups:  # GROUP BY ALL
             groups = [each for each in chosen if not any(map(self._counts, within(each)))]
         given = self._given(node, groups, counts, joins)
@@ -171,7 +171,8 @@ def _is_ranking(node: Any, chosen: Sequence[Any]) -> bool:
         return False
     made = {str(each["alias"]).lower(): each for each in chosen if each.get("alias")}
     orders = [
-        _meant(each["expression"], chosen)[0] for each in modifiers["ORDER_MODIFIER"]["orders"]
+        resolve_group(each["expression"], chosen)[0]
+        for each in modifiers["ORDER_MODIFIER"]["orders"]
     ]
     meant = [
         made.get(each["column_names"][-1].lower(), each) if "column_names" in each else each
@@ -207,7 +208,7 @@ def _renamed(left: Open, chosen: Sequence[Any]) -> Open:
     }
 
 
-def _meant(group: Any, chosen: Sequence[Any]) -> list[Any]:
+def resolve_group(group: Any, chosen: Sequence[Any]) -> list[Any]:
     """Return what a GROUP BY names: a column, an expression, or what is chosen at a place."""
     if group.get("class") == "CONSTANT" and group["literal"]["kind"] == "INTEGER":
         return [chosen[int(group["literal"]["text"]) - 1]]

@@ -45,7 +45,7 @@ def notes(
         means = frozenset(
             name for name in aggregates if "count" not in name and name != "histogram"
         )
-        reading = _Sampling(known, means, cursor)
+        reading = Sampling(known, means, cursor)
         for name in reading.noted_in(tree):
             yield f"{name}: {schema.SAMPLES[name].rule}"
         for name, sizes in sorted(reading.unlike_sets.items()):
@@ -86,7 +86,7 @@ def _text(comparison: Any) -> str:
     return " ".join(str(each["literal"]) for each in constants)
 
 
-class _Sampling(Reading):
+class Sampling(Reading):
     """A query read for tables with several rows a model; a join chooses none of them."""
 
     def __init__(
@@ -99,8 +99,8 @@ class _Sampling(Reading):
     def _given(
         self, node: Any, groups: Sequence[Any], counts: Sequence[Any], joins: Sequence[Any]
     ) -> set[str]:
-        filters = [[*_conjuncts(each.get("filter"))] for each in counts]
-        asked = [*_conjuncts(node.get("where_clause")), *_conjuncts(node.get("qualify"))]
+        filters = [[*conjuncts(each.get("filter"))] for each in counts]
+        asked = [*conjuncts(node.get("where_clause")), *conjuncts(node.get("qualify"))]
         here = {
             str(each.get("alias") or each["table_name"]).lower()
             for each in within(node["from_table"])
@@ -123,16 +123,16 @@ class _Sampling(Reading):
         super()._note(left, groups, node)
         names = [name for name in left if schema.SAMPLES[name].has_sets]
         if names and "prompt_set" in columns_of(groups):
-            asked = [*_conjuncts(node.get("where_clause"))]
+            asked = [*conjuncts(node.get("where_clause"))]
             sizes = contents.unlike_sets(self._cursor, contents.models_met(self._cursor, asked))
             self.unlike_sets |= {name: sizes for name in names if sizes}
 
 
-def _conjuncts(condition: Any) -> Iterator[Any]:
+def conjuncts(condition: Any) -> Iterator[Any]:
     """Yield the parts of a condition each of which must hold."""
     if condition and condition.get("type") == "CONJUNCTION_AND":
         for each in condition["children"]:
-            yield from _conjuncts(each)
+            yield from conjuncts(each)
     elif condition:
         yield condition
 

@@ -270,6 +270,16 @@ def columns_of(tree: Any) -> set[str]:
     return {name.lower() for name in [*result, *(path[-1] for path in named)]}
 
 
+def named_within(source: Any) -> list[str]:
+    """Return the names under which the tables and queries after FROM are known."""
+    places = [
+        each.get("alias") or each.get("table_name")
+        for each in within(source)
+        if each.get("type") in ("BASE_TABLE", "SUBQUERY")
+    ]
+    return [str(each).lower() for each in places if each]
+
+
 def every(tree: Any) -> Iterator[dict[str, Any]]:
     """Yield every object of a tree, however deep."""
     waiting = [tree]

@@ -166,6 +166,16 @@ class Store:
         with self._reading(sql) as cursor:
             yield from exact.rows(sql, columns, cursor, form)
 
+    def make_views(self, *names: str) -> None:
+        """Make the views of these names, with their schema, that a cursor is to read.
+
+        Raises
+        ------
+        StoreError
+            If a file is no longer there.
+        """
+        self._deferred.make_for(" ".join(names))
+
     def _with_views(self, sql: str, answer: Callable[[], Result]) -> Result:
         """Return an answer, asked again with every view if it fails without those not yet made."""
         forget_failures(self.sources)

@@ -52,7 +52,7 @@ from collect.schema.contract import (
 )
 from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
-from collect.schema.grain import GRAINS, OF_ONE_SET, SAMPLES
+from collect.schema.grain import GRAINS, KIND, OF_MODELS, OF_ONE_SET, SAMPLES
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.views import front_sql, views_sql
 from collect.schema.vouching import Comparison
@@ -61,8 +61,10 @@ __all__ = [
     "DESCRIPTION",
     "FRONT",
     "GRAINS",
+    "KIND",
     "LARGE",
     "MEASURED",
+    "OF_MODELS",
     "OF_ONE_SET",
     "RAW",
     "READABLE_VERSIONS",

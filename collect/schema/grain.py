@@ -242,11 +242,15 @@ class Sample:
         Table of main with one row a model for the same quantity, if there is one.
     has_sets
         Whether its rows are of prompts, whose sets may hold different models.
+    is_finding
+        Whether a row is there only where something was found: to count rows is then to measure,
+        and a model without a row may have been measured.
     """
 
     beside: tuple[str, ...]
     front: str = ""
     has_sets: bool = True
+    is_finding: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -269,11 +273,17 @@ SAMPLES = {
     "prompt_gain": Sample(("prompt_id",), "model_gain"),
     "block": Sample(("prompt_id", "layer or blocks_after"), "model_gain"),
     "stream": Sample(("prompt_id", "position or is_last_token", "layer"), "model_gain"),
-    "outlier_token": Sample(("prompt_id", "position")),
+    "outlier_token": Sample(("prompt_id", "position"), is_finding=True),
     "attention": Sample(("prompt_id", "layer", "head")),
     "head_weight": Sample(("layer", "head"), has_sets=False),
     "layer_weight": Sample(("layer",), has_sets=False),
 }
+
+#: Tables of main whose rows are models, or of a model each.
+OF_MODELS = ("model", "model_gain", "published_model", *SAMPLES)
+
+#: Column of main.model that tells small networks trained here from models of others.
+KIND = "is_trained_here"
 
 
 #: Columns of main that hold of one prompt set, and those that hold of some set, by table.

@@ -71,7 +71,7 @@ SELECT c.claim_id,
   LEFT JOIN rates AS r ON r.claim_id = c.claim_id AND r.verdict = v.verdict
  WHERE v.stated_by IS NULL OR v.stated_by = 'author';
 COMMENT ON VIEW main.claim IS 'One row per claim of the paper in a document of its author: what it says, the verdict on it, how many checks the verdict rests on, and the check that is quoted first. Verdicts are made by thermoscope claims --write and not computed when asked. Statements of a result file alone or of the audit, which are judged beside them: raw.verdict. A finding that a claim before states is counted again here; repeats names that claim. Each check: raw.verdict_check; numbers that the paper prints: raw.quoted_number; how often the rule errs, also under wrong labels: raw.verdict_rate.';
-COMMENT ON COLUMN main.claim.claim_id IS 'Number of the claim [-]';
+COMMENT ON COLUMN main.claim.claim_id IS 'Number of the claim; 41, 43, 60 and 61 are missing since they are no statements of the author: of the audit (41, 43) or of a result file alone (60, 61), and are in raw.verdict [-]';
 COMMENT ON COLUMN main.claim.statement IS 'The statement: words of the author in quotation marks; raw.claim_quotation has them letter by letter [-]';
 COMMENT ON COLUMN main.claim.meaning IS 'What it says, in plain words; not what was found [-]';
 COMMENT ON COLUMN main.claim.place IS 'Where it stands in the paper, its readme, forum post or summary [-]';

@@ -76,7 +76,7 @@ COMMENT ON VIEW main.coverage IS 'One row per model, quantity and prompt set, me
 COMMENT ON COLUMN main.coverage.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.coverage.quantity IS 'stream (tables stream, outlier_token, gains over all tokens), last token (gains of model_gain, prompt_gain and block at the last token), update (of attention and feed-forward in block), attention (table attention), geometry (token_cosine and effective_rank in block), prediction (of every token: raw.token_prediction), weight (head_weight, layer_weight) or published gain (published_model) [-]';
 COMMENT ON COLUMN main.coverage.prompt_set IS 'Prompt set; none for weight and published gain, which are of no set [-]';
-COMMENT ON COLUMN main.coverage.is_there IS 'True where the quantity is in what was opened, on this prompt set [-]';
-COMMENT ON COLUMN main.coverage.is_on_any_set IS 'True where it is there on some prompt set; false where the model lacks the quantity altogether [-]';
+COMMENT ON COLUMN main.coverage.is_there IS 'True where the quantity is in what was opened, on this prompt set; a model may be there on one set and on no other, as the small networks trained here are [-]';
+COMMENT ON COLUMN main.coverage.is_on_any_set IS 'True where it is there on some prompt set, be it one of six: it does not say that the model was measured on the others, is_there does; false where the model lacks the quantity altogether [-]';
 COMMENT ON COLUMN main.coverage.n_prompts IS 'Prompts that it is there for; NULL where prompts do not enter [1]';
 COMMENT ON COLUMN main.coverage.reason IS 'Why it is not there; NULL where it is [-]';

@@ -4,6 +4,7 @@ CREATE VIEW main.model_gain AS
 SELECT r.model_id,
        m.lab,
        m.suite,
+       m.lab IS NOT DISTINCT FROM 'thermoscope'                                   AS is_trained_here,
        m.n_layers,
        m.d_model,
        m.n_heads,
@@ -29,10 +30,11 @@ SELECT r.model_id,
   JOIN raw.model AS m USING (model_id)
   LEFT JOIN raw.model_gain AS g USING (run_id, model_id)
  GROUP BY r.model_id, m.lab, m.suite, m.n_layers, m.d_model, m.n_heads, m.d_head, m.n_parameters, r.prompt_set;
-COMMENT ON VIEW main.model_gain IS 'One row per model measured here: its gain by each definition, the mean over the prompts of one set. Above 1 the stream grows (expand), below 1 it shrinks (dampen); direction(gain) says which. The set is the one on which most models were measured, A_grand_unified as shipped, prompts plain and tokenised as the tokenizer does; a model that was not measured on it has the largest of its own, named in prompt_set. The paper''s figures: published_model. Rank correlations over models: spearman(n_layers, gain_body). By prompt, all sets: prompt_gain. By block: block. Other runs and definitions, spread over prompts: raw.model_gain; the gain as a property of the function: raw.primary_sign.';
+COMMENT ON VIEW main.model_gain IS 'One row per model measured here: its gain by each definition, the mean over the prompts of one set. Above 1 the stream grows (expand), below 1 it shrinks (dampen); direction(gain) says which. The set is the one on which most models were measured, A_grand_unified as shipped, prompts plain and tokenised as the tokenizer does; a model that was not measured on it has the largest of its own, named in prompt_set. The paper''s figures: published_model. Small networks trained here stand beside public models: means and correlations over models take one kind, WHERE NOT is_trained_here. By prompt, all sets: prompt_gain. By block: block. Other runs and definitions, spread over prompts: raw.model_gain; the gain as a property of the function: raw.primary_sign.';
 COMMENT ON COLUMN main.model_gain.model_id IS 'Model; see model [-]';
-COMMENT ON COLUMN main.model_gain.lab IS 'Organisation that trained it; thermoscope for small networks trained here [-]';
-COMMENT ON COLUMN main.model_gain.suite IS 'Training suite; NULL where the model has none [-]';
+COMMENT ON COLUMN main.model_gain.lab IS 'Organisation that trained it; thermoscope is no lab, but the small networks trained here (is_trained_here). Some labs have one model, whose mean says nothing of the lab: count(*) beside it tells [-]';
+COMMENT ON COLUMN main.model_gain.suite IS 'Training suite; of networks trained here the optimiser; NULL where the model has none [-]';
+COMMENT ON COLUMN main.model_gain.is_trained_here IS 'True for a small network trained here, False for a public model [-]';
 COMMENT ON COLUMN main.model_gain.n_layers IS 'Number of transformer blocks, L [1]';
 COMMENT ON COLUMN main.model_gain.d_model IS 'Width of the residual stream [1]';
 COMMENT ON COLUMN main.model_gain.n_heads IS 'Query heads per block [1]';

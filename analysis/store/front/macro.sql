@@ -52,4 +52,4 @@ COMMENT ON MACRO main.rank_correlation IS 'Spearman''s rank correlation of two l
 
 CREATE MACRO main.spearman(x, y) AS
     rank_correlation(list(x) FILTER (x IS NOT NULL AND y IS NOT NULL), list(y) FILTER (x IS NOT NULL AND y IS NOT NULL));
-COMMENT ON MACRO main.spearman IS 'Spearman''s rank correlation of two columns over the rows where both are, ties at their mean rank: SELECT spearman(n_parameters, gain_body) FROM model_gain [1]';
+COMMENT ON MACRO main.spearman IS 'Spearman''s rank correlation of two columns over the rows where both are, ties at their mean rank: SELECT spearman(n_parameters, gain_penultimate_block) FROM published_model [1]';

@@ -4,6 +4,7 @@ CREATE VIEW main.model AS
 SELECT m.model_id,
        m.lab,
        m.suite,
+       m.lab IS NOT DISTINCT FROM 'thermoscope'                                   AS is_trained_here,
        m.family,
        m.base_model_id,
        m.year,
@@ -38,10 +39,11 @@ SELECT m.model_id,
                FROM raw.run
               WHERE perturbation IS NULL
               GROUP BY model_id) AS r USING (model_id);
-COMMENT ON VIEW main.model IS 'One row per model, measured here, published, measured by others (is_measured, is_published, is_reported) or only named in the paper''s files: who made it and how it is shaped. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here; the lab thermoscope marks small networks trained here. Which quantities a model has: coverage. Every revision: raw.revision; every run: raw.run.';
+COMMENT ON VIEW main.model IS 'One row per model, measured here, published, measured by others (is_measured, is_published, is_reported) or only named in the paper''s files: who made it and how it is shaped. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here; is_trained_here marks small networks trained here to test the measurement, which are no sample of a lab''s models: take them or the others. Which quantities a model has: coverage. Every revision: raw.revision; every run: raw.run.';
 COMMENT ON COLUMN main.model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
-COMMENT ON COLUMN main.model.lab IS 'Organisation that trained the model; NULL when the checkpoint does not say [-]';
+COMMENT ON COLUMN main.model.lab IS 'Organisation that trained the model; thermoscope is no lab, but the small networks trained here (is_trained_here). Many labs have one model, whose mean says nothing of the lab: count(*) beside it tells. NULL when the checkpoint does not say [-]';
 COMMENT ON COLUMN main.model.suite IS 'Training suite: models trained together with one recipe, for example Pythia; of networks trained here the optimiser; NULL for a model without siblings [-]';
+COMMENT ON COLUMN main.model.is_trained_here IS 'True for a small network trained here, False for a model of others [-]';
 COMMENT ON COLUMN main.model.family IS 'Architecture: model_type of the transformers configuration [-]';
 COMMENT ON COLUMN main.model.base_model_id IS 'Model that this one was fine-tuned from, which need not be in the table; NULL for a base model, and for public models measured here, whose files state none: model_id or title may tell [-]';
 COMMENT ON COLUMN main.model.year IS 'Year of first public release [year]';

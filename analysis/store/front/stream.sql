@@ -49,7 +49,7 @@ COMMENT ON VIEW main.outlier_token IS 'One row per model measured here, prompt a
 COMMENT ON COLUMN main.outlier_token.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.outlier_token.prompt_set IS 'Set that the prompt belongs to [-]';
 COMMENT ON COLUMN main.outlier_token.prompt_id IS 'Prompt; its text is in prompt_gain [-]';
-COMMENT ON COLUMN main.outlier_token.position IS 'Token, counted from 0; its text is not recorded [1]';
+COMMENT ON COLUMN main.outlier_token.position IS 'Token, counted from 0. Its text is recorded nowhere: the tokenizer of the model splits prompt_gain.text into these positions, added tokens (is_special) first [1]';
 COMMENT ON COLUMN main.outlier_token.is_special IS 'True where the tokenizer added the token [-]';
 COMMENT ON COLUMN main.outlier_token.first_layer IS 'First block after which it is massive [1]';
 COMMENT ON COLUMN main.outlier_token.last_layer IS 'Last block after which it is massive [1]';

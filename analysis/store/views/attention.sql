@@ -38,7 +38,7 @@ COMMENT ON COLUMN attention_layer.relative_entropy IS 'The same over ln n; a cau
 COMMENT ON COLUMN attention_layer.first_head_entropy IS 'Mean entropy of a row of head 0, as notebook 15 [nat]';
 COMMENT ON COLUMN attention_layer.mean_map_entropy IS 'Mean entropy of a row of the map averaged over heads, as notebook 14 [nat]';
 COMMENT ON COLUMN attention_layer.flat_map_entropy IS 'Entropy of the averaged map taken as one distribution over n^2 pairs, as notebook 18 [nat]';
-COMMENT ON COLUMN attention_layer.sink_share IS 'Share of the mass on the first token, the first token''s own included; at least 1/n where rows sum to one [1]';
+COMMENT ON COLUMN attention_layer.sink_share IS 'Share of the mass on the first token, the first token''s own included; an even spread over the tokens that each may see gives H_n / n, about (ln n + .58) / n, where rows sum to one [1]';
 COMMENT ON COLUMN attention_layer.off_diagonal IS 'Mass off the diagonal over n - 1, the most there can be: 0 when tokens attend to themselves only, 1 when never; NULL for one token [1]';
 COMMENT ON COLUMN attention_layer.sink_share_off_diagonal IS 'Share of the mass off the diagonal that goes to the first token; exact where rows sum to one [1]';
 COMMENT ON COLUMN attention_layer.distance IS 'Mean distance looked back [tokens]';
@@ -61,7 +61,7 @@ SELECT run_id,
 COMMENT ON VIEW attention_profile IS 'One row per run and layer: attention_layer averaged over prompts.';
 COMMENT ON COLUMN attention_profile.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN attention_profile.relative_entropy IS 'Mean entropy of a row over ln n [1]';
-COMMENT ON COLUMN attention_profile.sink_share IS 'Share of the mass on the first token [1]';
+COMMENT ON COLUMN attention_profile.sink_share IS 'Share of the mass on the first token; an even spread gives H_n / n [1]';
 COMMENT ON COLUMN attention_profile.off_diagonal IS 'Mass off the diagonal over the most there can be [1]';
 COMMENT ON COLUMN attention_profile.sink_share_off_diagonal IS 'Share of the mass off the diagonal that goes to the first token [1]';
 COMMENT ON COLUMN attention_profile.distance IS 'Mean distance looked back [tokens]';

@@ -41,8 +41,8 @@ SELECT g.study_run_id,
        g.loss,
        g.trigram_loss,
        g.loss <= g.trigram_loss   AS is_beyond_trigram,
-       g.excess                   AS growth,
-       g.excess_centred           AS growth_centred,
+       g.excess                   AS excess_growth,
+       g.excess_centred           AS excess_growth_centred,
        g.penultimate_log_gain,
        g.last_log_gain
   FROM study_growth AS g
@@ -71,8 +71,8 @@ COMMENT ON COLUMN trained_network.text IS 'Training text: kjv (a Bible) or jargo
 COMMENT ON COLUMN trained_network.step IS 'Last step of its training [1]';
 COMMENT ON COLUMN trained_network.loss IS 'Held-out loss at the end [nats per byte]';
 COMMENT ON COLUMN trained_network.is_beyond_trigram IS 'True where the loss is at most that of a byte trigram [-]';
-COMMENT ON COLUMN trained_network.growth IS 'excess of study_growth: growth of the stream after block 0 beyond that of equal, orthogonal updates; below 0 it grows less [nat]';
-COMMENT ON COLUMN trained_network.growth_centred IS 'The same for norms after removing the mean over the features [nat]';
+COMMENT ON COLUMN trained_network.excess_growth IS 'excess of study_growth: growth of the stream after block 0 beyond that of equal, orthogonal updates; below 0 it grows less [nat]';
+COMMENT ON COLUMN trained_network.excess_growth_centred IS 'The same for norms after removing the mean over the features [nat]';
 
 CREATE VIEW study_progress AS
 SELECT p.study, p.block,

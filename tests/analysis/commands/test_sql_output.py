@@ -303,6 +303,21 @@ def test_a_wide_answer_is_cut_to_the_terminal_and_whole_as_csv(capsys, monkeypat
     assert len(pd.read_csv(io.StringIO(out)).columns) == 33
 
 
+def test_a_text_that_is_cut_to_the_terminal_is_said_to_be(capsys, monkeypatch):
+    long = "SELECT 1 AS n, repeat('ab', 60) AS one, repeat('cd', 60) AS two"
+    monkeypatch.setenv("COLUMNS", "300")
+    assert notes(capsys, long) == []
+    monkeypatch.setenv("COLUMNS", "150")
+    (note,) = notes(capsys, long)
+    assert "1 column " in note
+    assert "--csv" in note
+    monkeypatch.setenv("COLUMNS", "90")
+    (note,) = notes(capsys, long)
+    assert "2 columns " in note
+    assert notes(capsys, long, "--csv") == notes(capsys, long, "--json") == []
+    assert notes(capsys, "SELECT '…' AS mark, 'a…' AS word") == []
+
+
 def test_columns_prints_types_units_and_meanings_and_an_unknown_table_the_nearest(capsys):
     _, out, _ = run(capsys, "columns", "raw.published_gain", "--csv")
     assert run(capsys, "columns", "published_gain", "--csv")[1] == out

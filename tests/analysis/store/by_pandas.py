@@ -65,6 +65,8 @@ def models() -> pd.DataFrame:
     """Return one row per model: of the files, or as published."""
     rows = pd.concat([measured("model"), written("model")]).drop_duplicates("model_id")
     has_figure = rows["model_id"].isin(written("published_figure")["model_id"])
+    is_here = rows["lab"] == "thermoscope"
+    rows = rows.assign(is_trained_here=is_here)
     return rows.assign(is_published=has_figure, head_density=rows["n_heads"] / rows["d_head"])
 
 
@@ -237,7 +239,7 @@ def network_step() -> pd.DataFrame:
     rows = measured("study_response").query("tokens == 'without_first'")
     columns = ["study_run_id", "seed", "n_layers", "d_model", "n_steps", "learning_rate"]
     rows = rows.merge(trained[columns], on="study_run_id").merge(levels, on="study_run_id")
-    rows["growth"] = rows["later_log_gain"] - rows["equal_writes"]
+    rows["excess_growth"] = rows["later_log_gain"] - rows["equal_writes"]
     return rows.rename(columns={"study_run_id": "network_id"})
 
 

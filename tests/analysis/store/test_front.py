@@ -75,7 +75,7 @@ def test_every_number_is_what_pandas_finds_in_the_files(tables, name):
 
 #: Columns to group by, beside those of the key.
 LABELS = {
-    "model": ["lab", "family", "norm_kind", "is_published"],
+    "model": ["lab", "family", "is_trained_here", "is_published"],
     "model_gain": ["lab", "n_layers"],
     "prompt_gain": ["prompt_set", "category"],
     "published_model": ["lab", "suite"],

@@ -100,7 +100,8 @@ def test_length_by_layer_has_one_place_a_layer_and_attention_to_the_first_token(
 
 def test_growth_by_recipe(studied):
     result = studied.query(
-        "SELECT recipe, avg(growth) AS growth, count(*) AS n FROM trained_network GROUP BY recipe"
+        "SELECT recipe, avg(excess_growth) AS growth, count(*) AS n "
+        "FROM trained_network GROUP BY recipe"
     ).set_index("recipe")
     raw = studied.query(
         "SELECT study_run_id, later_log_gain - equal_writes AS growth FROM study_response "

@@ -1,0 +1,293 @@
+"""What an aggregate over models takes together: kinds of model, prompt sets, labs of one model.
+
+A query's own tables, joins, filters and groups are asked (`_Probe`): each SELECT with an aggregate
+is run again with counts beside it, over the rows and values that the aggregate takes. Where that
+cannot stand alone, as of an inner query that names a column of the outer, the parsed tree decides.
+Which tables hold models, and of which measured models they may lack, is declared
+(`collect.schema.grain`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from analysis.store import contents
+from analysis.store.reading import Open, resolve_group
+from analysis.store.sampling import Sampling, conjuncts
+from analysis.store.statement import columns_of, every, named_within, parsed, within
+from collect import schema
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Views that are read beside those of the query.
+READ = ("main.model", "raw.leading_run", "raw.primary_run")
+
+#: Columns by which models are grouped as by who made them.
+_MAKERS = ("lab", "suite")
+
+#: The prompt set on which most models have their one number, and whether texts are in several.
+_SETS = """
+SELECT (SELECT mode(prompt_set) FROM raw.leading_run),
+       (SELECT count(text) > count(DISTINCT text) FROM raw.prompt)
+"""
+
+#: Groups, of several, that are named as resting on one model.
+_MOST_NAMED = 4
+
+
+def notes(
+    cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any, aggregates: Collection[str]
+) -> Iterator[str]:
+    """Yield a sentence for each unlike kind of row that an aggregate over models takes together.
+
+    Parameters
+    ----------
+    cursor
+        Cursor to the store.
+    names
+        Tables and views that the query reads.
+    tree
+        The query, parsed.
+    aggregates
+        Names of aggregates that another copy of a row changes.
+    """
+    tables = [name for name in names if name in schema.OF_MODELS]
+    if not tables:
+        return
+    means = frozenset(name for name in aggregates if "count" not in name and name != "histogram")
+    yield from _of_kinds(cursor, tables, tree, means, aggregates)
+    sampled = [name for name in tables if name in schema.SAMPLES]
+    yield from _of_sets(cursor, sampled, tree, means, aggregates)
+    yield from _of_lacking(cursor, sampled, tree)
+
+
+def _of_kinds(
+    cursor: duckdb.DuckDBPyConnection,
+    tables: Sequence[str],
+    tree: Any,
+    means: Collection[str],
+    aggregates: Collection[str],
+) -> Iterator[str]:
+    """Yield what is wrong where networks trained here stand among models, or a lab has one."""
+    sql = f"SELECT model_id, {schema.KIND} FROM main.model ORDER BY 1"
+    kinds = dict(cursor.execute(sql).fetchall())
+    own = [name for name, is_own in kinds.items() if is_own]
+    probe = _Probe(cursor, tree)
+    values = ", ".join("'{}'".format(name.replace("'", "''")) for name in own) or "NULL"
+    seen: dict[int, bool] = {}
+    is_maker, single = False, dict[str, list[str]]()
+    for node in _selects(tree):
+        counted = [each for each in _called(node) if _name(each) in means]
+        groups = _groups(node, aggregates)
+        makers = [it for it in groups if "column_names" in it and it["column_names"][-1] in _MAKERS]
+        if not counted and not makers:
+            continue
+        asked = [
+            *(("count(DISTINCT {model_id} IN (" + values + "))", each) for each in counted),
+            *(("count(DISTINCT {model_id})", each) for each in counted),
+            ("bool_and({model_id} IN (" + values + "))", None),
+        ]
+        rows = probe.rows(node, asked, "model_id", makers[:1])
+        if rows is None:
+            continue
+        n = len(counted)
+        seen[id(node)] = any(it > 1 for row in rows for it in row[:n])
+        is_maker |= bool(makers) and {row[2 * n] for row in rows} >= {True, False}
+        of_one = [str(row[-1]) for row in rows if 1 in row[n : 2 * n] and row[-1] is not None]
+        if makers and len(rows) > 1 and of_one and "model_id" not in columns_of(groups):
+            single[makers[0]["column_names"][-1]] = sorted(of_one)
+    known = {name: frozenset({f"model_id or {schema.KIND} or lab or suite"}) for name in tables}
+    reading = _Unprobed(known, frozenset(means), cursor, seen, kinds)
+    if own and (any(seen.values()) or reading.noted_in(tree)):
+        yield (
+            f"{', '.join(tables)}: small networks trained here and models of others are taken "
+            f"together; WHERE NOT {schema.KIND} (in model and model_gain) leaves the networks out"
+        )
+    elif is_maker:
+        yield (
+            f"{', '.join(tables)}: some groups are small networks trained here, which are no lab's "
+            f"models; WHERE NOT {schema.KIND} (in model and model_gain) leaves them out"
+        )
+    for maker, labels in single.items():
+        more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
+        yield (
+            f"{maker}: {', '.join(labels[:_MOST_NAMED])}{more} rest on one model each, which does "
+            f"not tell a {maker} from a model"
+        )
+
+
+def _of_sets(
+    cursor: duckdb.DuckDBPyConnection,
+    tables: Sequence[str],
+    tree: Any,
+    means: Collection[str],
+    aggregates: Collection[str],
+) -> Iterator[str]:
+    """Yield the tables of which several prompt sets of a model are taken together."""
+    sets = [name for name in tables if schema.SAMPLES[name].has_sets]
+    if not sets:
+        return
+    counting = {*aggregates} if any(schema.SAMPLES[name].is_finding for name in sets) else {*means}
+    probe, seen = _Probe(cursor, tree), dict[int, bool]()
+    for node in _selects(tree):
+        counted = [each for each in _called(node) if _name(each) in counting]
+        asked = [("count(DISTINCT {prompt_set})", each) for each in counted]
+        rows = probe.rows(node, asked, "prompt_set", []) if asked else None
+        if rows is not None:
+            seen[id(node)] = any(n > 1 for row in rows for n in row)
+    known = {name: frozenset({"prompt_set or prompt_id"}) for name in sets}
+    reading = _Unprobed(known, frozenset(counting), cursor, seen, {})
+    if any(seen.values()) or reading.noted_in(tree):
+        leading, are_shared = cursor.execute(_SETS).fetchall()[0]
+        shared = ", and some texts are in several" if are_shared else ""
+        yield (
+            f"{', '.join(sets)}: several prompt sets of a model are taken together{shared}; "
+            f"WHERE prompt_set = '{leading}' takes the set of model_gain"
+        )
+
+
+def _of_lacking(
+    cursor: duckdb.DuckDBPyConnection, tables: Sequence[str], tree: Any
+) -> Iterator[str]:
+    """Yield the tables that lack measured models which the query asks for beside others."""
+    wheres = [it for node in _selects(tree) for it in conjuncts(node.get("where_clause"))]
+    for name in (each for each in tables if not schema.SAMPLES[each].is_finding):
+        met = contents.models_met(cursor, wheres)
+        here = {
+            one for (one,) in cursor.execute(f"SELECT DISTINCT model_id FROM {name}").fetchall()
+        }
+        lacking = sorted({*met} - here)
+        if lacking and not here.isdisjoint(met):
+            more = f" and {len(lacking) - _MOST_NAMED} more" if len(lacking) > _MOST_NAMED else ""
+            yield (
+                f"{name} lacks {len(lacking)} of {len(met)} measured models: "
+                f"{', '.join(lacking[:_MOST_NAMED])}{more}; coverage says why"
+            )
+
+
+class _Unprobed(Sampling):
+    """A query read for unlike rows by its tree alone, where it could not be asked."""
+
+    def __init__(
+        self,
+        known: Open,
+        aggregates: frozenset[str],
+        cursor: duckdb.DuckDBPyConnection,
+        seen: dict[int, bool],
+        kinds: dict[str, bool],
+    ) -> None:
+        super().__init__(known, aggregates, cursor)
+        self._seen, self._kinds = seen, kinds
+
+    def _given(
+        self, node: Any, groups: Sequence[Any], counts: Sequence[Any], joins: Sequence[Any]
+    ) -> set[str]:
+        asked = [*conjuncts(node.get("where_clause")), *conjuncts(node.get("qualify"))]
+        kinds = {self._kinds.get(each) for each in contents.models_met(self._cursor, asked)}
+        one_kind = {schema.KIND} if len(kinds) <= 1 else set[str]()
+        return super()._given(node, groups, counts, joins) | one_kind
+
+    def _note(self, left: Open, groups: Sequence[Any], node: Any) -> None:
+        if id(node) not in self._seen:
+            self._noted.update(left)
+
+
+class _Probe:
+    """Asks a SELECT of a query again, with counts over what its aggregates take."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, tree: Any) -> None:
+        self._cursor, self._tree = cursor, tree
+
+    def rows(
+        self, node: Any, asked: Sequence[tuple[str, Any]], column: str, labels: Sequence[Any]
+    ) -> list[tuple[Any, ...]] | None:
+        """Return what is asked of each row of a SELECT's answer; None where it cannot be asked.
+
+        Parameters
+        ----------
+        node
+            The SELECT.
+        asked
+            Aggregates over ``{column}``, each with the aggregate over whose rows it goes, if any.
+        column
+            Column whose table is looked for: any that has it, else each that does.
+        labels
+            Groups whose value is returned behind.
+        """
+        places = [f'"{each}"."{column}"' for each in named_within(node["from_table"])]
+        for place in [column, *places]:
+            extra = [self._beside(sql.format(**{column: place}), each) for sql, each in asked]
+            extra += [self._label(each) for each in labels]
+            found = self._answer(node, extra)
+            if found is not None:
+                return found
+        return None
+
+    def _answer(self, node: Any, extra: Sequence[Any]) -> list[tuple[Any, ...]] | None:
+        names = [f"beside_{place}" for place in range(len(extra))]
+        inner = deepcopy(node)
+        for name, each in zip(names, extra, strict=True):
+            each["alias"] = name
+        inner["select_list"] += extra
+        outer = parsed(f"SELECT {', '.join(names)} FROM (SELECT 1) AS asked", self._cursor)
+        top = outer["statements"][0]["node"]
+        top["cte_map"] = self._tree["statements"][0]["node"]["cte_map"]
+        top["from_table"]["subquery"]["node"] = inner
+        return contents.answered(self._cursor, outer)
+
+    def _beside(self, sql: str, aggregate: Any) -> Any:
+        made = self._expression(f"{sql} FILTER (WHERE true AND true)")
+        if aggregate is not None:
+            parts = made["filter"]["children"]
+            parts += [aggregate["filter"]] if aggregate.get("filter") else []
+            for argument in _arguments(aggregate):
+                held = self._expression("one IS NOT NULL")
+                held["children"] = [argument]
+                parts.append(held)
+        return made
+
+    def _label(self, group: Any) -> Any:
+        made = self._expression("any_value(one::VARCHAR)")
+        (argument,) = _arguments(made)
+        argument["child"] = group
+        return made
+
+    def _expression(self, sql: str) -> Any:
+        return parsed(f"SELECT {sql}", self._cursor)["statements"][0]["node"]["select_list"][0]
+
+
+def _arguments(function: Any) -> list[Any]:
+    """Return what a function is called with, as the engine's versions write it."""
+    given = [each.get("expression", each) for each in function.get("arguments") or []]
+    return [*given, *(function.get("children") or [])]
+
+
+def _selects(tree: Any) -> list[Any]:
+    return [each for each in every(tree) if each.get("type") == "SELECT_NODE"]
+
+
+def _name(function: Any) -> str:
+    return str(function["function_name"]).lower()
+
+
+def _called(node: Any) -> list[Any]:
+    """Return the functions that a SELECT calls over its rows."""
+    chosen = within([node["select_list"], node.get("having")])
+    return [each for each in chosen if each.get("class") == "FUNCTION"]
+
+
+def _groups(node: Any, aggregates: Collection[str]) -> list[Any]:
+    """Return what a SELECT groups by."""
+    chosen = node["select_list"]
+    groups = [
+        it for each in node.get("group_expressions") or [] for it in resolve_group(each, chosen)
+    ]
+    if not groups and node.get("aggregate_handling") == "FORCE_AGGREGATES":
+        called = [{_name(it) for it in _called({"select_list": [each]})} for each in chosen]
+        groups = [
+            it for it, names in zip(chosen, called, strict=True) if names.isdisjoint(aggregates)
+        ]
+    return groups
