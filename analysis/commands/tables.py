@@ -113,7 +113,7 @@ def sql(options: argparse.Namespace) -> int:
     import duckdb
 
     from analysis.commands.shell import open_shell, statement
-    from analysis.store.caution import cautions
+    from analysis.store.notes import cautions
 
     query = statement(options.query)
     if query is None:

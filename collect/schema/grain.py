@@ -3,7 +3,7 @@
 Of a unit, such as a head of a layer, such a table has a row for each value of further columns.
 Those that make another quantity of it (``matrix``) must be chosen before any aggregate, extreme,
 ranking or join; those that only copy it (``file``) before a mean or a count. The comments of these
-tables (`commented_grain`) and the notes under an answer (`analysis.store.caution`) are made from
+tables (`commented_grain`) and the notes under an answer (`analysis.store.notes`) are made from
 this. A table or view that is not here has one row per unit, which its comment names.
 """
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from analysis.commands import tables
-from analysis.store import caution
 from analysis.store.hint import front
+from analysis.store.notes import caution
 from analysis.store.statement import plain
 from collect import schema
 from tests.analysis.commands.conftest import run

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 from analysis.store import open_store
-from analysis.store.caution import cautions
+from analysis.store.notes import cautions
 from analysis.store.statement import read_tables
 from tests.analysis.places import ROOT
 from tests.analysis.store import by_pandas

@@ -2,7 +2,8 @@
 
 import pytest
 
-from analysis.store import caution, open_store
+from analysis.store import open_store
+from analysis.store.notes import caution
 
 DEFINITIONS = """
 SELECT lab, median(gain_mean) FROM published_gain GROUP BY lab

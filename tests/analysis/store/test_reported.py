@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.store import open_store
-from analysis.store.caution import cautions
+from analysis.store.notes import cautions
 from collect.published.reported import import_reported
 from tests.collect.published.reported.test_importer import folder, table
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from analysis.store import open_store
-from analysis.store.caution import cautions
+from analysis.store.notes import cautions
 from collect import schema
 from tests.analysis.places import ROOT
 from tests.analysis.store import by_pandas

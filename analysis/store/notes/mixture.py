@@ -14,8 +14,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.reading import Open, resolve_group
-from analysis.store.sampling import Sampling, conjuncts
+from analysis.store.notes.reading import Open, resolve_group
+from analysis.store.notes.sampling import Sampling, conjuncts
 from analysis.store.statement import columns_of, every, named_within, parsed, within
 from collect import schema
 

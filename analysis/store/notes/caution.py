@@ -16,8 +16,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from analysis.store import contents, mixture, sampling
-from analysis.store.reading import EXTREMES, Reading
+from analysis.store import contents
+from analysis.store.notes import mixture, sampling
+from analysis.store.notes.reading import EXTREMES, Reading
 from analysis.store.statement import parsed, read_tables
 from collect import schema
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.reading import Open, Reading
+from analysis.store.notes.reading import Open, Reading
 from analysis.store.statement import all_columns, columns_of, every, within
 from collect import schema
 
