@@ -361,8 +361,8 @@ def runs_streamed(
     skeleton: Decoder, settings: Settings, available_bytes: int | None = None
 ) -> bool:
     """Return whether a model runs block by block: too large, or streamed all the same."""
-    is_large = is_too_large(skeleton, settings, available_bytes)
-    return is_large or prefers_streaming(skeleton, settings)
+    is_preferred = prefers_streaming(skeleton, settings)
+    return is_preferred or is_too_large(skeleton, settings, available_bytes)
 
 
 def prefers_streaming(skeleton: Decoder, settings: Settings) -> bool:

@@ -11,12 +11,9 @@ DATA = ROOT / "data" / "reported"
 SOURCES = sorted(path for path in (DATA / "sources").iterdir())
 WITH_LENGTHS = [path for path in SOURCES if (path / description.LENGTHS).is_file()]
 
-#: What the paper's files say of the same model: metric, and the gain there [ratio].
-BESIDE = [
-    ("logos_in_layers", "mistralai/Mistral-7B-v0.1", "gain_body", 1.180),
-    ("llama_scope", "meta-llama/Llama-3.1-8B", "gain_body", 1.154),
-    ("social_intuition", "meta-llama/Llama-3.1-8B-Instruct", "gain_body", 1.154),
-]
+#: Largest difference of a source's gain from that of the paper's files [ratio]; where a mean of
+#: lengths has the first token too, it is larger.
+CLOSE, WITH_FIRST_TOKEN = 0.01, 0.03
 
 
 def shipped(table):
@@ -61,7 +58,18 @@ def test_the_three_sources_stand_side_by_side():
     assert n["reported"] == 22
 
 
-@pytest.mark.parametrize(("source_id", "model_id", "metric", "theirs"), BESIDE)
-def test_a_model_of_the_papers_files_has_nearly_its_gain(source_id, model_id, metric, theirs):
-    rows = shipped("reported_figure").set_index(["source_id", "model_id", "metric"])
-    assert rows.loc[(source_id, model_id, metric), "mean"] == pytest.approx(theirs, abs=0.01)
+def test_a_model_of_the_papers_files_has_nearly_its_gain():
+    both = open_store().query(
+        """
+        SELECT ours.file AS source_id, ours.pooling, ours.gain_mean AS ours,
+               theirs.gain_mean AS theirs
+          FROM gain_by_model AS ours
+          JOIN gain_by_model AS theirs USING (model_id, metric)
+         WHERE metric = 'gain_body' AND ours.source = 'reported' AND theirs.source = 'published'
+        """
+    )
+    expected = {"llama_scope", "logos_in_layers", "riskaverse", "social_intuition"}
+    assert {*both["source_id"]} == expected
+    for row in both.itertuples():
+        margin = WITH_FIRST_TOKEN if row.pooling == "mean_of_lengths" else CLOSE
+        assert row.ours == pytest.approx(row.theirs, abs=margin), row
