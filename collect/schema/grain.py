@@ -236,6 +236,8 @@ class Sample:
 
     Attributes
     ----------
+    source
+        Table of raw that its rows are made of: a model has rows in both or in neither.
     beside
         Columns that tell the rows of a model apart; those joined by *or* choose one alike.
     front
@@ -247,6 +249,7 @@ class Sample:
         and a model without a row may have been measured.
     """
 
+    source: str
     beside: tuple[str, ...]
     front: str = ""
     has_sets: bool = True
@@ -261,7 +264,7 @@ class Sample:
     def rule(self) -> str:
         """What to do before models are compared.
 
-        >>> Sample(("prompt_id",), "model_gain").rule.partition(": ")[2]
+        >>> Sample("residual_norm", ("prompt_id",), "model_gain").rule.partition(": ")[2]
         'average by model_id first; main.model_gain has one row a model'
         """
         ask = f"; main.{self.front} has one row a model" if self.front else ""
@@ -270,13 +273,15 @@ class Sample:
 
 #: Tables of main whose rows are finer than a model.
 SAMPLES = {
-    "prompt_gain": Sample(("prompt_id",), "model_gain"),
-    "block": Sample(("prompt_id", "layer or blocks_after"), "model_gain"),
-    "stream": Sample(("prompt_id", "position or is_last_token", "layer"), "model_gain"),
-    "outlier_token": Sample(("prompt_id", "position"), is_finding=True),
-    "attention": Sample(("prompt_id", "layer", "head")),
-    "head_weight": Sample(("layer", "head"), has_sets=False),
-    "layer_weight": Sample(("layer",), has_sets=False),
+    "prompt_gain": Sample("residual_norm", ("prompt_id",), "model_gain"),
+    "block": Sample("residual_norm", ("prompt_id", "layer or blocks_after"), "model_gain"),
+    "stream": Sample(
+        "residual_norm", ("prompt_id", "position or is_last_token", "layer"), "model_gain"
+    ),
+    "outlier_token": Sample("residual_norm", ("prompt_id", "position"), is_finding=True),
+    "attention": Sample("attention", ("prompt_id", "layer", "head")),
+    "head_weight": Sample("weight_norm", ("layer", "head"), has_sets=False),
+    "layer_weight": Sample("matrix_norm", ("layer",), has_sets=False),
 }
 
 #: Tables of main whose rows are models, or of a model each.

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
 from analysis.store.notes.reading import Open, resolve_group
-from analysis.store.notes.sampling import Sampling, conjuncts
-from analysis.store.statement import columns_of, every, named_within, parsed, within
+from analysis.store.notes.sampling import Sampling, conjuncts, constants
+from analysis.store.statement import every, named_within, parsed, within
 from collect import schema
 
 if TYPE_CHECKING:
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
 #: Views that are read beside those of the query.
 READ = ("main.model", "raw.leading_run", "raw.primary_run")
+
+#: Models that a table of main has rows of, from the table of raw that these are made of.
+_MODELS = """
+SELECT DISTINCT model_id
+  FROM (SELECT DISTINCT run_id, model_id FROM raw.{source}) AS there
+  JOIN raw.primary_run USING (run_id, model_id)
+"""
 
 #: Columns by which models are grouped as by who made them.
 _MAKERS = ("lab", "suite")
@@ -85,6 +92,9 @@ def _of_kinds(
         makers = [it for it in groups if "column_names" in it and it["column_names"][-1] in _MAKERS]
         if not counted and not makers:
             continue
+        if "model_id" in _columns(groups):
+            seen[id(node)] = False
+            continue
         asked = [
             *(("count(DISTINCT {model_id} IN (" + values + "))", each) for each in counted),
             *(("count(DISTINCT {model_id})", each) for each in counted),
@@ -97,7 +107,7 @@ def _of_kinds(
         seen[id(node)] = any(it > 1 for row in rows for it in row[:n])
         is_maker |= bool(makers) and {row[2 * n] for row in rows} >= {True, False}
         of_one = [str(row[-1]) for row in rows if 1 in row[n : 2 * n] and row[-1] is not None]
-        if makers and len(rows) > 1 and of_one and "model_id" not in columns_of(groups):
+        if makers and len(rows) > 1 and of_one:
             single[makers[0]["column_names"][-1]] = sorted(of_one)
     known = {name: frozenset({f"model_id or {schema.KIND} or lab or suite"}) for name in tables}
     reading = _Unprobed(known, frozenset(means), cursor, seen, kinds)
@@ -134,6 +144,11 @@ def _of_sets(
     probe, seen = _Probe(cursor, tree), dict[int, bool]()
     for node in _selects(tree):
         counted = [each for each in _called(node) if _name(each) in counting]
+        wheres = conjuncts(node.get("where_clause"))
+        taken = {it for each in wheres for it in constants(each, named_within(node["from_table"]))}
+        if not {"prompt_set", "prompt_id"}.isdisjoint(taken | _columns(_groups(node, aggregates))):
+            seen[id(node)] = False
+            continue
         asked = [("count(DISTINCT {prompt_set})", each) for each in counted]
         rows = probe.rows(node, asked, "prompt_set", []) if asked else None
         if rows is not None:
@@ -156,9 +171,8 @@ def _of_lacking(
     wheres = [it for node in _selects(tree) for it in conjuncts(node.get("where_clause"))]
     for name in (each for each in tables if not schema.SAMPLES[each].is_finding):
         met = contents.models_met(cursor, wheres)
-        here = {
-            one for (one,) in cursor.execute(f"SELECT DISTINCT model_id FROM {name}").fetchall()
-        }
+        rows = cursor.execute(_MODELS.format(source=schema.SAMPLES[name].source)).fetchall()
+        here = {model_id for (model_id,) in rows}
         lacking = sorted({*met} - here)
         if lacking and not here.isdisjoint(met):
             more = f" and {len(lacking) - _MOST_NAMED} more" if len(lacking) > _MOST_NAMED else ""
@@ -277,6 +291,11 @@ def _called(node: Any) -> list[Any]:
     """Return the functions that a SELECT calls over its rows."""
     chosen = within([node["select_list"], node.get("having")])
     return [each for each in chosen if each.get("class") == "FUNCTION"]
+
+
+def _columns(groups: Sequence[Any]) -> set[str]:
+    """Return the columns that are themselves grouped by."""
+    return {str(each["column_names"][-1]).lower() for each in groups if "column_names" in each}
 
 
 def _groups(node: Any, aggregates: Collection[str]) -> list[Any]:

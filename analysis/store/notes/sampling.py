@@ -106,8 +106,10 @@ class Sampling(Reading):
             for each in within(node["from_table"])
             if each.get("type") == "BASE_TABLE"
         }
-        given = {name for each in asked for name in _fixed(each, here)}
-        of_each = [{name for it in conjuncts for name in _fixed(it, here)} for conjuncts in filters]
+        given = {name for each in asked for name in constants(each, here)}
+        of_each = [
+            {name for it in conjuncts for name in constants(it, here)} for conjuncts in filters
+        ]
         given |= set.intersection(*of_each) if of_each else set()
         given |= {
             str(each["column_names"][-1]).lower() for each in groups if "column_names" in each
@@ -137,7 +139,7 @@ def conjuncts(condition: Any) -> Iterator[Any]:
         yield condition
 
 
-def _fixed(condition: Any, here: Collection[str]) -> Iterator[str]:
+def constants(condition: Any, here: Collection[str]) -> Iterator[str]:
     """Yield the columns that a condition gives one value, constant or of a query around it."""
     if condition.get("class") == "COLUMN_REF":
         yield str(condition["column_names"][-1]).lower()
