@@ -81,6 +81,16 @@ def run(
         ): each
         for each in asked
     }
+    _wait(pending, outcome, out, fail_fast=fail_fast, quiet=quiet)
+    if outcome.refusals:
+        raise RefusedError(outcome, job.n_models)
+    return outcome
+
+
+def _wait(
+    pending: dict[Any, Request], outcome: Outcome, out: Path, *, fail_fast: bool, quiet: bool
+) -> None:
+    """Add what became of each model as its task ends; end the others where one is to stop all."""
     with tqdm(total=len(pending), unit="model", disable=True if quiet else None) as bar:
         while pending and not (fail_fast and outcome.refusals):
             (done,), _ = ray.wait(list(pending), num_returns=1)
@@ -93,9 +103,6 @@ def run(
                 bar.write(f"{request.model}: {state}", file=sys.stderr)
     for running in pending:
         ray.cancel(running, force=True)
-    if outcome.refusals:
-        raise RefusedError(outcome, job.n_models)
-    return outcome
 
 
 def _add(ended: Outcome, outcome: Outcome, request: Request, out: Path) -> None:
