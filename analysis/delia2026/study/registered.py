@@ -165,7 +165,7 @@ def _dominates(response: str) -> Callable[..., Outcome]:
     return compute
 
 
-def _refute(store: Store, horizon: str, rng: np.random.Generator) -> Outcome:
+def _recipe_below_half(store: Store, horizon: str, rng: np.random.Generator) -> Outcome:
     table = fleet_shares(store, horizon, "excess", rng)
     recipe, geometry = _joint(table, "recipe"), _joint(table, "geometry")
     smaller = geometry["estimate"] > recipe["estimate"]
@@ -203,7 +203,7 @@ def _some_negative(store: Store, horizon: str, _rng: np.random.Generator) -> Out
     return {"estimate": float(len(negative)), "null_value": 2.0}, len(negative) > 1
 
 
-def _predict(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
+def _other_ingredients(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     screened = horizons.responses(store, "ingredients", horizon=horizon)
     others = horizons.responses(store, "ingredients_check", horizon=horizon)
     screened, others = (runs.dropna(subset=["excess"]) for runs in (screened, others))
@@ -307,7 +307,7 @@ PREDICTIONS = (
         "Geometry is at least as strong as the recipe in the excess.",
         "Upper limit of recipe's share below 0.5, or geometry's share the larger.",
         False,
-        _refute,
+        _recipe_below_half,
     ),
     Prediction(
         "S4",
@@ -340,7 +340,7 @@ PREDICTIONS = (
         "The sum of five ingredients foretells cells that were not screened.",
         "R squared of the sum of the five largest main effects at least 0.7 out of sample.",
         False,
-        _predict,
+        _other_ingredients,
     ),
     Prediction(
         "S8",

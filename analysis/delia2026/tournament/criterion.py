@@ -41,9 +41,6 @@ TESTABLE = 0.2
 #: Share of the variance that rules at the size claimed.
 CLAIMED = 0.8
 
-#: What is planted.
-COMPONENTS = ("lab", "suite", "shape", "depth", "scale")
-
 #: Components on either side of every statement.
 STATEMENTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "lab over geometry": (("lab",), ("shape", "depth")),

@@ -15,11 +15,10 @@ off by a share of about one over the root of the number of levels.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.design import Block, block_rows
-from analysis.mixed.algebra.deviance import Profile, relative_factors, scaled_rows
+from analysis.mixed.algebra.deviance import Profile, relative_factors, scaled_rows, solve_lower
 from analysis.tidy.frame import Floats
 
 
@@ -48,9 +47,7 @@ def average_information(cross: CrossProducts, solution: Profile) -> Floats:
     inner -= np.einsum("lki,lkj->ij", right, solved)
     through = (factors[0] @ solved).reshape(len(changes_first), -1)
     reduced = scaled_rows((into_rest - cross.flat.T @ through)[:-1], later, factors[1:])
-    half = (
-        np.asarray(lapack.dtrtrs(solution.root, reduced, lower=1)[0]) if len(reduced) else reduced
-    )
+    half = solve_lower(solution.root, reduced)
     inner -= half.T @ half
     along = changes_first.T @ residual_first.ravel() + changes_later.T @ residual_later
     variance = solution.variance

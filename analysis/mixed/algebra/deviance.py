@@ -76,9 +76,9 @@ def profile(
     moment, response = _moments(eliminated.reduced, cross.blocks[1:], factors[1:])
     moment[np.arange(q), np.arange(q)] += 1.0
     root = _root(moment)
-    half = _solve(root, response)
+    half = solve_lower(root, response)
     residual = float(eliminated.reduced[-1, -1] - half @ half)
-    solution = _solve(root, half, trans=1)
+    solution = solve_lower(root, half, trans=1)
     logs = 2 * np.log(np.diag(root))
     df = cross.n_obs - p if reml else cross.n_obs
     log_determinant = eliminated.log_determinant + logs[:q].sum() + (logs[q:].sum() if reml else 0)
@@ -219,7 +219,7 @@ def _root(matrix: Floats) -> Floats:
     return np.asarray(root, dtype=np.float64)
 
 
-def _solve(root: Floats, right: Floats, trans: int = 0) -> Floats:
+def solve_lower(root: Floats, right: Floats, trans: int = 0) -> Floats:
     """Return the solution of a lower triangular system, or of its transpose."""
     if not len(root):
         return right
