@@ -17,6 +17,8 @@ SELECT n.study_run_id                                                           
        n.loss,
        n.trigram_loss,
        n.is_beyond_trigram,
+       n.log_growth,
+       n.log_growth_of_equal_writes,
        n.excess_growth,
        n.excess_growth_centred,
        n.penultimate_log_gain,
@@ -24,7 +26,7 @@ SELECT n.study_run_id                                                           
   FROM raw.trained_network AS n
   JOIN raw.study_run AS r USING (study_run_id)
  WHERE n.block = 'documented';
-COMMENT ON VIEW main.network IS 'One row per network trained in the controlled study, at the end of its training: each of eight documented recipes in each of four shapes, with two seeds. So means by recipe, shape or seed compare like with like. excess_growth leaves out the first token of each window, as registered. Recipes drawn from ranges, other widths of heads, another text: raw.trained_network; the other designs: raw.study_growth; the way there: network_step. These networks are not in model.';
+COMMENT ON VIEW main.network IS 'One row per network trained in the controlled study, at the end of its training: each of eight documented recipes in each of four shapes, with two seeds. So means by recipe, shape or seed compare like with like. Growth leaves out the first token of each window, as registered. Recipes drawn from ranges, other widths of heads, another text: raw.trained_network; the other designs: raw.study_growth; the way there: network_step. These networks are not in model.';
 COMMENT ON COLUMN main.network.network_id IS 'Hash of everything that determines the network; study_run_id in raw [-]';
 COMMENT ON COLUMN main.network.recipe IS 'Training recipe, by a name after the suite that documents it; its settings are in raw.study_run.recipe [-]';
 COMMENT ON COLUMN main.network.lab IS 'Lab that documents the recipe; all networks are trained here [-]';
@@ -41,7 +43,9 @@ COMMENT ON COLUMN main.network.n_steps IS 'Steps of training [1]';
 COMMENT ON COLUMN main.network.loss IS 'Held-out loss at the end [nats per byte]';
 COMMENT ON COLUMN main.network.trigram_loss IS 'Held-out loss of a byte trigram model of the same text, the yardstick of trained enough [nats per byte]';
 COMMENT ON COLUMN main.network.is_beyond_trigram IS 'True where the loss is at most that of the trigram [-]';
-COMMENT ON COLUMN main.network.excess_growth IS 'Below 0 is less growth than equal, orthogonal updates would give, not shrinkage: the logarithm of how much longer the stream becomes after block 0, less that of such updates [nat]';
+COMMENT ON COLUMN main.network.log_growth IS 'Logarithm of how much longer the stream becomes after block 0: above 0 it becomes longer, below 0 shorter; exp gives the factor [nat]';
+COMMENT ON COLUMN main.network.log_growth_of_equal_writes IS 'log_growth if every later block added an orthogonal update as long as that of block 0 [nat]';
+COMMENT ON COLUMN main.network.excess_growth IS 'log_growth less log_growth_of_equal_writes. Below 0 the stream becomes less long than equal, orthogonal updates would make it; whether it becomes shorter is in log_growth [nat]';
 COMMENT ON COLUMN main.network.excess_growth_centred IS 'The same without the mean over features [nat]';
 COMMENT ON COLUMN main.network.penultimate_log_gain IS 'Mean ln(gain) of the last block but one [nat]';
 COMMENT ON COLUMN main.network.last_log_gain IS 'Mean ln(gain) of the last block; above 0 it lengthens the stream [nat]';
@@ -56,6 +60,7 @@ SELECT g.study_run_id                                                           
        n.d_model,
        g.loss,
        g.loss <= g.trigram_loss                                                   AS is_beyond_trigram,
+       g.later_log_gain                                                           AS log_growth,
        g.excess                                                                   AS excess_growth,
        g.excess_centred                                                           AS excess_growth_centred,
        g.first_log_gain,
@@ -76,6 +81,7 @@ COMMENT ON COLUMN main.network_step.n_layers IS 'Number of transformer blocks, L
 COMMENT ON COLUMN main.network_step.d_model IS 'Width of the residual stream [1]';
 COMMENT ON COLUMN main.network_step.loss IS 'Held-out loss at that step [nats per byte]';
 COMMENT ON COLUMN main.network_step.is_beyond_trigram IS 'True where the loss is at most that of a byte trigram [-]';
+COMMENT ON COLUMN main.network_step.log_growth IS 'As in network, at that step [nat]';
 COMMENT ON COLUMN main.network_step.excess_growth IS 'As in network, at that step [nat]';
 COMMENT ON COLUMN main.network_step.excess_growth_centred IS 'The same without the mean over features [nat]';
 COMMENT ON COLUMN main.network_step.first_log_gain IS 'Mean ln(gain) of block 0 [nat]';

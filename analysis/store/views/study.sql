@@ -4,6 +4,7 @@ CREATE VIEW study_growth AS
 SELECT r.study_run_id, s.study, s.block, s.cell, s.seed, s.parent_id, s.n_layers, s.d_model, s.n_heads,
        s.learning_rate, s.decay_turns, s.trigram_loss, r.step, r.tokens, r.loss,
        r.first_log_gain, r.first_log_gain_centred,
+       r.later_log_gain, r.equal_writes,
        r.later_log_gain - r.equal_writes                 AS excess,
        r.later_log_gain_centred - r.equal_writes_centred AS excess_centred,
        r.later_log_gain - ln(s.n_layers) / 2             AS excess_simple,
@@ -16,6 +17,8 @@ SELECT r.study_run_id, s.study, s.block, s.cell, s.seed, s.parent_id, s.n_layers
    AND p.layer = s.n_layers - 2;
 COMMENT ON VIEW study_growth IS 'its responses, the excess over equal writes among them.';
 COMMENT ON COLUMN study_growth.block IS 'Part of the design that the run belongs to; no transformer block [-]';
+COMMENT ON COLUMN study_growth.later_log_gain IS 'Mean over tokens of ln |x_{L-1}| - ln |x_0|, the growth after block 0: above 0 the stream becomes longer [nat]';
+COMMENT ON COLUMN study_growth.equal_writes IS 'Growth that equal, orthogonal updates would give: 1/2 ln(1 + (L - 1) |d_0|^2 / |x_0|^2), d_0 the update of block 0 [nat]';
 COMMENT ON COLUMN study_growth.excess IS 'later_log_gain less equal_writes, the primary response: growth after block 0 beyond that of equal, orthogonal updates [nat]';
 COMMENT ON COLUMN study_growth.excess_centred IS 'The same for norms after removing the mean over the features [nat]';
 COMMENT ON COLUMN study_growth.penultimate_log_gain IS 'Mean ln(gain) of the penultimate block, which the published law of depth is about [nat]';
@@ -41,6 +44,8 @@ SELECT g.study_run_id,
        g.loss,
        g.trigram_loss,
        g.loss <= g.trigram_loss   AS is_beyond_trigram,
+       g.later_log_gain           AS log_growth,
+       g.equal_writes             AS log_growth_of_equal_writes,
        g.excess                   AS excess_growth,
        g.excess_centred           AS excess_growth_centred,
        g.penultimate_log_gain,
@@ -71,6 +76,8 @@ COMMENT ON COLUMN trained_network.text IS 'Training text: kjv (a Bible) or jargo
 COMMENT ON COLUMN trained_network.step IS 'Last step of its training [1]';
 COMMENT ON COLUMN trained_network.loss IS 'Held-out loss at the end [nats per byte]';
 COMMENT ON COLUMN trained_network.is_beyond_trigram IS 'True where the loss is at most that of a byte trigram [-]';
+COMMENT ON COLUMN trained_network.log_growth IS 'later_log_gain of study_growth: logarithm of how much longer the stream becomes after block 0; above 0 it becomes longer [nat]';
+COMMENT ON COLUMN trained_network.log_growth_of_equal_writes IS 'equal_writes of study_growth: log_growth if every later block added an orthogonal update as long as that of block 0 [nat]';
 COMMENT ON COLUMN trained_network.excess_growth IS 'excess of study_growth: growth of the stream after block 0 beyond that of equal, orthogonal updates; below 0 it grows less [nat]';
 COMMENT ON COLUMN trained_network.excess_growth_centred IS 'The same for norms after removing the mean over the features [nat]';
 

@@ -239,6 +239,8 @@ def network_step() -> pd.DataFrame:
     rows = measured("study_response").query("tokens == 'without_first'")
     columns = ["study_run_id", "seed", "n_layers", "d_model", "n_steps", "learning_rate"]
     rows = rows.merge(trained[columns], on="study_run_id").merge(levels, on="study_run_id")
+    rows["log_growth"] = rows["later_log_gain"]
+    rows["log_growth_of_equal_writes"] = rows["equal_writes"]
     rows["excess_growth"] = rows["later_log_gain"] - rows["equal_writes"]
     return rows.rename(columns={"study_run_id": "network_id"})
 

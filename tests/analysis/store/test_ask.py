@@ -79,15 +79,19 @@ def public_gains():
 def recipes():
     rows = (
         frame("network")
-        .groupby("recipe")["excess_growth"]
-        .agg(["size", "mean"])
-        .sort_values("mean")
+        .groupby("recipe")
+        .agg(
+            n=("log_growth", "size"),
+            growth=("log_growth", "mean"),
+            excess=("excess_growth", "mean"),
+        )
+        .sort_values("excess")
     )
     return list(rows.itertuples(name=None))
 
 
 def steps():
-    means = frame("network_step").groupby("step")[["loss", "excess_growth"]].mean()
+    means = frame("network_step").groupby("step")[["loss", "log_growth", "excess_growth"]].mean()
     return list(means.itertuples(name=None))
 
 
@@ -238,6 +242,8 @@ def test_the_answer_that_the_page_prints_is_what_pandas_finds(store, question):
 def test_what_the_page_says_of_its_answers_is_so(store):
     by_recipe = store.query(ASKED["How much does the stream of a trained network grow, by recipe?"])
     assert by_recipe["recipe"].iloc[[0, -1]].tolist() == ["bloom", "olmo2"]
+    assert by_recipe["recipe"][by_recipe["log_growth"] < 0].tolist() == ["bloom"]
+    assert (by_recipe["excess_growth"] < 0).sum() > len(by_recipe) / 2
     found = store.query(ASKED["Which tokens are far longer than the others of their prompt?"])
     assert found["model_id"].str.startswith("local/").all()
     assert (found["n_prompts"] == found["first_tokens"]).all()
