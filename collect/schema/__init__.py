@@ -52,7 +52,7 @@ from collect.schema.contract import (
 )
 from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
-from collect.schema.grain import GRAINS, KIND, OF_MODELS, OF_ONE_SET, SAMPLES
+from collect.schema.grain import GRAINS, KEYS, KIND, OF_MODELS, OF_ONE_SET, SAMPLES
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.views import front_sql, views_sql
 from collect.schema.vouching import Comparison
@@ -61,6 +61,7 @@ __all__ = [
     "DESCRIPTION",
     "FRONT",
     "GRAINS",
+    "KEYS",
     "KIND",
     "LARGE",
     "MEASURED",

@@ -284,6 +284,24 @@ SAMPLES = {
     "layer_weight": Sample("matrix_norm", ("layer",), has_sets=False),
 }
 
+#: Columns that name a row of each table of main.
+KEYS = {
+    "model": ("model_id",),
+    "model_gain": ("model_id",),
+    "prompt_gain": ("model_id", "prompt_id"),
+    "published_model": ("model_id",),
+    "block": ("model_id", "prompt_id", "layer"),
+    "stream": ("model_id", "prompt_id", "position", "layer"),
+    "outlier_token": ("model_id", "prompt_id", "position"),
+    "attention": ("model_id", "prompt_id", "layer", "head"),
+    "head_weight": ("model_id", "layer", "head"),
+    "layer_weight": ("model_id", "layer"),
+    "network": ("network_id",),
+    "network_step": ("network_id", "step"),
+    "claim": ("claim_id",),
+    "coverage": ("model_id", "quantity", "prompt_set"),
+}
+
 #: Tables of main whose rows are models, or of a model each.
 OF_MODELS = ("model", "model_gain", "published_model", *SAMPLES)
 

@@ -5,19 +5,21 @@ The parsed tree of DuckDB is asked (``json_serialize_sql``) twice. Over columns 
 filtered or joined on. Over columns that make another quantity of it so is an extreme, a ranking
 (ORDER BY with LIMIT, a window) and a join of two such tables. So are prompts that count once for
 each of several runs of a model, rows of a model that count as models (`sampling`), kinds of model
-and prompt sets that an aggregate takes together (`mixture`), and, where the
-data say so, several definitions of gain or poolings of tokens, a NOT IN whose list holds a NULL, a
-text that no row has, and what a table holds that gave no row (`contents`).
+and prompt sets that an aggregate takes together (`mixture`), values on several scales (`scale`),
+rows that a join repeats (`repetition`), and, where the data say so, several definitions of gain or
+poolings of tokens, a NOT IN whose list holds a NULL, a text that no row has, and what a table holds
+that gave no row (`contents`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.notes import mixture, sampling
+from analysis.store.notes import mixture, repetition, sampling, scale
+from analysis.store.notes.grouped import grouped
 from analysis.store.notes.reading import EXTREMES, Reading
 from analysis.store.statement import parsed, read_tables
 from collect import schema
@@ -54,16 +56,19 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
             if _is_table(name) and not cursor.execute(f"FROM {name} LIMIT 1").fetchall()
         ]
         tree, aggregates = parsed(sql, cursor), _aggregates(cursor)
+        trees = [*grouped(cursor, tree, aggregates)]
         grains = {
             name: grain
             for name in {*names} - {*empty}
             if name.startswith(_RAW) and (grain := schema.GRAINS.get(name.removeprefix(_RAW)))
         }
+        repeated = {name: frozenset(grain.columns) for name, grain in grains.items()}
         noted = {
-            *Reading(
-                {name: frozenset(grain.columns) for name, grain in grains.items()},
-                aggregates - EXTREMES,
-            ).noted_in(tree),
+            *(
+                it
+                for each in trees
+                for it in Reading(repeated, aggregates - EXTREMES).noted_in(each)
+            ),
             *Reading(
                 {name: frozenset(grain.quantities) for name, grain in grains.items()},
                 aggregates & EXTREMES,
@@ -73,12 +78,26 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
         sentences = [
             *(f"{name} has no rows in what was opened" for name in empty),
             *(f"{name}: take {grains[name].rule}" for name in sorted(noted)),
-            *(() if is_empty else sampling.notes(cursor, names, tree, aggregates - EXTREMES)),
-            *(() if is_empty else mixture.notes(cursor, names, tree, aggregates - EXTREMES)),
+            *(() if is_empty else _of_aggregates(cursor, names, trees, aggregates - EXTREMES)),
             *_of_the_rows(cursor, names, tree, aggregates),
             *(contents.held(cursor, [*{*names} - {*empty}], tree) if is_empty else ()),
         ]
         return [*dict.fromkeys(sentences)]
+
+
+def _of_aggregates(
+    cursor: duckdb.DuckDBPyConnection,
+    names: list[str],
+    trees: Sequence[Any],
+    aggregates: frozenset[str],
+) -> Iterator[str]:
+    """Yield what is wrong with the rows that the aggregates of a query take together."""
+    means = frozenset(it for it in aggregates if "count" not in it and it != "histogram")
+    for tree in trees:
+        yield from sampling.notes(cursor, names, tree, aggregates)
+        yield from mixture.notes(cursor, names, tree, aggregates)
+        yield from scale.notes(cursor, tree, means)
+        yield from repetition.notes(cursor, tree, means)
 
 
 def _of_the_rows(

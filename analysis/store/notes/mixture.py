@@ -1,6 +1,6 @@
 """What an aggregate over models takes together: kinds of model, prompt sets, labs of one model.
 
-A query's own tables, joins, filters and groups are asked (`_Probe`): each SELECT with an aggregate
+A query's own tables, joins, filters and groups are asked (`Probe`): each SELECT with an aggregate
 is run again with counts beside it, over the rows and values that the aggregate takes. Where that
 cannot stand alone, as of an inner query that names a column of the outer, the parsed tree decides.
 Which tables hold models, and of which measured models they may lack, is declared
@@ -10,13 +10,20 @@ Which tables hold models, and of which measured models they may lack, is declare
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.notes.reading import Open, resolve_group
+from analysis.store.notes.probe import (
+    Probe,
+    called,
+    column_groups,
+    groups_of,
+    name_of,
+    selects,
+)
+from analysis.store.notes.reading import Open
 from analysis.store.notes.sampling import Sampling, conjuncts, constants
-from analysis.store.statement import every, named_within, parsed, within
+from analysis.store.statement import named_within
 from collect import schema
 
 if TYPE_CHECKING:
@@ -34,6 +41,9 @@ SELECT DISTINCT model_id
 
 #: Columns by which models are grouped as by who made them.
 _MAKERS = ("lab", "suite")
+
+#: Columns by which rows are grouped as by prompt.
+_OF_PROMPTS = frozenset({"prompt_id", "text", "prompt_set"})
 
 #: The prompt set on which most models have their one number, and whether texts are in several.
 _SETS = """
@@ -68,6 +78,7 @@ def notes(
     yield from _of_kinds(cursor, tables, tree, means, aggregates)
     sampled = [name for name in tables if name in schema.SAMPLES]
     yield from _of_sets(cursor, sampled, tree, means, aggregates)
+    yield from _of_prompts(cursor, sampled, tree, means, aggregates)
     yield from _of_lacking(cursor, sampled, tree)
 
 
@@ -82,17 +93,17 @@ def _of_kinds(
     sql = f"SELECT model_id, {schema.KIND} FROM main.model ORDER BY 1"
     kinds = dict(cursor.execute(sql).fetchall())
     own = [name for name, is_own in kinds.items() if is_own]
-    probe = _Probe(cursor, tree)
+    probe = Probe(cursor, tree)
     values = ", ".join("'{}'".format(name.replace("'", "''")) for name in own) or "NULL"
     seen: dict[int, bool] = {}
     is_maker, single = False, dict[str, list[str]]()
-    for node in _selects(tree):
-        counted = [each for each in _called(node) if _name(each) in means]
-        groups = _groups(node, aggregates)
+    for node in selects(tree):
+        counted = [each for each in called(node) if name_of(each) in means]
+        groups = groups_of(node, aggregates)
         makers = [it for it in groups if "column_names" in it and it["column_names"][-1] in _MAKERS]
         if not counted and not makers:
             continue
-        if "model_id" in _columns(groups):
+        if "model_id" in column_groups(groups):
             seen[id(node)] = False
             continue
         asked = [
@@ -141,12 +152,14 @@ def _of_sets(
     if not sets:
         return
     counting = {*aggregates} if any(schema.SAMPLES[name].is_finding for name in sets) else {*means}
-    probe, seen = _Probe(cursor, tree), dict[int, bool]()
-    for node in _selects(tree):
-        counted = [each for each in _called(node) if _name(each) in counting]
+    probe, seen = Probe(cursor, tree), dict[int, bool]()
+    for node in selects(tree):
+        counted = [each for each in called(node) if name_of(each) in counting]
         wheres = conjuncts(node.get("where_clause"))
         taken = {it for each in wheres for it in constants(each, named_within(node["from_table"]))}
-        if not {"prompt_set", "prompt_id"}.isdisjoint(taken | _columns(_groups(node, aggregates))):
+        if not {"prompt_set", "prompt_id"}.isdisjoint(
+            taken | column_groups(groups_of(node, aggregates))
+        ):
             seen[id(node)] = False
             continue
         asked = [("count(DISTINCT {prompt_set})", each) for each in counted]
@@ -164,11 +177,36 @@ def _of_sets(
         )
 
 
+def _of_prompts(
+    cursor: duckdb.DuckDBPyConnection,
+    tables: Sequence[str],
+    tree: Any,
+    means: Collection[str],
+    aggregates: Collection[str],
+) -> Iterator[str]:
+    """Yield how many models the prompts rest on, where each is a mean over another number."""
+    sets = [name for name in tables if schema.SAMPLES[name].has_sets]
+    probe = Probe(cursor, tree)
+    for node in selects(tree) if sets else ():
+        counted = [each for each in called(node) if name_of(each) in means]
+        taken = column_groups(groups_of(node, aggregates))
+        if not counted or not {"prompt_id", "text"} & taken or taken - _OF_PROMPTS:
+            continue
+        asked = [("count(DISTINCT {model_id})", each) for each in counted]
+        rows = probe.rows({**node, "modifiers": []}, asked, "model_id", []) or []
+        sizes = [n for row in rows for n in row if n]
+        if sizes and min(sizes) < max(sizes):
+            yield (
+                f"{', '.join(sets)}: some prompts were given to {min(sizes)} models, others to "
+                f"{max(sizes)}; compare prompts of one prompt_set, or by model_id"
+            )
+
+
 def _of_lacking(
     cursor: duckdb.DuckDBPyConnection, tables: Sequence[str], tree: Any
 ) -> Iterator[str]:
     """Yield the tables that lack measured models which the query asks for beside others."""
-    wheres = [it for node in _selects(tree) for it in conjuncts(node.get("where_clause"))]
+    wheres = [it for node in selects(tree) for it in conjuncts(node.get("where_clause"))]
     for name in (each for each in tables if not schema.SAMPLES[each].is_finding):
         met = contents.models_met(cursor, wheres)
         rows = cursor.execute(_MODELS.format(source=schema.SAMPLES[name].source)).fetchall()
@@ -207,106 +245,3 @@ class _Unprobed(Sampling):
     def _note(self, left: Open, groups: Sequence[Any], node: Any) -> None:
         if id(node) not in self._seen:
             self._noted.update(left)
-
-
-class _Probe:
-    """Asks a SELECT of a query again, with counts over what its aggregates take."""
-
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, tree: Any) -> None:
-        self._cursor, self._tree = cursor, tree
-
-    def rows(
-        self, node: Any, asked: Sequence[tuple[str, Any]], column: str, labels: Sequence[Any]
-    ) -> list[tuple[Any, ...]] | None:
-        """Return what is asked of each row of a SELECT's answer; None where it cannot be asked.
-
-        Parameters
-        ----------
-        node
-            The SELECT.
-        asked
-            Aggregates over ``{column}``, each with the aggregate over whose rows it goes, if any.
-        column
-            Column whose table is looked for: any that has it, else each that does.
-        labels
-            Groups whose value is returned behind.
-        """
-        places = [f'"{each}"."{column}"' for each in named_within(node["from_table"])]
-        for place in [column, *places]:
-            extra = [self._beside(sql.format(**{column: place}), each) for sql, each in asked]
-            extra += [self._label(each) for each in labels]
-            found = self._answer(node, extra)
-            if found is not None:
-                return found
-        return None
-
-    def _answer(self, node: Any, extra: Sequence[Any]) -> list[tuple[Any, ...]] | None:
-        names = [f"beside_{place}" for place in range(len(extra))]
-        inner = deepcopy(node)
-        for name, each in zip(names, extra, strict=True):
-            each["alias"] = name
-        inner["select_list"] += extra
-        outer = parsed(f"SELECT {', '.join(names)} FROM (SELECT 1) AS asked", self._cursor)
-        top = outer["statements"][0]["node"]
-        top["cte_map"] = self._tree["statements"][0]["node"]["cte_map"]
-        top["from_table"]["subquery"]["node"] = inner
-        return contents.answered(self._cursor, outer)
-
-    def _beside(self, sql: str, aggregate: Any) -> Any:
-        made = self._expression(f"{sql} FILTER (WHERE true AND true)")
-        if aggregate is not None:
-            parts = made["filter"]["children"]
-            parts += [aggregate["filter"]] if aggregate.get("filter") else []
-            for argument in _arguments(aggregate):
-                held = self._expression("one IS NOT NULL")
-                held["children"] = [argument]
-                parts.append(held)
-        return made
-
-    def _label(self, group: Any) -> Any:
-        made = self._expression("any_value(one::VARCHAR)")
-        (argument,) = _arguments(made)
-        argument["child"] = group
-        return made
-
-    def _expression(self, sql: str) -> Any:
-        return parsed(f"SELECT {sql}", self._cursor)["statements"][0]["node"]["select_list"][0]
-
-
-def _arguments(function: Any) -> list[Any]:
-    """Return what a function is called with, as the engine's versions write it."""
-    given = [each.get("expression", each) for each in function.get("arguments") or []]
-    return [*given, *(function.get("children") or [])]
-
-
-def _selects(tree: Any) -> list[Any]:
-    return [each for each in every(tree) if each.get("type") == "SELECT_NODE"]
-
-
-def _name(function: Any) -> str:
-    return str(function["function_name"]).lower()
-
-
-def _called(node: Any) -> list[Any]:
-    """Return the functions that a SELECT calls over its rows."""
-    chosen = within([node["select_list"], node.get("having")])
-    return [each for each in chosen if each.get("class") == "FUNCTION"]
-
-
-def _columns(groups: Sequence[Any]) -> set[str]:
-    """Return the columns that are themselves grouped by."""
-    return {str(each["column_names"][-1]).lower() for each in groups if "column_names" in each}
-
-
-def _groups(node: Any, aggregates: Collection[str]) -> list[Any]:
-    """Return what a SELECT groups by."""
-    chosen = node["select_list"]
-    groups = [
-        it for each in node.get("group_expressions") or [] for it in resolve_group(each, chosen)
-    ]
-    if not groups and node.get("aggregate_handling") == "FORCE_AGGREGATES":
-        called = [{_name(it) for it in _called({"select_list": [each]})} for each in chosen]
-        groups = [
-            it for it, names in zip(chosen, called, strict=True) if names.isdisjoint(aggregates)
-        ]
-    return groups

@@ -7,27 +7,13 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from collect import schema
 from tests.analysis.places import ROOT
 
 DATA = ROOT / "data"
 SOURCES = tuple(DATA / name for name in ("published", "sample", "fleet", "public"))
 #: Columns that name a row of each table.
-KEYS = {
-    "model": ["model_id"],
-    "model_gain": ["model_id"],
-    "prompt_gain": ["model_id", "prompt_id"],
-    "published_model": ["model_id"],
-    "block": ["model_id", "prompt_id", "layer"],
-    "stream": ["model_id", "prompt_id", "position", "layer"],
-    "outlier_token": ["model_id", "prompt_id", "position"],
-    "attention": ["model_id", "prompt_id", "layer", "head"],
-    "head_weight": ["model_id", "layer", "head"],
-    "layer_weight": ["model_id", "layer"],
-    "network": ["network_id"],
-    "network_step": ["network_id", "step"],
-    "claim": ["claim_id"],
-    "coverage": ["model_id", "quantity", "prompt_set"],
-}
+KEYS = {name: [*columns] for name, columns in schema.KEYS.items()}
 SET = "A_grand_unified"
 
 

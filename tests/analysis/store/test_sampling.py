@@ -36,16 +36,19 @@ SELECT quantity, count(DISTINCT model_id) FROM coverage WHERE is_there = false G
 SELECT quantity, count(DISTINCT model_id) FILTER (NOT is_there) FROM coverage GROUP BY quantity
 """.strip().split("\n")
 QUIET = f"""
-SELECT model_id, avg(length) FROM stream WHERE {SET} GROUP BY model_id
-SELECT s.model_id AS m, avg(length) FROM stream s JOIN model USING (model_id) WHERE {SET} GROUP BY m
+SELECT model_id, avg(length) FROM stream WHERE {SET} AND layer = 3 GROUP BY model_id
+SELECT s.model_id AS m, avg(ln(length)) FROM stream s JOIN model USING (model_id) \
+WHERE {SET} GROUP BY m
 SELECT replace(model_id, 'local/', ''), avg(gain_body) FROM prompt_gain WHERE {SET} GROUP BY 1
-SELECT avg(length) FROM stream WHERE model_id LIKE '%gemma%' AND {SET}
-SELECT avg(length) FILTER ({SET}) FROM stream WHERE model_id = '{GEMMA}'
-SELECT avg(length) FROM stream JOIN model m USING (model_id) WHERE m.model_id = '{GEMMA}' AND {SET}
+SELECT layer, avg(length) FROM stream WHERE model_id LIKE '%gemma%' AND {SET} GROUP BY layer
+SELECT layer, avg(length) FILTER ({SET}) FROM stream WHERE model_id = '{GEMMA}' GROUP BY ALL
+SELECT avg(top_share) FROM stream JOIN model m USING (model_id) \
+WHERE m.model_id = '{GEMMA}' AND {SET}
 SELECT prompt_set, avg(gain_body) FROM prompt_gain WHERE model_id = '{GEMMA}' GROUP BY prompt_set
 SELECT avg(gain_body) FROM (FROM prompt_gain WHERE model_id = '{GEMMA}' AND {SET})
 SELECT prompt_id, avg(gain_body) FROM prompt_gain WHERE starts_with(model_id, 'local/') GROUP BY ALL
-SELECT layer, avg(v_spectral) FROM layer_weight WHERE starts_with(model_id, 'local/') GROUP BY layer
+SELECT layer, avg(v_spectral / o_spectral) FROM layer_weight \
+WHERE starts_with(model_id, 'local/') GROUP BY layer
 SELECT avg(gain) FROM block WHERE model_id = 'thermoscope/gpt2-l4-muon' AND blocks_after = 0
 SELECT is_trained_here, prompt_id, avg(gain) FROM block JOIN model USING (model_id) \
 WHERE blocks_after = 0 GROUP BY ALL
@@ -53,10 +56,11 @@ SELECT count(*) FROM stream WHERE position = 0
 SELECT max(length) FROM stream
 SELECT lab, count(DISTINCT model_id) FROM stream JOIN model USING (model_id) \
 WHERE NOT is_trained_here GROUP BY lab
-WITH per AS (SELECT model_id, avg(length) AS l FROM stream WHERE {SET} GROUP BY model_id) \
+WITH per AS (SELECT model_id, avg(length) AS l FROM stream \
+WHERE {SET} AND layer = 0 GROUP BY model_id) \
 SELECT is_trained_here, avg(l), stddev(l) FROM per JOIN model USING (model_id) GROUP BY ALL
-SELECT model_id, (SELECT avg(length) FROM stream s WHERE s.model_id = m.model_id AND {SET}) \
-FROM model m
+SELECT model_id, (SELECT avg(length) FROM stream s WHERE s.model_id = m.model_id \
+AND {SET} AND layer = 0) FROM model m
 SELECT avg(gain_body), spearman(n_layers, gain_body) FROM model_gain WHERE NOT is_trained_here
 SELECT avg(gain_body) FROM model_gain WHERE lab = 'thermoscope'
 SELECT is_trained_here, avg(gain_body) FROM model_gain GROUP BY ALL
@@ -68,6 +72,13 @@ SELECT model_id, avg(entropy) FROM attention WHERE model_id LIKE 'thermoscope/%'
 SELECT quantity, count(DISTINCT model_id) FROM coverage WHERE NOT is_on_any_set GROUP BY quantity
 SELECT quantity, count(*) FROM coverage WHERE is_there GROUP BY quantity
 SELECT prompt_set, quantity, count(*) FROM coverage WHERE NOT is_there GROUP BY ALL
+SELECT corr(x.h, w.ov_spectral) FROM head_weight w \
+JOIN (SELECT model_id, layer, head, avg(entropy) h FROM attention WHERE {SET} GROUP BY ALL) x \
+USING (model_id, layer, head) WHERE model_id = '{GEMMA}'
+SELECT model_id, avg(s.length / b.length_before) FROM stream s JOIN block b \
+USING (model_id, prompt_id, layer) WHERE b.{SET} GROUP BY model_id
+SELECT avg(m.gain_body) FROM model_gain m JOIN model USING (model_id) WHERE NOT m.is_trained_here
+SELECT model_id, gain / avg(gain) OVER (PARTITION BY model_id) FROM block WHERE {SET}
 """.strip().split("\n")
 KINDS = f"""
 SELECT avg(gain_body) FROM model_gain
@@ -99,6 +110,32 @@ SELECT lab, avg(gain_body) FROM model_gain GROUP BY lab
 SELECT lab AS l, avg(gain_body) FROM model_gain GROUP BY l
 SELECT lab, avg(gain_body) FROM model_gain GROUP BY 1 ORDER BY 2 LIMIT 5
 """.strip().split("\n")
+SCALES = f"""
+model_id and layer: SELECT avg(length) FROM stream
+layer: SELECT model_id, avg(length) FILTER (position = 0) / avg(length) FROM stream GROUP BY ALL
+layer: SELECT model_id, median(length_before) FROM block GROUP BY model_id
+model_id: SELECT layer, avg(length) FROM stream WHERE {SET} GROUP BY layer
+model_id: SELECT prompt_id, avg(length_after) FROM block WHERE blocks_after = 0 GROUP BY prompt_id
+model_id: SELECT lab, avg(v_spectral) FROM head_weight JOIN model USING (model_id) GROUP BY lab
+model_id: SELECT layer, head, avg(v_spectral) OVER (PARTITION BY layer) FROM head_weight
+layer: PIVOT stream ON is_last_token IN (true, false) USING avg(length) GROUP BY model_id
+""".strip().split("\n")
+REPEATED = (
+    f"""
+head_weight: SELECT corr(w.ov_spectral, a.entropy) FROM head_weight w JOIN attention a \
+USING (model_id, layer, head) WHERE model_id = '{GEMMA}'
+head_weight: SELECT corr(ov_spectral, entropy) FROM head_weight JOIN attention \
+USING (model_id, layer, head) WHERE model_id = '{GEMMA}'
+model: SELECT avg(model.n_layers) FROM model, prompt_gain \
+WHERE model.model_id = prompt_gain.model_id
+layer_weight: SELECT model_id, sum(l.v_frobenius) FROM layer_weight l JOIN head_weight h \
+USING (model_id, layer) GROUP BY model_id
+layer_weight: SELECT layer, avg(l.v_spectral / l.o_spectral) OVER (PARTITION BY layer) \
+FROM layer_weight l JOIN head_weight h USING (model_id, layer)
+""".replace("\\\n", "")
+    .strip()
+    .split("\n")
+)
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +183,30 @@ def test_several_prompt_sets_of_a_model_in_one_number_are_noted(store, query):
     (note,) = [note for note in noted(store, query) if "prompt sets of a model" in note]
     assert SET in note
     assert "some texts" in note
+
+
+@pytest.mark.parametrize("case", SCALES)
+def test_a_mean_over_several_scales_names_what_keeps_them_apart(store, case):
+    apart, query = case.split(": ", 1)
+    (note,) = [note for note in noted(store, query) if "scales" in note]
+    assert f"take each {apart} apart" in note
+
+
+@pytest.mark.parametrize("case", REPEATED)
+def test_a_join_that_repeats_the_rows_of_an_aggregate_is_noted(store, case):
+    table, query = case.split(": ", 1)
+    notes = [note for note in noted(store, query) if "join repeats" in note]
+    assert [note.partition(":")[0] for note in notes] == [table]
+    assert ", ".join(schema.KEYS[table]) in notes[0]
+
+
+def test_prompts_of_different_numbers_of_models_are_noted_with_them(store):
+    n = runs("prompts").groupby("prompt_set")["model_id"].nunique()
+    for column in ("prompt_id", "text"):
+        sql = f"SELECT {column}, avg(gain_body) g FROM prompt_gain GROUP BY 1 ORDER BY g LIMIT 3"
+        (note,) = [note for note in noted(store, sql) if "some prompts" in note]
+        assert f" {n.min()} models" in note
+        assert f"to {n.max()};" in note
 
 
 @pytest.mark.parametrize("query", MAKERS)

@@ -1,0 +1,145 @@
+"""A SELECT of a query, asked again with counts over what its aggregates take."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from analysis.store import contents
+from analysis.store.hint import front
+from analysis.store.notes.reading import resolve_group
+from analysis.store.statement import every, named_within, parsed, place_of, within
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class Probe:
+    """Asks a SELECT of a query again, with counts over what its aggregates take."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, tree: Any) -> None:
+        self._cursor, self._tree = cursor, tree
+
+    def rows(
+        self, node: Any, asked: Sequence[tuple[str, Any]], column: str, labels: Sequence[Any]
+    ) -> list[tuple[Any, ...]] | None:
+        """Return what is asked of each row of a SELECT's answer; None where it cannot be asked.
+
+        Parameters
+        ----------
+        node
+            The SELECT.
+        asked
+            Aggregates over ``{column}``, each with the aggregate over whose rows it goes, if any.
+        column
+            Column whose table is looked for: any that has it, else each that does.
+        labels
+            Groups whose value is returned behind.
+        """
+        places = [f'"{each}"."{column}"' for each in named_within(node["from_table"])]
+        for place in [column, *places]:
+            extra = [self._beside(sql.format(**{column: place}), each) for sql, each in asked]
+            extra += [self._label(each) for each in labels]
+            found = self._answer(node, extra)
+            if found is not None:
+                return found
+        return None
+
+    def counts(self, node: Any, asked: Sequence[tuple[str, Any]]) -> list[tuple[Any, ...]] | None:
+        """Return what is asked of each row of a SELECT's answer, of columns named in full.
+
+        Parameters
+        ----------
+        node
+            The SELECT.
+        asked
+            Aggregates, each with the aggregate over whose rows it goes.
+        """
+        return self._answer(node, [self._beside(sql, each) for sql, each in asked])
+
+    def _answer(self, node: Any, extra: Sequence[Any]) -> list[tuple[Any, ...]] | None:
+        names = [f"beside_{place}" for place in range(len(extra))]
+        inner = deepcopy(node)
+        for name, each in zip(names, extra, strict=True):
+            each["alias"] = name
+        inner["select_list"] += extra
+        outer = parsed(f"SELECT {', '.join(names)} FROM (SELECT 1) AS asked", self._cursor)
+        top = outer["statements"][0]["node"]
+        top["cte_map"] = self._tree["statements"][0]["node"]["cte_map"]
+        top["from_table"]["subquery"]["node"] = inner
+        return contents.answered(self._cursor, outer)
+
+    def _beside(self, sql: str, aggregate: Any) -> Any:
+        made = self._expression(f"{sql} FILTER (WHERE true AND true)")
+        if aggregate is not None:
+            parts = made["filter"]["children"]
+            parts += [aggregate["filter"]] if aggregate.get("filter") else []
+            for argument in arguments_of(aggregate):
+                held = self._expression("one IS NOT NULL")
+                held["children"] = [argument]
+                parts.append(held)
+        return made
+
+    def _label(self, group: Any) -> Any:
+        made = self._expression("any_value(one::VARCHAR)")
+        (argument,) = arguments_of(made)
+        argument["child"] = group
+        return made
+
+    def _expression(self, sql: str) -> Any:
+        return parsed(f"SELECT {sql}", self._cursor)["statements"][0]["node"]["select_list"][0]
+
+
+def arguments_of(function: Any) -> list[Any]:
+    """Return what a function is called with, as the engine's versions write it."""
+    given = [each.get("expression", each) for each in function.get("arguments") or []]
+    return [*given, *(function.get("children") or [])]
+
+
+def selects(tree: Any) -> list[Any]:
+    """Return every SELECT of a parsed statement, inner ones too."""
+    return [each for each in every(tree) if each.get("type") == "SELECT_NODE"]
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a function that is called."""
+    return str(function["function_name"]).lower()
+
+
+def called(node: Any) -> list[Any]:
+    """Return the functions that a SELECT calls over its rows."""
+    chosen = within([node["select_list"], node.get("having")])
+    return [each for each in chosen if each.get("class") == "FUNCTION"]
+
+
+def column_groups(groups: Sequence[Any]) -> set[str]:
+    """Return the columns that are themselves grouped by."""
+    return {str(each["column_names"][-1]).lower() for each in groups if "column_names" in each}
+
+
+def groups_of(node: Any, aggregates: Collection[str]) -> list[Any]:
+    """Return what a SELECT groups by."""
+    chosen = node["select_list"]
+    groups = [
+        it for each in node.get("group_expressions") or [] for it in resolve_group(each, chosen)
+    ]
+    if not groups and node.get("aggregate_handling") == "FORCE_AGGREGATES":
+        names_called = [{name_of(it) for it in called({"select_list": [each]})} for each in chosen]
+        groups = [
+            it
+            for it, names in zip(chosen, names_called, strict=True)
+            if names.isdisjoint(aggregates)
+        ]
+    return groups
+
+
+def base_tables(node: Any) -> dict[str, str]:
+    """Return the tables that a SELECT itself reads, by the names under which it knows them."""
+    read = [each for each in within(node["from_table"]) if each.get("type") == "BASE_TABLE"]
+    named = {str(entry["key"]).lower() for entry in (node.get("cte_map") or {}).get("map") or []}
+    return {
+        str(each.get("alias") or each["table_name"]).lower(): place_of(each, front())
+        for each in read
+        if each.get("schema_name") or str(each["table_name"]).lower() not in named
+    }

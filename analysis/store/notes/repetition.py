@@ -1,0 +1,99 @@
+"""Rows that a join repeats, so that one value counts many times in an aggregate.
+
+A weight of a head that is joined to the attention of that head on each of many prompts stands once
+a prompt. The key of a table is declared (`collect.schema`); an aggregate over columns of that table
+alone is asked again with the number of its rows and of the keys among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from analysis.store import contents
+from analysis.store.notes.probe import (
+    Probe,
+    arguments_of,
+    base_tables,
+    called,
+    name_of,
+    selects,
+)
+from analysis.store.statement import named_within, within
+from collect import schema
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def notes(
+    cursor: duckdb.DuckDBPyConnection, tree: Any, aggregates: Collection[str]
+) -> Iterator[str]:
+    """Yield a sentence for each table whose rows a join repeats under an aggregate.
+
+    Parameters
+    ----------
+    cursor
+        Cursor to the store.
+    tree
+        The query, parsed.
+    aggregates
+        Names of aggregates that another copy of a row changes.
+    """
+    known = contents.columns_by_table(cursor)
+    probe = Probe(cursor, tree)
+    for node in selects(tree):
+        tables = base_tables(node)
+        if len(named_within(node["from_table"])) < 2:
+            continue
+        for alias, table in tables.items():
+            key = _key(table)
+            repeated = [
+                each
+                for each in called(node)
+                if key
+                and name_of(each) in aggregates
+                and not each.get("distinct")
+                and any(_is_of(it, alias, tables, known) for it in arguments_of(each))
+            ]
+            names = ", ".join(f'"{alias}"."{column}"' for column in key)
+            counts = [
+                row
+                for each in repeated
+                for row in probe.counts(
+                    node, [("count(*)", each), (f"count(DISTINCT ({names}))", each)]
+                )
+                or []
+            ]
+            if any(rows > units for rows, units in counts):
+                yield (
+                    f"{table}: the join repeats its rows, so one value counts several times; bring "
+                    f"the other table to one row per {', '.join(key)} first"
+                )
+
+
+def _key(table: str) -> tuple[str, ...]:
+    if table in schema.KEYS:
+        return schema.KEYS[table]
+    name = table.removeprefix(f"{schema.RAW}.")
+    return tuple(schema.tables()[name].key) if name in schema.tables() else ()
+
+
+def _is_of(
+    argument: Any, alias: str, tables: Mapping[str, str], known: Mapping[str, set[str]]
+) -> bool:
+    """Return whether all columns of an argument are of one table of those after FROM."""
+    paths = [
+        [str(name).lower() for name in each["column_names"]]
+        for each in within(argument)
+        if each.get("class") == "COLUMN_REF"
+    ]
+    return bool(paths) and all(_owner(path, tables, known) == alias for path in paths)
+
+
+def _owner(path: list[str], tables: Mapping[str, str], known: Mapping[str, set[str]]) -> str:
+    """Return the table of a column; an empty text where several have it."""
+    if len(path) > 1:
+        return path[-2]
+    owners = [alias for alias, table in tables.items() if path[-1] in known.get(table, ())]
+    return owners[0] if len(owners) == 1 else ""

@@ -1,0 +1,124 @@
+"""Values on a scale of one model's own that an aggregate takes together over models or depths.
+
+The unit in a column's comment says whose scale it is. Lengths of a residual stream are in
+activation units: another model has another scale, and the stream grows by orders over depth, so the
+longest decide a mean. Norms of weights are in weight units of their model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from analysis.store import contents
+from analysis.store.notes.probe import (
+    Probe,
+    arguments_of,
+    base_tables,
+    called,
+    name_of,
+    selects,
+)
+from analysis.store.statement import columns_of, within
+from collect import schema
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Columns of which one value each is on one scale, by unit.
+_ONE_SCALE = {"activation units": ("model_id", "layer"), "weight units": ("model_id",)}
+
+#: What is taken together, by the column that would keep it apart.
+_WHAT = {"model_id": "models", "layer": "depths"}
+
+_LOGARITHMS = frozenset({"ln", "log", "log2", "log10"})
+
+
+def notes(
+    cursor: duckdb.DuckDBPyConnection, tree: Any, aggregates: Collection[str]
+) -> Iterator[str]:
+    """Yield a sentence for each column whose values on several scales are taken together.
+
+    Parameters
+    ----------
+    cursor
+        Cursor to the store.
+    tree
+        The query, parsed.
+    aggregates
+        Names of aggregates that another copy of a row changes.
+    """
+    known = contents.columns_by_table(cursor)
+    probe = Probe(cursor, tree)
+    for node in selects(tree):
+        tables = base_tables(node)
+        columns = {column for table in tables.values() for column in known.get(table, ())}
+        of_here = {
+            column: (alias, table, unit)
+            for alias, table in tables.items()
+            for (of, column), unit in _units().items()
+            if of == table
+        }
+        for each in called(node):
+            if name_of(each) not in aggregates or each.get("distinct"):
+                continue
+            for column in _on_a_scale(each, of_here, columns):
+                alias, table, unit = of_here[column]
+                asked = {it: f'"{alias}"."{it}"' for it in _ONE_SCALE[unit] if it in known[table]}
+                if "blocks_after" in known[table]:
+                    asked["blocks_after"] = f'"{alias}"."blocks_after"'
+                mixed = _mixed(probe, node, each, asked)
+                if mixed:
+                    yield _sentence(table, column, mixed)
+
+
+@cache
+def _units() -> dict[tuple[str, str], str]:
+    """Return the columns on a model's own scale, by table, with their unit."""
+    of_front = schema.commented(schema.front_sql())[1]
+    front = [
+        (*name.split(".")[1:], schema.unit_apart(text)[1])
+        for name, text in of_front.items()
+        if name.count(".") == 2
+    ]
+    raw = [
+        (f"{schema.RAW}.{table}", column.name, column.unit)
+        for table, it in schema.tables().items()
+        for column in it.columns
+    ]
+    return {(table, name): unit for table, name, unit in [*front, *raw] if unit in _ONE_SCALE}
+
+
+def _on_a_scale(function: Any, here: Collection[str], columns: Collection[str]) -> Iterator[str]:
+    """Yield the columns on a model's scale that a function takes as they are."""
+    for argument in arguments_of(function):
+        read = columns_of(argument)
+        lengths = read & {*here}
+        parts = list(within(argument))
+        is_relative = any(
+            str(it.get("function_name")).lower() in _LOGARITHMS
+            or it.get("class") == "SUBQUERY"
+            or str(it.get("type")).startswith("COMPARE")
+            for it in parts
+        )
+        if len(lengths) == 1 and read <= {*columns} and not is_relative:
+            yield from lengths
+
+
+def _mixed(probe: Probe, node: Any, function: Any, asked: Mapping[str, str]) -> list[str]:
+    """Return the columns of which some row of an answer takes several values."""
+    counts = [(f"count(DISTINCT {place})", function) for place in asked.values()]
+    rows = probe.counts(node, counts) or []
+    largest = dict(zip(asked, map(max, zip(*rows, strict=True)), strict=False))
+    if largest.get("blocks_after") == 1:  # the same depth, counted from the end
+        del largest["layer"]
+    return [name for name, n in largest.items() if n > 1 and name in _WHAT]
+
+
+def _sentence(table: str, column: str, mixed: Sequence[str]) -> str:
+    what = " and ".join(_WHAT[each] for each in mixed)
+    return (
+        f"{table}.{column}: values at several {what} are taken together, whose scales differ, so "
+        f"the largest decide; take each {' and '.join(mixed)} apart, or average ln({column})"
+    )
