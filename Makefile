@@ -76,7 +76,7 @@ codebook: $(VENV)/.report ## write data/README.md from collect/schema.sql
 	$(RUN) -m collect codebook
 
 database: $(VENV)/.report ## build data/measurements.duckdb for SQL clients
-	$(RUN) -m collect database
+	$(RUN) -m analysis database
 
 benchmark: .cache/benchmark/.installed $(VENV)/.everything ## time what we claim to be quick, beside peers (never part of the tests)
 	.cache/benchmark/bin/python tests/benchmarks/collection.py

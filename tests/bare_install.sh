@@ -53,7 +53,7 @@ shows 'gpt-neo-125m' sql 'SELECT model_id FROM model ORDER BY ALL LIMIT 9'
 "$bare/venv/bin/thermoscope" sql 'SELECT 1' 2> noted > /dev/null
 if grep 'left out' noted >&2; then exit 1; fi  # every unit that travels is whole
 shows '^A_grand_unified ' collect prompts
-shows 'measurements.duckdb' collect database --out measurements.duckdb
+shows 'measurements.duckdb' database --out measurements.duckdb
 [ -s measurements.duckdb ]
 status=0
 "$bare/venv/bin/thermoscope" collect run nowhere --prompts A_grand_unified --out runs 2> said || status=$?

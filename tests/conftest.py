@@ -17,6 +17,7 @@ from analysis.audit.evidence.checks import Check
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.store import Store, open_store
 from collect.record.writer import write_table
+from tests.exit_codes.watch import undeclared
 
 ROOT = Path(__file__).parents[1]
 RUN, WEIGHTS = "run-prompts", "run-weights"
@@ -36,6 +37,14 @@ LOOKED_UP = {"S:00": [0.6, 0.8], "S:01": [0.5]}
 def pytest_configure() -> None:
     """Take an interruption as Python does: a shell's background job starts with it ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _no_undeclared_exit_code(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Refuse an exit code, in whatever test, that the help of the verb does not list."""
+    with undeclared(monkeypatch) as found:
+        yield
+    assert found == []
 
 
 @pytest.fixture(scope="session")

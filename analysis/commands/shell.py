@@ -13,7 +13,7 @@ from collect.process.parser import as_typed
 from collect.process.requests import temporary_folder
 from collect.process.verbs import PROGRAM as COMMAND
 
-#: The shell's program, and the name of the database that `collect database` builds.
+#: The shell's program, and the name of the database that `thermoscope database` builds.
 PROGRAM, DATABASE = "duckdb", "measurements.duckdb"
 
 _HINT = 'Give one: thermoscope sql "FROM model LIMIT 3"'
@@ -83,7 +83,7 @@ def open_shell(
         return _run([program, "-readonly", str(built)])
     with temporary_folder("thermoscope-") as folder:
         database = folder / DATABASE
-        note = "is made for this shell alone; thermoscope collect database makes one that stays"
+        note = "is made for this shell alone; thermoscope database makes one that stays"
         message = f"note: a database of {', '.join(map(str, places))} {note}"
         print(as_typed(message, command), file=sys.stderr)
         words = ["database", *map(str, places), "--out", str(database)]
@@ -93,11 +93,11 @@ def open_shell(
 
 
 def _run(command: Sequence[str]) -> int:
-    """Run a program until it ends; an interruption at the terminal is for it alone."""
+    """Run a program until it ends, and return 1 if with an error; an interruption is its alone."""
     with subprocess.Popen(command) as process:
         while True:
             try:
-                return process.wait()
+                return int(process.wait() != 0)
             except KeyboardInterrupt:
                 continue
 

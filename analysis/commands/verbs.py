@@ -194,6 +194,13 @@ def _add_csv(verb: argparse._ActionsContainer) -> None:
     verb.add_argument("--csv", action="store_true", help="print CSV, ten significant digits")
 
 
+#: What every verb that opens a store may end with beside `collect.process.verbs.ALWAYS`.
+_OF_STORES = {
+    3: "--data names an address, and the package that reads it is not installed",
+    4: "--data names an address that was not reached",
+}
+
+
 VERBS = {
     "claims": Verb(
         "verdict on each claim",
@@ -207,6 +214,7 @@ VERBS = {
         },
         _add_claims,
         "analysis.commands.verdicts:verdicts",
+        _OF_STORES | {1: "--check: a verdict, or a table of claims, is not the committed one"},
     ),
     "claim": Verb(
         "one claim, check by check",
@@ -214,6 +222,7 @@ VERBS = {
         {"claim 7": "one claim, check by check", "claim 7 --json": ""},
         _add_claim,
         "analysis.commands.claim:claim",
+        _OF_STORES,
     ),
     "study": Verb(
         "each registered statement of the controlled study, and its verdict",
@@ -221,6 +230,7 @@ VERBS = {
         {"study": "what was registered, and what came of it"},
         _add_study,
         "analysis.commands.study:study",
+        _OF_STORES | {1: "--check: a statement is not the committed one"},
     ),
     "sql": Verb(
         "run one reading statement",
@@ -233,6 +243,12 @@ VERBS = {
         },
         _add_sql,
         "analysis.commands.query:sql",
+        _OF_STORES
+        | {
+            1: "DuckDB's shell, which opens where no query is given, ended with an error",
+            2: "wrong input: a query that DuckDB refuses, or a table that is missing or damaged",
+            71: "out of memory, processes or open files, or --timeout is over",
+        },
     ),
     "columns": Verb(
         "what the columns of a table or view mean, with their units",
@@ -245,6 +261,7 @@ VERBS = {
         },
         _add_columns,
         "analysis.commands.columns:columns",
+        _OF_STORES,
     ),
     "l-star": Verb(
         "the layer L* by every estimator",
@@ -252,6 +269,7 @@ VERBS = {
         {"l-star --profile trace_multi_head": ""},
         _add_l_star,
         "analysis.commands.tables:l_star",
+        _OF_STORES,
     ),
     "signs": Verb(
         "does a measured model dampen or expand, by its prompts",
@@ -259,6 +277,7 @@ VERBS = {
         {"signs --gain gain_last_block": ""},
         _add_signs,
         "analysis.commands.tables:signs",
+        _OF_STORES,
     ),
     "specifications": Verb(
         "heritage under every choice at once",
@@ -266,6 +285,7 @@ VERBS = {
         {"specifications --csv > specifications.csv": ""},
         _add_csv,
         "analysis.commands.tables:specifications",
+        _OF_STORES,
     ),
     "stated": Verb(
         "every stated number, computed again",
@@ -273,6 +293,7 @@ VERBS = {
         {"stated": "every number stated, computed again", "stated --csv": ""},
         _add_csv,
         "analysis.commands.tables:stated",
+        _OF_STORES,
     ),
     "forensics": Verb(
         "recompute every test that a paper reports",
@@ -280,6 +301,10 @@ VERBS = {
         {"forensics paper.md": "the tests a paper reports, recomputed"},
         _add_forensics,
         "analysis.commands.tables:forensics",
+        {
+            1: "a test in the text contradicts itself",
+            7: "no test in the text can be recomputed",
+        },
     ),
     "report": Verb(
         "render the report, or with --paper that of another paper",
@@ -293,6 +318,10 @@ VERBS = {
         },
         _add_report,
         "analysis.commands.pages:report",
+        {
+            3: "",
+            5: "a page cannot be rendered or written, or has faults",
+        },
     ),
     "init": Verb(
         "lay out the audit of another paper in a new folder",

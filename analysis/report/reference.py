@@ -13,8 +13,8 @@ from markupsafe import Markup
 from analysis.tidy import html
 from analysis.tidy.extra import extra
 from collect.process import shipped
-from collect.process.parser import verb_parser
-from collect.process.verbs import EXIT_CODES, declared
+from collect.process.parser import listed_codes, verb_parser
+from collect.process.verbs import ALWAYS, EXIT_CODES, declared
 
 
 def api(package: str) -> str:
@@ -37,8 +37,13 @@ def commands() -> str:
 
 
 def exit_codes() -> str:
-    """Return Markdown with the exit codes of all verbs."""
-    return _code(EXIT_CODES.partition("\n")[2].rstrip())
+    """Return Markdown with each exit code, and the verbs that end with it where not all do."""
+    verbs = declared()
+    meanings = {}
+    for code, meaning in EXIT_CODES.items():
+        named = ", ".join(name for name, verb in verbs.items() if code in verb.exit_codes())
+        meanings[code] = meaning if code in ALWAYS else f"{meaning}: {named}"
+    return _code(listed_codes(meanings).partition("\n")[2].rstrip())
 
 
 @cache

@@ -14,7 +14,7 @@ from collect.schema import raise_interruption
 #: Name under which a database file is attached.
 _ATTACHED = "database_file"
 
-_HINT = "Build one with: thermoscope collect database"
+_HINT = "Build one with: thermoscope database"
 
 
 def attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> tuple[str, ...]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 
 from collect.commands import measurement_options, model_options, store_options
 from collect.process.verbs import Verb
@@ -15,20 +14,45 @@ def _verb(
     description: str,
     options: Callable[[ArgumentParser], None],
     *examples: str,
+    codes: Mapping[int, str] | None = None,
 ) -> Verb:
     """Return a verb that the handler of its name runs; its examples need no remark."""
     _, name, *_ = examples[0].split()
     handler = f"collect.commands.handlers:{name}"
-    return Verb(meaning, description, dict.fromkeys(examples, ""), options, handler)
+    return Verb(meaning, description, dict.fromkeys(examples, ""), options, handler, codes or {})
+
+
+#: What every verb that reads a model may end with.
+_OF_MODELS = {
+    2: "wrong input: an unknown name or option, a model that cannot be measured, or a damaged file",
+    3: "",
+    4: "a model had to come from the hub and did not",
+    6: "",
+}
+
+#: What reads or packs an output needs little of the extra.
+_LOCKED = {3: "another collector is at work there, and the package filelock is not installed"}
 
 
 VERBS = {
+    "database": Verb(
+        "put tables into one DuckDB file, with comments, views and macros",
+        "Write the tables of some directories, with comments, views and macros, into one DuckDB "
+        "file, which DuckDB 1.2 or later, Python and R open.",
+        {
+            "database": "all that is shipped, for any DuckDB program",
+            "database runs --out runs.duckdb": "",
+        },
+        store_options.database,
+        "collect.commands.handlers:database",
+    ),
     "collect plan": _verb(
         "say what a run would do: rows, bytes, memory, time",
         "Say what `run` with the same arguments would write and need, or refuse before it "
         "measures, without reading any weight. It takes all of them but --engine and --quiet.",
         measurement_options.plan,
         "collect plan EleutherAI/pythia-70m --prompts B_pythia_sweep --out runs",
+        codes=_OF_MODELS,
     ),
     "collect run": _verb(
         "measure models, on prompt sets and by their weights",
@@ -37,6 +61,8 @@ VERBS = {
         measurement_options.run,
         "collect run EleutherAI/pythia-70m --prompts B_pythia_sweep --out runs",
         "collect run checkpoints/mine --prompts A_grand_unified my_prompts.txt --out out",
+        codes=_OF_MODELS
+        | {6: "a model does not do what its adapter promises; nothing of it is kept"},
     ),
     "collect look": _verb(
         "one screen on a model: does it speak, its outlier tokens, its sign by every definition",
@@ -45,6 +71,7 @@ VERBS = {
         "every definition. Nothing is written.",
         measurement_options.look,
         "collect look model.gguf",
+        codes=_OF_MODELS,
     ),
     "collect verify": _verb(
         "print what is checked of a model before every number",
@@ -53,6 +80,7 @@ VERBS = {
         "hooks and hidden_states stand. Nothing is written. Exits with 6 where a check fails.",
         measurement_options.verify,
         "collect verify EleutherAI/pythia-70m",
+        codes=_OF_MODELS | {6: "a check fails"},
     ),
     "collect states": _verb(
         "measure states that another engine wrote, or compare them with a model's",
@@ -62,6 +90,7 @@ VERBS = {
         measurement_options.states,
         "collect states r1.safetensors --model config.json --engine vllm --out out",
         "collect states r1.npz --model DIR --engine jax --site block_output --against DIR",
+        codes=_OF_MODELS | {1: "--against: the states differ from those of the model"},
     ),
     "collect prompts": _verb(
         "list the prompt sets that come with the project, or the prompts of some",
@@ -77,6 +106,7 @@ VERBS = {
         "and the hours that are left.",
         store_options.status,
         "collect status out",
+        codes=_LOCKED,
     ),
     "collect check": _verb(
         "check the files of an output",
@@ -84,6 +114,7 @@ VERBS = {
         " for each fault and exits with 1 if there is one.",
         store_options.check,
         "collect check out",
+        codes=_LOCKED | {1: "a file has a fault"},
     ),
     "collect compact": _verb(
         "copy an output into one sorted file per table",
@@ -91,6 +122,7 @@ VERBS = {
         "open. It reads, is checked and is published as the output; nothing is measured into it.",
         store_options.compact,
         "collect compact out --out packed",
+        codes={3: ""},
     ),
     "collect publish": _verb(
         "describe an output so that others find and use it",
@@ -99,6 +131,7 @@ VERBS = {
         "as it is, the output opens at its address: thermoscope --data https://... sql.",
         store_options.publish,
         'collect publish out --license CC-BY-4.0 --creator "Your group"',
+        codes={3: ""},
     ),
     "collect train": _verb(
         "train small models from recipes",
@@ -106,6 +139,7 @@ VERBS = {
         "already, from the same recipe and text, is left as it is.",
         model_options.train,
         "collect train data/sample/recipes/llama-l4-adamw.toml --out runs/models",
+        codes={3: ""},
     ),
     "collect study": _verb(
         "carry out a controlled study: train and measure what a design crosses",
@@ -114,6 +148,11 @@ VERBS = {
         "command.",
         model_options.study,
         "collect study data/study/packages.toml --plan",
+        codes={
+            1: "--check: a run that was repeated gave other numbers",
+            3: "",
+            6: "a network does not do what its adapter promises; nothing of it is kept",
+        },
     ),
     "collect dequantise": _verb(
         "write the model of a GGUF file as safetensors",
@@ -122,6 +161,7 @@ VERBS = {
         "both are the same.",
         model_options.dequantise,
         "collect dequantise model.gguf --out model",
+        codes=_OF_MODELS,
     ),
     "collect gauge": _verb(
         "change a model's weights and not its logits",
@@ -129,12 +169,15 @@ VERBS = {
         "coordinates, and gauge.json beside them: how far logits and every quantity moved.",
         model_options.gauge,
         "collect gauge runs/models/gptneox-l4-adamw --out runs/gauge",
+        codes=_OF_MODELS
+        | {6: "the model is not what its adapter promises, or its logits moved; nothing is kept"},
     ),
     "collect published": _verb(
         "import the paper's raw result files",
         "Import the raw result files of the paper into tables of the contract.",
         store_options.published,
         "collect published --fetch --out data/imported",
+        codes={4: "--fetch: a file did not come"},
     ),
     "collect reported": _verb(
         "import lengths that others measured and published",
@@ -144,18 +187,12 @@ VERBS = {
         store_options.reported,
         "collect reported data/reported/sources/logos_in_layers --out reported",
     ),
-    "collect database": _verb(
-        "put measurements into one DuckDB file",
-        "Put the tables of some directories, with comments, views and macros, into one DuckDB"
-        " file that older DuckDB programs can read.",
-        store_options.database,
-        "collect database data/published data/measurements --out data/measurements.duckdb",
-    ),
     "collect codebook": _verb(
         "write data/README.md",
         "Write data/README.md from schema.sql and the views.",
         store_options.codebook,
         "collect codebook --check",
+        codes={1: "--check: the file is out of date"},
     ),
     "collect models": _verb(
         "list the types of models, and what of each is measured",
@@ -163,14 +200,6 @@ VERBS = {
         "measured in part, or refused. Exits with 1 if one is unknown.",
         store_options.models,
         "collect models --json",
+        codes={1: "a type is unknown", 3: ""},
     ),
 }
-
-#: Who asks in SQL types it without the word in front.
-VERBS["database"] = replace(
-    VERBS["collect database"],
-    examples={
-        "database": "all that is shipped, for any DuckDB program",
-        "database runs --out runs.duckdb": "",
-    },
-)

@@ -14,6 +14,9 @@ from collect.process.verbs import COLLECTION, EXIT_CODES, PROGRAM, Verb
 #: Where the remarks on examples begin, counted in letters of the examples.
 _REMARKS = 28
 
+#: How wide the prose of a help is.
+_WIDTH = 80
+
 #: Options before the verb that the verbs of collection do not have.
 _OF_STORE = ("data", "paper", "verify")
 
@@ -69,7 +72,9 @@ def main_parser(verbs: Mapping[str, Verb], program: str = PROGRAM) -> argparse.A
         usage="%(prog)s [options] VERB ...; %(prog)s VERB --help",
         description="Measure transformers, and judge claims about them from published figures "
         "and measurements.",
-        epilog=as_typed(f"verbs:\n{listed}\nexamples:\n{examples}\n{EXIT_CODES}", program),
+        epilog=as_typed(
+            f"verbs:\n{listed}\nexamples:\n{examples}\n{listed_codes(EXIT_CODES)}", program
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,
     )
@@ -84,8 +89,10 @@ def verb_parser(name: str, verb: Verb, program: str = PROGRAM) -> argparse.Argum
     title = "example" if len(verb.examples) == 1 else "examples"
     parser = argparse.ArgumentParser(
         prog=as_typed(f"{PROGRAM} {name}", program),
-        description=textwrap.fill(verb.description, 80),
-        epilog=as_typed(f"{title}:\n{_examples(verb.examples)}\n{EXIT_CODES}", program),
+        description=textwrap.fill(verb.description, _WIDTH),
+        epilog=as_typed(
+            f"{title}:\n{_examples(verb.examples)}\n{listed_codes(verb.exit_codes())}", program
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verb.options(parser)
@@ -141,6 +148,18 @@ def _examples(examples: Mapping[str, str]) -> str:
         f"  {PROGRAM} {typed:<{_REMARKS}}   {remark}".rstrip() for typed, remark in examples.items()
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def listed_codes(codes: Mapping[int, str]) -> str:
+    """Return exit codes, a line each, with what they mean."""
+    lines = [
+        textwrap.fill(
+            text, _WIDTH, initial_indent=f"{code:>3}  ", subsequent_indent=" " * 5,
+            break_on_hyphens=False,
+        )
+        for code, text in codes.items()
+    ]  # fmt: skip
+    return "exit codes:\n" + "".join(f"{line}\n" for line in lines)
 
 
 def _place(text: str) -> Path | str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 
 #: What the command is called.
@@ -16,23 +16,23 @@ COLLECTION = "collect"
 #: Where the verbs of each package are declared.
 _DECLARED = ("analysis.commands.verbs", "collect.commands.verbs")
 
-EXIT_CODES = """\
-exit codes:
-  0  success
-  1  a check found a difference: claims, study, collect codebook with --check, collect check, or
-     collect states with --against;
-     forensics: a reported test contradicts itself; collect models: a type is unknown
-  2  wrong input: unknown name, bad query, damaged or missing data, or an --out where a file lies
-     that is another's
-  3  a package of an extra is not installed
-  4  something had to come over the network and did not
-  5  the output cannot be written, the report cannot be rendered, or a page has faults
-  6  a model does not conform to its adapter; nothing is kept
-  7  no test was found that can be recomputed (forensics)
- 70  internal error (--debug before the verb shows its trace)
- 71  out of memory, processes or open files, or --timeout is over
-130  interrupted from the keyboard
-"""
+#: What each exit code means, unless a verb says it in words of its own.
+EXIT_CODES: Mapping[int, str] = {
+    0: "success",
+    1: "a check found a difference or a fault",
+    2: "wrong input: an unknown name or option, a bad value, or a file that is missing or damaged",
+    3: "a package that this needs is not installed; the message names the extra that brings it",
+    4: "something had to come over the network and did not",
+    5: "the output cannot be written",
+    6: "the model does not do what its adapter promises; nothing is kept",
+    7: "no test was found that can be recomputed",
+    70: "internal error, a defect of this program (--debug before the verb shows its trace)",
+    71: "out of memory, processes or open files",
+    130: "interrupted from the keyboard",
+}
+
+#: The codes with which every verb can end.
+ALWAYS = (0, 2, 5, 70, 71, 130)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,9 @@ class Verb:
     run
         The function that runs it, as ``module:name``; it takes the options and returns an exit
         code, and is imported when the verb is run.
+    codes
+        The exit codes beside `ALWAYS`, and those with words of their own; no words stand for those
+        of `EXIT_CODES`.
     """
 
     meaning: str
@@ -59,6 +62,12 @@ class Verb:
     examples: Mapping[str, str]
     options: Callable[[argparse.ArgumentParser], None]
     run: str
+    codes: Mapping[int, str] = field(default_factory=dict)
+
+    def exit_codes(self) -> dict[int, str]:
+        """Return what each exit code of the verb means, the least first."""
+        known = sorted({*ALWAYS, *self.codes})
+        return {code: self.codes.get(code) or EXIT_CODES[code] for code in known}
 
     def start(self, options: argparse.Namespace) -> int:
         """Run the verb and return its exit code."""

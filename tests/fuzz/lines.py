@@ -41,7 +41,7 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "models": ("--json",),
     },
 }
-#: Where `collect database` and `analysis --paper FOLDER report` write unless told otherwise.
+#: Where `database` and `analysis --paper FOLDER report` write unless told otherwise.
 UNTOLD = ("data/measurements.duckdb", "paper/report/")
 
 PLACES = ("paper", "store", "model", "new", "paper/claim.csv", "paper/claims.py", "none", ".", "")

@@ -8,14 +8,33 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import contextmanager
 from pathlib import Path
 
-from collect.errors import CollectError, InputError, OutputError
+from collect.errors import CollectError, OutputError
 from collect.job.settings import progress_bar
 from collect.process.interruption import interruptible
 from collect.record.commit import check_writable
+from collect.schema.counting import counted
 from collect.training.study import training
 from collect.training.study.design import Design, read_design
 from collect.training.study.plan import Run, runs
 from collect.training.study.training import is_complete, network_file
+
+
+class FailedRunsError(CollectError):
+    """Runs of a study failed; hint and exit code are those of the first.
+
+    Parameters
+    ----------
+    study
+        Its name.
+    failures
+        What prevented each.
+    """
+
+    def __init__(self, study: str, failures: Sequence[CollectError]) -> None:
+        first, n = failures[0], counted(len(failures), "run")
+        self.exit_code = first.exit_code
+        super().__init__(f"{n} of {study} failed, the first: {first.problem}", first.hint)
+
 
 #: A run under way; its result is what prevented it.
 Going = Future[CollectError | None]
@@ -48,10 +67,7 @@ def carry_out(path: Path, out: Path, *, n_processes: int = 1, quiet: bool = Fals
             bar.update(round(run.seconds))
             failures.extend([failure] if failure is not None else [])
     if failures:
-        raise InputError(
-            f"{len(failures)} runs of {design.head.name} failed, the first: {failures[0].problem}",
-            failures[0].hint,
-        )
+        raise FailedRunsError(design.head.name, failures)
     return sum(not is_complete(out, run) for run in planned)
 
 

@@ -16,7 +16,7 @@ from collect.errors import InputError, OutputError
 from collect.training.study import training
 from collect.training.study.again import AT_THE_END, AT_THE_START, check, compared, spread_of_seeds
 from collect.training.study.design import read_design
-from collect.training.study.execution import carry_out
+from collect.training.study.execution import FailedRunsError, carry_out
 from collect.training.study.merging import merge, restore
 from collect.training.study.plan import runs
 from collect.training.study.training import TABLES, network_file, run_file
@@ -210,6 +210,7 @@ def test_a_run_that_has_no_room_leaves_no_file(tmp_path, monkeypatch):
 def test_a_run_that_diverges_is_absent_and_the_others_go_on(tmp_path):
     content = TINY.replace("two = {}", "two = { optimiser = { learning_rate = 1e30 } }")
     path, out = written(tmp_path, content.replace("[0, 1]", "[0]")), tmp_path / "out"
-    with pytest.raises(InputError, match="2 runs of tiny failed"):
+    with pytest.raises(FailedRunsError, match="2 runs of tiny failed") as failed:
         carry_out(path, out, quiet=True)
+    assert failed.value.exit_code == InputError.exit_code
     assert len(rows(out, "study_run")) == 2
