@@ -39,33 +39,34 @@ Choice = tuple[float, float, bool]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel: its size [px] and the ends of its axes."""
+    """A panel: its size [px], the ends of its axes, and which of these are logarithmic.
+
+    Its width is that on a phone. Names that lie apart there lie apart in a wider panel, too,
+    because letters keep their size and marks move away from each other.
+    """
 
     x: tuple[float, float]
     y: tuple[float, float]
-    width: float = 530
+    width: float = 280
     height: float = 230
     is_log: bool = False
+    is_log_y: bool = False
 
     def across(self, value: float) -> float:
         """Return how far right a value of the axis x stands [px]."""
-        low, high = (math.log(it) if self.is_log else it for it in self.x)
-        at = math.log(value) if self.is_log else value
-        return self.width * (at - low) / (high - low)
+        return self.width * _share(value, self.x, is_log=self.is_log)
 
     def up(self, value: float) -> float:
         """Return how far up a value of the axis y stands [px]."""
-        return self.height * (value - self.y[0]) / (self.y[1] - self.y[0])
+        return self.height * _share(value, self.y, is_log=self.is_log_y)
 
     def x_at(self, across: float) -> float:
         """Return the value of the axis x at a place [px]."""
-        low, high = (math.log(it) if self.is_log else it for it in self.x)
-        at = low + across / self.width * (high - low)
-        return math.exp(at) if self.is_log else at
+        return _value(across / self.width, self.x, is_log=self.is_log)
 
     def y_at(self, up: float) -> float:
         """Return the value of the axis y at a place [px]."""
-        return self.y[0] + up / self.height * (self.y[1] - self.y[0])
+        return _value(up / self.height, self.y, is_log=self.is_log_y)
 
 
 def placed(
@@ -200,6 +201,19 @@ def end_names(
     rows = alt.Chart(ends.assign(label_at=np.exp(places) if is_log else places))
     words = rows.mark_text(align="left", dx=beside, fontSize=13, color=INK)
     return cast(alt.Chart, words.encode(x=x, y="label_at:Q", text="name:N"))
+
+
+def _share(value: float, ends: tuple[float, float], *, is_log: bool) -> float:
+    """Return how far along an axis a value stands [share of its length]."""
+    low, high, at = (math.log(it) if is_log else it for it in (*ends, value))
+    return (at - low) / (high - low)
+
+
+def _value(share: float, ends: tuple[float, float], *, is_log: bool) -> float:
+    """Return the value that stands so far along an axis."""
+    low, high = (math.log(it) if is_log else it for it in ends)
+    at = low + share * (high - low)
+    return math.exp(at) if is_log else at
 
 
 def _field(channel: alt.X) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from analysis.drawing.units import Spec, copy_spec
@@ -11,8 +11,9 @@ from analysis.drawing.units import Spec, copy_spec
 #: Width of the text on a desk, and of what is laid out for a phone, which shows it at five
 #: sixths: the smallest letters of charts, 12 px, are 10 px there [px].
 MEASURE, PHONE = 640, 420
-#: Letters of a title on a line of a phone, and panels beside each other there.
-LINE, ABREAST = 50, 2
+#: Letters of a title on a line of a phone, those of a legend or of a panel beside another, those of
+#: such a panel's axes, and panels beside each other there.
+LINE, HALF, QUARTER, ABREAST = 50, 24, 16, 2
 #: A panel is no narrower than this [px].
 LEAST = 90
 
@@ -49,16 +50,27 @@ def for_phone(spec: Mapping[str, Any]) -> Spec:
             node["legend"]["columns"] = 1
         if len(node.get("hconcat", [])) > ABREAST:
             node |= {"concat": node.pop("hconcat"), "columns": ABREAST}
-        for name in {"title", "text"} & set(node):
-            if isinstance(node[name], str):
-                node[name] = _wrap(node[name])
+        if isinstance(node.get("legend"), dict):
+            _wrap_titles([node], HALF)
+        for panel in [*node.get("hconcat", []), *node.get("concat", [])]:
+            headed = [panel, *_headings(panel)]
+            _wrap_titles(headed, HALF)
+            _wrap_titles((it for it in _nodes(panel) if it not in headed), QUARTER)
+    _wrap_titles(_nodes(result), LINE)
     return result
 
 
-def _wrap(text: str) -> str | list[str]:
-    """Return a text as lines that fit a phone; as it is if it fits in one."""
-    lines = textwrap.wrap(text, LINE)
-    return lines if len(lines) > 1 else text
+def _headings(panel: Spec) -> list[Spec]:
+    """Return the title of a panel if it is an object."""
+    return [panel["title"]] if isinstance(panel.get("title"), dict) else []
+
+
+def _wrap_titles(nodes: Iterable[Spec], letters: int) -> None:
+    """Break titles that are one line into lines of so many letters, in place."""
+    for node in nodes:
+        for name in {"title", "text"} & set(node):
+            if isinstance(node[name], str) and len(node[name]) > letters:
+                node[name] = textwrap.wrap(node[name], letters)
 
 
 def _resize(view: Spec, width: float) -> None:

@@ -93,7 +93,7 @@ def _panel(
     )
     x = alt.X(
         "gain_mean:Q",
-        title=["mean gain [ratio]", UNCHANGED, SIDES],
+        title=["mean gain [ratio]", UNCHANGED, SIDES] if is_first else None,
         scale=scale,
         axis=alt.Axis(tickCount=4, grid=False),
     )

@@ -72,7 +72,7 @@ def _panel(drawn: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
     ends = reach(drawn["percent"])
     largest = drawn.sort_values(["n_layers", "size"]).drop_duplicates("suite", keep="last").index
     label = drawn["suite"].where(drawn.index.isin(largest), "")
-    panel = names.Panel((low, high), ends, width=WIDTH, height=HEIGHT, is_log=True)
+    panel = names.Panel((low, high), ends, height=HEIGHT, is_log=True)
     placed = names.placed(drawn.assign(name=label), panel, column, "percent", lines=[0])
     x = alt.X(f"{column}:Q", title=title, **axis)
     y = alt.Y("percent:Q", title="change of length [%]", scale=alt.Scale(domain=list(ends)))

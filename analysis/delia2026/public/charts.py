@@ -84,7 +84,7 @@ def _lengths(
         title="after block" if is_named else None, values=list(range(0, depth + 1, 5)), grid=False
     )
     y = alt.Y("length:Q", scale=axis["scale"], axis=axis["axis"]).title(
-        "length of the vector (after block 0: 1)"
+        ["length of the vector", "(after block 0: 1)"]
     )
     names = [it for it in COUNTED.values() if it in set(rows["name"])]
     lines = (

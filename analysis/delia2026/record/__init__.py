@@ -1,1 +1,1 @@
-"""What the paper's own record shows: counts, captions, published numbers, three figures redrawn."""
+"""What the paper's own record shows: counts, captions, published numbers, figures redrawn."""

@@ -206,7 +206,7 @@ def _outliers(store: Store) -> Check:
         return evidence.missing(CLIPPED, condition, reason)
     if values.empty:
         return evidence.missing(CLIPPED, condition, "the raw file is not imported")
-    beyond = values[_apart(values)]
+    beyond = values[apart(values)]
     shown = ", ".join(f"{row.model_id} {row.value:.3f}" for row in beyond.itertuples())
     return evidence.check(
         CLIPPED,
@@ -220,8 +220,8 @@ def _outliers(store: Store) -> Check:
     )
 
 
-def _apart(values: pd.DataFrame) -> Mask:
-    """Tell which values stand apart: before the largest fall of distances to a neighbour."""
+def apart(values: pd.DataFrame) -> Mask:
+    """Return which values stand apart: before the largest fall of distances to a neighbour."""
     ordered = values["value"].sort_values()
     steps = np.diff(ordered, prepend=-np.inf, append=np.inf)
     distances = pd.Series(np.minimum(steps[:-1], steps[1:]), ordered.index)

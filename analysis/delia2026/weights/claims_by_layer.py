@@ -23,6 +23,9 @@ PLOTTED = Label("plotted", "what is plotted is |W_V|")
 OTHERS = ("Meta", "OpenAI", "BigScience")
 TIMES = Label("times", "about 300 times in late layers")
 
+#: How many times the others EleutherAI is said to be, and what still counts as that.
+PRINTED, MARGIN = 300, (200, 400)
+
 #: What counts as late, and the share of depth beyond which it lies.
 QUARTER = Label("quarter", "last quarter of the layers")
 LATE = {QUARTER: 0.75, Label("half", "last half of the layers"): 0.5}
@@ -182,29 +185,39 @@ def _times(
         late = points[points["relative_depth"] > share]
     if set(late["lab"] == LAB) != {True, False}:
         return evidence.missing(TIMES, condition, f"{LAB} or the others have no such line")
-    plotted = late["value"].astype(float)
-    values = plotted.transform("log") if is_log else plotted
-    by_model = values.groupby([late["lab"], late["model_id"]]).mean()
-    theirs = by_model.index.get_level_values("lab") == LAB
-    high, low = float(by_model[theirs].mean()), float(by_model[~theirs].mean())
-    ratio = math.exp(high - low) if is_log else high / low
+    ratio = times_others(late, is_log=is_log)
+    models = late.drop_duplicates("model_id")["lab"]
     return evidence.check(
         TIMES,
         condition,
-        200 <= ratio < 400,
+        MARGIN[0] <= ratio < MARGIN[1],
         late,
         estimate=ratio,
         method="ratio of the means over models of each model's "
         f"{'geometric' if is_log else 'arithmetic'} mean over layers",
-        note=f"{int(theirs.sum())} models against {int((~theirs).sum())}.",
+        note=f"{int((models == LAB).sum())} models against {int((models != LAB).sum())}.",
         measure="ratio",
     )
+
+
+def times_others(rows: pd.DataFrame, *, is_log: bool = False) -> float:
+    """Return how many times the others' mean EleutherAI's is [ratio].
+
+    It is the mean over models of each model's mean over layers: the arithmetic one, or of
+    logarithms. ``rows`` are some of `layers`.
+    """
+    plotted = rows["value"].astype(float)
+    values = plotted.transform("log") if is_log else plotted
+    by_model = values.groupby([rows["lab"], rows["model_id"]]).mean()
+    theirs = by_model.index.get_level_values("lab") == LAB
+    high, low = float(by_model[theirs].mean()), float(by_model[~theirs].mean())
+    return math.exp(high - low) if is_log else high / low
 
 
 CLAIMS = declared(
     __file__,
     {
         33: (layer_wise, Line(PLOTTED, "share", 1)),
-        34: (excess, Line(TIMES, "ratio", 300, 200, 400)),
+        34: (excess, Line(TIMES, "ratio", PRINTED, *MARGIN)),
     },
 )

@@ -215,6 +215,19 @@ def test_words_take_less_room_beside_each_other_on_a_phone():
     assert spec["hconcat"][0]["title"] == long
 
 
+def test_titles_of_legends_and_of_panels_abreast_break_sooner_on_a_phone():
+    words = "a title of many letters, more than half a line"
+    shade = alt.Color("file:N", title=words, legend=alt.Legend(columns=4))
+    chart = alt.Chart(MODELS).mark_point().encode(x=alt.X("gain:Q", title=words), color=shade)
+    phone = width.for_phone(chart.to_dict())["encoding"]
+    assert max(map(len, phone["color"]["title"])) <= width.HALF
+    assert phone["x"]["title"] == words
+    headed = chart.properties(title=alt.Title(words, limit=210))
+    first, _ = width.for_phone(alt.hconcat(headed, headed).to_dict())["hconcat"]
+    assert width.QUARTER < max(map(len, first["title"]["text"])) <= width.HALF
+    assert max(map(len, first["encoding"]["x"]["title"])) <= width.QUARTER
+
+
 def test_paper_shows_the_wide_layout_alone(drawn, tmp_path):
     gallery = Gallery(tmp_path, for_print=True)
     gallery.add(Picture(drawn, "Points."))

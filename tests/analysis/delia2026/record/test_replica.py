@@ -101,4 +101,4 @@ def test_a_right_mapping_would_hold_and_values_that_stand_apart_come_first(shipp
     checks = mappings.mappings(open_store(tmp_path))
     assert next(it for it in checks if it.part.startswith("Fig. 1")).holds
     values = pd.DataFrame({"model_id": "m", "value": [1.0, 1.01, 1.02, 1.03, 1.04, 2.0, 0.2]})
-    assert captions._apart(values).tolist() == [False] * 5 + [True, True]
+    assert captions.apart(values).tolist() == [False] * 5 + [True, True]
