@@ -155,10 +155,14 @@ def named(chart: Any, description: str, finding: str = "") -> alt.LayerChart:
     return cast(alt.LayerChart, add_finding(described, finding) if finding else described)
 
 
-def add_finding(chart: Any, finding: str, *, is_small: bool = False) -> Any:
+def add_finding(
+    chart: Any, finding: str, *, is_small: bool = False, is_stacked: bool = False
+) -> Any:
     """Return the chart with a sentence that says what it shows, computed from what it draws.
 
-    A chart that is not to be small is drawn as wide as the text.
+    A chart that is not to be small is drawn as wide as the text. One that is to be stacked has its
+    panels, which stand abreast, below each other on a phone.
     """
     meta: dict[str, Any] = {"finding": finding.replace("'", "’")}
-    return chart.properties(usermeta=meta | ({"is_small": True} if is_small else {}))
+    how = {"is_small": is_small, "is_stacked": is_stacked}
+    return chart.properties(usermeta=meta | {name: True for name, it in how.items() if it})

@@ -40,11 +40,14 @@ def resized(spec: Mapping[str, Any], width: float, to: float = MEASURE) -> Spec:
 def for_phone(spec: Mapping[str, Any]) -> Spec:
     """Return the specification of a chart whose words and panels take less room beside each other.
 
-    Titles break into lines, a legend has one column, and at most two panels stand abreast.
+    Titles break into lines, a legend has one column, and at most two panels stand abreast; none
+    where the chart asks for that (`theme.add_finding`).
     """
     result = copy_spec(spec)
     config = result.setdefault("config", {})
     config["legend"] = {**config.get("legend", {}), "columns": 1}
+    if (result.get("usermeta") or {}).get("is_stacked"):
+        _stack(result)
     for node in _nodes(result):
         if isinstance(node.get("legend"), dict) and "columns" in node["legend"]:
             node["legend"]["columns"] = 1
@@ -58,6 +61,15 @@ def for_phone(spec: Mapping[str, Any]) -> Spec:
             _wrap_titles((it for it in _nodes(panel) if it not in headed), QUARTER)
     _wrap_titles(_nodes(result), LINE)
     return result
+
+
+def _stack(spec: Spec) -> None:
+    """Put panels that stand abreast below each other, each with the names of its rows, in place."""
+    spec["vconcat"] = spec.pop("hconcat")
+    for node in _nodes(spec["vconcat"]):
+        axis = node["y"].get("axis") if isinstance(node.get("y"), dict) else None
+        if isinstance(axis, dict):
+            axis.pop("labels", None)
 
 
 def _headings(panel: Spec) -> list[Spec]:

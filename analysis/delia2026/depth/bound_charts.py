@@ -65,7 +65,7 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.HConc
         "10 to the 1/L."
     )
     shared = beside.resolve_scale(y="shared", color="shared", shape="shared")
-    return cast(alt.HConcatChart, add_finding(shared, _exceeding(drawn)))
+    return cast(alt.HConcatChart, add_finding(shared, _exceeding(drawn), is_stacked=True))
 
 
 def _exceeding(models: pd.DataFrame) -> str:
@@ -93,7 +93,7 @@ def _panel(
     )
     x = alt.X(
         "gain_mean:Q",
-        title=["mean gain [ratio]", UNCHANGED, SIDES] if is_first else None,
+        title=["mean gain [ratio]", UNCHANGED, SIDES],
         scale=scale,
         axis=alt.Axis(tickCount=4, grid=False),
     )

@@ -78,12 +78,11 @@ def chart_gain_by_prompt(prompts: pd.DataFrame, models: pd.DataFrame) -> alt.Lay
     x = alt.X("gain:Q", title=GAIN, scale=scale, axis=alt.Axis(tickCount=5))
     ticks = alt.Chart(prompts).mark_tick(color=INK, opacity=0.6, thickness=1.5, size=TICK)
     bars = alt.Chart(models).mark_rule(color=INK, strokeWidth=2)
-    apart = alt.Chart(prompts[prompts["is_apart"]].assign(name="stands apart"))
+    apart = prompts[prompts["is_apart"]].assign(name="stands apart")
+    below, above = apart[apart["gain"] < 1], apart[apart["gain"] >= 1]
     words = [
-        apart.transform_filter(f"datum.gain {sign} 1")
-        .mark_text(align=align, dy=-TICK, fontSize=13, color=INK)
-        .encode(x=x, y=y, text="name:N")
-        for sign, align in (("<", "left"), (">", "right"))
+        alt.Chart(below).mark_text(align="left", dy=-TICK, fontSize=13, color=INK),
+        alt.Chart(above).mark_text(align="right", dy=-TICK, fontSize=13, color=INK),
     ]
     return named(
         alt.layer(
@@ -91,7 +90,7 @@ def chart_gain_by_prompt(prompts: pd.DataFrame, models: pd.DataFrame) -> alt.Lay
             ticks.encode(x=x, y=y, detail="prompt_id:N"),
             bars.encode(x=alt.X("gain_low:Q", title=GAIN), x2="gain_high:Q", y=y),
             points_by_lab(models).encode(x=alt.X("gain_mean:Q", title=GAIN), y=y),
-            *words,
+            *(word.encode(x=x, y=y, text="name:N") for word in words),
         ).properties(height=ROW * len(order)),
         f"Gain of {len(models)} Pythia models on each of {prompts['prompt_id'].nunique()} prompts, "
         "a row per model, with the mean and one standard deviation to each side.",

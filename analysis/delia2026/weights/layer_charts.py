@@ -76,7 +76,7 @@ def of_no_value(layers: pd.DataFrame) -> str:
     wrong = prose.share_of(int(models["is_misread"].sum()), len(models))
     if right.empty:
         return f"{wrong} lines are not of W_V."
-    highest = right["norm"].idxmax().partition("/")[2]
+    highest = str(right["norm"].idxmax()).partition("/")[2]
     return f"{wrong} lines are not of W_V; of the others {highest} lies highest."
 
 

@@ -228,6 +228,19 @@ def test_titles_of_legends_and_of_panels_abreast_break_sooner_on_a_phone():
     assert max(map(len, first["encoding"]["x"]["title"])) <= width.QUARTER
 
 
+def test_panels_that_share_the_names_of_their_rows_have_them_again_below_each_other():
+    quiet = alt.Axis(labels=False)
+    panels = [
+        alt.Chart(MODELS).mark_point().encode(x="gain:Q", y=alt.Y("model:N", axis=axis))
+        for axis in (alt.Axis(grid=True), quiet)
+    ]
+    spec = theme.add_finding(alt.hconcat(*panels), "Two.", is_stacked=True).to_dict()
+    phone = width.for_phone(spec)
+    assert len(phone["vconcat"]) == 2
+    assert phone["vconcat"][1]["encoding"]["y"]["axis"] == {}
+    assert spec["hconcat"][1]["encoding"]["y"]["axis"] == {"labels": False}
+
+
 def test_paper_shows_the_wide_layout_alone(drawn, tmp_path):
     gallery = Gallery(tmp_path, for_print=True)
     gallery.add(Picture(drawn, "Points."))
