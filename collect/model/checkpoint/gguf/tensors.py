@@ -149,6 +149,8 @@ class GgufFile:
     ------
     UnsupportedModelError
         If files of this architecture are not read.
+    InputError
+        If matrices of experts do not fit each other.
     """
 
     def __init__(
@@ -169,6 +171,7 @@ class GgufFile:
             self._parts.setdefault(place.parameter, []).append(tensor)
         for parts in self._parts.values():
             parts.sort(key=lambda part: ".ffn_up_exps." in part.name)
+            _require_halves(of_file.path, parts)
         self.entries = {
             key: Stored(_shape(parts, self._places[key].layout), parts[0].format_name)
             for key, parts in self._parts.items()
@@ -195,6 +198,29 @@ def _has_factors(config: Any) -> bool:
     """Return whether a configuration holds factors of rotary positions."""
     rotation = getattr(config, "rope_parameters", None)
     return isinstance(rotation, dict) and rotation.get("rope_type") == "longrope"
+
+
+def _require_halves(path: Path, parts: Sequence[header.Tensor]) -> None:
+    """Refuse matrices of experts of which gate or up is absent, or that differ in shape.
+
+    Raises
+    ------
+    InputError
+        If they do not make up one parameter.
+    """
+    name, (gate, up) = parts[0].name, ("ffn_gate_exps", "ffn_up_exps")
+    bare = next((kind for kind in (gate, up) if f".{kind}." in name), None)
+    if bare is None:
+        return
+    other = name.replace(bare, up if bare == gate else gate)
+    if [part.name for part in parts[1:]] != [other]:
+        raise header.broken(path, f"the tensor {name} must stand beside {other}, which is absent")
+    if parts[1].shape != parts[0].shape:
+        raise header.broken(
+            path,
+            f"the tensors {name} and {other} must have one shape; they have {parts[0].shape} and "
+            f"{parts[1].shape}",
+        )
 
 
 def _shape(parts: Sequence[header.Tensor], layout: str | None) -> tuple[int, ...]:

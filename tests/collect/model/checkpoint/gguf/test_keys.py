@@ -13,6 +13,7 @@ from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint.gguf.architectures import ARCHITECTURES
 from collect.model.checkpoint.load import load_model
 from collect.model.checkpoint.location import locate
+from tests.collect import gguf_files
 from tests.collect.gguf_files import TINY, tiny, write
 
 #: Largest relative deviation of a norm that rounding of the configuration's numbers explains.
@@ -316,6 +317,33 @@ def test_a_tensor_that_nothing_is_made_of_is_refused_by_name(name, tensor, shape
         load_model(locate(str(path)))
     expected = "rope_factors" if tensor.startswith("rope_factors") else tensor
     assert expected in caught.value.problem
+
+
+#: What stands in the place of the tensors of gate and up: shapes, None for none.
+UNFIT = [
+    ((4, 32, 64), (8, 32, 64)),
+    ((4, 32, 64), (4, 16, 64)),
+    (None, (4, 64, 64)),
+    ((4, 64, 64), None),
+]
+
+
+@pytest.mark.parametrize("name", MOE)
+@pytest.mark.parametrize("shapes", UNFIT)
+def test_matrices_of_experts_that_do_not_fit_each_other_are_refused(
+    name, shapes, tmp_path, monkeypatch
+):
+    names = [f"blk.1.ffn_{kind}_exps.weight" for kind in ("gate", "up")]
+    truth = tiny(name, moe_intermediate_size=32)
+    other = {**gguf_files.tensors(name, truth)}
+    for tensor, shape in zip(names, shapes, strict=True):
+        del other[tensor]
+        other |= {} if shape is None else {tensor: _numbers(*shape)}
+    monkeypatch.setattr(gguf_files, "tensors", lambda *_: other)
+    path = write(name, truth, tmp_path / "tiny.gguf", number_format="F32")
+    with pytest.raises(InputError) as caught:
+        load_model(locate(str(path)))
+    assert all(tensor in caught.value.problem for tensor in names)
 
 
 FOREIGN = ["adapter.type", "xielu.alpha_p", "diffusion.shift_logits", "llama4.rope.scaling.factor"]
