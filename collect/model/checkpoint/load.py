@@ -306,10 +306,13 @@ def load_tokenizer(checkpoint: Checkpoint, *, for_text: bool = True) -> Any:
     except Exception as error:
         memory.refuse_exhausted(error, f"the tokenizer of {checkpoint.directory}")
         reason = cause(error, {})
-        raise InputError(
-            f"The tokenizer of {checkpoint.directory} must load; it does not: {reason}",
-            "Save it again with tokenizer.save_pretrained.",
-        ) from error
+        place, hint = checkpoint.directory, "Save it again with tokenizer.save_pretrained."
+        if checkpoint.gguf is not None:
+            place = checkpoint.gguf.path
+            hint = "Copy or download it again, or take another conversion of the model."
+        raise InputError(f"The tokenizer of {place} must load; it does not: {reason}", hint) from (
+            error
+        )
 
 
 def _move(holder: Any, device: str) -> Any:

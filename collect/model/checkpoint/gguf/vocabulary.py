@@ -7,16 +7,25 @@ not know for GPT-2's.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from collect.errors import UnsupportedModelError
-from collect.model.checkpoint.gguf.header import Header, shown
+from collect.errors import InputError, UnsupportedModelError
+from collect.model.checkpoint.gguf.header import TOKENS, Header, Length, is_whole_number, shown
 from collect.model.checkpoint.gguf.splits import SPLITS, WHOLE_WORDS
 
 _MODEL, _SPLIT = "tokenizer.ggml.model", "tokenizer.ggml.pre"
 
 #: Kinds of vocabularies that are read: merges of bytes, and SentencePiece.
 _BYTES, _PIECES = "gpt2", "llama"
+
+#: Entries that hold the number of a token, and those that say yes or no.
+_NUMBERS = re.compile(r"tokenizer\.ggml\.(?:bos|eos|unknown|padding)_token_id")
+_SWITCHES = re.compile(r"tokenizer\.ggml\.(?:add_\w+|remove_extra_whitespaces)")
+
+#: What else a kind of vocabulary must list, and lists with an entry a token.
+_LISTS = {_BYTES: "tokenizer.ggml.merges", _PIECES: "tokenizer.ggml.scores"}
+_BY_TOKEN = ("tokenizer.ggml.token_type", "tokenizer.ggml.scores")
 
 
 def has_tokenizer(header: Header) -> bool:
@@ -38,9 +47,12 @@ def load(header: Header, *, for_text: bool) -> Any:
     ------
     UnsupportedModelError
         If text would be split otherwise than the model's own tokenizer does.
+    InputError
+        If an entry of the header is of a wrong type, no token, or absent.
     """
     import transformers
 
+    _refuse_wrong(header)
     if for_text and not can_split(header):
         raise _unknown(header)
     factory: Any = transformers.PreTrainedTokenizerFast
@@ -57,6 +69,41 @@ def can_split(header: Header) -> bool:
     """Return whether a file says in words that are known how text is split."""
     kind, name = header.metadata.get(_MODEL), header.metadata.get(_SPLIT)
     return kind == _PIECES or (kind == _BYTES and isinstance(name, str) and name in SPLITS)
+
+
+def _refuse_wrong(header: Header) -> None:
+    """Refuse entries that transformers would take for others: -1 for the last token, 0 for yes."""
+    n_tokens = header.metadata.get(TOKENS)
+    if not isinstance(n_tokens, Length):
+        raise _wrong(header, TOKENS, "a list of texts")
+    for key, value in header.metadata.items():
+        if _NUMBERS.fullmatch(key) and not (is_whole_number(value) and 0 <= value < n_tokens):
+            raise _wrong(header, key, f"the number of one of {int(n_tokens)} tokens")
+        if _SWITCHES.fullmatch(key) and not isinstance(value, bool):
+            raise _wrong(header, key, "true or false")
+    lists = _LISTS.get(str(header.metadata.get(_MODEL)))
+    if lists is not None and _length(header, lists) is None:
+        raise _wrong(header, lists, "a list")
+    for key in _BY_TOKEN:
+        if key in header.metadata and _length(header, key) != n_tokens:
+            raise _wrong(header, key, f"a list of {int(n_tokens)} numbers, one a token")
+
+
+def _length(header: Header, key: str) -> int | None:
+    """Return how long a list is; None where an entry is none."""
+    value = header.metadata.get(key)
+    if isinstance(value, Length):
+        return int(value)
+    return len(value) if isinstance(value, tuple) else None
+
+
+def _wrong(header: Header, key: str, expected: str) -> InputError:
+    value = header.metadata.get(key)
+    is_there = "is absent" if value is None else f"is {shown(value)}"
+    return InputError(
+        f"The entry {key} in the header of {header.path} must be {expected}; it {is_there}.",
+        "Copy or download it again, or take another conversion of the model.",
+    )
 
 
 def _unknown(header: Header) -> UnsupportedModelError:

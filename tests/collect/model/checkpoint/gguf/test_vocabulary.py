@@ -14,7 +14,7 @@ from collect.model.checkpoint.gguf.splits import SPLITS
 from collect.model.checkpoint.load import load_tokenizer, tokenizer_for
 from collect.model.checkpoint.location import locate
 from collect.prompts.sets import load
-from tests.collect.gguf_files import tiny, write
+from tests.collect.gguf_files import add, tiny, write
 
 
 def pieces(tokenizer, text):
@@ -164,4 +164,44 @@ def test_an_unknown_kind_of_vocabulary_is_refused_for_texts(kind, tmp_path):
 
     path = write("llama", tiny("llama"), tmp_path / "odd.gguf", edit=edit)
     with pytest.raises(InputError, match=r"tokenizer\.ggml\.model"):
+        load_tokenizer(locate(str(path)))
+
+
+WRONG = [
+    *((f"{kind}_token_id", value) for kind in ("bos", "eos", "unknown", "padding")
+      for value in (True, 1.0, "256", -1, 259, 10**9, [256])),
+    *((f"add_{kind}", value) for kind in ("bos_token", "eos_token", "space_prefix")
+      for value in (0, 1, 1.0, "true", [True])),
+    *(("token_type", value) for value in ([1] * 5, [1] * 300, 1, "normal")),
+    *(("tokens", value) for value in (None, 5, [1, 2, 3])),
+    *(("merges", value) for value in (None, "t h", 3)),
+    *(("merges", value) for value in (["t"], ["t zz"])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "value"), WRONG)
+def test_an_entry_that_is_none_is_refused_and_taken_for_no_other(key, value, tmp_path):
+    """-1 was taken for the last token, True for token 1, and 0 for yes."""
+    name = f"tokenizer.ggml.{key}"
+
+    def edit(writer):
+        writer.kv_data[0].pop(name, None)
+        if value is not None:
+            add(writer, name, value)
+
+    path = write("llama", tiny("llama"), tmp_path / "odd.gguf", edit=edit)
+    with pytest.raises(InputError) as caught:
+        load_tokenizer(locate(str(path)))
+    named = path if value in (["t"], ["t zz"]) else name
+    assert str(named) in caught.value.problem
+    assert "save_pretrained" not in caught.value.hint
+
+
+def test_scores_must_be_as_many_as_tokens(tmp_path):
+    def edit(writer):
+        writer.kv_data[0]["tokenizer.ggml.model"].value = "llama"
+        writer.add_token_scores([0.0] * 7)
+
+    path = write("llama", tiny("llama"), tmp_path / "odd.gguf", edit=edit)
+    with pytest.raises(InputError, match=r"tokenizer\.ggml\.scores.*259"):
         load_tokenizer(locate(str(path)))
