@@ -221,6 +221,8 @@ def four_widths(keys: Keys, config: dict[str, Any]) -> None:
 def falcon(keys: Keys, config: dict[str, Any]) -> None:
     """Take which of the two Falcons it is, by the heads of keys and the norms."""
     n_shared = keys.whole("attention.head_count_kv")
+    if config["num_attention_heads"] % n_shared:
+        raise keys.wrong("attention.head_count_kv", n_shared, "a share of attention.head_count")
     two_norms = has_tensor(keys, "attn_norm_2.weight")
     keys.any("tensor_data_layout")  # of whom the names are, which changes nothing
     keys.stated({"use_parallel_residual": True})

@@ -276,6 +276,7 @@ IMPOSSIBLE = [
     ("qwen3moe", {"expert_weights_norm": False}, "expert_weights_norm"),
     ("qwen2moe", {"expert_weights_norm": True}, "expert_weights_norm"),
     ("falcon", {"use_parallel_residual": False}, "use_parallel_residual"),
+    *(("falcon", {"attention.head_count_kv": value}, "head_count_kv") for value in (0, 3, 8)),
     *(("lfm2", {"attention.head_count_kv": value}, "head_count_kv")
       for value in ([0, 0, 0], [0, 2], [0, -2, 0], [0, 2, 1], "2", None, 0)),
     ("stablelm", {"use_parallel_residual": True}, "use_parallel_residual"),
