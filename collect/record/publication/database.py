@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -120,7 +121,7 @@ def _refuse_to_replace(out: Path, *, overwrite: bool) -> None:
         )
     if is_database or out.is_dir() or not (out.exists() or out.is_symlink()):
         return  # that a directory is none is said where it is written
-    if not out.is_file() and out.exists():
+    if not out.is_file():
         raise InputError(f"{out} is no regular file.", "Choose another --out.")
     wal = out.with_name(f"{out.name}.wal")
     if wal.exists():
@@ -150,8 +151,8 @@ def _store_of(out: Path) -> Path | None:
 def _strangeness(path: Path) -> str | None:
     """Return why a file is no database that was written here; None where it is one.
 
-    Such a one has the tables that every measurement fills, and a comment on each table and view;
-    what somebody adds has none.
+    Such a one has the tables that every measurement fills, and nothing of a name that this version
+    does not give: that is what somebody added.
     """
     if path.with_name(f"{path.name}.wal").exists():
         return "it was changed since"
@@ -160,18 +161,34 @@ def _strangeness(path: Path) -> str | None:
             return "it is no DuckDB file"
     try:
         with duckdb.connect(path, read_only=True) as connection:
-            named = connection.execute(
-                "SELECT table_name, comment IS NOT NULL FROM duckdb_tables() WHERE NOT internal "
-                "UNION ALL "
-                "SELECT view_name, comment IS NOT NULL FROM duckdb_views() WHERE NOT internal"
-            ).fetchall()
+            names = {name for (name,) in connection.execute(_NAMES).fetchall()}
     except duckdb.Error as error:
         raise_interruption(error)
         return first_line(error)
-    strange = sorted(name for name, is_commented in named if not is_commented)
+    strange = sorted(names - _own_names())
     if strange:
         return f"it holds {strange[0]}"
-    return None if {"model", "prompt", "run"} <= {name for name, _ in named} else "it lacks tables"
+    return None if {"model", "prompt", "run"} <= names else "it lacks tables"
+
+
+#: Asks for the name of everything that a database holds.
+_NAMES = """
+    SELECT table_name FROM duckdb_tables() WHERE NOT internal
+     UNION SELECT view_name FROM duckdb_views() WHERE NOT internal
+     UNION SELECT function_name FROM duckdb_functions() WHERE NOT internal
+     UNION SELECT schema_name FROM duckdb_schemas() WHERE NOT internal
+     UNION SELECT type_name FROM duckdb_types() WHERE NOT internal
+     UNION SELECT sequence_name FROM duckdb_sequences()
+     UNION SELECT index_name FROM duckdb_indexes()
+"""
+
+_MADE = re.compile(r"^CREATE (?:TABLE|VIEW|MACRO|SCHEMA) (?:IF NOT EXISTS )?(?:\w+\.)?(\w+)", re.M)
+
+
+def _own_names() -> set[str]:
+    """Return the names of all tables, views and macros that are written."""
+    sql = (schema_sql(), views_sql(), front_sql())
+    return {RAW, *tables(), *(name for text in sql for name in _MADE.findall(text))}
 
 
 #: Where the signature of a DuckDB file stands.

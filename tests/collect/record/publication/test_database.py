@@ -107,38 +107,54 @@ def test_no_rows_are_blamed_where_the_file_cannot_grow(n_bytes, measured, databa
     assert list(database.parent.iterdir()) == []
 
 
-def _foreign(kind, tmp_path, measured):
+@pytest.fixture(scope="module")
+def written(gpt2_output, tmp_path_factory):
+    path = tmp_path_factory.mktemp("written") / "all.duckdb"
+    write_database([gpt2_output], path)
+    return path
+
+
+#: What makes of a database of ours one that somebody added to.
+ADDED = [
+    "CREATE VIEW mine AS FROM raw.run",
+    "CREATE TABLE mine AS SELECT 42 AS a; COMMENT ON TABLE mine IS 'All my work.'",
+    "CREATE SCHEMA mine_too; CREATE TABLE mine_too.model AS SELECT 42 AS a",
+    *("CREATE MACRO mine() AS 42", "CREATE SEQUENCE mine", "CREATE TYPE mine AS ENUM ('a')"),
+]
+
+
+def _foreign(kind, tmp_path, written):
     """Return a file that is no database of ours, of a kind."""
     path = tmp_path / "mine.duckdb"
     if kind == "text":
         path.write_text("my,precious\n")
     elif kind == "empty":
         path.touch()
-    elif kind == "other tables":
-        with duckdb.connect(path) as connection:
-            connection.execute("CREATE TABLE precious AS SELECT 1 AS a")
     else:
-        write_database([measured], path)
+        if kind in ADDED:
+            shutil.copy(written, path)
         with duckdb.connect(path) as connection:
-            connection.execute("CREATE VIEW mine AS FROM raw.run")
+            connection.execute(kind)
     return path
 
 
-@pytest.mark.parametrize("kind", ["text", "empty", "other tables", "added"])
+@pytest.mark.parametrize("kind", ["text", "empty", "CREATE TABLE a AS SELECT 1 AS a", *ADDED])
 def test_a_file_of_somebody_else_is_replaced_only_where_that_is_asked_for(
-    kind, measured, tmp_path, capsys
+    kind, measured, written, tmp_path, capsys
 ):
-    path = _foreign(kind, tmp_path, measured)
+    path = _foreign(kind, tmp_path, written)
     before = path.read_bytes()
     typed = ["database", str(measured), "--out", str(path)]
     assert main(typed) == 2
     error = capsys.readouterr().err
     assert str(path) in error
     assert "--overwrite" in error
+    assert kind not in ADDED or "mine" in error
     assert path.read_bytes() == before
-    assert main([*typed, "--overwrite"]) == 0
-    assert query(path, "SELECT count(*) FROM raw.next_token") == [(4,)]
-    assert main(typed) == 0  # what the command wrote it replaces
+    if kind in ("text", ADDED[0]):
+        assert main([*typed, "--overwrite"]) == 0
+        assert query(path, "SELECT count(*) FROM raw.next_token") == [(4,)]
+        assert main(typed) == 0  # what the command wrote it replaces
 
 
 def test_a_database_with_changes_beside_it_stays(measured, database):
@@ -168,8 +184,10 @@ def test_no_file_of_a_store_is_ever_replaced_and_none_is_put_among_them(place, m
 
 def test_what_is_no_regular_file_is_refused(measured, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="no regular file"):
-        write_database([measured], tmp_path / "pipe", overwrite=True)
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("pipe", "link"):
+        with pytest.raises(InputError, match="no regular file"):
+            write_database([measured], tmp_path / name, overwrite=True)
 
 
 def test_a_file_system_that_is_only_read_is_told_with_the_name_of_the_file(
