@@ -1,7 +1,8 @@
 -- What joins the pages of the site, for both renderers: a reference to a figure, table or section of
--- another page becomes a link to it, and the number of a claim a link to its card.
+-- another page becomes a link to it, the number of a claim a link to its card, and a word of the
+-- glossary a button for its meaning where the page uses it first.
 --
--- The places of the site come with the page, in a block of code of class `site-places` that the
+-- The places of the site and the words of its glossary come with the page, in a block of code of class `site-places` that the
 -- set-up chunk writes (analysis.report.reading.places); without one nothing is changed.
 
 local places, page = nil, nil
@@ -225,9 +226,186 @@ local function with_formulas()
   end
 end
 
+-- A word of the glossary where running text uses it first: not in headings, links, code, quotations,
+-- tables and captions. The meaning is a popover of HTML, which opens without a script.
+local unseen = pandoc.List()
+local SKIPPED = { fig = true, tbl = true }
+local INNER = { Emph = true, Strong = true, Quoted = true }
+local SPACES = { Space = " ", SoftBreak = "\n" }
+local APOSTROPHE = "\u{2019}"
+
+-- Text in which a space that does not break, and an apostrophe, are one byte each, and back.
+local function plain(text)
+  return (text:gsub(NO_BREAK, "\1"):gsub(APOSTROPHE, "\2"))
+end
+
+local function restored(text)
+  return (text:gsub("\1", NO_BREAK):gsub("\2", APOSTROPHE))
+end
+
+local function tokens(text)
+  local result = pandoc.Inlines({})
+  for space, word in text:gmatch("([ \n]*)([^ \n]*)") do
+    for letter in space:gmatch(".") do
+      result:insert(letter == " " and pandoc.Space() or pandoc.SoftBreak())
+    end
+    if word ~= "" then
+      result:insert(pandoc.Str(restored(word)))
+    end
+  end
+  return result
+end
+
+-- A form as a pattern: its first letter in either case, its spaces of any kind.
+local function pattern_of(form)
+  local escaped = plain(form:gsub("'", APOSTROPHE)):gsub("%p", "%%%0"):gsub(" ", "[ \n\1]")
+  return (escaped:gsub("^%l", function(letter)
+    return "[" .. letter:upper() .. letter .. "]"
+  end))
+end
+
+-- The first use of an unseen word in a text, of several the longest: its ends and its place in the list.
+local function first_use(text)
+  local from, to, which = nil, nil, nil
+  for place, term in ipairs(unseen) do
+    for _, pattern in ipairs(term.patterns) do
+      local first, last = text:find(pattern)
+      while first and (text:sub(first - 1, first - 1):match("[%w_/-]") or text:match("^[%w_/-]", last + 1)) do
+        first, last = text:find(pattern, last + 1)
+      end
+      if first and (not from or first < from or (first == from and last > to)) then
+        from, to, which = first, last, place
+      end
+    end
+  end
+  return from, to, which
+end
+
+-- The button, what touches it, and its meaning, so that no line begins with a comma.
+local function explained(before, word, after, which)
+  local term = unseen:remove(which)
+  local opening = '<button type="button" class="term" popovertarget="%s">'
+  local meaning = '<span class="term-meaning" popover id="%s">'
+  local result = pandoc.Inlines({ pandoc.RawInline("html", '<span class="explained">') })
+  result:extend(before)
+  result:insert(pandoc.RawInline("html", opening:format(term.id)))
+  result:extend(word)
+  result:insert(pandoc.RawInline("html", "</button>"))
+  result:extend(after)
+  result:insert(pandoc.RawInline("html", meaning:format(term.id)))
+  result:extend(pandoc.read(term.meaning, "markdown").blocks[1].content)
+  result:insert(pandoc.RawInline("html", "</span></span>"))
+  return result
+end
+
+local function with_words(text)
+  local result = pandoc.Inlines({})
+  local from, to, which = first_use(text)
+  while from do
+    local start = text:sub(1, from - 1):match("()[^%s\1]*$")
+    local stop = text:match("^\2?%a*[^%s%w\1]*()", to + 1) - 1
+    result:extend(tokens(text:sub(1, start - 1)))
+    local before, after = text:sub(start, from - 1), text:sub(to + 1, stop)
+    result:extend(explained(tokens(before), tokens(text:sub(from, to)), tokens(after), which))
+    text = text:sub(stop + 1)
+    from, to, which = first_use(text)
+  end
+  result:extend(tokens(text))
+  return result
+end
+
+local function with_terms(list)
+  local result, text = pandoc.Inlines({}), ""
+  local function flush()
+    result:extend(with_words(text))
+    text = ""
+  end
+  for _, inline in ipairs(list) do
+    if inline.t == "Str" then
+      text = text .. plain(inline.text)
+    elseif SPACES[inline.t] then
+      text = text .. SPACES[inline.t]
+    else
+      flush()
+      local formula = inline.t == "Math" and "$" .. inline.text .. "$"
+      local _, which = unseen:find_if(function(term)
+        return formula and term.formulas[formula]
+      end)
+      if which then
+        result:extend(explained({}, { inline }, {}, which))
+      else
+        if INNER[inline.t] then
+          inline.content = with_terms(inline.content)
+        end
+        result:insert(inline)
+      end
+    end
+  end
+  flush()
+  return result
+end
+
+local in_blocks
+
+-- Quarto has made nodes of its own of callouts and floats; of a callout the second part is its text.
+local function in_division(element)
+  local of_quarto = element.attributes.__quarto_custom_type
+  local kind = element.identifier:match("^(%a+)%-")
+  local is_float = SKIPPED[kind] or element.classes:find_if(function(class)
+    return class:match("^%a+%-float$") ~= nil
+  end)
+  local parts = element.content
+  if of_quarto == "Callout" and parts[2] then
+    local text = parts[2]
+    text.content = in_blocks(text.content)
+    parts[2] = text
+    element.content = parts
+  elseif not of_quarto and not is_float then
+    element.content = in_blocks(parts)
+  end
+end
+
+function in_blocks(blocks)
+  for place, block in ipairs(blocks) do
+    if block.t == "Para" or block.t == "Plain" then
+      block.content = with_terms(block.content)
+    elseif block.t == "BulletList" or block.t == "OrderedList" then
+      local items = pandoc.List()
+      for _, item in ipairs(block.content) do
+        items:insert(in_blocks(item))
+      end
+      block.content = items
+    elseif block.t == "Div" then
+      in_division(block)
+    end
+    blocks[place] = block
+  end
+  return blocks
+end
+
+local function glossed(document)
+  if not (places and places.terms and FORMAT:match("html")) then
+    return nil
+  end
+  for _, term in ipairs(places.terms) do
+    term.patterns, term.formulas = pandoc.List(), {}
+    for _, form in ipairs(term.forms) do
+      if form:match("^%$") then
+        term.formulas[form] = true
+      else
+        term.patterns:insert(pattern_of(form))
+      end
+    end
+    unseen:insert(term)
+  end
+  document.blocks = in_blocks(document.blocks)
+  return document
+end
+
 return {
   { Meta = with_formulas },
   { CodeBlock = read, Code = code, Str = number },
   { Cite = cite },
   { traverse = "topdown", Header = untouched, Link = link, Span = all_to_cards, Image = image, Inlines = inlines },
+  { Pandoc = glossed },
 }

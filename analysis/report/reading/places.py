@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from analysis.report.reading import glossary
 from analysis.report.reading.chunk import Chunk
 from analysis.report.reading.settings import project_options
 from analysis.report.reading.source import Line, Source, read_source
@@ -109,7 +110,7 @@ def _places_of(source: Source) -> list[Place]:
 
 
 def block(project: Path, page: str, claims: Sequence[int] = ()) -> str:
-    """Return the Markdown that tells the filter of a page about the places of the site.
+    """Return the Markdown that tells the filter of a page about the places and words of the site.
 
     ``claims`` are the numbers of those that have a card.
     """
@@ -118,6 +119,7 @@ def block(project: Path, page: str, claims: Sequence[int] = ()) -> str:
         "pages": titles(project),
         "labels": {it.identifier: {"page": it.page, "number": it.number} for it in places(project)},
         "claims": {str(number): True for number in claims},
+        "terms": glossary.entries(project, page),
     }
     return f"```{{.site-places}}\n{json.dumps(entries, ensure_ascii=True)}\n```"
 
