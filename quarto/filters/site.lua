@@ -281,6 +281,16 @@ local function first_use(text)
   return from, to, which
 end
 
+-- A short formula in letters: MathML is no name of a button for those who hear the page.
+local function spelled(formula)
+  local letter, mark, rest = formula:match("^(%a)([_^]?)(.*)$")
+  local result = pandoc.Inlines({ pandoc.Emph(letter) })
+  if mark ~= "" then
+    result:insert(mark == "_" and pandoc.Subscript({ pandoc.Emph(rest) }) or pandoc.Superscript(rest))
+  end
+  return result
+end
+
 -- The button, what touches it, and its meaning, so that no line begins with a comma.
 local function explained(before, word, after, which)
   local term = unseen:remove(which)
@@ -332,7 +342,7 @@ local function with_terms(list)
         return formula and term.formulas[formula]
       end)
       if which then
-        result:extend(explained({}, { inline }, {}, which))
+        result:extend(explained({}, spelled(inline.text), {}, which))
       else
         if INNER[inline.t] then
           inline.content = with_terms(inline.content)
