@@ -169,7 +169,7 @@ def _prompt_facts(
         **({"definitions": definitions} if definitions else {}),
         "prompt_set": prompt_set.name,
         "prompt_set_sha256": prompt_set.sha256,
-        "tokens_sha256": _sha256([asdict(prompt) for prompt in encoded]),
+        "tokens_sha256": tokens_sha256(encoded),
         "quantities": ",".join(quantities.of_prompts(asked)),
         "rendering": settings.rendering,
         "special_tokens": settings.special_tokens,
@@ -177,6 +177,16 @@ def _prompt_facts(
         "device": settings.device_name,
         "attention_implementation": subject.bare.attention_implementation,
     }
+
+
+def tokens_sha256(encoded: Sequence[Encoded]) -> str:
+    """Return the hash of the tokens that a set was measured as.
+
+    Stored units are found by it, so it is over these three facts, whatever else `Encoded` holds.
+    """
+    facts = [(prompt.prompt_id, prompt.token_ids, prompt.is_special) for prompt in encoded]
+    names = ("prompt_id", "token_ids", "is_special")
+    return _sha256([dict(zip(names, each, strict=True)) for each in facts])
 
 
 def _sha256(content: object) -> str:

@@ -1,10 +1,15 @@
 """The shipped sample: it belongs to the shipped recipes, and training again gives it again."""
 
 import hashlib
+from dataclasses import replace
 
 import duckdb
 import pytest
 
+from collect.job.task import tokens_sha256
+from collect.prompts import sets
+from collect.prompts.tokens import encode
+from collect.training.descent import tokenizer_of
 from collect.training.recipe import read_recipe
 from tests.proofs.sample_again import SAMPLE, TOLERANCE, Outcome, again, shipped, trainings
 
@@ -52,3 +57,19 @@ def test_a_twelfth_of_a_training_gives_the_kept_loss_and_gain(tmp_path):
     result = again(path, tmp_path)
     assert result.distance(SHORT) < TOLERANCE["adamw"]
     assert SHORT.loss_before == shipped("llama-l4-adamw").loss_before
+
+
+def test_tokens_have_the_hash_under_which_the_sample_was_measured():
+    """Units are found by it: of another hash, every store that is there is measured again."""
+    prompts = sets.load("A_grand_unified").prompts
+    recipe = read_recipe(SAMPLE / "recipes" / "llama-l4-adamw.toml")
+    tokenizer = tokenizer_of(recipe, (SAMPLE / "recipes" / recipe.text).read_bytes())
+    encoded = encode(prompts, tokenizer)
+    with duckdb.connect() as connection:
+        ((stored,),) = connection.sql(
+            "SELECT DISTINCT tokens_sha256 FROM read_parquet($files) WHERE kind = 'prompts'",
+            params={"files": str(SAMPLE / "run" / "*.parquet")},
+        ).fetchall()
+    assert tokens_sha256(encoded) == stored
+    cut = [replace(prompt, is_beginning=True) for prompt in encoded]
+    assert tokens_sha256(cut) == stored
