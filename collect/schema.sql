@@ -38,31 +38,31 @@ CREATE TABLE model (
     quantisation        VARCHAR,
     PRIMARY KEY (model_id)
 );
-COMMENT ON TABLE model IS 'One row per model: who made it and how it is shaped. The lab of networks that this project trained is thermoscope. In the files every unit has a row of its model: take each model once before a join. Of several revisions that were measured, an opened store shows the one that primary_run prefers: the one without a training step, which is the model as released, else the one of the last step; see revision for all.';
+COMMENT ON TABLE model IS 'One row per model: who made it and how it is shaped. The lab of networks that this project trained is thermoscope. In the files every unit has a row of its model: take each model once before a join. Where several revisions were measured, an opened store shows the one that primary_run prefers. That is the model as released, which has no training step, or else the last step; revision lists all.';
 COMMENT ON COLUMN model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
-COMMENT ON COLUMN model.revision IS 'Commit of the hub repository, or name of one of several checkpoints in a local directory; NULL for a single local checkpoint and for published figures that name none [-]';
+COMMENT ON COLUMN model.revision IS 'Commit of the hub repository, or the name of one of several checkpoints in a local directory. NULL for a single local checkpoint and for published figures that name none [-]';
 COMMENT ON COLUMN model.lab IS 'Organisation that trained the model; NULL when the checkpoint does not say [-]';
 COMMENT ON COLUMN model.suite IS 'Training suite: models trained together with one recipe, for example Pythia [-]';
 COMMENT ON COLUMN model.family IS 'model_type of the transformers configuration [-]';
-COMMENT ON COLUMN model.base_model_id IS 'model_id of the checkpoint this one was fine-tuned from, which need not be among the models; NULL for a base model, and for a model measured here, whose files state none: its name or title may tell [-]';
+COMMENT ON COLUMN model.base_model_id IS 'model_id of the checkpoint that this model was fine-tuned from; it need not be among the models. NULL for a base model and for a model measured here, whose files state none: its name or title may tell [-]';
 COMMENT ON COLUMN model.year IS 'Year of first public release [year]';
 COMMENT ON COLUMN model.n_layers IS 'Number of transformer blocks, L [1]';
 COMMENT ON COLUMN model.d_model IS 'Width of the residual stream [1]';
 COMMENT ON COLUMN model.n_heads IS 'Query heads per block, H; NULL where blocks have no heads or not all the same, see not_measured [1]';
 COMMENT ON COLUMN model.n_kv_heads IS 'Key and value heads per block; NULL where heads have no matrices of their own on the stream, see not_measured [1]';
 COMMENT ON COLUMN model.d_head IS 'Width of one head, read from the module or configuration, never assumed to be d_model / n_heads; NULL where n_kv_heads is [1]';
-COMMENT ON COLUMN model.d_ffn IS 'Inner width of the feed-forward layer; where blocks have experts that a router chooses from, of one of these, while blocks without them and experts that are shared may be wider; NULL where no block has such a layer [1]';
+COMMENT ON COLUMN model.d_ffn IS 'Inner width of the feed-forward layer. Where a router chooses among experts, the width of one such expert; shared experts and blocks without experts may be wider. NULL where no block has such a layer [1]';
 COMMENT ON COLUMN model.n_vocabulary IS 'Rows of the token embedding [1]';
 COMMENT ON COLUMN model.n_context IS 'Longest input the configuration admits [tokens]';
 COMMENT ON COLUMN model.norm_kind IS 'Normalisation layer of the blocks [-]';
-COMMENT ON COLUMN model.norm_position IS 'Where the norm sits: pre (before each sub-layer), post (after the residual sum), sandwich (both sides of the sub-layer), output (on what the sub-layer returns, before the residual sum) [-]';
+COMMENT ON COLUMN model.norm_position IS 'Where the norm sits: pre (before each sub-layer), post (after the residual sum) or sandwich (both sides of the sub-layer). Or output: on what the sub-layer returns, before the residual sum [-]';
 COMMENT ON COLUMN model.positional_scheme IS 'How positions enter the layers that have any; some layers of smollm3, exaone4 and cohere2 have none [-]';
 COMMENT ON COLUMN model.is_parallel IS 'True when attention and feed-forward read the same residual stream; NULL where blocks are not made of these two, see not_measured [-]';
 COMMENT ON COLUMN model.is_tied IS 'True when input and output embeddings are one matrix [-]';
 COMMENT ON COLUMN model.n_parameters IS 'Exact number of parameters, tied matrices counted once; NULL when unknown [1]';
 COMMENT ON COLUMN model.n_parameters_source IS 'Where n_parameters comes from: counted on the loaded model, computed from the configuration, or a published file [-]';
 COMMENT ON COLUMN model.training_step IS 'Optimiser steps taken when the checkpoint was saved, as the name of its revision or a file beside it says; NULL where neither does [1]';
-COMMENT ON COLUMN model.training_tokens IS 'Tokens trained on by then, from the same places, or from the step where the suite trains on a fixed number per step; NULL where nothing says [tokens]';
+COMMENT ON COLUMN model.training_tokens IS 'Tokens trained on by that step, from the same places, or computed from the step where each step takes a fixed number of tokens. NULL where nothing says [tokens]';
 COMMENT ON COLUMN model.title IS 'What the header of a GGUF file calls the model; NULL for other checkpoints [-]';
 COMMENT ON COLUMN model.licence IS 'Licence that the header of a GGUF file states; NULL where it states none and for other checkpoints [-]';
 COMMENT ON COLUMN model.quantisation IS 'Mix of number formats that a quantised file was made in, for example Q4_K_M; NULL where all weights are plain floating numbers. A model is quantised or not as a whole: it never shares its model_id with the model that it was made from [-]';
@@ -143,29 +143,29 @@ CREATE TABLE run (
     duration_s               DOUBLE NOT NULL CHECK (duration_s >= 0),
     PRIMARY KEY (run_id)
 );
-COMMENT ON TABLE run IS 'One row per run: the weights of a checkpoint, or a checkpoint on a prompt set, measured in one way. A unit of measurement is a run and the quantities that were measured of it together; its file is written last, so its presence means the unit is complete. Units of one run have one row each in the files, and share one in an opened store.';
-COMMENT ON COLUMN run.run_id IS 'Hash of everything that determines the numbers (model, weights, prompts, dtypes, settings), never of time, nor of which quantities were asked for, nor of the commit that the weights came with [-]';
+COMMENT ON TABLE run IS 'One row per run: the weights of a checkpoint, or a checkpoint on a prompt set, measured in one way. A unit of measurement is a run and the quantities that were measured of it together. Its file is written last, so a unit whose file is there is complete. Units of one run have one row each in the files, and share one in an opened store.';
+COMMENT ON COLUMN run.run_id IS 'Hash of everything that determines the numbers: model, weights, prompts, number formats, settings. It does not depend on the time, on which quantities were asked for, or on the commit that the weights came with [-]';
 COMMENT ON COLUMN run.model_id IS 'Checkpoint measured; see model [-]';
 COMMENT ON COLUMN run.kind IS 'weights (no prompt involved) or prompts [-]';
 COMMENT ON COLUMN run.prompt_set IS 'Prompt set measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.prompt_set_sha256 IS 'Hash of the prompts as measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.tokens_sha256 IS 'Hash of the token ids as measured, which tells tokenizers and templates apart; NULL for kind = weights [-]';
-COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files; of a GGUF file, the SHA-256 of the file; of a model measured in memory, of the names, shapes and values of its parameters and saved buffers, and of the revision that was given to tell it apart; unseen where another engine wrote the states [-]';
+COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files; for a GGUF file, the SHA-256 of the file. For a model in memory: of names, shapes and values of parameters and saved buffers, and of the revision given to tell it apart. The word unseen where another engine wrote the states [-]';
 COMMENT ON COLUMN run.config_sha256 IS 'Hash of the entries of config.json that matter to the computation [-]';
-COMMENT ON COLUMN run.revision IS 'Commit of the hub repository when the unit was measured, or name of one of several checkpoints in a local directory; NULL for a single local checkpoint [-]';
+COMMENT ON COLUMN run.revision IS 'Commit of the hub repository when the unit was measured, or the name of one of several checkpoints in a local directory. NULL for a single local checkpoint [-]';
 COMMENT ON COLUMN run.revision_name IS 'Branch, tag or commit as it was asked for; NULL where none was [-]';
 COMMENT ON COLUMN run.adapter IS 'Adapter that located blocks, attention and weights [-]';
 COMMENT ON COLUMN run.dtype_weights IS 'Number formats the weights are stored in, joined by +; unseen where another engine wrote the states [-]';
-COMMENT ON COLUMN run.quantisation IS 'Number format of the matrices by kind, as JSON of the file''s own names, for example {"attn_q": "Q4_K", "ffn_down": "Q4_K+Q6_K"}; what is measured are the dequantised numbers. NULL where all weights are plain floating numbers [-]';
+COMMENT ON COLUMN run.quantisation IS 'Number format of the matrices by kind, as JSON of the file''s own names, for example {"attn_q": "Q4_K", "ffn_down": "Q4_K+Q6_K"}. The dequantised numbers are measured. NULL where all weights are plain floating numbers [-]';
 COMMENT ON COLUMN run.bits_per_weight IS 'Size of all tensors of a quantised file over their numbers; NULL where all weights are plain floating numbers [bit]';
-COMMENT ON COLUMN run.perturbation IS 'step where one more rounding error of the file''s own size was added to its quantised weights: uniform within half a step of each block of the format, either way. NULL where the weights are those of the file; views leave these runs out unless the macro counts_perturbed() is made true, see perturbed_run [-]';
+COMMENT ON COLUMN run.perturbation IS 'step where one more rounding error of the file''s own size was added to its quantised weights. The error is uniform within half a step of each block of the format, either way. NULL where the weights are those of the file. Views leave perturbed runs out unless the macro counts_perturbed() is made true; see perturbed_run [-]';
 COMMENT ON COLUMN run.perturbation_seed IS 'Seed of that error; NULL where there is none [1]';
 COMMENT ON COLUMN run.states_engine IS 'Program that ran the model and wrote its states; NULL where our own hooks saw them. Such a run is of a model of its own, named by both [-]';
 COMMENT ON COLUMN run.states_sha256 IS 'SHA-256 over the name and the SHA-256 of each file of states, in the order of the prompts; NULL as above [-]';
 COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass, or of the states that another engine wrote; norms are accumulated in float64 whatever it is [-]';
 COMMENT ON COLUMN run.device IS 'Device of the forward pass; unseen where another engine ran it [-]';
 COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it; unseen where another engine ran it [-]';
-COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time), shards (weights read tensor by tensor, no model) or imported (another engine ran the model and wrote its states); loaded and streamed give the same numbers [-]';
+COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time) or shards (weights read tensor by tensor, no model). Or imported: another engine ran the model and wrote its states. Loaded and streamed give the same numbers [-]';
 COMMENT ON COLUMN run.quantities IS 'What was measured, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy and names of own_quantity [-]';
 COMMENT ON COLUMN run.rendering IS 'plain (the prompt as it stands) or chat (put into the model''s chat template as a user''s turn); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.special_tokens IS 'Policy asked for: default (as the tokenizer does), never, or always (a start token in front of every prompt); NULL for kind = weights [-]';
@@ -213,14 +213,14 @@ CREATE TABLE conformance (
     reason     VARCHAR,
     PRIMARY KEY (run_id, property)
 );
-COMMENT ON TABLE conformance IS 'One row per run and property: what was checked on the model before its first number was kept. Not checked on the model itself: which of Q and K is which, and d_ffn, which tests of all families cover; and, where feed-forward works in parallel with attention, that it reads its norm.';
+COMMENT ON TABLE conformance IS 'One row per run and property: what was checked on the model before its first number was kept. Not checked on the model itself: which of Q and K is which, and d_ffn; tests of all families cover both. Nor is it checked, where feed-forward works in parallel with attention, that it reads its norm.';
 COMMENT ON COLUMN conformance.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN conformance.model_id IS 'Checkpoint; see model [-]';
-COMMENT ON COLUMN conformance.property IS 'attention_rows (rows of the maps sum to 1, or less with sinks), attention_causal (nothing above the diagonal), heads_rebuild_attention (sum over heads of A (x W_V + b_V) W_O + b_O is the module''s output), block_adds_up (input, attention and feed-forward update make the output, where blocks have these parts; the input is what left the block before), norm_gain (attention reads the block''s entry normalised, times the gain that is folded, plus the norm''s bias, or the entry itself where no norm is named; in sequence feed-forward reads what the norm of block_mid returns), logits (what leaves the body is the output of the final norm, or of the last block where there is none, unless a projection follows; from its last tokens the logits are those the model''s own code gives), batch_equals_single, future_unseen (a changed last token changes nothing before it), finite, tensors_used (every tensor of the files makes up a parameter), library_code (config.json names no code of the repository''s own for the model, which would not be run) [-]';
+COMMENT ON COLUMN conformance.property IS 'The property that was checked. attention_rows: rows of the maps sum to 1, or less with sinks. attention_causal: nothing above the diagonal. heads_rebuild_attention: the sum over heads of A (x W_V + b_V) W_O + b_O is the module''s output. block_adds_up: input, attention and feed-forward update make the output, where blocks have these parts; the input is what left the block before. norm_gain: attention reads the block''s entry normalised, times the gain that is folded, plus the norm''s bias. Where no norm is named it reads the entry itself; in sequence feed-forward reads what the norm of block_mid returns. logits: what leaves the body is the output of the final norm, or of the last block where there is none, unless a projection follows. From its last tokens the logits are those that the model''s own code gives. batch_equals_single: a padded prompt gives what it gives alone. future_unseen: a changed last token changes nothing before it. finite: every number is finite. tensors_used: every tensor of the files makes up a parameter. library_code: config.json names no code of the repository''s own for the model, which would not be run [-]';
 COMMENT ON COLUMN conformance.layer IS 'Block of the largest deviation; NULL when it belongs to no block [1]';
-COMMENT ON COLUMN conformance.deviation IS 'Largest deviation found, relative to the largest absolute entry of what is compared, token by token where streams are compared (attention_rows and attention_causal: absolute); for finite the number of entries that are not, for tensors_used of tensors that are used nowhere, for library_code of model classes that the repository brings itself; NULL when not checked [1]';
+COMMENT ON COLUMN conformance.deviation IS 'Largest deviation found, relative to the largest absolute entry of what is compared, token by token where streams are compared. Absolute for attention_rows and attention_causal. For finite the number of entries that are not, for tensors_used of tensors used nowhere, for library_code of model classes that the repository brings. NULL when not checked [1]';
 COMMENT ON COLUMN conformance.tolerance IS 'Largest deviation that passes in this number format [1]';
-COMMENT ON COLUMN conformance.is_met IS 'Whether the property holds; NULL when it could not be checked, or when tensors are used nowhere or code of a configuration or tokenizer was not run, of which nobody can tell whether the model needs them [-]';
+COMMENT ON COLUMN conformance.is_met IS 'Whether the property holds. NULL when it could not be checked. NULL also when tensors are used nowhere, or code of a configuration or tokenizer was not run: nobody can tell whether the model needs them [-]';
 COMMENT ON COLUMN conformance.reason IS 'Why it could not be checked, or what was found; NULL when it holds [-]';
 
 CREATE TABLE not_measured (
@@ -231,7 +231,7 @@ CREATE TABLE not_measured (
     reason          VARCHAR NOT NULL,
     PRIMARY KEY (run_id, measured_table, quantity)
 );
-COMMENT ON TABLE not_measured IS 'One row per run and quantity that could not be measured, with the reason: why rows are missing or NULL; quantity is every row where nothing of a table is defined for the model. Under model, also the stored tensors that are used nowhere (tensor NAME) and the matrices that hold one number throughout (matrix NAME); under prompt, the prompts that were too long for the model and left out or cut, as asked for.';
+COMMENT ON TABLE not_measured IS 'One row per run and quantity that could not be measured, with the reason: why rows are missing or NULL. Where nothing of a table is defined for the model, quantity reads "every row". Under model, also the stored tensors that are used nowhere (tensor NAME) and the matrices that hold one number throughout (matrix NAME). Under prompt, the prompts that were too long for the model and were left out or cut, as asked for.';
 COMMENT ON COLUMN not_measured.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN not_measured.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN not_measured.measured_table IS 'Table whose rows or values are missing [-]';
@@ -255,7 +255,7 @@ COMMENT ON COLUMN own_quantity.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN own_quantity.measure IS 'Name under which it was registered [-]';
 COMMENT ON COLUMN own_quantity.unit IS 'Unit of its numbers; 1 for a pure number [-]';
 COMMENT ON COLUMN own_quantity.description IS 'What it is, as whoever registered it says [-]';
-COMMENT ON COLUMN own_quantity.level IS 'Of what there is a number: token, prompt, or head; or vector, where vectors of tokens are kept [-]';
+COMMENT ON COLUMN own_quantity.level IS 'What each number is of: token, prompt or head; vector where vectors of tokens are kept [-]';
 COMMENT ON COLUMN own_quantity.source IS 'Module and name of the function [-]';
 COMMENT ON COLUMN own_quantity.definition_sha256 IS 'Hash of the function''s source text, its parameters, where it is taken, and the version that was given, if one was [-]';
 
@@ -277,7 +277,7 @@ COMMENT ON COLUMN own_value.prompt_id IS 'Prompt; see prompt [-]';
 COMMENT ON COLUMN own_value.measure IS 'Name of the quantity; own_quantity says what it is and its unit [-]';
 COMMENT ON COLUMN own_value.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN own_value.site IS 'Where, as in residual_norm; block_input of every block [-]';
-COMMENT ON COLUMN own_value.place IS 'Of level token the position in the unpadded prompt, of level head the query head, of level prompt 0 [1]';
+COMMENT ON COLUMN own_value.place IS 'Level token: position in the unpadded prompt. Level head: the query head. Level prompt: 0 [1]';
 COMMENT ON COLUMN own_value.value IS 'The number; NULL where the function returned one that is not defined [see own_quantity.unit]';
 
 CREATE TABLE own_vector (
@@ -335,7 +335,7 @@ CREATE TABLE claim (
     place      VARCHAR NOT NULL,
     PRIMARY KEY (claim_id)
 );
-COMMENT ON TABLE claim IS 'One row per statement that is judged: of the paper, its readme, forum post or summary, and a few of no document; verdict.stated_by tells them apart.';
+COMMENT ON TABLE claim IS 'One row per statement that is judged. It stands in the paper, its readme, forum post or summary; a few stand in no document. Column verdict.stated_by tells them apart.';
 COMMENT ON COLUMN claim.claim_id IS 'Number of the claim [-]';
 COMMENT ON COLUMN claim.statement IS 'The statement: the words of the document in quotation marks, formulas in plain letters; see claim_quotation [-]';
 COMMENT ON COLUMN claim.place IS 'Where it stands [-]';
@@ -371,10 +371,10 @@ CREATE TABLE claim_line (
     high      DOUBLE,
     PRIMARY KEY (claim_id, part, measure)
 );
-COMMENT ON TABLE claim_line IS 'One row per part of a claim and measure: the value that the claim names, or that divides what it says from its opposite, to set beside the estimates of its readings.';
+COMMENT ON TABLE claim_line IS 'One row per part of a claim and measure: a value to set beside the estimates of its readings. The claim names this value, or the value divides what the claim says from its opposite.';
 COMMENT ON COLUMN claim_line.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_line.part IS 'What the claim asserts there, as its checks call it [-]';
-COMMENT ON COLUMN claim_line.measure IS 'What is set beside the value, as tables name estimates: r, share, ratio and so on; p is the p of the test [-]';
+COMMENT ON COLUMN claim_line.measure IS 'Estimate that the value is set beside, as tables name it: r, share, ratio and so on; p is the p of the test [-]';
 COMMENT ON COLUMN claim_line.value IS 'The value, of a share as a share [1]';
 COMMENT ON COLUMN claim_line.low IS 'Lower end of the margin that still counts as the value; empty where there is none [1]';
 COMMENT ON COLUMN claim_line.high IS 'Upper end of that margin [1]';
@@ -398,10 +398,10 @@ CREATE TABLE claim_quantity (
 );
 COMMENT ON TABLE claim_quantity IS 'One row per claim: the quantity it rests on, from which claim_property computes what it is a property of.';
 COMMENT ON COLUMN claim_quantity.claim_id IS 'Number of the claim; see claim [-]';
-COMMENT ON COLUMN claim_quantity.rests_on IS 'network (a quantity of networks), descent (the same of a network and of one trained from it), architecture (the shape alone) or record (counts, dates, files, figures) [-]';
+COMMENT ON COLUMN claim_quantity.rests_on IS 'network: a quantity of networks. descent: the same of a network and of one trained from it. architecture: the shape alone. record: counts, dates, files, figures [-]';
 COMMENT ON COLUMN claim_quantity.quantity IS 'Quantities of gauge_quantity, comma-separated; empty when it rests on none [-]';
 COMMENT ON COLUMN claim_quantity.about IS 'Labs, suites or models it is about, comma-separated; empty for all whose figure is published [-]';
-COMMENT ON COLUMN claim_quantity.reason IS 'Why it is or is not free, and what would make a free quantity tell of training [-]';
+COMMENT ON COLUMN claim_quantity.reason IS 'Why it is or is not free, and what would make a free quantity say something about training [-]';
 
 CREATE TABLE claim_weight (
     claim_id  INTEGER NOT NULL,
@@ -435,22 +435,22 @@ CREATE TABLE verdict (
     n_suites    INTEGER NOT NULL CHECK (n_suites >= 0),
     PRIMARY KEY (claim_id)
 );
-COMMENT ON TABLE verdict IS 'One row per claim: the verdict on it, and the numbers of the check that is quoted first. Made by `thermoscope claims --write` from the shipped data and not computed when asked; every check is in verdict_check, how often the rule errs in verdict_rate.';
+COMMENT ON TABLE verdict IS 'One row per claim: the verdict on it, and the numbers of the check that is quoted first. Made by `thermoscope claims --write` from the shipped data and not computed when asked. Every check is in verdict_check; how often the rule errs is in verdict_rate.';
 COMMENT ON COLUMN verdict.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN verdict.statement IS 'The statement, as quoted [-]';
 COMMENT ON COLUMN verdict.category IS 'What it states: law, printed number or record; NULL where none is declared [-]';
-COMMENT ON COLUMN verdict.stated_by IS 'Who states it: author (in a document of his), file (in a result file alone) or audit; claims of the paper are those of the author [-]';
+COMMENT ON COLUMN verdict.stated_by IS 'Who states it: author (in a document of the author), file (in a result file alone) or audit. Claims of the paper are those of the author [-]';
 COMMENT ON COLUMN verdict.family IS 'Family of claims within which its p is adjusted; see claim_family [-]';
-COMMENT ON COLUMN verdict.is_central IS 'True where the abstract asserts it as a law, as the explanation or as the ranking, and no claim before it states the same finding; see claim_weight [-]';
+COMMENT ON COLUMN verdict.is_central IS 'True where the abstract asserts it as a law, as the explanation or as the ranking, and no earlier claim states the same finding. See claim_weight [-]';
 COMMENT ON COLUMN verdict.verdict IS 'reproduced, depends on the reading, contradicted, undecided or no data [-]';
 COMMENT ON COLUMN verdict.reading IS 'How it depends on the reading, and what holds or fails beside it; NULL where there is neither [-]';
 COMMENT ON COLUMN verdict.property IS 'What its quantity is a property of; see claim_property [-]';
-COMMENT ON COLUMN verdict.check_id IS 'The check whose numbers follow, quoted first; it may hold where another check of the claim does not, so a contradicted claim can stand beside a small p: verdict_check.holds has each [-]';
+COMMENT ON COLUMN verdict.check_id IS 'The check whose numbers follow, quoted first. It may hold where another check of the claim does not, so a contradicted claim can stand beside a small p. See verdict_check.holds for each check [-]';
 COMMENT ON COLUMN verdict.measure IS 'What the estimate is: r, share, ratio and so on; NULL where it has no short name [-]';
 COMMENT ON COLUMN verdict.estimate IS 'Estimate of the check; NULL where there is none [see measure]';
 COMMENT ON COLUMN verdict.conf_low IS 'Lower end of its 95 % interval; NULL where there is none [see measure]';
 COMMENT ON COLUMN verdict.conf_high IS 'Upper end of its 95 % interval [see measure]';
-COMMENT ON COLUMN verdict.p_value IS 'p of that check, as in verdict_check; it is no p of the verdict. NULL where nothing is tested [1]';
+COMMENT ON COLUMN verdict.p_value IS 'p of that check, as in verdict_check; it is not a p of the verdict. NULL where nothing is tested [1]';
 COMMENT ON COLUMN verdict.p_holm IS 'The same adjusted over the checks of the claim, by Holm [1]';
 COMMENT ON COLUMN verdict.n_models IS 'Models that entered the check [1]';
 COMMENT ON COLUMN verdict.n_suites IS 'Training suites of these models [1]';
@@ -489,7 +489,7 @@ COMMENT ON COLUMN verdict_check.estimate IS 'The quantity that the decision rest
 COMMENT ON COLUMN verdict_check.conf_low IS 'Lower end of its 95 % interval; NULL where there is none [see measure]';
 COMMENT ON COLUMN verdict_check.conf_high IS 'Upper end of its 95 % interval [see measure]';
 COMMENT ON COLUMN verdict_check.p_value IS 'Probability of a deviation at least as large if there is nothing to find, before it is adjusted; NULL where nothing is tested [1]';
-COMMENT ON COLUMN verdict_check.p_holm IS 'p_value adjusted over the checks of the claim, by Holm: at .05 or more a difference counts as undecided, unless it is the stated reading and holds [1]';
+COMMENT ON COLUMN verdict_check.p_holm IS 'p_value adjusted by Holm''s method over the checks of the claim. At .05 or more a difference counts as undecided, unless it is the stated reading and holds [1]';
 COMMENT ON COLUMN verdict_check.n_models IS 'Models that entered [1]';
 COMMENT ON COLUMN verdict_check.n_suites IS 'Training suites of these models [1]';
 COMMENT ON COLUMN verdict_check.method IS 'How the estimate was computed; NULL for a plain comparison [-]';
@@ -503,9 +503,9 @@ CREATE TABLE verdict_rate (
     n_papers      INTEGER NOT NULL,
     PRIMARY KEY (claim_id, truth, wrong_labels, verdict)
 );
-COMMENT ON TABLE verdict_rate IS 'how often the verdict rule says it of simulated papers with the models of the real one (python -m tests.proofs.verdict_rates).';
+COMMENT ON TABLE verdict_rate IS 'How often the verdict rule says it of simulated papers with the models of the real one (python -m tests.proofs.verdict_rates).';
 COMMENT ON COLUMN verdict_rate.claim_id IS 'Number of the claim; see claim [-]';
-COMMENT ON COLUMN verdict_rate.truth IS 'What rules the gains of the simulated papers: heritage, depth, recipe or nothing [-]';
+COMMENT ON COLUMN verdict_rate.truth IS 'What determines the gains of the simulated papers: heritage, depth, recipe or nothing [-]';
 COMMENT ON COLUMN verdict_rate.wrong_labels IS 'Whether the papers print numbers of head density as those of depth [-]';
 COMMENT ON COLUMN verdict_rate.verdict IS 'One of the five verdicts [-]';
 COMMENT ON COLUMN verdict_rate.probability IS 'Share of the papers with this verdict [-]';
@@ -529,18 +529,18 @@ CREATE TABLE rule_rate (
     PRIMARY KEY (layout, n_models, n_suites, world, share, form, statement, rule)
 );
 COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and rule: how often the rule says yes and no of simulated papers (python -m tests.proofs.tournament).';
-COMMENT ON COLUMN rule_rate.layout IS 'Models of the papers: present (those of the paper), as found (its suites repeated, by labs of their own) or balanced (two suites a lab, heads apart from depth and size); else the list of that name in data/study [-]';
+COMMENT ON COLUMN rule_rate.layout IS 'Models of the simulated papers. present: those of the paper. as found: its suites repeated, by labs of their own. balanced: two suites a lab, heads apart from depth and size. Else the list of that name in data/study [-]';
 COMMENT ON COLUMN rule_rate.n_models IS 'Models of each paper [-]';
 COMMENT ON COLUMN rule_rate.n_suites IS 'Suites of each paper [-]';
-COMMENT ON COLUMN rule_rate.world IS 'What rules in the papers: a component alone, or a combination; see analysis.delia2026.tournament.criterion [-]';
+COMMENT ON COLUMN rule_rate.world IS 'What determines the gains of the papers: a component alone, or a combination; see analysis.delia2026.tournament.criterion [-]';
 COMMENT ON COLUMN rule_rate.share IS 'Largest share of the variance that a component is planted with [1]';
 COMMENT ON COLUMN rule_rate.form IS 'Form of the draws: normal, heavy-tailed (Student t, 3 degrees of freedom) or outlier (one model four residual deviations off) [-]';
 COMMENT ON COLUMN rule_rate.statement IS 'Which source is said to explain more than which [-]';
 COMMENT ON COLUMN rule_rate.truth IS 'Whether what is planted makes the statement true: yes, no (the reverse is true) or tie [-]';
 COMMENT ON COLUMN rule_rate.rule IS 'How a paper is judged; see analysis.delia2026.tournament.criterion [-]';
-COMMENT ON COLUMN rule_rate.share_yes IS 'Share of the papers of which the rule says yes [-]';
+COMMENT ON COLUMN rule_rate.share_yes IS 'Share of the papers for which the rule says yes [-]';
 COMMENT ON COLUMN rule_rate.yes_error IS 'Monte Carlo standard error of share_yes [-]';
-COMMENT ON COLUMN rule_rate.share_no IS 'Share of the papers of which the rule says that the reverse holds [-]';
+COMMENT ON COLUMN rule_rate.share_no IS 'Share of the papers for which the rule says that the reverse holds [-]';
 COMMENT ON COLUMN rule_rate.no_error IS 'Monte Carlo standard error of share_no [-]';
 COMMENT ON COLUMN rule_rate.n_papers IS 'Simulated papers [-]';
 
@@ -554,7 +554,7 @@ CREATE TABLE calibrated_quantile (
     form       VARCHAR NOT NULL,
     PRIMARY KEY (statement, rule, answer, level)
 );
-COMMENT ON TABLE calibrated_quantile IS 'One row per statement on the hierarchy, statistic, answer and level: the value that the statistic passes in no more than that share of simulated papers in any world in which the answer is false (python -m tests.proofs.calibration). That of level 0.05 is the cut-off.';
+COMMENT ON TABLE calibrated_quantile IS 'One row per statement on the hierarchy, statistic, answer and level: a value of the statistic. In any world in which the answer is false, the statistic passes this value in no more than that share of simulated papers. Made by python -m tests.proofs.calibration. The value at level 0.05 is the cut-off.';
 COMMENT ON COLUMN calibrated_quantile.statement IS 'Which source is said to explain more than which [-]';
 COMMENT ON COLUMN calibrated_quantile.rule IS 'The statistic; see analysis.delia2026.tournament.calibration [-]';
 COMMENT ON COLUMN calibrated_quantile.answer IS 'yes (the statement; the statistic must be larger) or no (the reverse; smaller) [-]';
@@ -578,15 +578,15 @@ CREATE TABLE calibrated_rate (
     PRIMARY KEY (family, world, share, form, statement, rule)
 );
 COMMENT ON TABLE calibrated_rate IS 'One row per family of simulated papers, world, statement and rule: how often the calibrated rule says yes and no (python -m tests.proofs.calibration).';
-COMMENT ON COLUMN calibrated_rate.family IS 'calibration (worlds that set the cut-offs, fresh papers), validation (worlds that did not), validation before (the same by the cut-offs of calibration alone) or curve (one source with a growing share) [-]';
+COMMENT ON COLUMN calibrated_rate.family IS 'calibration: worlds that set the cut-offs, with fresh papers. validation: worlds that did not set them. validation before: the same, judged by the cut-offs of calibration alone. curve: one source with a growing share [-]';
 COMMENT ON COLUMN calibrated_rate.world IS 'What is planted in the papers [-]';
 COMMENT ON COLUMN calibrated_rate.share IS 'Largest share of the variance that a source is planted with [1]';
 COMMENT ON COLUMN calibrated_rate.form IS 'Form of residuals and shares: normal, heavy-tailed, outlier, sampled (levels are a sample, shares are of what they are drawn from) and others [-]';
 COMMENT ON COLUMN calibrated_rate.statement IS 'Which source is said to explain more than which [-]';
 COMMENT ON COLUMN calibrated_rate.truth IS 'Whether what is planted makes the statement true: yes, no (the reverse is true) or tie [-]';
 COMMENT ON COLUMN calibrated_rate.rule IS 'The statistic that judges; bound is the Neyman-Pearson test that knows all shares and signs [-]';
-COMMENT ON COLUMN calibrated_rate.share_yes IS 'Share of the papers of which the rule says yes [1]';
-COMMENT ON COLUMN calibrated_rate.share_no IS 'Share of the papers of which the rule says that the reverse holds; NULL for the bound [1]';
+COMMENT ON COLUMN calibrated_rate.share_yes IS 'Share of the papers for which the rule says yes [1]';
+COMMENT ON COLUMN calibrated_rate.share_no IS 'Share of the papers for which the rule says that the reverse holds; NULL for the bound [1]';
 COMMENT ON COLUMN calibrated_rate.against IS 'For the bound: the false world that is hardest to tell from this one; NULL for others [-]';
 COMMENT ON COLUMN calibrated_rate.n_papers IS 'Simulated papers [-]';
 
@@ -599,11 +599,11 @@ CREATE TABLE claim_test_rate (
     n_papers   INTEGER NOT NULL,
     PRIMARY KEY (claim_id, test, truth)
 );
-COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes of simulated papers with the models of the real one (python -m tests.proofs.claim_tests).';
+COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes. It judges simulated papers with the models of the real one (python -m tests.proofs.claim_tests).';
 COMMENT ON COLUMN claim_test_rate.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_test_rate.test IS 'What judges a paper; see analysis.delia2026.tournament.of_claims [-]';
-COMMENT ON COLUMN claim_test_rate.truth IS 'What rules the gains of the simulated papers; see verdict_rate [-]';
-COMMENT ON COLUMN claim_test_rate.share_yes IS 'Share of the papers of which the test says yes [-]';
+COMMENT ON COLUMN claim_test_rate.truth IS 'What determines the gains of the simulated papers; see verdict_rate [-]';
+COMMENT ON COLUMN claim_test_rate.share_yes IS 'Share of the papers for which the test says yes [-]';
 COMMENT ON COLUMN claim_test_rate.yes_error IS 'Monte Carlo standard error of share_yes [-]';
 COMMENT ON COLUMN claim_test_rate.n_papers IS 'Simulated papers of this truth [-]';
 
@@ -637,7 +637,7 @@ CREATE TABLE digitised_point (
     caveats   VARCHAR NOT NULL,
     PRIMARY KEY (figure, point)
 );
-COMMENT ON TABLE digitised_point IS 'One row per point read off a figure of the paper that no result file explains; as exact as a plot can be read, about 1 %.';
+COMMENT ON TABLE digitised_point IS 'One row per point read off a figure of the paper that no result file explains. The reading is as exact as a plot allows, about 1 %.';
 COMMENT ON COLUMN digitised_point.figure IS 'Figure of the paper [-]';
 COMMENT ON COLUMN digitised_point.point IS 'Number of the point in its figure, from 1 [1]';
 COMMENT ON COLUMN digitised_point.model_id IS 'Checkpoint; see model [-]';
@@ -682,7 +682,7 @@ CREATE TABLE training_recipe (
     quoted      VARCHAR NOT NULL,
     PRIMARY KEY (model_id, field)
 );
-COMMENT ON TABLE training_recipe IS 'What no source states has no row.';
+COMMENT ON TABLE training_recipe IS 'A fact that no source states has no row.';
 COMMENT ON COLUMN training_recipe.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN training_recipe.field IS 'What is stated: peak_learning_rate, weight_decay, inner_rule (how matrices start), ... [-]';
 COMMENT ON COLUMN training_recipe.value IS 'The value in words or digits [see unit]';
@@ -705,7 +705,7 @@ COMMENT ON TABLE gauge_quantity IS 'One row per quantity whose invariance was wo
 COMMENT ON COLUMN gauge_quantity.quantity IS 'A metric, a column of a table or view, or what collect/gauge/quantity.py calls it [-]';
 COMMENT ON COLUMN gauge_quantity.made_of IS 'Ingredients that determine it, comma-separated; see gauge_lemma [-]';
 COMMENT ON COLUMN gauge_quantity.explanation IS 'Why these determine it: the first line of the proof [-]';
-COMMENT ON COLUMN gauge_quantity.partner_layer_norm IS 'Quantity that no change moves, or only a factor common to all layers, to use in its place in networks with LayerNorm; its own name where it is that, empty where there is none and it is a convention [-]';
+COMMENT ON COLUMN gauge_quantity.partner_layer_norm IS 'Quantity to use in its place in networks with LayerNorm: no change moves it, or only by a factor common to all layers. Its own name where it is that itself; empty where there is none and it is a convention [-]';
 COMMENT ON COLUMN gauge_quantity.partner_rms_norm IS 'The same in networks with RMSNorm [-]';
 
 CREATE TABLE gauge_lemma (
@@ -717,7 +717,7 @@ CREATE TABLE gauge_lemma (
     PRIMARY KEY (ingredient, transformation, norm_kind)
 );
 COMMENT ON TABLE gauge_lemma IS 'One row per ingredient of quantities, transformation and kind of norm: whether the transformation leaves it as it is, and why.';
-COMMENT ON COLUMN gauge_lemma.ingredient IS 'logits, attention_map, lens (final norm and head on the stream), stream_lengths, stream_angles (lengths up to one factor), centred_lengths and centred_angles (the same without the mean over features), feature_sizes, feature_places, norm_output, sublayer_input, reader (what reads the stream), reader_shares (its norms up to one factor), folded_reader (with the gain in front), fused_rows (rows of a fused matrix taken for W_V), writer, query_key_coordinates, value_coordinates, circuit (C W_O W_V diag(g) C, C taking out the mean under LayerNorm) or circuit_shares [-]';
+COMMENT ON COLUMN gauge_lemma.ingredient IS 'logits, attention_map, lens (final norm and head on the stream), stream_lengths, stream_angles (lengths up to one factor), feature_sizes, feature_places, norm_output or sublayer_input. centred_lengths and centred_angles: the same two without the mean over features. reader: what reads the stream; reader_shares: its norms up to one factor; folded_reader: with the gain in front. fused_rows: rows of a fused matrix taken for W_V. writer, query_key_coordinates, value_coordinates, circuit or circuit_shares. The circuit is C W_O W_V diag(g) C, where C takes out the mean under LayerNorm [-]';
 COMMENT ON COLUMN gauge_lemma.transformation IS 'A family of changes of the weights that leave every logit as it is; its algebra is in collect/gauge [-]';
 COMMENT ON COLUMN gauge_lemma.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN gauge_lemma.is_kept IS 'False when it changes in some layout with this norm [-]';
@@ -759,7 +759,7 @@ CREATE TABLE layer_scale_profile (
     logit_change_float32     DOUBLE NOT NULL CHECK (logit_change_float32 >= 0),
     PRIMARY KEY (model_id, gauge, layer)
 );
-COMMENT ON TABLE layer_scale_profile IS 'the stream of one tiny random Gemma 4, whose blocks multiply it by stored numbers, with other numbers and the same logits, written by tests/proofs/gemma4_scalars.py.';
+COMMENT ON TABLE layer_scale_profile IS 'The stream of one tiny random Gemma 4, whose blocks multiply it by stored numbers. Other gauges have other numbers and the same logits. Written by tests/proofs/gemma4_scalars.py.';
 COMMENT ON COLUMN layer_scale_profile.model_id IS 'Name of the network, which no file holds: its seed is in the program [-]';
 COMMENT ON COLUMN layer_scale_profile.gauge IS 'stored (the numbers as they are), level (numbers that keep the length after block 0) or folded (numbers of one) [-]';
 COMMENT ON COLUMN layer_scale_profile.layer IS 'Block whose output this is; -1 for the input of block 0 [1]';
@@ -767,7 +767,7 @@ COMMENT ON COLUMN layer_scale_profile.layer_scale IS 'Number by which the block 
 COMMENT ON COLUMN layer_scale_profile.norm IS 'Geometric mean over prompts of the norm at the last token [activation units]';
 COMMENT ON COLUMN layer_scale_profile.norm_net IS 'norm over the product of the numbers up to there [activation units]';
 COMMENT ON COLUMN layer_scale_profile.log_gain IS 'Mean over prompts of the log gain of the block at the last token; NULL before block 0 [nat]';
-COMMENT ON COLUMN layer_scale_profile.logit_change IS 'Largest difference of a logit from those of the stored numbers over the largest logit, over all tokens of the prompts, in float64, each norm with the epsilon that the change asks for [1]';
+COMMENT ON COLUMN layer_scale_profile.logit_change IS 'Largest difference of a logit from that with the stored numbers, relative to the largest logit, over all tokens of the prompts. Computed in float64, each norm with the epsilon that the change asks for [1]';
 COMMENT ON COLUMN layer_scale_profile.logit_change_one_epsilon IS 'The same with the one epsilon that a checkpoint can hold for all norms [1]';
 COMMENT ON COLUMN layer_scale_profile.logit_change_float32 IS 'The same when the changed network runs in float32, against the stored numbers in float64; that of stored is the rounding of float32 itself [1]';
 
@@ -842,7 +842,7 @@ CREATE TABLE published_excerpt (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (file, path)
 );
-COMMENT ON TABLE published_excerpt IS 'the values of a prompt, of a layer, or that a file states; a fact each, with its source.';
+COMMENT ON TABLE published_excerpt IS 'The values are of a prompt, of a layer, or stated by a file; a fact each, with its source.';
 COMMENT ON COLUMN published_excerpt.file IS 'File the value stands in; see published_file [-]';
 COMMENT ON COLUMN published_excerpt.sha256 IS 'Hash of the file the value was read from [-]';
 COMMENT ON COLUMN published_excerpt.path IS 'Where in the file: a JSON path [-]';
@@ -930,9 +930,9 @@ COMMENT ON COLUMN reported_source.source_id IS 'Short name of the source, that o
 COMMENT ON COLUMN reported_source.authors IS 'Who measured [-]';
 COMMENT ON COLUMN reported_source.repository IS 'Address at which the lengths were published [-]';
 COMMENT ON COLUMN reported_source.commit_id IS 'Commit, or commits, that they were read from [-]';
-COMMENT ON COLUMN reported_source.licence IS 'Licence of the lengths, an SPDX identifier; NULL where the source states none: then reported_norm has no row of it, and reported_figure a few a model [-]';
+COMMENT ON COLUMN reported_source.licence IS 'Licence of the lengths, an SPDX identifier. NULL where the source states none: then reported_norm has no row of it, and reported_figure has a few for each model [-]';
 COMMENT ON COLUMN reported_source.token IS 'Tokens whose vectors were taken [-]';
-COMMENT ON COLUMN reported_source.pooling IS 'What one length is: last_token (of the last token, as in the paper), mean_of_lengths (mean over all tokens, the first included), mean_of_lengths_without_first, or length_of_mean (of the mean of the vectors). Gains of different poolings are different quantities [-]';
+COMMENT ON COLUMN reported_source.pooling IS 'What one length is. last_token: of the last token, as in the paper. mean_of_lengths: mean over all tokens, the first included. mean_of_lengths_without_first: the same without the first token. length_of_mean: of the mean of the vectors. Gains of different poolings are different quantities [-]';
 COMMENT ON COLUMN reported_source.prompts IS 'What was read [-]';
 COMMENT ON COLUMN reported_source.n_prompts IS 'Prompts that each length is a mean over; NULL where the source does not say [1]';
 COMMENT ON COLUMN reported_source.rendering IS 'plain, or chat (prompts in the chat template) [-]';
@@ -951,7 +951,7 @@ CREATE TABLE reported_norm (
     file        VARCHAR NOT NULL,
     PRIMARY KEY (source_id, model_id, series, layer)
 );
-COMMENT ON TABLE reported_norm IS 'lengths of the stream over depth that others measured, numbered as those of residual_norm are. Not all poolings are the paper''s: join reported_source.';
+COMMENT ON TABLE reported_norm IS 'Lengths of the stream over depth that others measured, numbered as those of residual_norm are. Not all poolings are the paper''s: join reported_source.';
 COMMENT ON COLUMN reported_norm.source_id IS 'Source; see reported_source [-]';
 COMMENT ON COLUMN reported_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN reported_norm.series IS 'Which of the source''s series of lengths: a prompt, or a draw of tokens; gains are taken within one [-]';
@@ -971,7 +971,7 @@ CREATE TABLE reported_figure (
     file        VARCHAR NOT NULL,
     PRIMARY KEY (source_id, model_id, metric)
 );
-COMMENT ON TABLE reported_figure IS 'a figure of the model, computed from the source''s lengths when they were imported, a mean over its series.';
+COMMENT ON TABLE reported_figure IS 'A figure of the model, computed from the source''s lengths when they were imported, a mean over its series.';
 COMMENT ON COLUMN reported_figure.source_id IS 'Source; see reported_source [-]';
 COMMENT ON COLUMN reported_figure.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN reported_figure.metric IS 'What was computed, with the source''s pooling in the place of the last token; see metric [-]';
@@ -1077,7 +1077,7 @@ CREATE TABLE study_level (
     level        VARCHAR NOT NULL,
     PRIMARY KEY (study_run_id, factor)
 );
-COMMENT ON TABLE study_level IS 'the level the run has; labels such as the lab a recipe imitates are factors too.';
+COMMENT ON TABLE study_level IS 'the level the run has. Labels such as the lab that a recipe imitates are factors too.';
 COMMENT ON COLUMN study_level.study_run_id IS 'Run; see study_run [-]';
 COMMENT ON COLUMN study_level.factor IS 'Factor of the design, or a label of one [-]';
 COMMENT ON COLUMN study_level.level IS 'Level as the design names it [-]';
@@ -1108,7 +1108,7 @@ COMMENT ON COLUMN study_response.first_log_gain IS 'ln(gain) of block 0: of what
 COMMENT ON COLUMN study_response.first_log_gain_centred IS 'The same for norms after removing the mean over the features [1]';
 COMMENT ON COLUMN study_response.later_log_gain IS 'Sum of ln(gain) over the blocks after block 0 [1]';
 COMMENT ON COLUMN study_response.later_log_gain_centred IS 'The same for centred norms [1]';
-COMMENT ON COLUMN study_response.equal_writes IS 'What later_log_gain would be if each later block added an update as long as that of block 0 and orthogonal to the stream: ln(1 + (L - 1) |d|^2 / |x|^2) / 2, with x what leaves block 0 and d what it added [1]';
+COMMENT ON COLUMN study_response.equal_writes IS 'later_log_gain if each later block added an update as long as that of block 0 and orthogonal to the stream. It is ln(1 + (L - 1) |d|^2 / |x|^2) / 2, with x what leaves block 0 and d what it added [1]';
 COMMENT ON COLUMN study_response.equal_writes_centred IS 'The same for centred norms [1]';
 COMMENT ON COLUMN study_response.last_log_gain IS 'ln(gain) of the last block [nat]';
 COMMENT ON COLUMN study_response.last_log_gain_centred IS 'The same for centred norms [nat]';

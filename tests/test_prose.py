@@ -1,13 +1,15 @@
-"""What a program can see of the language of README, guides and pages: few rules, and exact ones.
+"""What a program can see of the language of README, guides, pages and comments of the schema.
 
-A sentence has at most 25 words; code and inline values count as one word. Some phrases are calques
-that no textbook has.
+The rules are few and exact. A sentence has at most 25 words; code and inline values count as one
+word. Some phrases are calques that no textbook has.
 """
 
 import re
 from pathlib import Path
 
 import pytest
+
+from collect import schema
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -81,3 +83,45 @@ def test_no_sentence_is_longer_than_a_breath(path):
     long = [sentence for sentence in sentences(text) if n_words(sentence) > MOST_WORDS]
     assert long == []
     assert [words for words in CALQUES if words in text] == []
+
+
+#: The end of a sentence of a comment, which may go on with a name in small letters.
+_END_OF_COMMENT = re.compile(r"(?<=[.!?])(?<!\beq\.)[\"')]*\s+")
+
+
+def comments():
+    """Return what is said of every table, view, macro and column, without units."""
+    with schema.connect(comments=False) as connection:
+        for sql in (schema.views_sql(), schema.front_sql()):
+            connection.execute(schema.commented(sql)[0])
+        schema.comment(connection)
+        rows = connection.execute(
+            """
+            SELECT schema_name, table_name, '', comment FROM duckdb_tables() WHERE NOT internal
+            UNION ALL
+            SELECT schema_name, view_name, '', comment FROM duckdb_views() WHERE NOT internal
+            UNION ALL
+            SELECT schema_name, table_name, column_name, comment
+              FROM duckdb_columns() WHERE NOT internal
+            UNION ALL
+            SELECT schema_name, function_name, '', comment
+              FROM duckdb_functions() WHERE NOT internal
+            """
+        ).fetchall()
+    return {tuple(name): _UNIT.sub("", text) for *name, text in rows if text}
+
+
+_UNIT = re.compile(r" \[[^\]]*\]$")
+
+
+def test_no_sentence_of_a_comment_is_longer_than_a_breath():
+    said = comments()
+    assert len(said) > 1000
+    long = [
+        (name, sentence)
+        for name, text in said.items()
+        for sentence in _END_OF_COMMENT.split(text)
+        if n_words(sentence) > MOST_WORDS
+    ]
+    assert long == []
+    assert [(name, text) for name, text in said.items() if any(it in text for it in CALQUES)] == []

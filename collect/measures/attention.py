@@ -64,8 +64,8 @@ _HEADS = MeasuredTable(
 
 _MEAN_MAP = MeasuredTable(
     "attention_mean",
-    "One row per model, prompt and layer: the statistics of the attention map averaged over heads, "
-    "which several notebooks use and the maps of single heads cannot give.",
+    "One row per model, prompt and layer: the statistics of the attention map averaged over "
+    "heads. Several notebooks use them, and the maps of single heads cannot give them.",
     key=(RUN, PROMPT, LAYER),
     columns=(
         _N_TOKENS,

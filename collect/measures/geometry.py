@@ -180,8 +180,8 @@ _TOKENS = MeasuredTable(
         N_TOKENS,
         Column(
             "mean_cosine",
-            "Anisotropy: mean cosine over pairs of different tokens; NULL for a single token; "
-            "under LayerNorm a convention of the parametrisation, whose partner is "
+            "Anisotropy: mean cosine over pairs of different tokens; NULL for a single token. "
+            "Under LayerNorm a convention of the parametrisation, whose partner is "
             "token_mean_cosine_centred, see gauge_partner",
         ),
         Column("mean_cosine_body", "The same without position 0; NULL for fewer than three tokens"),

@@ -42,10 +42,10 @@ class Grain:
         """What to take one of, why, and where nothing need be taken.
 
         >>> Grain("head", "matrix", "a head has a row for each", ("matrix",), (), ("a", "b")).rule
-        'one matrix: a head has a row for each; main.a or main.b has one row per unit'
+        'one matrix: a head has a row for each. Table main.a or main.b has one row per unit'
         """
         *first, last = self.columns
         names = f"{', '.join(first)} and {last}" if first else last
         fronts = " or ".join(f"main.{name}" for name in self.front)
-        ask = f"; {fronts} has one row per unit" if fronts else ""
+        ask = f". Table {fronts} has one row per unit" if fronts else ""
         return f"one {names}: {self.why}{ask}"

@@ -100,9 +100,9 @@ def _predict(logits: Tensor, coming: Tensor) -> Predictions:
 
 _AFTER_TOKENS = MeasuredTable(
     "token_prediction",
-    "One row per model, prompt and token: the distribution of the token that comes after it, in "
-    "runs whose run.quantities have predictions; a join leaves out the other models. next_token "
-    "holds the last position in full precision, of every run over prompts.",
+    "One row per model, prompt and token: the distribution of the token that comes after it. Only "
+    "runs whose run.quantities have predictions are here; a join leaves out the other models. "
+    "Table next_token holds the last position in full precision, of every run over prompts.",
     key=(RUN, PROMPT, POSITION),
     columns=(
         Column("entropy", "Entropy of the distribution", "nat", "FLOAT NOT NULL"),

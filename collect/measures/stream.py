@@ -32,11 +32,11 @@ _LENGTHS = MeasuredTable(
         count("layer", "Block the site belongs to, 0 to n_layers - 1"),
         Column(
             "site",
-            "embedding (what the embedding module returns, layer 0), block_input (of block 0 only; "
-            "of a later block it is the output before), block_mid (after attention was added, "
-            "before the feed-forward part; none where the two work in parallel), block_output "
-            "(before any final norm, the last block included), final_norm (output of the norm "
-            "after the last block)",
+            "embedding: what the embedding module returns, layer 0. block_input: of block 0 only; "
+            "of a later block it is the output before. block_mid: after attention was added, "
+            "before the feed-forward part; none where the two work in parallel. block_output: "
+            "before any final norm, the last block included. final_norm: output of the norm after "
+            "the last block",
             "-",
             "VARCHAR NOT NULL CHECK (site IN ('embedding', 'block_input', 'block_mid', "
             "'block_output', 'final_norm'))",
@@ -55,7 +55,7 @@ _LENGTHS = MeasuredTable(
         ),
         Column(
             "norm",
-            "Euclidean norm of the token's vector, accumulated in float64; ratios of it are "
+            "Euclidean norm of the token's vector, accumulated in float64. Ratios of it are "
             "primary under RMSNorm and a convention of the parametrisation under LayerNorm, see "
             "gauge_partner",
             _UNITS,
@@ -76,8 +76,8 @@ _LENGTHS = MeasuredTable(
         ),
         count(
             "top_feature",
-            "Feature that is largest in absolute value, 0 to d_model - 1, or to the width of the "
-            "embedding less 1 at site embedding where it is narrower",
+            "Feature that is largest in absolute value, 0 to d_model - 1. Where the embedding is "
+            "narrower, at site embedding 0 to its width less 1",
             "-",
         ),
     ),
@@ -103,9 +103,9 @@ _UPDATES = MeasuredTable(
         LAYER,
         Column(
             "part",
-            "attention or ffn (what the sub-layer adds, after any norm or factor of its own), "
-            "mixer (the same of what stands where attention does, in models of which some blocks "
-            "have a state or a convolution there), or block (output less input of the whole block)",
+            "attention or ffn: what the sub-layer adds, after any norm or factor of its own. "
+            "mixer: the same of what stands where attention does, in models of which some blocks "
+            "have a state or a convolution there. block: output less input of the whole block",
             "-",
             "VARCHAR NOT NULL CHECK (part IN ('attention', 'mixer', 'ffn', 'block'))",
         ),
@@ -126,9 +126,9 @@ _UPDATES = MeasuredTable(
         ),
         Column(
             "ratio",
-            "norm over the norm of the stream the update is added to (the block's input; for ffn "
-            "in sequence block_mid; where updates are added to the normed stream, as some BLOOM "
-            "models do, what the part reads); NULL where that is zero",
+            "norm over the norm of the stream the update is added to. That is the block's input, "
+            "or for ffn in sequence block_mid. Where updates are added to the normed stream, as "
+            "some BLOOM models do, it is what the part reads. NULL where it is zero",
             "1",
             "FLOAT",
         ),
@@ -148,9 +148,9 @@ _UPDATES = MeasuredTable(
         ),
         Column(
             "layer_scale",
-            "Stored number by which the block multiplies the stream, what entered included, before "
-            "it returns it: layer_scalar of Gemma 4; a convention of the parametrisation, see "
-            "net_gain; NULL for parts, and where blocks have none",
+            "Stored number by which the block multiplies the stream, what entered included, "
+            "before it returns it: layer_scalar of Gemma 4. A convention of the parametrisation, "
+            "see net_gain. NULL for parts, and where blocks have none",
         ),
     ),
     n_rows=lambda e: e.n_tokens * e.n_layers * (3 if e.has_parts else 1),

@@ -46,24 +46,24 @@ _HEAD_NORMS = MeasuredTable(
         count("head", "Query head; heads that share a value matrix repeat it, see kv_head"),
         Column(
             "matrix",
-            "Q, K, V, O (the head's query, key, value and output projection; the paper writes W_V "
-            "for V) or OV (W_O W_V, what the head writes for what it reads)",
+            "Q, K, V or O (the head's query, key, value and output projection; the paper writes "
+            "W_V for V). Or OV: W_O W_V, what the head writes for what it reads",
             "-",
             "VARCHAR NOT NULL CHECK (matrix IN ('Q', 'K', 'V', 'O', 'OV'))",
         ),
         Column(
             "is_folded",
             "True when the gain of the norm in front of attention is multiplied into Q, K, V or "
-            "OV; then V times 10 and O over 10, or gain times 3 and V over 3, change nothing in "
-            "OV; a norm on what attention returns (gemma2, gemma3_text, glm4, olmo2, olmo3, "
-            "flex_olmo, exaone4) is not folded, so there OV is what enters that norm",
+            "OV. Then V times 10 and O over 10, or gain times 3 and V over 3, change nothing in "
+            "OV. A norm on what attention returns is not folded, so there OV is what enters that "
+            "norm. Such norms have gemma2, gemma3_text, glm4, olmo2, olmo3, flex_olmo and exaone4",
             "-",
             "BOOLEAN NOT NULL",
         ),
         Column(
             "slicing",
             "correct, or contiguous: the last third of a fused matrix read as V, as the published "
-            "notebooks do, which for interleaved layouts is no value matrix (caveat B2)",
+            "notebooks do. For interleaved layouts that third is no value matrix (caveat B2)",
             "-",
             _SLICING,
         ),
@@ -99,7 +99,8 @@ _HEAD_NORMS = MeasuredTable(
 
 _WHOLE_NORMS = MeasuredTable(
     "matrix_norm",
-    "norms of the whole matrix over all heads, as the paper measured it (it wrote: per head).",
+    "norms of the whole matrix over all heads. The paper measured these, though it wrote: per "
+    "head.",
     key=(
         RUN,
         LAYER,

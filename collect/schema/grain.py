@@ -19,8 +19,8 @@ _IN_A_FILE = Grain(
     beside="number",
     quantities=("metric", "statistic"),
     copies=("file",),
-    why="values of many quantities, and their summaries, stand in one file, and several files hold "
-    "the same prompts of a model",
+    why="one file has values of many quantities and their summaries, and several files have the "
+    "same prompts",
     front=("published_model",),
 )
 _BY_SOURCE = Grain(

@@ -15,7 +15,7 @@ SELECT a.model_id,
        a.distance / a.mass                                                        AS distance
   FROM raw.attention AS a
   JOIN raw.primary_run AS r USING (run_id, model_id);
-COMMENT ON VIEW main.attention IS 'One row per model whose attention was measured here, prompt, block and query head (coverage names the others): where the head looks, means over the tokens of the prompt. Prompts of every set are here, plain and tokenised as the tokenizer does. Sums that the shares are made of, other runs: raw.attention; heads taken together, other definitions of entropy: raw.attention_layer.';
+COMMENT ON VIEW main.attention IS 'One row per model whose attention was measured here, prompt, block and query head: where the head looks, means over the tokens of the prompt. Table coverage names the models without it. Prompts of every set are here, plain and tokenised as the tokenizer does. Sums that the shares are made of, other runs: raw.attention; heads taken together, other definitions of entropy: raw.attention_layer.';
 COMMENT ON COLUMN main.attention.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.attention.prompt_set IS 'Set that the prompt belongs to [-]';
 COMMENT ON COLUMN main.attention.prompt_id IS 'Prompt; its text is in prompt_gain [-]';
@@ -24,7 +24,7 @@ COMMENT ON COLUMN main.attention.head IS 'Query head, 0 to n_heads - 1 [1]';
 COMMENT ON COLUMN main.attention.n_tokens IS 'Tokens of the prompt [tokens]';
 COMMENT ON COLUMN main.attention.entropy IS 'Mean entropy of a row of the attention map [nat]';
 COMMENT ON COLUMN main.attention.relative_entropy IS 'The same over ln n_tokens; NULL for one token [1]';
-COMMENT ON COLUMN main.attention.first_token_share IS 'Share of all attention that goes to the first token, the sink, its own to itself included: mean over the tokens that look. No sink at all is not 0 nor 1 / n_tokens: attention spread evenly over the tokens that each may see, itself and those before it, gives H_n / n with H_n = 1 + 1/2 + ... + 1/n and n = n_tokens, about (ln n + .58) / n: .27 at 11 tokens, .08 at 60. Prompts of other lengths, so models of other tokenizers, have another baseline [1]';
-COMMENT ON COLUMN main.attention.first_token_share_of_others IS 'Of the attention that tokens pay to others, the share that goes to the first token; an even spread gives (H_n - 1) / (n - H_n), see first_token_share; NULL where they pay none [1]';
+COMMENT ON COLUMN main.attention.first_token_share IS 'Share of all attention that goes to the first token, the sink, its own to itself included: mean over the tokens that look. Without any sink it is neither 0 nor 1 / n_tokens. Attention spread evenly over the tokens that each may see, itself and those before it, gives H_n / n. Here H_n = 1 + 1/2 + ... + 1/n and n = n_tokens. H_n / n is about (ln n + .58) / n: .27 at 11 tokens, .08 at 60. Prompts of other lengths, so models of other tokenizers, have another baseline [1]';
+COMMENT ON COLUMN main.attention.first_token_share_of_others IS 'Share of the attention paid to other tokens that goes to the first token. An even spread gives (H_n - 1) / (n - H_n), see first_token_share. NULL where tokens pay none to others [1]';
 COMMENT ON COLUMN main.attention.self_share IS 'Share of attention that tokens pay to themselves [1]';
 COMMENT ON COLUMN main.attention.distance IS 'Mean distance looked back [tokens]';

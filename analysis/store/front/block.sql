@@ -80,7 +80,7 @@ SELECT p.model_id,
     ON g.run_id = p.run_id AND g.model_id = p.model_id AND g.prompt_id = p.prompt_id AND g.layer = p.layer
    AND g.site = 'block_output'
  WHERE p.layer >= 0;
-COMMENT ON VIEW main.block IS 'One row per model measured here, prompt and block: how much the block lengthens the residual stream at the last token, and what attention and the feed-forward part add to it, side by side over one denominator, the length before the block. Block 0 starts from the short embedding, so a mean over all blocks is mostly about it: layer > 0 leaves it out. Prompts of every set are here, plain and tokenised as the tokenizer does. Lengths at every token: stream; updates at every token, and of blocks with a state or a convolution in the place of attention: raw.residual_update; other runs: raw.last_token_gain, raw.matrix_gain, raw.update_profile.';
+COMMENT ON VIEW main.block IS 'One row per model measured here, prompt and block: how much the block lengthens the residual stream at the last token. Beside it stands what attention and the feed-forward part add, over one denominator, the length before the block. Block 0 starts from the short embedding, so a mean over all blocks is mostly about it: layer > 0 leaves it out. Prompts of every set are here, plain and tokenised as the tokenizer does. Lengths at every token: stream. Updates at every token, and of blocks with a state or a convolution in the place of attention: raw.residual_update. Other runs: raw.last_token_gain, raw.matrix_gain, raw.update_profile.';
 COMMENT ON COLUMN main.block.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.block.prompt_set IS 'Set that the prompt belongs to [-]';
 COMMENT ON COLUMN main.block.prompt_id IS 'Prompt; its text is in prompt_gain [-]';
@@ -92,7 +92,7 @@ COMMENT ON COLUMN main.block.gain IS 'length_after over length_before: the paper
 COMMENT ON COLUMN main.block.gain_centred IS 'The same without the mean over features, which LayerNorm never sees [ratio]';
 COMMENT ON COLUMN main.block.gain_whole_matrix IS 'Frobenius norm over all tokens after the block over before it; decided by the first token where that is massive [ratio]';
 COMMENT ON COLUMN main.block.gain_without_first IS 'The same over all tokens but the first; NULL for a prompt of one token [ratio]';
-COMMENT ON COLUMN main.block.attention_ratio IS 'Length of the vector that attention adds over length_before, at the last token: the size of the update, not how much longer the stream becomes, which depends on its direction (attention_cosine); NULL where it was not measured [ratio]';
+COMMENT ON COLUMN main.block.attention_ratio IS 'Length of the vector that attention adds over length_before, at the last token. It is the size of the update; how much longer the stream becomes depends on its direction (attention_cosine). NULL where it was not measured [ratio]';
 COMMENT ON COLUMN main.block.ffn_ratio IS 'The same of the feed-forward part (ffn_cosine) [ratio]';
 COMMENT ON COLUMN main.block.attention_cosine IS 'Cosine of what attention adds and the stream it is added to, at the last token; below 0 it writes against the stream [1]';
 COMMENT ON COLUMN main.block.ffn_cosine IS 'The same of the feed-forward part; attention is in the stream it is added to, unless the two work in parallel [1]';

@@ -70,8 +70,8 @@ SELECT c.claim_id,
   LEFT JOIN raw.verdict_check AS d ON d.claim_id = v.claim_id AND d.check_id = v.check_id
   LEFT JOIN rates AS r ON r.claim_id = c.claim_id AND r.verdict = v.verdict
  WHERE v.stated_by IS NULL OR v.stated_by = 'author';
-COMMENT ON VIEW main.claim IS 'One row per claim of the paper in a document of its author: what it says, the verdict on it, how many checks the verdict rests on, and the check that is quoted first. Verdicts are made by thermoscope claims --write and not computed when asked. Statements of a result file alone or of the audit, which are judged beside them: raw.verdict. A finding that a claim before states is counted again here; repeats names that claim. Each check: raw.verdict_check; numbers that the paper prints: raw.quoted_number; how often the rule errs, also under wrong labels: raw.verdict_rate.';
-COMMENT ON COLUMN main.claim.claim_id IS 'Number of the claim; 41, 43, 60 and 61 are missing since they are no statements of the author: of the audit (41, 43) or of a result file alone (60, 61), and are in raw.verdict [-]';
+COMMENT ON VIEW main.claim IS 'One row per claim of the paper in a document of its author: what it says, and the verdict on it. Beside them stand how many checks the verdict rests on, and the check that is quoted first. Verdicts are made by thermoscope claims --write and not computed when asked. Statements of a result file alone or of the audit, which are judged beside them: raw.verdict. A finding that an earlier claim states is counted again here; repeats names that claim. Each check: raw.verdict_check; numbers that the paper prints: raw.quoted_number; how often the rule errs, also under wrong labels: raw.verdict_rate.';
+COMMENT ON COLUMN main.claim.claim_id IS 'Number of the claim. 41, 43, 60 and 61 are missing, since they are not statements of the author: see raw.verdict. 41 and 43 are of the audit, 60 and 61 of a result file alone [-]';
 COMMENT ON COLUMN main.claim.statement IS 'The statement: words of the author in quotation marks; raw.claim_quotation has them letter by letter [-]';
 COMMENT ON COLUMN main.claim.meaning IS 'What it says, in plain words; not what was found [-]';
 COMMENT ON COLUMN main.claim.place IS 'Where it stands in the paper, its readme, forum post or summary [-]';
@@ -80,7 +80,7 @@ COMMENT ON COLUMN main.claim.law IS 'Law or section that the claim is evidence f
 COMMENT ON COLUMN main.claim.importance IS 'How much the paper rests on it: central, supporting or side [-]';
 COMMENT ON COLUMN main.claim.is_central IS 'True where it is central and no claim before it states the same finding [-]';
 COMMENT ON COLUMN main.claim.repeats IS 'Claim before it that states the same finding; NULL for a finding of its own [-]';
-COMMENT ON COLUMN main.claim.rests_on IS 'What it is about: network (a quantity of networks), descent (a network and the one it was trained from), architecture (the shape alone) or record (counts, dates, files) [-]';
+COMMENT ON COLUMN main.claim.rests_on IS 'What it is about. network: a quantity of networks. descent: a network and the one it was trained from. architecture: the shape alone. record: counts, dates, files [-]';
 COMMENT ON COLUMN main.claim.quantity IS 'Quantities it rests on, comma-separated; empty where it rests on none; raw.metric defines them [-]';
 COMMENT ON COLUMN main.claim.property IS 'What its quantity is a property of: function, parametrisation, training, architecture or record [-]';
 COMMENT ON COLUMN main.claim.verdict IS 'reproduced, depends on the reading, contradicted, undecided or no data [-]';
@@ -89,7 +89,7 @@ COMMENT ON COLUMN main.claim.n_checks IS 'Checks that were made of it, each one 
 COMMENT ON COLUMN main.claim.n_deciding IS 'Checks that move the verdict; the others are shown alone [1]';
 COMMENT ON COLUMN main.claim.n_holding IS 'Deciding checks that hold [1]';
 COMMENT ON COLUMN main.claim.n_failing IS 'Deciding checks that do not hold [1]';
-COMMENT ON COLUMN main.claim.n_open IS 'Deciding checks of which the data cannot tell [1]';
+COMMENT ON COLUMN main.claim.n_open IS 'Deciding checks that the data leave undecided [1]';
 COMMENT ON COLUMN main.claim.quoted_check IS 'Check that is quoted first: it may hold where others do not, so a contradicted claim can stand beside a small p [-]';
 COMMENT ON COLUMN main.claim.quoted_kind IS 'Kind of statement that this check is: value, universal, difference, equality or existence [-]';
 COMMENT ON COLUMN main.claim.quoted_holds IS 'Whether it holds; NULL where the data cannot tell [-]';
@@ -101,7 +101,7 @@ COMMENT ON COLUMN main.claim.quoted_p_value IS 'p of that check, not of the verd
 COMMENT ON COLUMN main.claim.quoted_p_holm IS 'The same adjusted over the checks of the claim, by Holm [1]';
 COMMENT ON COLUMN main.claim.n_models IS 'Models that entered the quoted check [1]';
 COMMENT ON COLUMN main.claim.n_suites IS 'Training suites of these models [1]';
-COMMENT ON COLUMN main.claim.rate_if_heritage IS 'How often the rule gives this very verdict on papers simulated so that the lab decides; NULL for claims that were not simulated, as of the next six [1]';
+COMMENT ON COLUMN main.claim.rate_if_heritage IS 'How often the rule gives this very verdict on papers simulated so that the lab decides. NULL for claims that were not simulated, as in the next six columns [1]';
 COMMENT ON COLUMN main.claim.rate_if_depth IS 'The same where depth decides [1]';
 COMMENT ON COLUMN main.claim.rate_if_density IS 'The same where head density decides [1]';
 COMMENT ON COLUMN main.claim.rate_if_recipe IS 'The same where the training recipe decides [1]';

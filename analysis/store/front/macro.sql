@@ -33,12 +33,12 @@ COMMENT ON MACRO main.conf_high IS 'Upper end of the same interval [unit of x]';
 -- within the elements of another, where it would be made anew for each of them.
 CREATE MACRO main.sorted_places(xs, marks) AS
     [pair[2] for pair in list_sort(list_zip([abs(it[2]) for it in list_sort(list_zip(xs, marks))], range(len(xs))))];
-COMMENT ON MACRO main.sorted_places IS 'Place of each element of a list in its order, from 0; of equal ones that with the smaller mark first, marks being 0 to n - 1 with one sign [1]';
+COMMENT ON MACRO main.sorted_places IS 'Place of each element of a list in its order, from 0. Of equal elements the one with the smaller mark comes first; marks are 0 to n - 1 with one sign [1]';
 
 CREATE MACRO main.double_places(xs) AS
     [CAST(pair[1] AS DOUBLE) + pair[2]
      for pair in list_zip(sorted_places(xs, range(len(xs))), sorted_places(xs, range(0, -len(xs), -1)))];
-COMMENT ON MACRO main.double_places IS 'Twice the place of each element of a list in its order, from 0, ties at their mean place; they add up to n (n - 1) [1]';
+COMMENT ON MACRO main.double_places IS 'Twice the place of each element of a list in its order, from 0, ties at their mean place. They add up to n (n - 1) [1]';
 
 CREATE MACRO main.spread_of_places(xs, ys, n) AS
     list_sum([pair[1] * pair[2] for pair in list_zip(xs, ys)]) - n * pow(n - 1, 2);

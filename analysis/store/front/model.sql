@@ -39,13 +39,13 @@ SELECT m.model_id,
                FROM raw.run
               WHERE perturbation IS NULL
               GROUP BY model_id) AS r USING (model_id);
-COMMENT ON VIEW main.model IS 'One row per model, measured here, published, measured by others (is_measured, is_published, is_reported) or only named in the paper''s files: who made it and how it is shaped. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here; is_trained_here marks small networks trained here to test the measurement, which are no sample of a lab''s models: take them or the others. Which quantities a model has: coverage. Every revision: raw.revision; every run: raw.run.';
+COMMENT ON VIEW main.model IS 'One row per model: who made it and how it is shaped. It was measured here, published or measured by others (is_measured, is_published, is_reported), or is only named in the paper''s files. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here. Column is_trained_here marks small networks trained here to test the measurement. They are no sample of a lab''s models: take them or the others. Which quantities a model has: coverage. Every revision: raw.revision; every run: raw.run.';
 COMMENT ON COLUMN main.model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
-COMMENT ON COLUMN main.model.lab IS 'Organisation that trained the model; thermoscope is no lab, but the small networks trained here (is_trained_here). Many labs have one model, whose mean says nothing of the lab: count(*) beside it tells. NULL when the checkpoint does not say [-]';
+COMMENT ON COLUMN main.model.lab IS 'Organisation that trained the model; thermoscope is not a lab: it names the small networks trained here (is_trained_here). Many labs have one model, whose mean says nothing about the lab: count(*) shows which. NULL when the checkpoint does not say [-]';
 COMMENT ON COLUMN main.model.suite IS 'Training suite: models trained together with one recipe, for example Pythia; of networks trained here the optimiser; NULL for a model without siblings [-]';
 COMMENT ON COLUMN main.model.is_trained_here IS 'True for a small network trained here, False for a model of others [-]';
 COMMENT ON COLUMN main.model.family IS 'Architecture: model_type of the transformers configuration [-]';
-COMMENT ON COLUMN main.model.base_model_id IS 'Model that this one was fine-tuned from, which need not be in the table; NULL for a base model, and for public models measured here, whose files state none: model_id or title may tell [-]';
+COMMENT ON COLUMN main.model.base_model_id IS 'Model that this one was fine-tuned from; it need not be in the table. NULL for a base model, and for public models measured here, whose files state none: model_id or title may tell [-]';
 COMMENT ON COLUMN main.model.year IS 'Year of first public release [year]';
 COMMENT ON COLUMN main.model.n_layers IS 'Number of transformer blocks, L [1]';
 COMMENT ON COLUMN main.model.d_model IS 'Width of the residual stream [1]';

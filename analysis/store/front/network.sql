@@ -26,7 +26,7 @@ SELECT n.study_run_id                                                           
   FROM raw.trained_network AS n
   JOIN raw.study_run AS r USING (study_run_id)
  WHERE n.block = 'documented';
-COMMENT ON VIEW main.network IS 'One row per network trained in the controlled study, at the end of its training: each of eight documented recipes in each of four shapes, with two seeds. So means by recipe, shape or seed compare like with like. Growth leaves out the first token of each window, as registered. Recipes drawn from ranges, other widths of heads, another text: raw.trained_network; the other designs: raw.study_growth; the way there: network_step. These networks are not in model.';
+COMMENT ON VIEW main.network IS 'One row per network trained in the controlled study, at the end of its training. Each of eight documented recipes is here in each of four shapes, with two seeds. So means by recipe, shape or seed compare like with like. Growth leaves out the first token of each window, as registered. Recipes drawn from ranges, other widths of heads, another text: raw.trained_network; the other designs: raw.study_growth; the way there: network_step. These networks are not in model.';
 COMMENT ON COLUMN main.network.network_id IS 'Hash of everything that determines the network; study_run_id in raw [-]';
 COMMENT ON COLUMN main.network.recipe IS 'Training recipe, by a name after the suite that documents it; its settings are in raw.study_run.recipe [-]';
 COMMENT ON COLUMN main.network.lab IS 'Lab that documents the recipe; all networks are trained here [-]';

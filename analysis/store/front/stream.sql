@@ -45,7 +45,7 @@ SELECT o.model_id,
        o.top_share
   FROM raw.outlier_token AS o
   JOIN raw.primary_run AS r USING (run_id, model_id);
-COMMENT ON VIEW main.outlier_token IS 'One row per model measured here, prompt and token that is massive after some block: more than ten times as long as the median token of its prompt there. A model without rows has no such token, if it was measured (see coverage). Prompts of every set are here, plain and tokenised as the tokenizer does. By block: raw.massive_activation; other runs: raw.outlier_token.';
+COMMENT ON VIEW main.outlier_token IS 'One row per model measured here, prompt and token that is massive after some block. Massive means more than ten times as long as the median token of its prompt there. A model without rows has no such token, if it was measured (see coverage). Prompts of every set are here, plain and tokenised as the tokenizer does. By block: raw.massive_activation; other runs: raw.outlier_token.';
 COMMENT ON COLUMN main.outlier_token.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.outlier_token.prompt_set IS 'Set that the prompt belongs to [-]';
 COMMENT ON COLUMN main.outlier_token.prompt_id IS 'Prompt; its text is in prompt_gain [-]';

@@ -34,12 +34,12 @@ SELECT h.run_id,
   LEFT JOIN attention_mean AS a USING (run_id, model_id, prompt_id, layer);
 COMMENT ON VIEW attention_layer IS 'One row per model, prompt and layer: the shape of attention, heads taken together, with each definition of attention entropy.';
 COMMENT ON COLUMN attention_layer.row_entropy IS 'Mean entropy of a row, over rows and heads [nat]';
-COMMENT ON COLUMN attention_layer.relative_entropy IS 'The same over ln n; a causal map that spreads evenly stays below 1, for row i can reach ln(i + 1) only; NULL for one token [1]';
+COMMENT ON COLUMN attention_layer.relative_entropy IS 'The same over ln n. A causal map that spreads evenly stays below 1, for row i can reach ln(i + 1) only. NULL for one token [1]';
 COMMENT ON COLUMN attention_layer.first_head_entropy IS 'Mean entropy of a row of head 0, as notebook 15 [nat]';
 COMMENT ON COLUMN attention_layer.mean_map_entropy IS 'Mean entropy of a row of the map averaged over heads, as notebook 14 [nat]';
 COMMENT ON COLUMN attention_layer.flat_map_entropy IS 'Entropy of the averaged map taken as one distribution over n^2 pairs, as notebook 18 [nat]';
-COMMENT ON COLUMN attention_layer.sink_share IS 'Share of the mass on the first token, the first token''s own included; an even spread over the tokens that each may see gives H_n / n, about (ln n + .58) / n, where rows sum to one [1]';
-COMMENT ON COLUMN attention_layer.off_diagonal IS 'Mass off the diagonal over n - 1, the most there can be: 0 when tokens attend to themselves only, 1 when never; NULL for one token [1]';
+COMMENT ON COLUMN attention_layer.sink_share IS 'Share of the mass on the first token, the first token''s own included. An even spread over the tokens that each may see gives H_n / n, about (ln n + .58) / n, where rows sum to one [1]';
+COMMENT ON COLUMN attention_layer.off_diagonal IS 'Mass off the diagonal over n - 1, the most there can be: 0 when tokens attend to themselves only, 1 when they never do. NULL for one token [1]';
 COMMENT ON COLUMN attention_layer.sink_share_off_diagonal IS 'Share of the mass off the diagonal that goes to the first token; exact where rows sum to one [1]';
 COMMENT ON COLUMN attention_layer.distance IS 'Mean distance looked back [tokens]';
 COMMENT ON COLUMN attention_layer.locality IS '1 less the mean distance of the averaged map over n - 1, as notebook 18; NULL for one token [1]';

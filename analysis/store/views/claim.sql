@@ -29,10 +29,10 @@ SELECT a.claim_id,
     ON i.quantity = a.quantity
    AND i.norm_kind = m.norm_kind
  GROUP BY a.claim_id, a.quantity, m.model_id, m.norm_kind;
-COMMENT ON VIEW claim_freedom IS 'One row per claim, quantity it rests on and model of the paper it is about: by which changes of the weights that leave every prediction the quantity is moved there. Models are those whose figure of the quantity is published; of a quantity without any, all that the claim names.';
+COMMENT ON VIEW claim_freedom IS 'One row per claim, quantity it rests on and model of the paper it is about: what moves the quantity there. Only changes of the weights that leave every prediction as it is are considered. Models are those whose figure of the quantity is published; of a quantity without any, all that the claim names.';
 COMMENT ON COLUMN claim_freedom.quantity IS 'See gauge_quantity [-]';
 COMMENT ON COLUMN claim_freedom.partner IS 'Quantity to read in its place; empty where there is none [-]';
-COMMENT ON COLUMN claim_freedom.moved_by IS 'Transformations that move it, separated by spaces; empty where it is a property of the function. Where norms stand behind sub-layers (post) the mean is free after every block but the last, so all gains move with it; where they stand on what a sub-layer adds it is counted as fixed [-]';
+COMMENT ON COLUMN claim_freedom.moved_by IS 'Transformations that move it, separated by spaces; empty where it is a property of the function. Where norms stand behind sub-layers (post) the mean is free after every block but the last, so all gains move with it. Where they stand on what a sub-layer adds, the mean is counted as fixed [-]';
 
 CREATE VIEW claim_property AS
 WITH models AS (
@@ -69,8 +69,8 @@ SELECT q.claim_id,
   LEFT JOIN counted AS c USING (claim_id)
   LEFT JOIN moves AS v USING (claim_id)
   LEFT JOIN partners AS p USING (claim_id);
-COMMENT ON VIEW claim_property IS 'One row per claim: whether its quantity is a property of what a network computes, of how its weights are written down, or of training; computed from gauge_invariance and the norms of the models it is about.';
-COMMENT ON COLUMN claim_property.property IS 'function (no change of the weights that leaves the predictions moves it), parametrisation (some does, in at least one of the models), training (it compares a network with the one it was trained from, in the same coordinates), architecture (the shape alone decides it) or record (it is about counts, dates, files or figures, and no network) [-]';
+COMMENT ON VIEW claim_property IS 'One row per claim: whether its quantity is a property of what a network computes, of how its weights are written down, or of training. Computed from gauge_invariance and the norms of the models it is about.';
+COMMENT ON COLUMN claim_property.property IS 'function: no change of the weights that leaves the predictions moves it. parametrisation: some does, in at least one of the models. training: it compares a network with the one it was trained from, in the same coordinates. architecture: the shape alone decides it. record: it is about counts, dates, files or figures, and no network [-]';
 COMMENT ON COLUMN claim_property.partner IS 'Quantities to read in place of those that are moved, separated by spaces; empty where there is none [-]';
 COMMENT ON COLUMN claim_property.moved_by IS 'Transformations that move it in some of the models, separated by spaces [-]';
 COMMENT ON COLUMN claim_property.n_free IS 'Models in which it is moved [1]';

@@ -14,7 +14,7 @@ CREATE MACRO main.gain_sign(log_gain, band) AS
          WHEN log_gain <= band THEN 'neutral'
          WHEN log_gain > band AND log_gain <= CAST('Infinity' AS DOUBLE) THEN 'expand' -- NaN sorts above it
      END;
-COMMENT ON MACRO main.gain_sign IS 'dampen, neutral or expand: the sign of a log gain outside a neutral band around 0; band 0 is the paper''s strict rule; NULL where the log gain is NULL or NaN, or the band NULL [-]';
+COMMENT ON MACRO main.gain_sign IS 'dampen, neutral or expand: the sign of a log gain outside a neutral band around 0. Band 0 is the paper''s strict rule. NULL where the log gain is NULL or NaN, or the band NULL [-]';
 
 CREATE MACRO main.rounding_band() AS 0.01;
 COMMENT ON MACRO main.rounding_band IS 'Log gain that rounding in half precision can make: the neutral band of sign_banded [nat]';
@@ -215,7 +215,7 @@ SELECT run_id, model_id, prompt_id, metric, gain, ln(gain)
              ON gain_whole_matrix, gain_without_first
            INTO NAME metric VALUE gain) AS matrices
  WHERE gain > 0;
-COMMENT ON VIEW prompt_gain IS 'every variant side by side; see metric for the formulas. Of the raw stream, as published: under LayerNorm a convention of the parametrisation, and primary_gain has the centred one beside it. Over several blocks there is none where the stream vanishes before or after one of them.';
+COMMENT ON VIEW prompt_gain IS 'every variant side by side; see metric for the formulas. Gains are of the raw stream, as published. Under LayerNorm they are a convention of the parametrisation; primary_gain has the centred gain beside them. A gain over several blocks is missing where the stream vanishes before or after one of them.';
 COMMENT ON COLUMN prompt_gain.metric IS 'Definition of gain; see metric [-]';
 COMMENT ON COLUMN prompt_gain.gain IS 'The gain [ratio]';
 COMMENT ON COLUMN prompt_gain.log_gain IS 'Its natural logarithm [nat]';
@@ -234,7 +234,7 @@ SELECT g.run_id,
   FROM prompt_gain AS g
   JOIN prompt AS p USING (prompt_id)
  GROUP BY g.run_id, g.model_id, p.prompt_set, g.metric;
-COMMENT ON VIEW model_gain IS 'mean and standard deviation over prompts; a run is a model on a prompt set, in one rendering and number format.';
+COMMENT ON VIEW model_gain IS 'mean and standard deviation over prompts. A run is a model on a prompt set, in one rendering and number format.';
 COMMENT ON COLUMN model_gain.log_gain_sd IS 'Standard deviation of the log ratios over prompts, divisor n - 1 [nat]';
 COMMENT ON COLUMN model_gain.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN model_gain.gain_mean IS 'Mean of the ratios over prompts, as published [ratio]';

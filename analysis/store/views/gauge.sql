@@ -23,7 +23,7 @@ SELECT q.quantity,
    AND broken.transformation = l.transformation
    AND broken.norm_kind = l.norm_kind
  GROUP BY q.quantity, l.transformation, l.norm_kind;
-COMMENT ON VIEW gauge_invariance IS 'One row per quantity, transformation and kind of norm: whether the transformation, which leaves every logit as it is, leaves the quantity as it is too. A quantity that is moved is no function of what the network computes.';
+COMMENT ON VIEW gauge_invariance IS 'One row per quantity, transformation and kind of norm: whether the transformation leaves the quantity as it is. No transformation here moves a logit. A quantity that is moved is not a function of what the network computes.';
 COMMENT ON COLUMN gauge_invariance.is_invariant IS 'True when every ingredient is kept in every layout with this norm [-]';
 COMMENT ON COLUMN gauge_invariance.proof IS 'What determines the quantity, and why that is kept or how it changes [-]';
 COMMENT ON COLUMN gauge_invariance.partner IS 'Quantity to use in its place; empty where there is none, and it is a convention of how the weights are written [-]';
@@ -39,7 +39,7 @@ SELECT g.run_id,
        CASE m.norm_kind WHEN 'LayerNorm' THEN g.log_gain_centred ELSE g.log_gain END AS log_gain_of_function
   FROM last_token_gain AS g
   JOIN model AS m USING (model_id);
-COMMENT ON VIEW function_gain IS 'One row per model, prompt and block: the published gain beside the one that is a property of what the network computes. LayerNorm removes the mean over features, so there it is the centred one; RMSNorm keeps it, and the raw gain is left by every rotation and by the scale of the stream.';
+COMMENT ON VIEW function_gain IS 'One row per model, prompt and block: the published gain beside the one that is a property of what the network computes. LayerNorm removes the mean over features, so there it is the centred one. RMSNorm keeps it: there it is the raw gain, which no rotation and no scale of the stream moves.';
 COMMENT ON COLUMN function_gain.log_gain IS 'As in block_gain, of the raw stream [nat]';
 COMMENT ON COLUMN function_gain.log_gain_centred IS 'The same with the mean over features removed [nat]';
 COMMENT ON COLUMN function_gain.norm_kind IS 'As in model [-]';
@@ -57,11 +57,11 @@ SELECT m.model_id,
   JOIN published_figure AS f USING (model_id)
  WHERE f.metric IN ('gain_last_block', 'gain_penultimate_block')
  GROUP BY m.model_id, m.norm_kind, m.norm_position;
-COMMENT ON VIEW gain_freedom IS 'One row per model whose gain of the last or the penultimate block is published: whether a shift along the mean over features, which leaves every prediction, gives that gain any value.';
+COMMENT ON VIEW gain_freedom IS 'One row per model whose gain of the last or the penultimate block is published: whether a shift gives that gain any value. The shift is along the mean over features and leaves every prediction as it is.';
 COMMENT ON COLUMN gain_freedom.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN gain_freedom.norm_position IS 'As in model [-]';
 COMMENT ON COLUMN gain_freedom.metrics IS 'The published ones of gain_last_block and gain_penultimate_block, separated by a space [-]';
-COMMENT ON COLUMN gain_freedom.is_free IS 'True where norms are LayerNorms in front of each sub-layer; and where they stand behind it and the gain is that of the penultimate block, for there the stream is free but after the last block, whose readers, the head among them, have no bias to take a shift back [-]';
+COMMENT ON COLUMN gain_freedom.is_free IS 'True where norms are LayerNorms in front of each sub-layer. True also where they stand behind it and the gain is that of the penultimate block. There the stream is free but after the last block, whose readers, the head among them, have no bias to take a shift back [-]';
 
 CREATE VIEW mean_share AS
 SELECT s.run_id,
@@ -77,7 +77,7 @@ SELECT s.run_id,
    AND s.position > 0
    AND m.norm_kind = 'LayerNorm'
  GROUP BY s.run_id, s.model_id, m.family, s.layer;
-COMMENT ON VIEW mean_share IS 'One row per run of a model with LayerNorm and depth: how much of the stream''s squared norm lies along the mean over features, which nothing reads; tokens after the first. Layer -1 is the input of block 0.';
+COMMENT ON VIEW mean_share IS 'One row per run of a model with LayerNorm and depth: the share of the stream''s squared norm that lies along the mean over features. Nothing reads that mean. Only tokens after the first are counted. Layer -1 is the input of block 0.';
 COMMENT ON COLUMN mean_share.share IS 'Median over tokens of 1 - (norm_centred / norm)^2 [1]';
 COMMENT ON COLUMN mean_share.share_upper IS 'Its 90th percentile [1]';
 COMMENT ON COLUMN mean_share.n_vectors IS 'Tokens of all prompts [1]';

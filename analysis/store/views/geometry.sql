@@ -31,7 +31,7 @@ SELECT t.run_id,
          WHERE run_id NOT IN (SELECT run_id FROM perturbed_run)
          GROUP BY run_id, model_id, layer, site) AS t
   LEFT JOIN prompt_geometry AS p USING (run_id, model_id, layer, site);
-COMMENT ON VIEW geometry_profile IS 'geometry of the tokens of a prompt, mean over prompts, and geometry of the prompts'' last tokens among each other.';
+COMMENT ON VIEW geometry_profile IS 'Geometry of the tokens of a prompt, mean over prompts, and geometry of the prompts'' last tokens among each other.';
 COMMENT ON COLUMN geometry_profile.mean_cosine IS 'Anisotropy within a prompt: mean cosine over pairs of tokens [1]';
 COMMENT ON COLUMN geometry_profile.mean_cosine_body IS 'The same without position 0 [1]';
 COMMENT ON COLUMN geometry_profile.uniformity IS 'ln of the mean over pairs of exp(-2 |u_i - u_j|^2); 0 when all point one way [nat]';

@@ -30,9 +30,9 @@ SELECT l.run_id,
   JOIN first AS f USING (run_id, model_id, prompt_id, position)
   JOIN model AS m ON m.model_id = l.model_id
  WHERE l.n_blocks = m.n_layers - 1;
-COMMENT ON VIEW token_growth IS 'One row per run, prompt and token whose stream never vanishes: how much the stream grows after block 0, and how much of that equal writes would give.';
+COMMENT ON VIEW token_growth IS 'One row per run, prompt and token whose stream never vanishes: how much the stream grows after block 0. Beside it stands how much of that growth equal writes would give.';
 COMMENT ON COLUMN token_growth.later_log_gain IS 'Sum of ln(gain) over blocks 1 to L - 1: ln |x_{L-1}| - ln |x_0| [nat]';
-COMMENT ON COLUMN token_growth.equal_writes IS '1/2 ln(1 + (L - 1) |d_0|^2 / |x_0|^2), d_0 the measured update of block 0: the growth if every later block added an orthogonal update as long as the first [nat]';
+COMMENT ON COLUMN token_growth.equal_writes IS 'The growth if every later block added an orthogonal update as long as the first: 1/2 ln(1 + (L - 1) |d_0|^2 / |x_0|^2). Here d_0 is the measured update of block 0 [nat]';
 COMMENT ON COLUMN token_growth.excess IS 'later_log_gain less equal_writes [nat]';
 COMMENT ON COLUMN token_growth.excess_simple IS 'later_log_gain less 1/2 ln L, which takes the input of block 0 for nothing [nat]';
 
@@ -112,7 +112,7 @@ SELECT u.run_id,
    AND u.ratio IS NOT NULL
    AND u.cosine IS NOT NULL
  GROUP BY u.run_id, u.model_id, u.layer, u.part;
-COMMENT ON VIEW block_write IS 'medians over the body tokens of how long a write is and which way it points, and how often it shrinks the stream. Per token ln(gain) = 1/2 ln(1 + 2 r c + r^2), below 0 exactly where c < -r/2; medians need not obey it.';
+COMMENT ON VIEW block_write IS 'Medians over the body tokens: how long a write is, which way it points, and how often it shrinks the stream. Per token ln(gain) = 1/2 ln(1 + 2 r c + r^2), below 0 exactly where c < -r/2; medians need not obey it.';
 COMMENT ON COLUMN block_write.ratio IS 'r, median of |update| / |stream before it| [ratio]';
 COMMENT ON COLUMN block_write.cosine IS 'c, median cosine of update and stream [1]';
 COMMENT ON COLUMN block_write.share_shrinking IS 'Share of tokens with c < -r/2, whose stream gets shorter [share of tokens]';

@@ -20,7 +20,7 @@ SELECT g.run_id,
    AND u.position = g.position
  WHERE u.part = 'block'
    AND u.layer_scale IS NOT NULL;
-COMMENT ON VIEW net_gain IS 'One row per model, prompt, layer and token of models whose blocks multiply the stream by a stored number (Gemma 4): the gain that the block would have if that number were moved into the weights around it, where logits are the same (collect gauge --transformations layer_fold).';
+COMMENT ON VIEW net_gain IS 'One row per model, prompt, layer and token of models whose blocks multiply the stream by a stored number (Gemma 4). It is the gain that the block would have if that number were moved into the weights around it. The logits stay the same (collect gauge --transformations layer_fold).';
 COMMENT ON COLUMN net_gain.layer IS 'Block, 0 to n_layers - 1; block 0 reads the embedding [1]';
 COMMENT ON COLUMN net_gain.gain IS 'As in block_gain; free in these models, for the stored number is [ratio]';
 COMMENT ON COLUMN net_gain.layer_scale IS 'The number that the block multiplies by; see residual_update [1]';

@@ -13,9 +13,9 @@ SELECT quantity,
        coalesce(string_agg(transformation, ' ' ORDER BY transformation) FILTER (WHERE NOT is_invariant), '') AS moved_by
   FROM gauge_invariance
  GROUP BY quantity, norm_kind;
-COMMENT ON VIEW gauge_partner IS 'One row per quantity and kind of norm: whether it is a property of what the network computes, and if not, which quantity is, or that there is none and it is a convention of a parametrisation.';
-COMMENT ON COLUMN gauge_partner.standing IS 'invariant (no change of the weights that leaves the logits moves it), partner (another quantity is, and is the primary one) or convention (of how the weights are written; nothing stands in its place) [-]';
-COMMENT ON COLUMN gauge_partner.partner IS 'The quantity to read: its own name where it is invariant, else the partner, which no change moves, or only by a factor common to all layers; convention where there is none [-]';
+COMMENT ON VIEW gauge_partner IS 'One row per quantity and kind of norm: whether it is a property of what the network computes. If it is not: which quantity is, or that there is none and it is a convention of a parametrisation.';
+COMMENT ON COLUMN gauge_partner.standing IS 'invariant: no change of the weights that leaves the logits moves it. partner: another quantity is, and is the primary one. convention: of how the weights are written; nothing stands in its place [-]';
+COMMENT ON COLUMN gauge_partner.partner IS 'The quantity to read: its own name where it is invariant, else the partner. No change moves the partner, or only by a factor common to all layers. The word convention where there is none [-]';
 COMMENT ON COLUMN gauge_partner.moved_by IS 'Transformations that move it, separated by spaces; see gauge_lemma [-]';
 
 CREATE VIEW prompt_gain_centred AS
@@ -71,7 +71,7 @@ SELECT g.run_id,
   FROM prompt_gain AS g
   JOIN prompt_gain_centred AS c USING (run_id, model_id, prompt_id, metric)
   JOIN model AS m USING (model_id);
-COMMENT ON VIEW primary_gain IS 'the gain that is a property of what the network computes, and beside it the published one. LayerNorm removes the mean over features, so there the centred gain is the primary one. RMSNorm removes nothing, and a rotation of the stream moves the centred gain and keeps the raw one, so there the raw gain is.';
+COMMENT ON VIEW primary_gain IS 'The gain is a property of what the network computes; beside it stands the published one. LayerNorm removes the mean over features, so there the centred gain is the primary one. RMSNorm removes nothing, and a rotation of the stream moves the centred gain and keeps the raw one, so there the raw gain is.';
 COMMENT ON COLUMN primary_gain.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN primary_gain.metric IS 'Definition of gain; see metric. gain_with_final_norm and gain_embedding_whole_matrix have no centred form of their own [-]';
 COMMENT ON COLUMN primary_gain.log_gain_primary IS 'log_gain_centred under LayerNorm, log_gain_published under RMSNorm [nat]';
@@ -93,7 +93,7 @@ SELECT g.run_id,
        count(*)                                      AS n_prompts
   FROM primary_gain AS g
  GROUP BY g.run_id, g.model_id, g.norm_kind, g.metric;
-COMMENT ON VIEW primary_sign IS 'whether the model dampens or expands by the primary gain, by the published one and by the centred one; geometric means over prompts.';
+COMMENT ON VIEW primary_sign IS 'Whether the model dampens or expands by the primary gain, by the published one and by the centred one; geometric means over prompts.';
 COMMENT ON COLUMN primary_sign.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN primary_sign.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN primary_sign.gain_primary IS 'Geometric mean over prompts of the primary gain; see primary_gain [ratio]';
@@ -124,6 +124,6 @@ SELECT u.run_id,
     ON after.run_id = u.run_id AND after.model_id = u.model_id AND after.prompt_id = u.prompt_id AND after.position = u.position
    AND after.layer = u.layer
  WHERE u.part = 'block';
-COMMENT ON VIEW centred_update IS 'One row per model, prompt, block and token: ratio and cosine of residual_update (part block) for the stream without its mean over features, which are the primary ones under LayerNorm. The cosine follows from three lengths, of x, u and x + u.';
+COMMENT ON VIEW centred_update IS 'One row per model, prompt, block and token: ratio and cosine of residual_update (part block) for the stream without its mean over features. They are the primary ones under LayerNorm. The cosine follows from three lengths, of x, u and x + u.';
 COMMENT ON COLUMN centred_update.ratio_centred IS '|update| / |stream before|, both centred [ratio]';
 COMMENT ON COLUMN centred_update.cosine_centred IS 'Cosine of update and stream before, both centred [1]';

@@ -53,7 +53,7 @@ SELECT f.model_id,
   FROM published_figure AS f
   JOIN model AS m USING (model_id)
  WHERE f.metric = 'total_amplification';
-COMMENT ON VIEW published_gain_by_file IS 'the published figures; the largest block gain of each published profile, which is a maximum of means over prompts where the measured one is a mean of maxima (last block missing there, caveat B1); and gain_body as the (L-1)-th root of the mean total amplification.';
+COMMENT ON VIEW published_gain_by_file IS 'Figures as published, and two that are made of them. The largest block gain of each published profile is a maximum of means over prompts; the measured one is a mean of maxima. It lacks the last block (caveat B1). The other is gain_body, the (L-1)-th root of the mean total amplification.';
 COMMENT ON COLUMN published_gain_by_file.gain_mean IS 'The gain as published: the mean over prompts of the ratios, or what the comment of the view says of gain_maximum and gain_body [ratio]';
 COMMENT ON COLUMN published_gain_by_file.gain_sd IS 'Standard deviation over prompts; NULL where the file does not hold it [ratio]';
 COMMENT ON COLUMN published_gain_by_file.n_prompts IS 'Prompts that the mean goes over [1]';
@@ -65,7 +65,7 @@ SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dt
 SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dtype, value, unit, caveats
   FROM published_excerpt
  WHERE file NOT IN (SELECT file FROM published_value);
-COMMENT ON VIEW raw_value IS 'all of a file that has been imported (published_value), and of any other what is shipped because it decides a claim (published_excerpt); a model that has none here may have figures, in published_figure.';
+COMMENT ON VIEW raw_value IS 'Of a file that has been imported (published_value) all numbers are here; of any other, what is shipped because it decides a claim (published_excerpt). A model that has none here may have figures, in published_figure.';
 
 CREATE MACRO main.pooling_of(metric) AS
     CASE WHEN metric IN ('gain_whole_matrix', 'gain_embedding_whole_matrix') THEN 'frobenius'
@@ -138,11 +138,11 @@ SELECT 'reported',
   JOIN reported_source AS s USING (source_id)
  WHERE starts_with(f.metric, 'gain_')
     OR f.metric = 'total_amplification';
-COMMENT ON VIEW gain_evidence IS 'everything known about gains at the level of models. The file of a measured gain is its run_id, that of a reported one its source_id; a model measured in several ways has several, told apart by run_id and by what run says of it. Join primary_run on run_id for one row per model and prompt set.';
+COMMENT ON VIEW gain_evidence IS 'everything known about gains at the level of models. The file of a measured gain is its run_id, that of a reported one its source_id. A model measured in several ways has several, told apart by run_id and by what run says of it. Join primary_run on run_id for one row per model and prompt set.';
 COMMENT ON COLUMN gain_evidence.source IS 'published (a figure of the paper), measured (a run of this project) or reported (lengths that others measured, see reported_source) [-]';
 COMMENT ON COLUMN gain_evidence.n_prompts IS 'Prompts that the mean goes over; NULL where a reported source does not say [1]';
 COMMENT ON COLUMN gain_evidence.prompt_set IS 'Prompt set; NULL for reported gains, see reported_source.prompts [-]';
-COMMENT ON COLUMN gain_evidence.pooling IS 'Tokens whose length is compared: last_token, as in the paper; of measured and published gains also frobenius (all tokens) and frobenius_without_first; of reported ones see reported_source. Gains of different poolings are different quantities [-]';
+COMMENT ON COLUMN gain_evidence.pooling IS 'Tokens whose length is compared: last_token, as in the paper. Measured and published gains also have frobenius (all tokens) and frobenius_without_first. For reported gains see reported_source. Gains of different poolings are different quantities [-]';
 COMMENT ON COLUMN gain_evidence.rendering IS 'plain or chat, as in run or reported_source; all published prompts are plain [-]';
 COMMENT ON COLUMN gain_evidence.is_conforming IS 'As in run; NULL for published and reported figures, whose models nobody checked [-]';
 COMMENT ON COLUMN gain_evidence.run_id IS 'Run that measured it; NULL for published and reported figures [-]';
@@ -187,7 +187,7 @@ SELECT e.source,
        e.pooling
   FROM gain_evidence AS e
   JOIN model AS m USING (model_id);
-COMMENT ON VIEW gain_by_model IS 'gain_evidence with the model''s lab, suite, geometry and scale, the frame most analyses start from.';
+COMMENT ON VIEW gain_by_model IS 'Rows of gain_evidence with the model''s lab, suite, geometry and scale: the frame that most analyses start from.';
 COMMENT ON COLUMN gain_by_model.log_gain IS 'ln(gain_mean): its sign is the sign of the gain [nat]';
 COMMENT ON COLUMN gain_by_model.rho IS 'Head density, n_heads over d_head, section 5.4 of the paper [1]';
 COMMENT ON COLUMN gain_by_model.rendering IS 'plain or chat, as in run or reported_source; all published prompts are plain [-]';
@@ -214,7 +214,7 @@ SELECT e.*,
  WHERE e.metric IN ('gain_penultimate_block', 'gain_last_block', 'gain_whole_matrix')
    AND (e.source = 'published' OR e.run_id IN (SELECT run_id FROM primary_run));
 COMMENT ON VIEW ranked_gain IS 'the gains from which published_gain and measured_gain take the first.';
-COMMENT ON COLUMN ranked_gain.place IS 'Rank of the row within its source and model: the penultimate block before the last before the whole matrix, then more prompts before fewer, then by file [1]';
+COMMENT ON COLUMN ranked_gain.place IS 'Rank of the row within its source and model. The penultimate block comes before the last, and the last before the whole matrix. Then more prompts come before fewer, then files by name [1]';
 
 CREATE VIEW published_gain AS
 SELECT model_id, lab, suite, family, base_model_id, norm_position, n_layers, n_heads, d_head, d_model, rho, log_parameters,
@@ -222,7 +222,7 @@ SELECT model_id, lab, suite, family, base_model_id, norm_position, n_layers, n_h
   FROM ranked_gain
  WHERE source = 'published'
    AND place = 1;
-COMMENT ON VIEW published_gain IS 'One row per published model: its gain, by one rule; not all have the same metric, so filter metric to compare one definition. The gain of the penultimate block is taken, which is the one the paper plots; of a model without it that of the last block; else that of the whole matrix. Where several files have it, the one over the most prompts is taken, of equals the first by name. base_model_id is NULL but for fine-tuned models. Every other definition and file: published_gain_by_file.';
+COMMENT ON VIEW published_gain IS 'One row per published model: its gain, by one rule; not all have the same metric, so filter metric to compare one definition. The gain of the penultimate block is taken, which is the one the paper plots. A model without it has that of the last block, or else that of the whole matrix. Where several files have it, the file over the most prompts is taken; ties go to the first by name. Column base_model_id is NULL but for fine-tuned models. Every other definition and file: published_gain_by_file.';
 
 CREATE VIEW measured_gain AS
 SELECT model_id, lab, suite, family, base_model_id, norm_position, n_layers, n_heads, d_head, d_model, rho, log_parameters,
@@ -230,7 +230,7 @@ SELECT model_id, lab, suite, family, base_model_id, norm_position, n_layers, n_h
   FROM ranked_gain
  WHERE source = 'measured'
    AND place = 1;
-COMMENT ON VIEW measured_gain IS 'One row per model measured over prompts: its gain, by the rule of published_gain, from the run that primary_run prefers. Of a model measured on several prompt sets the one with the most prompts is taken. The gain is that of the raw stream, as published; primary_sign has the one that is a property of the function. The start token is put in or left out as the tokenizer does; of a run with another policy, see run.special_tokens, model_gain has the gains.';
+COMMENT ON VIEW measured_gain IS 'One row per model measured over prompts: its gain, by the rule of published_gain, from the run that primary_run prefers. Where a model was measured on several prompt sets, the set with the most prompts is taken. The gain is that of the raw stream, as published; primary_sign has the one that is a property of the function. The start token is put in or left out as the tokenizer does; model_gain has the gains of runs with another policy (run.special_tokens).';
 
 CREATE VIEW density AS
 SELECT model_id,

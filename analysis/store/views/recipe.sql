@@ -2,7 +2,7 @@
 
 CREATE MACRO main.rate_sum(peak, final, warmup, decay, steps) AS
     peak * warmup / 2 + (decay - warmup) * (peak + final) / 2 + (CASE WHEN steps > decay THEN steps - decay WHEN steps <= decay THEN 0 END) * final;
-COMMENT ON MACRO main.rate_sum IS 'Sum of the learning rates of all steps: a linear rise over warmup steps, a cosine or linear fall until step decay, then the final rate [1]';
+COMMENT ON MACRO main.rate_sum IS 'Sum of the learning rates of all steps. The rate rises linearly over warmup steps, falls by a cosine or linearly until step decay, then stays at the final rate [1]';
 
 CREATE VIEW recipe AS
 WITH wide AS (

@@ -10,7 +10,7 @@ SELECT source_id,
        ln(norm) - ln(lag(norm) OVER depth)     AS log_gain
   FROM reported_norm
 WINDOW depth AS (PARTITION BY source_id, model_id, series ORDER BY layer);
-COMMENT ON VIEW reported_block IS 'how much each block lengthens the stream, by the source''s own pooling of tokens: take one pooling of reported_source.';
+COMMENT ON VIEW reported_block IS 'How much each block lengthens the stream, by the source''s own pooling of tokens: take one pooling of reported_source.';
 COMMENT ON COLUMN reported_block.gain IS 'Length after the block over before it; NULL where the length before it is not reported [ratio]';
 COMMENT ON COLUMN reported_block.log_gain IS 'Its natural logarithm [nat]';
 

@@ -50,7 +50,7 @@ SELECT run_id,
            AND states_engine IS NULL
            AND (kind = 'weights' OR (rendering = 'plain' AND special_tokens = 'default'))) AS ranked
  WHERE place = 1;
-COMMENT ON VIEW primary_run IS 'One row per model, kind and prompt set: the one run that summaries over models use. It conforms, and its prompts are plain and tokenised as the tokenizer does. Of several revisions it is of the one without a training step, the model as released, else of the last step; of several over prompts one that measured the stream; of several number formats the widest; of several devices the processor. None has perturbed weights, or states that another engine wrote. Join it on run_id so that a model measured in two ways is not averaged over them.';
+COMMENT ON VIEW primary_run IS 'One row per model, kind and prompt set: the one run that summaries over models use. It conforms, and its prompts are plain and tokenised as the tokenizer does. Of several revisions it is the model as released, which has no training step, or else the last step. Of several runs over prompts it is one that measured the stream. Of several number formats it is the widest, of several devices the processor. None has perturbed weights, or states that another engine wrote. Join it on run_id so that a model measured in two ways is not averaged over them.';
 
 CREATE VIEW leading_run AS
 SELECT run_id, model_id, prompt_set, n_prompts
@@ -70,7 +70,7 @@ SELECT run_id, model_id, prompt_set, n_prompts
           JOIN (SELECT prompt_set, count(*) AS n_prompts FROM prompt GROUP BY prompt_set) AS p USING (prompt_set)
          WHERE r.kind = 'prompts') AS ranked
  WHERE place = 1;
-COMMENT ON VIEW leading_run IS 'One row per model measured over prompts: the run that has its one number in model_gain. Of its prompt sets the one on which most models were measured is taken, so that models are compared on the same prompts; of equals the one with the most prompts, then the first by name. Of runs on that set it is the one of primary_run.';
+COMMENT ON VIEW leading_run IS 'One row per model measured over prompts: the run that has its one number in model_gain. Of its prompt sets the one on which most models were measured is taken, so that models are compared on the same prompts. Ties go to the set with the most prompts, then to the first by name. Of runs on that set it is the one of primary_run.';
 COMMENT ON COLUMN leading_run.n_prompts IS 'Prompts of the set [1]';
 
 CREATE VIEW weights_of_run AS
@@ -126,7 +126,7 @@ SELECT property,
          WHERE run_id NOT IN (SELECT run_id FROM perturbed_run)
            AND run_id NOT IN (SELECT run_id FROM run WHERE states_engine IS NOT NULL)
          GROUP BY property, tolerance) AS checked;
-COMMENT ON VIEW conformance_summary IS 'One row per property and tolerance, which belongs to a number format: how many runs met it, and the worst deviation; without runs whose states another engine wrote.';
+COMMENT ON VIEW conformance_summary IS 'One row per property and tolerance, which belongs to a number format: how many runs met it, and the worst deviation. Runs whose states another engine wrote are left out.';
 COMMENT ON COLUMN conformance_summary.n_runs IS 'Runs in which it was asked for [1]';
 COMMENT ON COLUMN conformance_summary.n_models IS 'Models of these runs [1]';
 COMMENT ON COLUMN conformance_summary.n_met IS 'Runs that met it [1]';
@@ -145,7 +145,7 @@ SELECT n.run_id, n.model_id, n.prompt_id, max(n.position) + 1
   FROM residual_norm AS n
  WHERE n.run_id IN (SELECT run_id FROM run WHERE states_engine IS NOT NULL)
  GROUP BY ALL;
-COMMENT ON VIEW prompt_length IS 'One row per run and prompt whose last token is known: how many tokens were read. Of states that another engine wrote their positions tell it, else next_token.';
+COMMENT ON VIEW prompt_length IS 'One row per run and prompt whose last token is known: how many tokens were read. Where another engine wrote the states, their positions tell it, otherwise next_token.';
 COMMENT ON COLUMN prompt_length.n_tokens IS 'Tokens of the prompt, special ones included; the last is at position n_tokens - 1 [tokens]';
 
 CREATE VIEW token AS

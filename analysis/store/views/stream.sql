@@ -61,7 +61,7 @@ SELECT run_id,
           JOIN token AS t USING (run_id, model_id, prompt_id, position)
          GROUP BY u.run_id, u.model_id, u.prompt_id, u.layer, u.part) AS prompts
  GROUP BY run_id, model_id, layer, part;
-COMMENT ON VIEW update_profile IS 'how large the update is against the stream it is added to, and which way it points. Mean over prompts of each prompt''s mean.';
+COMMENT ON VIEW update_profile IS 'How large the update is against the stream it is added to, and which way it points. Mean over prompts of each prompt''s mean.';
 COMMENT ON COLUMN update_profile.n_prompts IS 'Prompts that the mean goes over [1]';
 COMMENT ON COLUMN update_profile.log_ratio_last IS 'Mean of ln(|update| / |stream|) at the last token [nat]';
 COMMENT ON COLUMN update_profile.cosine_last IS 'Mean cosine of update and stream at the last token; below 0 the part writes against the stream [1]';
@@ -80,7 +80,7 @@ SELECT run_id,
    AND input_norm IS NOT NULL
    AND run_id NOT IN (SELECT run_id FROM perturbed_run)
  GROUP BY run_id, model_id, prompt_id, layer, part;
-COMMENT ON VIEW expansion IS 'mean length of what it adds over mean length of what it reads after its norm, over all tokens, as notebooks 11 and 12 (metrics gain_sublayer_attention and gain_sublayer_ffn). It is no gain of the stream.';
+COMMENT ON VIEW expansion IS 'Mean length of what it adds over mean length of what it reads after its norm, over all tokens. Notebooks 11 and 12 measure it (metrics gain_sublayer_attention and gain_sublayer_ffn). It is not a gain of the stream.';
 COMMENT ON COLUMN expansion.expansion IS 'mean_t |update| / mean_t |normalised input| [ratio]';
 
 CREATE VIEW massive_activation AS
@@ -116,7 +116,7 @@ SELECT a.run_id,
        arg_max(a.top_share, a.times_median)      AS top_share
   FROM massive_activation AS a
  GROUP BY a.run_id, a.model_id, a.prompt_id, a.position;
-COMMENT ON VIEW outlier_token IS 'One row per run, prompt and token that is massive after at least one block: where it begins and ends to be, and how far it stands out; see massive_activation. One such token, mostly the first, can decide the sign of gain_whole_matrix; gain_without_first leaves the first out. Its text is not recorded: the model''s tokenizer gives it from prompt.text, and run.tokens_sha256 tells whether the tokens are those that were measured.';
+COMMENT ON VIEW outlier_token IS 'One row per run, prompt and token that is massive after at least one block; see massive_activation. It says after which blocks that begins and ends, and how far the token stands out. One such token, mostly the first, can decide the sign of gain_whole_matrix; gain_without_first leaves the first out. Its text is not recorded: the model''s tokenizer gives it from prompt.text, and run.tokens_sha256 tells whether the tokens are those that were measured.';
 COMMENT ON COLUMN outlier_token.first_layer IS 'First block after which the token is massive [1]';
 COMMENT ON COLUMN outlier_token.last_layer IS 'Last block after which the token is massive; the blocks between need not all be [1]';
 COMMENT ON COLUMN outlier_token.n_layers_massive IS 'Blocks after which the token is massive [count]';

@@ -65,7 +65,7 @@ SELECT g.study_run_id,
     ON l.study_run_id = g.study_run_id
  WHERE g.study = 'packages'
    AND g.tokens = 'without_first';
-COMMENT ON VIEW trained_network IS 'One row per network of the controlled study, at the end of its training: its recipe, its shape, its loss, and how much its stream grows. Those of block documented cross every recipe with every shape, so means by recipe compare like with like there. The study is the design packages, which crosses recipes with shapes at equal steps; means leave out the first token of each window, as registered. The networks of the other designs, and every earlier step, are in study_growth.';
+COMMENT ON VIEW trained_network IS 'One row per network of the controlled study, at the end of its training: its recipe, shape and loss, and how much its stream grows. Those of block documented cross every recipe with every shape, so means by recipe compare like with like there. The study is the design packages, which crosses recipes with shapes at equal steps; means leave out the first token of each window, as registered. The networks of the other designs, and every earlier step, are in study_growth.';
 COMMENT ON COLUMN trained_network.block IS 'Part of the design: documented (the eight documented recipes), ranges (values in between), head_width or second_text; no transformer block [-]';
 COMMENT ON COLUMN trained_network.recipe IS 'Recipe that the network was trained with, by a name after the suite that documents it; all its settings are in study_run.recipe, as JSON [-]';
 COMMENT ON COLUMN trained_network.lab IS 'Lab that documents the recipe; the networks are all trained here [-]';

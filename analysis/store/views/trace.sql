@@ -87,11 +87,11 @@ SELECT h.run_id,
     ON w.run_id = h.weights_run_id
    AND w.model_id = h.model_id
    AND w.layer = h.layer;
-COMMENT ON VIEW layer_trace IS 'One row per model, prompt and layer: trace of the sheaf Laplacian, by the primary definition and by each one that was published. Columns that end in _contiguous read the last third of a fused matrix as V where the model has such rows (caveat B2), as the notebooks do, and V itself elsewhere.';
+COMMENT ON VIEW layer_trace IS 'One row per model, prompt and layer: trace of the sheaf Laplacian, by the primary definition and by each one that was published. Columns that end in _contiguous read V as the notebooks do: the last third of a fused matrix, where the model has one (caveat B2). Elsewhere they read V itself.';
 COMMENT ON COLUMN layer_trace.is_conforming IS 'True when both the run and the run that measured its weights conform [-]';
 COMMENT ON COLUMN layer_trace.n_tokens IS 'Rows of the map, n [tokens]';
 COMMENT ON COLUMN layer_trace.n_heads IS 'Query heads, H [1]';
-COMMENT ON COLUMN layer_trace.trace_folded IS 'The primary one among the traces: sum over heads of (sum A - trace A) |W_V diag(gain)|_F^2, with the gain of the norm in front of attention multiplied in; NULL where the model has none of its own, see not_measured [weight units squared]';
+COMMENT ON COLUMN layer_trace.trace_folded IS 'The primary one among the traces: sum over heads of (sum A - trace A) |W_V diag(gain)|_F^2. The gain of the norm in front of attention is multiplied in; NULL where the model has none of its own, see not_measured [weight units squared]';
 COMMENT ON COLUMN layer_trace.trace_normalised IS 'trace_folded over (n - 1) H, the most that the attention factor can be; NULL for one token [weight units squared]';
 COMMENT ON COLUMN layer_trace.trace_multi_head IS 'Sum over heads of (sum A - trace A) |W_V|_F^2, which is what the code is meant to compute [weight units squared]';
 COMMENT ON COLUMN layer_trace.trace_equation_4 IS 'Sum over heads of (sum A - n) |W_V|_F^2, eq. (4) as printed: rows of a softmax sum to one, so this is rounding (caveat B5) [weight units squared]';
@@ -102,7 +102,7 @@ COMMENT ON COLUMN layer_trace.trace_mean_map_contiguous IS '(sum A - trace A) of
 COMMENT ON COLUMN layer_trace.trace_equation_4_mean_map IS '|sum A - n| of the averaged map times |W_V|_F^2 of the whole contiguous matrix, as notebook 17: rounding (caveat B5) [weight units squared]';
 COMMENT ON COLUMN layer_trace.trace_spectral_proxy IS 'Squared spectral norm of the whole W_V, the proxy of Fig. 8; no attention in it [weight units squared]';
 COMMENT ON COLUMN layer_trace.trace_spectral_proxy_contiguous IS 'The same of the contiguous slice [weight units squared]';
-COMMENT ON COLUMN layer_trace.attention_factor IS 'Sum over heads of sum A - trace A, at most (n - 1) H; the part of the trace that is a property of the function, its partner in gauge_partner [1]';
+COMMENT ON COLUMN layer_trace.attention_factor IS 'Sum over heads of sum A - trace A, at most (n - 1) H. It is the part of the trace that is a property of the function, its partner in gauge_partner [1]';
 COMMENT ON COLUMN layer_trace.weight_factor IS 'Sum over heads of |W_V|_F^2 [weight units squared]';
 COMMENT ON COLUMN layer_trace.weight_factor_folded IS 'Sum over heads of |W_V diag(gain)|_F^2 [weight units squared]';
 

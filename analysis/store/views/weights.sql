@@ -17,7 +17,7 @@ SELECT run_id,
  WHERE run_id NOT IN (SELECT run_id FROM perturbed_run)
  GROUP BY run_id, model_id, layer, matrix, is_folded, slicing, kv_head,
           CASE WHEN matrix IN ('K', 'V') AND slicing = 'correct' THEN NULL ELSE head END;
-COMMENT ON VIEW head_norm IS 'weight_norm with a key or value matrix that several query heads share counted once.';
+COMMENT ON VIEW head_norm IS 'As weight_norm, but a key or value matrix that several query heads share is counted once.';
 COMMENT ON COLUMN head_norm.head IS 'First query head that uses the matrix [1]';
 COMMENT ON COLUMN head_norm.n_sharing IS 'Query heads that use it [1]';
 COMMENT ON COLUMN head_norm.stable_rank IS '(frobenius / sigma_max)^2, between 1 and the rank [1]';
@@ -36,7 +36,7 @@ SELECT run_id,
        count(*)             AS n_matrices
   FROM head_norm
  GROUP BY run_id, model_id, layer, matrix, is_folded, slicing;
-COMMENT ON VIEW layer_head IS 'the median over the layer''s distinct head matrices. The primary object is matrix = ''OV'', is_folded, slicing = ''correct'', which under RMSNorm only the scale of the stream moves; under LayerNorm the direction of ones is still in it, and circuit_frobenius (see gauge_partner) has it taken out.';
+COMMENT ON VIEW layer_head IS 'Each number is the median over the layer''s distinct head matrices. The primary object is matrix = ''OV'', is_folded, slicing = ''correct''. Under RMSNorm only the scale of the stream moves it. Under LayerNorm the direction of ones is still in it; circuit_frobenius (see gauge_partner) has that taken out.';
 COMMENT ON COLUMN layer_head.sigma_max IS 'Median largest singular value [weight units]';
 COMMENT ON COLUMN layer_head.sigma_max_largest IS 'That of the head where it is largest [weight units]';
 COMMENT ON COLUMN layer_head.frobenius IS 'Median Frobenius norm [weight units]';
