@@ -131,6 +131,22 @@ def published(store: Store, model_id: str = "EleutherAI/pythia-6.9b") -> pd.Data
     )
 
 
+def largest_deviation(store: Store) -> float:
+    """Return how far any check of the hooks was from the model's own code, at most [1].
+
+    Over the runs that count and the properties of table ``conformance`` that name a deviation.
+    """
+    row = store.query(
+        """
+        SELECT max(deviation) AS deviation
+          FROM conformance
+          JOIN run USING (run_id, model_id)
+         WHERE is_conforming AND property NOT IN ('finite', 'tensors_used', 'library_code')
+        """
+    )
+    return float(row["deviation"].iloc[0])
+
+
 def sinks(store: Store) -> pd.DataFrame:
     """Return length of and attention to the first token over depth, one row per run and block.
 

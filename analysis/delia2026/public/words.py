@@ -90,6 +90,14 @@ def turning(lengths: pd.DataFrame) -> str:
     )
 
 
+def falls(lengths: pd.DataFrame) -> str:
+    """Return to what share of its peak the norm over all tokens falls by the end, by model."""
+    every = lengths[lengths["counted"] == "whole_matrix"].sort_values("layer")
+    length = every.groupby("model_id")["length"]
+    shares = (length.last() / length.max()).sort_values()
+    return prose.listing([f"{prose.percent(it)} in {name(str(of))}" for of, it in shares.items()])
+
+
 def front(rows: pd.DataFrame) -> str:
     """Return how the sign of one model turns with the tokens counted, in one short sentence."""
     last, model = last_gains(rows).iloc[0], name(str(rows["model_id"].iloc[0]))

@@ -9,8 +9,19 @@ from analysis.delia2026.public.registration import OURS, PAPER
 from analysis.delia2026.public.words import met, met_and_missed
 from analysis.delia2026.reported import again, every_model
 from analysis.delia2026.reported.every_model import REACH
+from analysis.delia2026.reported.models import AS_PUBLISHED
 from analysis.store import Store
 from analysis.tidy import prose
+
+#: Suites whose blocks multiply the stream by a stored number, so that its length is a convention.
+SCALED = frozenset({"Gemma 4"})
+
+#: Who measured, by source.
+MEASURED_BY = {
+    "reported": "others, from lengths that they published",
+    "measured": "we, from files that people run",
+    "published": "the paper, from its result files",
+}
 
 #: What one length is, by pooling.
 POOLINGS = {
@@ -39,6 +50,7 @@ PREDICTIONS = {
     "law": "Law", "statement": "Prediction", "source": "Whose", "unseen": "Unknown",
     "seen": "Known before",
 }  # fmt: skip
+COUNTS = {"by": "Measured by", "n": "Models", "labs": "Labs", "also": "Of them also in a row above"}
 AGREEMENT = {
     "first": "One profile", "second": "Another", "early": "One block earlier", "as_is": "As it is",
     "late": "One block later",
@@ -56,23 +68,48 @@ def shortening(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def finding(rows: pd.DataFrame) -> str:
-    """Return which real models lengthen the stream, and which labs have both signs."""
-    below, both = shortening(rows), both_signs(rows)
+    """Return which real models lengthen the stream, and whether the others could be compared."""
+    below = shortening(rows)
     n = rows["model_id"].nunique()
-    lengthen = prose.share_of(n - below["model_id"].nunique(), n)
-    if not both:
-        return f"{lengthen} real models lengthen their vectors, and no lab has both signs."
-    suites = prose.listing(sorted({str(suite) for suite in below["suite"].dropna()}))
+    n_below = below["model_id"].nunique()
+    lengthen = prose.share_of(n - n_below, n)
+    suites = sorted({str(suite) for suite in below["suite"].dropna()})
+    if not n_below:
+        return f"{lengthen} real models lengthen their vectors."
+    if SCALED.issuperset(suites):
+        return (
+            f"{lengthen} real models lengthen their vectors; of the others, "
+            f"{prose.listing(suites)}, the sign depends on how the weights are written."
+        )
+    return f"{lengthen} real models lengthen their vectors; {prose.listing(suites)} shortens them."
+
+
+def counts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per source for print, and one of all, in which each model counts once."""
+    models = {by: {*rows.loc[rows["source"] == by, "model_id"]} for by in MEASURED_BY}
+    table, above = [], set[str]()
+    for source, by in MEASURED_BY.items():
+        labs = rows.loc[rows["source"] == source, "lab"].nunique()
+        here = models[source]
+        table.append({"by": by, "n": len(here), "labs": labs, "also": len(here & above)})
+        above |= here
+    every = {"by": "all, each counted once", "n": len(above), "labs": rows["lab"].nunique()}
+    return pd.DataFrame([*table, {**every, "also": prose.MISSING}]).astype(str)
+
+
+def depth(rows: pd.DataFrame) -> str:
+    """Return how the gain of the average block goes with the number of blocks, as a clause.
+
+    Of the last token only; a model in several sources counts once, by its mean gain.
+    """
+    last = rows[rows["pooling"] == AS_PUBLISHED]
+    table = last.groupby("model_id").agg(gain=("gain", "mean"), n_layers=("n_layers", "first"))
+    rank = table["n_layers"].corr(table["gain"], "spearman")
+    how = "less" if rank < 0 else "more"
     return (
-        f"{lengthen} real models lengthen their vectors; {suites} shortens them, so "
-        f"{prose.listing(both)} has both signs."
+        f"The average block of a deeper model lengthens {how}: the rank correlation is "
+        f"{prose.number(rank)} over {len(table)} models"
     )
-
-
-def both_signs(rows: pd.DataFrame) -> list[str]:
-    """Return the labs of which some models lengthen the stream and some shorten it."""
-    below = (rows["gain"] < 1).groupby(rows["lab"])
-    return [str(lab) for lab, some in below if 0 < some.sum() < len(some)]
 
 
 def front(store: Store) -> str:
@@ -144,6 +181,11 @@ def scores(outcomes: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def score(outcomes: pd.DataFrame, law: str, column: str) -> str:
+    """Return one cell of `scores`."""
+    return str(scores(outcomes).set_index("law").loc[law, column])
+
+
 def predictions(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return a row per registered prediction for print, the law where it begins."""
     rows = met_and_missed(outcomes)
@@ -186,7 +228,7 @@ def coefficients(table: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "term": TERMS[str(term)],
-                "block": "all together" if block == "all" else "alone",
+                "block": "in one model" if block == "all" else "alone",
                 "paper": full[again.PAPER_ALONE],
                 "both": full[again.WITH_REPORTED],
                 "range": f"{prose.change(left.min())} to {prose.change(left.max())}",
@@ -197,19 +239,25 @@ def coefficients(table: pd.DataFrame) -> pd.DataFrame:
 
 def found(table: pd.DataFrame) -> str:
     """Return which coefficients of `again.coefficients` stand out, and which turn without a lab."""
-    said = []
+    by_models: dict[tuple[str, str], list[str]] = {}
     for models, some in table[table["level"] == ""].groupby("models", sort=False):
         is_alone = some["block"] != "all"
-        alone, together = _below(some[is_alone]), _below(some[~is_alone])
-        named = f"{str(models)[0].upper()}{str(models)[1:]}"
-        said.append(f"{named}: p is below .05 for {alone} alone, and for {together} together.")
+        below = _below(some[is_alone]), _below(some[~is_alone])
+        by_models.setdefault(below, []).append(str(models))
+    said = []
+    for (alone, together), names in by_models.items():
+        whom = "both sets of models" if len(names) > 1 else names[0].removeprefix("with ")
+        said.append(
+            f"With {whom}, p is below .05 for {alone}, one at a time, "
+            f"and for {together} in one model."
+        )
     turned = []
     for (block, term), some in table.groupby(["block", "term"], sort=False):
         left = some.loc[some["level"] != "", "estimate"]
         if left.min() < 0 < left.max():
-            how = "together" if block == "all" else "alone"
+            how = "in one model" if block == "all" else "alone"
             turned.append(f"{TERMS[str(term)]} ({how})")
-    turns = f"turns the sign of {prose.listing(turned)}" if turned else "turns no sign"
+    turns = f"flips the sign of {prose.listing(turned)}" if turned else "flips no sign"
     return " ".join([*said, f"Leaving one lab out {turns}."])
 
 

@@ -157,10 +157,17 @@ def test_the_power_of_no_difference_is_the_size_of_the_test(store, monkeypatch):
 
 def test_words_and_the_figure_say_what_the_frames_hold(store):
     rows = every_model.every_model(store)
-    assert "Gemma 4 shortens them, so Google has both signs" in words.finding(rows)
+    assert "of the others, Gemma 4, the sign depends on how" in words.finding(rows)
     assert words.finding(rows).startswith("31 of 34 ")
     grown = rows.assign(gain=rows["gain"].clip(lower=1.01))
-    assert "no lab has both signs" in words.finding(grown)
+    assert words.finding(grown) == "34 of 34 real models lengthen their vectors."
+    other = rows.assign(suite=rows["suite"].replace("Gemma 4", "Pythia"))
+    assert words.finding(other).endswith("Pythia shortens them.")
+    by = words.counts(rows).set_index("by")["n"].astype(int)
+    also = words.counts(rows)["also"].iloc[:3].astype(int).sum()
+    assert by.iloc[:3].tolist() == [22, 4, 11]
+    assert by.iloc[3] == by.iloc[:3].sum() - also == 34
+    assert "rank correlation is −" in words.depth(rows)
     assert words.front(store) == words.finding(rows)
     spec = charts.chart_every_model(rows).to_dict()
     text = json.dumps(spec)
@@ -180,7 +187,7 @@ def test_words_and_the_figure_say_what_the_frames_hold(store):
     fits = again.coefficients(models.joint(store))
     assert len(words.coefficients(fits)) == 6
     assert words.found(fits.assign(p_value=0.5)).startswith(
-        "The paper's models: p is below .05 for no coefficient alone, and for no coefficient "
+        "With both sets of models, p is below .05 for no coefficient, one at a time, and for no "
     )
     assert "the lab" not in words.found(fits.assign(estimate=1.0))
-    assert words.found(fits.assign(estimate=1.0)).endswith("turns no sign.")
+    assert words.found(fits.assign(estimate=1.0)).endswith("flips no sign.")
