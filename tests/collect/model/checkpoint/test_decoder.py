@@ -9,6 +9,7 @@ import collect.model.checkpoint.decoder
 from collect.adapters import ADAPTERS
 from collect.adapters.configuration import always
 from collect.errors import ConformanceError, UnsupportedModelError
+from collect.measures.register import OF_VECTORS
 from collect.model.checkpoint.decoder import Contribution, decoder
 from collect.model.description import Missing, missing
 from tests.collect.families import tiny_family
@@ -41,7 +42,7 @@ def test_the_sites_of_a_block_are_modules_of_that_block():
                 ("residual_norm", "site final_norm"),
                 ("token_geometry", "site final_norm"),
                 ("prompt_geometry", "site final_norm"),
-                ("stream_sparsity", "site final_norm"),
+                *((table, "site final_norm") for table in OF_VECTORS),
                 ("weight_norm", "is_folded"),
             },
         ),
