@@ -34,6 +34,7 @@ from collect.record.units import Unit, variant_of
 from collect.record.writer import conforming, write_table, write_tensors
 from collect.schema import MEASURED, UNFINISHED
 from collect.schema.assembly import GEOMETRY
+from collect.schema.headers import written
 from collect.schema.marks import Mark, file_sha256, run_sha256
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def commit(
             metadata = {**provenance, **mark.metadata}
             write_table("run", run_row, staged / "run", metadata=metadata)
             _move(unit, staged, [*rows, "run"], out, beside=beside)
+    written.note(out, [out / table / f"{unit.stem}.parquet" for table in (*rows, "run")])
     return sum(mark.rows.values())
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from collect.schema.contract import MEASURED, ContractError
 from collect.schema.files import stored_twice, table_files
-from collect.schema.headers import READ_WHOLE, Headers, cache
+from collect.schema.headers import READ_WHOLE, Headers, cache, written
 from collect.schema.vouching import Comparison, Measured, Vouched, compare, vouched
 
 #: Tables whose files lie in a directory of their own and are listed by the run files of units.
@@ -57,6 +57,7 @@ class Sources:
         marks = [path for path in by_table.get("run", []) if path.parent.name == "run"]
         paths = [path for paths in by_table.values() for path in paths]
         measured = [path for path in paths if path.parent != directory]
+        written.leave(directory)
         since = cache.now()
         kept = cache.recalled(directory, measured, self.headers.layouts)
         self.headers.add(kept)

@@ -6,6 +6,8 @@ a file that was written over, in place or not, has another time, which no progra
 (``st_ctime``). What was changed less than two seconds before it was read is never kept, since a
 file system may give two changes one time. Nothing depends on a cache: one that is damaged, of
 another version, or cannot be written is as none.
+
+A store has one cache that a reader left, and parts that processes left which wrote into it.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ _FORMAT = {b"format": f"1 of Arrow {pa.__version__}".encode()}
 
 #: Files from which on a store has a cache, share of unknown ones from which on it is written
 #: again, and caches that are held.
-_MANY, _SHARE, _MOST = 256, 0.02, 16
+MANY, _SHARE, _MOST = 256, 0.02, 16
 
 #: How long before it was read a file must have been changed last [ns].
-_SETTLED = 2_000_000_000
+SETTLED = 2_000_000_000
 
 _STATE = ("size", "modified", "changed", "inode", "device")
 _COLUMNS = pa.schema(
@@ -69,11 +71,11 @@ def recalled(
     """
     if not _is_kept(directory, paths):
         return {}
-    try:
-        with pa.memory_map(str(_place(directory))) as source:
-            return _read(source, {_name(directory, path): path for path in paths}, layouts)
-    except _UNUSABLE:
-        return {}
+    by_name, found = {_name(directory, path): path for path in paths}, dict[Path, Header]()
+    for place in (_place(directory), *_parts(directory)):
+        with suppress(*_UNUSABLE), pa.memory_map(str(place)) as source:
+            found |= _read(source, by_name, layouts)
+    return found
 
 
 def keep(directory: Path, headers: Mapping[Path, Header], n_known: int, since: int) -> None:
@@ -92,20 +94,49 @@ def keep(directory: Path, headers: Mapping[Path, Header], n_known: int, since: i
     """
     if not _is_kept(directory, [*headers]) or n_known >= len(headers) * (1 - _SHARE):
         return
-    place = _place(directory)
+    parts = _parts(directory)
+    if _put(_place(directory), directory, headers, dict.fromkeys(headers, since)):
+        for part in parts:
+            with suppress(OSError):
+                part.unlink()
+
+
+def keep_part(directory: Path, headers: Mapping[Path, Header], read: Mapping[Path, int]) -> None:
+    """Keep the headers of some files of a store, beside what is kept of it.
+
+    Parameters
+    ----------
+    directory
+        The store.
+    headers
+        Headers of these files.
+    read
+        When each was read [ns since 1970].
+    """
+    if headers:
+        place = _place(directory)
+        _put(place.with_name(f"{place.stem}-{now()}.arrow"), directory, headers, read)
+
+
+def _put(
+    place: Path, directory: Path, headers: Mapping[Path, Header], read: Mapping[Path, int]
+) -> bool:
+    """Write a cache, complete or not at all, and remove the oldest; return whether it is there."""
     with suppress(*_UNUSABLE):
         place.parent.mkdir(parents=True, exist_ok=True)
         number, name = tempfile.mkstemp(dir=place.parent, prefix=".", suffix=".tmp")
         temporary = Path(name)
         try:
             with os.fdopen(number, "wb") as sink:
-                _write(sink, directory, headers.values(), since - _SETTLED)
+                _write(sink, directory, headers.values(), read)
             temporary.replace(place)
         finally:
             temporary.unlink(missing_ok=True)
         by_age = sorted(place.parent.glob("*.arrow"), key=lambda path: path.stat().st_mtime)
         for path in by_age[:-_MOST]:
             path.unlink(missing_ok=True)
+        return True
+    return False
 
 
 def now() -> int:
@@ -115,7 +146,7 @@ def now() -> int:
 
 def _is_kept(directory: Path, paths: Sequence[Path]) -> bool:
     """Return whether a store is on this machine and has files enough to be worth it."""
-    return len(paths) >= _MANY and type(directory) is type(Path())
+    return len(paths) >= MANY and type(directory) is type(Path())
 
 
 def _place(directory: Path) -> Path:
@@ -123,11 +154,18 @@ def _place(directory: Path) -> Path:
     return shipped.results() / "headers" / f"{digest[:24]}.arrow"
 
 
+def _parts(directory: Path) -> list[Path]:
+    """Return what processes left that wrote into a store."""
+    place = _place(directory)
+    return sorted(place.parent.glob(f"{place.stem}-*.arrow"))
+
+
 def _name(directory: Path, path: Path) -> str:
     return str(path)[len(str(directory)) :]
 
 
-def _state(path: Path) -> tuple[int, ...]:
+def state(path: Path) -> tuple[int, ...]:
+    """Return what tells a file from one that was changed: size, times, inode and device."""
     state = os.stat(path)  # noqa: PTH116, half the time of Path.stat
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev
 
@@ -146,24 +184,31 @@ def _read(
     done, headers = [0] * len(parts), {}
     states = zip(*kept[1 : 1 + len(_STATE)], strict=True)
     rest = zip(*kept[1 + len(_STATE) :], strict=True)
-    for name, state, (place, n_rows, has_rows, metadata, bounds) in zip(
+    for name, kept_state, (place, n_rows, has_rows, metadata, bounds) in zip(
         kept[0], states, rest, strict=True
     ):
         layout, all_rows = parts[place]
         rows = all_rows.slice(done[place], n_rows) if has_rows else None
         done[place] += n_rows if has_rows else 0
         path = paths.get(name)
-        if path is not None and state == _state(path):
+        if path is not None and kept_state == state(path):
             headers[path] = Header(
                 path, layout, n_rows, json.loads(metadata), frozenset(bounds), rows
             )
     return headers
 
 
-def _write(sink: object, directory: Path, headers: Iterable[Header], before: int) -> None:
-    """Write what is known of the files that were changed last before a time [ns since 1970]."""
-    states = {header.path: _state(header.path) for header in headers}
-    settled = [of for of in headers if max(states[of.path][1:3]) < before]
+def _write(
+    sink: object, directory: Path, headers: Iterable[Header], read: Mapping[Path, int]
+) -> None:
+    """Write what is known of the files that had not changed for a while when they were read."""
+    states: dict[Path, tuple[int, ...]] = {}
+    settled = []
+    for header in headers:
+        with suppress(FileNotFoundError):  # replaced by another name since
+            states[header.path] = state(header.path)
+            if max(states[header.path][1:3]) < read[header.path] - SETTLED:
+                settled.append(header)
     places: dict[int, int] = {}
     for header in settled:
         places.setdefault(id(header.layout), len(places))

@@ -20,8 +20,8 @@ GAINS = "SELECT * FROM gain_by_model ORDER BY ALL"
 def unit(tmp_path, monkeypatch):
     """A store with a cache, though it has few files and they were written a moment ago."""
     monkeypatch.setattr(shipped, "results", lambda: tmp_path / "cache")
-    monkeypatch.setattr(cache, "_MANY", 1)
-    monkeypatch.setattr(cache, "_SETTLED", -60_000_000_000)
+    monkeypatch.setattr(cache, "MANY", 1)
+    monkeypatch.setattr(cache, "SETTLED", -60_000_000_000)
     return copy_sample(tmp_path / "unit", *UNITS)
 
 
@@ -83,7 +83,7 @@ def test_a_file_put_in_the_place_of_another_is_read(unit, read):
 
 
 def test_a_file_changed_a_moment_before_is_read_again(unit, read, monkeypatch):
-    monkeypatch.setattr(cache, "_SETTLED", 60_000_000_000)
+    monkeypatch.setattr(cache, "SETTLED", 60_000_000_000)
     open_store(unit)
     n_files = len(read)
     open_store(unit)
