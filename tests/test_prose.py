@@ -39,6 +39,13 @@ _INLINE = re.compile(r"`[^`]*`(\{[^}]*\})?|\$[^$]*\$")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _END = re.compile(r"(?<=[.!?])[\"')*\]]*\s+(?=[A-Z@\"'(*\[`0-9“])")
 
+#: What an alternative text may not say: a finding, which its chart computes from what it draws.
+FINDINGS = re.compile(
+    r"\b(most|mostly|nearly|rises?|falls?|near zero|on one line|close together|far apart|"
+    r"(lies?|stands?|points?) (left|right|above|below|beyond|higher|lower|highest|lowest))\b"
+)
+FIGURE = re.compile(r"^#\| fig-alt: (.*)$", re.MULTILINE)
+
 CALQUES = (
     "hold the level", "holds the level", "in percent of nat", "cannot be told", "for want of",
     "stands apart from", "by the hand of", "has it that", "exchanged units", "saying yes of",
@@ -125,3 +132,9 @@ def test_no_sentence_of_a_comment_is_longer_than_a_breath():
     ]
     assert long == []
     assert [(name, text) for name, text in said.items() if any(it in text for it in CALQUES)] == []
+
+
+def test_alternative_texts_leave_the_findings_to_the_charts():
+    texts = [text for path in PAGES for text in FIGURE.findall(path.read_text(encoding="utf-8"))]
+    assert len(texts) > 20
+    assert [text for text in texts if FINDINGS.search(text)] == []

@@ -369,7 +369,10 @@ def _reach(place: float, text: str) -> tuple[float, float]:
 
 
 def _text(place: float, text: str, mark: Markup) -> Markup:
-    half = LETTER * len(text) / 2
-    anchor = "start" if place < half else "end" if place > 100 - half else "middle"
+    """Return a label in the middle of its place, or at the end of the row that it would pass."""
+    low, high = _reach(place, text)
+    at, anchor = (0.0, "start") if low == 0 else (place, "middle")
+    if high >= 100:
+        at, anchor = 100.0, "end"
     written = Markup('<text{} x="{:.1f}%" y="12" text-anchor="{}">{}</text>')
-    return written.format(mark, place, anchor, text)
+    return written.format(mark, at, anchor, text)

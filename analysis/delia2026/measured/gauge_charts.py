@@ -15,7 +15,7 @@ from analysis.tidy import prose
 HEIGHT = 165
 DEPTH = "depth: output of block"
 
-#: A ratio of lengths this near 1 is level.
+#: A ratio of lengths this near 1 is level, and one of two gauges this near 1 is one line.
 LEVEL = 1e-9
 
 #: The column that is free, and its partner, the same in every gauge: the title of the axis, and
@@ -24,14 +24,14 @@ PANELS = {
     "norm": ("length |x|", "The length that the paper reads"),
     "norm_centred": (
         "|x less its mean|",
-        "Without the mean over features, which no block reads: all lie on one line",
+        "Without the mean over features, which no block reads",
     ),
 }
 PANELS_OF_SCALARS = {
     "norm": ("length |x|", "The length that the paper reads"),
     "norm_net": (
         "|x| net of the numbers",
-        "Without the numbers that its blocks multiply by: all lie on one line",
+        "Without the numbers that its blocks multiply by",
     ),
 }
 
@@ -41,7 +41,7 @@ def chart_gauges(layers: pd.DataFrame) -> alt.VConcatChart:
 
     ``layers`` has one row per gauge and layer, as `profiles` returns it.
     """
-    return _chart(layers, GAUGES, PANELS, "Without its mean over features")
+    return _chart(layers, GAUGES, PANELS, "without its mean over features")
 
 
 def chart_scalars(layers: pd.DataFrame) -> alt.VConcatChart:
@@ -54,15 +54,16 @@ def chart_scalars(layers: pd.DataFrame) -> alt.VConcatChart:
         layers[layers["layer"] >= 0],
         GAUGES_OF_SCALARS,
         PANELS_OF_SCALARS,
-        "Net of the stored numbers",
+        "net of the stored numbers",
     )
 
 
 def _chart(
     layers: pd.DataFrame, gauges: tuple[str, ...], panels: dict[str, tuple[str, str]], net: str
 ) -> alt.VConcatChart:
+    partner = list(panels)[-1]
     rows = [
-        _row(layers, gauges, column, *titles, is_partner=column == list(panels)[-1])
+        _row(layers, gauges, column, *titles, is_partner=column == partner)
         for column, titles in panels.items()
     ]
     n_gauges = layers["gauge"].nunique()
@@ -70,11 +71,13 @@ def _chart(
         *rows,
         spacing=12,
         description=f"Length of the stream of one network over depth in {n_gauges} gauges whose "
-        f"logits are identical. {net} they lie on "
-        "each other in the lower panel.",
+        f"logits are identical; below, the same {net}.",
     )
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    return cast("alt.VConcatChart", add_finding(shared, finding(layers)))
+    return cast(
+        "alt.VConcatChart",
+        add_finding(shared, f"{finding(layers)} {together(layers, partner, net)}"),
+    )
 
 
 def finding(layers: pd.DataFrame) -> str:
@@ -89,6 +92,18 @@ def finding(layers: pd.DataFrame) -> str:
     counts = [f"{word} in {int(it.sum())}" for word, it in parts.items() if it.any()]
     of = prose.plural(len(change), "gauge")
     return f"Same network, same predictions: of {of} the stream {prose.listing(counts)}."
+
+
+def together(layers: pd.DataFrame, column: str, net: str) -> str:
+    """Return whether the partner of the length has one profile in all gauges drawn.
+
+    ``column`` holds it, and ``net`` says in words what is taken from the length.
+    """
+    lengths = layers.pivot_table(column, "gauge", "layer")
+    apart = float((lengths.max() / lengths.min() - 1).max())
+    if apart <= LEVEL:
+        return f"{net.capitalize()} all lie on one line."
+    return f"{net.capitalize()} they lie up to {prose.percent(apart, 1)} apart."
 
 
 def _row(

@@ -64,4 +64,6 @@ def chart_every_model(rows: pd.DataFrame) -> alt.LayerChart:
         description="Gain of each real model, a row each, labs together, with a line at 1 and a "
         "tick at the bound 10 to the 1/L.",
     )
-    return cast("alt.LayerChart", add_finding(layers, words.finding(rows)))
+    return cast(
+        "alt.LayerChart", add_finding(layers, f"{words.finding(rows)} {words.exceeding(rows)}")
+    )

@@ -112,6 +112,14 @@ def depth(rows: pd.DataFrame) -> str:
     )
 
 
+def exceeding(rows: pd.DataFrame) -> str:
+    """Return how many models exceed the paper's bound at the last token, in every source."""
+    last = rows[rows["pooling"] == AS_PUBLISHED]
+    least = (last["gain"] / last["bound"]).astype(float).groupby(last["model_id"]).min()
+    share = prose.share_of(int((least > 1).sum()), len(least))
+    return f"{share} with filled marks exceed the paper’s bound."
+
+
 def front(store: Store) -> str:
     """Return the finding as one sentence for a page that shows no figure of it."""
     return finding(every_model.every_model(store))

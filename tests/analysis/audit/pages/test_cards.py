@@ -3,6 +3,7 @@
 import base64
 import io
 import itertools
+import math
 import re
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import paper, weight, wording
 from analysis.audit.about import About
-from analysis.audit.pages import cards, front, grounds, imprint, relations
+from analysis.audit.pages import cards, front, grounds, imprint, relations, strips
 from analysis.audit.pages import tables as exhibits
 from analysis.audit.pages.behind import behind
 from analysis.audit.pages.tables import Words
@@ -253,6 +254,22 @@ def test_names_placed_for_a_phone_cover_no_other_on_a_desk(width):
         assert min(one[2], other[2]) <= max(one[0], other[0]) or (
             min(one[3], other[3]) <= max(one[1], other[1])
         )
+
+
+def test_labels_below_a_strip_lie_where_they_are_reckoned_to():
+    line = strips.Line("a", strips.P, 0.001)
+    marks = [strips.StripMark("b", "value", "fails", p, math.nan, math.nan) for p in (0.04, 0.9)]
+    foot = strips._foot("p", line, strips.axis_of(marks, line), "claimed < ", 0.05)
+    found = re.findall(r'<text[^>]*x="([\d.]+)%" y="12" text-anchor="(\w+)">([^<]*)', foot)
+    spans = []
+    for place, anchor, text in found:
+        long = strips.LETTER * len(text.replace("&lt;", "<"))
+        back = {"start": 0.0, "middle": long / 2, "end": long}[anchor]
+        spans.append((float(place) - back, float(place) - back + long))
+    assert len(spans) >= 3
+    assert all(low >= -0.1 and high <= 100.1 for low, high in spans)
+    for (_, high), (low, _) in itertools.pairwise(sorted(spans)):
+        assert high <= low
 
 
 def test_example_rows_are_the_first_by_their_columns_whatever_the_order_of_a_view(

@@ -132,7 +132,7 @@ def test_axes_of_gain_say_what_one_is(published):
 
 
 def test_gauges_are_counted():
-    from analysis.delia2026.measured.gauge_charts import finding
+    from analysis.delia2026.measured.gauge_charts import finding, together
 
     rows = [
         {"gauge": name, "layer": layer, "norm": float(np.exp(slope * layer))}
@@ -144,3 +144,18 @@ def test_gauges_are_counted():
     assert "shrinks in 1" in said
     assert "grows in 2" in said
     assert "level" not in said
+    apart = pd.DataFrame(rows).assign(net=[1.0, 2, 1, 2, 1, 2])
+    assert together(apart, "net", "net of it") == "Net of it all lie on one line."
+    apart.loc[0, "net"] = 1.25
+    assert "25.0 %" in together(apart, "net", "net of it").replace("\xa0", " ")
+
+
+def test_real_models_beyond_the_bound_are_counted_once_each():
+    from analysis.delia2026.reported.words import exceeding
+
+    rows = pd.DataFrame(
+        {"model_id": ["a", "a", "b", "c"], "gain": [1.3, 1.0, 1.2, 0.9], "bound": [1.1] * 4}
+    ).assign(pooling="last_token")
+    assert "1 of 3" in exceeding(rows)
+    others = rows.assign(pooling=["last_token", "mean_norm", "last_token", "mean_norm"])
+    assert "2 of 2" in exceeding(others)
