@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.delia2026.hierarchy.power_tables import LEVEL
 from analysis.delia2026.sign.exchange import cluster_means, compared, exchange
 from analysis.delia2026.sign.readings import model_sets
-from analysis.drawing.theme import line_at, named
+from analysis.drawing.theme import TONES, line_at, named
 from analysis.store import Store
 from analysis.tidy import glossary, prose
 from analysis.tidy.errors import AnalysisError
@@ -138,7 +138,7 @@ def chart(table: pd.DataFrame) -> alt.LayerChart:
             x=alt.X("p_value:Q", title="p, two-sided", scale=alt.Scale(domainMin=0, nice=True)),
             y=alt.Y("statistic:N", title=None, sort=list(STATISTICS.values())),
             shape=alt.Shape("exchanged:N", title=None),
-            color=alt.value("black"),
+            color=alt.value(TONES[0]),
         )
     )
     least, most = table["p_value"].min(), table["p_value"].max()

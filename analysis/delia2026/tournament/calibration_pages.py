@@ -85,7 +85,7 @@ def chart_power(curves: pd.DataFrame) -> Any:
     rows = [
         alt.hconcat(
             *(
-                _panel(panel, f"{statement}, {SOURCES[str(source)]}")
+                _panel(panel, [str(statement), SOURCES[str(source)]])
                 for source, panel in group.groupby("source", sort=False)
             ),
             spacing=20,
@@ -99,7 +99,7 @@ def chart_power(curves: pd.DataFrame) -> Any:
     return add_finding(stacked, finding(single))
 
 
-def _panel(rows: pd.DataFrame, title: str) -> Any:
+def _panel(rows: pd.DataFrame, title: list[str]) -> Any:
     """Draw the rule (solid) and the bound (dashed) of one statement and source."""
     x = alt.X(
         "share:Q",
@@ -115,11 +115,8 @@ def _panel(rows: pd.DataFrame, title: str) -> Any:
     )
     bound = lines.mark_line(strokeWidth=1.5, strokeDash=[6, 4]).encode(y="bound:Q")
     aim = alt.Chart(pd.DataFrame({"power": [TARGET]})).mark_rule(opacity=0.5).encode(y="power:Q")
-    return alt.layer(aim, bound, rule, title=_title(title)).properties(width=150, height=130)
-
-
-def _title(text: str) -> alt.Title:
-    return alt.Title(text, anchor="start", fontWeight="normal", limit=210)
+    heading = alt.Title(title, anchor="start", fontWeight="normal")
+    return alt.layer(aim, bound, rule, title=heading).properties(width=150, height=130)
 
 
 def finding(curves: pd.DataFrame) -> str:

@@ -14,6 +14,7 @@ from fontTools.ttLib import TTFont
 
 from analysis.drawing import marks, picture, theme, typeface, units, width
 from analysis.report.making.images import Gallery, Picture, shown
+from tests.analysis.places import ROOT
 
 MODELS = pd.DataFrame(
     {"model": ["a<b", "c"], "lab": ["Meta", "OpenAI"], "depth": [12, 24], "unused": [1, 2]}
@@ -239,6 +240,14 @@ def test_panels_that_share_the_names_of_their_rows_have_them_again_below_each_ot
     assert len(phone["vconcat"]) == 2
     assert phone["vconcat"][1]["encoding"]["y"]["axis"] == {}
     assert spec["hconcat"][1]["encoding"]["y"]["axis"] == {"labels": False}
+
+
+def test_no_chart_names_a_colour_that_the_dark_page_cannot_turn():
+    named = re.compile(r"[\"'](black|white|gr[ae]y|red|green|blue|#[0-9a-fA-F]{3,8})[\"']")
+    rooms = [ROOT / "analysis" / room for room in ("delia2026", "audit")]
+    files = [path for room in rooms for path in room.rglob("*.py")]
+    assert len(files) > 100
+    assert [path.name for path in files if named.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_paper_shows_the_wide_layout_alone(drawn, tmp_path):
