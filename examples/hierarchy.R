@@ -3,8 +3,10 @@
 suppressMessages({library(lme4); library(lmerTest); library(pbkrtest)})
 figures <- subset(read.csv("../data/published/published_figure.csv"), metric == "gain_penultimate_block")
 models <- subset(read.csv("../data/published/model.csv"), base_model_id == "" & norm_position != "post")
-gains <- aggregate(cbind(log_gain = log(mean)) ~ model_id, figures, mean)
-rows <- merge(gains, models, by = "model_id")
+figures <- figures[order(figures$model_id, -figures$n, figures$file), ]  # of several, the one over most prompts
+gains <- figures[!duplicated(figures$model_id), ]
+gains$log_gain <- log(gains$mean)
+rows <- merge(gains[c("model_id", "log_gain")], models, by = "model_id")
 rows$heritage <- factor(ifelse(rows$lab == "EleutherAI", "EleutherAI", "other"))
 rows$rho <- rows$n_heads / rows$d_head
 rows$depth <- log2(rows$n_layers)

@@ -13,12 +13,12 @@ def show(title, frame):
 store = ts.open_store()
 models = store.query("""
     SELECT model_id, IF(lab = 'EleutherAI', lab, 'other') AS heritage, suite, rho,
-           log2(n_layers) AS depth, log_parameters AS size, avg(log_gain) AS log_gain,
-           IF(avg(log_gain) < 0, 'dampens', 'expands') AS sign
-      FROM gain_by_model
-     WHERE source = 'published' AND metric = 'gain_penultimate_block'
+           log2(n_layers) AS depth, log_parameters AS size, log_gain,
+           IF(log_gain < 0, 'dampens', 'expands') AS sign
+      FROM published_gain
+     WHERE metric = 'gain_penultimate_block'
        AND base_model_id IS NULL AND norm_position IS DISTINCT FROM 'post'
-     GROUP BY ALL ORDER BY model_id""")
+     ORDER BY model_id""")
 show(f"{len(models)} base models", models)
 
 # Mixed models: each block alone, then all together, with a random effect of the suite.
@@ -48,9 +48,9 @@ drawn = ts.bootstrap(models, shares, cluster="suite", n=999)
 show("Shares, bootstrap over suites", drawn[["term", "estimate", *drawn.columns[3:7], "seed"]])
 print(drawn["note"].iloc[0])
 
-# Claim 20, the order itself: its verdict, and how often its rule says what of simulated papers.
+# Claim 20, the order itself: its verdict, and how often simulated data get each verdict.
 show("Claim 20", store.query("SELECT claim_id, verdict FROM verdict WHERE claim_id = 20"))
 rates = store.query("""
     SELECT truth, verdict, probability FROM verdict_rate
      WHERE claim_id = 20 AND NOT wrong_labels AND probability > 0 ORDER BY ALL""")
-show("Claim 20 of simulated papers, by what rules the gains", rates)
+show("Claim 20 in simulated data, by what explains the gains", rates)

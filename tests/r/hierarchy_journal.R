@@ -12,10 +12,10 @@ rows$heritage <- as.numeric(rows$lab == "EleutherAI")
 rows$rho <- rows$n_heads / rows$d_head
 rows$depth <- log2(rows$n_layers)
 rows$size <- log10(rows$n_parameters)
+rows <- rows[order(rows$model_id, -rows$n, rows$file), ]  # of several figures, the one over most prompts
 d <- rows[!duplicated(rows$model_id), ]
-d <- d[order(d$model_id), ]
-d$log_gain <- sapply(d$model_id, function(id) with(rows[rows$model_id == id, ], mean(log(mean))))
-d$v <- sapply(d$model_id, function(id) with(rows[rows$model_id == id, ], sum((sd / mean)^2 / n) / length(n)^2))
+d$log_gain <- log(d$mean)
+d$v <- (d$sd / d$mean)^2 / d$n
 blocks <- list(heritage = "heritage", geometry = c("rho", "depth"), scale = "size",
                all = c("heritage", "rho", "depth", "size"))
 

@@ -49,22 +49,19 @@ def models(store: Store) -> pd.DataFrame:
     Returns
     -------
     `model_id`, `lab`, `suite`, `heritage` (1 for the named lab), `n_layers` [blocks], `rho` [1],
-    `depth` [doublings], `size` [decades], `log_gain` [nat, mean over the model's figures] and
-    `std_error` of it [nat], to first order from the standard deviation over prompts, figures being
-    independent; missing where a figure has none.
+    `depth` [doublings], `size` [decades], `log_gain` [nat, of the figure over most prompts] and
+    `std_error` of it [nat], to first order from the standard deviation over prompts; missing where
+    the figure has none.
     """
     rows = store.query(
         """
         SELECT model_id, lab, suite, n_layers, rho, log2(n_layers) AS depth,
-               log_parameters AS size, avg(log_gain) AS log_gain,
-               IF(count(gain_sd) = count(*),
-                  sqrt(sum((gain_sd / gain_mean) ^ 2 / n_prompts)) / count(*), NULL) AS std_error
-          FROM gain_by_model
-         WHERE source = 'published'
-           AND metric = 'gain_penultimate_block'
+               log_parameters AS size, log_gain,
+               gain_sd / gain_mean / sqrt(n_prompts) AS std_error
+          FROM published_gain
+         WHERE metric = 'gain_penultimate_block'
            AND base_model_id IS NULL
            AND norm_position IS DISTINCT FROM 'post'
-         GROUP BY ALL
          ORDER BY model_id
         """
     )
