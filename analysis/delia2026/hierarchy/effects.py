@@ -43,7 +43,7 @@ PREDICTORS = {
 }
 HEADERS = {
     "predictor": "Predictor",
-    "block": "Beside",
+    "block": "Fitted with",
     "estimate": "Coefficient",
     "interval": "95 % interval",
     "per_unit": "Per unit",
@@ -162,7 +162,7 @@ def printable(effects: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "predictor": effects["term"].map(PREDICTORS),
-            "block": np.where(effects["block"] == EVERYTHING, "all blocks", "its block"),
+            "block": np.where(effects["block"] == EVERYTHING, "all predictors", "its own group"),
             "estimate": [prose.change(row["estimate"], 1) for row in rows],
             "interval": [
                 prose.change_interval(row["conf_low"], row["conf_high"])

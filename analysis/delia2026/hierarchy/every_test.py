@@ -59,13 +59,13 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
         (
             SIGN,
             "suite",
-            "exchange of suites, difference of shares",
+            "suites permuted, difference of shares",
             _answer(exchange(units, "dampens")),
         ),
         (
             SIZE,
             "suite",
-            "exchange of suites, difference of means",
+            "suites permuted, difference of means",
             _answer(exchange(units, "log_gain")),
         ),
         (SIZE, "suite", "least squares, CR2 errors", _answer(clustered.iloc[-1])),

@@ -35,7 +35,7 @@ COMPARED = {
 }
 HEADERS = {
     "set": "Models",
-    "unit": "Exchanged",
+    "unit": "Permuted",
     "statistic": "Statistic",
     "n": "n",
     "units": "Units",
@@ -129,7 +129,7 @@ def chart(table: pd.DataFrame) -> alt.LayerChart:
     """Draw every p, a row per statistic and a column of marks per unit."""
     shown = table.assign(
         statistic=table["measure"].map(STATISTICS),
-        exchanged=table["unit"].map({"suite": "suites exchanged", "lab": "labs exchanged"}),
+        permuted=table["unit"].map({"suite": "suites permuted", "lab": "labs permuted"}),
     )
     marks = (
         alt.Chart(shown)
@@ -137,13 +137,13 @@ def chart(table: pd.DataFrame) -> alt.LayerChart:
         .encode(
             x=alt.X("p_value:Q", title="p, two-sided", scale=alt.Scale(domainMin=0, nice=True)),
             y=alt.Y("statistic:N", title=None, sort=list(STATISTICS.values())),
-            shape=alt.Shape("exchanged:N", title=None),
+            shape=alt.Shape("permuted:N", title=None),
             color=alt.value(TONES[0]),
         )
     )
     least, most = table["p_value"].min(), table["p_value"].max()
     return named(
         alt.layer(line_at(LEVEL, "x"), marks),
-        "Exact p by unit exchanged, statistic and set of models; line at .05.",
+        "Exact p by unit permuted, statistic and set of models; line at .05.",
         f"The same comparison gives p from {prose.number(least, 3)} to {prose.number(most)}.",
     )

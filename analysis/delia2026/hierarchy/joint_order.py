@@ -150,7 +150,7 @@ def said(table: pd.DataFrame) -> str:
     return (
         f"The whole order has a probability of {prose.percent(float(before[sources.MIDDLE]))} "
         f"before the data and {prose.percent(float(after[sources.MIDDLE]))} after them. {second} "
-        f"With all {len(WIDTHS)} priors the claimed order ends {ends}."
+        f"Under each of {len(WIDTHS)} priors the claimed order ends {ends}."
     )
 
 

@@ -141,20 +141,20 @@ def said(rows: pd.DataFrame, table: pd.DataFrame) -> str:
         for (block, term), row in zip(crossed.index, crossed.to_dict("records"), strict=True)
     ]
     last = (
-        f"One result crosses p = .05 with these errors: {prose.listing(changes)}."
+        f"With these errors one result crosses p = .05: {prose.listing(changes)}."
         if len(changes) == 1
-        else f"Results that cross p = .05 with these errors: {prose.listing(changes) or 'none'}."
+        else f"With these errors these results cross p = .05: {prose.listing(changes) or 'none'}."
     )
     return (
         f"{len(errors)} of {len(rows)} models have a standard error over prompts. Its median is "
         f"{prose.percent(float(errors.median()), 1)} of the gain. "
-        f"Of the variance that shape, size and maker leave, {rest} is differences between models, "
+        f"Of the residual variance, {rest} lies between models and suites, "
         f"so more prompts would change little. {last}"
     )
 
 
 def _fit_name(block: str) -> str:
-    return "all together" if block == "all" else "alone"
+    return "in one model" if block == "all" else "one at a time"
 
 
 def printable(table: pd.DataFrame) -> pd.DataFrame:

@@ -71,11 +71,12 @@ def _panel(drawn: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
     low, high = axis["scale"].domain
     ends = reach(drawn["percent"])
     largest = drawn.sort_values(["n_layers", "size"]).drop_duplicates("suite", keep="last").index
-    label = drawn["suite"].where(drawn.index.isin(largest), "")
+    named = drawn["suite"] + " (" + drawn["lab"] + ")"
+    label = named.where(drawn.index.isin(largest), "")
     panel = names.Panel((low, high), ends, height=HEIGHT, is_log=True)
     placed = names.placed(drawn.assign(name=label), panel, column, "percent", lines=[0])
     x = alt.X(f"{column}:Q", title=title, **axis)
-    y = alt.Y("percent:Q", title="change of length [%]", scale=alt.Scale(domain=list(ends)))
+    y = alt.Y("percent:Q", title="gain [% above 1]", scale=alt.Scale(domain=list(ends)))
     looks = lab_scales(placed)
     lines = alt.Chart(placed).mark_line(strokeWidth=1.5, opacity=0.4, color=INK)
     points = alt.Chart(placed).mark_point(filled=True, size=80, opacity=0.9)

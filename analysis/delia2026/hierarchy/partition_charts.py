@@ -14,7 +14,7 @@ from analysis.tidy import prose
 CHANCE = "pure noise"
 
 #: How the figure of shares calls what a block explains, by term.
-MARKS = {"alone": "by itself", "unique": "beside all others"}
+MARKS = {"alone": "by itself", "unique": "on top of all others"}
 
 
 def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
@@ -58,8 +58,8 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     ]
     return named(
         alt.layer(between, noise, points, *words).properties(height=64 * len(alone)),
-        "What each block explains of the variance, a line from its share beside all others to its "
-        "share by itself; bars mark what noise would give by itself.",
+        "What each cause explains of the variance, a line from its share on top of all others to "
+        "its share by itself; bars mark what noise would give by itself.",
         _shown(rows),
     )
 
@@ -69,5 +69,5 @@ def _shown(shares: pd.DataFrame) -> str:
     alone, last = (shares[shares["term"] == term].sort_values("share").iloc[-1] for term in MARKS)
     return (
         f"By itself the {alone['block']} explains {prose.percent(alone['share'])} of the variance; "
-        f"beside all others no block explains more than {prose.percent(last['share'])}."
+        f"on top of all others no cause explains more than {prose.percent(last['share'])}."
     )

@@ -19,7 +19,7 @@ EFFECTS = {
     "log_parameters": "ten times the parameters",
 }
 #: Tests, by id.
-TESTS = {"mixed": "mixed model", "suite": "suites exchanged", "lab": "labs exchanged"}
+TESTS = {"mixed": "mixed model", "suite": "suites permuted", "lab": "labs permuted"}
 SEED = 20260107
 SIMULATIONS, REFITS = 1000, 400
 GRID = np.linspace(0.0, 0.6, 25)

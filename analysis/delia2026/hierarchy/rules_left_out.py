@@ -58,9 +58,9 @@ def said(table: pd.DataFrame) -> str:
     changed = parts[parts["answer"] != parts["statement"].map(full)]
     least = parts.sort_values("p_yes", kind="stable").iloc[0]
     answers = (
-        "no answer of the rules changes"
+        f"none of the {prose.count(len(parts))} answers of the rules changes"
         if changed.empty
-        else "the rules answer otherwise of "
+        else f"of {prose.count(len(parts))} answers of the rules, these change: "
         + prose.listing(
             [
                 f"{row['statement']} without {row['level']} ({row['answer']})"
@@ -69,8 +69,7 @@ def said(table: pd.DataFrame) -> str:
         )
     )
     return (
-        f"Leave out one lab, or one suite of a lab that has several: in {prose.count(len(parts))} "
-        f"cases {answers}. "
+        f"If one lab is left out, or one suite of a lab that has several, {answers}. "
         f"The smallest p of a statement is {prose.number(float(least['p_yes']))} "
         f"({least['statement']}, without {least['level']})."
     )

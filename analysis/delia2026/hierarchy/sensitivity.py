@@ -32,7 +32,10 @@ TERMS = {
     "size": "ten times the parameters",
 }
 LEVEL = 0.05
+#: The difference of head density whose coefficient is printed [1].
+STEP = 0.1
 
+ANSWER = {"term": "Cause", "alone": "One cause at a time", "all": "All in one model"}
 HEADERS = {
     "term": "Coefficient",
     "block": "Fit",
@@ -87,8 +90,48 @@ def identified(table: pd.DataFrame) -> str:
     names = prose.listing(several["level"].tolist())
     return (
         f"{names} alone, of {prose.plural(len(table), 'lab')}, "
-        f"{prose.form(len(several), 'has', 'have')} more than one suite. In every other lab the "
-        "effect of the lab and that of its recipe are one number."
+        f"{prose.form(len(several), 'has', 'have')} more than one suite. Elsewhere nothing "
+        "separates the effect of a lab from the effect of its recipe."
+    )
+
+
+def at_once(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return every coefficient in the fit of its own block and in the fit of all blocks.
+
+    Parameters
+    ----------
+    rows
+        As `models` returns them.
+
+    Returns
+    -------
+    `block`, `term`, `estimate` [nat], `p_value` and the interval: terms of `TERMS` and head
+    density, whose coefficient is that of `STEP`.
+    """
+    parts = []
+    for block, terms in BLOCKS.items():
+        fitted = mixed.fit(f"log_gain ~ {' + '.join(terms)} + (1 | suite)", rows).tidy(["fixed"])
+        fitted = fitted[fitted["term"].isin(terms)].assign(block=block)
+        parts.append(fitted[["block", "term", "estimate", "p_value", "conf_low", "conf_high"]])
+    table = pd.concat(parts, ignore_index=True)
+    ends = ["estimate", "conf_low", "conf_high"]
+    is_density = table["term"] == "rho"
+    table.loc[is_density, ends] *= STEP
+    return table
+
+
+def answer_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `at_once` as text, one per term: alone with its block, and together."""
+    cells = table.assign(cell=[written(row) for _, row in table.iterrows()]).set_index(
+        ["block", "term"]
+    )["cell"]
+    alone = {term: block for block, terms in BLOCKS.items() if block != "all" for term in terms}
+    names = {**TERMS, "rho": f"head density up by {STEP:g}"}
+    return pd.DataFrame(
+        [
+            {"term": names[term], "alone": cells[block, term], "all": cells["all", term]}
+            for term, block in alone.items()
+        ]
     )
 
 
@@ -169,8 +212,9 @@ def left_out(table: pd.DataFrame) -> str:
     terms = prose.listing([TERMS[term] for term in TERMS if term in set(crossed["term"])])
     where = f", for the coefficient of {terms}" if terms else ""
     return (
-        f"Alone, {_changes(parts[is_alone])}. All together, {_changes(parts[~is_alone])}. "
-        f"p crosses .05 in {prose.share_of(len(crossed), len(parts))} cases{where}."
+        f"One cause at a time, {_changes(parts[is_alone])}. In one model, "
+        f"{_changes(parts[~is_alone])}. "
+        f"The p-value crosses .05 in {prose.share_of(len(crossed), len(parts))} cases{where}."
     )
 
 
@@ -179,13 +223,13 @@ def _changes(rows: pd.DataFrame) -> str:
     cases = rows["term"].value_counts()
     changed = rows.loc[rows["sign_changes"], "term"].value_counts()
     named = [
-        f"that of {words} in {prose.share_of(int(changed[term]), int(cases[term]))}"
+        f"of {words} in {prose.share_of(int(changed[term]), int(cases[term]))}"
         for term, words in TERMS.items()
         if term in changed
     ]
     if not named:
-        return "no coefficient changes sign, whichever lab or suite is left out"
-    return f"the sign changes: {prose.listing(named)} cases"
+        return "no coefficient changes sign, whichever lab or suite we leave out"
+    return f"leaving one out flips the sign {prose.listing(named)} cases"
 
 
 def printable(table: pd.DataFrame) -> pd.DataFrame:
@@ -197,7 +241,7 @@ def printable(table: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "term": TERMS[str(term)],
-                "block": "all together" if block == "all" else "alone",
+                "block": "in one model" if block == "all" else "one at a time",
                 "full": written(full),
                 "range": f"{prose.change(parts['estimate'].min())} to "
                 f"{prose.change(parts['estimate'].max())}",

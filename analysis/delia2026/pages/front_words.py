@@ -10,6 +10,7 @@ from scipy import stats
 from analysis.audit import VERDICTS, weight
 from analysis.audit.pages import tables
 from analysis.delia2026.study.pages.names import RECIPES
+from analysis.delia2026.tournament import designs
 from analysis.delia2026.tournament import tables as tournament
 from analysis.store import Store
 from analysis.tidy import prose
@@ -18,8 +19,6 @@ from analysis.tidy import prose
 THESIS, OPEN = 20, "undecided"
 #: The world in which that claim is true, and the statement of it that is simulated.
 TRUE_WORLD, RANKED = "hierarchy", "lab over geometry"
-#: How much the lab alone explains at most, where the power of designs is quoted [1].
-MOST = 0.8
 
 
 def certainty(store: Store) -> dict[str, str]:
@@ -48,26 +47,25 @@ def certainty(store: Store) -> dict[str, str]:
     }
 
 
-def best_design(store: Store) -> dict[str, str]:
-    """Return how far the best simulated design is from ranking the lab over geometry.
+def settling(store: Store) -> dict[str, str]:
+    """Return which list of existing models would rank the lab over geometry, and which would not.
 
-    Where the lab alone explains the share `share`: `seen` of 100 data sets in which the rule says
-    yes under the most powerful design, and `models` and `suites` of the largest design.
+    Of the smallest list with the power `designs.POWER` where labs explain the share `share`:
+    `models`, `suites`, and of how many of 100 data sets it ranks them (`seen`). Of the largest
+    list, if the paper's order is true: `most_models` and `most_seen`. `false`: false positives per
+    100 data sets of either list, at most.
     """
-    table = tournament.rates(store)
-    rule = tournament.winners(table)[RANKED]
-    cells = table[
-        (table["statement"] == RANKED)
-        & (table["rule"] == rule)
-        & (table["world"] == tournament.RULING[RANKED])
-        & (table["form"] == "normal")
-        & (table["share"] == MOST)
-    ]
+    lists = designs.ranking(tournament.rates(store), RANKED, tournament.RULING[RANKED])
+    enough = lists[lists["power"] >= designs.POWER].iloc[0]
+    largest = lists.iloc[-1]
     return {
-        "share": prose.percent(MOST),
-        "seen": prose.count(math.ceil(round(100 * float(cells["share_yes"].max()), 6))),
-        "models": prose.count(int(cells["n_models"].max())),
-        "suites": prose.count(int(cells["n_suites"].max())),
+        "share": prose.percent(designs.MOST),
+        "models": prose.count(enough["n_models"]),
+        "suites": prose.count(enough["n_suites"]),
+        "seen": prose.count(math.floor(100 * enough["power"])),
+        "most_models": prose.count(largest["n_models"]),
+        "most_seen": prose.count(math.ceil(100 * largest["power_claimed"])),
+        "false": prose.count(math.ceil(100 * max(enough["worst"], largest["worst"]))),
     }
 
 
@@ -112,7 +110,15 @@ def central(judged: pd.DataFrame) -> dict[str, str]:
     ``judged`` has one row per claim: `verdict`, `importance`, `repeats`. Verdicts that none has
     are counted as 0, but for those without data. The counts are sentences of two each.
     """
-    found = judged[weight.is_central(judged)]["verdict"].value_counts()
+    return tally(judged[weight.is_central(judged)])
+
+
+def tally(judged: pd.DataFrame) -> dict[str, str]:
+    """Return how many claims there are, `n`, and how many have which verdict, `verdicts`.
+
+    ``judged`` has one row per claim: `verdict`. As for `central`.
+    """
+    found = judged["verdict"].value_counts()
     counts = [
         tables.counted(int(found.get(name, 0)), name)
         for name in VERDICTS
@@ -120,14 +126,6 @@ def central(judged: pd.DataFrame) -> dict[str, str]:
     ]
     pairs = [", and ".join(counts[at : at + 2]) for at in range(0, len(counts), 2)]
     return {"n": prose.count(int(found.sum())), "verdicts": ". ".join(pairs)}
-
-
-def files(models: pd.DataFrame) -> str:
-    """Return the names of files of models, without their folder, as a list in words.
-
-    ``models`` has one row per file: `model_id`.
-    """
-    return prose.listing([str(it).rpartition("/")[2] for it in models["model_id"]])
 
 
 #: What a reader types to have the two numbers of the first figure.
@@ -142,7 +140,6 @@ SELECT metric, n_prompts, round(gain_mean, 2) AS gain
 def checking(store: Store) -> str:
     """Return Markdown with the command for the two numbers of the first figure and its answer."""
     answer = store.query(QUERY)
-    query = " ".join(QUERY.split())
     written = answer.assign(gain=answer["gain"].map(prose.number)).astype("string")
     shown = prose.pipe_table(written, {str(name): str(name) for name in written})
-    return f'```sh\nthermoscope sql "{query}"\n```\n\n{shown}'
+    return f'```sh\nthermoscope sql "{QUERY}"\n```\n\n{shown}'

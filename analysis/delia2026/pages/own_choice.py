@@ -148,10 +148,13 @@ def finding(found: pd.DataFrame) -> str:
     models = some[some["unit"] == "models"]
     shares = models["n_below"] / models["n_obs"]
     least, most = (prose.percent(float(end)) for end in (shares.min(), shares.max()))
-    n_small = prose.share_of(int((some["p_value"] < 0.05).sum()), len(some))
+    small = some[some["p_value"] < 0.05]
+    n_small = prose.share_of(len(small), len(some))
+    is_papers = len(small) == 1 and (small[list(CHOICES)].iloc[0] == pd.Series(PAPERS)).all()
+    whose = ": the paper's own" if is_papers else ""
     return (
         f"The definition moves the answer: from {least} to {most} of models shrink the vector. "
-        f"p lies below 0.05 in {n_small} choices."
+        f"p lies below 0.05 in {n_small} choices{whose}."
     )
 
 

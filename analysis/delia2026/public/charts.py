@@ -29,12 +29,6 @@ HEIGHT, LINE = 150, 17
 #: Room at the right of a panel for the names of its lines, as a share of the depth.
 BESIDE = 0.42
 
-#: Width and height of the figure of the front [px].
-BROAD, HIGH = 330, 260
-
-#: What the tokens of the figure of the front are.
-SMALL = ("without_first", "whole_matrix")
-
 #: Ticks of an axis of gains near 1.
 GAINS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.4)
 
@@ -59,18 +53,6 @@ def chart_lengths(lengths: pd.DataFrame) -> alt.VConcatChart:
         "of tokens."
     )
     return cast("alt.VConcatChart", add_finding(stacked, words.turning(lengths)))
-
-
-def chart_front(lengths: pd.DataFrame) -> alt.LayerChart:
-    """Draw the model whose sign turns most with the tokens that are counted, small.
-
-    ``lengths`` has the rows of `tokens.lengths`.
-    """
-    rows = lengths[lengths["model_id"] == words.most_turned(lengths)]
-    rows = rows[rows["counted"].isin(SMALL)]
-    chart = _lengths(rows, width=BROAD, height=HIGH)
-    chart = chart.properties(description="Length of one public model's stream over depth, twice.")
-    return cast("alt.LayerChart", add_finding(chart, words.front(rows), is_small=True))
 
 
 def _lengths(

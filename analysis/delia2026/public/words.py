@@ -62,12 +62,6 @@ def last_gains(lengths: pd.DataFrame) -> pd.DataFrame:
     return last.pivot_table(index="model_id", columns="counted", values="gain")
 
 
-def most_turned(lengths: pd.DataFrame) -> str:
-    """Return the model whose gain of the last block differs most with and without token 0."""
-    last = last_gains(lengths)
-    return str((last["without_first"] / last["whole_matrix"]).idxmax())
-
-
 def panel(rows: pd.DataFrame) -> str:
     """Return the title of one model's panel of lengths."""
     last = last_gains(rows).iloc[0]
@@ -96,15 +90,6 @@ def falls(lengths: pd.DataFrame) -> str:
     length = every.groupby("model_id")["length"]
     shares = (length.last() / length.max()).sort_values()
     return prose.listing([f"{prose.percent(it)} in {name(str(of))}" for of, it in shares.items()])
-
-
-def front(rows: pd.DataFrame) -> str:
-    """Return how the sign of one model turns with the tokens counted, in one short sentence."""
-    last, model = last_gains(rows).iloc[0], name(str(rows["model_id"].iloc[0]))
-    return (
-        f"{model}: its last block {_changes(last['whole_matrix'])} if all tokens are counted, "
-        f"and {_changes(last['without_first'])} without the first."
-    )
 
 
 def sets(gains: pd.DataFrame) -> str:

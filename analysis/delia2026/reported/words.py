@@ -120,9 +120,20 @@ def exceeding(rows: pd.DataFrame) -> str:
     return f"{share} with filled marks exceed the paper’s bound."
 
 
-def front(store: Store) -> str:
-    """Return the finding as one sentence for a page that shows no figure of it."""
-    return finding(every_model.every_model(store))
+def front(store: Store) -> dict[str, str]:
+    """Return what a page says that shows no figure of it, `lengthen` and `rest` with `suites`.
+
+    `lengthen`: in how many real models the average block lengthens the vectors; `rest`: how many
+    are left, in words; `suites`: whose they are.
+    """
+    rows = every_model.every_model(store)
+    below, n = shortening(rows), rows["model_id"].nunique()
+    n_below = below["model_id"].nunique()
+    return {
+        "lengthen": prose.share_of(n - n_below, n),
+        "rest": prose.count(n_below),
+        "suites": prose.listing(sorted({str(suite) for suite in below["suite"].dropna()})),
+    }
 
 
 def sources(store: Store) -> pd.DataFrame:

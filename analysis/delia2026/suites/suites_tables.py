@@ -69,11 +69,17 @@ def words(frames: Views) -> dict[str, str]:
     shares = frames.shares.set_index(["condition", "groups", "group"]).to_dict("index")
     both = shares["shape, depth, scale", "lab + suite", "lab + suite"]
     beside = shares["shape, depth, scale", "lab + suite", "lab"]
+    suite = shares["shape, depth, scale", "suite", "suite"]
+    lab = shares["shape, depth, scale", "lab", "lab"]
     ratio = frames.tests.set_index(["condition", "groups", "group"])["p_value"].to_dict()
     return {
         "sum_share": prose.percent(both["variance_share"]),
         "sum_interval": prose.percent_interval(both["conf_low"], both["conf_high"]),
         "lab_interval": prose.percent_interval(beside["conf_low"], beside["conf_high"]),
+        "lab_beside_share": prose.percent(beside["variance_share"]),
+        "lab_alone_share": prose.percent(lab["variance_share"]),
+        "lab_alone_p": prose.p_value(ratio["shape, depth, scale", "lab", "lab"]),
+        "suite_alone_share": prose.percent(suite["variance_share"]),
         "suite_ratio_p": prose.p_value(ratio["shape, depth, scale", "suite", "suite"]),
         "lab_ratio_p": prose.p_value(ratio["shape, depth, scale", "lab + suite", "lab"]),
         **_plain(frames),

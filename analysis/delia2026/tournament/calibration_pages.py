@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import altair as alt
 import numpy as np
@@ -11,10 +11,22 @@ import pandas as pd
 from analysis.delia2026.sign.calibrated import LEVEL, STATISTICS
 from analysis.delia2026.suites import models as published
 from analysis.delia2026.tournament import calibration, criterion
-from analysis.drawing.theme import add_finding
+from analysis.drawing.theme import INK, add_finding, greys, series
 from analysis.store import Store
 from analysis.tidy import prose
 
+#: Whose share of data sets is drawn, by column of `shown`.
+TESTS = {"power": "our test", "bound": "best possible test"}
+_MOST = prose.percent(criterion.CLAIMED)
+#: Which true statements are quoted, by the source that explains the differences.
+SCENARIOS = {
+    ("lab over geometry", "claimed order"): "Paper’s ranking true: lab over shape",
+    ("geometry over scale", "claimed order"): "Paper’s ranking true: shape over size",
+    ("lab over geometry", "named lab"): f"EleutherAI explains {_MOST}: lab over shape",
+    ("geometry over scale", "depth"): f"Depth explains {_MOST}: shape over size",
+}
+#: Width of a small figure, height of its rows, room beside its axis, size of its letters [px].
+WIDTH, ROW, BESIDE, LETTERS = 330, 50, 40, 14
 #: The power that designs are usually made for.
 TARGET = 0.8
 SOURCES = {
@@ -40,6 +52,83 @@ LEAST = {
     "share": "By our rule",
     "share_bound": "By any rule, at best",
 }
+
+
+def shown(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return how often a true statement is shown, by our test and by the best possible one.
+
+    Parameters
+    ----------
+    curves
+        What `calibration.curves` returns.
+
+    Returns
+    -------
+    A row per line of `SCENARIOS`: `statement`, `source`, `scenario` (in words), `power`, `bound`
+    [1].
+    """
+    is_at = (curves["source"] == "claimed order") | (
+        (curves["share"] - criterion.CLAIMED).abs() < 1e-9
+    )
+    names = pd.DataFrame(
+        [(*key, scenario) for key, scenario in SCENARIOS.items()],
+        columns=["statement", "source", "scenario"],
+    )
+    return names.merge(curves.loc[is_at, ["statement", "source", *TESTS]], how="left")
+
+
+def chart_shown(rows: pd.DataFrame) -> alt.LayerChart:
+    """Draw the rows of `shown`: both tests on one line, under the words of the scenario."""
+    drawn = rows.melt(
+        id_vars=["scenario"], value_vars=list(TESTS), var_name="name", value_name="share"
+    )
+    printed = drawn["share"].map(prose.percent)
+    test = drawn["name"].map(TESTS)
+    drawn = drawn.assign(test=test, printed=printed, said=test + ": " + printed)
+    y = alt.Y("scenario:N", title=None, sort=list(SCENARIOS.values()), axis=None)
+    x = alt.X(
+        "share:Q",
+        title="simulated data sets in which the test shows it",
+        scale=alt.Scale(domain=[0, 1], range=[BESIDE, WIDTH - BESIDE]),
+        axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1], grid=False),
+    )
+    tests = list(TESTS.values())
+    legend = alt.Legend(orient="top", title=None, symbolOpacity=1)
+    looks = {
+        "color": alt.Color("test:N", sort=tests, legend=legend, scale=greys(tests)),
+        "shape": alt.Shape(
+            "test:N", sort=tests, legend=legend, scale=series(tests, ("circle", "diamond"))
+        ),
+    }
+    down = ROW / 5
+    between = alt.Chart(rows).mark_rule(opacity=0.5, yOffset=down)
+    words = alt.Chart(rows).mark_text(align="left", dy=-down, fontSize=LETTERS, color=INK)
+    points = alt.Chart(drawn).mark_point(filled=True, size=110, opacity=1, yOffset=down)
+    looks_of_numbers: dict[str, Any] = {"dy": down, "fontSize": LETTERS, "color": INK}
+    numbers = [alt.Chart(drawn[drawn["name"] == name]).encode(text="printed:N") for name in TESTS]
+    chart = alt.layer(
+        between.encode(y=y, x=alt.X("power:Q"), x2="bound:Q"),
+        words.encode(y=y, x=alt.value(0), text="scenario:N"),
+        points.encode(y=y, x=x, tooltip="said:N", **looks),
+        numbers[0].mark_text(align="right", dx=-9, **looks_of_numbers).encode(y=y, x=x),
+        numbers[1].mark_text(align="left", dx=9, **looks_of_numbers).encode(y=y, x=x),
+    ).properties(
+        width=WIDTH,
+        height=ROW * len(rows),
+        description="For each scenario the share of simulated data sets in which our test shows a "
+        "true statement, and the share in which the best possible test does.",
+    )
+    return cast("alt.LayerChart", add_finding(chart, finding_shown(rows), is_small=True))
+
+
+def finding_shown(rows: pd.DataFrame) -> str:
+    """Return how often the order claimed would be shown; ``rows`` are those of `shown`."""
+    claimed = rows[rows["source"] == "claimed order"]
+    ours, best = (prose.percent(float(claimed[name].max())) for name in TESTS)
+    return (
+        f"If the paper's ranking is true, our test shows half of it in at most {ours} of data "
+        f"sets, and no test in more than {best}."
+    )
 
 
 def size_rows(sizes: pd.DataFrame) -> pd.DataFrame:
@@ -85,7 +174,7 @@ def chart_power(curves: pd.DataFrame) -> Any:
     rows = [
         alt.hconcat(
             *(
-                _panel(panel, [str(statement), SOURCES[str(source)]])
+                _panel(panel, [str(statement), _condition(str(source))])
                 for source, panel in group.groupby("source", sort=False)
             ),
             spacing=20,
@@ -99,11 +188,16 @@ def chart_power(curves: pd.DataFrame) -> Any:
     return add_finding(stacked, finding(single))
 
 
+def _condition(source: str) -> str:
+    name = SOURCES[source]
+    return f"if {name} {'explain' if name.endswith('s') else 'explains'} the gain"
+
+
 def _panel(rows: pd.DataFrame, title: list[str]) -> Any:
     """Draw the rule (solid) and the bound (dashed) of one statement and source."""
     x = alt.X(
         "share:Q",
-        title="share that it explains",
+        title="share of the differences",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="%", values=[0, 0.5, 1]),
     )
@@ -111,7 +205,7 @@ def _panel(rows: pd.DataFrame, title: list[str]) -> Any:
     axis = alt.Axis(format="%", values=[0, LEVEL, 0.5, TARGET, 1])
     lines = alt.Chart(rows).encode(x=x)
     rule = lines.mark_line(strokeWidth=2.5, point=True).encode(
-        y=alt.Y("power:Q", title="rule says yes", scale=scale, axis=axis)
+        y=alt.Y("power:Q", title="data sets with a yes", scale=scale, axis=axis)
     )
     bound = lines.mark_line(strokeWidth=1.5, strokeDash=[6, 4]).encode(y="bound:Q")
     aim = alt.Chart(pd.DataFrame({"power": [TARGET]})).mark_rule(opacity=0.5).encode(y="power:Q")
@@ -120,15 +214,18 @@ def _panel(rows: pd.DataFrame, title: list[str]) -> Any:
 
 
 def finding(curves: pd.DataFrame) -> str:
-    """Return, in words, the least share at which a line drawn crosses the target power."""
+    """Return, in words, in how many panels a line drawn crosses the target power, and where."""
     lines = curves.groupby(["statement", "source"], sort=False)
-    crossings = [at for _, line in lines if (at := _crossing(line)) is not None]
+    crossings = {source: at for (_, source), line in lines if (at := _crossing(line)) is not None}
+    n = sum(_crossing(line) is not None for _, line in lines)
     if not crossings:
         most = prose.percent(float(curves["share"].max()))
         return f"No share up to {most} is seen in 80 of 100 simulated data sets by our tests."
+    named = prose.listing([SOURCES.get(str(source), str(source)) for source in crossings])
     return (
-        f"Our tests see a source in 80 of 100 simulated data sets only where it explains about "
-        f"{prose.percent(min(crossings))} of the differences."
+        f"Our tests reach 80 % in {prose.share_of(n, lines.ngroups)} panels, where {named} "
+        f"{prose.form(len(crossings), 'explains', 'explain')} at least "
+        f"{prose.percent(min(crossings.values()))} of the differences."
     )
 
 
@@ -152,6 +249,8 @@ def words(store: Store) -> dict[str, str]:
     order = curve[curve["source"] == "claimed order"]
     return {
         "claimed": prose.percent(criterion.CLAIMED),
+        "parts": " : ".join(map(str, calibration.ORDER.values())),
+        "level": prose.percent(LEVEL),
         "n_models": prose.count(len(published.base_models(store))),
         "lab": f"{100 * float(named['lab over geometry']):.0f}",
         "recipe": f"{100 * float(named['recipe over geometry']):.0f}",

@@ -15,10 +15,14 @@ from analysis.tidy import prose
 POWER = 0.8
 #: The statement that lists are made for, the rule that judges them, the worlds it must see.
 STATEMENT, RULE, WORLDS = "recipe over geometry", "profile likelihood", ("suite", "lab")
+#: The paper's own order: lab, depth and scale explain 12 : 5 : 1 parts.
+CLAIMED_ORDER = "lab > depth > scale"
 #: Layouts of `rule_rate` that are no lists.
 KINDS = ("present", "as found", "balanced")
 #: Shares of the variance that a table shows.
 SHARES = (0.3, 0.5, 0.8)
+#: The largest share that one source explains where lists are quoted on the ranking.
+MOST = 0.8
 
 HEADERS = {
     "layout": "List",
@@ -47,6 +51,72 @@ def rates(table: pd.DataFrame) -> pd.DataFrame:
     is_asked = (table["statement"] == STATEMENT) & (table["rule"] == RULE)
     lists = table[is_asked & ~table["layout"].isin(KINDS)]
     return pd.DataFrame([_list_summary(rows) for _, rows in lists.groupby("layout")])
+
+
+def ranking(table: pd.DataFrame, statement: str, world: str) -> pd.DataFrame:
+    """Return how often each list would show a statement of the ranking, the smallest list first.
+
+    Parameters
+    ----------
+    table
+        Table ``rule_rate``.
+    statement, world
+        The statement, and the source that explains `MOST` of the variance where it is true.
+
+    Returns
+    -------
+    `layout`, `n_models`, `n_suites`; `worst`, the largest share of data sets with a false yes;
+    `power`, the share with a yes if ``world`` explains `MOST`, and `power_claimed`, the share if
+    the paper's order is true [1].
+    """
+    is_asked = (table["statement"] == statement) & (table["rule"] == RULE)
+    lists = table[is_asked & ~table["layout"].isin(KINDS)]
+    false = lists[lists["truth"] != "yes"].groupby("layout")["share_yes"].max()
+    true = lists[lists["form"] == "normal"]
+    alone = true[(true["world"] == world) & (true["share"] == MOST)]
+    claimed = true[true["world"] == CLAIMED_ORDER].set_index("layout")["share_yes"]
+    result = alone[["layout", "n_models", "n_suites", "share_yes"]].rename(
+        columns={"share_yes": "power"}
+    )
+    return result.assign(
+        worst=result["layout"].map(false), power_claimed=result["layout"].map(claimed)
+    ).sort_values("n_models", ignore_index=True)
+
+
+#: Statements of the ranking, with the source that explains the differences where they are true.
+RANKING = {"lab over geometry": "lab", "geometry over scale": "depth"}
+RANKING_HEADERS = {
+    "statement": "Statement",
+    "layout": "List",
+    "models": "Models",
+    "suites": "Suites",
+    "worst": "False yes",
+    "power": f"One cause: {MOST:.0%}".replace("%", " %"),
+    "power_claimed": "Ranking true",
+}
+
+
+def ranking_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `ranking` for both halves of the ranking, as text."""
+    both = pd.concat(
+        [
+            ranking(table, statement, world).assign(statement=statement)
+            for statement, world in RANKING.items()
+        ],
+        ignore_index=True,
+    )
+    return pd.DataFrame(
+        {
+            "statement": prose.once(both["statement"]),
+            "layout": both["layout"] + ".txt",
+            "models": both["n_models"].map(prose.count),
+            "suites": both["n_suites"].map(prose.count),
+            **{
+                name: both[name].map(lambda it: prose.percent(float(it)))
+                for name in ("worst", "power", "power_claimed")
+            },
+        }
+    )
 
 
 def _list_summary(rows: pd.DataFrame) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.delia2026.tournament import choice
+from analysis.delia2026.tournament.designs import KINDS, RULE
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -12,6 +12,7 @@ LARGER = {
     "statement": "Statement",
     "world": "What explains the gains",
     "design": "Models",
+    "worst": "False yes, at most",
     "small": "Share 30 %",
     "half": "Share 50 %",
     "large": "Share 80 %",
@@ -30,28 +31,21 @@ def rates(store: Store) -> pd.DataFrame:
     return store.query("FROM rule_rate")
 
 
-def winners(rate_rows: pd.DataFrame) -> dict[str, str]:
-    """Return the rule that the criterion chooses for each statement."""
-    table = choice.choice(rate_rows)
-    chosen = table[table["is_chosen"]]
-    return dict(zip(chosen["statement"], chosen["rule"], strict=True))
-
-
 def larger_rows(rate_rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the power of the chosen rules by layout and share, one component ruling alone."""
+    """Return false positives and power of `RULE` by layout, one component explaining a share."""
+    designs = rate_rows[(rate_rows["rule"] == RULE) & rate_rows["layout"].isin(KINDS)]
     rows = []
-    by_rule = winners(rate_rows)
+    keys = ["layout", "n_models", "n_suites"]
     for statement, world in RULING.items():
-        cells_of_rule = _normal(rate_rows, statement, world, by_rule[statement])
-        for (layout, n_models, n_suites), cells in cells_of_rule.groupby(
-            ["layout", "n_models", "n_suites"], sort=False
-        ):
-            power = cells.set_index("share")["share_yes"]
+        judged = designs[designs["statement"] == statement]
+        for (layout, n_models, n_suites), cells in judged.groupby(keys, sort=False):
+            power = _normal(cells, statement, world).set_index("share")["share_yes"]
             rows.append(
                 {
                     "statement": statement,
                     "world": world,
                     "design": f"{layout}: {n_models} of {n_suites} suites",
+                    "worst": prose.number(cells.loc[cells["truth"] != "yes", "share_yes"].max()),
                     "small": prose.number(power.get(0.3, float("nan"))),
                     "half": prose.number(power.get(0.5, float("nan"))),
                     "large": prose.number(power.get(0.8, float("nan"))),
@@ -62,14 +56,14 @@ def larger_rows(rate_rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def layouts(rate_rows: pd.DataFrame, statement: str) -> pd.DataFrame:
-    """Return the power of the chosen rule against the share that rules, by balanced layout.
+    """Return the power of `RULE` against the share that rules, by balanced layout.
 
     Returns
     -------
     One row per layout and share, the present one first: `layout` (words), `n_models`, `n_suites`,
     `share` [1], `power` [1].
     """
-    cells = _normal(rate_rows, statement, RULING[statement], winners(rate_rows)[statement])
+    cells = _normal(rate_rows, statement, RULING[statement], RULE)
     cells = cells[cells["layout"].isin(("present", "balanced"))]
     order = cells.assign(larger=cells["layout"] != "present")
     cells = order.sort_values(["larger", "n_models", "n_suites", "share"])

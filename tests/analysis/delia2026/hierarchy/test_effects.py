@@ -169,7 +169,7 @@ def test_fisher_and_the_exchange_of_suites_are_those_of_a_hand_count(drawn):
     counts = [[(ours & below).sum(), (ours & ~below).sum()]]
     counts += [[(~ours & below).sum(), (~ours & ~below).sum()]]
     assert result.loc["Fisher", "p_value"] == pytest.approx(stats.fisher_exact(counts).pvalue)
-    exchanged = result.loc["exchange of suites, difference of means"]
+    exchanged = result.loc["suites permuted, difference of means"]
     assert exchanged["smallest_p"] == pytest.approx(2 / 20)
     assert exchanged["estimate"] == pytest.approx(
         drawn.loc[ours, "log_gain"].mean() - drawn.loc[~ours, "log_gain"].mean()

@@ -73,6 +73,18 @@ def test_coefficients_without_each_unit_are_those_of_lme4(left):
     assert (found.loc[found["p_value"].isna(), "df_r"] < 1).all()
 
 
+def test_causes_at_a_time_and_in_one_model_are_those_of_lme4(models):
+    expected = pd.read_csv(R / "hierarchy_left_out.csv", keep_default_na=False)
+    expected = expected[expected["level"] == ""].set_index(["block", "term"])["estimate"]
+    table = sensitivity.at_once(models)
+    found = table.set_index(["block", "term"])["estimate"]
+    assert len(found) == 8
+    for (block, term), estimate in found.items():
+        step = sensitivity.STEP if term == "rho" else 1
+        assert estimate == pytest.approx(step * expected[block, term], abs=1e-6)
+    assert len(sensitivity.answer_rows(table)) == 4
+
+
 def test_changes_are_counted_against_all_models(left):
     expected = pd.read_csv(R / "hierarchy_left_out.csv", keep_default_na=False)
     by_term = expected.set_index(["level", "block", "term"])

@@ -13,7 +13,7 @@ from analysis.delia2026.public import charts as public_charts
 from analysis.delia2026.public import tokens
 from analysis.delia2026.record import replica_charts
 from analysis.delia2026.record import replica_figures as replica
-from analysis.delia2026.tournament import calibration_pages
+from analysis.delia2026.tournament import calibration, calibration_pages
 from analysis.store import open_store
 from tests.analysis.places import PUBLISHED, ROOT
 
@@ -95,21 +95,28 @@ def test_the_finding_on_prompt_sets_counts_every_mark(public):
     assert sum(n for _, n in shares) == len(drawn)
 
 
-def test_the_front_says_what_its_two_lines_show(public):
-    lengths = tokens.lengths(public)
-    chart = public_charts.chart_front(lengths).to_dict()
-    drawn = pd.concat(map(pd.DataFrame, chart["datasets"].values()))
-    drawn = drawn[drawn["layer"] == drawn["layer"].max()].dropna(subset=["gain"])
-    said = [float(it) for it in re.findall(r"×(\d\.\d+)", chart["usermeta"]["finding"])]
-    assert np.abs(np.subtract.outer(said, drawn["gain"].to_numpy())).min(axis=1).max() < 0.006
-    assert len(said) == 2
-
-
 def test_power_is_crossed_where_the_line_drawn_crosses_it():
     rows = {"statement": "a", "source": "lab", "share": [0.0, 0.5, 0.9], "power": [0.1, 0.4, 0.9]}
     assert "82" in calibration_pages.finding(pd.DataFrame(rows))  # .5 + .4 (.8 - .4) / .5
     low = pd.DataFrame(rows).assign(power=0.2)
     assert calibration_pages.finding(low).startswith("No share up to 90")
+
+
+def test_what_would_be_shown_is_drawn_as_the_table_has_it(shipped_store):
+    rates = shipped_store.query("FROM calibrated_rate WHERE family = 'curve' AND truth = 'yes'")
+    rows = calibration_pages.shown(calibration.curves(shipped_store))
+    assert len(rows) == len(calibration_pages.SCENARIOS)
+    for row in rows.to_dict("records"):
+        cells = rates[(rates["statement"] == row["statement"]) & (rates["world"] == row["source"])]
+        if row["source"] != "claimed order":
+            cells = cells[cells["share"] == 0.8]
+        assert row["bound"] == cells.loc[cells["rule"] == "bound", "share_yes"].item()
+        assert row["power"] in cells.loc[cells["rule"] != "bound", "share_yes"].tolist()
+        assert row["power"] <= row["bound"]
+    chart = calibration_pages.chart_shown(rows).to_dict()
+    said = [int(it) for it in re.findall(r"(\d+)\s%", chart["usermeta"]["finding"])]
+    claimed = rows[rows["source"] == "claimed order"]
+    assert said == [round(100 * claimed[name].max()) for name in ("power", "bound")]
 
 
 def titles(node):

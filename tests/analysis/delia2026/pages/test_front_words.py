@@ -36,14 +36,27 @@ def test_the_rates_of_undecided_are_those_of_the_table(store):
     assert int(said["if_true"]) <= of_100["hierarchy"] < int(said["if_true"]) + 1
 
 
-def test_no_design_sees_the_ranking_more_often_than_said(store):
-    said = front_words.best_design(store)
+def test_lists_rank_lab_and_geometry_as_often_as_said(store):
+    said = front_words.settling(store)
     rates = pd.DataFrame(rows("rule_rate.csv"))
-    rates = rates[(rates["statement"] == "lab over geometry") & (rates["form"] == "normal")]
-    rates = rates[(rates["world"] == "lab") & (rates["share"].astype(float) == 0.8)]
-    by_rule = rates.groupby("rule")["share_yes"].apply(lambda it: 100 * it.astype(float).max())
-    assert any(int(said["seen"]) - 1 < share <= int(said["seen"]) for share in by_rule)
-    assert int(said["models"]) == rates["n_models"].astype(int).max()
+    rates["share_yes"] = 100 * rates["share_yes"].astype(float)
+    rates = rates[(rates["statement"] == "lab over geometry") & (rates["n_papers"] == "4000")]
+    rates = rates[rates["rule"] == "profile likelihood"]
+    normal = rates[rates["form"] == "normal"].set_index(["n_models", "world", "share"])["share_yes"]
+    seen = normal[said["models"], "lab", "0.8"]
+    assert int(said["seen"]) <= seen < int(said["seen"]) + 1
+    assert seen >= 80
+    claimed = normal[said["most_models"], "lab > depth > scale", "0.6"]
+    assert int(said["most_seen"]) - 1 < claimed <= int(said["most_seen"])
+    false = rates.loc[rates["truth"] != "yes", "share_yes"].max()
+    assert int(said["false"]) - 1 < false <= int(said["false"])
+
+
+def test_verdicts_are_tallied():
+    judged = pd.DataFrame({"verdict": ["reproduced", "contradicted", "contradicted"]})
+    said = {name: text.replace("\xa0", " ") for name, text in front_words.tally(judged).items()}
+    assert said["n"] == "3"
+    assert "1 is reproduced, and 0 depend on the reading. 2 are contradicted" in said["verdicts"]
 
 
 def test_orders_of_recipes_and_suites_are_ranked_by_hand(store):
@@ -64,7 +77,7 @@ def test_signs_are_counted_on_either_side():
 
 def test_the_command_that_the_front_shows_prints_what_the_front_shows(store, capsys):
     markdown = front_words.checking(store)
-    command = re.search(r"```sh\n(.*)\n```", markdown)[1]
+    command = re.search(r"```sh\n(.*?)\n```", markdown, re.DOTALL)[1]
     words = shlex.split(command)
     assert words[:2] == ["thermoscope", "sql"]
     assert main(["--data", str(PUBLISHED), *words[1:]]) == 0

@@ -68,6 +68,15 @@ def test_the_papers_choice_is_the_table_of_the_claim(answers):
     assert row["p_value"] == pytest.approx(156 / 4368)
 
 
+def test_the_finding_says_whose_choice_alone_has_a_small_p(answers):
+    said = own_choice.finding(answers)
+    assert "1 of 36" in said.replace("\xa0", " ")
+    assert said.endswith("the paper's own.")
+    others = answers.assign(p_value=answers["p_value"].where(answers["p_value"] >= 0.05, 0.5))
+    others.loc[others["p_value"].idxmax(), "p_value"] = 0.01  # another choice than the paper's
+    assert "paper" not in own_choice.finding(others)
+
+
 def test_p_of_suites_and_labs_is_that_of_the_hierarchy_page(store, answers):
     tested = exchanges.exchanges(store).set_index("specification")["p_value"]
     found = answers.set_index(KEYS)["p_value"]

@@ -3,10 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis.delia2026.public import charts, predictions, rounding, tokens, words
-from analysis.drawing import labs
+from analysis.delia2026.public import predictions, rounding, tokens, words
 from analysis.tidy import prose
-from tests.analysis.drawn import borrowed
 from tests.analysis.places import ROOT
 
 KEYS = ["prediction", "metric", "model_id", "prompt_set", "special_tokens"]
@@ -93,19 +91,12 @@ def plain(text):
     return text.replace(prose.NO_BREAK, " ")
 
 
-def test_models_whose_sign_turns_are_counted_and_one_is_drawn_twice():
+def test_models_whose_sign_turns_are_counted():
     # last token, without the first, all tokens
     table = lengths(a=(1.1, 1.2, 0.5), b=(1.1, 0.9, 0.8), c=(1.1, 1.3, 1.2))
     words_shown = plain(words.turning(table))
     assert "2 of 3 models" in words_shown
     assert "1 of 3." in words_shown
-    assert words.most_turned(table) == "a"
-    assert "×0.50" in words.front(table[table["model_id"] == "a"])
-    chart = charts.chart_front(lengths(a=(1.1, 1.2, 0.5), b=(1.1, 0.9, 0.8))).to_dict()
-    (rows,) = (it for it in chart["datasets"].values() if "length" in it[0] and len(it) == 4)
-    assert {row["model_id"] for row in rows} == {"a"}
-    assert {row["counted"] for row in rows} == {*charts.SMALL}
-    assert not borrowed(chart), labs.ORDER
 
 
 def test_outcomes_known_before_are_counted_apart():

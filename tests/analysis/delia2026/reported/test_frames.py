@@ -168,7 +168,7 @@ def test_words_and_the_figure_say_what_the_frames_hold(store):
     assert by.iloc[:3].tolist() == [22, 4, 11]
     assert by.iloc[3] == by.iloc[:3].sum() - also == 34
     assert "rank correlation is −" in words.depth(rows)
-    assert words.front(store) == words.finding(rows)
+    assert words.front(store) == {"lengthen": "31 of 34", "rest": "3", "suites": "Gemma 4"}
     spec = charts.chart_every_model(rows).to_dict()
     text = json.dumps(spec)
     assert words.finding(rows)[:20] in text
