@@ -161,10 +161,5 @@ def misses(outcomes: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _changes(gain: float) -> str:
-    """Return what a gain does to a length, as a clause without its subject."""
-    return f"{'shortens' if gain < 1 else 'lengthens'} the vector ×{prose.number(gain)}"
-
-
 def _cells(values: pd.Series[float], digits: int = 2) -> list[str]:
     return [prose.number(float(it), digits) for it in values]
