@@ -24,7 +24,7 @@ from analysis.tidy import prose
 HEIGHT = 260
 #: Height of the row of a model, and of the tick of a prompt in it [px].
 ROW, TICK = 34, 16
-GAIN = ["gain of the last block but one [ratio]", UNCHANGED, SIDES]
+GAIN = ["gain of the penultimate block [ratio]", UNCHANGED, SIDES]
 
 
 def chart_gain_by_size(models: pd.DataFrame, printed: str) -> alt.LayerChart:
