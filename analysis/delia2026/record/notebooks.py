@@ -25,7 +25,7 @@ class Notebook:
     @property
     def title(self) -> str:
         """Its name, which a line may end within, and its place in the quick start, in Markdown."""
-        name = self.name.replace("_", "\\_`<wbr>`{=html}")
+        name = self.name.replace("_", "\\_`<wbr>`{=html}`#sym.zws;`{=typst}")
         return f"{name} (quick\u00a0start\u00a0{self.quick_start})" if self.quick_start else name
 
     @property
