@@ -69,7 +69,14 @@ BETWEEN = re.compile(
 
 #: A p that is said to be of one tail.
 ONE_TAILED = re.compile(r"\b(?:one|1|single)[\s-]*+(?:tailed|sided)\b", re.IGNORECASE)
+TWO_TAILED = re.compile(ONE_TAILED.pattern.replace("one|1|single", "two|2"), re.IGNORECASE)
 TAILS_AFTER = re.compile(r"[\s,;(]*+" + ONE_TAILED.pattern, re.IGNORECASE)
+
+#: What ends a sentence; a point between digits does not.
+SENTENCE = re.compile(r"[.;!?](?=\s)|\n[ \t]*+\n")
+
+#: Letters in front of a statistic in which its sentence is read.
+IN_FRONT = 300
 
 #: Characters behind what is not understood in which its p is looked for.
 NEAR = 60
@@ -190,9 +197,19 @@ def _test(typed: str, head: re.Match[str], p: re.Match[str]) -> dict[str, object
 
 
 def _is_one_sided(typed: str, head: re.Match[str], p: re.Match[str]) -> bool:
-    """Tell whether the p is said to be of one tail, before it or right behind it."""
+    """Tell whether the p is said to be of one tail: before it, right behind it, or in front of all.
+
+    In front means in the sentence of the statistic, with no other p between.
+    """
     before = ONE_TAILED.search(typed, head.end(), p.start())
-    return bool(before or TAILS_AFTER.match(typed, _end(typed, p)))
+    if before or TAILS_AFTER.match(typed, _end(typed, p)):
+        return True
+    start = max(head.start() - IN_FRONT, 0)
+    ends = [end.end() for end in SENTENCE.finditer(typed, start, head.start())]
+    start = max(ends, default=start)
+    said = [*ONE_TAILED.finditer(typed, start, head.start())]
+    is_denied = TWO_TAILED.search(typed, start, _end(typed, p) + len(" (two-tailed"))
+    return bool(said) and not P.search(typed, said[-1].end(), head.start()) and not is_denied
 
 
 def _degrees(head: re.Match[str], kind: str, beside: str) -> float:

@@ -234,10 +234,11 @@ def _merge_labels(frame: pd.DataFrame) -> dict[str, str]:
         if column.dtype == object and len({type(each) for each in column.dropna()}) > 1:
             seen: dict[str, object] = {}
             for value in column.dropna():
-                known = seen.setdefault(str(value), value)
-                if type(known) is not type(value):
-                    merged[str(name)] = f"{known!r} and {value!r}"
-                    break
+                is_truth = isinstance(value, bool | np.bool_)
+                for text in (str(value), *([str(int(value))] if is_truth else [])):
+                    known = seen.setdefault(text, value)
+                    if type(known) is not type(value):
+                        merged.setdefault(str(name), f"{known!r} and {value!r}")
     return merged
 
 

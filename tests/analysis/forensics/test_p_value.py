@@ -80,6 +80,9 @@ def test_the_named_degrees_of_freedom_are_all_that_fit():
         "t(28) = 2.20, one-tailed p = .018",
         "t(28) = 2.20, p = .018 (one-tailed)",
         "t(28) = 2.20, p = .018, one sided",
+        "one-tailed t(28) = 2.20, p = .018",
+        "A one-tailed test of it, as registered, t(28) = 2.20, p = .018.",
+        "It held. By a one sided t test the score of 1.5 rose, t(28) = 2.20, p = .018",
     ],
 )
 def test_a_p_that_is_said_to_be_of_one_tail_is_judged_as_that(text):
@@ -90,6 +93,19 @@ def test_a_p_that_is_said_to_be_of_one_tail_is_judged_as_that(text):
     wrong = one(text.replace(".018", ".001"))
     assert wrong["consistency"] == "inconsistent"
     assert not one(text.replace("one", "two"))["is_one_sided"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A one-tailed test was planned. It gave t(28) = 2.20, p = .018.",
+        "A one-tailed test, p = .02, and another, t(28) = 2.20, p = .018.",
+        "The one-tailed test was dropped: t(28) = 2.20, p = .018, two-tailed",
+    ],
+)
+def test_tails_of_another_sentence_or_another_p_say_nothing(text):
+    found = p_value.check(reported_tests.find(text)).iloc[-1]
+    assert (found["consistency"], found["note"]) == ("inconsistent", "A one-sided p would agree.")
 
 
 def test_what_cannot_be_is_inconsistent():

@@ -56,6 +56,15 @@ def test_a_number_and_its_text_are_not_made_one_level():
     assert mixed.fit("gain ~ depth + (1 | model)", mingled).terms == ("Intercept", "depth")
 
 
+@pytest.mark.parametrize(
+    "pair", [(1, True), (True, "True"), (0, False), (np.True_, "1"), (2.5, "2.5")], ids=repr
+)
+def test_two_labels_that_read_alike_are_named(pair):
+    labels = pd.Series([pair[place % 2] for place in range(len(rows))], dtype=object)
+    with pytest.raises(ColumnError, match="'label' must hold labels of one type"):
+        mixed.fit("gain ~ depth + (1 | label)", rows.assign(label=labels))
+
+
 def test_an_analysis_of_variance_without_intercept_says_what_it_tests():
     model = mixed.fit("gain ~ 0 + kind + depth + (1 | model)", rows)
     for kind in ("II", "III"):
