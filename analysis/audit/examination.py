@@ -12,6 +12,7 @@ from analysis.audit.claim import Claim
 from analysis.audit.evidence.checks import Check
 from analysis.audit.evidence.figure import require_sound
 from analysis.store import Store, shared
+from analysis.store.units import FILE, GROUP, KEY, OBSERVATION
 from analysis.tidy.errors import AnalysisError, StoreError
 from collect.schema import raise_interruption
 
@@ -38,7 +39,8 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
         raise AnalysisError(
             f"The function of claim {one.claim_id} must return checks; it failed in "
             f"{_place(error)} with {_absent_column(error) or described(error)}.",
-            "Correct it there; a check that cannot be made is evidence.missing(...).",
+            _text_among_numbers(store, error)
+            or "Correct it there; a check that cannot be made is evidence.missing(...).",
         ) from error
     strangers = {type(each).__name__ for each in result if not isinstance(each, Check)}
     if strangers or not result:
@@ -71,6 +73,23 @@ def _absent_column(error: BaseException) -> str:
     return f"KeyError: no column {error.args[0]!r}; there are {', '.join(map(str, frames[-1]))}"
 
 
+def _text_among_numbers(store: Store, error: BaseException) -> str:
+    """Return which field of the units is text among numbers, if that may be what failed."""
+    if not isinstance(error, TypeError | ValueError):
+        return ""
+    try:
+        rows = store.facts("FROM unit")
+    except AnalysisError:  # an audit of models has none
+        return ""
+    for name in rows.columns.difference([KEY, GROUP, OBSERVATION]):
+        stated = rows[name].dropna()
+        is_text = pd.to_numeric(stated, errors="coerce").isna()
+        if is_text.any() and is_text.mean() <= 1 / 2:  # labels are mostly text
+            place = is_text.idxmax()
+            return f"Correct row {place + 1} of {FILE}: its {name} is {stated[place]!r}."
+    return ""
+
+
 def described(error: BaseException) -> str:
     """Return an error's kind and first line, for use inside a sentence."""
     text = error.problem if isinstance(error, AnalysisError) else str(error)
@@ -92,9 +111,9 @@ def statement(store: Store, claim_id: int) -> pd.Series[Any]:
     """Return the statement of a claim and its place."""
     claims = store.facts("FROM raw.claim")
     rows = claims[claims["claim_id"] == claim_id]
-    if rows.empty:
+    if rows.empty or not str(rows["statement"].iloc[0]).strip():
         raise StoreError(
-            f"The store must hold the statement of claim {claim_id}; its table claim does not.",
+            f"The store must hold the statement of claim {claim_id}; its table claim has none.",
             "Give claim.csv a row with this claim_id, or write it from the claims with: "
             "thermoscope claims --write. For the paper audited here, open data/published as well.",
         )

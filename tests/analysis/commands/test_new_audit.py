@@ -93,6 +93,31 @@ def test_what_is_wrong_in_a_table_is_said_with_its_row_and_column(
     assert [it for it in named if it not in err] == []
 
 
+@pytest.mark.parametrize(("old", "new", "named"), [
+    ("s3,class a,5,66", "s3,class a,5,sixty", ("row 3", "unit.csv", "score", "'sixty'")),
+    ("s5,class b,4,", "s5,class b,four,", ("row 5", "unit.csv", "hours", "'four'")),
+])  # fmt: skip
+def test_a_text_among_numbers_is_named_with_its_row_and_column(old, new, named, tmp_path, capsys):
+    folder = tmp_path / "audit"
+    assert cli.main(["init", str(folder)]) == 0
+    units = folder / "unit.csv"
+    units.write_text(units.read_text().replace(old, new))
+    capsys.readouterr()
+    assert cli.main(["--paper", str(folder), "claims"]) == 2
+    error = capsys.readouterr().err
+    assert all(part in error for part in named)
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_claim_whose_statement_is_empty_is_refused(blank, tmp_path, capsys):
+    folder = tmp_path / "audit"
+    assert cli.main(["init", str(folder)]) == 0
+    stated = folder / "claim.csv"
+    stated.write_text(stated.read_text().replace("every student scores above 50", blank))
+    assert cli.main(["--paper", str(folder), "claims"]) == 2
+    assert "the statement of claim 1" in capsys.readouterr().err
+
+
 def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_left(tmp_path, capsys, monkeypatch):
     write_text = Path.write_text
 
