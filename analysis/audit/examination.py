@@ -82,11 +82,10 @@ def _text_among_numbers(store: Store, error: BaseException) -> str:
     except AnalysisError:  # an audit of models has none
         return ""
     for name in rows.columns.difference([KEY, GROUP, OBSERVATION]):
-        stated = rows[name].dropna()
-        is_text = pd.to_numeric(stated, errors="coerce").isna()
+        is_text = rows[name].notna() & pd.to_numeric(rows[name], errors="coerce").isna()
         if is_text.any() and is_text.mean() <= 1 / 2:  # labels are mostly text
-            place = is_text.idxmax()
-            return f"Correct row {place + 1} of {FILE}: its {name} is {stated[place]!r}."
+            place = int(is_text.argmax())
+            return f"Correct row {place + 1} of {FILE}: its {name} is {rows[name].iloc[place]!r}."
     return ""
 
 

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from collect.errors import ScarcityError, ThermoscopeError, TimeLimitError, UnexpectedError
+from collect.process.requests import ENDINGS
 
 #: Exit codes by which a statement ends itself; with any other the interpreter or a native library
 #: ended the process.
@@ -77,7 +78,7 @@ def child_code(seconds: float | None) -> int | None:
 
 def _follow(alive: int) -> None:
     """Leave requests to end to the parent, and end when it has ended."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ENDINGS:
         signal.signal(number, signal.SIG_IGN)
 
     def wait() -> None:

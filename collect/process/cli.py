@@ -21,6 +21,7 @@ from collect.errors import (
 )
 from collect.process.interruption import is_interruption
 from collect.process.parser import as_typed, parsed
+from collect.process.requests import ENDINGS
 from collect.process.starting import keep_memory
 from collect.process.terminal import guarded
 from collect.process.verbs import COLLECTION, PROGRAM, declared
@@ -52,7 +53,9 @@ def main(arguments: Sequence[str] | None = None, *, program: str = PROGRAM) -> i
     is_process = arguments is None
     given = sys.argv[1:] if arguments is None else list(arguments)
     if is_process:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for ending in ENDINGS:
+            if signal.getsignal(ending) == signal.SIG_DFL:  # nohup has a closed terminal ignored
+                signal.signal(ending, signal.default_int_handler)
     options = argparse.Namespace(debug=False, is_process=is_process)
     with guarded():
         try:

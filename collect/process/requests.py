@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-_ENDINGS = (signal.SIGINT, signal.SIGTERM)
+#: Signals that ask a program to end: from the keyboard, from the system, from a closed terminal.
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def uninterrupted() -> Iterator[None]:
         yield  # Python interrupts the main thread alone
         return
     came: list[int] = []
-    handlers = {ending: signal.getsignal(ending) for ending in _ENDINGS}
+    handlers = {ending: signal.getsignal(ending) for ending in ENDINGS}
     handlers = {ending: handler for ending, handler in handlers.items() if callable(handler)}
     try:
         for ending in handlers:

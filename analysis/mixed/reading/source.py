@@ -229,7 +229,7 @@ def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
 
 def _merge_labels(frame: pd.DataFrame) -> dict[str, str]:
     """Return columns of objects in which values of two types read alike, and two such values."""
-    merged = {}
+    merged: dict[str, str] = {}
     for name, column in frame.items():
         if column.dtype == object and len({type(each) for each in column.dropna()}) > 1:
             seen: dict[str, object] = {}

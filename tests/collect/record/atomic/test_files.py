@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -72,8 +73,9 @@ def test_files_of_living_processes_and_of_other_machines_are_left_alone(tmp_path
     assert names(tmp_path) == {*kept, "a.csv"}
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_a_request_to_end_is_an_interruption(tmp_path, ending):
+@contextmanager
+def writing(tmp_path, **how):
+    """A command in the middle of its writing."""
     with subprocess.Popen(
         [sys.executable, "-c", ENDED, "codebook"],
         cwd=ROOT,
@@ -81,12 +83,33 @@ def test_a_request_to_end_is_an_interruption(tmp_path, ending):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        **how,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "writing\n"
         time.sleep(0.1)
+        yield process
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_is_an_interruption(tmp_path, ending):
+    with writing(tmp_path) as process:
         process.send_signal(ending)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
     assert error.startswith("error: interrupted\n")
+    assert names(tmp_path) == set()
+
+
+def test_a_terminal_that_closes_ends_nothing_that_was_started_to_go_on(tmp_path):
+    def as_nohup_does():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    with writing(tmp_path, preexec_fn=as_nohup_does) as process:
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        assert process.poll() is None
+        process.terminate()
+        process.communicate(timeout=60)
+    assert process.returncode == 130
     assert names(tmp_path) == set()

@@ -15,7 +15,7 @@ from collect.record.atomic.directory import complete_or_absent
 from collect.record.atomic.files import text_writing, write_together
 from tests.collect.record.written import close, files, fill_disk
 
-ENDINGS = (signal.SIGINT, signal.SIGTERM)
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @pytest.fixture(autouse=True)
