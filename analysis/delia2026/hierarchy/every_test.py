@@ -21,7 +21,7 @@ from analysis.inference.effects.noncentral import noncentrality_t
 from analysis.tidy import glossary, prose
 from analysis.tidy.extra import extra
 
-SIGN, SIZE = "share that dampens", "log gain"
+SIGN, SIZE = "share below 1", "log gain"
 
 _COLUMNS = [
     *("term", "unit", "method", "n_obs", "estimate", "conf_low", "conf_high", "p_value", "df"),
@@ -39,7 +39,7 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    One row per test: `term` (share that dampens, or log gain), `unit` (model or suite),
+    One row per test: `term` (share of models below 1, or log gain), `unit` (model or suite),
     `method`, `n_obs` (units), `estimate` (odds ratio for the share; nat, or standard deviations
     where `method` says so), interval, `p_value`, `df` of its reference, `smallest_p`,
     `bayes_factor`; missing where a method has none.

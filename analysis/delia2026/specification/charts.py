@@ -58,12 +58,12 @@ def chart_specifications(
     ]
     stacked = alt.vconcat(_estimates(curve, band, ranked), *below, spacing=8).properties(
         description="Specification curve: standardised estimates in ascending order with the "
-        "range that exchanged labels give, and below them one row per level of each choice."
+        "range that permuted labels give, and below them one row per level of each choice."
     )
     inside = band["estimate"].between(band["null_low"], band["null_high"]).mean()
     text = (
         f"At {prose.percent(float(inside))} of its ranks the curve lies inside the band that holds "
-        "95 % of curves at each rank when suites exchange their labels."
+        "95 % of curves at each rank when the labels of suites are permuted."
     )
     return cast(alt.VConcatChart, add_finding(stacked.resolve_scale(opacity="shared"), text))
 

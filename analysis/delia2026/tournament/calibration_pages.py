@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.delia2026.sign.calibrated import LEVEL, STATISTICS
 from analysis.delia2026.suites import models as published
 from analysis.delia2026.tournament import calibration, criterion
-from analysis.drawing.theme import INK, add_finding, greys, series
+from analysis.drawing.theme import INK, TONES, add_finding, greys, series
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -101,7 +101,7 @@ def chart_shown(rows: pd.DataFrame) -> alt.LayerChart:
         ),
     }
     down = ROW / 5
-    between = alt.Chart(rows).mark_rule(opacity=0.5, yOffset=down)
+    between = alt.Chart(rows).mark_rule(color=TONES[2], strokeWidth=2, yOffset=down)
     words = alt.Chart(rows).mark_text(align="left", dy=-down, fontSize=LETTERS, color=INK)
     points = alt.Chart(drawn).mark_point(filled=True, size=110, opacity=1, yOffset=down)
     looks_of_numbers: dict[str, Any] = {"dy": down, "fontSize": LETTERS, "color": INK}
