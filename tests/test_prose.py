@@ -1,9 +1,10 @@
-"""What a program can see of the language of README, guides, pages and comments of the schema.
+"""What a program can see of the language of README, guides, pages, comments and refusals.
 
 The rules are few and exact. A sentence has at most 25 words; code and inline values count as one
 word. Some phrases are calques that no textbook has.
 """
 
+import ast
 import re
 from pathlib import Path
 
@@ -49,6 +50,7 @@ FIGURE = re.compile(r"^#\| fig-alt: (.*)$", re.MULTILINE)
 CALQUES = (
     "hold the level", "holds the level", "in percent of nat", "cannot be told", "for want of",
     "stands apart from", "by the hand of", "has it that", "exchanged units", "saying yes of",
+    "half of a sign", "is no option", "of which the rule says",
 )  # fmt: skip
 
 
@@ -138,3 +140,33 @@ def test_alternative_texts_leave_the_findings_to_the_charts():
     texts = [text for path in PAGES for text in FIGURE.findall(path.read_text(encoding="utf-8"))]
     assert len(texts) > 20
     assert [text for text in texts if FINDINGS.search(text)] == []
+
+
+def words_of(node):
+    """Return a text as a refusal is given it, with a word for each value; None where it is none."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(getattr(part, "value", "X") if isinstance(part, ast.Constant) else "X"
+                       for part in node.values)  # fmt: skip
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def refusals():
+    """Yield place and text of what errors are raised with."""
+    for path in sorted([*(ROOT / "collect").rglob("*.py"), *(ROOT / "analysis").rglob("*.py")]):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
+                for text in filter(None, map(words_of, node.args)):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", text
+
+
+def test_no_sentence_of_a_refusal_is_longer_than_a_breath():
+    said = [*refusals()]
+    assert len(said) > 900
+    long = [
+        (place, sentence)
+        for place, text in said
+        for sentence in _END_OF_COMMENT.split(text)
+        if n_words(sentence) > MOST_WORDS
+    ]
+    assert long == []
+    assert [(place, text) for place, text in said if any(it in text for it in CALQUES)] == []

@@ -72,7 +72,7 @@ def read(folder: Path | None) -> About:
     wrong = [it for it, value in result.items() if it not in names or not isinstance(value, str)]
     if wrong:
         raise AnalysisError(
-            f"{path} may say {', '.join(names)}, each a text; {wrong[0]} is another.",
+            f"{path} may say {', '.join(names)}, each a text; {wrong[0]} is not.",
             "Correct it there.",
         )
     return About(**result)

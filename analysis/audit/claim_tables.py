@@ -86,8 +86,8 @@ def write(registry: Mapping[int, Claim], folder: Path) -> None:
     lacking = [number for number, one in sorted(registry.items()) if not one.statement]
     if 0 < len(lacking) < len(registry):
         raise AnalysisError(
-            "All claims must have their statement beside their function, or none; without one: "
-            f"{join_runs(lacking)}.",
+            "All claims must have their statement beside their function, or none of them; "
+            f"without one: {join_runs(lacking)}.",
             "Write it there too, or leave the others to claim.csv.",
         )
     for name in differing(registry, folder):

@@ -53,7 +53,7 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise AnalysisError(
-            f"Two checks of claim {one.claim_id} have one id, {twice!r}.",
+            f"Two checks of claim {one.claim_id} have the same id, {twice!r}.",
             "Give their parts or conditions a Label with another id.",
         )
     return result

@@ -67,7 +67,7 @@ def _require_files(folder: Path) -> None:
     if not folder.exists():
         raise StoreError(
             f"The folder of a paper must be there; there is nothing at {folder}.",
-            "`thermoscope init FOLDER` makes one; quarto/guides/_auditing.qmd tells how.",
+            "`thermoscope init FOLDER` makes one; quarto/guides/_auditing.qmd explains how.",
         )
     lacking = [name for name in (STATEMENTS, FUNCTIONS) if not (folder / name).is_file()]
     if not any((folder / name).is_file() for name in FIGURES):
@@ -76,7 +76,7 @@ def _require_files(folder: Path) -> None:
         raise StoreError(
             f"The folder of a paper must hold its statements, figures and functions; {folder} "
             f"lacks {', '.join(lacking)}.",
-            "`thermoscope init FOLDER` makes one; quarto/guides/_auditing.qmd tells how.",
+            "`thermoscope init FOLDER` makes one; quarto/guides/_auditing.qmd explains how.",
         )
 
 

@@ -41,7 +41,7 @@ def writable_root() -> Path:
     root = shipped.project()
     if not shipped.is_clone() and root == shipped.root():
         raise StoreError(
-            f"Verdicts must be written into a clone of the project; {Path.cwd()} is none.",
+            f"Verdicts must be written into a clone of the project; {Path.cwd()} is not one.",
             "Run this in the clone.",
         )
     return root

@@ -263,6 +263,6 @@ def lay_out(folder: Path, about: About, *, is_of_models: bool = False) -> list[P
                 (folder / name).unlink(missing_ok=True)
         raise ReportError(
             f"The folder {folder} must be writable; {error.strerror}.",
-            "Choose another place, or free the space.",
+            "Choose another place, or free some space.",
         ) from error
     return [folder / name for name in files]

@@ -81,7 +81,7 @@ def _words_of(number: int, file: Path) -> dict[str, Any]:
     if lacking or not words.keys() <= needed.keys():
         unknown = [name for name in words if name not in needed]
         raise AnalysisError(
-            f"The words of claim {number} in {file.parent.name}/{file.name} must be fields of "
+            f"The keys of claim {number} in {file.parent.name}/{file.name} must be fields of "
             f"Claim; missing: {', '.join(lacking) or 'none'}; unknown: "
             f"{', '.join(unknown) or 'none'}.",
             f"Correct them in {file}, below [{number}].",

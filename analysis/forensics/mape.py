@@ -73,7 +73,7 @@ def definitions(cases: pd.DataFrame, quoted: str) -> pd.DataFrame:
         raise DesignError(
             "A percentage error needs cases, and found values and sizes other than 0; found "
             f"{len(cases)} cases.",
-            "A miss relative to 0 has no size.",
+            "An error relative to 0 is not defined.",
         )
     misses = np.abs(predicted - observed)
     estimates = [100 * float(define(misses, observed, size)) for define in DEFINITIONS.values()]

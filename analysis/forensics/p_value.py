@@ -146,7 +146,7 @@ def check(tests: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     require_columns(tests, COLUMNS)
     if not 0 < alpha < 1:
         raise AnalysisError(
-            f"`alpha` must lie between 0 and 1; found {alpha!r}.", "Five per cent is 0.05."
+            f"`alpha` must lie between 0 and 1; found {alpha!r}.", "Five percent is 0.05."
         )
     for name in ("comparison", "statistic", "p_comparison", "p_printed"):
         if not tests[name].map(lambda cell: isinstance(cell, str)).all():

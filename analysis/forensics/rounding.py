@@ -173,7 +173,7 @@ def ratio(numerator: str, denominator: str, quoted: str, **reading: bool) -> pd.
     below = read(denominator)
     if below.low <= 0 <= below.high:
         raise DesignError(
-            f"The denominator must not round from 0; found {denominator!r}.",
+            f"The denominator must not be 0 within its rounding; found {denominator!r}.",
             "A ratio to a number that may be 0 can be anything.",
         )
     above = read(numerator)
@@ -195,7 +195,7 @@ def percent_change(before: str, after: str, quoted: str, **reading: bool) -> pd.
     start = read(before)
     if start.low <= 0 <= start.high:
         raise DesignError(
-            f"The first number must not round from 0; found {before!r}.",
+            f"The first number must not be 0 within its rounding; found {before!r}.",
             "A change relative to a number that may be 0 can be anything.",
         )
     end = read(after)

@@ -103,7 +103,7 @@ def exact_p(hits: Sequence[int], totals: Sequence[int]) -> float:
     outcome = sum(hits)
     if prod(total + 1 for total in totals[:-1]) > MOST_TABLES:
         raise DesignError(
-            f"At most {MOST_TABLES:,} tables can be enumerated; {list(totals)} admit more.",
+            f"At most {MOST_TABLES:,} tables can be enumerated; {list(totals)} allow more.",
             "Merge groups, or simulate the p.",
         )
     firsts = product(*(range(total + 1) for total in totals[:-1]))
@@ -155,6 +155,6 @@ def _check_margins(shares: Sequence[str], n: int | None, sizes: Sequence[int]) -
     if n is not None and comb(max(n - 1, 0), len(shares) - 1) > MOST_TABLES:
         raise DesignError(
             f"At most {MOST_TABLES:,} splits can be searched; {n} units in {len(shares)} groups "
-            "admit more.",
+            "allow more.",
             "Give the sizes of the groups.",
         )

@@ -189,7 +189,7 @@ def minimum_detectable(curve: pd.DataFrame, *, power: float = 0.8) -> pd.DataFra
     """
     if not 0 < power < 1:
         raise AnalysisError(
-            f"`power` must lie between 0 and 1; found {power!r}.", "Eighty per cent is 0.8."
+            f"`power` must lie between 0 and 1; found {power!r}.", "Eighty percent is 0.8."
         )
     require_columns(curve, CURVE)
     rows = []
@@ -229,7 +229,7 @@ def require_effects(effects: Mapping[str, Sequence[float]], alpha: float) -> Non
         )
     if not 0 < alpha < 1:
         raise AnalysisError(
-            f"`alpha` must lie between 0 and 1; found {alpha!r}.", "Five per cent is 0.05."
+            f"`alpha` must lie between 0 and 1; found {alpha!r}.", "Five percent is 0.05."
         )
 
 

@@ -341,7 +341,7 @@ def _require_maximum(design: Design, statistics: Statistics) -> None:
         names = [design.fixed[place].name for place in places]
         raise DesignError(
             "Both outcomes must occur whatever the predictors say; "
-            f"{[name for name in names if name != 'Intercept'] or names} tell them apart without "
+            f"{[name for name in names if name != 'Intercept'] or names} separate them without "
             "error, and the likelihood has no maximum.",
             "Drop or merge them, or count the cells and use Fisher's exact test.",
         )

@@ -200,7 +200,7 @@ class ModelMethods(Asked, Fitted):
         """
         if self.weights is not None:
             raise DesignError(
-                "Leverage is that of rows that count the same; this fit has weights.",
+                "Leverage needs rows that count the same; this fit has weights.",
                 "Ask for influence(group).",
             )
         frame = self.augment()
@@ -226,7 +226,7 @@ class ModelMethods(Asked, Fitted):
         if kind == "influence":
             if group is None:
                 raise AnalysisError(
-                    "A picture of influence must be of a group; none is named.",
+                    "A figure of influence must be of a group; none is named.",
                     f"Name one of {list(self.groups()['group'])}: group='...'.",
                 )
             return plots.influence(self.influence(group))

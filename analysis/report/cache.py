@@ -152,7 +152,7 @@ def _read_whole(path: Path) -> Any:
     content = path.read_bytes()
     digest, payload = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
     if hashlib.sha256(payload).digest() != digest:
-        raise ValueError(f"{path} must be as it was written; it is not.")
+        raise ValueError(f"{path} must not change after it was written; it did.")
     try:
         return pickle.loads(payload)  # noqa: S301  # this project's own file, whole by its hash
     except Exception as error:

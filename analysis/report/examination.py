@@ -192,7 +192,7 @@ def refuse_faults(pages: Sequence[Path], *, unmade: Collection[str] = ()) -> Non
     if lines:
         raise ReportError(
             f"A finished page must be complete in itself; found in {' | '.join(lines)}.",
-            "Mend the sources and render again; the pages are not to be passed on as they are.",
+            "Correct the sources and render again; the pages are not to be passed on as they are.",
         )
 
 

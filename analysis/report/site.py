@@ -87,7 +87,7 @@ def render_site(
     except OSError as error:
         raise ReportError(
             f"The folder {destination} must be writable; {error.strerror}.",
-            "Choose another --out, or free the space.",
+            "Choose another --out, or free some space.",
         ) from error
     if results and is_whole and not command:
         contents = results.cached("pages", make, is_announced=False)

@@ -222,7 +222,7 @@ def _unusable(address: str, error: Exception) -> Exception:
         reason = "fsspec needs to be told more than an address"
     elif not isinstance(error, _OF_THE_ADDRESS):
         return UnreachableError(
-            f"The address {address} must be reached; it was not ({reason}).",
+            f"The address {address} could not be reached ({reason}).",
             "Look at the address and the network, and ask again.",
         )
     return StoreError(

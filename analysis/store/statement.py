@@ -205,7 +205,7 @@ def _check_text(sql: str) -> None:
     except UnicodeEncodeError as error:
         character = ascii(error.object[error.start])
         raise QueryError(
-            f"A query must be text that UTF-8 can hold; {character} is none."
+            f"A query must be text that UTF-8 can hold; {character} is not one."
         ) from error
 
 

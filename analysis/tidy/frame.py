@@ -230,7 +230,7 @@ def require_conf_level(conf_level: float) -> None:
     if not isinstance(level, Real) or not 0 < conf_level < 1:
         raise AnalysisError(
             f"`conf_level` must lie between 0 and 1; found {conf_level!r}.",
-            "Ninety-five per cent is 0.95.",
+            "Ninety-five percent is 0.95.",
         )
 
 

@@ -53,7 +53,7 @@ def replace_bytes(destination: Path, content: bytes) -> Path:
     except OSError as error:
         raise ReportError(
             f"The file {destination} must be writable; {error.strerror}.",
-            "Choose another place, or free the space.",
+            "Choose another place, or free some space.",
         ) from error
     finally:
         if temporary.parent.is_dir():

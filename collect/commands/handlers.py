@@ -102,7 +102,7 @@ def states(options: argparse.Namespace) -> int:
 
     if options.out is None and options.against is None:
         raise InputError(
-            "It must be said what becomes of the states; neither --out nor --against was given.",
+            "States must be measured or compared; neither --out nor --against was given.",
             "Give --out DIR to measure them, or --against MODEL to compare them.",
         )
     _refuse_unknown_sets([options.prompts] if options.prompts else [])
@@ -245,7 +245,7 @@ def study(options: argparse.Namespace) -> int:
         return 0
     if options.out is None:
         raise InputError(
-            "A study must be told where its rows go; --out was not given.",
+            "A study needs a directory for its rows; --out was not given.",
             "Give --out DIR, or --plan to see what would run.",
         )
     require_count("--processes", options.processes, least=1, hint="Give 1.")

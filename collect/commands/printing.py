@@ -20,7 +20,7 @@ def show(text: object) -> None:
         if not isinstance(error, BrokenPipeError):
             raise OutputError(
                 f"Standard output must be writable; {error.strerror or error}.",
-                "Free the space, or send the output elsewhere.",
+                "Free some space, or send the output elsewhere.",
             ) from error
 
 

@@ -131,7 +131,7 @@ def _load(point: EntryPoint) -> OwnQuantity:
     """Return the quantity to which an entry point leads: itself, or the function it is made of."""
     with translate_errors(
         f"The entry point {point.name} of {GROUP} must load; {point.value} does not:",
-        "Mend the package that offers it, or leave its quantity out.",
+        "Correct the package that offers it, or leave its quantity out.",
     ):
         offered = point.load()
     registered = _REGISTERED.get(point.name)
@@ -165,7 +165,8 @@ def chosen(names: Named) -> tuple[str, ...]:
     ]
     if twice:
         raise InputError(
-            f"Two different quantities have one name, {twice[0]}.", "Give each a name of its own."
+            f"Two different quantities have the same name, {twice[0]}.",
+            "Give each a name of its own.",
         )
     named = [_name(entry) for entry in entries]
     asked = [name.strip() for entry in named for name in entry.split(",") if name.strip()]

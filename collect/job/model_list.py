@@ -33,5 +33,7 @@ def _list(path: Path) -> list[str]:
             )
     names = [words[0] for words in lines if words]
     if not names:
-        raise InputError(f"A list of models must name one; {path} names none.", "Add a line.")
+        raise InputError(
+            f"A list of models must name at least one; {path} names none.", "Add a line."
+        )
     return names

@@ -188,7 +188,7 @@ def _add_error(subject: Subject, seed: int) -> Subject:
     gguf = subject.checkpoint.gguf
     if gguf is None:
         raise UnsupportedModelError(
-            f"Only weights of a quantised GGUF file are perturbed; {subject.name} is none.",
+            f"Only weights of a quantised GGUF file are perturbed; {subject.name} is not one.",
             "Leave --perturb out.",
         )
     checkpoint = replace(subject.checkpoint, gguf=facts.perturbed(gguf, seed))

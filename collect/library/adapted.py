@@ -48,7 +48,7 @@ def merged(model: nn.Module) -> Iterator[None]:
 
     def plain(module: nn.Module) -> nn.Module:
         with translate_errors(
-            "Adapters must let themselves be merged into the weights; merging raised",
+            "It must be possible to merge adapters into the weights; merging raised",
             "Save the model with its adapters merged, and measure the checkpoint.",
         ):
             merged_module = _plain(module)

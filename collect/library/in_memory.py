@@ -90,8 +90,7 @@ def unwrapped(model: Any) -> Any:
         kinds = getattr(inner, "peft_config", {}).values()
         if any(getattr(kind, "is_prompt_learning", False) for kind in kinds):
             raise InputError(
-                "A model must be what its weights make it; learnt prompts stand in front of this "
-                "one's.",
+                "A model must be its weights alone; learned prompts stand in front of this one's.",
                 "Measure the base model, with the prompt's text where it has one.",
             )
         inner = inner.get_base_model()

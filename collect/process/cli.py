@@ -106,8 +106,8 @@ def worded(error: BaseException) -> tuple[str, str, int]:
         )
         if _HALF_SIGNS[0] <= character <= _HALF_SIGNS[1]:  # which no encoding has
             known = InputError(
-                f"A text that was given or read holds {character!a}, which is half of a sign.",
-                "Write the sign whole, or leave it out.",
+                f"A text that was given or read holds {character!a}, which is half of a character.",
+                "Write the character whole, or leave it out.",
             )
     else:
         known = (
@@ -138,14 +138,15 @@ def _system_refusal(error: BaseException) -> ThermoscopeError | None:
     if error.filename is not None:
         name = ascii(str(error.filename))[1:-1]
         return InputError(
-            f"The file {name} cannot be used: {error.strerror}.", "Check its rights and directory."
+            f"The file {name} cannot be used: {error.strerror}.",
+            "Check its permissions and directory.",
         )
     if error.errno not in _OF_OUTPUT:
         return None
     _drop_output()
     return OutputError(
         f"Standard output cannot be written: {error.strerror}.",
-        "Free the space, or send the output elsewhere.",
+        "Free some space, or send the output elsewhere.",
     )
 
 

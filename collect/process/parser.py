@@ -53,7 +53,7 @@ def parsed(
     given = [f"--{option}" for option in _OF_STORE if getattr(options, option)]
     if given and verbs[name].run.startswith(COLLECTION):
         raise InputError(
-            f"{given[0]} is no option of {name}.",
+            f"{given[0]} is not an option of {name}.",
             f"It takes what it reads and writes itself: {PROGRAM} {name} --help",
         )
     verb_parser(name, verbs[name], program).parse_args(rest, options)

@@ -113,8 +113,8 @@ def _refuse_half_signs(prompt: Entry, place: str) -> None:
         except UnicodeEncodeError as error:
             raise InputError(
                 "A record must be text that UTF-8 can write; "
-                f"{place} holds {text[error.start]!a}, which is half of a sign.",
-                "Write the sign whole, or leave it out.",
+                f"{place} holds {text[error.start]!a}, which is half of a character.",
+                "Write the character whole, or leave it out.",
             ) from error
 
 
@@ -176,7 +176,7 @@ def _parse(value: Any, place: str) -> Sequence[Any]:
             value = None
     if not _is_list(value) or not len(value):
         raise InputError(
-            f"Turns and token ids must be lists that are not empty; {place} has another.",
+            f"Turns and token ids must be lists that are not empty; {place} has something else.",
             "In a CSV file write them as JSON.",
         )
     return list(value.tolist() if hasattr(value, "tolist") else value)
@@ -200,8 +200,8 @@ def _name(named: Mapping[str, Any], place: str) -> str | None:
     name = str(given[0])
     if len(given) > 1 or not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
         raise InputError(
-            f"The identifier of a prompt must be one, of 1 to {_LONGEST_NAME} printable signs; "
-            f"{place} has {_short(' and '.join(map(str, given)))}.",
+            f"The identifier of a prompt must be one, of 1 to {_LONGEST_NAME} printable "
+            f"characters; {place} has {_short(' and '.join(map(str, given)))}.",
             "Correct it, or leave it out: prompts are then numbered.",
         )
     return name

@@ -134,7 +134,7 @@ def _table_reader(delimiter: str) -> Callable[[Path], Iterator[Placed]]:
                 if None in row or None in row.values():
                     raise InputError(
                         f"Every row must have {len(names)} cells, as the first line has; {place} "
-                        "has another number.",
+                        "has a different number.",
                         "Put cells with separators or line breaks between double quotes.",
                     )
                 yield place, {name: cell or None for name, cell in row.items()}

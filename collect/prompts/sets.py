@@ -190,7 +190,7 @@ def find(name_or_path: str) -> Path:
         raise _unknown(name_or_path)
     if path.is_dir() and not is_dataset(path):
         raise InputError(
-            f"A directory of prompts must be a data set that datasets saved; {path} is none.",
+            f"A directory of prompts must be a data set that datasets saved; {path} is not one.",
             "Give the files in it, or save the data set with save_to_disk.",
         )
     if not _NAME.fullmatch(set_name(path)):
@@ -297,7 +297,7 @@ def _refuse_a_taken_name(path: Path, loaded: PromptSet) -> None:
         return
     if prompt_set(loaded.name, _entries(_text(shipped), shipped)).sha256 != loaded.sha256:
         raise InputError(
-            f"A prompt file of one's own must not bear the name of a shipped set; {path} holds "
+            f"A prompt file of your own must not have the name of a shipped set; {path} holds "
             f"other prompts than {loaded.name}.",
             "Rename the file.",
         )

@@ -43,7 +43,7 @@ def present(source: Path) -> list[str]:
     """Return the names of the published files that lie in the directory, sorted."""
     if not source.is_dir():
         raise InputError(
-            f"The published files must lie in a directory; {source} is none.",
+            f"The published files must lie in a directory; {source} is not one.",
             _WHERE_FROM,
         )
     names = sorted(name for name in catalogue.files() if (source / name).is_file())

@@ -234,7 +234,7 @@ def _move(
                 clear(unit.stem, out)
                 raise OutputError(
                     f"The output file {target} must be writable; {error.strerror or error}.",
-                    "Choose another --out, or free the space.",
+                    "Choose another --out, or free some space.",
                 ) from error
 
 

@@ -92,7 +92,7 @@ def compact(directory: Path, out: Path) -> Compaction:
             n_units, notes = _copy(directory, staged)
     except duckdb.IOException as error:
         raise OutputError(
-            f"{out} cannot be written: {error}.", "Choose another --out, or free the space."
+            f"{out} cannot be written: {error}.", "Choose another --out, or free some space."
         ) from error
     n_files, n_bytes = zip(_size(directory), _size(out), strict=True)
     return Compaction(n_units, n_files, n_bytes, notes)

@@ -229,7 +229,7 @@ def refuse_mixtures(
             if conflicts:
                 raise InputError(
                     f"The output {inventory.out} must not mix measurements; {entry.path.name} was "
-                    f"measured otherwise than {unit.title}: {conflicts}.",
+                    f"measured differently from {unit.title}: {conflicts}.",
                     "Choose another --out, or measure that unit again in the same command.",
                 )
 

@@ -52,7 +52,7 @@ def units(out: Path) -> pd.DataFrame:
     """
     if not out.is_dir():
         raise InputError(
-            f"The output must be a directory; {out} is none.",
+            f"The output must be a directory; {out} is not one.",
             "Name the directory given to `collect run` as --out.",
         )
     paths = sorted((out / "run").glob("*.parquet"))

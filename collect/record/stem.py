@@ -59,7 +59,7 @@ def _refuse_impossible(stem: str) -> None:
     if not 0 < n_bytes <= STEM_BYTES or not is_printable:
         raise InputError(
             f"The names of a model and a prompt set must make a file name: at most {STEM_BYTES} "
-            f"bytes of UTF-8 without control characters; found {stem[:60]!a} "
+            f"bytes of UTF-8 without control characters. Found {stem[:60]!a} "
             f"({len(stem)} characters).",
             "Rename the checkpoint's directory or the prompt file.",
         )

@@ -153,7 +153,7 @@ class Unit:
             is_same = known.get("weights_sha256") == self.determinants["weights_sha256"]
             raise InputError(
                 f"A unit must be measured in one way only; {out} holds {self.title} measured "
-                f"otherwise: {reasons}.",
+                f"differently: {reasons}.",
                 _ANOTHER_WAY if is_same else if_other_weights,
             )
 

@@ -129,7 +129,7 @@ def check_networks(connection: duckdb.DuckDBPyConnection) -> None:
         model_id, revision, are_weights, places = first_row
         raise ContractError(
             two_networks(model_id, revision, "weights" if are_weights else "configurations"),
-            f"Measured were {', '.join(places)}. Open them apart, or measure one again under a "
+            f"{', '.join(places)} were measured. Open them apart, or measure one again under a "
             "name of its own: model_id in thermoscope.json beside its weights.",
         )
 
@@ -224,7 +224,7 @@ def unwritable(error: duckdb.Error) -> OutputError:
     raise_interruption(error)
     return OutputError(
         f"The database must be writable; {first_line(error)}",
-        "Choose another --out, or free the space.",
+        "Choose another --out, or free some space.",
     )
 
 

@@ -58,5 +58,5 @@ def _list(entry: dict[str, Any]) -> Listed:
     size, digest = _SIZE.fullmatch(entry["contentSize"]), _HASH.fullmatch(entry["sha256"])
     place = PurePosixPath(name)
     if size is None or digest is None or place.is_absolute() or ".." in place.parts or ":" in name:
-        raise ValueError(f"{name[:80]!a} is no file within the store with its size and hash")
+        raise ValueError(f"{name[:80]!a} is not a file within the store with its size and hash")
     return Listed(name, int(size[1]), digest[0])

@@ -110,11 +110,11 @@ def mark_in(metadata: Mapping[str, str]) -> Mark:
     parts = {name: json.loads(metadata.get(name, "{}")) for name in ("determinants", *VOUCHING)}
     mark = Mark(labels={}, run_sha256=json.loads(metadata.get("run_sha256", '""')), **parts)
     if not isinstance(mark.determinants, dict):
-        raise TypeError("its determinants are no object")
+        raise TypeError("its determinants are not an object")
     for name, kind in _KINDS.items():
         values = parts[name].values() if isinstance(parts[name], dict) else [None]
         if not all(isinstance(value, kind) for value in values):
-            raise TypeError(f"its {name} are no object of files")
+            raise TypeError(f"its {name} are not an object of files")
     return mark
 
 

@@ -34,7 +34,7 @@ def local_path(typed: str | Path) -> Path:
     """
     if isinstance(typed, str) and "://" in typed:
         raise InputError(
-            f"What is written must lie on this machine; {typed} is an address.",
+            f"Output must be written to this machine; {typed} is an address.",
             "Name a path; a directory that is finished is copied to its address as it is.",
         )
     return expand_path(typed)

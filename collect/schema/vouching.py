@@ -152,7 +152,7 @@ def vouched(path: Path, headers: Headers) -> Vouched:
     hashed = {"rows": stored} if is_pack(path.stem) else stored[0]
     if mark.run_sha256 and mark.run_sha256 != run_sha256(hashed, mark.parts):
         raise ContractError(
-            f"{path} must have the row and the metadata that were hashed; it has others.",
+            f"{path} must have the row and the metadata that were hashed; they differ.",
             "Measure the unit again with the same command and --overwrite.",
         )
     measured = tuple(_measure(stem, row) for stem, row in zip(stems, rows, strict=True))

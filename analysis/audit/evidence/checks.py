@@ -140,7 +140,7 @@ class Check:
             object.__setattr__(self, "holds", bool(answer))
         elif not isinstance(answer, bool | None):
             raise AnalysisError(
-                "What a check says, holds, must be True, False or None (the data cannot tell); "
+                "`holds` of a check must be True, False or None (the data cannot tell); "
                 f"found {reprlib.repr(answer)}.",
                 "Write bool(...) around a comparison of two numbers.",
             )

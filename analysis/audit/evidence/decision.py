@@ -66,7 +66,7 @@ def prints_as(value: float, stated: str) -> bool:
     match = NUMBER.fullmatch(digits)
     if match is None or not (match[2] or match[3]):
         raise AnalysisError(
-            f"What a value may print as must be one number; found {stated!r}.",
+            f"A printed value must be one number; found {stated!r}.",
             "Write it as it is printed, such as '−0.81'; compare a bound (p < 0.001) with the "
             "value itself.",
         )

@@ -144,6 +144,6 @@ def need_seeds(df: int) -> None:
     """Raise `DesignError` without a degree of freedom between seeds."""
     if df == 0:
         raise DesignError(
-            "Chance must be seen in a cell with two runs or more; every cell has one run.",
+            "At least one cell must have two runs, to estimate chance; every cell has one run.",
             "Train the cells with another seed.",
         )

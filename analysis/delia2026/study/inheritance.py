@@ -37,7 +37,7 @@ def networks(store: Store) -> pd.DataFrame:
     children = runs[runs["parent_id"].isin(parents.index)]
     if children.empty:
         raise DesignError(
-            "A network must have been trained on to be compared with its birth; none was.",
+            "A network must be trained further to be compared with its start; none was.",
             "Carry it out with: thermoscope collect study.",
         )
     beside = parents.add_suffix("_born")

@@ -143,7 +143,8 @@ def require_estimable(matrices: ModelMatrices) -> None:
         raise DesignError(
             f"Every term must add something; {aliased} are linear combinations of the terms "
             "before them.",
-            "Drop them, or the terms they repeat: a lab's own traits cannot be told from the lab.",
+            "Drop them, or the terms they repeat: a lab's own traits cannot be separated from the "
+            "lab.",
         )
     if len(response) <= len(terms):
         raise DesignError(

@@ -108,6 +108,4 @@ def _require_bounds(low: float, high: float, alpha: float) -> None:
         )
     require_conf_level(1 - alpha)
     if not alpha < 0.5:
-        raise AnalysisError(
-            f"`alpha` must be below 0.5; found {alpha!r}.", "Five per cent is 0.05."
-        )
+        raise AnalysisError(f"`alpha` must be below 0.5; found {alpha!r}.", "Five percent is 0.05.")

@@ -94,6 +94,6 @@ def _root(cdf: Callable[[float], float], probability: float, bracket: tuple[floa
         raise DesignError(
             "The interval of a standardised size needs a noncentral distribution that can be "
             f"computed; from noncentrality {bracket[0]:.3g} to {bracket[1]:.3g} it cannot.",
-            "Groups that vary so little within are better told by the difference itself.",
+            "Where groups vary so little within, report the difference itself.",
         ) from error
     return float(root)

@@ -213,7 +213,7 @@ def _require_residual_df(columns: Floats) -> None:
     if rank + 1 >= len(columns):
         raise DesignError(
             f"The full model must leave a residual degree of freedom; {len(columns)} rows and "
-            f"{rank} independent columns leave none, so R squared is 1 whatever the data.",
+            f"{rank} independent columns leave none. R squared would be 1 whatever the data.",
             "Use fewer columns, or blocks that vary less from row to row.",
         )
 

@@ -107,7 +107,7 @@ def permutation_test(
     if len(levels) < 2:
         raise DesignError(
             f"Label {label!r} must have at least two levels; found {len(levels)}.",
-            "There is nothing to exchange.",
+            "There is nothing to permute.",
         )
     _require_computable(statistic, frame)
     name = str(getattr(statistic, "__name__", "statistic"))

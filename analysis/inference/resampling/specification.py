@@ -198,7 +198,7 @@ def exchange(label: str, unit: str | None = None) -> Null:
         ):
             raise DesignError(
                 f"{label!r} must be constant within every level of {unit!r}; it varies.",
-                "Exchange it between smaller units.",
+                "Permute it between smaller units.",
             )
         shuffled = values.iloc[rng.permutation(len(values))[codes]]
         return frame.assign(**{label: shuffled.set_axis(frame.index)})
@@ -293,7 +293,7 @@ def _row(
     row = {str(name): value for name, value in answer.items()}
     if "estimate" not in row:
         raise ColumnError(
-            f"`fit` must return an `estimate`; it returned {list(row)}.", "Name it so."
+            f"`fit` must return an `estimate`; it returned {list(row)}.", "Give it that name."
         )
     return row | {"reason": ""}
 

@@ -108,7 +108,7 @@ def build(
     unknown = [name for name in stated if name not in statistics.factors]
     if unknown:
         raise ColumnError(
-            f"Contrasts must be of factors of the formula; {unknown} are none.",
+            f"Contrasts must be of factors of the formula; {unknown} are not.",
             f"Its factors are: {', '.join(statistics.factors)}.",
         )
     fixed, term_columns = design_columns(formula.fixed, statistics, stated)
@@ -165,7 +165,7 @@ def _require_once(block: Block) -> None:
     if repeated:
         raise DesignError(
             f"Every random effect must occur once; {', '.join(repeated)} among "
-            f"{block.group} occurs in several terms, whose variances cannot be told apart.",
+            f"{block.group} occurs in several terms, whose variances cannot be separated.",
             f"Write one term, such as (1 + x | {block.group}), or (0 + x | {block.group}) beside "
             f"(1 | {block.group}).",
         )
@@ -186,7 +186,7 @@ def _require_groups(block: Block, n_obs: int) -> None:
         raise DesignError(
             f"Group {block.group!r} must have fewer effects than there are rows; it has "
             f"{block.size} for {n_obs} rows.",
-            "They cannot be told from the residual: drop the term.",
+            "They cannot be separated from the residual: drop the term.",
         )
 
 

@@ -83,7 +83,7 @@ def _fixed_twin(column: Column, block: Block, design: Design) -> str:
             return f"x{place}"
     raise DesignError(
         f"A random slope must also be a fixed effect, for a binary response; {column.name!r} of "
-        f"{block.group!r} is none.",
+        f"{block.group!r} is not one.",
         "Add it to the fixed part.",
     )
 

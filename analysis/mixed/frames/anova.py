@@ -138,9 +138,9 @@ def _terms_left_out(model: Tested, places: Mapping[str, tuple[int, ...]]) -> set
     ]
     if in_part:
         raise DesignError(
-            "A type III test must have all columns of a term; of "
-            f"{', '.join(in_part)} some are combinations of others and were left out, and what "
-            "it would test depends on which.",
+            "A type III test must have all columns of a term; some of "
+            f"{', '.join(in_part)} are combinations of others and were left out. What it would "
+            "test depends on which.",
             "Ask for type='II', or merge the levels that never occur together.",
         )
     return places.keys() - model.design.term_columns.keys()

@@ -89,7 +89,7 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
     )
     if not droppable:
         raise DesignError(
-            "A fixed term beside the intercept must be there to be dropped; there is none.",
+            "The model must have a fixed term beside the intercept to drop; it has none.",
             "Compare models by `compare`.",
         )
     rows = [_row(whole, None) | {"term": ""}]
@@ -118,7 +118,7 @@ def _require_same_rows(models: Sequence[Tested]) -> None:
         raise DesignError(
             "A likelihood ratio must compare models of one kind; found linear ones and ones of a "
             "binary response.",
-            "Their likelihoods are of different numbers.",
+            "Their likelihoods cannot be compared.",
         )
     responses = {_response(model) for model in models}
     if len(responses) > 1:

@@ -65,8 +65,8 @@ def fixed_design(model: Specification, points: Statistics) -> Floats:
     if unknown.any():
         raise DesignError(
             "A prediction or a mean must be determined by the rows fitted; "
-            f"{int(unknown.sum())} of {len(design)} points are not, since "
-            f"{', '.join(left_out.names)} could not be told from the other terms.",
+            f"{int(unknown.sum())} of {len(design)} points are not. There "
+            f"{', '.join(left_out.names)} could not be separated from the other terms.",
             "Ask where the rows of the fit were, or fit without the terms they are aliased with.",
         )
     return design[:, [column.name not in left_out.names for column in columns]]
@@ -118,13 +118,13 @@ def _stated(
             unknown = [level for level in kept[name] if level not in levels]
             if unknown or not kept[name]:
                 raise ColumnError(
-                    f"`at` must name levels of {name!r}; {unknown or 'nothing'} is none.",
+                    f"`at` must name levels of {name!r}; {unknown or 'nothing'} is not one.",
                     f"It has {list(levels)}.",
                 )
         elif name not in read:
             known = sorted({*names, *read})
             raise ColumnError(
-                f"`at` must be of columns of the fixed part; {name!r} is none"
+                f"`at` must be of columns of the fixed part; {name!r} is not one"
                 + (f", the nearest is {nearest(name, known)!r}." if known else "."),
                 f"It has {known}.",
             )
@@ -197,7 +197,7 @@ def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[tuple[str
 def _require_of_fixed_part(what: str, kind: str, name: str, known: list[str]) -> None:
     """Raise DesignError unless a name is one of those known, which may be none at all."""
     if name not in known:
-        lack = f"{name!r} is none of {known}" if known else f"it has none, nor {name!r}"
+        lack = f"{name!r} is not one of {known}" if known else f"it has none, nor {name!r}"
         hint = "Name one of them." if known else f"Fit a formula whose fixed part has a {kind}."
         raise DesignError(f"{what} a {kind} of the fixed part; {lack}.", hint)
 

@@ -75,12 +75,12 @@ class Comparison:
         require_option("adjust", self.adjust, ADJUSTMENTS)
         if self.pairs + (self.control is not None) + (self.weights is not None) > 1:
             raise AnalysisError(
-                "Of `pairs`, `control` and `contrasts` at most one may be asked for.",
+                "At most one of `pairs`, `control` and `contrasts` may be asked for.",
                 "Ask once for each.",
             )
         if self.adjust == "dunnett" and self.control is None:
             raise DesignError(
-                "Dunnett's adjustment must be of comparisons with one level; none is named.",
+                "Dunnett's adjustment takes comparisons with one level; none is named.",
                 "Name it: control='...'; or ask for adjust='mvt'.",
             )
 
@@ -167,7 +167,7 @@ def weight_rows(weights: Mapping[str, Mapping[str, float]], labels: Sequence[str
     Raises
     ------
     ColumnError
-        If a name is no label, a weight no finite number, or a contrast weighs nothing.
+        If a name is no label, a weight no finite number, or a contrast has none.
     """
     rows = np.zeros((len(weights), len(labels)))
     for row, (name, each) in zip(rows, weights.items(), strict=True):
@@ -183,7 +183,7 @@ def weight_rows(weights: Mapping[str, Mapping[str, float]], labels: Sequence[str
             row[labels.index(label)] = weight
         if not row.any():
             raise ColumnError(
-                f"A contrast must weigh something; {name!r} weighs nothing.",
+                f"A contrast must have a weight other than 0; {name!r} has none.",
                 f"There are: {', '.join(labels)}.",
             )
     if not len(rows):
@@ -295,7 +295,7 @@ def _tukey(n_means: int | None) -> Tail:
     """Return the chance that the largest of all pairs' |t| reaches a value."""
     if n_means is None:
         raise DesignError(
-            "Tukey's adjustment must be of all pairs of means; these are not.",
+            "Tukey's adjustment takes all pairs of means; these are not.",
             "Ask for pairs=True, or for adjust='mvt'.",
         )
     from scipy.stats import studentized_range

@@ -41,7 +41,8 @@ def effects_asked(effects: str | Sequence[str]) -> tuple[str, ...]:
     asked = (effects,) if isinstance(effects, str) else tuple(effects)
     if not asked:
         raise AnalysisError(
-            "Some effects must be asked for; found none.", f"Choose from {', '.join(EFFECTS)}."
+            "At least one kind of effect must be asked for; found none.",
+            f"Choose from {', '.join(EFFECTS)}.",
         )
     for effect in asked:
         require_option("effects", effect, EFFECTS)

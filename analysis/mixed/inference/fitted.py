@@ -261,7 +261,7 @@ def _optimum(
         if isinstance(error, DesignError):
             raise
         raise DesignError(
-            "The random effects must leave a residual that can be told from rounding; a matrix of "
+            "The random effects must leave a residual that is more than rounding; a matrix of "
             f"the fit is singular ({error}).",
             "Use fewer random effects, or predictors of like size.",
         ) from error

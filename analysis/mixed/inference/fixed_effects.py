@@ -218,7 +218,7 @@ class Inference:
             raise DesignError(
                 f"The variance of every contrast must be positive; by {NAMES[method]} the smallest "
                 f"is {float(variances.min())!r}.",
-                "The fit leaves too little to tell it from: use fewer terms.",
+                "The fit leaves too little to estimate it from: use fewer terms.",
             )
         if method == "wald":
             df = np.full(len(contrasts), np.inf)
@@ -248,7 +248,7 @@ def _require_df(df: Floats, method: str) -> None:
     if not (df > LEAST_DF).all():
         raise DesignError(
             f"A {NAMES[method]} test needs degrees of freedom; some contrast has {df.min():.2g}.",
-            "The groups tell too little of its uncertainty: use fewer random effects.",
+            "The groups say too little about its uncertainty: use fewer random effects.",
         )
 
 

@@ -130,8 +130,8 @@ def _require_information(expected: Floats, traces: Floats, largest: float) -> No
     left, lost = np.diag(expected), np.finfo(np.float64).eps * (1 + largest) ** 4
     if not (np.isfinite(expected).all() and (left > ACCURATE * lost * np.diag(traces)).all()):
         raise DesignError(
-            "Kenward and Roger's test must know how uncertain each variance is; the effects fit "
-            f"so closely that the groups deviate {largest:.3g} times as much as the residuals.",
+            "Kenward and Roger's test must know how uncertain each variance is; it does not. The "
+            f"fit is so close that groups deviate {largest:.3g} times as much as residuals.",
             "Use fewer terms or groups.",
         )
 

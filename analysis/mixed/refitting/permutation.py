@@ -87,7 +87,7 @@ def permutation_test(
     _require_unit(model.statistics, unit)
     if term not in model.terms:
         raise DesignError(
-            f"The term tested must be a fixed effect; {term!r} is none, the nearest is "
+            f"The term tested must be a fixed effect; {term!r} is not one, the nearest is "
             f"{nearest(term, model.terms)!r}.",
             f"The model has: {', '.join(model.terms)}.",
         )
@@ -133,7 +133,7 @@ def _require_unit(statistics: Statistics, unit: str) -> None:
     """Raise DesignError unless the unit is a factor of the statistics with several levels."""
     if unit not in statistics.factors:
         raise DesignError(
-            f"A unit must be a factor that was collected; {unit!r} is none of "
+            f"A unit must be a factor that was collected; {unit!r} is not one of "
             f"{list(statistics.factors)}.",
             f"Name it when fitting: units=[{unit!r}].",
         )
@@ -158,7 +158,7 @@ def _require_entering(model: Fitted, term: str, predictor: str) -> None:
     read = {factor_column(code) if is_factor(code, model.statistics) else code for code in codes}
     if predictor not in read:
         raise DesignError(
-            f"The term tested must be of the predictor that is exchanged; {term!r} does not read "
+            f"The term tested must be of the predictor that is permuted; {term!r} does not read "
             f"{predictor!r}.",
             f"It reads: {', '.join(sorted(map(shown, read))) or 'nothing'}.",
         )
@@ -186,7 +186,7 @@ def _codes(statistics: Statistics, predictor: str) -> Integers:
     raise DesignError(
         f"A predictor to permute must be constant within cells; {predictor!r} is not among "
         f"{known}.",
-        "Only what belongs to whole units can be exchanged between them.",
+        "Only what belongs to whole units can be permuted between them.",
     )
 
 
@@ -208,7 +208,7 @@ def _statistic(model: Fitted, predictor: str, unit: str, assigned: Integers, pla
         raise DesignError(
             f"The fixed effects must be estimable whichever {unit} has which value of "
             f"{predictor!r}; under an assignment they are not. {error.problem}",
-            "Drop the predictors that follow the one exchanged.",
+            "Drop the predictors that follow the one permuted.",
         ) from error
     theta = quick(cross, model.solution.theta, reml=model.reml)
     fitted = Inference.at(cross, theta, reml=model.reml)

@@ -69,7 +69,7 @@ def pdf(markdown: str, options: Mapping[str, Any], directory: Path, folder: Path
     try:
         return bytes(typst.compile(source, font_paths=[FONTS], ignore_system_fonts=True))
     except RuntimeError as error:
-        raise ReportError(f"Typst must set the document; it says: {error}") from error
+        raise ReportError(f"Typst must typeset the document; it says: {error}") from error
 
 
 def add_header_scopes(markup: str) -> str:
@@ -124,11 +124,11 @@ def pandoc(text: str, arguments: Sequence[str], *, directory: Path) -> str:
     if missing:
         raise ReportError(
             f"Every citation must be in the bibliography; missing: {', '.join(missing)}.",
-            "Add the entry, or mend the key.",
+            "Add the entry, or correct the key.",
         )
     complaint = WARNING.sub("", process.stderr).strip()
     if process.returncode or complaint:
         raise ReportError(
-            f"Pandoc must convert the document without complaint; it says: {complaint}"
+            f"Pandoc must convert the document without a warning; it says: {complaint}"
         )
     return process.stdout

@@ -172,8 +172,8 @@ def wiring(decoder: Decoder) -> Wiring:
         )
     if model_type in UNWIRED or decoder.adapter.lacks:
         raise UnsupportedModelError(
-            f"Every parameter must have a known place in the network; of {model_type!r} models "
-            "not every one has.",
+            f"Every parameter must have a known place in the network; in {model_type!r} models "
+            "some have none.",
             _DESCRIBE,
         )
     adapter, parameters = decoder.adapter, Parameters(decoder.model)

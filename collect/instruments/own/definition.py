@@ -119,9 +119,9 @@ class OwnQuantity:
         is_callable = callable(self.measure) and isinstance(self.parameters, Mapping)
         if needs_attention or not (is_described and is_callable):
             raise InputError(
-                f"A quantity must have a unit, a description, a function as measure and a mapping "
-                f"as parameters, and ask for attention only at "
-                f"{' and '.join(sorted(_AFTER_ATTENTION))}; {self.name} does not.",
+                f"Quantity {self.name} must have a unit, a description, a function as measure and "
+                "a mapping as parameters. It may ask for attention only at "
+                f"{' and '.join(sorted(_AFTER_ATTENTION))}.",
                 "Give unit='1' to a pure number, and a sentence as description.",
             )
         object.__setattr__(self, "sha256", self._hash())

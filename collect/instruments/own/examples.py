@@ -78,7 +78,7 @@ def probe_projection(
     if given.ndim != 1 or given.is_complex() or not 0 < length < math.inf:
         raise InputError(
             "The direction of a probe must be a vector, (d,), of finite numbers that are not all "
-            f"0; that of {name} has the shape {tuple(given.shape)} and the length {length:g}.",
+            f"0. That of {name} has the shape {tuple(given.shape)} and the length {length:g}.",
             "Give the weights of the probe.",
         )
     return OwnQuantity(

@@ -245,7 +245,7 @@ class OwnRecorder(Hooked):
         if not self._decoder.has_lens:
             raise InputError(
                 "The head must read the stream for logits to be read off a block; this model "
-                "projects the stream to another width in front of it.",
+                "projects the stream to another width first.",
                 "Leave quantities that need logits out.",
             )
         norm = self._decoder.final_norm
@@ -290,7 +290,7 @@ def _check_widths(at: _Place, widths: set[int]) -> None:
     if len(widths) > 1:
         few, *_, many = sorted(widths)
         raise InputError(
-            f"The vectors of {name} must be of one width at a block and site; in layer {layer} at "
-            f"{site} some have {few} numbers and some {many}.",
+            f"The vectors of {name} must have one width at a block and site; in layer {layer} at "
+            f"{site} some have {few} numbers, some {many}.",
             "Let its function return as many numbers of every token, whatever the prompt.",
         )

@@ -98,7 +98,7 @@ def drawn(
     """Return a plan, and the refusal that a run would end with; see `plan`."""
     if out is not None and out.exists() and not out.is_dir():
         raise OutputError(
-            f"The output must be a directory; {out} is none.", "Choose another --out."
+            f"The output must be a directory; {out} is not one.", "Choose another --out."
         )
     inventory = None if out is None else Inventory(out)
     job = resolve(models, prompt_sets, out, is_planned=True, **options)

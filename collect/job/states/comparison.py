@@ -95,9 +95,9 @@ def _refuse_another_shape(ours: Decoder, theirs: Decoder, model: str, prompt: En
     shape, wanted = ((int(of.config.hidden_size), len(of.blocks)) for of in (ours, theirs))
     if shape != wanted or max(prompt.token_ids) >= n_tokens:
         raise InputError(
-            f"The model must be as wide and as deep as that of the states, {wanted[0]} in "
-            f"{wanted[1]} blocks, and have every token of the prompt; {model} is {shape[0]} in "
-            f"{shape[1]}, with {n_tokens} tokens.",
+            "The model must have the shape of the states' model and every token of the prompt; "
+            f"{model} has width {shape[0]}, {shape[1]} blocks and {n_tokens} tokens. The states "
+            f"have width {wanted[0]} and {wanted[1]} blocks.",
             "Give the model that wrote the states to --against.",
         )
 

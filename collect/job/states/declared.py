@@ -53,7 +53,8 @@ def declared(engine: str, site: str | None, layers: Sequence[int] | None = None)
     """Return a declaration, completed by what is known of an engine."""
     if not _ENGINE.fullmatch(engine):
         raise InputError(
-            f"An engine is named in 1 to 40 of a to z, 0 to 9, '.', '_' and '-'; found {engine!r}.",
+            "An engine's name must be 1 to 40 characters of a to z, 0 to 9, '.', '_' and '-'; "
+            f"found {engine!r}.",
             "Give for example --engine vllm or --engine llama.cpp.",
         )
     tokens_first, known_site = KNOWN.get(engine, (False, None))

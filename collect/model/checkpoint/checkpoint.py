@@ -127,8 +127,8 @@ class Checkpoint:
             content = _content_sha256(path, stat.st_size, stat.st_mtime_ns)
             if listed.get(path.name, content) != content:
                 raise InputError(
-                    f"The file {path} must have the content that the hub lists; its sha256 is "
-                    "another.",
+                    f"The file {path} must have the content that the hub lists; its sha256 "
+                    "differs.",
                     f"Remove {path.resolve()} and run the same command: it is fetched again.",
                 )
             contents.append((path.name, content))

@@ -317,7 +317,7 @@ def _check_attention_code(placed: Decoder) -> None:
         raise ConformanceError(
             f"Attention must be computed by the {needed} code, whose maps are known and right; "
             f"the model reports {placed.attention_implementation!r}.",
-            f"Load it with attn_implementation={needed!r}: its type cannot be told afterwards.",
+            f"Load it with attn_implementation={needed!r}: its type cannot be seen afterwards.",
         )
 
 

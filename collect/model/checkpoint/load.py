@@ -105,7 +105,8 @@ def _dequantise(checkpoint: Checkpoint, bare: Decoder, shards: Shards, device: s
     """Return the model of a GGUF file: the library's reader of such files would hold it twice."""
     if device == AUTO:
         raise InputError(
-            f"A GGUF file can not be spread over devices; {checkpoint.directory} was to be.",
+            "A GGUF file must be on one device; --device auto is given for "
+            f"{checkpoint.directory}.",
             "Use --device cuda, add --stream, or write it as safetensors: collect dequantise.",
         )
     try:

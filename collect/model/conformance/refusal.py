@@ -210,7 +210,7 @@ def refuse_own_code(own_code: Mapping[str, str]) -> None:
     if finding.is_met is False:
         raise ConformanceError(
             f"The model is not the class of transformers for its type: {finding.reason}. Its "
-            "numbers may be others.",
+            "numbers may differ.",
             "Use a conversion of the model without such code; or, if the class of transformers "
             "computes the same, remove auto_map from config.json of a copy.",
         )
@@ -221,7 +221,8 @@ def refuse_misread(contradicted: Sequence[str]) -> None:
     finding = header_read(contradicted)
     if finding.is_met is False:
         raise ConformanceError(
-            f"The model must compute by the header of its file; it does not: {finding.reason}.",
+            "The model must compute what the header of its file says; it does not: "
+            f"{finding.reason}.",
             "Take the safetensors files of the model.",
         )
 

@@ -41,7 +41,8 @@ def read(folder: Path, source: Source, models: Mapping[str, Model]) -> pd.DataFr
     unknown = sorted({*rows["model_id"].fillna("")} - {*models})
     if unknown:
         raise InputError(
-            f"{path} must hold models that the description names; {unknown[0]!r} is none of them.",
+            f"{path} must hold models that the description names; {unknown[0]!r} is not one of "
+            "them.",
             "Add a [[model]] of it, with n_layers and d_model.",
         )
     norms = pd.to_numeric(rows["norm"], errors="coerce")

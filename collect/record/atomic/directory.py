@@ -38,7 +38,7 @@ def complete_or_absent(checkpoint: Path) -> Iterator[Path]:
             raise
         raise OutputError(
             f"The checkpoint {checkpoint} must be writable; {reason}.",
-            "Choose another --out, or free the space.",
+            "Choose another --out, or free some space.",
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

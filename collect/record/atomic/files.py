@@ -52,7 +52,7 @@ def write_together(writes: Mapping[Path, Write]) -> None:
     except OSError as error:
         raise OutputError(
             f"The output file {path} must be writable; {error.strerror or error}.",
-            "Choose another --out, or free the space.",
+            "Choose another --out, or free some space.",
         ) from error
     finally:
         for temporary in prepared.values():

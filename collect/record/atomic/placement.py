@@ -20,5 +20,5 @@ def check_open(directories: Iterable[Path]) -> None:
             raise OutputError(
                 f"The output directory {directory} must be writable; "
                 f"{error.strerror or 'files in it may not be changed'}.",
-                "Free the space, or give the rights to it.",
+                "Free some space, or give permission to write there.",
             ) from error

@@ -118,8 +118,8 @@ def _manual_section(before: str) -> str:
         return before.partition(_END)[2].strip()
     if before.startswith("---"):
         raise InputError(
-            "A data card must be written by `collect publish`, or have no head; README.md has a "
-            "head of another origin.",
+            "A data card must be written by `collect publish`, or have no front matter; that of "
+            "README.md has another origin.",
             "Move README.md elsewhere, publish, and put its text below the card.",
         )
     return before.strip()

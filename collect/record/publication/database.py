@@ -95,7 +95,7 @@ def write_database(
     missing = [str(directory) for directory in directories if not directory.is_dir()]
     if missing:
         raise InputError(
-            f"Every source must be a directory of tables; {', '.join(missing)} is none.",
+            f"Every source must be a directory of tables; {', '.join(missing)} is not one.",
             "Name directories that `thermoscope collect` wrote.",
         )
     n_rows: dict[str, int] = {}
@@ -109,20 +109,20 @@ def _refuse_to_replace(out: Path, *, overwrite: bool) -> None:
     Raises
     ------
     InputError
-        If it is a file of a store, or would be taken for one; if it is no regular file; or if it
+        If it is a file of a store, or would be taken for one; if it is not a regular file; or if it
         is another's and ``overwrite`` is not set.
     """
     is_database = out.is_file() and _strangeness(out) is None
     store = _store_of(out)
     if store is not None and not is_database and (out.exists() or out.suffix in _OF_TABLES):
         raise InputError(
-            f"{out} is a place of the store {store}, whose files are never replaced.",
+            f"{out} lies in the store {store}, whose files are never replaced.",
             "Choose another --out, beside the store.",
         )
     if is_database or out.is_dir() or not (out.exists() or out.is_symlink()):
         return  # that a directory is none is said where it is written
     if not out.is_file():
-        raise InputError(f"{out} is no regular file.", "Choose another --out.")
+        raise InputError(f"{out} is not a regular file.", "Choose another --out.")
     wal = out.with_name(f"{out.name}.wal")
     if wal.exists():
         raise InputError(
@@ -131,7 +131,7 @@ def _refuse_to_replace(out: Path, *, overwrite: bool) -> None:
         )
     if not overwrite:
         raise InputError(
-            f"{out} exists already, and is no database that this command wrote: "
+            f"{out} exists already, and is not a database that this command wrote: "
             f"{_strangeness(out)}.",
             "Choose another --out, or add --overwrite to replace the file.",
         )
@@ -149,7 +149,7 @@ def _store_of(out: Path) -> Path | None:
 
 
 def _strangeness(path: Path) -> str | None:
-    """Return why a file is no database that was written here; None where it is one.
+    """Return why a file is not a database that was written here; None where it is one.
 
     Such a one has the tables that every measurement fills, and nothing of a name that this version
     does not give: that is what somebody added.

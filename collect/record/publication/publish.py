@@ -146,7 +146,7 @@ def _refuse_dirty(sources: Sources) -> None:
         for row in rows.to_pylist():
             if str(row["code_version"]).endswith(DIRTY):
                 raise InputError(
-                    f"What is published must be measured by code that a commit holds; run "
+                    f"Published rows must be measured by committed code; run "
                     f"{row['run_id']} of {path} is of {row['code_version']}.",
                     "Commit the code and measure it again with --overwrite; --allow-dirty "
                     "describes it all the same.",
@@ -167,12 +167,12 @@ def _check(about: About) -> None:
 def _check_complete(directory: Path) -> None:
     if not directory.is_dir():
         raise InputError(
-            f"The store must be a directory; {directory} is none.",
+            f"The store must be a directory; {directory} is not one.",
             "Name the directory given to `collect run` as --out.",
         )
     interrupted = incomplete_units(directory)
     if interrupted:
         raise InputError(
-            f"What is published must be complete; {interrupted[0]} is not.",
+            f"A published store must be complete; {interrupted[0]} is not.",
             "Finish it with the command that began it; `collect check` lists all there is.",
         )

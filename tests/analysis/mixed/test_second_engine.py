@@ -281,7 +281,7 @@ def test_one_kind_of_effect_may_be_asked_by_its_name_and_none_may_not(plain):
     binary = mixed.fit_binomial("(gain > 1) ~ depth + (1 | model)", rows)
     for model in (plain, binary):
         pd.testing.assert_frame_equal(model.tidy("fixed"), model.tidy(["fixed"]))
-        with pytest.raises(AnalysisError, match="Some effects must be asked for; found none"):
+        with pytest.raises(AnalysisError, match="kind of effect must be asked for; found none"):
             model.tidy(())
         with pytest.raises(AnalysisError, match=r"`effects` must be one of .*found 'random'"):
             model.tidy("random")

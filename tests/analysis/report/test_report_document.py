@@ -83,7 +83,7 @@ def test_each_kind_of_float_counts_by_itself_with_its_caption_in_place(image):
         ("![](line.svg)", "'line.svg' has no alternative text"),
         ("![Text](gone.svg)", "'gone.svg' must be an image file"),
         ("![Text](https://a.b/c.png)", "c.png' must be an image file"),
-        ("[a]: x\n[a]: y\n", "Pandoc must convert the document without complaint"),
+        ("[a]: x\n[a]: y\n", "Pandoc must convert the document without a warning"),
     ],
 )
 def test_what_cannot_be_made_is_refused_by_name(markdown, named):

@@ -138,7 +138,7 @@ def test_what_is_no_published_store_is_refused(published, address, capsys):
         ("zip:///tmp/x.zip", StoreError, "archive stands after ::"),
         ("zip://::/tmp/no-such.zip", StoreError, "No such file"),
         ("ftp://", StoreError, "must name a place after ://"),
-        ("ftp://127.0.0.1:9/x", UnreachableError, "must be reached; it was not"),
+        ("ftp://127.0.0.1:9/x", UnreachableError, "could not be reached"),
     ],
 )
 def test_an_address_that_leads_to_no_files_is_refused_in_one_sentence(place, kind, sentence):

@@ -88,7 +88,7 @@ def test_either_package_shows_and_runs_the_verbs_of_both(module):
         (["zzzz"], "verb zzzz.\nhint: List them with: thermoscope --help"),
         (["collect"], "A verb is missing"),
         (["--dat", "x", "--nope", "claims"], "--nope"),
-        (["--data", "x", "collect", "status"], "--data is no option of collect status"),
+        (["--data", "x", "collect", "status"], "--data is not an option of collect status"),
         (["--data", "nowhere", "sql"], "hint: Name a directory that `thermoscope collect` wrote"),
         (["collect", "database"], "Did you mean: thermoscope database\n"),
         (["database", "nowhere"], "directories that `thermoscope collect` wrote."),
@@ -195,4 +195,4 @@ def test_half_a_sign_is_blamed_on_what_was_read_and_no_encoding():
         problem, hint, ended = thermoscope.worded(raised.value)
         assert ended == code
         assert ("PYTHONIOENCODING" in hint) == (code == 5)
-        assert ("half of a sign" in problem) == (code == 2)
+        assert ("half of a character" in problem) == (code == 2)

@@ -94,7 +94,7 @@ def test_more_than_a_hundred_prompts_are_still_in_order(tmp_path):
         ("escape.txt", b"fine\nC:\\dir", r"found \\d .*line 2"),
         ("last.txt", b"ends in a backslash\\", r"must be one of \\n, \\t"),
         ("a@b.txt", b"text", "name of a prompt file may hold letters a to z, digits"),
-        ("A_grand_unified.txt", b"other prompts", "must not bear the name of a shipped set"),
+        ("A_grand_unified.txt", b"other prompts", "must not have the name of a shipped set"),
     ],
 )
 def test_an_ill_formed_file_is_refused(tmp_path, name, content, sentence):

@@ -148,7 +148,7 @@ def test_a_split_of_a_data_set_bears_the_name_of_both(tmp_path):
         ("x.jsonl", '{"messages": []}', "not be empty; .* nothing under messages"),
         ("x.jsonl", '{"messages": [{"role": "user"}]}', "a role and a content"),
         ("x.jsonl", '{"id": "a", "text": "a"}\n{"id": "a", "text": "b"}', "x:a comes up twice"),
-        ("x.jsonl", '{"id": "a\\n", "text": "a"}', "printable signs"),
+        ("x.jsonl", '{"id": "a\\n", "text": "a"}', "printable characters"),
         ("x.jsonl", "", "must hold at least one prompt.*\nhint: Write one record per prompt"),
         ("x.json", '{"text": "a"}', "must be a list of them; .* is one dict"),
         ("x.csv", "id,text\na\n", "Every row must have 2 cells"),
@@ -159,7 +159,7 @@ def test_a_split_of_a_data_set_bears_the_name_of_both(tmp_path):
         ("x.jsonl", b"caf\xe9", "not UTF-8, at byte 3"),
         ("x.jsonl", r'{"text": "a\ud800"}', r"UTF-8 can write; .*line 1 holds '\\ud800'"),
         ("x.jsonl", r'{"text": "a", "m": "\ud800"}', r"UTF-8 can write; .*line 1 holds '\\ud800'"),
-        ("A_grand_unified.jsonl", '"other"', "must not bear the name of a shipped set"),
+        ("A_grand_unified.jsonl", '"other"', "must not have the name of a shipped set"),
     ],
 )
 def test_an_ill_formed_record_is_refused_with_its_place(tmp_path, name, content, sentence):
@@ -178,7 +178,7 @@ def test_a_directory_without_a_list_of_files_or_one_of_them_is_refused(tmp_path)
     (path / "state.json").write_text("{}")
     with pytest.raises(InputError, match="must list the files of the set"):
         load(path)
-    with pytest.raises(InputError, match=r"must be a data set that .* is none"):
+    with pytest.raises(InputError, match=r"must be a data set that .* is not one"):
         load(tmp_path)
 
 

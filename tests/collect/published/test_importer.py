@@ -32,7 +32,7 @@ def test_published_file_is_what_lies_in_the_directory(results, facts):
 
 
 def test_a_missing_or_foreign_directory_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"must lie in a directory; .* is none"):
+    with pytest.raises(InputError, match=r"must lie in a directory; .* is not one"):
         published.import_results(tmp_path / "absent", tmp_path / "out")
     with pytest.raises(InputError, match="none of the 26 is there, for example 4model_valid"):
         published.import_results(tmp_path, tmp_path / "out")

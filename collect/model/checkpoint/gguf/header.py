@@ -297,7 +297,7 @@ def shown(value: object) -> str:
 
 def broken(path: Path, cause: str) -> InputError:
     """Return the error that a file is damaged."""
-    return InputError(f"{path} is no complete GGUF file: {cause}.", "Copy or download it again.")
+    return InputError(f"{path} is not a complete GGUF file: {cause}.", "Copy or download it again.")
 
 
 def _n_bytes(path: Path, name: str, shape: tuple[int, ...], kind: int) -> int:

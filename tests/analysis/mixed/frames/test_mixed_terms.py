@@ -108,12 +108,12 @@ def test_what_aliased_columns_leave_open_is_refused():
     np.testing.assert_allclose(line.anova()["p_value"], plain.anova()["p_value"], rtol=1e-6)
     np.testing.assert_allclose(line.means(["kind"])["estimate"], plain.means(["kind"])["estimate"])
     with pytest.raises(
-        DesignError, match=f"{len(rows)} of {len(rows)} points are not, since twice"
+        DesignError, match=f"{len(rows)} of {len(rows)} points are not. There twice"
     ):
         line.predict(rows.assign(twice=0.0))
     cell = mixed.fit(CELL, PART, aliased="drop")
     assert list(cell.anova(type="II")["df"]) == [1, 2, 1]
-    with pytest.raises(DesignError, match="of half:kind some are combinations of others"):
+    with pytest.raises(DesignError, match="some of half:kind are combinations of others"):
         cell.anova()
     with pytest.raises(DesignError, match="1 of 6 points are not"):
         cell.means(["kind"])
@@ -282,7 +282,7 @@ def test_an_adjustment_is_named_and_what_has_no_means_is_refused(fits):
     assert set(frame["adjustment"]) == {"tukey"}
     assert set(frame["n_tests"]) == {3}
     assert "p-values are not adjusted" in model.means("kind", pairs=True)["note"][0]
-    with pytest.raises(DesignError, match="Tukey's adjustment must be of all pairs"):
+    with pytest.raises(DesignError, match="Tukey's adjustment takes all pairs"):
         model.means("kind", adjust="tukey")
     with pytest.raises(AnalysisError, match="`adjust` must be one of 'none', 'holm'"):
         model.means("kind", adjust="scheffe")
