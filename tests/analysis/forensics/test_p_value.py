@@ -179,7 +179,7 @@ TESTS = reported_tests.find("t(3) = 1, p = .4")
         (lambda: read(2.5), AnalysisError, "must be text, which keeps its last zeros"),
         (lambda: read("1e400"), AnalysisError, "at most 300 places"),
         (lambda: ratio("1", "0.0", "1"), DesignError, r"denominator must not .* found '0\.0'"),
-        (lambda: percent_change("0", "1", "1"), DesignError, "first number must not round from 0"),
+        (lambda: percent_change("0", "1", "1"), DesignError, "first number must not be 0 within"),
         (lambda: error_bar.kinds(1.0, 1, "0.5"), DesignError, "at least 2 values; found 1"),
         (lambda: error_bar.subsets(FIVE, 6, "1", "1"), DesignError, "2 to 5, with at most 1,000,"),
         (lambda: error_bar.subsets(list(range(40)), 20, "1", "1"), DesignError, "found 20"),
