@@ -128,7 +128,7 @@ def test_from_statistics_alone_values_stand_where_nothing_bends():
 @pytest.mark.parametrize(
     ("how", "error", "named"),
     [
-        ({"pairs": True, "control": "base"}, AnalysisError, "at most one"),
+        ({"pairs": True, "control": "base"}, AnalysisError, "At most one"),
         ({"adjust": "dunnett"}, DesignError, "Dunnett"),
         ({"control": "bse"}, ColumnError, "'bse'"),
         ({"contrasts": {"x": {"bse": 1}}}, ColumnError, "'bse'"),

@@ -53,7 +53,7 @@ def test_the_crossed_list_without_a_network_is_refused_in_a_sentence_each(
     [
         (None, "No such file"),
         (b"\xff", "not UTF-8, at byte 0"),
-        (b"# none\n\n", "must name one"),
+        (b"# none\n\n", "must name at least one"),
         (b"a/b\na/c step0\n", "line 2 of .* has 2 words"),
     ],
 )

@@ -186,7 +186,7 @@ def test_what_is_no_regular_file_is_refused(measured, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("nowhere")
     for name in ("pipe", "link"):
-        with pytest.raises(InputError, match="no regular file"):
+        with pytest.raises(InputError, match="not a regular file"):
             write_database([measured], tmp_path / name, overwrite=True)
 
 

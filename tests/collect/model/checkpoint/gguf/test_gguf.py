@@ -165,7 +165,7 @@ def test_a_revision_of_a_file_is_refused(llama_file):
 @pytest.mark.parametrize("n_bytes", [0, 3, 30, 5_000, -100])
 def test_a_file_that_is_cut_short_is_refused(llama_file, n_bytes):
     llama_file.write_bytes(llama_file.read_bytes()[:n_bytes])
-    with pytest.raises(InputError, match="no complete GGUF file"):
+    with pytest.raises(InputError, match="not a complete GGUF file"):
         locate(str(llama_file))
 
 
