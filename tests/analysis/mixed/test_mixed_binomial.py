@@ -154,7 +154,7 @@ REFUSED = [
     ("(gain > 99) ~ depth + (1 | model)", {}, DesignError, "both outcomes; all 371 rows"),
     (PLAIN, {"depth": rows["depth"].where(OTHERS)}, ColumnError, "'depth' must be.*: 1 of"),
     (PLAIN, {"model": rows["model"].where(OTHERS)}, ColumnError, "'model' must name.*: 1 of"),
-    ("high ~ kind + (1 | model)", {"high": chatting}, DesignError, r"\['kind\[T.chat\]'\] separate"),
+    ("high ~ kind + (1 | model)", {"high": chatting}, DesignError, r"\['kind\[T.chat\]'\] separ"),
     ("(depth > 0.5) ~ depth + (1 | model)", {}, DesignError, r"\['depth'\] separate them"),
     ("high ~ 1 + (1 | model)", {"high": rows["model"] < "m06"}, DesignError, "of its 12 levels"),
     ("high ~ depth + I(2 * depth) + (1 | model)", {}, DesignError, f"are {SPANNED}"),
