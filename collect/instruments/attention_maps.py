@@ -147,17 +147,17 @@ def _entries(n: int, device: torch.device, is_causal: bool) -> tuple[Tensor, Ten
     return rows * n + columns, torch.stack([weight.double() for weight in weights])
 
 
+@lru_cache(maxsize=1)
+def _above_diagonal(width: int, dtype: torch.dtype) -> Tensor:
+    """Return 1 for each entry of a flattened map that is above the diagonal, else 0."""
+    return torch.ones((width, width), dtype=dtype).triu(1).flatten()
+
+
 @np.errstate(invalid="ignore", over="ignore")
 def _prompt_statistics(maps: Tensor, n_tokens: Sequence[int]) -> _Averages:
     """Return the statistics of maps and of their averages, on a processor."""
     n_prompts, n_heads, width, _ = maps.shape
-    # 1 for each entry of a flattened map that is above the diagonal, else 0.
-    is_causal = not bool(
-        (
-            maps.flatten(-2)
-            @ torch.ones((width, width), dtype=maps.dtype, device=maps.device).triu(1).flatten()
-        ).any()
-    )
+    is_causal = not bool((maps.flatten(-2) @ _above_diagonal(width, maps.dtype)).any())
     places, weights = _entries(width, maps.device, is_causal)
     by_head = np.zeros((7, n_prompts, n_heads))
     averages = np.zeros((n_prompts, len(places)))

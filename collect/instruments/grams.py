@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,8 +20,8 @@ _ROUNDING = 1e-7
 #: A squared difference below this share of the squared lengths is the rounding of float64.
 _NOTHING = 1e-15
 
-#: Numbers in float64 that are worked on at a time, so that they stay in the processor's cache.
-_AT_A_TIME = 3 * 2**15
+#: Numbers in float64 that are worked on at a time: 1.5 MiB, which a processor's cache holds.
+_AT_A_TIME = 3 * 2**16
 
 #: Numbers that are multiplied and added up in one loop; a longer one is shared out among threads,
 #: and its last bits then depend on how many there are.
@@ -36,6 +37,9 @@ AT_A_TIME_ON_DEVICE = 2**26
 
 #: Largest feature of each token, and which it is.
 Largest: TypeAlias = tuple[Tensor, Tensor]
+
+#: Where the vectors of some tokens of one prompt stand in a portion; which prompt, which tokens.
+Part: TypeAlias = tuple[slice, tuple[int, slice]]
 
 
 def grams(
@@ -90,9 +94,7 @@ def grams_and_largest(
         return grams(vectors, n_tokens), largest_features(vectors[row - 1], n_tokens)
     at_a_time = _n_at_a_time(vectors[0], len(vectors))
     largest = _LargestFeatures(vectors[row - 1], n_tokens, at_a_time)
-    products = _grams_on_processor(
-        vectors, n_tokens, known, lambda pieces, here: largest.add(pieces[row - 1], here)
-    )
+    products = _grams_on_processor(vectors, n_tokens, known, largest.add)
     return products, largest.result()
 
 
@@ -101,9 +103,9 @@ def _grams_on_processor(
     vectors: Sequence[Tensor],
     n_tokens: Sequence[int],
     known: Tensor | None,
-    see: Callable[[Sequence[NDArray[Any]], slice], None] | None = None,
+    see: Callable[[slice, Sequence[Part]], None] | None = None,
 ) -> Tensor:
-    """Return `grams` on a processor; ``see`` is given the vectors of few tokens, and their places.
+    """Return `grams` on a processor; ``see`` is told each portion of tokens when it was read.
 
     Few enough tokens are taken at a time that their numbers stay in its cache, those of a token
     side by side.
@@ -114,18 +116,17 @@ def _grams_on_processor(
     ones = np.ones(n_features)
     products = np.empty((n_vectors + 1, n_vectors + 1, sum(n_tokens)))
     of_token = products.transpose(2, 0, 1)
-    done = 0
-    for pieces in zip(*(_pieces(of, n_tokens, len(x64)) for of in vectors), strict=True):
-        here = slice(done, done + len(pieces[0]))
-        done = here.stop
-        rows = x64[: len(pieces[0])]
-        for row, piece in enumerate(pieces):
-            rows[:, row] = piece
+    readers = [_reader(of) for of in vectors]
+    for here, parts in _portions(tuple(n_tokens), len(x64)):
+        rows = x64[: here.stop - here.start]
+        for row, read in enumerate(readers):
+            for place, tokens in parts:
+                rows[place, row] = read(tokens)
         dots(rows[:, n_known:], ones, of_token[here, n_known + 1 :, 0])
         for row in range(n_known, n_vectors):
             dots(rows[:, : row + 1], rows[:, row, None], of_token[here, row + 1, 1 : row + 2])
         if see is not None:
-            see(pieces, here)
+            see(here, parts)
     if known is not None:
         products[:2, :2] = known[:, :2, :2].permute(1, 2, 0).cpu().numpy()
     products[0, 0] = n_features
@@ -139,18 +140,20 @@ class _LargestFeatures:
 
     def __init__(self, states: Tensor, n_tokens: Sequence[int], at_a_time: int) -> None:
         n_features = states.shape[-1]
+        self._read = _reader(states)
         self._sizes = np.empty(sum(n_tokens))
         self._features = np.zeros(sum(n_tokens), dtype=np.int64)
         number_format = np.float64 if states.dtype == torch.float64 else np.float32
         self._size = np.empty((at_a_time, n_features), number_format)
         self._starts = np.arange(at_a_time) * n_features
 
-    def add(self, piece: NDArray[Any], here: slice) -> None:
-        """Find those of some tokens (n, d), which are at ``here`` among all."""
-        size, features = self._size[: len(piece)], self._features[here]
-        np.abs(piece, out=size)
+    def add(self, here: slice, parts: Sequence[Part]) -> None:
+        """Find those of a portion of tokens, which are at ``here`` among all."""
+        size, features = self._size[: here.stop - here.start], self._features[here]
+        for place, tokens in parts:
+            np.abs(self._read(tokens), out=size[place])
         size.argmax(-1, out=features)
-        self._sizes[here] = size.ravel().take(self._starts[: len(piece)] + features)
+        self._sizes[here] = size.ravel().take(self._starts[: len(size)] + features)
 
     def result(self) -> Largest:
         """Return those of all tokens."""
@@ -183,12 +186,31 @@ def dots(rows: NDArray[Any], others: NDArray[Any], out: NDArray[Any] | None = No
     return products.sum(0, out=out)
 
 
-def _pieces(states: Tensor, n_tokens: Sequence[int], at_a_time: int) -> Iterator[NDArray[Any]]:
-    """Yield the vectors (n, d) of at most so many tokens of a prompt, views where they can be."""
-    array = states.numpy() if states.dtype in _OF_NUMPY else None
-    for prompt, n in enumerate(n_tokens):
-        for few in _slices(n, at_a_time):
-            yield states[prompt, few].float().numpy() if array is None else array[prompt, few]
+@lru_cache(maxsize=8)
+def _portions(n_tokens: tuple[int, ...], at_a_time: int) -> list[tuple[slice, list[Part]]]:
+    """Return portions of at most so many tokens, of one prompt or several.
+
+    Each is its place among all tokens, prompts laid end to end, and the parts of prompts in it.
+    """
+    starts = [0, *accumulate(n_tokens)]
+    portions = []
+    for here in _slices(starts[-1], at_a_time):
+        parts = []
+        for prompt, (start, stop) in enumerate(pairwise(starts)):
+            first, end = max(here.start, start), min(here.stop, stop)
+            if first < end:
+                place = slice(first - here.start, end - here.start)
+                parts.append((place, (prompt, slice(first - start, end - start))))
+        portions.append((here, parts))
+    return portions
+
+
+def _reader(states: Tensor) -> Callable[[tuple[int, slice]], NDArray[Any]]:
+    """Return what gives the vectors (n, d) of some tokens of a prompt, a view where it can be."""
+    if states.dtype in _OF_NUMPY:
+        array: NDArray[Any] = states.numpy()
+        return array.__getitem__
+    return lambda tokens: states[tokens].float().numpy()
 
 
 def _n_at_a_time(states: Tensor, n_rows: int = 1) -> int:
@@ -340,12 +362,13 @@ def token_norms(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
         few = _unpad(states, n_tokens).split(_n_at_a_time(states))
         return torch.cat([torch.linalg.vector_norm(of.double(), dim=-1) for of in few])
     x64 = np.empty((_n_at_a_time(states), states.shape[-1]))
-    squares = []
-    for piece in _pieces(states, n_tokens, len(x64)):
-        rows = x64[: len(piece)]
-        rows[:] = piece
-        squares.append(dots(rows, rows))
-    return torch.from_numpy(np.sqrt(np.concatenate(squares)))
+    squares, read = np.empty(sum(n_tokens)), _reader(states)
+    for here, parts in _portions(tuple(n_tokens), len(x64)):
+        rows = x64[: here.stop - here.start]
+        for place, tokens in parts:
+            rows[place] = read(tokens)
+        dots(rows, rows, squares[here])
+    return torch.from_numpy(np.sqrt(squares))
 
 
 def largest_features(states: Tensor, n_tokens: Sequence[int]) -> Largest:

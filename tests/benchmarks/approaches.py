@@ -21,6 +21,7 @@ from transformers import (
     AutoTokenizer,
     GPT2Config,
     GPTNeoXConfig,
+    LlamaConfig,
     PreTrainedTokenizerFast,
 )
 
@@ -34,7 +35,7 @@ from collect.prompts.tokens import Encoded, right_padded
 
 BATCH_SIZE = 8
 N_PROMPTS, N_TOKENS, SHORTEST, LONGEST = 25, 1351, 16, 96
-N_VOCABULARY = 50_000
+N_VOCABULARY = 49_000
 
 Action = Callable[[], object]
 Batches = tuple[Batch, ...]
@@ -51,6 +52,15 @@ def models() -> dict[str, Any]:
             num_hidden_layers=24,
             num_attention_heads=16,
             intermediate_size=4096,
+        ),
+        "SmolLM2 135M": LlamaConfig(
+            vocab_size=49_152,
+            hidden_size=576,
+            num_hidden_layers=30,
+            num_attention_heads=9,
+            num_key_value_heads=3,
+            intermediate_size=1536,
+            tie_word_embeddings=True,
         ),
     }
 
@@ -197,7 +207,11 @@ def transformer_lens(model: Any, batches: Batches) -> Action:
     """Run TransformerLens with its cache of all activations, without logits."""
     from transformer_lens.model_bridge import TransformerBridge
 
-    names = {"gpt2": "gpt2", "gpt_neox": "EleutherAI/pythia-410m"}
+    names = {
+        "gpt2": "gpt2",
+        "gpt_neox": "EleutherAI/pythia-410m",
+        "llama": "HuggingFaceTB/SmolLM2-135M",
+    }
     bridge = TransformerBridge.boot_transformers(
         names[model.config.model_type], hf_model=model, tokenizer=_tokenizer(), device="cpu"
     )
@@ -222,7 +236,11 @@ def nnsight(model: Any, batches: Batches) -> Action:
     import nnsight as package
 
     traced = package.LanguageModel(model, tokenizer=_tokenizer())
-    paths = {"gpt2": ("transformer", "h", "attn"), "gpt_neox": ("gpt_neox", "layers", "attention")}
+    paths = {
+        "gpt2": ("transformer", "h", "attn"),
+        "gpt_neox": ("gpt_neox", "layers", "attention"),
+        "llama": ("model", "layers", "self_attn"),
+    }
     body, blocks, attention = paths[model.config.model_type]
 
     @torch.inference_mode()
