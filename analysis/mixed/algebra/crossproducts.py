@@ -7,7 +7,7 @@ one small matrix per level, with what each level shares with all the rest. The r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from analysis.mixed.algebra.design import Block, Column, Design, block_rows, matrix_of
-from analysis.mixed.algebra.levels import LEAST_SPARSE, MOST_OCCURRING, Levels, gather
+from analysis.mixed.algebra.levels import LEAST_SPARSE, MOST_OCCURRING, Levels, gather, portions
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.frame import Floats, Integers
 
@@ -52,6 +52,14 @@ class CrossProducts:
         """Z1'[Z2 | X | y] per level, shape (L, k, q + p + 1)."""
         flat = self.flat if isinstance(self.flat, np.ndarray) else self.flat.toarray()
         return np.asarray(flat).reshape(*self.diagonal.shape[:2], len(self.rest))
+
+    def by_levels(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield Z1'[Z2 | X | y] of some levels at a time, dense (n, k, q + p + 1), and which."""
+        width = self.diagonal.shape[1]
+        for few in portions(len(self.diagonal)):
+            rows = self.flat[width * few.start : width * few.stop]
+            dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+            yield few, np.asarray(dense).reshape(-1, width, len(self.rest))
 
     def turned(self, turn: Floats) -> CrossProducts:
         """Return the cross-products of [Z2 | X | y] times a matrix."""
@@ -95,7 +103,8 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     rest = np.zeros((size, size))
     placed = list(zip(others, block_rows(others), strict=True))
     for place, (block, rows) in enumerate(placed):
-        for other, columns in placed[place:]:
+        _put_own_products(statistics, block, rest[rows, rows])
+        for other, columns in placed[place + 1 :]:
             rest[rows, columns] = _cross_block_products(statistics, block, other)
             rest[columns, rows] = rest[rows, columns].T
         rest[rows, n_random:] = _block_products(statistics, block, dense)
@@ -258,3 +267,11 @@ def _cross_block_products(statistics: Statistics, block: Block, other: Block) ->
             summed = np.bincount(pair, products, shape[0] * shape[1])
             result[:, i, :, j] = summed.reshape(shape)
     return result.reshape(shape[0] * block.width, shape[1] * other.width)
+
+
+def _put_own_products(statistics: Statistics, block: Block, into: Floats) -> None:
+    """Put Z'Z of a block, which has nothing between two levels, into zeros (L * k, L * k)."""
+    columns = [_unshift(column, statistics) for column in block.columns]
+    of_levels = _block_products(statistics, block, columns)
+    places = np.arange(block.size).reshape(-1, block.width)
+    into[places[:, :, None], places[:, None, :]] = of_levels.reshape(-1, block.width, block.width)

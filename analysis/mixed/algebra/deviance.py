@@ -23,6 +23,7 @@ from scipy.linalg import lapack
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.design import Block, block_rows
+from analysis.mixed.algebra.levels import make_symmetric, portions
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, Integers
 
@@ -226,30 +227,42 @@ def solve_lower(root: Floats, right: Floats, trans: int = 0) -> Floats:
     return np.asarray(lapack.dtrtrs(root, right, lower=1, trans=trans)[0], dtype=np.float64)
 
 
-def _add_inverse(total: Floats, root: Floats) -> None:
-    """Add the inverse of the matrix whose lower Cholesky factor this is."""
-    if not len(root):
-        return
-    lower = np.asarray(lapack.dpotri(root, lower=1)[0], dtype=np.float64)
-    diagonal = np.diag_indices(len(lower))
-    lower[diagonal] /= 2  # above the diagonal the factor is zero
-    total += lower
-    total += lower.T
-
-
 def _sensitivity(root: Floats, solution: Floats, q: int, reml: bool, scale: float) -> Floats:
     """Return the derivative of the deviance by F, the augmented moment matrix.
 
     It is F^-1 without the response (of its random part alone for ML) plus w w' / variance,
-    where w = (-u, -beta, 1) attains the residual sum of squares.
+    where w = (-u, -beta, 1) attains the residual sum of squares. All is made in the memory of the
+    result: large matrices are what a fit of crossed factors takes its memory for.
     """
     size = len(root)
-    direction = np.append(-solution, 1.0)
-    result = np.outer(direction / scale, direction)
+    memory = np.empty((size + 1) ** 2)
+    result = memory.reshape((size + 1, size + 1), order="F")
     inner = size if reml else q
     # The leading q x q part of the factor is the factor of the leading part.
-    _add_inverse(result[:inner, :inner], root[:inner, :inner])
-    return result
+    _put_inverse(memory, result, root[:inner, :inner])
+    direction = np.append(-solution, 1.0)
+    weighted = direction / scale
+    for few in portions(size + 1):
+        result[:, few] += weighted[:, None] * direction[few]
+    return result.T  # in C's order, and symmetric
+
+
+def _put_inverse(memory: Floats, result: Floats, root: Floats) -> None:
+    """Put the inverse of the matrix with this lower Cholesky factor into a corner, zeros elsewhere.
+
+    ``result`` is ``memory`` as a matrix in Fortran's order, of which LAPACK takes a whole one.
+    """
+    inner = len(root)
+    if inner:
+        inverse = memory[: inner**2].reshape((inner, inner), order="F")
+        inverse[:] = root
+        lapack.dpotri(inverse, lower=1, overwrite_c=1)
+        for few in reversed([*portions(inner)]):  # from the last: no column lies where one comes
+            result[:inner, few] = inverse[:, few].copy()
+        result[np.arange(inner), np.arange(inner)] /= 2  # above the diagonal the factor is zero
+        make_symmetric(result[:inner, :inner])
+    result[inner:] = 0
+    result[:, inner:] = 0
 
 
 def _gradient(

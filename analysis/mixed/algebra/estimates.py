@@ -7,6 +7,7 @@ Satterthwaite's and Kenward and Roger's degrees of freedom need Z'H^-1 Z and Z'H
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,13 @@ def fixed_covariance(cross: CrossProducts, solution: Profile) -> Floats:
     return np.asarray(solution.variance * cross.centring @ inner @ cross.centring.T)
 
 
+def covariances(cross: CrossProducts, solution: Profile) -> list[tuple[Block, Floats]]:
+    """Return the estimated covariance of the effects of every grouping factor, (k, k)."""
+    factors = relative_factors(cross.blocks, solution.theta)
+    scaled = [solution.variance * factor @ factor.T for factor in factors]
+    return list(zip(cross.blocks, scaled, strict=True))
+
+
 def conditional_modes(cross: CrossProducts, solution: Profile) -> tuple[Modes, ...]:
     """Return the random effects by grouping factor (Bates et al. 2015, equation 31)."""
     factors = relative_factors(cross.blocks, solution.theta)
@@ -43,8 +51,16 @@ def conditional_modes(cross: CrossProducts, solution: Profile) -> tuple[Modes, .
         solution.modes[:, None], cross.blocks[1:], [factor.T for factor in factors[1:]]
     )[:, 0]
     kernel = later_kernel(cross, solution)
-    first = _first_modes(cross, solution, factors[0], later, kernel)
-    return (first, *_later_modes(cross, solution, factors, later, np.diag(kernel)))
+    parts = [
+        _first_modes(cross, solution, later, kernel),
+        *_later_modes(cross, later, np.diag(kernel)),
+    ]
+    return tuple(
+        Modes(block, values, np.sqrt(solution.variance * spread), covariance)
+        for (values, spread), (block, covariance) in zip(
+            parts, covariances(cross, solution), strict=True
+        )
+    )
 
 
 def later_kernel(cross: CrossProducts, solution: Profile) -> Floats:
@@ -59,34 +75,28 @@ def later_kernel(cross: CrossProducts, solution: Profile) -> Floats:
 
 
 def _first_modes(
-    cross: CrossProducts, solution: Profile, factor: Floats, later: Floats, later_spread: Floats
-) -> Modes:
-    """Return b1 = B (Z1'y - Z1'Z2 b2 - Z1'X beta) of every level, and its deviations."""
+    cross: CrossProducts, solution: Profile, later: Floats, later_spread: Floats
+) -> tuple[Floats, Floats]:
+    """Return b1 = B (Z1'y - Z1'Z2 b2 - Z1'X beta) of every level, and its variance over sigma^2."""
     kernel, q = solution.eliminated.kernel, cross.n_random
     direction = np.concatenate([-later, -solution.coefficients, [1.0]])
-    values = np.einsum("lij,ljr,r->li", kernel, cross.cross, direction, optimize=True)
-    through = kernel @ cross.cross[:, :, :q]
-    half = (through.reshape(through.shape[0] * through.shape[1], q) @ later_spread).reshape(
-        through.shape
-    )
-    spread = np.einsum("lii->li", kernel).copy()
-    spread += np.einsum("lir,lir->li", half, through)
-    return _modes(cross.blocks[0], values, spread, factor, solution.variance)
+    values, spread = np.empty(kernel.shape[:2]), np.einsum("lii->li", kernel).copy()
+    for few, columns in cross.by_levels():
+        values[few] = np.einsum("lij,ljr,r->li", kernel[few], columns, direction, optimize=True)
+        through = kernel[few] @ columns[:, :, :q]
+        flat = through.reshape(through.shape[0] * through.shape[1], q)
+        half = (flat @ later_spread).reshape(through.shape)
+        spread[few] += np.einsum("lir,lir->li", half, through)
+    return values, spread
 
 
 def _later_modes(
-    cross: CrossProducts, solution: Profile, factors: list[Floats], later: Floats, spread: Floats
-) -> list[Modes]:
-    blocks, result = cross.blocks[1:], []
-    for block, rows, factor in zip(blocks, block_rows(blocks), factors[1:], strict=True):
+    cross: CrossProducts, later: Floats, spread: Floats
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the same of every later block."""
+    for block, rows in zip(cross.blocks[1:], block_rows(cross.blocks[1:]), strict=True):
         shape = (len(block.levels), block.width)
-        values, within = later[rows].reshape(shape), spread[rows].reshape(shape)
-        result.append(_modes(block, values, within, factor, solution.variance))
-    return result
-
-
-def _modes(block: Block, values: Floats, spread: Floats, factor: Floats, variance: float) -> Modes:
-    return Modes(block, values, np.sqrt(variance * spread), variance * factor @ factor.T)
+        yield later[rows].reshape(shape), spread[rows].reshape(shape)
 
 
 @dataclass(frozen=True, slots=True)

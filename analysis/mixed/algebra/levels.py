@@ -9,7 +9,7 @@ are formed once, and an evaluation is one product of a vector and a sparse matri
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,6 +32,9 @@ MOST_PRODUCTS = 50_000_000
 
 #: Products made at once, on the way to the sparse matrix.
 BATCH = 200_000
+
+#: Rows or columns of a large matrix that are worked on at once.
+PORTION = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Levels:
             return np.asarray(flat.T @ (kernel @ self.cross).reshape(flat.shape))
         summed = np.asarray(kernel.reshape(-1) @ self.outer).reshape((size, size))
         if self.is_half:
-            summed += summed.T
+            make_symmetric(summed)
             summed /= 2
         return summed
 
@@ -72,6 +75,21 @@ class Levels:
     def between(self, left: Floats, through: Floats, right: Floats) -> Floats:
         """Return the sum over levels of A C P C' B, with A and B of their class, (k, k)."""
         return np.asarray((left @ self.inner(through) @ right).sum(axis=0))
+
+
+def portions(n: int) -> Iterator[slice]:
+    """Yield slices that make up n places, of which a copy is small beside a large matrix."""
+    for start in range(0, n, PORTION):
+        yield slice(start, min(start + PORTION, n))
+
+
+def make_symmetric(matrix: Floats) -> None:
+    """Add its transpose to a square matrix, in its own memory."""
+    for few in portions(len(matrix)):
+        behind = slice(few.stop, None)
+        matrix[few, few] += matrix[few, few].T.copy()
+        matrix[few, behind] += matrix[behind, few].T
+        matrix[behind, few] = matrix[few, behind].T
 
 
 def separate(diagonal: Floats, cross: Floats) -> Levels:

@@ -146,18 +146,18 @@ def head(model: Fitted) -> list[str]:
 
 def _variances(model: Fitted) -> pd.DataFrame:
     rows = []
-    for modes in model.inference.modes:
-        deviations = np.sqrt(np.diag(modes.covariance))
-        for place, column in enumerate(modes.block.columns):
+    for block, covariance in model.inference.covariances:
+        deviations = np.sqrt(np.diag(covariance))
+        for place, column in enumerate(block.columns):
             correlations = [
-                f"{modes.covariance[place, k] / (deviations[place] * deviations[k]):.2f}"
+                f"{covariance[place, k] / (deviations[place] * deviations[k]):.2f}"
                 if deviations[place] * deviations[k] > 0
                 else "-"
                 for k in range(place)
-                if (place, k) in modes.block.positions
+                if (place, k) in block.positions
             ]
-            group = modes.block.group if place == 0 else ""
-            variance = float(modes.covariance[place, place])
+            group = block.group if place == 0 else ""
+            variance = float(covariance[place, place])
             rows.append((group, column.name, variance, " ".join(correlations)))
     rows.append(("Residual", "", model.solution.variance, ""))
     frame = pd.DataFrame(rows, columns=["Group", "Term", "Variance", "Corr"])

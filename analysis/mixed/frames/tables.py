@@ -221,10 +221,9 @@ def spread_table(
 
 def _variance_parameters(model: Fitted) -> pd.DataFrame:
     sigma = float(np.sqrt(model.solution.variance))
-    blocks = ((modes.block, modes.covariance) for modes in model.inference.modes)
     residual = ("Residual", "sd__Observation", sigma, model.statistics.n_obs)
     note = "The fit is singular: a variance is zero or a correlation is one."
-    return spread_table(blocks, residual).assign(
+    return spread_table(model.inference.covariances, residual).assign(
         method=_estimator(model), note=note * int(model.optimum.singular)
     )
 

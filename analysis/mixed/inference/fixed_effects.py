@@ -10,11 +10,13 @@ import numpy as np
 from scipy import special
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
+from analysis.mixed.algebra.design import Block
 from analysis.mixed.algebra.deviance import Profile, profile
 from analysis.mixed.algebra.estimates import (
     Information,
     Modes,
     conditional_modes,
+    covariances,
     fixed_covariance,
     information,
 )
@@ -179,6 +181,11 @@ class Inference:
     def plain_covariance(self) -> Floats:
         """Covariance of the fixed effects at theta, shape (p, p)."""
         return fixed_covariance(self.cross, self.solution)
+
+    @property
+    def covariances(self) -> list[tuple[Block, Floats]]:
+        """Estimated covariances of the random effects by grouping factor, (k, k) each."""
+        return covariances(self.cross, self.solution)
 
     @cached_property
     def modes(self) -> tuple[Modes, ...]:

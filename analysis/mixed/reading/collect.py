@@ -90,10 +90,12 @@ def collect(
         guessed -= wrong
     statistics = _statistics(needed, cells, look, sorted(guessed))
     centred = _centre(look, statistics)
-    if centred == look:
-        return statistics
-    cells = source.query(_cells_sql(needed, centred, sorted(guessed)))
-    return _statistics(needed, cells, centred, sorted(guessed))
+    if centred != look:
+        cells = source.query(_cells_sql(needed, centred, sorted(guessed)))
+        statistics = _statistics(needed, cells, centred, sorted(guessed))
+    del cells
+    pa.default_memory_pool().release_unused()  # of many cells: what Arrow keeps would stay
+    return statistics
 
 
 def _basis(needed: Plan, constant: set[str]) -> tuple[tuple[str, ...], ...]:

@@ -1,5 +1,7 @@
 """The optimum is the best of many starts; crossed factors with thousands of levels are as lme4."""
 
+import tracemalloc
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,7 +17,13 @@ from analysis.mixed.algebra import crossproducts, levels, optimise
 from analysis.mixed.algebra.average_information import average_information
 from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, without_smallest
 from analysis.mixed.algebra.descent import descend, descend_to_floor, hessian_by_differences
-from analysis.mixed.algebra.deviance import covariance_gradients, profile, relative_factors
+from analysis.mixed.algebra.deviance import (
+    _sensitivity,
+    covariance_gradients,
+    profile,
+    relative_factors,
+)
+from analysis.mixed.algebra.estimates import conditional_modes
 from analysis.mixed.algebra.levels import gather, separate
 from analysis.mixed.algebra.optimise import (
     CONVERGED,
@@ -302,6 +310,49 @@ def test_what_is_kept_sparse_gives_the_fit_of_what_is_dense(formula, monkeypatch
     assert few.criterion == pytest.approx(dense.criterion, abs=1e-9)
     assert few.coefficients == pytest.approx(dense.coefficients, rel=1e-9, abs=1e-10)
     assert fit_size(few.design).memory < fit_size(few.design)._replace(n_occurring=None).memory
+
+
+def test_variances_of_crossed_factors_take_no_matrix_of_all_levels():
+    """The shares of 6,000 levels with 400 others are few; all of them would be 19 MB."""
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(0, 6000, 24_000), rng.integers(0, 400, 24_000)
+    y = rng.normal(size=6000)[a] + rng.normal(size=400)[b] + rng.normal(size=24_000)
+    model = mixed.fit("y ~ 1 + (1 | a) + (1 | b)", pd.DataFrame({"a": a, "b": b, "y": y}))
+    assert sparse.issparse(model.cross.flat)
+    whole = 8 * 6000 * 402
+    variances, _ = memory_of(lambda: model.tidy(["ran_pars"]))
+    assert variances < whole / 10
+    modes, found = memory_of(lambda: model.inference.modes)
+    assert modes < whole / 2
+    dense = conditional_modes(replace(model.cross, flat=model.cross.flat.toarray()), model.solution)
+    for few, all_together in zip(found, dense, strict=True):
+        assert few.effects == pytest.approx(all_together.effects, rel=1e-10, abs=1e-12)
+        assert few.std_errors == pytest.approx(all_together.std_errors, rel=1e-10)
+
+
+def memory_of(compute):
+    """Return the most memory that a call took beyond what was there [bytes], and its result."""
+    tracemalloc.start()
+    try:
+        result = compute()
+        return tracemalloc.get_traced_memory()[1], result
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_derivative_by_the_moments_is_made_in_its_own_memory():
+    """Sizes about a portion: the inverse of F, less a corner, and the outer product."""
+    rng = np.random.default_rng(5)
+    for size, q, reml in ((3, 2, True), (3, 2, False), (255, 250, True), (600, 590, False)):
+        moments = np.cov(rng.normal(size=(2 * size, size)).T)
+        root, solution = np.linalg.cholesky(moments), rng.normal(size=size)
+        inner = size if reml else q
+        direction = np.append(-solution, 1)
+        expected = np.outer(direction, direction) / 0.7
+        expected[:inner, :inner] += np.linalg.inv(moments[:inner, :inner])
+        found = _sensitivity(np.asfortranarray(root), solution, q, reml, 0.7)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+        assert found.flags.c_contiguous
 
 
 def test_the_size_of_a_fit_counts_what_occurs():
