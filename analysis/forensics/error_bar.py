@@ -12,7 +12,7 @@ from math import comb, nan, sqrt
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.forensics.rounding import Printed, read
 from analysis.tidy import glossary
@@ -64,7 +64,7 @@ def kinds(sd: float, n: int, bar: str, *, accuracy: float | None = None) -> pd.D
         "standard deviation, divisor n": population,
         "standard error": sd / sqrt(n),
         "standard error, divisor n": population / sqrt(n),
-        "half of the 95 % interval": float(stats.t.ppf(0.975, n - 1)) * sd / sqrt(n),
+        "half of the 95 % interval": float(scipy.stats.t.ppf(0.975, n - 1)) * sd / sqrt(n),
     }
     printed = read(bar, accuracy=accuracy)
     compared = pd.DataFrame(

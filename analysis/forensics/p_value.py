@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.forensics.rounding import Printed, read
 from analysis.tidy import glossary
@@ -265,15 +265,15 @@ def _relation_of_size(statistic: Printed, *, is_signed: bool) -> str:
 def _p(test: str, size: float, df: Floats, df_numerator: float) -> Floats:
     """Return the p of a statistic of this size at each of some degrees of freedom."""
     if test == "t":
-        p = 2 * stats.t.sf(size, df)
+        p = 2 * scipy.stats.t.sf(size, df)
     elif test == "r":
         with np.errstate(divide="ignore"):
             clipped = min(size, 1.0)
-            p = 2 * stats.t.sf(clipped * np.sqrt(df / np.float64(1 - clipped**2)), df)
+            p = 2 * scipy.stats.t.sf(clipped * np.sqrt(df / np.float64(1 - clipped**2)), df)
     elif test == "z":
-        p = 2 * stats.norm.sf(size)
+        p = 2 * scipy.stats.norm.sf(size)
     elif test == "F":
-        p = stats.f.sf(size, df_numerator, df)
+        p = scipy.stats.f.sf(size, df_numerator, df)
     else:
-        p = stats.chi2.sf(size, df)
+        p = scipy.stats.chi2.sf(size, df)
     return np.asarray(p, dtype=np.float64)

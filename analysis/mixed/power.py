@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis import mixed
 from analysis.inference.power import Components, curve_frame, rejection_rate, require_effects
@@ -243,11 +243,11 @@ def units_needed(
 def two_group_power(standardised: float, n_units: int, alpha: float) -> float:
     """Return the power of a t test of two groups of n units, effect in deviations of a unit."""
     noncentrality, df = abs(standardised) * (n_units / 2) ** 0.5, 2 * n_units - 2
-    critical = stats.t.isf(alpha / 2, df)
-    above = stats.nct.sf(critical, df, noncentrality)
+    critical = scipy.stats.t.isf(alpha / 2, df)
+    above = scipy.stats.nct.sf(critical, df, noncentrality)
     # Far out scipy cannot compute the lower tail, which is nothing there; statsmodels'
     # TTestIndPower returns nan.
-    below = np.nan_to_num(stats.nct.cdf(-critical, df, noncentrality))
+    below = np.nan_to_num(scipy.stats.nct.cdf(-critical, df, noncentrality))
     return float(above + below)
 
 

@@ -38,7 +38,11 @@ class Audit:
     @cached_property
     def judged(self) -> pd.DataFrame:
         """One row per claim with its verdict; see `analysis.audit.evaluate`."""
-        return claims.evaluate(self.store, self.registry, made=self.made)
+
+        def judge() -> pd.DataFrame:
+            return claims.evaluate(self.store, self.registry, made=self.made)
+
+        return self.results.cached("verdicts", judge) if self.is_cached else judge()
 
     @cached_property
     def check(self) -> Callable[[int, str], Words]:

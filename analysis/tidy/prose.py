@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 NO_BREAK = "\u00a0"  # a space that does not break: a number stays with its unit
 MINUS = "−"  # the minus sign; a hyphen would break lines and reads as a dash
@@ -93,7 +94,7 @@ def count(value: float) -> str:
     >>> count(23), count(float("nan"))
     ('23', '–')
     """
-    return MISSING if value is None or pd.isna(value) else f"{int(value):,}"
+    return MISSING if value is None or _is_missing(value) else f"{int(value):,}"
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -228,6 +229,7 @@ def listing(items: Sequence[str]) -> str:
 def short_name(model_ids: pd.Series[str]) -> pd.Series[str]:
     """Return model names without the organisation.
 
+    >>> import pandas as pd
     >>> short_name(pd.Series(["EleutherAI/pythia-70m"])).tolist()
     ['pythia-70m']
     """
@@ -294,6 +296,7 @@ def pipe_table(
     numbers
         Columns that are set like numbers whatever their cells hold, such as "r 0.50".
 
+    >>> import pandas as pd
     >>> print(pipe_table(pd.DataFrame({"a": ["x"], "n": ["12"]}), {"a": "A", "n": "N"}))
     | A | N |
     |:-----|-----:|
@@ -371,6 +374,7 @@ def _holds_numbers(cells: Sequence[str]) -> bool:
 def once(cells: pd.Series[str]) -> pd.Series[str]:
     """Return cells with those that repeat the one above left empty.
 
+    >>> import pandas as pd
     >>> once(pd.Series(["a", "a", "b", "a"])).tolist()
     ['a', '', 'b', 'a']
     """
@@ -378,4 +382,10 @@ def once(cells: pd.Series[str]) -> pd.Series[str]:
 
 
 def _words(value: Any) -> str:
-    return MISSING if pd.isna(value) else bound(str(value))
+    return MISSING if _is_missing(value) else bound(str(value))
+
+
+def _is_missing(value: Any) -> bool:
+    import pandas as pd  # here: pages of plain text have none, and need none
+
+    return bool(pd.isna(value))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.audit.evidence.decision import KINDS, Kind
 from analysis.inference.counts import fisher
@@ -306,13 +306,13 @@ def mean_of(values: pd.Series[float], null: float) -> dict[str, float]:
     """
     n, mean = len(values), float(values.mean())
     std_error = float(values.std()) / n**0.5
-    reach = float(stats.t.ppf(0.975, n - 1)) * std_error if n > 1 else float("nan")
+    reach = float(scipy.stats.t.ppf(0.975, n - 1)) * std_error if n > 1 else float("nan")
     statistic = abs(mean - null) / std_error if std_error > 0 else float("nan")
     return {
         "estimate": mean,
         "conf_low": mean - reach,
         "conf_high": mean + reach,
-        "p_value": float(2 * stats.t.sf(statistic, n - 1)),
+        "p_value": float(2 * scipy.stats.t.sf(statistic, n - 1)),
     }
 
 

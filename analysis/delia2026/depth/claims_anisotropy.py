@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check, Label
@@ -106,7 +106,7 @@ def directions(by_prompt: pd.DataFrame) -> np.ndarray:
     n = len(steps)
     if n < 2:
         return np.zeros(steps.shape[1], dtype=np.intp)
-    reach = stats.t.ppf(0.975, n - 1) * steps.std(axis=0, ddof=1) / math.sqrt(n)
+    reach = scipy.stats.t.ppf(0.975, n - 1) * steps.std(axis=0, ddof=1) / math.sqrt(n)
     centre = steps.mean(axis=0)
     return np.where(np.abs(centre) > reach, np.sign(centre), 0).astype(np.intp)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
@@ -206,7 +206,7 @@ def _difference(excess: Floats, sizes: Floats) -> dict[str, float]:
     influence = (excess - ratio * sizes) / sizes.mean()
     std_error = float(influence.std(ddof=1) / np.sqrt(len(sizes)))
     df = len(sizes) - 1
-    reach = float(stats.t.isf(0.025, df)) * std_error
+    reach = float(scipy.stats.t.isf(0.025, df)) * std_error
     return {
         "estimate": ratio,
         "std_error": std_error,

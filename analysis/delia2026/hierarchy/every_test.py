@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, cluster_means, exchange
 from analysis.inference.association import regression
@@ -132,9 +132,9 @@ def _boschloo(models: pd.DataFrame) -> Mapping[str, float]:
     counts = table.reindex(index=[1.0, 0.0], columns=[NAMED_LAB, OTHER]).to_numpy()
     extreme = np.diag(counts.sum(axis=0))
     return {
-        "estimate": stats.contingency.odds_ratio(counts, kind="sample").statistic,
-        "p_value": float(stats.boschloo_exact(counts).pvalue),
-        "smallest_p": float(stats.boschloo_exact(extreme).pvalue),
+        "estimate": scipy.stats.contingency.odds_ratio(counts, kind="sample").statistic,
+        "p_value": float(scipy.stats.boschloo_exact(counts).pvalue),
+        "smallest_p": float(scipy.stats.boschloo_exact(extreme).pvalue),
     }
 
 

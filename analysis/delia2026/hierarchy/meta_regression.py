@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+import scipy
 
 from analysis.delia2026.hierarchy.sensitivity import BLOCKS, LEVEL, TERMS
 from analysis.tidy import glossary, prose
@@ -79,10 +79,10 @@ def _fit(rows: pd.DataFrame, block: str, errors: Floats) -> pd.DataFrame:
     def criterion(deviations: Floats) -> float:
         return solved(deviations)[0]
 
-    bounds = optimize.Bounds(np.array([0.0, 1e-6]))
+    bounds = scipy.optimize.Bounds(np.array([0.0, 1e-6]))
     options: Any = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000}
     found = [
-        optimize.minimize(
+        scipy.optimize.minimize(
             criterion, np.array(start), bounds=bounds, method="Nelder-Mead", options=options
         )
         for start in _STARTS
@@ -100,14 +100,14 @@ def _fit(rows: pd.DataFrame, block: str, errors: Floats) -> pd.DataFrame:
 
 def _tidy(terms: list[str], beta: Floats, covariance: Floats, df: int) -> pd.DataFrame:
     std_error = np.sqrt(np.diag(covariance))
-    reach = stats.t.ppf(1 - LEVEL / 2, df) * std_error
+    reach = scipy.stats.t.ppf(1 - LEVEL / 2, df) * std_error
     return pd.DataFrame(
         {
             "term": terms,
             "estimate": beta,
             "std_error": std_error,
             "df": float(df),
-            "p_value": 2 * stats.t.sf(np.abs(beta / std_error), df),
+            "p_value": 2 * scipy.stats.t.sf(np.abs(beta / std_error), df),
             "conf_low": beta - reach,
             "conf_high": beta + reach,
         }

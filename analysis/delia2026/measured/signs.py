@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.store import Store
 from analysis.tidy.defaults import BAND
@@ -95,7 +95,7 @@ def _prompt_sign(log_gains: np.ndarray, band: float) -> dict[str, float | int | 
     """Return mean, interval and sign of the log gains of one run's prompts."""
     estimate, low, high = float(log_gains.mean()), math.nan, math.nan
     if len(log_gains) >= MINIMUM_PROMPTS:
-        low, high = map(float, stats.ttest_1samp(log_gains, 0.0).confidence_interval(0.95))
+        low, high = map(float, scipy.stats.ttest_1samp(log_gains, 0.0).confidence_interval(0.95))
     sign = "not identified"
     if high < 0 and estimate < -band:
         sign = "dampen"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import atanh, ceil, log, sqrt
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis.audit import evidence
 from analysis.audit.claim import Line
@@ -25,7 +25,7 @@ MARGINS = (1.05, 1.10)
 #: Correlation that explains a tenth of the variance: below it, almost nothing.
 ALMOST_NOTHING = sqrt(0.1)
 #: Rows below which the interval of r = 0 itself is wider than the margin.
-FEWEST = ceil(3 + (stats.norm.ppf(0.975) / atanh(ALMOST_NOTHING)) ** 2)
+FEWEST = ceil(3 + (NormalDist().inv_cdf(0.975) / atanh(ALMOST_NOTHING)) ** 2)
 TOO_FEW = f"With fewer than {FEWEST} models the interval is wider than the margin even at r = 0."
 IDENTICAL = "Pythia-160M and Pythia-12B behave almost identically"
 NO_SIZE = "size explains less than a tenth of the variance"

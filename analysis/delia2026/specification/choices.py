@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.audit.evidence import HUNT
 from analysis.store import Store
@@ -173,7 +173,7 @@ def _mean_of_all(rows: pd.DataFrame) -> pd.DataFrame:
 def _add_interval(models: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the t interval of the log gain, by the delta method."""
     df = (models["n_prompts"] - 1).clip(lower=1).to_numpy(dtype=np.float64)
-    reach = stats.t.ppf(0.975, df) * models["log_error"]
+    reach = scipy.stats.t.ppf(0.975, df) * models["log_error"]
     return models.assign(log_low=models["log_gain"] - reach, log_high=models["log_gain"] + reach)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+import scipy
 
 from analysis.tidy.frame import Floats, Integers
 
@@ -60,12 +60,14 @@ class Estimates:
         """Return the two-sided p of each estimate, NaN where the standard error is 0: no test."""
         t = np.full(np.shape(self.estimate), np.nan)
         np.divide(-np.abs(self.estimate), self.std_error, out=t, where=self.std_error > 0)
-        return np.asarray(2 * np.where(np.isinf(self.df), ndtr(t), stdtr(self.df, t)))
+        normal, student = scipy.special.ndtr(t), scipy.special.stdtr(self.df, t)
+        return np.asarray(2 * np.where(np.isinf(self.df), normal, student))
 
     def reach(self, conf_level: float) -> Floats:
         """Return half the width of the interval around each estimate."""
         upper = (1 + conf_level) / 2
-        quantile = np.where(np.isinf(self.df), ndtri(upper), stdtrit(self.df, upper))
+        normal, student = scipy.special.ndtri(upper), scipy.special.stdtrit(self.df, upper)
+        quantile = np.where(np.isinf(self.df), normal, student)
         return np.asarray(self.std_error * quantile)
 
     def only(self, place: int) -> Estimates:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.delia2026.study import horizons, labs, registered, shares
 from analysis.store import Store
@@ -90,7 +90,7 @@ def band_of_chance(runs: pd.DataFrame) -> Band:
     horizons.need_seeds(df)
     sd = variance**0.5
     middle = float(known.groupby("recipe")["excess"].mean().mean())
-    half = float(stats.t.ppf((1 + BAND) / 2, df)) * sd
+    half = float(scipy.stats.t.ppf((1 + BAND) / 2, df)) * sd
     return Band(middle, middle - half, middle + half, sd, df)
 
 

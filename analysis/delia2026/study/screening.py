@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.delia2026.study import horizons
 from analysis.tidy import glossary
@@ -63,7 +63,7 @@ def main_effects(runs: pd.DataFrame, response: str, low: pd.Series) -> pd.DataFr
     estimates = 2 * signs.T @ runs[response].to_numpy(dtype=float) / n_runs
     std_error = 2 * np.sqrt(variance / n_runs)
     statistic = estimates / std_error
-    half = stats.t.ppf((1 + CONF_LEVEL) / 2, df) * std_error
+    half = scipy.stats.t.ppf((1 + CONF_LEVEL) / 2, df) * std_error
     result = pd.DataFrame(
         {
             "term": list(low.index),
@@ -71,7 +71,7 @@ def main_effects(runs: pd.DataFrame, response: str, low: pd.Series) -> pd.DataFr
             "std_error": std_error,
             "df": float(df),
             "statistic": statistic,
-            "p_value": 2 * stats.t.sf(np.abs(statistic), df),
+            "p_value": 2 * scipy.stats.t.sf(np.abs(statistic), df),
             "conf_low": estimates - half,
             "conf_high": estimates + half,
             "conf_level": CONF_LEVEL,

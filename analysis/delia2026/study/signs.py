@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.delia2026.study import horizons
 from analysis.inference.effects.multiplicity import adjust
@@ -48,7 +48,7 @@ def negative_cells(runs: pd.DataFrame, response: str) -> pd.DataFrame:
             "std_error": std_error,
             "df": df,
             "statistic": statistic,
-            "p_value": stats.t.cdf(statistic, df),
+            "p_value": scipy.stats.t.cdf(statistic, df),
             "alternative": "less",
             "n_obs": rows["size"],
             "family": response,

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
@@ -74,7 +74,7 @@ def slopes(
     combined = np.array(list(weights.values()))
     estimate = combined @ coefficients
     std_error = np.sqrt(np.einsum("ij,jk,ik->i", combined, covariance, combined))
-    half = stats.t.ppf((1 + CONF_LEVEL) / 2, df) * std_error
+    half = scipy.stats.t.ppf((1 + CONF_LEVEL) / 2, df) * std_error
     statistic = estimate / std_error
     result = pd.DataFrame(
         {
@@ -83,7 +83,7 @@ def slopes(
             "std_error": std_error,
             "df": df,
             "statistic": statistic,
-            "p_value": 2 * stats.t.sf(np.abs(statistic), df),
+            "p_value": 2 * scipy.stats.t.sf(np.abs(statistic), df),
             "conf_low": estimate - half,
             "conf_high": estimate + half,
             "conf_level": CONF_LEVEL,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.audit import evidence
 from analysis.audit.claim import Line
@@ -144,7 +144,7 @@ def _nearer(condition: str, models: pd.DataFrame) -> Check:
         models, "half_depth", "n_layers"
     )
     result = published_l_star.mean_error(gain)
-    flips = stats.permutation_test(
+    flips = scipy.stats.permutation_test(
         (gain.to_numpy(),), np.mean, permutation_type="samples", n_resamples=2 ** len(gain)
     )
     is_known = "conf_low" in result
@@ -169,7 +169,7 @@ def _noise_note(models: pd.DataFrame) -> str:
     layers = np.arange(60)
     expected = float((layers * chances).sum())
     spread = math.sqrt(float(((layers - expected) ** 2 * chances).sum()) / total)
-    p = 2 * float(stats.norm.sf(abs(value - expected) / spread))
+    p = 2 * float(scipy.stats.norm.sf(abs(value - expected) / spread))
     return (
         f"Over {total} profiles the mean layer is {value:.2f}; pure noise gives {expected:.2f} "
         f"(p = {p:.2f})."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.audit import evidence
 from analysis.audit.evidence import digitised
@@ -151,5 +151,5 @@ def mean_error(values: pd.Series) -> dict[str, float]:
     n, centre = len(values), float(values.mean(skipna=False))
     if n < 3 or math.isnan(centre):
         return {"estimate": centre}
-    reach = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n))
+    reach = float(scipy.stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n))
     return {"estimate": centre, "conf_low": centre - reach, "conf_high": centre + reach}

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.delia2026.transition import l_star
 from analysis.delia2026.transition import published as published_l_star
@@ -186,7 +186,7 @@ def _pearson_p(_store: Store, values: Sequence[Any]) -> float:
 
 def _fisher_p(_store: Store, values: Sequence[Any]) -> float:
     table = np.array(values, dtype=np.int64).reshape(2, 2)
-    return float(stats.fisher_exact(table).pvalue)
+    return float(scipy.stats.fisher_exact(table).pvalue)
 
 
 def _steepest_layer(_store: Store, values: Sequence[Any]) -> float:

@@ -12,7 +12,7 @@ from numbers import Real
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.inference.association.ranks import spearman_test, t_p, t_statistic
 from analysis.tidy import glossary
@@ -86,7 +86,7 @@ def correlate(
     require_option("method", method, METHODS)
     first, second = _pair(frame, x, y)
     if method == "pearson":
-        estimate = _round(stats.pearsonr(first, second).statistic)
+        estimate = _round(scipy.stats.pearsonr(first, second).statistic)
         return _row(
             f"{y} ~ {x}",
             estimate,
@@ -291,7 +291,9 @@ def _row(
 
 def _spearman_row(term: str, first: Floats, second: Floats, conf_level: float) -> pd.DataFrame:
     n = len(first)
-    estimate = _round(stats.pearsonr(stats.rankdata(first), stats.rankdata(second)).statistic)
+    estimate = _round(
+        scipy.stats.pearsonr(scipy.stats.rankdata(first), scipy.stats.rankdata(second)).statistic
+    )
     statistic, df, p_value, test = spearman_test(first, second, estimate)
     return _result(
         term=term,
@@ -321,7 +323,7 @@ def _fisher_z(
         return estimate, estimate
     if denominator < 1:
         return -1.0, 1.0
-    reach = float(stats.norm.isf((1 - conf_level) / 2)) * sqrt(variance / denominator)
+    reach = float(scipy.stats.norm.isf((1 - conf_level) / 2)) * sqrt(variance / denominator)
     centre = float(np.arctanh(estimate))
     return float(np.tanh(centre - reach)), float(np.tanh(centre + reach))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import exp, lgamma, sqrt
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from analysis.tidy.frame import Floats, Integers
 
@@ -42,7 +42,7 @@ def _edgeworth_spearman_p(estimate: float, n: int) -> float:
     bracket = 0.0879 + 0.0151 * b - y * bracket
     bracket = -0.0758 + b * (0.1033 + 0.3932 * b) - y * b * bracket
     bracket = 0.2274 + b * (0.2531 + 0.1745 * b) + y * bracket
-    tail = float(stats.norm.sf(z)) + z * b * bracket * exp(-y / 2)
+    tail = float(scipy.stats.norm.sf(z)) + z * b * bracket * exp(-y / 2)
     if z > SERIES_REACH:
         tail = max(tail, t_p(estimate, n - 2) / 2, exp(-lgamma(n + 1)))
     return min(1.0, 2 * tail)
@@ -79,7 +79,7 @@ def _exact_spearman_p(first: Floats, second: Floats) -> float:
 
 def _whole_ranks(values: Floats) -> Integers:
     """Return ranks, doubled where ties halve them, shape (n,)."""
-    doubled = np.rint(2 * stats.rankdata(values)).astype(np.intp)
+    doubled = np.rint(2 * scipy.stats.rankdata(values)).astype(np.intp)
     return np.asarray(doubled // np.gcd.reduce(doubled), dtype=np.intp)
 
 
@@ -92,4 +92,4 @@ def t_statistic(estimate: float, df: int) -> float:
 
 def t_p(estimate: float, df: int) -> float:
     """Return the two-sided p of `t_statistic`."""
-    return float(2 * stats.t.sf(abs(t_statistic(estimate, df)), df))
+    return float(2 * scipy.stats.t.sf(abs(t_statistic(estimate, df)), df))

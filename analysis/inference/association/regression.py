@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.inference.association.sandwich import Sandwich, cr2
 from analysis.tidy import glossary
@@ -194,7 +194,7 @@ def _coefficients(fitted: Regression, conf_level: float) -> pd.DataFrame:
         out=np.full(len(std_error), np.nan),
         where=std_error > 0,
     )
-    reach = stats.t.isf((1 - conf_level) / 2, df) * std_error
+    reach = scipy.stats.t.isf((1 - conf_level) / 2, df) * std_error
     return pd.DataFrame(
         {
             "term": fitted.terms,
@@ -202,7 +202,7 @@ def _coefficients(fitted: Regression, conf_level: float) -> pd.DataFrame:
             "std_error": std_error,
             "statistic": statistic,
             "df": df,
-            "p_value": 2 * stats.t.sf(np.abs(statistic), df),
+            "p_value": 2 * scipy.stats.t.sf(np.abs(statistic), df),
             "conf_low": fitted.coefficients - reach,
             "conf_high": fitted.coefficients + reach,
             "conf_level": conf_level,

@@ -12,9 +12,7 @@ from numbers import Real
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from scipy.optimize import brentq
-from scipy.special import gammaln
+import scipy
 
 from analysis.inference.counts.contingency import odds_contrast, two_by_two
 from analysis.tidy import glossary
@@ -172,8 +170,8 @@ def proportion(successes: int, n: int, *, conf_level: float = 0.95) -> pd.DataFr
     # scipy's binomtest finds these quantiles to 2e-12, 5e-9 of the end of 1 in 500.
     alpha = (1 - conf_level) / 2
     failures = n - successes
-    low = float(stats.beta.ppf(alpha, successes, failures + 1)) if successes else 0.0
-    high = float(stats.beta.isf(alpha, successes + 1, failures)) if failures else 1.0
+    low = float(scipy.stats.beta.ppf(alpha, successes, failures + 1)) if successes else 0.0
+    high = float(scipy.stats.beta.isf(alpha, successes + 1, failures)) if failures else 1.0
     return glossary.table(
         {
             "term": ["proportion"],
@@ -200,10 +198,10 @@ def _conditional(cells: Integers) -> ConditionalTable:
         )
     support = np.arange(least, most + 1)
     log_weights = -(
-        gammaln(support + 1)
-        + gammaln(first_row - support + 1)
-        + gammaln(first_column - support + 1)
-        + gammaln(second_row - first_column + support + 1)
+        scipy.special.gammaln(support + 1)
+        + scipy.special.gammaln(first_row - support + 1)
+        + scipy.special.gammaln(first_column - support + 1)
+        + scipy.special.gammaln(second_row - first_column + support + 1)
     )
     return ConditionalTable(support, log_weights, a)
 
@@ -250,7 +248,7 @@ def _root(rising: Callable[[float], float]) -> float:
         low *= 2
     while rising(high) < 0:
         high *= 2
-    return float(brentq(rising, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=500))
+    return float(scipy.optimize.brentq(rising, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=500))
 
 
 def _note(table: ConditionalTable) -> str:

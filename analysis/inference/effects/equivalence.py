@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
@@ -67,8 +67,8 @@ def estimates(terms: pd.DataFrame, *, low: float, high: float, alpha: float = 0.
             "Drop the terms that could not be estimated.",
         )
     above, below = (centre - low) / std_error, (centre - high) / std_error
-    p_above, p_below = stats.t.sf(above, df), stats.t.cdf(below, df)
-    reach = stats.t.isf(alpha, df) * std_error
+    p_above, p_below = scipy.stats.t.sf(above, df), scipy.stats.t.cdf(below, df)
+    reach = scipy.stats.t.isf(alpha, df) * std_error
     result = pd.DataFrame(
         {
             "term": terms["term"].to_numpy(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError
@@ -91,7 +91,7 @@ def adjusted_values(raw: Floats, method: str = "holm") -> Floats:
     ``raw`` has one p-value per test, none missing, shape (tests,); ``method`` is one of `METHODS`.
     """
     if method == "benjamini-hochberg" and len(raw):
-        return np.asarray(stats.false_discovery_control(raw), dtype=np.float64)
+        return np.asarray(scipy.stats.false_discovery_control(raw), dtype=np.float64)
     # statsmodels' multipletests agrees, but collects garbage at every call: .1 s a family here.
     order = np.argsort(raw)
     adjusted = np.empty(len(raw))

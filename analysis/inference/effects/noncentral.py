@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scipy import stats
-from scipy.optimize import brentq
+import scipy
 
 from analysis.tidy.errors import DesignError
 
@@ -38,7 +37,7 @@ def noncentrality_t(statistic: float, df: float, conf_level: float) -> tuple[flo
     """
 
     def cdf(noncentrality: float) -> float:
-        return float(stats.nct.cdf(statistic, df, noncentrality))
+        return float(scipy.stats.nct.cdf(statistic, df, noncentrality))
 
     distance = 1.0
     alpha = (1 - conf_level) / 2
@@ -68,8 +67,8 @@ def noncentrality_f(
 
     def cdf(noncentrality: float) -> float:
         if noncentrality == 0:
-            return float(stats.f.cdf(statistic, df, df_residual))
-        return float(stats.ncf.cdf(statistic, df, df_residual, noncentrality))
+            return float(scipy.stats.f.cdf(statistic, df, df_residual))
+        return float(scipy.stats.ncf.cdf(statistic, df, df_residual, noncentrality))
 
     return _not_negative(cdf, statistic * df, conf_level)
 
@@ -89,7 +88,9 @@ def _not_negative(
 def _root(cdf: Callable[[float], float], probability: float, bracket: tuple[float, float]) -> float:
     """Return the noncentrality at which the statistic has a probability of this below it."""
     try:
-        root = brentq(lambda value: cdf(value) - probability, *bracket, xtol=TOLERANCE)
+        root = scipy.optimize.brentq(
+            lambda value: cdf(value) - probability, *bracket, xtol=TOLERANCE
+        )
     except ValueError as error:
         raise DesignError(
             "The interval of a standardised size needs a noncentral distribution that can be "

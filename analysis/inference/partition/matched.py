@@ -18,10 +18,8 @@ from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from analysis.inference.resampling import permutation
 from analysis.inference.resampling.permutation import RELATIVE_TIE
@@ -60,7 +58,8 @@ def matched_models(
         If no model has a match.
     """
     close = _links(models, tolerance)
-    sets = connected_components(csr_array(close.astype(np.int8)), directed=False)[1]
+    graph = scipy.sparse.csr_array(close.astype(np.int8))
+    sets = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
     codes = level_codes(models, label)[0]
     groups = rows_by_group(np.asarray(sets, dtype=np.intp))
     matches = [rows for rows in groups if len(set(codes[rows])) > 1]
@@ -261,8 +260,8 @@ def _sign_test(contrasts: pd.DataFrame) -> dict[str, object]:
     return {
         "term": "matches in which the first is lower",
         "estimate": lower / n,
-        "p_value": float(stats.binomtest(lower, n).pvalue),
-        "smallest_p": float(stats.binomtest(0, n).pvalue),
+        "p_value": float(scipy.stats.binomtest(lower, n).pvalue),
+        "smallest_p": float(scipy.stats.binomtest(0, n).pvalue),
         "n_permutations": 2**n,
         "n_groups": n,
         "method": "Sign test, exact binomial",

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, stats
+import scipy
 
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, generator, seed_of
@@ -123,7 +123,7 @@ def quadrature(
         Number of nodes, a power of two.
     """
     rng = generator(rng, "nodes are scrambled")
-    sobol = stats.qmc.Sobol(len(design.names), rng=rng)
+    sobol = scipy.stats.qmc.Sobol(len(design.names), rng=rng)
     points = sobol.random(n_nodes).clip(1 - LAST_QUANTILE, LAST_QUANTILE)
     ratios = prior.width * np.tan(np.pi * points / 2)
     gram = design.columns.T @ design.columns
@@ -144,7 +144,7 @@ def _factorise(gram: Floats, scale: Floats) -> tuple[Floats, Floats]:
     With A = I + S Z'Z S the covariance of the effects over sigma^2 is S A^-1 S.
     """
     factor = np.linalg.cholesky(scale[:, :, None] * gram * scale[:, None, :] + np.eye(len(gram)))
-    root = linalg.inv(factor, assume_a="lower triangular") * scale[:, None, :]
+    root = scipy.linalg.inv(factor, assume_a="lower triangular") * scale[:, None, :]
     return root, np.log(np.einsum("nii->ni", factor)).sum(axis=1)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
@@ -303,11 +303,11 @@ def bca_interval(
     if not 0 < below < 1:
         return *none, "No BCa interval: all resamples lie on one side of the estimate."
     acceleration = float((gaps**3).sum()) / (6 * spread**1.5) if spread else 0.0
-    bias = special.ndtri(below)
-    normal = bias + special.ndtri(np.array([1 - conf_level, 1 + conf_level]) / 2)
+    bias = scipy.special.ndtri(below)
+    normal = bias + scipy.special.ndtri(np.array([1 - conf_level, 1 + conf_level]) / 2)
     if (acceleration * normal >= 1).any():
         return *none, "No BCa interval: one cluster decides, and the acceleration is too large."
-    places = special.ndtr(bias + normal / (1 - acceleration * normal))
+    places = scipy.special.ndtr(bias + normal / (1 - acceleration * normal))
     low, high = np.quantile(replicates, places, method="weibull")
     beyond = min(places[0], 1 - places[1]) * (len(replicates) + 1) < 1 - ROUNDING
     note = "The BCa interval ends at the outermost resample: draw more." if beyond else ""

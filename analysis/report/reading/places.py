@@ -6,6 +6,7 @@ either is made, whichever renderer makes them. ``quarto/filters/site.lua`` turns
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -122,6 +123,12 @@ def block(project: Path, page: str, claims: Sequence[int] = ()) -> str:
         "terms": glossary.entries(project, page),
     }
     return f"```{{.site-places}}\n{json.dumps(entries, ensure_ascii=True)}\n```"
+
+
+def claim_numbers(folder: Path) -> list[int]:
+    """Return the numbers of a paper's claims as its statements have them, in their order."""
+    with (folder / "claim.csv").open(encoding="utf-8", newline="") as statements:
+        return sorted(int(row["claim_id"]) for row in csv.DictReader(statements))
 
 
 @cache

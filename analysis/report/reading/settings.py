@@ -49,9 +49,12 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def mapping(text: str, where: str) -> dict[str, Any]:
     """Return a YAML mapping, empty if the text is; ``where`` names its place in a refusal."""
+    if not text:
+        return {}
     yaml = extra("yaml")
     try:
-        content = yaml.safe_load(text)
+        # By libyaml, where PyYAML was built with it: every page reads the options of all chunks.
+        content = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
         fault = " ".join(str(error).split())
         raise ReportError(f"The YAML of {where} must be readable; found: {fault}.") from error
