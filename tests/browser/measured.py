@@ -3,8 +3,9 @@
     python -m tests.browser.measured reports/paper --pictures /tmp/pictures
 
 prints a table of the pages of a folder, and what is ugly: a page wider than its window, text too
-small to read. With ``--pictures`` each page is drawn whole, at 1280 and 390 pixels, light and dark,
-a picture for every 4,000 pixels of its height.
+small to read, labels of a figure that lie over each other or beyond the window. With
+``--pictures`` each page is drawn whole, at 1280 and 390 pixels, light and dark, a picture for every
+4,000 pixels of its height.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from tests.browser.chromium import Tab, browser
 
 #: Width and height of the windows [px].
 WINDOWS = {"desktop": (1280, 900), "phone": (390, 844)}
-#: Least size of a letter [px].
-LEAST = 11
+#: Least size of a letter, and of one in a figure [px].
+LEAST, LEAST_DRAWN = 11, 10
 #: The page that is one screen of a desk.
 FRONT = "index"
 #: Height of one picture [px].
@@ -47,13 +48,36 @@ SMALL = """(() => {
     const own = [...it.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
     if (!own || /^(STYLE|SCRIPT|TITLE)$/i.test(it.tagName) || !it.getClientRects().length) continue;
     let size = parseFloat(getComputedStyle(it).fontSize);
-    const svg = it.closest("svg");
-    if (svg && svg.viewBox.baseVal && svg.viewBox.baseVal.width)
-      size *= svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-    if (size < LEAST && !it.closest("sup, sub, math"))
-      small.set(it.closest("figure, section, div")?.id || it.tagName, size.toFixed(1));
+    const drawn = it.getScreenCTM?.();
+    if (drawn) size *= Math.hypot(drawn.a, drawn.b);
+    if (size < (drawn ? LEAST_DRAWN - 0.05 : LEAST) && !it.closest("sup, sub, math"))
+      small.set(it.closest("main [id]")?.id || it.tagName, size.toFixed(1));
   }
   return [...small].map(([name, size]) => `${name} ${size} px`);
+})()"""
+
+#: Vega hides labels that would lie over others by their opacity.
+LABELS = """(() => {
+  document.querySelectorAll("main :is(svg, math, pre)").forEach((it) => { it.style.display = ""; });
+  document.querySelectorAll("main details").forEach((it) => { it.open = true; });
+  const ugly = [];
+  for (const figure of document.querySelectorAll("main figure")) {
+    const name = figure.id || figure.closest("[id]").id;
+    const labels = [...figure.querySelectorAll("svg text")].filter((it) =>
+      it.getClientRects().length && it.textContent.trim() && it.getAttribute("opacity") !== "0");
+    const boxes = labels.map((it) => it.getBoundingClientRect());
+    boxes.forEach((one, at) => {
+      if (one.left < -1 || one.right > innerWidth + 1)
+        ugly.push(`${name} "${labels[at].textContent}" beyond the window`);
+      boxes.slice(at + 1).forEach((other, after) => {
+        const wide = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+        const high = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+        if (wide > 1.5 && high > 3)
+          ugly.push(`${name} "${[at, at + 1 + after].map((it) => labels[it].textContent)}" meet`);
+      });
+    });
+  }
+  return ugly;
 })()"""
 
 
@@ -77,13 +101,13 @@ def seen(tab: Tab, page: Path) -> Seen:
     for window, (width, height) in WINDOWS.items():
         tab.dress(width, height)
         tab.open(page.resolve().as_uri())
-        small = tab.run(SMALL.replace("LEAST", str(LEAST)))
+        small = tab.run(SMALL.replace("LEAST_DRAWN", str(LEAST_DRAWN)).replace("LEAST", str(LEAST)))
         result = tab.run(COUNTED)
         screens[window] = result["height"] / height
         ugly += (
             [f"{window}: {result['wide']} px wider than the window"] if result["wide"] > 0 else []
         )
-        ugly += [f"{window}: {it}" for it in small]
+        ugly += [f"{window}: {it}" for it in [*small, *tab.run(LABELS)]]
         if page.stem == FRONT and window == "desktop" and result["height"] > height:
             ugly.append(f"{window}: {result['height'] - height} px longer than one screen")
     return Seen(
