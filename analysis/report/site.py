@@ -13,7 +13,7 @@ from analysis.report.examination import refuse_faults
 from analysis.report.execution import run_workers
 from analysis.report.reading.places import chosen, pages
 from analysis.report.render import To, made, quarto_output
-from analysis.tidy.errors import ReportError
+from analysis.tidy.errors import AnalysisError, ReportError
 from analysis.tidy.extra import extra
 from analysis.tidy.output import replace_bytes
 from collect.process import shipped
@@ -24,6 +24,12 @@ Engine = Literal["auto", "quarto", "embedded"]
 #: The page that is printed unless others are named; a project without it prints every page.
 PAPER = "paper"
 SUFFIXES = {"html": ".html", "typst": ".pdf"}
+
+#: What pages made here hold, any of it: those of either renderer, and of this one.
+OUR_MARKS = {
+    "html": (b'<nav class="site-nav"', b'content="analysis.report embedded'),
+    "typst": (b"Typst",),
+}
 
 
 def render_site(
@@ -65,6 +71,8 @@ def render_site(
     ------
     ReportError
         If a source cannot be rendered, a page is unknown, cannot be written, or has a fault.
+    AnalysisError
+        If a file of another lies where a page is to be.
     MissingExtraError
         If a package of the [report] or [pdf] extra is missing.
     """
@@ -73,6 +81,7 @@ def render_site(
     sources, command = chosen(project, only), _quarto(engine, project)
     if to == "typst" and not command:
         extra("typst", of="pdf")  # before anything runs
+    _refuse_to_replace([destination / f"{source.stem}{SUFFIXES[to]}" for source in sources], to)
     is_whole = to == "html" and not only
     given = parameters or {}
 
@@ -97,6 +106,17 @@ def render_site(
         replace_bytes(destination / f"{stem}{SUFFIXES[to]}", content)
         for stem, content in contents.items()
     ]
+
+
+def _refuse_to_replace(places: Sequence[Path], to: To) -> None:
+    """Refuse to write a page where a file lies that is none of ours."""
+    for path in places:
+        content = path.read_bytes() if path.is_file() else OUR_MARKS[to][0]
+        if not any(mark in content for mark in OUR_MARKS[to]):
+            raise AnalysisError(
+                f"{path} exists already, and is no page that this command wrote.",
+                "Choose another --out, or move the file away.",
+            )
 
 
 def _quarto(engine: Engine, project: Path) -> str | None:

@@ -192,7 +192,7 @@ BEFORE = {
     "collect published": ("out/published_value/results.parquet", "an old table\n"),
     "analysis claims --write": ("paper/verdicts.csv", "claim_id\n1\n"),
     "analysis study --write": ("out/reports/study.csv", "the old statements\n"),
-    "analysis report": ("out/page.html", "the old page\n"),
+    "analysis report": ("out/page.html", '<nav class="site-nav">the old page\n'),
 }
 
 

@@ -14,7 +14,7 @@ from analysis.report.making.page import pandoc, program
 from analysis.report.reading import places
 from analysis.report.reading.source import Line, Prose, read_source
 from analysis.report.site import render_site, results_of_report
-from analysis.tidy.errors import MissingExtraError, ReportError
+from analysis.tidy.errors import AnalysisError, MissingExtraError, ReportError
 from tests.analysis.places import ROOT
 
 FILTER = ROOT / "quarto" / "filters" / "site.lua"
@@ -66,6 +66,9 @@ title: The second
 """
 
 
+OLD = '<nav class="site-nav"></nav>the old page'
+
+
 @pytest.fixture
 def project(tmp_path):
     folder = tmp_path / "quarto"
@@ -108,7 +111,7 @@ def state(project):
 
 def _unchanged_until_a_word_is(project, out, capsys):
     pages = {path: path.read_bytes() for path in out.glob("?.html")}
-    (out / "a.html").write_text("spoilt", encoding="utf-8")
+    (out / "a.html").write_text(OLD, encoding="utf-8")
     again = render_site(project, out, engine="embedded", results=state(project))
     assert "rendering: " not in capsys.readouterr().err
     assert {path: path.read_bytes() for path in again} == pages
@@ -142,14 +145,30 @@ def test_no_number_of_a_claim_in_the_sources_is_left_without_its_card():
 
 def test_the_paper_is_printed_or_every_page_or_those_that_are_named(project, monkeypatch):
     def instead(_make, sources, *_):
-        return {path: path.stem.encode() for path in sources}
+        return {path: b"Typst " + path.stem.encode() for path in sources}
 
     monkeypatch.setattr(site, "run_workers", instead)
     out = project.parent / "out"
     made = site.render_site(project, out, engine="embedded", to="typst")
-    assert [(path.name, path.read_bytes()) for path in made] == [("a.pdf", b"a"), ("b.pdf", b"b")]
+    assert [(path.name, path.read_bytes()) for path in made] == [
+        ("a.pdf", b"Typst a"),
+        ("b.pdf", b"Typst b"),
+    ]
     (only,) = site.render_site(project, out, engine="embedded", to="typst", only=["b"])
     assert only.name == "b.pdf"
+
+
+@pytest.mark.parametrize(("to", "name"), [("html", "b.html"), ("typst", "b.pdf")])
+@pytest.mark.parametrize("content", [b"", b"my own page", b"<html><nav>mine</nav></html>"])
+def test_a_file_of_somebody_else_is_not_replaced(to, name, content, project, monkeypatch):
+    monkeypatch.setattr(site, "run_workers", lambda *_: pytest.fail("something ran"))
+    out = project.parent / "out"
+    out.mkdir()
+    (out / name).write_bytes(content)
+    with pytest.raises(AnalysisError, match=name) as caught:
+        site.render_site(project, out, engine="embedded", to=to)
+    assert caught.value.exit_code == 2
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == {name: content}
 
 
 def test_a_missing_package_is_refused_before_anything_runs(project, monkeypatch):
@@ -164,11 +183,11 @@ def test_no_page_is_replaced_unless_all_are_whole(project):
     out = project.parent / "out"
     out.mkdir()
     for name in ("a.html", "b.html"):
-        (out / name).write_text("the old page", encoding="utf-8")
+        (out / name).write_text(OLD, encoding="utf-8")
     with pytest.raises(ReportError, match=r"a\.html: a link to 'claims.html#claim-7', which does"):
         render_site(project, out, engine="embedded")
     left = {path.name: path.read_text(encoding="utf-8") for path in out.iterdir()}
-    assert left == dict.fromkeys(("a.html", "b.html"), "the old page")
+    assert left == dict.fromkeys(("a.html", "b.html"), OLD)
     with pytest.raises(ReportError, match="c is not"):
         render_site(project, out, engine="embedded", only=["c"])
 
@@ -215,7 +234,8 @@ def test_quarto_makes_the_page_that_is_named_and_no_other(project, monkeypatch):
     command = project.parent / "bin" / "quarto"
     command.parent.mkdir()
     asked = project.parent / "asked"
-    script = f'echo "$2" >> {asked}; for s in a b; do echo "<p>$s</p>" > {project}/$s.html; done'
+    write = f"echo '{OLD}' $s > {project}/$s.html"
+    script = f'echo "$2" >> {asked}; for s in a b; do {write}; done'
     command.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
