@@ -50,10 +50,9 @@ def certainty(store: Store) -> dict[str, str]:
 def settling(store: Store) -> dict[str, str]:
     """Return which list of existing models would rank the lab over geometry, and which would not.
 
-    Of the smallest list with the power `designs.POWER` where labs explain the share `share`:
-    `models`, `suites`, and of how many of 100 data sets it ranks them (`seen`). Of the largest
-    list, if the paper's order is true: `most_models` and `most_seen`. `false`: false positives per
-    100 data sets of either list, at most.
+    `models`: of the smallest list with the power `designs.POWER` where labs explain the share
+    `share`. Of the largest list, if the paper's order is true: `most_models`, and `most_seen`, of
+    how many of 100 data sets it ranks them.
     """
     lists = designs.ranking(tournament.rates(store), RANKED, tournament.RULING[RANKED])
     enough = lists[lists["power"] >= designs.POWER].iloc[0]
@@ -61,11 +60,8 @@ def settling(store: Store) -> dict[str, str]:
     return {
         "share": prose.percent(designs.MOST),
         "models": prose.count(enough["n_models"]),
-        "suites": prose.count(enough["n_suites"]),
-        "seen": prose.count(math.floor(100 * enough["power"])),
         "most_models": prose.count(largest["n_models"]),
         "most_seen": prose.count(math.ceil(100 * largest["power_claimed"])),
-        "false": prose.count(math.ceil(100 * max(enough["worst"], largest["worst"]))),
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.delia2026.tournament import criterion
 from analysis.tidy import prose
 
 #: The power that a list is made for.
@@ -81,6 +82,11 @@ def ranking(table: pd.DataFrame, statement: str, world: str) -> pd.DataFrame:
     return result.assign(
         worst=result["layout"].map(false), power_claimed=result["layout"].map(claimed)
     ).sort_values("n_models", ignore_index=True)
+
+
+def claimed() -> str:
+    """Return how much the sources of the paper's order explain together, in percent."""
+    return prose.percent(sum(criterion.TOGETHER[CLAIMED_ORDER].values()))
 
 
 #: Statements of the ranking, with the source that explains the differences where they are true.
