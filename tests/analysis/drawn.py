@@ -24,7 +24,8 @@ def borrowed(node):
     if {"domain", "range"} <= set(node) and isinstance(node["range"], list):
         pairs = zip(node["domain"], node["range"], strict=False)
         return [it for name, it in pairs if isinstance(it, str) and labs.borrowed(it, name)]
-    drawn = [it for name, it in node.items() if name not in ("datasets", "field")]
+    # Neither data nor the cells of a legend's scale of grey are marks of a lab.
+    drawn = [it for name, it in node.items() if name not in ("datasets", "field", "symbolType")]
     return [look for it in drawn for look in borrowed(it)]
 
 

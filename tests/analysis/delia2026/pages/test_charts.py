@@ -9,59 +9,68 @@ import pytest
 
 import analysis
 from analysis.audit.pages import tables
-from analysis.delia2026.depth import bound_charts
-from analysis.delia2026.pages import charts, frames, summary
+from analysis.delia2026.pages import summary
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.drawing import labs, theme
 from analysis.tidy.errors import AnalysisError
+from tests.analysis.delia2026.pages import figures
+from tests.analysis.delia2026.pages.figures import QUARTO
 from tests.analysis.drawn import borrowed, encodings
-from tests.analysis.places import ROOT
 
 
 @pytest.fixture(scope="module")
-def drawn(request):
-    store = request.getfixturevalue("shipped_store")
-    return {
-        "depth": bound_charts.chart_gain_by_depth(
-            bound_charts.gains(store), frames.bound_curve(store)
-        ),
-        "labs": charts.chart_gain_by_lab(frames.signed_gains(store)),
-        "density": charts.chart_gain_by_density(frames.penultimate_gains(store), band=(0.15, 0.2)),
-        "ratio": charts.chart_ratio(frames.spectral_norms(store), frames.penultimate_gains(store)),
-    }
+def specs():
+    return figures.specs()
 
 
-@pytest.fixture(scope="module")
-def specs(drawn):
-    return {name: chart.to_dict() for name, chart in drawn.items()}
+#: Titles of axes that say in words what is counted or divided by what; others have a unit.
+IN_WORDS = {
+    "blocks, log scale",
+    "gain (below 1 the vector shrinks)",
+    "gain: length after the block / length before",
+    "growth of the stream as a multiple of equal writes",
+    "length of the vector (after block 0: 1)",
+    "length |x|",
+    "p, two-sided",
+    "rule says yes",
+    "share that it explains",
+    "|x less its mean|",
+    "|x| net of the numbers",
+}
+
+
+def test_every_figure_of_the_pages_is_found(specs):
+    sources = "".join(path.read_text() for path in (QUARTO / "sections").glob("*.qmd"))
+    assert len(specs) == len({*re.findall(r"(?<=#\| fig-alt: ).+", sources)})
 
 
 def test_every_field_that_is_drawn_exists_and_colour_never_stands_alone(specs):
     for name, spec in specs.items():
-        assert len(spec["description"]) > 30, name
+        assert len(spec["description"]) > 25, name
+        assert spec["usermeta"]["finding"], name
         assert all(rows for rows in spec["datasets"].values()), name
-    for name, spec in specs.items():
-        columns = {column for rows in spec["datasets"].values() for row in rows for column in row}
-        for encoding in encodings(spec):
-            for channel in encoding.values():
-                if isinstance(channel, dict) and "field" in channel:
-                    assert channel["field"] in columns, name
-    for name, spec in specs.items():
-        for encoding in encodings(spec):
-            assert not any("aggregate" in channel for channel in encoding.values()), name
-    for name, spec in specs.items():
-        result = list(encodings(spec))
-        coloured = {e["color"]["field"] for e in result if "field" in e.get("color", {})}
-        shaped = {e["shape"]["field"] for e in result if "field" in e.get("shape", {})}
-        assert coloured <= shaped, name
-    for name, spec in specs.items():
+        drawn = [row for rows in spec["datasets"].values() for row in rows]
+        columns = {column for row in drawn for column in row}
+        every = list(encodings(spec))
+        channels = [it for encoding in every for it in encoding.items() if isinstance(it[1], dict)]
+        assert {it["field"] for _, it in channels if "field" in it} <= columns, name
+        assert not any("aggregate" in it for _, it in channels), name
+        fields = {}
+        for channel, it in channels:
+            fields.setdefault(channel, set()).add(it.get("field"))
+        told_apart = {it for it in fields.get("color", set()) if len(values(drawn, it)) > 1}
+        assert told_apart <= fields.get("shape", set()) | fields.get("strokeDash", set()), name
         titles = [
-            "".join(channel["title"])
-            for encoding in encodings(spec)
-            for key, channel in encoding.items()
-            if key in ("x", "y") and channel.get("type") == "quantitative" and channel.get("title")
+            [it["title"]] if isinstance(it["title"], str) else it["title"]
+            for channel, it in channels
+            if channel in ("x", "y") and it.get("type") == "quantitative" and it.get("title")
         ]
-        assert all("[" in title for title in titles), (name, titles)
+        assert all("[" in "".join(it) or it[0] in IN_WORDS for it in titles), (name, titles)
+
+
+def values(rows, column):
+    """Return the values of a column in rows of any tables."""
+    return {row[column] for row in rows if column in row}
 
 
 def test_every_lab_of_the_store_has_a_colour_and_a_shape_of_its_own(shipped_store):
@@ -95,9 +104,6 @@ def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(specs):
         if any(labs.borrowed(colour, "") for colour in numbers.findall(source))
     }
     assert taken == {"labs.py"}
-
-
-QUARTO = ROOT / "quarto"
 
 
 JUDGED = pd.DataFrame(
