@@ -48,7 +48,7 @@ def cards(
     """
     meanings = store.query("FROM claim_meaning").set_index("claim_id")["meaning"].to_dict()
     properties = claims.properties(store).set_index("claim_id").to_dict("index")
-    named = strips.lines(store.query("FROM claim_line"))
+    named = strips.lines(store.query("FROM claim_line ORDER BY ALL"))
     caveats = _caveats(store.query("FROM caveat"), caveats_at)
     rates = {
         int(str(number)): rows
@@ -147,9 +147,11 @@ def grounds_shown(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Li
     """Return why a claim has its verdict, as Markdown: each part in words, and drawn if it can be.
 
     ``checks`` are rows of `analysis.audit.check_rows`, ``lines`` the values that the claim names.
-    Parts that are not drawn share a paragraph.
+    Parts that are not drawn share a paragraph; the strips of a part stand in the order of its
+    checks, so that of the stated reading is the first.
     """
     items: list[str] = []
+    lines = sorted(lines, key=lambda line: _first_reading(checks, line))
     plain: list[str] = []
     for part, words in reasons(checks).items():
         drawn = [it for line in lines if line.part == part for it in [strips.strip(checks, line)]]
@@ -159,6 +161,12 @@ def grounds_shown(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Li
         else:
             plain.append(words)
     return [*items, f"{'; '.join(plain)}."] if plain else items
+
+
+def _first_reading(checks: Sequence[Mapping[Any, Any]], line: strips.Line) -> int:
+    """Return the place of the first check that a line is set beside."""
+    places = (place for place, check in enumerate(checks) if strips.drawn([check], line))
+    return next(places, len(checks))
 
 
 def _compared(checks: Sequence[Mapping[Any, Any]], part: str) -> str:

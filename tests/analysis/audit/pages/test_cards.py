@@ -110,6 +110,24 @@ def shipped(shipped_store, judged, made):
     return cards.cards(shipped_store, judged, made, {}, caveats_at="codebook.html#caveat-")
 
 
+def test_strips_of_a_claim_stand_in_the_order_in_which_it_names_its_values(shipped_store, made):
+    stored = strips.lines(shipped_store.query("FROM claim_line"))
+    n_several = 0
+    for number, one in CLAIMS.items():
+        rows = claims.check_rows(made[number], one.kind).to_dict("records")
+        for part in cards.reasons(rows):
+            of_part = [line for line in stored.get(number, ()) if line.part == part]
+            shown = "".join(cards.grounds_shown(rows, of_part))
+            feet = re.findall(r'class="strip-foot"><span>(.*?)<', shown)
+            declared = [line.measure for line in one.lines if line.part == part]
+            names = [strips.AXES.get(it, it) for it in declared]
+            if feet:  # two of one part are drawn both or not at all
+                pairs = zip(feet, names, strict=True)
+                assert all(foot.startswith(name) for foot, name in pairs), (number, part)
+            n_several += len(feet) > 1
+    assert n_several >= 3
+
+
 def test_every_card_says_on_what_its_claim_rests_and_leads_to_known_defects(shipped, judged):
     printed = re.findall(r"^\*Rests on\* \[[a-z ]+\]\(#rests-on-([a-z]+)\)", shipped, re.MULTILINE)
     counted = judged["property"].value_counts().to_dict()
