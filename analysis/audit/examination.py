@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.audit.claim import Claim
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, lacks_null
 from analysis.audit.evidence.figure import require_sound
 from analysis.store import Store, shared
 from analysis.store.units import FILE, GROUP, KEY, OBSERVATION
@@ -23,7 +23,8 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
     Raises
     ------
     AnalysisError
-        If its function raises anything, or returns something other than checks.
+        If its function raises anything, or returns something other than checks, or a check of a
+        difference whose null nobody knows.
     StoreError
         If published figures name a model, metric or caveat that no table explains, or those of a
         metric are in several units.
@@ -56,6 +57,14 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
             f"Two checks of claim {one.claim_id} have the same id, {twice!r}.",
             "Give their parts or conditions a Label with another id.",
         )
+    for each in result:
+        if lacks_null(each, one.kind):
+            raise AnalysisError(
+                f"The check {each.id!r} of claim {one.claim_id} must say where there is nothing, "
+                f"its null: of the measure {each.measure!r} none is known.",
+                "Give null=0 of a difference or a correlation, null=1 of a ratio, null=math.nan "
+                "where there is none.",
+            )
     return result
 
 

@@ -83,8 +83,8 @@ class Check:
     estimate, conf_low, conf_high, p_value
         The quantity the decision rests on, its 95 % interval and p; NaN where there is none.
     null
-        The value where there is nothing, 0 of a correlation, 1 of a ratio: a line on the card;
-        NaN where none is declared.
+        The value where there is nothing, 0 of a correlation, 1 of a ratio: a line on the card; NaN
+        where there is none. None: that of its measure, see `NULLS`.
     n_obs, n_models, n_suites
         Rows, distinct models and distinct training suites that entered.
     evidence
@@ -131,7 +131,7 @@ class Check:
     decides: bool = True
     has_data: bool = True
     beside: str = ""
-    null: float = NAN
+    null: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse an answer that is none: a text or a NaN would count as one that holds."""
@@ -151,7 +151,8 @@ class Check:
                 "Leave it out for that of its claim.",
             )
         for name in ("estimate", "conf_low", "conf_high", "p_value", "null"):
-            if not isinstance(getattr(self, name), Real):
+            is_left_out = name == "null" and self.null is None
+            if not (is_left_out or isinstance(getattr(self, name), Real)):
                 raise AnalysisError(
                     f"The {name} of a check must be a number; "
                     f"found {reprlib.repr(getattr(self, name))}.",
@@ -227,18 +228,40 @@ def numbers(row: Mapping[Any, Any] | pd.Series[Any]) -> dict[str, Any]:
     return names | ({"null": float(row["null_value"])} if "null_value" in row else {})
 
 
-#: Where there is nothing, by what an estimate is called, if a check does not declare it.
-NULLS = dict.fromkeys(
-    ("r", "partial r", "mean r", "rank r", "correlation", "difference", "slope", "log odds ratio"),
-    0.0,
-) | dict.fromkeys(("odds ratio", "risk ratio", "hazard ratio", "rate ratio"), 1.0)
+#: Where there is nothing, by what an estimate is called, if a check does not declare it: NaN where
+#: that depends on the claim, which names the value that divides its readings.
+NULLS = (
+    dict.fromkeys(("r", "partial r", "mean r", "rank r", "correlation", "difference", "slope"), 0.0)
+    | {"log odds ratio": 0.0}
+    | dict.fromkeys(("odds ratio", "risk ratio", "hazard ratio", "rate ratio"), 1.0)
+    | dict.fromkeys(
+        ("share", "share above", "accuracy", "error", "deviation", "change", "count", "threshold"),
+        NAN,
+    )
+    | dict.fromkeys(("mean", "mean gain", "smallest mean", "ratio", "exponent", "constant"), NAN)
+    | {"twice the log likelihood ratio": NAN}
+)
 
 
 def null_of(made: Check) -> float:
     """Return the null of a check: the declared one, else that of its measure; NaN for a value."""
-    if made.kind == "value" or not math.isnan(made.null):
+    if made.null is not None:
         return made.null
-    return NULLS.get(made.measure.strip().lower(), NAN)
+    return NAN if made.kind == "value" else NULLS.get(_measure(made), NAN)
+
+
+def lacks_null(made: Check, kind: Kind) -> bool:
+    """Tell whether a check of a difference does not say where there is none, nor its measure does.
+
+    ``kind`` is that of its claim.
+    """
+    is_estimated = bool(made.measure) and math.isfinite(made.estimate)
+    is_known = made.null is not None or _measure(made) in NULLS
+    return (made.kind or kind) == "difference" and is_estimated and not is_known
+
+
+def _measure(made: Check) -> str:
+    return made.measure.strip().lower()
 
 
 def across(made: Check, kind: Kind = "difference") -> str:
