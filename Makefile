@@ -54,8 +54,11 @@ coverage: $(VENV)/.everything ## run the tests and list the lines and branches t
 bare: $(VENV)/.everything ## build the wheel and use it in an empty folder, torch blocked
 	bash tests/bare_install.sh
 
-claims: $(VENV)/.report ## judge the claims; write their tables in data/published and reports/claims.csv
+claims: $(VENV)/.everything ## judge the claims; write their tables, the numbers that tests compare, README's counts
 	$(RUN) -m analysis claims --write
+	$(RUN) -m tests.analysis.delia2026.pages.test_quotations --write
+	$(RUN) -m tests.analysis.delia2026.pages.test_checks --write
+	$(RUN) -m tests.test_readme --write
 
 # In the order in which the study is registered; the designs after the ladder wait for its length.
 DESIGNS ?= ladder packages ingredients ingredients_check depth_and_rate inheritance threats

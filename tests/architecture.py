@@ -15,23 +15,39 @@ START, END = "<!-- floors: python -m tests.architecture -->", "<!-- end of floor
 
 
 def floors(package: str) -> list[list[str]]:
-    """Return the rooms of a package, floor by floor from the top, as its contract says."""
+    """Return the rooms of a package, floor by floor from the top, as its contract says.
+
+    Without a contract they are one floor, by name.
+    """
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    result = next(c for c in contracts["contracts"] if c.get("containers") == [package])
-    return [[room.strip() for room in layer.split("|")] for layer in result["layers"]]
+    layers = next(
+        (it["layers"] for it in contracts["contracts"] if it.get("containers") == [package]), None
+    )
+    if layers is None:
+        return [sorted(path.parent.name for path in _place(package).glob("*/__init__.py"))]
+    return [[room.strip() for room in layer.split("|")] for layer in layers]
+
+
+def _place(package: str) -> Path:
+    return ROOT / package.replace(".", "/")
 
 
 def says(package: str, room: str) -> str:
     """Return the first sentence of a room's docstring."""
-    place = ROOT / package / room
+    place = _place(package) / room
     path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return text.split("\n\n")[0].replace("\n", " ").rstrip(".")
 
 
-def within(package: str, room: str) -> list[str]:
-    """Return the rooms inside a room, by name."""
-    return sorted(path.parent.name for path in (ROOT / package / room).glob("*/__init__.py"))
+def within(package: str) -> list[str]:
+    """Return the lines of the rooms inside a room; modules beside them are not drawn."""
+    rows: list[str] = []
+    for floor in floors(package):
+        folders = [name for name in floor if (_place(package) / name / "__init__.py").is_file()]
+        rows += ["    " + "·" * 12] if rows and folders else []
+        rows += [f"    {name:<14} {says(package, name)}" for name in folders]
+    return rows
 
 
 def picture(package: str) -> str:
@@ -39,11 +55,7 @@ def picture(package: str) -> str:
     rows = []
     for floor in floors(package):
         for room in floor:
-            rows.append(f"  {room:<12} {says(package, room)}")
-            rows += [
-                f"    {name:<14} {says(package, f'{room}/{name}')}"
-                for name in within(package, room)
-            ]
+            rows += [f"  {room:<12} {says(package, room)}", *within(f"{package}.{room}")]
         rows.append("  " + "·" * 12)
     return "\n".join([f"{package}/", *rows[:-1]])
 

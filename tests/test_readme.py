@@ -1,4 +1,7 @@
-"""What the README shows works as it stands there."""
+"""What the README shows works as it stands there.
+
+Its counts of verdicts are written by: python -m tests.test_readme --write
+"""
 
 import re
 import subprocess
@@ -9,6 +12,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from analysis.audit import VERDICTS
 from analysis.commands import cli
 from analysis.store import open_store
 
@@ -25,16 +29,33 @@ def test_the_readme_is_read_in_a_few_minutes_and_each_query_has_its_answer():
     assert len(QUERIES) == len(ANSWERED) == 1
 
 
-def test_the_counts_of_verdicts_are_those_of_the_file():
+#: The sentence that counts the verdicts; between two numbers words, and line breaks.
+COUNTS = re.compile(
+    r"(?<=paper's )\d+( claims,\s)\d+(\sare\sreproduced,\s)\d+(\sdepend\son\sthe\sreading,\s)\d+"
+    r"(\sare\scontradicted,\s)\d+(\sare\sundecided\sand\s)\d+(?=\shave\sno\sdata)"
+)
+
+
+def counted(text):
+    """Return a text with the counts of the committed verdicts in their sentence."""
     rows = pd.read_csv(ROOT / "reports/claims.csv")
     counts = rows.loc[rows["stated_by"] == "author", "verdict"].value_counts()
-    said = " ".join(README.split())
-    words = {"depends on the reading": "depend on the reading", "no data": "have no data"}
-    words |= {verdict: f"are {verdict}" for verdict in ("reproduced", "contradicted", "undecided")}
-    for verdict, phrase in words.items():
-        assert f"{counts[verdict]} {phrase}" in said
-    assert f"paper's {counts.sum()} claims" in said
-    assert f"each of the {counts.sum()} claims" in said
+    numbers = [counts.sum(), *(counts.get(verdict, 0) for verdict in VERDICTS)]
+    written, n_written = COUNTS.subn(
+        lambda found: "".join(
+            f"{n}{words}" for n, words in zip(numbers, [*found.groups(), ""], strict=True)
+        ),
+        text,
+    )
+    assert n_written == 1
+    return written
+
+
+def test_the_counts_of_verdicts_are_those_of_the_file():
+    assert counted(README) == README, "write them with: make claims"
+    stale = COUNTS.sub(lambda found: found[0].replace(" claims", "0 claims"), README)
+    assert stale != README
+    assert counted(stale) == README
 
 
 #: An estimate and the ends of its interval.
@@ -130,3 +151,8 @@ def test_the_program_that_measures_runs_as_it_stands(tmp_path, monkeypatch):
     names = [f"prompts:{name}" for name in ("bytes", "plain", "verse")]
     assert values["prompt_id"].unique().tolist() == names
     assert callbacks[0].every == 100
+
+
+if __name__ == "__main__":
+    assert sys.argv[1:] == ["--write"], "python -m tests.test_readme --write"
+    (ROOT / "README.md").write_text(counted(README), encoding="utf-8")

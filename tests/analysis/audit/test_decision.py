@@ -9,7 +9,8 @@ import pytest
 from analysis.audit import testable
 from analysis.audit.claim import Claim, verdict
 from analysis.audit.evidence import decision
-from analysis.audit.evidence.checks import Check, across, missing
+from analysis.audit.evidence.checks import Check, across, lacks_null, missing, null_of
+from analysis.audit.examination import examined
 from analysis.audit.wording import primary
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.delia2026.tournament import criterion
@@ -152,6 +153,34 @@ def test_a_check_that_fails_though_its_interval_cannot_tell_is_named():
     assert across(open_(conf_high=0.9)) == across(open_(conf_low=1.1)) == ""
     assert across(replace(open_(), holds=None)) == across(open_(kind="value")) == ""
     assert across(open_(), "universal") == across(open_(measure="mean")) == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "null"),
+    [
+        ({"measure": "rank r"}, 0),
+        ({"measure": "Odds ratio"}, 1),
+        ({"measure": "share"}, math.nan),
+        ({"measure": "hedges g", "null": 0}, 0),
+        ({"measure": "hedges g", "null": math.nan}, math.nan),
+        ({"measure": "hedges g", "kind": "value"}, math.nan),
+        ({"measure": ""}, math.nan),
+    ],
+)
+def test_a_check_of_a_difference_says_where_there_is_nothing_or_its_measure_does(given, null):
+    check = Check("part", "condition", True, estimate=0.5, **given)
+    assert null_of(check) == pytest.approx(null, nan_ok=True)
+    assert not lacks_null(check, "difference")
+
+
+def test_a_measure_whose_null_nobody_knows_is_refused(shipped_store):
+    check = Check("part", "here", True, estimate=0.5, measure="hedges g")
+    assert lacks_null(check, "difference")
+    assert not lacks_null(check, "universal")
+    one = Claim(7, "g", "g is above 0.", lambda _: [check])
+    with pytest.raises(AnalysisError, match=r"'part_here' of claim 7 .* 'hedges g'"):
+        examined(one, shipped_store)
+    assert examined(replace(one, kind="universal"), shipped_store) == [check]
 
 
 def rates(**shares):

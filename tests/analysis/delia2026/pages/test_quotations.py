@@ -131,5 +131,8 @@ def test_what_the_author_does_not_state_has_no_quotation_and_stands_apart():
 
 if __name__ == "__main__":
     assert sys.argv[1:] == ["--write"], "python -m tests....test_quotations --write"
-    with FOUND.open("w", newline="", encoding="utf-8") as handle:
-        csv.writer(handle, lineterminator="\n").writerows([COLUMNS, *looked_up()])
+    if PAPER.is_dir():
+        with FOUND.open("w", newline="", encoding="utf-8") as handle:
+            csv.writer(handle, lineterminator="\n").writerows([COLUMNS, *looked_up()])
+    else:
+        print("quotations.csv is as it was: the paper's documents are not in ../shared/paper")
