@@ -28,30 +28,48 @@ COUNTED_APART = {"fig-rules", "recipes-by-growth"}
 
 
 def counts(spec):
-    """Return the sizes of all groups of drawn rows: by their words, and by side of 1 or bound."""
+    """Return the sizes of all groups of drawn rows: by their words, and by side of 1 or bound.
+
+    Rows are counted, models, and models of which some rows lie on either side.
+    """
     sizes = {0}
     for frame in frames(spec):
-        sizes.add(len(frame))
-        keys = {name: frame[name] for name in frame if frame[name].map(type).eq(str).all()}
-        keys = {name: key for name, key in keys.items() if 1 < key.nunique() <= 8}
-        for name in ("gain_mean", "gain", "value"):
-            if name in frame:
-                keys[f"{name}<1"] = frame[name] < 1
-        if {"gain_mean", "bound"} <= {*frame}:
-            keys["exceeds"] = frame["gain_mean"] > frame["bound"]
-        if "relative_depth" in frame:
-            keys["late"] = frame["relative_depth"] > 0.75
-        if "rho" in frame:  # below the claimed band, in it, above it
-            keys["band"] = (frame["rho"] >= BAND[0]).astype(int) + (frame["rho"] > BAND[1])
-        if "norm_position" in frame:
-            keys["post"] = frame["norm_position"] == "post"
-        if "lab" in frame:
-            keys["ours"] = frame["lab"] == "EleutherAI"
-        every = pd.DataFrame(keys, index=frame.index)
+        every, models = pd.DataFrame(keys(frame), index=frame.index), names(frame)
+        sizes |= {len(frame), models.nunique()}
         for size in (1, 2, 3):
             for chosen in itertools.combinations(every.columns, size):
-                sizes |= {int(n) for n in every.groupby(list(chosen)).size()}
-    return sizes
+                groups = models.groupby([every[it] for it in chosen], dropna=False)
+                sizes |= {*groups.size(), *groups.nunique()}
+        for key in every:
+            sizes.add(
+                sum(len(found) > 1 for _, found in every[key].groupby(models).unique().items())
+            )
+    return {int(size) for size in sizes}
+
+
+def names(frame):
+    """Return which model each row is of; where none is named, each is its own."""
+    named = frame.get("model_id", frame.get("model"))
+    return pd.Series(range(len(frame)), frame.index) if named is None else named
+
+
+def keys(frame):
+    """Return what rows may be grouped by: words of few kinds, and the side that they lie on."""
+    kept = {name: frame[name] for name in frame if frame[name].map(type).eq(str).all()}
+    kept = {name: key for name, key in kept.items() if 1 < key.nunique() <= 8}
+    for name in {"gain_mean", "gain", "value"} & {*frame}:
+        kept[f"{name}<1"] = frame[name] < 1
+    for name in {"gain_mean", "gain"} & {*frame} if "bound" in frame else ():
+        kept["exceeds"] = frame[name] > frame["bound"]
+    if "relative_depth" in frame:
+        kept["late"] = frame["relative_depth"] > 0.75
+    if "rho" in frame:  # below the claimed band, in it, above it
+        kept["band"] = (frame["rho"] >= BAND[0]).astype(int) + (frame["rho"] > BAND[1])
+    if "norm_position" in frame:
+        kept["post"] = frame["norm_position"] == "post"
+    if "lab" in frame:
+        kept["ours"] = frame["lab"] == "EleutherAI"
+    return kept
 
 
 def frames(spec):
