@@ -31,7 +31,7 @@ MOST_WORDS = 25
 
 #: What stands for no prose: front matter, comments, code, formulas.
 _NO_PROSE = re.compile(
-    r"\A---\n.*?\n---\n|<!--.*?-->|^(`{3,}).*?^\1\s*$|\$\$.*?\$\$", re.DOTALL | re.MULTILINE
+    r"\A---\n.*?\n---\n|<!--.*?-->|^ *(`{3,}).*?^ *\1\s*$|\$\$.*?\$\$", re.DOTALL | re.MULTILINE
 )
 #: Lines that are no prose: tables, divisions, headings, HTML, includes.
 _NO_SENTENCE = re.compile(r"\s*(\||:::|#|\{\{<|<|: )")

@@ -33,16 +33,6 @@ def test_a_stream_is_measured_of_120_types_and_more():
     }
 
 
-def test_the_readme_counts_the_types_as_the_code_does():
-    readme = " ".join((answers.PATH.parents[2] / "README.md").read_text("utf-8").split())
-    kinds = [entry.answer for entry in answers.answers()]
-    n_measured = len(kinds) - kinds.count(answers.NOT)
-    printed = (
-        f"Of the {len(kinds)} types of decoder that transformers knows {n_measured} are measured"
-    )
-    assert printed in readme
-
-
 def test_a_type_that_a_new_release_brings_is_named(monkeypatch, capsys):
     known = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
     monkeypatch.setattr(

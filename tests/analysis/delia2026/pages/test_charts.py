@@ -35,6 +35,7 @@ IN_WORDS = {
     "p, two-sided",
     "rule says yes",
     "share that it explains",
+    "simulated data sets in which the test shows it",
     "|x less its mean|",
     "|x| net of the numbers",
 }
