@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.delia2026.sign.calibrated import LEVEL, STATISTICS
 from analysis.delia2026.suites import models as published
 from analysis.delia2026.tournament import calibration, criterion
-from analysis.drawing.theme import INK, TONES, add_finding, greys, series
+from analysis.drawing.theme import INK, SHAPES, TONES, add_finding, greys, series
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -96,9 +96,7 @@ def chart_shown(rows: pd.DataFrame) -> alt.LayerChart:
     legend = alt.Legend(orient="top", title=None, symbolOpacity=1)
     looks = {
         "color": alt.Color("test:N", sort=tests, legend=legend, scale=greys(tests)),
-        "shape": alt.Shape(
-            "test:N", sort=tests, legend=legend, scale=series(tests, ("circle", "diamond"))
-        ),
+        "shape": alt.Shape("test:N", sort=tests, legend=legend, scale=series(tests, SHAPES)),
     }
     down = ROW / 5
     between = alt.Chart(rows).mark_rule(color=TONES[2], strokeWidth=2, yOffset=down)
