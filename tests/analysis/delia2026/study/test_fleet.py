@@ -178,7 +178,7 @@ def test_negative_cells_are_found_and_false_ones_are_rare():
         for _ in range(120)
     ]
     assert np.mean(np.array(null) < 0.05) < 0.11
-    with pytest.raises(DesignError, match="two runs or more"):
+    with pytest.raises(DesignError, match="two runs"):
         signs.negative_cells(runs.drop_duplicates("cell"), "excess")
 
 
