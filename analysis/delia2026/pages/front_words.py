@@ -17,15 +17,16 @@ from analysis.tidy import prose
 
 #: The claim that the front is about, and what its rule says where the data cannot tell.
 THESIS, OPEN = 20, "undecided"
-#: The world in which that claim is true, and the statement of it that is simulated.
-TRUE_WORLD, RANKED = "hierarchy", "lab over geometry"
+#: The world in which that claim is true, and the two statements that it is made of.
+TRUE_WORLD, RANKED, NEXT = "hierarchy", "lab over geometry", "geometry over scale"
 
 
 def certainty(store: Store) -> dict[str, str]:
     """Return of how many of 100 simulated data sets the rule says that it cannot tell.
 
     Keys: `worlds` and `data_sets` (how many were simulated, and in each), `least` and `most` (over
-    the worlds), `if_true` (where the claim is true); rounded down.
+    the worlds), `if_true` (where the claim is true), rounded down; `yes`, in how many worlds it
+    ever says that the claim is reproduced, and `no`, how often it says in one that it is not.
     """
     rates = store.query(
         """
@@ -37,6 +38,15 @@ def certainty(store: Store) -> dict[str, str]:
         claim=THESIS,
         verdict=OPEN,
     ).set_index("truth")
+    said = store.query(
+        """
+        SELECT count(DISTINCT truth) FILTER (verdict = 'reproduced' AND probability > 0) AS n_yes,
+               max(probability) FILTER (verdict = 'contradicted')                       AS no
+          FROM verdict_rate
+         WHERE claim_id = $claim AND NOT wrong_labels
+        """,
+        claim=THESIS,
+    ).iloc[0]
     of_100 = (100 * rates["probability"]).map(lambda share: math.floor(round(share, 6)))
     return {
         "worlds": prose.count(len(rates)),
@@ -44,6 +54,8 @@ def certainty(store: Store) -> dict[str, str]:
         "least": prose.count(int(of_100.min())),
         "most": prose.count(int(of_100.max())),
         "if_true": prose.count(int(of_100[TRUE_WORLD])),
+        "yes": prose.share_of(int(said["n_yes"]), len(rates)),
+        "no": prose.count(math.ceil(round(100 * float(said["no"]), 6))),
     }
 
 
@@ -51,17 +63,22 @@ def settling(store: Store) -> dict[str, str]:
     """Return which list of existing models would rank the lab over geometry, and which would not.
 
     `models`: of the smallest list with the power `designs.POWER` where labs explain the share
-    `share`. Of the largest list, if the paper's order is true: `most_models`, and `most_seen`, of
-    how many of 100 data sets it ranks them.
+    `share`. Of the largest list, if the paper's order is true: `most_models`, and in how many of
+    100 data sets it shows the lab over geometry, `most_seen`, and geometry over scale, `most_next`.
     """
-    lists = designs.ranking(tournament.rates(store), RANKED, tournament.RULING[RANKED])
+    rates = tournament.rates(store)
+    lists, others = (
+        designs.ranking(rates, statement, tournament.RULING[statement])
+        for statement in (RANKED, NEXT)
+    )
     enough = lists[lists["power"] >= designs.POWER].iloc[0]
-    largest = lists.iloc[-1]
+    largest, of_next = lists.iloc[-1], others.iloc[-1]
     return {
         "share": prose.percent(designs.MOST),
         "models": prose.count(enough["n_models"]),
         "most_models": prose.count(largest["n_models"]),
-        "most_seen": prose.count(math.ceil(100 * largest["power_claimed"])),
+        "most_seen": prose.count(round(100 * largest["power_claimed"])),
+        "most_next": prose.count(round(100 * of_next["power_claimed"])),
     }
 
 

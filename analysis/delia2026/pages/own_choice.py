@@ -143,19 +143,31 @@ def lines(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def finding(found: pd.DataFrame) -> str:
-    """Return how far the answer moves with the choice; ``found`` are those of `answers`."""
+    """Return how far the answer moves with the choice; ``found`` are those of `answers`.
+
+    The paper's own models are counted under each block. Of p are told the choices under which it
+    could lie below .05, those with the same counts once.
+    """
     some = found[found["p_value"].notna()]
-    models = some[some["unit"] == "models"]
-    shares = models["n_below"] / models["n_obs"]
-    least, most = (prose.percent(float(end)) for end in (shares.min(), shares.max()))
-    small = some[some["p_value"] < 0.05]
-    n_small = prose.share_of(len(small), len(some))
+    papers = some[(some["models"] == PAPERS["models"]) & (some["unit"] == PAPERS["unit"])]
+    papers = papers[papers["n_obs"] == papers["n_obs"].iloc[0]]
+    least, most = (prose.count(end) for end in (papers["n_below"].min(), papers["n_below"].max()))
+    counted = ["block", "token", "unit", "n_obs", "n_below", "n_ours", "ours_below", "p_value"]
+    could = some[some["smallest_p"] < 0.05].drop_duplicates(counted)
+    small = could[could["p_value"] < 0.05]
     is_papers = len(small) == 1 and (small[list(CHOICES)].iloc[0] == pd.Series(PAPERS)).all()
     whose = ": the paper's own" if is_papers else ""
     return (
-        f"The definition moves the answer: from {least} to {most} of models shrink the vector. "
-        f"p lies below 0.05 in {n_small} choices{whose}."
+        f"By the block alone, {least} or {most} of the same {prose.count(papers['n_obs'].iloc[0])} "
+        f"models shrink the vector. p lies below 0.05 in {prose.share_of(len(small), len(could))} "
+        f"choices where it could{whose}."
     )
+
+
+def smallest(found: pd.DataFrame) -> str:
+    """Return the smallest p that the paper's own choice could have given, as text."""
+    own = (found[list(CHOICES)] == pd.Series(PAPERS)).all(axis=1)
+    return _small(float(found.loc[own, "smallest_p"].iloc[0]))
 
 
 def _answer(rows: pd.DataFrame, column: str) -> dict[str, float]:
@@ -202,8 +214,17 @@ def _in_words(row: Mapping[Any, Any]) -> tuple[str, str, str]:
             f"Shrinking models: {NAMED_LAB} {prose.percent(float(row['ours']))}, "
             f"others {prose.percent(float(row['others']))}."
         )
-    p, least = (prose.p_value(float(row[it])) for it in ("p_value", "smallest_p"))
-    return first, second, f"{p}. Lowest possible: {prose.bare(least)}."
+    p, least = prose.p_value(float(row["p_value"])), _small(float(row["smallest_p"]))
+    return first, second, f"{p}. Lowest possible: {least}."
+
+
+def _small(p: float) -> str:
+    """Return a p-value to two figures where it is small: rounding to .001 hides what is above.
+
+    >>> _small(0.00137), _small(0.18)
+    ('0.0014', '0.18')
+    """
+    return prose.power_of_ten(p, 1) if p < 0.01 else prose.bare(prose.p_value(p))
 
 
 def _said(row: Mapping[Any, Any]) -> str:
