@@ -86,9 +86,10 @@ def note(directory: Path, paths: Collection[Path]) -> None:
 
 def leave(directory: Path | None = None) -> None:
     """Leave what is known of one store, or of all, in the user's folder of caches."""
+    if directory is not None and type(directory) is not type(Path()):
+        return  # it lies on a server
     with _lock:
-        is_here = type(directory) is type(Path())  # not one on a server
-        for place in [*_stores] if directory is None else [directory.absolute()] * is_here:
+        for place in [*_stores] if directory is None else [directory.absolute()]:
             files = _stores.pop(place, None)
             if files is not None and len(files.waiting) + len(files.read) >= cache.MANY:
                 files.keep(place)
