@@ -31,11 +31,13 @@ TERMS = {
     "depth": "twice the blocks",
     "size": "ten times the parameters",
 }
+#: How sentences call the causes.
+CAUSES = {"heritage": "heritage", "rho": "head density", "depth": "depth", "size": "size"}
 LEVEL = 0.05
 #: The difference of head density whose coefficient is printed [1].
 STEP = 0.1
 
-ANSWER = {"term": "Cause", "alone": "One cause at a time", "all": "All in one model"}
+ANSWER = {"term": "Cause", "alone": "Fitted singly", "all": "Fitted together"}
 HEADERS = {
     "term": "Coefficient",
     "block": "Fit",

@@ -22,7 +22,7 @@ _MOST = prose.percent(criterion.CLAIMED)
 SCENARIOS = {
     ("lab over geometry", "claimed order"): "Paper’s ranking true: lab over shape",
     ("geometry over scale", "claimed order"): "Paper’s ranking true: shape over size",
-    ("lab over geometry", "named lab"): f"EleutherAI explains {_MOST}: lab over shape",
+    ("lab over geometry", "lab"): f"Labs explain {_MOST}: lab over shape",
     ("geometry over scale", "depth"): f"Depth explains {_MOST}: shape over size",
 }
 #: Width of a small figure, height of its rows, room beside its axis, size of its letters [px].
@@ -36,6 +36,9 @@ SOURCES = {
     "shape": "shape",
     "depth": "depth",
 }
+#: The claim that is the ranking, and how pages call the truths of simulated data.
+RANKING = 20
+TRUTHS = {"density": "head density"}
 SIZES = {
     "statement": "Statement",
     "rule": "Statistic",
@@ -124,9 +127,48 @@ def finding_shown(rows: pd.DataFrame) -> str:
     claimed = rows[rows["source"] == "claimed order"]
     ours, best = (prose.percent(float(claimed[name].max())) for name in TESTS)
     return (
-        f"If the paper's ranking is true, our test shows half of it in at most {ours} of data "
-        f"sets, and no test in more than {best}."
+        f"Where lab, depth and size explain {parts()} parts, our test shows either inequality of "
+        f"the ranking in at most {ours} of data sets, and the best possible test in {best}."
     )
+
+
+def parts() -> str:
+    """Return the one point of the paper's ranking that is simulated: lab : depth : size."""
+    return " : ".join(map(str, calibration.ORDER.values()))
+
+
+def never(least: pd.DataFrame) -> str:
+    """Return which statements even the best test seldom shows, whatever share a source explains.
+
+    ``least`` is what `calibration.least_shares` returns.
+    """
+    rows = least[least["share_bound"].isna()].to_dict("records")
+    return (
+        prose.listing([f"{row['statement']} where {SOURCES[row['source']]} explain" for row in rows])
+        or "none"
+    )
+
+
+def answers(store: Store) -> dict[str, str]:
+    """Return how often the rule confirms the ranking in simulated data, and how often it denies it.
+
+    Keys: `truths` (how many of how many can give "reproduced"), `contradicted` (the largest share
+    of data sets) and `where` (the truth that gives it).
+    """
+    rates = store.query(
+        """
+        SELECT truth, verdict, probability
+          FROM verdict_rate
+         WHERE claim_id = $claim AND NOT wrong_labels
+        """,
+        claim=RANKING,
+    ).pivot_table("probability", "truth", "verdict")
+    denied = rates["contradicted"]
+    return {
+        "truths": prose.share_of(int((rates["reproduced"] > 0).sum()), len(rates)),
+        "contradicted": prose.percent(float(denied.max())),
+        "where": TRUTHS.get(str(denied.idxmax()), str(denied.idxmax())),
+    }
 
 
 def size_rows(sizes: pd.DataFrame) -> pd.DataFrame:
@@ -247,7 +289,7 @@ def words(store: Store) -> dict[str, str]:
     order = curve[curve["source"] == "claimed order"]
     return {
         "claimed": prose.percent(criterion.CLAIMED),
-        "parts": " : ".join(map(str, calibration.ORDER.values())),
+        "parts": parts(),
         "level": prose.percent(LEVEL),
         "n_models": prose.count(len(published.base_models(store))),
         "lab": f"{100 * float(named['lab over geometry']):.0f}",

@@ -134,6 +134,22 @@ def test_what_would_be_shown_is_drawn_as_the_table_has_it(shipped_store):
     assert said == [round(100 * claimed[name].max()) for name in ("power", "bound")]
 
 
+def test_the_rule_never_confirms_the_ranking_but_does_deny_it(shipped_store):
+    rates = shipped_store.query("FROM verdict_rate WHERE claim_id = 20 AND NOT wrong_labels")
+    said = calibration_pages.answers(shipped_store)
+    n_true = rates.loc[rates["verdict"] == "reproduced", "probability"].gt(0).sum()
+    assert said["truths"] == f"{n_true} of {rates['truth'].nunique()}"
+    denied = rates[rates["verdict"] == "contradicted"].sort_values("probability").iloc[-1]
+    assert said["contradicted"].startswith(f"{100 * denied['probability']:.0f}")
+    assert (denied["truth"], said["where"]) == ("density", "head density")
+
+
+def test_what_no_test_shows_is_what_the_table_of_least_shares_lacks(shipped_store):
+    least = calibration.least_shares(calibration.curves(shipped_store))
+    assert calibration_pages.never(least) == "lab over geometry where labs explain"
+    assert calibration_pages.never(least.assign(share_bound=0.5)) == "none"
+
+
 def titles(node):
     """Yield every title of an axis that has several lines."""
     if isinstance(node, dict):
