@@ -80,6 +80,40 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def other_signs(models: pd.DataFrame, within: float = 0.01) -> pd.DataFrame:
+    """Return Fisher's p if one model whose gain is near 1 had the other sign, a row per model.
+
+    Parameters
+    ----------
+    models
+        As for `every_test`.
+    within
+        How near to 1 a gain is near.
+
+    Returns
+    -------
+    `model_id`, `gain` [ratio] and `p_value`.
+    """
+    ours = models["lab"] == NAMED_LAB
+    compared = models.assign(
+        heritage=np.where(ours, NAMED_LAB, OTHER),
+        dampens=(models["sign_strict"] == "dampen").astype(float),
+    )
+    gain = np.exp(models["log_gain"])
+    rows = []
+    for at in models.index[(gain - 1).abs() <= within]:
+        other = compared.copy()
+        other.loc[at, "dampens"] = 1 - other.loc[at, "dampens"]
+        rows.append(
+            {
+                "model_id": models.loc[at, "model_id"],
+                "gain": float(gain[at]),
+                "p_value": float(_fisher(other)["p_value"]),
+            }
+        )
+    return pd.DataFrame(rows, columns=["model_id", "gain", "p_value"])
+
+
 def printable(tests: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `every_test` as text for a table."""
     rows = tests.to_dict("records")

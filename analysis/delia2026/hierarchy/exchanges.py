@@ -145,5 +145,6 @@ def chart(table: pd.DataFrame) -> alt.LayerChart:
     return named(
         alt.layer(line_at(LEVEL, "x"), marks),
         "Exact p by unit permuted, statistic and set of models; line at .05.",
-        f"The same comparison gives p from {prose.number(least, 3)} to {prose.number(most)}.",
+        f"Over {prose.count(table['condition'].nunique())} sets of models and {len(STATISTICS)} "
+        f"statistics, p lies between {prose.number(least, 3)} and {prose.number(most)}.",
     )

@@ -154,7 +154,7 @@ def said(rows: pd.DataFrame, table: pd.DataFrame) -> str:
 
 
 def _fit_name(block: str) -> str:
-    return "in one model" if block == "all" else "one at a time"
+    return "together" if block == "all" else "singly"
 
 
 def printable(table: pd.DataFrame) -> pd.DataFrame:

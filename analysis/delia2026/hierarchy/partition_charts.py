@@ -12,6 +12,8 @@ from analysis.tidy import prose
 
 #: What the ticks of the figure of shares are.
 CHANCE = "pure noise"
+#: How far below the line are the ticks of noise by itself, and above it those on top [px].
+NOISE = 11
 
 #: How the figure of shares calls what a block explains, by term.
 MARKS = {"alone": "by itself", "unique": "on top of all others"}
@@ -34,9 +36,12 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     y = alt.Y("block:N", title=None, sort=list(alone["block"]))
     base = alt.Chart(rows).encode(y=y)
     between = base.mark_line(strokeWidth=5, color=TONES[2]).encode(x=x, detail="block:N")
-    noise = (
-        alt.Chart(alone).mark_tick(color=INK, thickness=3, size=26).encode(x="chance_share:Q", y=y)
-    )
+    noise = [
+        alt.Chart(rows[rows["mark"] == mark])
+        .mark_tick(color=INK, thickness=3, size=12, yOffset=down)
+        .encode(x="chance_share:Q", y=y)
+        for mark, down in zip(marks, (NOISE, -NOISE), strict=True)
+    ]
     points = base.mark_point(filled=True, size=120, opacity=1).encode(
         x=x,
         color=alt.Color("mark:N", scale=greys(marks), legend=None),
@@ -48,7 +53,7 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     labels: list[tuple[pd.DataFrame, str, str, Literal["left", "center", "right"], int, int]] = [
         (widest.head(1), "share", "mark", "center", 0, -17),
         (widest.tail(1), "share", "mark", "left", 10, 0),
-        (widest.tail(1), "chance_share", "noise", "center", 0, 23),
+        (widest.tail(1), "chance_share", "noise", "center", 0, 26),
     ]
     words = [
         alt.Chart(some)
@@ -57,9 +62,9 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
         for some, place, text, align, dx, dy in labels
     ]
     return named(
-        alt.layer(between, noise, points, *words).properties(height=64 * len(alone)),
+        alt.layer(between, *noise, points, *words).properties(height=64 * len(alone)),
         "What each cause explains of the variance, a line from its share on top of all others to "
-        "its share by itself; bars mark what noise would give by itself.",
+        "its share by itself; ticks mark what noise would give: below by itself, above on top.",
         _shown(rows),
     )
 

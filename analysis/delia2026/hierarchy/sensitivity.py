@@ -214,7 +214,7 @@ def left_out(table: pd.DataFrame) -> str:
     terms = prose.listing([TERMS[term] for term in TERMS if term in set(crossed["term"])])
     where = f", for the coefficient of {terms}" if terms else ""
     return (
-        f"One cause at a time, {_changes(parts[is_alone])}. In one model, "
+        f"Fitted singly, {_changes(parts[is_alone])}. Fitted together, "
         f"{_changes(parts[~is_alone])}. "
         f"The p-value crosses .05 in {prose.share_of(len(crossed), len(parts))} cases{where}."
     )
@@ -225,13 +225,13 @@ def _changes(rows: pd.DataFrame) -> str:
     cases = rows["term"].value_counts()
     changed = rows.loc[rows["sign_changes"], "term"].value_counts()
     named = [
-        f"of {words} in {prose.share_of(int(changed[term]), int(cases[term]))}"
+        f"that of {words} in {prose.share_of(int(changed[term]), int(cases[term]))} cases"
         for term, words in TERMS.items()
         if term in changed
     ]
     if not named:
         return "no coefficient changes sign, whichever lab or suite we leave out"
-    return f"leaving one out flips the sign {prose.listing(named)} cases"
+    return f"leaving one out changes the sign of some coefficients: {prose.listing(named)}"
 
 
 def printable(table: pd.DataFrame) -> pd.DataFrame:
@@ -243,7 +243,7 @@ def printable(table: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "term": TERMS[str(term)],
-                "block": "in one model" if block == "all" else "one at a time",
+                "block": "together" if block == "all" else "singly",
                 "full": written(full),
                 "range": f"{prose.change(parts['estimate'].min())} to "
                 f"{prose.change(parts['estimate'].max())}",

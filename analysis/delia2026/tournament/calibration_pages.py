@@ -127,8 +127,8 @@ def finding_shown(rows: pd.DataFrame) -> str:
     claimed = rows[rows["source"] == "claimed order"]
     ours, best = (prose.percent(float(claimed[name].max())) for name in TESTS)
     return (
-        f"Where lab, depth and size explain {parts()} parts, our test shows either inequality of "
-        f"the ranking in at most {ours} of data sets, and the best possible test in {best}."
+        f"Where lab, depth and size explain {parts()} parts, our test shows either half of the "
+        f"ranking in at most {ours} of data sets. The best possible test does in at most {best}."
     )
 
 
@@ -144,8 +144,7 @@ def never(least: pd.DataFrame) -> str:
     """
     rows = least[least["share_bound"].isna()].to_dict("records")
     return (
-        prose.listing([f"{row['statement']} where {SOURCES[row['source']]} explain" for row in rows])
-        or "none"
+        prose.listing([f"{row['statement']} {_condition(row['source'])}" for row in rows]) or "none"
     )
 
 

@@ -162,6 +162,23 @@ def test_every_test_answers_counts_its_own_units_and_is_printed(drawn):
     assert heritage_tests.p_range(tests, "model") == "0.010 and 0.020"
 
 
+def test_a_sign_near_one_is_turned_alone():
+    """7 of 12 against 1 of 10; by R's fisher.test with one count moved."""
+    ours, others = [0.9] * 6 + [0.995] + [1.1] * 5, [0.998] + [1.1] * 9
+    gain = np.array(ours + others)
+    models = pd.DataFrame(
+        {
+            "model_id": [str(n) for n in range(22)],
+            "lab": ["EleutherAI"] * 12 + ["Meta"] * 10,
+            "log_gain": np.log(gain),
+            "sign_strict": np.where(gain < 1, "dampen", "expand"),
+        }
+    )
+    found = heritage_tests.other_signs(models)
+    assert found["model_id"].tolist() == ["6", "12"]
+    assert found["p_value"].tolist() == pytest.approx([0.0743034, 0.0053476], rel=1e-5)
+
+
 def test_fisher_and_the_exchange_of_suites_are_those_of_a_hand_count(drawn):
     result = heritage_tests.every_test(drawn).set_index("method")
     ours = drawn["lab"] == "EleutherAI"

@@ -146,7 +146,7 @@ def test_the_rule_never_confirms_the_ranking_but_does_deny_it(shipped_store):
 
 def test_what_no_test_shows_is_what_the_table_of_least_shares_lacks(shipped_store):
     least = calibration.least_shares(calibration.curves(shipped_store))
-    assert calibration_pages.never(least) == "lab over geometry where labs explain"
+    assert calibration_pages.never(least) == "lab over geometry if labs explain the gain"
     assert calibration_pages.never(least.assign(share_bound=0.5)) == "none"
 
 
