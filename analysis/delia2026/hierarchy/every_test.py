@@ -21,6 +21,8 @@ from analysis.inference.effects.noncentral import noncentrality_t
 from analysis.tidy import glossary, prose
 from analysis.tidy.extra import extra
 
+#: The paper reports a p below this.
+REPORTED = 0.001
 SIGN, SIZE = "share below 1", "log gain"
 
 _COLUMNS = [
@@ -112,6 +114,19 @@ def other_signs(models: pd.DataFrame, within: float = 0.01) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows, columns=["model_id", "gain", "p_value"])
+
+
+def out_of_reach(smallest: float) -> str:
+    """Return in a sentence whether Fisher's test of the paper's file can give its reported p.
+
+    ``smallest`` is the least p that the counts of that file admit.
+    """
+    if smallest < REPORTED:
+        return ""
+    return (
+        "With the counts of the paper's file Fisher's test gives no p under "
+        f"{prose.number(smallest, 4)}. So the reported p < {REPORTED} is impossible."
+    )
 
 
 def printable(tests: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from analysis.drawing.theme import INK, SHAPES, TONES, greys, named, series
 from analysis.tidy import prose
 
 #: What the ticks of the figure of shares are.
-CHANCE = "pure noise"
+CHANCE = "pure noise, by itself"
 #: How far below the line are the ticks of noise by itself, and above it those on top [px].
 NOISE = 11
 

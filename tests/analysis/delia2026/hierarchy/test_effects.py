@@ -162,6 +162,11 @@ def test_every_test_answers_counts_its_own_units_and_is_printed(drawn):
     assert heritage_tests.p_range(tests, "model") == "0.010 and 0.020"
 
 
+def test_a_reported_p_is_impossible_only_above_the_least_possible():
+    assert "0.0014" in heritage_tests.out_of_reach(11 / 8008)
+    assert heritage_tests.out_of_reach(0.0009) == ""
+
+
 def test_a_sign_near_one_is_turned_alone():
     """7 of 12 against 1 of 10; by R's fisher.test with one count moved."""
     ours, others = [0.9] * 6 + [0.995] + [1.1] * 5, [0.998] + [1.1] * 9
