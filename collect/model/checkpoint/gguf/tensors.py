@@ -169,9 +169,10 @@ class GgufFile:
                 place = Place(tensor.name, None, is_shifted=False)
             self._places[place.parameter] = place
             self._parts.setdefault(place.parameter, []).append(tensor)
-        for parts in self._parts.values():
+        for parameter, parts in self._parts.items():
             parts.sort(key=lambda part: ".ffn_up_exps." in part.name)
-            _require_halves(of_file.path, parts)
+            if parameter in shapes:  # of a part of the model, the others are by themselves
+                _require_halves(of_file.path, parts)
         self.entries = {
             key: Stored(_shape(parts, self._places[key].layout), parts[0].format_name)
             for key, parts in self._parts.items()
