@@ -87,7 +87,7 @@ def _find(name: str) -> str:
 
 def _start(meanings: dict[str, str], macros: Sequence[tuple[str, str]]) -> str:
     """Return the tables to start with, what a row of each is, and the names of the others."""
-    lines = ["Start with these; each unit has one row, and no column need be filtered:", ""]
+    lines = ["Start with these; each unit has one row, and each column one quantity:", ""]
     for name in front():
         first = meanings[name].partition(". ")[0].rstrip(".")
         lines += _wrap(f"{name:<16} {first}.", " " * 17)

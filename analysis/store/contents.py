@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from analysis.store.statement import all_columns, every, named, parsed, place_of, within
+from collect import schema
 from collect.errors import nearest
 from collect.schema import raise_interruption
 
@@ -240,6 +242,15 @@ def unknown_texts(
         texts = [each for (each,) in cursor.execute(sql).fetchall() if each is not None]
         if texts and text not in texts:
             yield column, text, nearest(text, texts)
+
+
+def apart(cursor: duckdb.DuckDBPyConnection, names: Sequence[str]) -> Iterator[str]:
+    """Yield the pairs of tables, of those that a query reads, that have no model in common."""
+    tables = [name for name in names if name in schema.OF_MODELS]
+    for one, other in combinations(tables, 2):
+        sql = f"SELECT count(*) FROM {one} SEMI JOIN {other} USING (model_id)"
+        if cursor.execute(sql).fetchall()[0] == (0,):
+            yield f"no model_id is both in {one} and in {other}"
 
 
 def held(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> Iterator[str]:

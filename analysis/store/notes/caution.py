@@ -6,7 +6,7 @@ filtered or joined on. Over columns that make another quantity of it so is an ex
 (ORDER BY with LIMIT, a window) and a join of two such tables. So are prompts that count once for
 each of several runs of a model, rows of a model that count as models (`sampling`), kinds of model
 and prompt sets that an aggregate takes together (`mixture`), values on several scales (`scale`),
-rows that a join repeats (`repetition`), and, where the data say so, several definitions of gain or
+rows that a join repeats (`repetition`), counted rows without a value (`missing`), and, where the data say so, several definitions of gain or
 poolings of tokens, a NOT IN whose list holds a NULL, a text that no row has, and what a table holds
 that gave no row (`contents`).
 """
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.notes import mixture, repetition, sampling, scale
+from analysis.store.notes import missing, mixture, repetition, sampling, scale
 from analysis.store.notes.grouped import grouped
 from analysis.store.notes.reading import EXTREMES, Reading
 from analysis.store.statement import parsed, read_tables
@@ -79,7 +79,9 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
             *(f"{name} has no rows in what was opened" for name in empty),
             *(f"{name}: take {grains[name].rule}" for name in sorted(noted)),
             *(() if is_empty else _of_aggregates(cursor, names, trees, aggregates - EXTREMES)),
+            *(() if is_empty else missing.notes(cursor, tree, aggregates)),
             *_of_the_rows(cursor, names, tree, aggregates),
+            *(contents.apart(cursor, names) if is_empty else ()),
             *(contents.held(cursor, [*{*names} - {*empty}], tree) if is_empty else ()),
         ]
         return [*dict.fromkeys(sentences)]

@@ -1,5 +1,6 @@
 """Values on a scale of one model's own that an aggregate takes together over models or depths.
 
+Of tables of main; those of raw have notes of their grain.
 The unit in a column's comment says whose scale it is. Lengths of a residual stream are in
 activation units: another model has another scale, and the stream grows by orders over depth, so the
 longest decide a mean. Norms of weights are in weight units of their model.
@@ -75,19 +76,14 @@ def notes(
 
 @cache
 def _units() -> dict[tuple[str, str], str]:
-    """Return the columns on a model's own scale, by table, with their unit."""
-    of_front = schema.commented(schema.front_sql())[1]
-    front = [
-        (*name.split(".")[1:], schema.unit_apart(text)[1])
-        for name, text in of_front.items()
-        if name.count(".") == 2
-    ]
-    raw = [
-        (f"{schema.RAW}.{table}", column.name, column.unit)
-        for table, it in schema.tables().items()
-        for column in it.columns
-    ]
-    return {(table, name): unit for table, name, unit in [*front, *raw] if unit in _ONE_SCALE}
+    """Return the columns of main on a model's own scale, by table, with their unit."""
+    comments = schema.commented(schema.front_sql())[1]
+    columns = {(*name.split("."),): text for name, text in comments.items()}
+    return {
+        (name[1], name[2]): unit
+        for name, text in columns.items()
+        if len(name) == 3 and (unit := schema.unit_apart(text)[1]) in _ONE_SCALE
+    }
 
 
 def _on_a_scale(function: Any, here: Collection[str], columns: Collection[str]) -> Iterator[str]:

@@ -136,6 +136,15 @@ FROM layer_weight l JOIN head_weight h USING (model_id, layer)
     .strip()
     .split("\n")
 )
+ABSENT = (
+    """
+gain_penultimate_block: SELECT base_model_id IS NOT NULL, count(*), avg(gain_penultimate_block) \
+FROM published_model GROUP BY 1
+n_parameters: SELECT lab, count(*) AS n, max(n_parameters) FROM model GROUP BY lab
+""".replace("\\\n", "")
+    .strip()
+    .split("\n")
+)
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +207,32 @@ def test_a_join_that_repeats_the_rows_of_an_aggregate_is_noted(store, case):
     notes = [note for note in noted(store, query) if "join repeats" in note]
     assert [note.partition(":")[0] for note in notes] == [table]
     assert ", ".join(schema.KEYS[table]) in notes[0]
+
+
+@pytest.mark.parametrize("case", ABSENT)
+def test_rows_without_a_value_that_are_counted_are_noted(store, case):
+    column, query = case.split(": ", 1)
+    (note,) = [note for note in noted(store, query) if "is NULL" in note]
+    table = "published_model" if "published" in query else "model"
+    values = store.query(f"SELECT {column} FROM {table}")[column]
+    assert note.startswith(
+        f"{table}.{column} is NULL in {values.isna().sum()} of the {len(values)}"
+    )
+
+
+def test_a_correlation_of_very_few_models_is_noted_with_their_number(store):
+    few = "SELECT corr(n_parameters, gain_body), max(gain_body) FROM model_gain WHERE {}"
+    (note,) = noted(store, few.format("NOT is_trained_here"))
+    assert note.startswith("corr rests on 4 rows")
+    assert noted(store, few.format("is_trained_here")) == []
+
+
+def test_tables_without_a_common_model_are_named(store):
+    sql = "SELECT model_id FROM published_model JOIN model_gain USING (model_id)"
+    store.columns(sql)
+    assert "no model_id is both in model_gain and in published_model" in cautions(
+        store, sql, is_empty=True
+    )
 
 
 def test_prompts_of_different_numbers_of_models_are_noted_with_them(store):
