@@ -61,7 +61,7 @@ WHERE {SET} AND layer = 0 GROUP BY model_id) \
 SELECT is_trained_here, avg(l), stddev(l) FROM per JOIN model USING (model_id) GROUP BY ALL
 SELECT model_id, (SELECT avg(length) FROM stream s WHERE s.model_id = m.model_id \
 AND {SET} AND layer = 0) FROM model m
-SELECT avg(gain_body), spearman(n_layers, gain_body) FROM model_gain WHERE NOT is_trained_here
+SELECT avg(gain_body), stddev(gain_body) FROM model_gain WHERE NOT is_trained_here
 SELECT avg(gain_body) FROM model_gain WHERE lab = 'thermoscope'
 SELECT is_trained_here, avg(gain_body) FROM model_gain GROUP BY ALL
 SELECT avg(p.gain_last_block) FROM published_model p LEFT JOIN model_gain USING (model_id)
@@ -140,7 +140,7 @@ ABSENT = (
     """
 gain_penultimate_block: SELECT base_model_id IS NOT NULL, count(*), avg(gain_penultimate_block) \
 FROM published_model GROUP BY 1
-n_parameters: SELECT lab, count(*) AS n, max(n_parameters) FROM model GROUP BY lab
+gain_last_block: SELECT lab, count(*) AS n, max(gain_last_block) FROM published_model GROUP BY lab
 """.replace("\\\n", "")
     .strip()
     .split("\n")
@@ -213,11 +213,10 @@ def test_a_join_that_repeats_the_rows_of_an_aggregate_is_noted(store, case):
 def test_rows_without_a_value_that_are_counted_are_noted(store, case):
     column, query = case.split(": ", 1)
     (note,) = [note for note in noted(store, query) if "is NULL" in note]
-    table = "published_model" if "published" in query else "model"
-    values = store.query(f"SELECT {column} FROM {table}")[column]
-    assert note.startswith(
-        f"{table}.{column} is NULL in {values.isna().sum()} of the {len(values)}"
-    )
+    values = by_pandas.published_model()[column]
+    assert values.isna().any()
+    count = f"{values.isna().sum()} of the {len(values)} rows"
+    assert note.startswith(f"published_model.{column} is NULL in {count}")
 
 
 def test_a_correlation_of_very_few_models_is_noted_with_their_number(store):
