@@ -124,7 +124,7 @@ def test_a_refused_replacement_leaves_the_unit_as_it_was(save_tiny, prompt_file,
     before = {name: (out / name).read_bytes() for name in files(out)}
     directory = str(save_tiny("gpt2", seed=1))
     monkeypatch.setattr("collect.record.inventory.refuse_mixtures", lambda *_: None)
-    with pytest.raises(InputError, match="was measured otherwise"):
+    with pytest.raises(InputError, match="was measured differently"):
         run([directory], [], out, quiet=True, overwrite=True)
     assert {name: (out / name).read_bytes() for name in files(out)} == before
 
