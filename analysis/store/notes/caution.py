@@ -81,8 +81,7 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
             *(() if is_empty else _of_aggregates(cursor, names, trees, aggregates - EXTREMES)),
             *(() if is_empty else missing.notes(cursor, tree, aggregates)),
             *_of_the_rows(cursor, names, tree, aggregates),
-            *(contents.apart(cursor, names) if is_empty else ()),
-            *(contents.held(cursor, [*{*names} - {*empty}], tree) if is_empty else ()),
+            *(_of_nothing(cursor, [*{*names} - {*empty}], tree) if is_empty else ()),
         ]
         return [*dict.fromkeys(sentences)]
 
@@ -100,6 +99,11 @@ def _of_aggregates(
         yield from mixture.notes(cursor, names, tree, aggregates)
         yield from scale.notes(cursor, tree, means)
         yield from repetition.notes(cursor, tree, means)
+
+
+def _of_nothing(cursor: duckdb.DuckDBPyConnection, names: list[str], tree: Any) -> Iterator[str]:
+    """Yield why a query has no row: tables without a common model, or what the tables hold."""
+    yield from [*contents.apart(cursor, names)] or contents.held(cursor, names, tree)
 
 
 def _of_the_rows(

@@ -286,12 +286,11 @@ def test_an_answer_of_nothing_says_what_the_table_holds(capsys, form):
     (one,) = notes(capsys, "FROM coverage WHERE quantity LIKE 'weights'", *form)
     assert "weight" in one
     assert notes(capsys, "SELECT avg(gain) FROM block WHERE layer = 99", *form) == []
-    both = notes(
+    (both,) = notes(
         capsys, "SELECT model_id FROM model_gain JOIN published_model USING (model_id)", *form
     )
-    named = {note.partition(" ")[0] for note in both}
-    assert named == {"model_gain", "published_model", "coverage"}
-    assert len(both) == 3
+    assert "model_gain and in published_model" in both
+    assert "coverage" in both
 
 
 def test_a_wide_answer_is_cut_to_the_terminal_and_whole_as_csv(capsys, monkeypatch):
