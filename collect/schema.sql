@@ -166,7 +166,7 @@ COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass, or of
 COMMENT ON COLUMN run.device IS 'Device of the forward pass; unseen where another engine ran it [-]';
 COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it; unseen where another engine ran it [-]';
 COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time) or shards (weights read tensor by tensor, no model). Or imported: another engine ran the model and wrote its states. Loaded and streamed give the same numbers [-]';
-COMMENT ON COLUMN run.quantities IS 'What was measured, comma-separated: weights; or names of built-in quantities, such as stream, and of own_quantity [-]';
+COMMENT ON COLUMN run.quantities IS 'What was measured, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy, other built-in quantities and names of own_quantity [-]';
 COMMENT ON COLUMN run.rendering IS 'plain (the prompt as it stands) or chat (put into the model''s chat template as a user''s turn); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.special_tokens IS 'Policy asked for: default (as the tokenizer does), never, or always (a start token in front of every prompt); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.adds_special_tokens IS 'True when the tokenizer or the chat template put a special token into a prompt; NULL for kind = weights [-]';
