@@ -160,7 +160,7 @@ def finding(found: pd.DataFrame) -> str:
     return (
         f"By the block alone, {least} or {most} of the same {prose.count(papers['n_obs'].iloc[0])} "
         f"models shrink the vector. p lies below 0.05 in {prose.share_of(len(small), len(could))} "
-        f"choices where it could{whose}."
+        f"choices that allow it{whose}."
     )
 
 

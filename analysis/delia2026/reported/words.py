@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+from scipy.stats import spearmanr
 
 from analysis.delia2026.hierarchy.sensitivity import LEVEL, TERMS, written
 from analysis.delia2026.public.registration import OURS, PAPER
@@ -105,10 +106,11 @@ def depth(rows: pd.DataFrame) -> str:
     last = rows[rows["pooling"] == AS_PUBLISHED]
     table = last.groupby("model_id").agg(gain=("gain", "mean"), n_layers=("n_layers", "first"))
     rank = table["n_layers"].corr(table["gain"], "spearman")
-    how = "less" if rank < 0 else "more"
+    p = float(spearmanr(table["n_layers"], table["gain"]).pvalue)
+    goes = "goes" if p < LEVEL else "hardly goes"
     return (
-        f"The average block of a deeper model lengthens {how}: the rank correlation is "
-        f"{prose.number(rank)} over {len(table)} models"
+        f"The gain of the average block {goes} with the number of blocks: the rank correlation is "
+        f"{prose.number(rank)} over {len(table)} models ({prose.p_value(p)})"
     )
 
 
@@ -247,7 +249,7 @@ def coefficients(table: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "term": TERMS[str(term)],
-                "block": "in one model" if block == "all" else "alone",
+                "block": "fitted together" if block == "all" else "fitted singly",
                 "paper": full[again.PAPER_ALONE],
                 "both": full[again.WITH_REPORTED],
                 "range": f"{prose.change(left.min())} to {prose.change(left.max())}",
@@ -267,14 +269,14 @@ def found(table: pd.DataFrame) -> str:
     for (alone, together), names in by_models.items():
         whom = "both sets of models" if len(names) > 1 else names[0].removeprefix("with ")
         said.append(
-            f"With {whom}, p is below .05 for {alone}, one at a time, "
-            f"and for {together} in one model."
+            f"Fitted singly, with {whom}, p is below .05 for {alone}; "
+            f"fitted together, for {together}."
         )
     turned = []
     for (block, term), some in table.groupby(["block", "term"], sort=False):
         left = some.loc[some["level"] != "", "estimate"]
         if left.min() < 0 < left.max():
-            how = "in one model" if block == "all" else "alone"
+            how = "fitted together" if block == "all" else "fitted singly"
             turned.append(f"{TERMS[str(term)]} ({how})")
     turns = f"flips the sign of {prose.listing(turned)}" if turned else "flips no sign"
     return " ".join([*said, f"Leaving one lab out {turns}."])

@@ -167,7 +167,8 @@ def test_words_and_the_figure_say_what_the_frames_hold(store):
     also = words.counts(rows)["also"].iloc[:3].astype(int).sum()
     assert by.iloc[:3].tolist() == [22, 4, 11]
     assert by.iloc[3] == by.iloc[:3].sum() - also == 34
-    assert "rank correlation is −" in words.depth(rows)
+    assert "hardly goes with the number of blocks: the rank correlation is −" in words.depth(rows)
+    assert "25 models" in words.depth(rows)
     assert words.front(store) == {"lengthen": "31 of 34", "rest": "3", "suites": "Gemma 4"}
     spec = charts.chart_every_model(rows).to_dict()
     text = json.dumps(spec)
@@ -187,7 +188,7 @@ def test_words_and_the_figure_say_what_the_frames_hold(store):
     fits = again.coefficients(models.joint(store))
     assert len(words.coefficients(fits)) == 6
     assert words.found(fits.assign(p_value=0.5)).startswith(
-        "With both sets of models, p is below .05 for no coefficient, one at a time, and for no "
+        "Fitted singly, with both sets of models, p is below .05 for no coefficient; fitted "
     )
     assert "the lab" not in words.found(fits.assign(estimate=1.0))
     assert words.found(fits.assign(estimate=1.0)).endswith("flips no sign.")
