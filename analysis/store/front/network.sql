@@ -37,7 +37,7 @@ COMMENT ON COLUMN main.network.d_model IS 'Width of the residual stream [1]';
 COMMENT ON COLUMN main.network.n_heads IS 'Query heads per block [1]';
 COMMENT ON COLUMN main.network.n_parameters IS 'Number of parameters, tied matrices counted once [1]';
 COMMENT ON COLUMN main.network.learning_rate IS 'Peak of the schedule [1]';
-COMMENT ON COLUMN main.network.weight_decay IS 'Decay rate of the matrices [1]';
+COMMENT ON COLUMN main.network.weight_decay IS 'Decay rate of the matrices. A value belongs to few recipes and widths, so a mean by it compares recipes [1]';
 COMMENT ON COLUMN main.network.decay_turns IS 'kappa: sum over steps of learning rate times decay [e-foldings]';
 COMMENT ON COLUMN main.network.n_steps IS 'Steps of training [1]';
 COMMENT ON COLUMN main.network.loss IS 'Held-out loss at the end [nats per byte]';
