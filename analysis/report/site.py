@@ -27,7 +27,7 @@ SUFFIXES = {"html": ".html", "typst": ".pdf"}
 
 #: What pages made here hold, any of it: those of either renderer, and of this one.
 OUR_MARKS = {
-    "html": (b'<nav class="site-nav"', b'content="analysis.report embedded'),
+    "html": (b'<nav class="site-nav"', b'content="analysis.report embedded', b'content="quarto-'),
     "typst": (b"Typst",),
 }
 

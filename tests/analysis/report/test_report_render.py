@@ -13,6 +13,9 @@ from tests.analysis.report.parsed import Page
 
 EXAMPLE = Path(__file__).parent / "report_example" / "paper.qmd"
 
+#: A page of Quarto's, which another render may replace.
+OLD = '<meta name="generator" content="quarto-1.9.1">the old page'
+
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
@@ -33,10 +36,10 @@ def document(directory, body, *, front="title: T"):
 def refusal(source, **options):
     """Return the message of a refused rendering; the page that was there must survive."""
     destination = source.with_suffix(".html")
-    destination.write_text("the old page", encoding="utf-8")
+    destination.write_text(OLD, encoding="utf-8")
     with pytest.raises(ReportError) as caught:
         render(source, source.parent, engine="embedded", **options)
-    assert destination.read_text(encoding="utf-8") == "the old page"
+    assert destination.read_text(encoding="utf-8") == OLD
     assert not list(source.parent.glob(".*.tmp"))
     assert "Traceback" not in str(caught.value)
     return str(caught.value)
@@ -168,13 +171,16 @@ def test_quarto_renders_where_it_is_installed(tmp_path, monkeypatch):
     )
     source = document(tmp_path, "Text.")
     fake_quarto(
-        tmp_path, monkeypatch, f'mkdir -p out; echo "$@ $QUARTO_PYTHON" > {tmp_path}/out/paper.html'
+        tmp_path,
+        monkeypatch,
+        f"mkdir -p out; echo '{OLD}' > {tmp_path}/out/paper.html\n"
+        f'echo "$@ $QUARTO_PYTHON" >> {tmp_path}/out/paper.html',
     )
     monkeypatch.chdir(tmp_path)
     parameters = {"a": "1", "b": "x #y", "c": ""}
     page = render(source, tmp_path / "deep", parameters=parameters)
     printed = f'render {source} -P a:"1" -P b:"x #y" -P c:"" {sys.executable}\n'
-    assert page.read_text(encoding="utf-8") == printed
+    assert page.read_text(encoding="utf-8") == f"{OLD}\n{printed}"
     assert render(source, tmp_path / "out") == tmp_path / "out" / "paper.html"
 
 
@@ -203,7 +209,7 @@ def test_a_page_cut_short_by_a_full_disk_leaves_the_old_one(tmp_path, monkeypatc
     fake_quarto(tmp_path, monkeypatch, 'echo "the new page" > "${2%.qmd}.html"')
     destination = tmp_path / "out" / "paper.html"
     destination.parent.mkdir()
-    destination.write_text("the old page", encoding="utf-8")
+    destination.write_text(OLD, encoding="utf-8")
 
     def no_space(_file):
         raise OSError(28, "No space left on device")
@@ -211,5 +217,5 @@ def test_a_page_cut_short_by_a_full_disk_leaves_the_old_one(tmp_path, monkeypatc
     monkeypatch.setattr(os, "fsync", no_space)
     with pytest.raises(ReportError, match=r"paper\.html must be writable; No space left on device"):
         render(source, destination.parent)
-    assert destination.read_text(encoding="utf-8") == "the old page"
+    assert destination.read_text(encoding="utf-8") == OLD
     assert not list(destination.parent.glob(".*.tmp"))
