@@ -14,12 +14,13 @@ text that no row has, and what a table holds that gave no row (`contents`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
 from analysis.store.notes import missing, mixture, repetition, sampling, scale
 from analysis.store.notes.grouped import grouped
+from analysis.store.notes.query import Query
 from analysis.store.notes.reading import EXTREMES, Reading
 from analysis.store.statement import parsed, read_tables
 from collect import schema
@@ -57,6 +58,7 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
         ]
         tree, aggregates = parsed(sql, cursor), _aggregates(cursor)
         trees = [*grouped(cursor, tree, aggregates)]
+        queries = [Query(cursor, names, each, aggregates) for each in trees]
         grains = {
             name: grain
             for name in {*names} - {*empty}
@@ -78,27 +80,16 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
         sentences = [
             *(f"{name} has no rows in what was opened" for name in empty),
             *(f"{name}: take {grains[name].rule}" for name in sorted(noted)),
-            *(() if is_empty else _of_aggregates(cursor, names, trees, aggregates - EXTREMES)),
-            *(() if is_empty else missing.notes(cursor, tree, aggregates)),
+            *(
+                sentence
+                for query in ([] if is_empty else queries)
+                for room in (sampling, mixture, scale, repetition, missing)
+                for sentence in room.notes(query)
+            ),
             *_of_the_rows(cursor, names, tree, aggregates),
             *(_of_nothing(cursor, [*{*names} - {*empty}], tree) if is_empty else ()),
         ]
         return [*dict.fromkeys(sentences)]
-
-
-def _of_aggregates(
-    cursor: duckdb.DuckDBPyConnection,
-    names: list[str],
-    trees: Sequence[Any],
-    aggregates: frozenset[str],
-) -> Iterator[str]:
-    """Yield what is wrong with the rows that the aggregates of a query take together."""
-    means = frozenset(it for it in aggregates if "count" not in it and it != "histogram")
-    for tree in trees:
-        yield from sampling.notes(cursor, names, tree, aggregates)
-        yield from mixture.notes(cursor, names, tree, aggregates)
-        yield from scale.notes(cursor, tree, means)
-        yield from repetition.notes(cursor, tree, means)
 
 
 def _of_nothing(cursor: duckdb.DuckDBPyConnection, names: list[str], tree: Any) -> Iterator[str]:

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
-from analysis.store import contents
-from analysis.store.notes.probe import (
-    Probe,
-    arguments_of,
-    base_tables,
-    called,
-    name_of,
-    selects,
-)
+from analysis.store.notes.query import Query, arguments_of, base_tables, called, name_of
 from analysis.store.statement import columns_of
 from collect import schema
-
-if TYPE_CHECKING:
-    import duckdb
 
 #: Statistics of pairs of values.
 _OF_PAIRS = frozenset({"corr", "spearman", "covar_pop", "covar_samp", "regr_r2", "regr_slope"})
@@ -27,39 +15,23 @@ _OF_PAIRS = frozenset({"corr", "spearman", "covar_pop", "covar_samp", "regr_r2",
 _FEW = 5
 
 
-def notes(
-    cursor: duckdb.DuckDBPyConnection, tree: Any, aggregates: Collection[str]
-) -> Iterator[str]:
-    """Yield how many rows that are counted have no value, and how few a correlation rests on.
-
-    Parameters
-    ----------
-    cursor
-        Cursor to the store.
-    tree
-        The query, parsed.
-    aggregates
-        Names of all aggregates.
-    """
-    known = contents.columns_by_table(cursor)
-    probe = Probe(cursor, tree)
-    for node in selects(tree):
-        tables = {
-            alias: name for alias, name in base_tables(node).items() if name in schema.OF_MODELS
-        }
-        functions = [each for each in called(node) if name_of(each) in aggregates]
+def notes(query: Query) -> Iterator[str]:
+    """Yield how many rows that are counted have no value, and how few a correlation rests on."""
+    for node in query.selects:
+        tables = {*base_tables(node).values()}.intersection(schema.OF_MODELS)
+        functions = [each for each in called(node) if name_of(each) in query.aggregates]
         counts_rows = any(name_of(each) == "count_star" for each in functions)
         for each in functions if tables else ():
             if name_of(each) in _OF_PAIRS:
-                pairs = probe.counts(node, [("count(*)", each)]) or []
+                pairs = query.counts(node, [("count(*)", each)]) or []
                 least = min((n for (n,) in pairs), default=_FEW)
                 if least < _FEW:
                     yield f"{name_of(each)} rests on {least} rows, which tell next to nothing"
             column = next(iter(columns_of(arguments_of(each))), "")
-            of = [name for name in tables.values() if column in known.get(name, ())]
+            of = sorted(name for name in tables if column in query.columns.get(name, ()))
             if not counts_rows or not of or "count" in name_of(each) or each.get("filter"):
                 continue
-            rows = probe.counts(node, [("count(*)", None), ("count(*)", each)]) or []
+            rows = query.counts(node, [("count(*)", None), ("count(*)", each)]) or []
             n, there = (sum(it) for it in zip(*rows, strict=True)) if rows else (0, 0)
             if there < n:
                 yield f"{of[0]}.{column} is NULL in {n - there} of the {n} rows that are counted"

@@ -9,25 +9,15 @@ Which tables hold models, and of which measured models they may lack, is declare
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from analysis.store import contents
-from analysis.store.notes.probe import (
-    Probe,
-    called,
-    column_groups,
-    groups_of,
-    name_of,
-    selects,
-)
+from analysis.store.notes.query import Query, called, column_groups, name_of
 from analysis.store.notes.reading import Open
 from analysis.store.notes.sampling import Sampling, conjuncts, constants
 from analysis.store.statement import named_within
 from collect import schema
-
-if TYPE_CHECKING:
-    import duckdb
 
 #: Views that are read beside those of the query.
 READ = ("main.model", "raw.leading_run", "raw.primary_run")
@@ -55,51 +45,31 @@ SELECT (SELECT mode(prompt_set) FROM raw.leading_run),
 _MOST_NAMED = 4
 
 
-def notes(
-    cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any, aggregates: Collection[str]
-) -> Iterator[str]:
-    """Yield a sentence for each unlike kind of row that an aggregate over models takes together.
-
-    Parameters
-    ----------
-    cursor
-        Cursor to the store.
-    names
-        Tables and views that the query reads.
-    tree
-        The query, parsed.
-    aggregates
-        Names of aggregates that another copy of a row changes.
-    """
-    tables = [name for name in names if name in schema.OF_MODELS]
+def notes(query: Query) -> Iterator[str]:
+    """Yield a sentence for each unlike kind of row that an aggregate over models takes together."""
+    tables = [name for name in query.names if name in schema.OF_MODELS]
     if not tables:
         return
-    means = frozenset(name for name in aggregates if "count" not in name and name != "histogram")
-    yield from _of_kinds(cursor, tables, tree, means, aggregates)
+    yield from _of_kinds(query, tables)
     sampled = [name for name in tables if name in schema.SAMPLES]
-    yield from _of_sets(cursor, sampled, tree, means, aggregates)
-    yield from _of_prompts(cursor, sampled, tree, means, aggregates)
-    yield from _of_lacking(cursor, sampled, tree)
+    sets = [name for name in sampled if schema.SAMPLES[name].has_sets]
+    if sets:
+        yield from _of_sets(query, sets)
+        yield from _of_prompts(query, sets)
+    yield from _of_lacking(query, sampled)
 
 
-def _of_kinds(
-    cursor: duckdb.DuckDBPyConnection,
-    tables: Sequence[str],
-    tree: Any,
-    means: Collection[str],
-    aggregates: Collection[str],
-) -> Iterator[str]:
+def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
     """Yield what is wrong where networks trained here stand among models, or a lab has one."""
     sql = f"SELECT model_id, {schema.KIND} FROM main.model ORDER BY 1"
-    kinds = dict(cursor.execute(sql).fetchall())
+    kinds = dict(query.cursor.execute(sql).fetchall())
     own = [name for name, is_own in kinds.items() if is_own]
-    probe = Probe(cursor, tree)
     values = ", ".join("'{}'".format(name.replace("'", "''")) for name in own) or "NULL"
     seen: dict[int, bool] = {}
     is_maker, single = False, dict[str, list[str]]()
-    for node in selects(tree):
-        counted = [each for each in called(node) if name_of(each) in means]
-        groups = groups_of(node, aggregates)
+    for node in query.selects:
+        counted = [each for each in called(node) if name_of(each) in query.means]
+        groups = query.groups(node)
         makers = [it for it in groups if "column_names" in it and it["column_names"][-1] in _MAKERS]
         if not counted and not makers:
             continue
@@ -111,7 +81,7 @@ def _of_kinds(
             *(("count(DISTINCT {model_id})", each) for each in counted),
             ("bool_and({model_id} IN (" + values + "))", None),
         ]
-        rows = probe.rows(node, asked, "model_id", makers[:1])
+        rows = query.rows(node, asked, "model_id", makers[:1])
         if rows is None:
             continue
         n = len(counted)
@@ -121,8 +91,8 @@ def _of_kinds(
         if makers and len(rows) > 1 and of_one:
             single[makers[0]["column_names"][-1]] = sorted(of_one)
     known = {name: frozenset({f"model_id or {schema.KIND} or lab or suite"}) for name in tables}
-    reading = _Unprobed(known, frozenset(means), cursor, seen, kinds)
-    if own and (any(seen.values()) or reading.noted_in(tree)):
+    reading = _Unprobed(known, query.means, query, seen, kinds)
+    if own and (any(seen.values()) or reading.noted_in(query.tree)):
         yield (
             f"{', '.join(tables)}: small networks trained here and models of others are taken "
             f"together; WHERE NOT {schema.KIND} (in model and model_gain) leaves the networks out"
@@ -140,36 +110,26 @@ def _of_kinds(
         )
 
 
-def _of_sets(
-    cursor: duckdb.DuckDBPyConnection,
-    tables: Sequence[str],
-    tree: Any,
-    means: Collection[str],
-    aggregates: Collection[str],
-) -> Iterator[str]:
+def _of_sets(query: Query, sets: Sequence[str]) -> Iterator[str]:
     """Yield the tables of which several prompt sets of a model are taken together."""
-    sets = [name for name in tables if schema.SAMPLES[name].has_sets]
-    if not sets:
-        return
-    counting = {*aggregates} if any(schema.SAMPLES[name].is_finding for name in sets) else {*means}
-    probe, seen = Probe(cursor, tree), dict[int, bool]()
-    for node in selects(tree):
+    is_finding = any(schema.SAMPLES[name].is_finding for name in sets)
+    counting = query.counting if is_finding else query.means
+    seen: dict[int, bool] = {}
+    for node in query.selects:
         counted = [each for each in called(node) if name_of(each) in counting]
         wheres = conjuncts(node.get("where_clause"))
         taken = {it for each in wheres for it in constants(each, named_within(node["from_table"]))}
-        if not {"prompt_set", "prompt_id"}.isdisjoint(
-            taken | column_groups(groups_of(node, aggregates))
-        ):
+        if not {"prompt_set", "prompt_id"}.isdisjoint(taken | column_groups(query.groups(node))):
             seen[id(node)] = False
             continue
         asked = [("count(DISTINCT {prompt_set})", each) for each in counted]
-        rows = probe.rows(node, asked, "prompt_set", []) if asked else None
+        rows = query.rows(node, asked, "prompt_set", []) if asked else None
         if rows is not None:
             seen[id(node)] = any(n > 1 for row in rows for n in row)
     known = {name: frozenset({"prompt_set or prompt_id"}) for name in sets}
-    reading = _Unprobed(known, frozenset(counting), cursor, seen, {})
-    if any(seen.values()) or reading.noted_in(tree):
-        leading, are_shared = cursor.execute(_SETS).fetchall()[0]
+    reading = _Unprobed(known, counting, query, seen, {})
+    if any(seen.values()) or reading.noted_in(query.tree):
+        leading, are_shared = query.cursor.execute(_SETS).fetchall()[0]
         shared = ", and some texts are in several" if are_shared else ""
         yield (
             f"{', '.join(sets)}: several prompt sets of a model are taken together{shared}; "
@@ -177,23 +137,15 @@ def _of_sets(
         )
 
 
-def _of_prompts(
-    cursor: duckdb.DuckDBPyConnection,
-    tables: Sequence[str],
-    tree: Any,
-    means: Collection[str],
-    aggregates: Collection[str],
-) -> Iterator[str]:
+def _of_prompts(query: Query, sets: Sequence[str]) -> Iterator[str]:
     """Yield how many models the prompts rest on, where each is a mean over another number."""
-    sets = [name for name in tables if schema.SAMPLES[name].has_sets]
-    probe = Probe(cursor, tree)
-    for node in selects(tree) if sets else ():
-        counted = [each for each in called(node) if name_of(each) in means]
-        taken = column_groups(groups_of(node, aggregates))
+    for node in query.selects:
+        counted = [each for each in called(node) if name_of(each) in query.means]
+        taken = column_groups(query.groups(node))
         if not counted or not {"prompt_id", "text"} & taken or taken - _OF_PROMPTS:
             continue
         asked = [("count(DISTINCT {model_id})", each) for each in counted]
-        rows = probe.rows({**node, "modifiers": []}, asked, "model_id", []) or []
+        rows = query.rows({**node, "modifiers": []}, asked, "model_id", []) or []
         sizes = [n for row in rows for n in row if n]
         if sizes and min(sizes) < max(sizes):
             yield (
@@ -202,14 +154,12 @@ def _of_prompts(
             )
 
 
-def _of_lacking(
-    cursor: duckdb.DuckDBPyConnection, tables: Sequence[str], tree: Any
-) -> Iterator[str]:
+def _of_lacking(query: Query, tables: Sequence[str]) -> Iterator[str]:
     """Yield the tables that lack measured models which the query asks for beside others."""
-    wheres = [it for node in selects(tree) for it in conjuncts(node.get("where_clause"))]
+    wheres = [it for node in query.selects for it in conjuncts(node.get("where_clause"))]
     for name in (each for each in tables if not schema.SAMPLES[each].is_finding):
-        met = contents.models_met(cursor, wheres)
-        rows = cursor.execute(_MODELS.format(source=schema.SAMPLES[name].source)).fetchall()
+        met = contents.models_met(query.cursor, wheres)
+        rows = query.cursor.execute(_MODELS.format(source=schema.SAMPLES[name].source)).fetchall()
         here = {model_id for (model_id,) in rows}
         lacking = sorted({*met} - here)
         if lacking and not here.isdisjoint(met):
@@ -227,11 +177,11 @@ class _Unprobed(Sampling):
         self,
         known: Open,
         aggregates: frozenset[str],
-        cursor: duckdb.DuckDBPyConnection,
+        query: Query,
         seen: dict[int, bool],
         kinds: dict[str, bool],
     ) -> None:
-        super().__init__(known, aggregates, cursor)
+        super().__init__(known, aggregates, query.cursor)
         self._seen, self._kinds = seen, kinds
 
     def _given(

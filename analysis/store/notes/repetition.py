@@ -7,65 +7,28 @@ alone is asked again with the number of its rows and of the keys among them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from analysis.store import contents
-from analysis.store.notes.probe import (
-    Probe,
-    arguments_of,
-    base_tables,
-    called,
-    name_of,
-    selects,
-)
+from analysis.store.notes.query import Query, arguments_of, base_tables
 from analysis.store.statement import named_within, within
 from collect import schema
 
-if TYPE_CHECKING:
-    import duckdb
 
-
-def notes(
-    cursor: duckdb.DuckDBPyConnection, tree: Any, aggregates: Collection[str]
-) -> Iterator[str]:
-    """Yield a sentence for each table whose rows a join repeats under an aggregate.
-
-    Parameters
-    ----------
-    cursor
-        Cursor to the store.
-    tree
-        The query, parsed.
-    aggregates
-        Names of aggregates that another copy of a row changes.
-    """
-    known = contents.columns_by_table(cursor)
-    probe = Probe(cursor, tree)
-    for node in selects(tree):
+def notes(query: Query) -> Iterator[str]:
+    """Yield a sentence for each table whose rows a join repeats under an aggregate."""
+    for node, each in query.over_rows():
         tables = base_tables(node)
         if len(named_within(node["from_table"])) < 2:
             continue
         for alias, table in tables.items():
             key = _key(table)
-            repeated = [
-                each
-                for each in called(node)
-                if key
-                and name_of(each) in aggregates
-                and not each.get("distinct")
-                and any(_is_of(it, alias, tables, known) for it in arguments_of(each))
-            ]
-            names = ", ".join(f'"{alias}"."{column}"' for column in key)
-            counts = [
-                row
-                for each in repeated
-                for row in probe.counts(
-                    node, [("count(*)", each), (f"count(DISTINCT ({names}))", each)]
-                )
-                or []
-            ]
-            if any(rows > units for rows, units in counts):
+            owned = (_is_of(it, alias, tables, query.columns) for it in arguments_of(each))
+            if not key or not any(owned):
+                continue
+            units = ", ".join(f'"{alias}"."{column}"' for column in key)
+            asked = [("count(*)", each), (f"count(DISTINCT ({units}))", each)]
+            if any(n > n_units for n, n_units in query.counts(node, asked) or []):
                 yield (
                     f"{table}: the join repeats its rows, so one value counts several times; bring "
                     f"the other table to one row per {', '.join(key)} first"

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
+from analysis.store.notes.query import Query
 from analysis.store.notes.reading import Open, Reading
 from analysis.store.statement import all_columns, columns_of, every, within
 from collect import schema
@@ -22,31 +23,15 @@ if TYPE_CHECKING:
 _SAYS_WHICH = frozenset({"prompt_set", "reason", "n_prompts"})
 
 
-def notes(
-    cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any, aggregates: Collection[str]
-) -> Iterator[str]:
-    """Yield a sentence for each table whose rows are taken for models, or sets for one another.
-
-    Parameters
-    ----------
-    cursor
-        Cursor to the store.
-    names
-        Tables and views that the query reads.
-    tree
-        The query, parsed.
-    aggregates
-        Names of aggregates that another copy of a row changes.
-    """
+def notes(query: Query) -> Iterator[str]:
+    """Yield a sentence for each table whose rows are taken for models, or sets for one another."""
+    names = query.names
     known = {
         name: frozenset(schema.SAMPLES[name].columns) for name in names if name in schema.SAMPLES
     }
     if known:
-        means = frozenset(
-            name for name in aggregates if "count" not in name and name != "histogram"
-        )
-        reading = Sampling(known, means, cursor)
-        for name in reading.noted_in(tree):
+        reading = Sampling(known, query.means, query.cursor)
+        for name in reading.noted_in(query.tree):
             yield f"{name}: {schema.SAMPLES[name].rule}"
         for name, sizes in sorted(reading.unlike_sets.items()):
             sets = ", ".join(f"{each} {n}" for each, n in sizes)
@@ -55,7 +40,7 @@ def notes(
                 "that were measured on each"
             )
     for name, (of_one, of_all) in schema.OF_ONE_SET.items():
-        if name in names and any(_counts_lacking(node, of_one, of_all) for node in every(tree)):
+        if name in names and any(_counts_lacking(it, of_one, of_all) for it in query.selects):
             yield (
                 f"{name}: {of_one} is of one prompt set, so what is missing on one set counts; "
                 f"NOT {of_all} takes what is missing on all"
@@ -64,8 +49,6 @@ def notes(
 
 def _counts_lacking(node: Any, of_one: str, of_all: str) -> bool:
     """Return whether a SELECT counts rows that lack something on one prompt set."""
-    if node.get("type") != "SELECT_NODE":
-        return False
     chosen = node["select_list"]
     parts = [node.get("where_clause"), chosen, *(node.get("group_expressions") or [])]
     if not (_SAYS_WHICH | {of_all}).isdisjoint(columns_of(parts)):

@@ -10,22 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from analysis.store import contents
-from analysis.store.notes.probe import (
-    Probe,
-    arguments_of,
-    base_tables,
-    called,
-    name_of,
-    selects,
-)
+from analysis.store.notes.query import Query, arguments_of, base_tables
 from analysis.store.statement import columns_of, within
 from collect import schema
-
-if TYPE_CHECKING:
-    import duckdb
 
 #: Columns of which one value each is on one scale, by unit.
 _ONE_SCALE = {"activation units": ("model_id", "layer"), "weight units": ("model_id",)}
@@ -36,42 +25,23 @@ _WHAT = {"model_id": "models", "layer": "depths"}
 _LOGARITHMS = frozenset({"ln", "log", "log2", "log10"})
 
 
-def notes(
-    cursor: duckdb.DuckDBPyConnection, tree: Any, aggregates: Collection[str]
-) -> Iterator[str]:
-    """Yield a sentence for each column whose values on several scales are taken together.
-
-    Parameters
-    ----------
-    cursor
-        Cursor to the store.
-    tree
-        The query, parsed.
-    aggregates
-        Names of aggregates that another copy of a row changes.
-    """
-    known = contents.columns_by_table(cursor)
-    probe = Probe(cursor, tree)
-    for node in selects(tree):
+def notes(query: Query) -> Iterator[str]:
+    """Yield a sentence for each column whose values on several scales are taken together."""
+    for node, each in query.over_rows():
         tables = base_tables(node)
-        columns = {column for table in tables.values() for column in known.get(table, ())}
+        columns = {column for table in tables.values() for column in query.columns.get(table, ())}
         of_here = {
             column: (alias, table, unit)
             for alias, table in tables.items()
             for (of, column), unit in _units().items()
             if of == table
         }
-        for each in called(node):
-            if name_of(each) not in aggregates or each.get("distinct"):
-                continue
-            for column in _on_a_scale(each, of_here, columns):
-                alias, table, unit = of_here[column]
-                asked = {it: f'"{alias}"."{it}"' for it in _ONE_SCALE[unit] if it in known[table]}
-                if "blocks_after" in known[table]:
-                    asked["blocks_after"] = f'"{alias}"."blocks_after"'
-                mixed = _mixed(probe, node, each, asked)
-                if mixed:
-                    yield _sentence(table, column, mixed)
+        for column in _on_a_scale(each, of_here, columns):
+            alias, table, unit = of_here[column]
+            apart = {*_ONE_SCALE[unit], "blocks_after"} & query.columns[table]
+            mixed = _mixed(query, node, each, {it: f'"{alias}"."{it}"' for it in apart})
+            if mixed:
+                yield _sentence(table, column, mixed)
 
 
 @cache
@@ -102,14 +72,14 @@ def _on_a_scale(function: Any, here: Collection[str], columns: Collection[str]) 
             yield from lengths
 
 
-def _mixed(probe: Probe, node: Any, function: Any, asked: Mapping[str, str]) -> list[str]:
+def _mixed(query: Query, node: Any, function: Any, asked: Mapping[str, str]) -> list[str]:
     """Return the columns of which some row of an answer takes several values."""
     counts = [(f"count(DISTINCT {place})", function) for place in asked.values()]
-    rows = probe.counts(node, counts) or []
+    rows = query.counts(node, counts) or []
     largest = dict(zip(asked, map(max, zip(*rows, strict=True)), strict=False))
     if largest.get("blocks_after") == 1:  # the same depth, counted from the end
         del largest["layer"]
-    return [name for name, n in largest.items() if n > 1 and name in _WHAT]
+    return [name for name in _WHAT if largest.get(name, 0) > 1]
 
 
 def _sentence(table: str, column: str, mixed: Sequence[str]) -> str:

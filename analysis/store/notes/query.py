@@ -1,25 +1,85 @@
-"""A SELECT of a query, asked again with counts over what its aggregates take."""
+"""A query that was answered, parsed; each SELECT of it can be asked again with counts beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
 from analysis.store.hint import front
-from analysis.store.notes.reading import resolve_group
+from analysis.store.notes.reading import EXTREMES, resolve_group
 from analysis.store.statement import every, named_within, parsed, place_of, within
 
 if TYPE_CHECKING:
     import duckdb
 
 
-class Probe:
-    """Asks a SELECT of a query again, with counts over what its aggregates take."""
+class Query:
+    """A query that was answered, and what its aggregates take together.
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, tree: Any) -> None:
-        self._cursor, self._tree = cursor, tree
+    Parameters
+    ----------
+    cursor
+        Cursor to the store.
+    names
+        Tables and views that the query reads.
+    tree
+        The query, parsed; windows and pivots as GROUP BY (`grouped`).
+    aggregates
+        Names of the engine's aggregates, and of the macros that hold one.
+    """
+
+    def __init__(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        names: Sequence[str],
+        tree: Any,
+        aggregates: frozenset[str],
+    ) -> None:
+        self.cursor, self.names, self.tree = cursor, names, tree
+        self.aggregates = aggregates
+
+    @property
+    def counting(self) -> frozenset[str]:
+        """Names of the aggregates that another copy of a row changes."""
+        return self.aggregates - EXTREMES
+
+    @property
+    def means(self) -> frozenset[str]:
+        """Names of those of them that take the values, not only the number, of the rows."""
+        return frozenset(it for it in self.counting if "count" not in it and it != "histogram")
+
+    @cached_property
+    def columns(self) -> dict[str, set[str]]:
+        """Columns of each table and view."""
+        return contents.columns_by_table(self.cursor)
+
+    @cached_property
+    def selects(self) -> list[Any]:
+        """Every SELECT, inner ones too."""
+        return [each for each in every(self.tree) if each.get("type") == "SELECT_NODE"]
+
+    def over_rows(self) -> Iterator[tuple[Any, Any]]:
+        """Yield each SELECT with each mean of its rows, none of which is taken once alone."""
+        for node in self.selects:
+            for each in called(node):
+                if name_of(each) in self.means and not each.get("distinct"):
+                    yield node, each
+
+    def groups(self, node: Any) -> list[Any]:
+        """Return what a SELECT groups by."""
+        chosen = node["select_list"]
+        groups = [
+            it for each in node.get("group_expressions") or [] for it in resolve_group(each, chosen)
+        ]
+        if not groups and node.get("aggregate_handling") == "FORCE_AGGREGATES":
+            names = [{name_of(it) for it in called({"select_list": [each]})} for each in chosen]
+            groups = [
+                it for it, some in zip(chosen, names, strict=True) if some.isdisjoint(self.counting)
+            ]
+        return groups
 
     def rows(
         self, node: Any, asked: Sequence[tuple[str, Any]], column: str, labels: Sequence[Any]
@@ -64,11 +124,11 @@ class Probe:
         for name, each in zip(names, extra, strict=True):
             each["alias"] = name
         inner["select_list"] += extra
-        outer = parsed(f"SELECT {', '.join(names)} FROM (SELECT 1) AS asked", self._cursor)
+        outer = parsed(f"SELECT {', '.join(names)} FROM (SELECT 1) AS asked", self.cursor)
         top = outer["statements"][0]["node"]
-        top["cte_map"] = self._tree["statements"][0]["node"]["cte_map"]
+        top["cte_map"] = self.tree["statements"][0]["node"]["cte_map"]
         top["from_table"]["subquery"]["node"] = inner
-        return contents.answered(self._cursor, outer)
+        return contents.answered(self.cursor, outer)
 
     def _beside(self, sql: str, aggregate: Any) -> Any:
         made = self._expression(f"{sql} FILTER (WHERE true AND true)")
@@ -88,18 +148,13 @@ class Probe:
         return made
 
     def _expression(self, sql: str) -> Any:
-        return parsed(f"SELECT {sql}", self._cursor)["statements"][0]["node"]["select_list"][0]
+        return parsed(f"SELECT {sql}", self.cursor)["statements"][0]["node"]["select_list"][0]
 
 
 def arguments_of(function: Any) -> list[Any]:
     """Return what a function is called with, as the engine's versions write it."""
     given = [each.get("expression", each) for each in function.get("arguments") or []]
     return [*given, *(function.get("children") or [])]
-
-
-def selects(tree: Any) -> list[Any]:
-    """Return every SELECT of a parsed statement, inner ones too."""
-    return [each for each in every(tree) if each.get("type") == "SELECT_NODE"]
 
 
 def name_of(function: Any) -> str:
@@ -116,22 +171,6 @@ def called(node: Any) -> list[Any]:
 def column_groups(groups: Sequence[Any]) -> set[str]:
     """Return the columns that are themselves grouped by."""
     return {str(each["column_names"][-1]).lower() for each in groups if "column_names" in each}
-
-
-def groups_of(node: Any, aggregates: Collection[str]) -> list[Any]:
-    """Return what a SELECT groups by."""
-    chosen = node["select_list"]
-    groups = [
-        it for each in node.get("group_expressions") or [] for it in resolve_group(each, chosen)
-    ]
-    if not groups and node.get("aggregate_handling") == "FORCE_AGGREGATES":
-        names_called = [{name_of(it) for it in called({"select_list": [each]})} for each in chosen]
-        groups = [
-            it
-            for it, names in zip(chosen, names_called, strict=True)
-            if names.isdisjoint(aggregates)
-        ]
-    return groups
 
 
 def base_tables(node: Any) -> dict[str, str]:
