@@ -1,4 +1,4 @@
-"""What a store is opened from: the directories that come with the code, addresses that failed."""
+"""What a store is opened from: what comes with the code, what is not there, what failed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 from analysis.store.remote import RemotePath
 from analysis.tidy.errors import StoreError, UnreachableError
 from collect.process import shipped
+
+#: Characters of a name that a message shows at most.
+SHOWN = 200
 
 
 def default_sources() -> list[Path]:
@@ -40,6 +43,20 @@ def shipped_sources() -> list[Path]:
         places = places[:1]  # a clone has these models whole
     places.append(shipped.project() / "data" / "reported")
     return [*default_sources(), *(place for place in places if place.is_dir())]
+
+
+def exists(path: Path | RemotePath) -> bool:
+    """Return whether a place exists; a name that no file can bear is none."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def shortened(path: Path | RemotePath) -> str:
+    """Return a place as a message shows it."""
+    text = ascii(str(path))[1:-1] if not str(path).isprintable() else str(path)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def forget_failures(sources: Iterable[Path | RemotePath]) -> None:

@@ -25,7 +25,13 @@ from analysis.store.attachment import attach
 from analysis.store.deferred import Deferred
 from analysis.store.hint import hint, problem
 from analysis.store.remote import Remote, RemotePath, is_address
-from analysis.store.sources import forget_failures, raise_unreached, shipped_sources
+from analysis.store.sources import (
+    exists,
+    forget_failures,
+    raise_unreached,
+    shipped_sources,
+    shortened,
+)
 from analysis.store.statement import check_reads
 from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
@@ -48,9 +54,6 @@ _MANY_ROWS = 3_000_000
 
 #: A statement that lists tables.
 _LISTING = re.compile(r"\s*SHOW\s+TABLES\b", re.IGNORECASE)
-
-#: Characters of a name that a message shows at most.
-_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +277,7 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
         RemotePath(Remote(s)) if isinstance(s, str) and is_address(s) else Path(s)
         for s in sources or shipped_sources()
     )
-    missing = [_shortened(path) for path in paths if not _exists(path)]
+    missing = [shortened(path) for path in paths if not exists(path)]
     advice = "Name a directory that `thermoscope collect` wrote, such as data/sample."
     if missing:
         raise StoreError(
@@ -369,19 +372,6 @@ class _Listed:
             self._files = ListedFiles()
             self._connection.register_filesystem(self._files)
         return self._files.add(path)
-
-
-def _exists(path: Path | RemotePath) -> bool:
-    """Return whether a place exists; a name that no file can bear is none."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
-
-
-def _shortened(path: Path | RemotePath) -> str:
-    text = ascii(str(path))[1:-1] if not str(path).isprintable() else str(path)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, *, is_small: bool) -> None:
