@@ -19,6 +19,9 @@ PAGES = [
         for name in (
             "README.md",
             "CONTRIBUTING.md",
+            "ARCHITECTURE.md",
+            "collect/adapters/README.md",
+            "tests/readers/README.md",
             "data/study/README.md",
             "quarto/README.md",
             "tests/proofs/README.md",
@@ -33,7 +36,7 @@ MOST_WORDS = 25
 _NO_PROSE = re.compile(
     r"\A---\n.*?\n---\n|<!--.*?-->|^ *(`{3,}).*?^ *\1\s*$|\$\$.*?\$\$", re.DOTALL | re.MULTILINE
 )
-#: Lines that are no prose: tables, divisions, headings, HTML, includes.
+#: Lines that are no prose: tables, divisions, headings, HTML, includes, indented commands.
 _NO_SENTENCE = re.compile(r"\s*(\||:::|#|\{\{<|<|: )")
 _ITEM = re.compile(r"^\s*([-*]|\d+\.|>)\s+")
 _INLINE = re.compile(r"`[^`]*`(\{[^}]*\})?|\$[^$]*\$")
@@ -50,7 +53,7 @@ FIGURE = re.compile(r"^#\| fig-alt: (.*)$", re.MULTILINE)
 CALQUES = (
     "hold the level", "holds the level", "in percent of nat", "cannot be told", "for want of",
     "stands apart from", "by the hand of", "has it that", "exchanged units", "saying yes of",
-    "half of a sign", "is no option", "of which the rule says",
+    "half of a sign", "can be told from", "is no option", "of which the rule says",
 )  # fmt: skip
 
 
