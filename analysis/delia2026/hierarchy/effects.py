@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import mixed
-from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER
+from analysis.delia2026.sign.exchange import OTHER, heritage
 from analysis.inference.partition import collinearity
 from analysis.mixed.frames.guards import TOO_CLOSE
 from analysis.mixed.model import MixedModel
@@ -80,7 +80,7 @@ def figures(store: Store) -> pd.DataFrame:
          ORDER BY model_id, prompt_set
         """
     )
-    return rows.assign(heritage=np.where(rows["lab"] == NAMED_LAB, NAMED_LAB, OTHER))
+    return rows.assign(heritage=heritage(rows["lab"]))
 
 
 def fit(

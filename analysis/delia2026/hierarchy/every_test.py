@@ -14,15 +14,15 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, cluster_means, exchange
+from analysis.audit.evidence import quoted
+from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, cluster_means, exchange, heritage
 from analysis.inference.association import regression
 from analysis.inference.counts import fisher
 from analysis.inference.effects.noncentral import noncentrality_t
+from analysis.store import Store
 from analysis.tidy import glossary, prose
 from analysis.tidy.extra import extra
 
-#: The paper reports a p below this.
-REPORTED = 0.001
 SIGN, SIZE = "share below 1", "log gain"
 
 _COLUMNS = [
@@ -46,12 +46,8 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
     where `method` says so), interval, `p_value`, `df` of its reference, `smallest_p`,
     `bayes_factor`; missing where a method has none.
     """
-    ours = models["lab"] == NAMED_LAB
-    compared = models.assign(
-        heritage=np.where(ours, NAMED_LAB, OTHER),
-        eleuther=ours.astype(float),
-        dampens=(models["sign_strict"] == "dampen").astype(float),
-    )
+    compared = _compared(models)
+    compared["eleuther"] = (models["lab"] == NAMED_LAB).astype(float)
     units = cluster_means(compared)
     clustered = regression.fit(compared, "log_gain ~ eleuther", cluster="suite").tidy()
     rows = [
@@ -96,11 +92,7 @@ def other_signs(models: pd.DataFrame, within: float = 0.01) -> pd.DataFrame:
     -------
     `model_id`, `gain` [ratio] and `p_value`.
     """
-    ours = models["lab"] == NAMED_LAB
-    compared = models.assign(
-        heritage=np.where(ours, NAMED_LAB, OTHER),
-        dampens=(models["sign_strict"] == "dampen").astype(float),
-    )
+    compared = _compared(models)
     gain = np.exp(models["log_gain"])
     rows = []
     for at in models.index[(gain - 1).abs() <= within]:
@@ -116,16 +108,17 @@ def other_signs(models: pd.DataFrame, within: float = 0.01) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model_id", "gain", "p_value"])
 
 
-def out_of_reach(smallest: float) -> str:
+def out_of_reach(store: Store, smallest: float) -> str:
     """Return in a sentence whether Fisher's test of the paper's file can give its reported p.
 
     ``smallest`` is the least p that the counts of that file admit.
     """
-    if smallest < REPORTED:
+    reported = quoted.text(store, "§4.2", "p_value")  # "< 0.001"
+    if smallest < float(reported.removeprefix("<")):
         return ""
     return (
         "With the counts of the paper's file Fisher's test gives no p under "
-        f"{prose.number(smallest, 4)}. So the reported p < {REPORTED} is impossible."
+        f"{prose.number(smallest, 4)}. So the reported p {reported} is impossible."
     )
 
 
@@ -143,6 +136,13 @@ def printable(tests: pd.DataFrame) -> pd.DataFrame:
             "bayes_factor": [prose.number(row["bayes_factor"]) for row in rows],
             "smallest_p": [prose.number(row["smallest_p"], 4) for row in rows],
         }
+    )
+
+
+def _compared(models: pd.DataFrame) -> pd.DataFrame:
+    return models.assign(
+        heritage=heritage(models["lab"]),
+        dampens=(models["sign_strict"] == "dampen").astype(float),
     )
 
 

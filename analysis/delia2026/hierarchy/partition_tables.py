@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.delia2026.sign import claims_ranking as ranking
-from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER
+from analysis.delia2026.sign.exchange import NAMED_LAB, heritage
 from analysis.inference.partition import collinearity, matched
 from analysis.inference.partition import shares as shares_of
 from analysis.inference.partition.subsets import Subsets, all_subsets, select_blocks
@@ -35,10 +35,9 @@ RESAMPLES = 499
 def base_models(store: Store) -> pd.DataFrame:
     """Return one row per base model that is not post-norm, with predictors of all blocks."""
     models = ranking.hierarchy_models(store)
-    ours = models["lab"] == NAMED_LAB
     return models.assign(
-        heritage=np.where(ours, NAMED_LAB, OTHER),
-        eleuther=ours.astype(float),
+        heritage=heritage(models["lab"]),
+        eleuther=(models["lab"] == NAMED_LAB).astype(float),
         log2_rho=np.log2(models["rho"]),
         parameters=10 ** models["log_parameters"],
     )

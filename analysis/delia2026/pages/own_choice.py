@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, cluster_means, exchange
+from analysis.delia2026.sign.exchange import NAMED_LAB, cluster_means, exchange, heritage
 from analysis.delia2026.specification import choices as specification
 from analysis.inference.counts.fisher import fisher_exact
 from analysis.store import Store
@@ -67,7 +67,7 @@ def gains(store: Store) -> dict[tuple[str, str, str], pd.DataFrame]:
         if gain:
             rows = specification.select(figures, gain, FIGURE, MODELS[models])
         result[block, token, models] = rows.assign(
-            heritage=np.where(rows["lab"] == NAMED_LAB, NAMED_LAB, OTHER),
+            heritage=heritage(rows["lab"]),
             dampens=(rows["log_gain"] < 0).astype(float),
         )
     return result

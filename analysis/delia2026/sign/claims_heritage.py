@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
 from analysis.delia2026.declared import declared
-from analysis.delia2026.sign.exchange import NAMED_LAB, OTHER, cluster_means, compared, exchange
+from analysis.delia2026.sign.exchange import NAMED_LAB, cluster_means, compared, exchange, heritage
 from analysis.delia2026.sign.readings import (
     EVERY,
     HUNT,
@@ -214,8 +213,7 @@ def least_p(store: Store, reading: str) -> tuple[float, float]:
 
 
 def _label(rows: pd.DataFrame) -> pd.DataFrame:
-    heritage = np.where(rows["lab"] == NAMED_LAB, NAMED_LAB, OTHER)
-    return rows.assign(heritage=heritage, sign=rows["sign_strict"])
+    return rows.assign(heritage=heritage(rows["lab"]), sign=rows["sign_strict"])
 
 
 def _suite_test(condition: str, rows: pd.DataFrame) -> Check:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.inference.resampling import permutation
 
@@ -15,6 +16,11 @@ NAMED_LAB = "EleutherAI"
 
 #: What a heritage other than the named lab's is called.
 OTHER = "other"
+
+
+def heritage(labs: pd.Series[str]) -> NDArray[np.str_]:
+    """Return of each lab whether it is the named one or another, in a word."""
+    return np.where(labs == NAMED_LAB, NAMED_LAB, OTHER)
 
 
 def compared(models: pd.DataFrame) -> pd.DataFrame:
@@ -30,7 +36,7 @@ def compared(models: pd.DataFrame) -> pd.DataFrame:
     The rows with `heritage` (the named lab or other), `dampens` (1 or 0) and `log_gain` [nat].
     """
     return models.assign(
-        heritage=np.where(models["lab"] == NAMED_LAB, NAMED_LAB, OTHER),
+        heritage=heritage(models["lab"]),
         dampens=(models["sign_strict"] == "dampen").astype(float),
         log_gain=np.log(models["gain_mean"].astype("float64")),
     )

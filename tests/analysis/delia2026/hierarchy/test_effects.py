@@ -162,9 +162,11 @@ def test_every_test_answers_counts_its_own_units_and_is_printed(drawn):
     assert heritage_tests.p_range(tests, "model") == "0.010 and 0.020"
 
 
-def test_a_reported_p_is_impossible_only_above_the_least_possible():
-    assert "0.0014" in heritage_tests.out_of_reach(11 / 8008)
-    assert heritage_tests.out_of_reach(0.0009) == ""
+def test_a_reported_p_is_impossible_only_above_the_least_possible(shipped_store):
+    said = heritage_tests.out_of_reach(shipped_store, 11 / 8008)
+    assert "0.0014" in said
+    assert "p < 0.001 is impossible" in said
+    assert heritage_tests.out_of_reach(shipped_store, 0.0009) == ""
 
 
 def test_a_sign_near_one_is_turned_alone():
