@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from analysis.delia2026.hierarchy.sensitivity import BLOCKS, LEVEL, TERMS
+from analysis.delia2026.hierarchy.sensitivity import BLOCKS, LEVEL, TERMS, fit_name
 from analysis.tidy import glossary, prose
 from analysis.tidy.frame import Floats
 
@@ -136,7 +136,7 @@ def said(rows: pd.DataFrame, table: pd.DataFrame) -> str:
     together = table[(table["method"] == OWN) & (table["block"] == "all")].iloc[0]
     rest = prose.percent(float(together["i_squared"]), 1)
     changes = [
-        f"{TERMS[term]} ({_fit_name(block)}: p from {prose.number(row['p_value', ALIKE], 3)} to "
+        f"{TERMS[term]} ({fit_name(block)}: p from {prose.number(row['p_value', ALIKE], 3)} to "
         f"{prose.number(row['p_value', OWN], 3)})"
         for (block, term), row in zip(crossed.index, crossed.to_dict("records"), strict=True)
     ]
@@ -153,10 +153,6 @@ def said(rows: pd.DataFrame, table: pd.DataFrame) -> str:
     )
 
 
-def _fit_name(block: str) -> str:
-    return "together" if block == "all" else "singly"
-
-
 def printable(table: pd.DataFrame) -> pd.DataFrame:
     """Return the coefficients of both kinds side by side, in percent of gain, as text."""
     wide = _wide(table)
@@ -167,7 +163,7 @@ def printable(table: pd.DataFrame) -> pd.DataFrame:
             f"{prose.change_interval(row['conf_low', method], row['conf_high', method])}"
             for name, method in (("alike", ALIKE), ("own", OWN))
         }
-        rows.append({"term": TERMS[term], "block": _fit_name(block), **cells})
+        rows.append({"term": TERMS[term], "block": fit_name(block), **cells})
     return pd.DataFrame(rows)
 
 

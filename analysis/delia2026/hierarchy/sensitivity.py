@@ -6,7 +6,7 @@ each lab and without each suite. A lab of one suite goes with it, once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,18 +107,15 @@ def at_once(rows: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    `block`, `term`, `estimate` [nat], `p_value` and the interval: terms of `TERMS` and head
-    density, whose coefficient is that of `STEP`.
+    The columns of `coefficients`, a row per block and term of `CAUSES`; the coefficient of head
+    density is that of `STEP`.
     """
-    parts = []
-    for block, terms in BLOCKS.items():
-        fitted = mixed.fit(f"log_gain ~ {' + '.join(terms)} + (1 | suite)", rows).tidy(["fixed"])
-        fitted = fitted[fitted["term"].isin(terms)].assign(block=block)
-        parts.append(fitted[["block", "term", "estimate", "p_value", "conf_low", "conf_high"]])
-    table = pd.concat(parts, ignore_index=True)
-    ends = ["estimate", "conf_low", "conf_high"]
+    table = pd.concat(
+        [coefficients(rows, block, terms=CAUSES) for block in BLOCKS], ignore_index=True
+    )
+    scaled = ["estimate", "std_error", "conf_low", "conf_high"]
     is_density = table["term"] == "rho"
-    table.loc[is_density, ends] *= STEP
+    table.loc[is_density, scaled] *= STEP
     return table
 
 
@@ -177,14 +174,16 @@ def leave_out(rows: pd.DataFrame) -> pd.DataFrame:
     return result
 
 
-def coefficients(rows: pd.DataFrame, block: str, beside: Sequence[str] = ()) -> pd.DataFrame:
+def coefficients(
+    rows: pd.DataFrame, block: str, beside: Sequence[str] = (), terms: Collection[str] = TERMS
+) -> pd.DataFrame:
     """Return the coefficients of one fit, those that cannot be estimated missing.
 
-    ``beside`` are factors that are held fixed where they vary, and have no row.
+    ``beside`` are factors that are held fixed where they vary, and have no row; ``terms`` have one.
     """
-    terms = (*BLOCKS[block], *beside)
-    varying = [term for term in terms if rows[term].ne(rows[term].iloc[0]).any()]
-    wanted = pd.DataFrame({"term": [term for term in BLOCKS[block] if term in TERMS]})
+    entering = (*BLOCKS[block], *beside)
+    varying = [term for term in entering if rows[term].ne(rows[term].iloc[0]).any()]
+    wanted = pd.DataFrame({"term": [term for term in BLOCKS[block] if term in terms]})
     columns = ["term", "estimate", "std_error", "df", "p_value", "conf_low", "conf_high", "note"]
     found = pd.DataFrame(columns=columns)
     if set(varying) & {*BLOCKS[block]}:
@@ -198,6 +197,11 @@ def coefficients(rows: pd.DataFrame, block: str, beside: Sequence[str] = ()) -> 
     return table.assign(
         **numbers, note=note, block=block, n_models=len(rows), n_suites=rows["suite"].nunique()
     )
+
+
+def fit_name(block: str) -> str:
+    """Return how the terms of a block were fitted, in a word."""
+    return "together" if block == "all" else "singly"
 
 
 def written(row: pd.Series[Any]) -> str:
@@ -243,7 +247,7 @@ def printable(table: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "term": TERMS[str(term)],
-                "block": "together" if block == "all" else "singly",
+                "block": fit_name(str(block)),
                 "full": written(full),
                 "range": f"{prose.change(parts['estimate'].min())} to "
                 f"{prose.change(parts['estimate'].max())}",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pandas as pd
-from scipy.stats import spearmanr
+import scipy
 
-from analysis.delia2026.hierarchy.sensitivity import LEVEL, TERMS, written
+from analysis.delia2026.hierarchy.sensitivity import LEVEL, TERMS, fit_name, written
 from analysis.delia2026.public.registration import OURS, PAPER
 from analysis.delia2026.public.words import met, met_and_missed
 from analysis.delia2026.reported import again, every_model
@@ -71,18 +71,22 @@ def shortening(rows: pd.DataFrame) -> pd.DataFrame:
 def finding(rows: pd.DataFrame) -> str:
     """Return which real models lengthen the stream, and whether the others could be compared."""
     below = shortening(rows)
-    n = rows["model_id"].nunique()
-    n_below = below["model_id"].nunique()
-    lengthen = prose.share_of(n - n_below, n)
-    suites = sorted({str(suite) for suite in below["suite"].dropna()})
-    if not n_below:
-        return f"{lengthen} real models lengthen their vectors."
-    if SCALED.issuperset(suites):
-        return (
-            f"{lengthen} real models lengthen their vectors; of the others, "
-            f"{prose.listing(suites)}, the sign depends on how the weights are written."
-        )
-    return f"{lengthen} real models lengthen their vectors; {prose.listing(suites)} shortens them."
+    counted = _counted(rows, below)
+    found, suites = f"{counted['lengthen']} real models lengthen their vectors", counted["suites"]
+    if below.empty:
+        return f"{found}."
+    if SCALED.issuperset(below["suite"].dropna()):
+        return f"{found}; of the others, {suites}, the sign depends on how the weights are written."
+    return f"{found}; {suites} shortens them."
+
+
+def _counted(rows: pd.DataFrame, below: pd.DataFrame) -> dict[str, str]:
+    n, n_below = rows["model_id"].nunique(), below["model_id"].nunique()
+    return {
+        "lengthen": prose.share_of(n - n_below, n),
+        "rest": prose.count(n_below),
+        "suites": prose.listing(sorted(set(below["suite"].dropna().astype(str)))),
+    }
 
 
 def counts(rows: pd.DataFrame) -> pd.DataFrame:
@@ -105,8 +109,7 @@ def depth(rows: pd.DataFrame) -> str:
     """
     last = rows[rows["pooling"] == AS_PUBLISHED]
     table = last.groupby("model_id").agg(gain=("gain", "mean"), n_layers=("n_layers", "first"))
-    rank = table["n_layers"].corr(table["gain"], "spearman")
-    p = float(spearmanr(table["n_layers"], table["gain"]).pvalue)
+    rank, p = scipy.stats.spearmanr(table["n_layers"], table["gain"])
     goes = "goes" if p < LEVEL else "hardly goes"
     return (
         f"The gain of the average block {goes} with the number of blocks: the rank correlation is "
@@ -129,13 +132,7 @@ def front(store: Store) -> dict[str, str]:
     are left, in words; `suites`: whose they are.
     """
     rows = every_model.every_model(store)
-    below, n = shortening(rows), rows["model_id"].nunique()
-    n_below = below["model_id"].nunique()
-    return {
-        "lengthen": prose.share_of(n - n_below, n),
-        "rest": prose.count(n_below),
-        "suites": prose.listing(sorted({str(suite) for suite in below["suite"].dropna()})),
-    }
+    return _counted(rows, shortening(rows))
 
 
 def sources(store: Store) -> pd.DataFrame:
@@ -249,7 +246,7 @@ def coefficients(table: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "term": TERMS[str(term)],
-                "block": "fitted together" if block == "all" else "fitted singly",
+                "block": f"fitted {fit_name(str(block))}",
                 "paper": full[again.PAPER_ALONE],
                 "both": full[again.WITH_REPORTED],
                 "range": f"{prose.change(left.min())} to {prose.change(left.max())}",
@@ -276,8 +273,7 @@ def found(table: pd.DataFrame) -> str:
     for (block, term), some in table.groupby(["block", "term"], sort=False):
         left = some.loc[some["level"] != "", "estimate"]
         if left.min() < 0 < left.max():
-            how = "fitted together" if block == "all" else "fitted singly"
-            turned.append(f"{TERMS[str(term)]} ({how})")
+            turned.append(f"{TERMS[str(term)]} (fitted {fit_name(str(block))})")
     turns = f"flips the sign of {prose.listing(turned)}" if turned else "flips no sign"
     return " ".join([*said, f"Leaving one lab out {turns}."])
 
