@@ -189,9 +189,7 @@ GRAINS = {
         front=("published_model",),
     ),
     "raw_value": replace(_IN_A_FILE, beside="number of it that is here"),
-    "gain_evidence": replace(
-        _GAINS, why="a model has a row for each definition and each file or run"
-    ),
+    "gain_evidence": _GAINS,
     "gain_by_model": replace(
         _GAINS, why="a mean or a correlation over rows counts some models twice"
     ),

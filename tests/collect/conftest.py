@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from copy import deepcopy
@@ -19,6 +20,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from collect.adapters import ADAPTERS
 from collect.model.checkpoint.decoder import Decoder, decoder
 
+# Sums depend on the number of threads: processes that tests start must have as many as the tests.
+os.environ["OMP_NUM_THREADS"] = "1"
 torch.set_num_threads(1)
 transformers.logging.disable_progress_bar()
 
