@@ -20,10 +20,11 @@ from typing import Any, NoReturn
 
 from collect.errors import ScarcityError, ThermoscopeError, TimeLimitError, UnexpectedError
 from collect.process.requests import ENDINGS
+from collect.process.verbs import EXIT_CODES
 
-#: Exit codes by which a statement ends itself; with any other the interpreter or a native library
-#: ended the process.
-_CODES = (0, 2, 3, 4, 5, 70, 71, 130)
+#: Exit codes by which a statement ends itself; with any other, such as 1, the interpreter or a
+#: native library ended the process.
+_CODES = EXIT_CODES.keys() - {1}
 
 #: How the name of a directory of temporary files begins.
 _FOLDER = "thermoscope"

@@ -40,6 +40,11 @@ def local_path(typed: str | Path) -> Path:
     return expand_path(typed)
 
 
+def is_local(path: Path) -> bool:
+    """Return whether a path lies on this machine, and not behind an address."""
+    return type(path) is type(Path())
+
+
 def several(given: Any, what: str, hint: str) -> list[str | Path]:
     """Return names or paths that were given as one or as several.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -58,7 +59,7 @@ class Sources:
         paths = [path for paths in by_table.values() for path in paths]
         measured = [path for path in paths if path.parent != directory]
         written.leave(directory)
-        since = cache.now()
+        since = time.time_ns()
         kept = cache.recalled(directory, measured, self.headers.layouts)
         self.headers.add(kept)
         for table in READ_WHOLE:

@@ -13,7 +13,7 @@ from analysis.commands.shell import PROGRAM as SHELL
 from analysis.tidy.defaults import COMMITTED_STUDY
 from collect.adapters import answers
 from collect.adapters.register import ADAPTERS
-from collect.process import child, cli
+from collect.process import cli
 from collect.process.parser import verb_parser
 from collect.process.verbs import ALWAYS, EXIT_CODES, declared
 from collect.record.publication import codebook
@@ -65,7 +65,6 @@ def test_the_help_of_a_verb_lists_its_exit_codes_and_no_other():
         listed = {int(code) for code in re.findall(r"^ *(\d+)  \S", shown, flags=re.MULTILINE)}
         assert listed == {*verb.exit_codes()}
         assert {*ALWAYS} <= listed <= {*EXIT_CODES}
-    assert {*child._CODES} == {*VERBS["sql"].exit_codes()} - {1}  # the shell has 1
 
 
 def test_every_code_that_a_verb_declares_is_provoked_here():

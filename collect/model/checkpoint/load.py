@@ -22,6 +22,7 @@ from collect.model.checkpoint.configuration import (
 )
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.gguf import vocabulary
+from collect.model.checkpoint.gguf.header import ANOTHER_FILE
 from collect.model.checkpoint.shards import Shards, aligned, refuse_non_finite
 from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import needs_tokenizer
@@ -310,7 +311,7 @@ def load_tokenizer(checkpoint: Checkpoint, *, for_text: bool = True) -> Any:
         place, hint = checkpoint.directory, "Save it again with tokenizer.save_pretrained."
         if checkpoint.gguf is not None:
             place = checkpoint.gguf.path
-            hint = "Copy or download it again, or take another conversion of the model."
+            hint = ANOTHER_FILE
         raise InputError(f"The tokenizer of {place} must load; it does not: {reason}", hint) from (
             error
         )

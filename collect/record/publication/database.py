@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from collect.schema import (
     assemble,
     comment,
     commented,
+    connect,
     front_sql,
     quoted,
     raise_interruption,
@@ -161,7 +161,7 @@ def _strangeness(path: Path) -> str | None:
             return "it is no DuckDB file"
     try:
         with duckdb.connect(path, read_only=True) as connection:
-            names = {name for (name,) in connection.execute(_NAMES).fetchall()}
+            names = _names(connection)
     except duckdb.Error as error:
         raise_interruption(error)
         return first_line(error)
@@ -171,7 +171,11 @@ def _strangeness(path: Path) -> str | None:
     return None if {"model", "prompt", "run"} <= names else "it lacks tables"
 
 
-#: Asks for the name of everything that a database holds.
+def _names(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Return the name of everything that a database holds."""
+    return {name for (name,) in connection.execute(_NAMES).fetchall()}
+
+
 _NAMES = """
     SELECT table_name FROM duckdb_tables() WHERE NOT internal
      UNION SELECT view_name FROM duckdb_views() WHERE NOT internal
@@ -182,13 +186,13 @@ _NAMES = """
      UNION SELECT index_name FROM duckdb_indexes()
 """
 
-_MADE = re.compile(r"^CREATE (?:TABLE|VIEW|MACRO|SCHEMA) (?:IF NOT EXISTS )?(?:\w+\.)?(\w+)", re.M)
-
 
 def _own_names() -> set[str]:
     """Return the names of all tables, views and macros that are written."""
-    sql = (schema_sql(), views_sql(), front_sql())
-    return {RAW, *tables(), *(name for text in sql for name in _MADE.findall(text))}
+    with connect(comments=False) as connection:
+        for sql in (views_sql(), front_sql()):
+            connection.execute(commented(sql)[0])
+        return _names(connection)
 
 
 #: Where the signature of a DuckDB file stands.

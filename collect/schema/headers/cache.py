@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from collect.process import shipped
 from collect.schema.headers.header import Header, Layout
+from collect.schema.paths import is_local
 
 #: What is written into a cache and must stand there.
 _FORMAT = {b"format": f"1 of Arrow {pa.__version__}".encode()}
@@ -115,7 +116,7 @@ def keep_part(directory: Path, headers: Mapping[Path, Header], read: Mapping[Pat
     """
     if headers:
         place = _place(directory)
-        _put(place.with_name(f"{place.stem}-{now()}.arrow"), directory, headers, read)
+        _put(place.with_name(f"{place.stem}-{time.time_ns()}.arrow"), directory, headers, read)
 
 
 def _put(
@@ -139,14 +140,9 @@ def _put(
     return False
 
 
-def now() -> int:
-    """Return the time [ns since 1970]."""
-    return time.time_ns()
-
-
 def _is_kept(directory: Path, paths: Sequence[Path]) -> bool:
     """Return whether a store is on this machine and has files enough to be worth it."""
-    return len(paths) >= MANY and type(directory) is type(Path())
+    return len(paths) >= MANY and is_local(directory)
 
 
 def _place(directory: Path) -> Path:

@@ -17,6 +17,7 @@ from collect.schema.contract import table_of
 from collect.schema.counting import counted
 from collect.schema.headers.columns import UNREADABLE, damaged, listed, opened, typed
 from collect.schema.headers.header import Header, Layout
+from collect.schema.paths import is_local
 
 #: Tables of a few rows a file, which every reader of the header wants: one opening is enough.
 READ_WHOLE = ("run", "model", "conformance", "not_measured", "prompt")
@@ -123,8 +124,7 @@ class Headers:
         """
         paths = [path for path in paths if path not in self._known]
         names = [str(path) for path in paths]
-        is_plain = all(type(path) is type(Path()) for path in paths)
-        if len(paths) < _MANY or not is_plain or _PATTERN.search("".join(names)):
+        if len(paths) < _MANY or not all(map(is_local, paths)) or _PATTERN.search("".join(names)):
             return
         try:
             with duckdb.connect(config={"threads": 1}) as connection:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import time
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from pathlib import Path
 from collect.errors import ThermoscopeError
 from collect.schema.headers import cache
 from collect.schema.headers.reading import Headers
+from collect.schema.paths import is_local
 
 
 @dataclass(slots=True)
@@ -43,28 +45,28 @@ class _Files:
             self.read.pop(path, None)
             self.headers.forget(path)
             self.waiting.pop(path, None)
-            self.waiting[path] = cache.now()
+            self.waiting[path] = time.time_ns()
 
     def read_settled(self) -> None:
         """Read the headers of files that lie for long enough, the first put down first."""
         for path, since in [*self.waiting.items()]:
-            time = cache.now()
-            if time - since <= cache.SETTLED:
+            now = time.time_ns()
+            if now - since <= cache.SETTLED:
                 break
             del self.waiting[path]
             with suppress(OSError, ThermoscopeError):  # what cannot be read is none of the cache
                 state = cache.state(path)
                 self.headers.of(path)
-                self.read[path] = time, state
+                self.read[path] = now, state
 
     def keep(self, directory: Path) -> None:
         """Keep the headers of those files that are still as they were read."""
         self.read_settled()
         unchanged = {}
-        for path, (time, state) in self.read.items():
+        for path, (when, state) in self.read.items():
             with suppress(OSError):
                 if cache.state(path) == state:
-                    unchanged[path] = time
+                    unchanged[path] = when
         cache.keep_part(directory, self.headers.known(unchanged), unchanged)
 
 
@@ -86,7 +88,7 @@ def note(directory: Path, paths: Collection[Path]) -> None:
 
 def leave(directory: Path | None = None) -> None:
     """Leave what is known of one store, or of all, in the user's folder of caches."""
-    if directory is not None and type(directory) is not type(Path()):
+    if directory is not None and not is_local(directory):
         return  # it lies on a server
     with _lock:
         for place in [*_stores] if directory is None else [directory.absolute()]:

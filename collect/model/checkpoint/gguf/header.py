@@ -22,6 +22,9 @@ from collect.errors import InputError, MissingExtraError, UnsupportedModelError
 #: The list of the vocabulary, as long as it is.
 TOKENS = "tokenizer.ggml.tokens"
 
+#: What to do about a file whose header is wrong.
+ANOTHER_FILE = "Copy or download it again, or take another conversion of the model."
+
 #: Longest list of numbers that is kept: one number a block.
 _KEPT = 10_000
 
@@ -298,6 +301,15 @@ def shown(value: object) -> str:
 def broken(path: Path, cause: str) -> InputError:
     """Return the error that a file is damaged."""
     return InputError(f"{path} is not a complete GGUF file: {cause}.", "Copy or download it again.")
+
+
+def wrong(header: Header, key: str, expected: str, value: object) -> InputError:
+    """Return the error that an entry is not what it must be, or is absent (``value`` None)."""
+    is_there = "is absent" if value is None else f"is {shown(value)}"
+    return InputError(
+        f"The entry {key} in the header of {header.path} must be {expected}; it {is_there}.",
+        ANOTHER_FILE,
+    )
 
 
 def _n_bytes(path: Path, name: str, shape: tuple[int, ...], kind: int) -> int:

@@ -10,9 +10,7 @@ from math import isfinite
 from typing import Any
 
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint.gguf.header import Header, Length, is_whole_number, shown
-
-_AGAIN = "Copy or download it again, or take another conversion of the model."
+from collect.model.checkpoint.gguf.header import Header, Length, is_whole_number, shown, wrong
 
 #: Where a file of the same model holds what this one says in a way that cannot be carried over.
 INSTEAD = "Take the safetensors files of the model."
@@ -122,13 +120,7 @@ class Keys:
 
     def wrong(self, key: str, value: object, expected: str) -> InputError:
         """Return the error that an entry is not what it must be."""
-        name = f"{self.header.architecture}.{key}"
-        is_there = "is absent" if value is None else f"is {shown(value)}"
-        return InputError(
-            f"The entry {name} in the header of {self.header.path} must be {expected}; it "
-            f"{is_there}.",
-            _AGAIN,
-        )
+        return wrong(self.header, f"{self.header.architecture}.{key}", expected, value)
 
     def _taken(self, key: str, default: Any) -> Any:
         return self._left.pop(key, default)

@@ -11,7 +11,14 @@ import re
 from typing import Any
 
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint.gguf.header import TOKENS, Header, Length, is_whole_number, shown
+from collect.model.checkpoint.gguf.header import (
+    TOKENS,
+    Header,
+    Length,
+    is_whole_number,
+    shown,
+    wrong,
+)
 from collect.model.checkpoint.gguf.splits import SPLITS, WHOLE_WORDS
 
 _MODEL, _SPLIT = "tokenizer.ggml.model", "tokenizer.ggml.pre"
@@ -98,12 +105,7 @@ def _length(header: Header, key: str) -> int | None:
 
 
 def _wrong(header: Header, key: str, expected: str) -> InputError:
-    value = header.metadata.get(key)
-    is_there = "is absent" if value is None else f"is {shown(value)}"
-    return InputError(
-        f"The entry {key} in the header of {header.path} must be {expected}; it {is_there}.",
-        "Copy or download it again, or take another conversion of the model.",
-    )
+    return wrong(header, key, expected, header.metadata.get(key))
 
 
 def _unknown(header: Header) -> UnsupportedModelError:
