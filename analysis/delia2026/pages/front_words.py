@@ -10,15 +10,15 @@ import scipy
 from analysis.audit import VERDICTS, weight
 from analysis.audit.pages import tables
 from analysis.delia2026.study.pages.names import RECIPES
-from analysis.delia2026.tournament import designs
+from analysis.delia2026.tournament import calibration_pages, designs
 from analysis.delia2026.tournament import tables as tournament
 from analysis.store import Store
 from analysis.tidy import prose
 
-#: The claim that the front is about, and what its rule says where the data cannot tell.
-THESIS, OPEN = 20, "undecided"
-#: The world in which that claim is true, and the two statements that it is made of.
-TRUE_WORLD, RANKED, NEXT = "hierarchy", "lab over geometry", "geometry over scale"
+#: What the rule of the ranking says where the data cannot tell.
+OPEN = "undecided"
+#: The world in which the ranking is true.
+TRUE_WORLD = "hierarchy"
 
 
 def certainty(store: Store) -> dict[str, str]:
@@ -28,34 +28,17 @@ def certainty(store: Store) -> dict[str, str]:
     the worlds), `if_true` (where the claim is true), rounded down; `yes`, in how many worlds it
     ever says that the claim is reproduced, and `no`, how often it says in one that it is not.
     """
-    rates = store.query(
-        """
-        SELECT truth, probability, n_papers
-          FROM verdict_rate
-         WHERE claim_id = $claim AND verdict = $verdict AND NOT wrong_labels
-         ORDER BY truth
-        """,
-        claim=THESIS,
-        verdict=OPEN,
-    ).set_index("truth")
-    said = store.query(
-        """
-        SELECT count(DISTINCT truth) FILTER (verdict = 'reproduced' AND probability > 0) AS n_yes,
-               max(probability) FILTER (verdict = 'contradicted')                       AS no
-          FROM verdict_rate
-         WHERE claim_id = $claim AND NOT wrong_labels
-        """,
-        claim=THESIS,
-    ).iloc[0]
-    of_100 = (100 * rates["probability"]).map(lambda share: math.floor(round(share, 6)))
+    rates = calibration_pages.verdict_rates(store)
+    shares = (100 * rates.pivot_table("probability", "truth", "verdict")).round(6)
+    of_100 = shares[OPEN].map(math.floor)
     return {
-        "worlds": prose.count(len(rates)),
+        "worlds": prose.count(len(shares)),
         "data_sets": prose.count(int(rates["n_papers"].min())),
         "least": prose.count(int(of_100.min())),
         "most": prose.count(int(of_100.max())),
         "if_true": prose.count(int(of_100[TRUE_WORLD])),
-        "yes": prose.share_of(int(said["n_yes"]), len(rates)),
-        "no": prose.count(math.ceil(round(100 * float(said["no"]), 6))),
+        "yes": prose.share_of(int((shares["reproduced"] > 0).sum()), len(shares)),
+        "no": prose.count(math.ceil(shares["contradicted"].max())),
     }
 
 
@@ -68,8 +51,7 @@ def settling(store: Store) -> dict[str, str]:
     """
     rates = tournament.rates(store)
     lists, others = (
-        designs.ranking(rates, statement, tournament.RULING[statement])
-        for statement in (RANKED, NEXT)
+        designs.ranking(rates, statement, world) for statement, world in designs.RANKING.items()
     )
     enough = lists[lists["power"] >= designs.POWER].iloc[0]
     largest, of_next = lists.iloc[-1], others.iloc[-1]

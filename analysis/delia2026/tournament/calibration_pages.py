@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from analysis.audit import weight
 from analysis.delia2026.sign.calibrated import LEVEL, STATISTICS
 from analysis.delia2026.suites import models as published
 from analysis.delia2026.tournament import calibration, criterion
@@ -148,20 +149,19 @@ def never(least: pd.DataFrame) -> str:
     )
 
 
+def verdict_rates(store: Store) -> pd.DataFrame:
+    """Return the rows of `weight.rates` of the ranking, labels being right."""
+    rates = weight.rates(store, RANKING)
+    return rates[~rates["wrong_labels"]]
+
+
 def answers(store: Store) -> dict[str, str]:
     """Return how often the rule confirms the ranking in simulated data, and how often it denies it.
 
     Keys: `truths` (how many of how many can give "reproduced"), `contradicted` (the largest share
     of data sets) and `where` (the truth that gives it).
     """
-    rates = store.query(
-        """
-        SELECT truth, verdict, probability
-          FROM verdict_rate
-         WHERE claim_id = $claim AND NOT wrong_labels
-        """,
-        claim=RANKING,
-    ).pivot_table("probability", "truth", "verdict")
+    rates = verdict_rates(store).pivot_table("probability", "truth", "verdict")
     denied = rates["contradicted"]
     return {
         "truths": prose.share_of(int((rates["reproduced"] > 0).sum()), len(rates)),

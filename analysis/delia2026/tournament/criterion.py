@@ -48,6 +48,13 @@ STATEMENTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "geometry over scale": (("shape", "depth"), ("scale",)),
     "lab over suite": (("lab",), ("suite",)),
 }
+#: The world in which each statement is true and one component alone rules.
+RULING = {
+    "lab over geometry": "lab",
+    "recipe over geometry": "suite",
+    "geometry over scale": "depth",
+    "lab over suite": "lab",
+}
 
 #: Shares of what rules alone.
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)

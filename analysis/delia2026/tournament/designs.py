@@ -23,7 +23,7 @@ KINDS = ("present", "as found", "balanced")
 #: Shares of the variance that a table shows.
 SHARES = (0.3, 0.5, 0.8)
 #: The largest share that one source explains where lists are quoted on the ranking.
-MOST = 0.8
+MOST = criterion.CLAIMED
 
 HEADERS = {
     "layout": "List",
@@ -90,14 +90,14 @@ def claimed() -> str:
 
 
 #: Statements of the ranking, with the source that explains the differences where they are true.
-RANKING = {"lab over geometry": "lab", "geometry over scale": "depth"}
+RANKING = {it: criterion.RULING[it] for it in ("lab over geometry", "geometry over scale")}
 RANKING_HEADERS = {
     "statement": "Statement",
     "layout": "List",
     "models": "Models",
     "suites": "Suites",
     "worst": "False yes",
-    "power": f"One cause: {MOST:.0%}".replace("%", " %"),
+    "power": f"One cause: {prose.percent(MOST)}",
     "power_claimed": "Ranking true",
 }
 

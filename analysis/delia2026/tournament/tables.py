@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.delia2026.tournament import criterion
 from analysis.delia2026.tournament.designs import KINDS, RULE
 from analysis.store import Store
 from analysis.tidy import prose
@@ -17,13 +18,6 @@ LARGER = {
     "half": "Share 50 %",
     "large": "Share 80 %",
 }
-#: The world in which each statement is true and one component alone rules.
-RULING = {
-    "lab over geometry": "lab",
-    "recipe over geometry": "suite",
-    "geometry over scale": "depth",
-    "lab over suite": "lab",
-}
 
 
 def rates(store: Store) -> pd.DataFrame:
@@ -36,7 +30,7 @@ def larger_rows(rate_rows: pd.DataFrame) -> pd.DataFrame:
     designs = rate_rows[(rate_rows["rule"] == RULE) & rate_rows["layout"].isin(KINDS)]
     rows = []
     keys = ["layout", "n_models", "n_suites"]
-    for statement, world in RULING.items():
+    for statement, world in criterion.RULING.items():
         judged = designs[designs["statement"] == statement]
         for (layout, n_models, n_suites), cells in judged.groupby(keys, sort=False):
             power = _normal(cells, statement, world).set_index("share")["share_yes"]
@@ -63,7 +57,7 @@ def layouts(rate_rows: pd.DataFrame, statement: str) -> pd.DataFrame:
     One row per layout and share, the present one first: `layout` (words), `n_models`, `n_suites`,
     `share` [1], `power` [1].
     """
-    cells = _normal(rate_rows, statement, RULING[statement], RULE)
+    cells = _normal(rate_rows, statement, criterion.RULING[statement], RULE)
     cells = cells[cells["layout"].isin(("present", "balanced"))]
     order = cells.assign(larger=cells["layout"] != "present")
     cells = order.sort_values(["larger", "n_models", "n_suites", "share"])
