@@ -67,9 +67,11 @@ BETWEEN = re.compile(
     r"|[\s,;()|])*+"
 )
 
-#: A p that is said to be of one tail.
-ONE_TAILED = re.compile(r"\b(?:one|1|single)[\s-]*+(?:tailed|sided)\b", re.IGNORECASE)
-TWO_TAILED = re.compile(ONE_TAILED.pattern.replace("one|1|single", "two|2"), re.IGNORECASE)
+#: A p that is said to be of one tail, or of two.
+ONE_TAILED, TWO_TAILED = (
+    re.compile(rf"\b(?:{number})[\s-]*+(?:tailed|sided)\b", re.IGNORECASE)
+    for number in ("one|1|single", "two|2")
+)
 TAILS_AFTER = re.compile(r"[\s,;(]*+" + ONE_TAILED.pattern, re.IGNORECASE)
 
 #: What ends a sentence; a point between digits does not.

@@ -111,8 +111,7 @@ def render_site(
 def _refuse_to_replace(places: Sequence[Path], to: To) -> None:
     """Refuse to write a page where a file lies that is none of ours."""
     for path in places:
-        content = path.read_bytes() if path.is_file() else OUR_MARKS[to][0]
-        if not any(mark in content for mark in OUR_MARKS[to]):
+        if path.is_file() and not any(mark in path.read_bytes() for mark in OUR_MARKS[to]):
             raise AnalysisError(
                 f"{path} exists already, and is no page that this command wrote.",
                 "Choose another --out, or move the file away.",

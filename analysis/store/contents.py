@@ -110,7 +110,7 @@ def models_met(
     node = asked["statements"][0]["node"]
     node["where_clause"]["children"] += parts[0]
     node["select_list"] = [parts[1]] if by else node["select_list"]
-    return sorted(str(value) for (value,) in _answered(cursor, asked))
+    return sorted(str(value) for (value,) in answered(cursor, asked) or [])
 
 
 def unlike_sets(cursor: duckdb.DuckDBPyConnection, models: Sequence[str]) -> list[tuple[str, int]]:
@@ -180,7 +180,7 @@ def _taken_of(cursor: duckdb.DuckDBPyConnection, node: Any, sql: str, tree: Any)
     asked = parsed(sql, cursor)
     parts = {name: node[name] for name in ("from_table", "where_clause")}
     asked["statements"][0]["node"] |= {**parts, "cte_map": _named(tree)}
-    return [text for (text,) in _answered(cursor, asked)]
+    return [text for (text,) in answered(cursor, asked) or []]
 
 
 def nulls_in_not_in(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[str]:
@@ -204,16 +204,11 @@ def _has_null(cursor: duckdb.DuckDBPyConnection, child: Any, tree: Any) -> bool:
     node = asked["statements"][0]["node"]
     node["from_table"]["subquery"]["node"] = child["subquery"]["node"]
     node["cte_map"] = _named(tree)
-    return any(n for (n,) in _answered(cursor, asked))
+    return any(n for (n,) in answered(cursor, asked) or [])
 
 
 def _named(tree: Any) -> Any:
     return tree["statements"][0]["node"]["cte_map"]
-
-
-def _answered(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a parsed statement; none of one that cannot stand alone."""
-    return answered(cursor, tree) or []
 
 
 def answered(cursor: duckdb.DuckDBPyConnection, tree: Any) -> list[tuple[Any, ...]] | None:

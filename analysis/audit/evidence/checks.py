@@ -230,17 +230,18 @@ def numbers(row: Mapping[Any, Any] | pd.Series[Any]) -> dict[str, Any]:
 
 #: Where there is nothing, by what an estimate is called, if a check does not declare it: NaN where
 #: that depends on the claim, which names the value that divides its readings.
-NULLS = (
-    dict.fromkeys(("r", "partial r", "mean r", "rank r", "correlation", "difference", "slope"), 0.0)
-    | {"log odds ratio": 0.0}
-    | dict.fromkeys(("odds ratio", "risk ratio", "hazard ratio", "rate ratio"), 1.0)
-    | dict.fromkeys(
-        ("share", "share above", "accuracy", "error", "deviation", "change", "count", "threshold"),
-        NAN,
+NULLS = {
+    measure: null
+    for null, measures in (
+        (0.0, ("r", "partial r", "mean r", "rank r", "correlation", "difference", "slope")),
+        (0.0, ("log odds ratio",)),
+        (1.0, ("odds ratio", "risk ratio", "hazard ratio", "rate ratio")),
+        (NAN, ("share", "share above", "accuracy", "error", "deviation", "change", "count")),
+        (NAN, ("mean", "mean gain", "smallest mean", "ratio", "exponent", "constant")),
+        (NAN, ("threshold", "twice the log likelihood ratio")),
     )
-    | dict.fromkeys(("mean", "mean gain", "smallest mean", "ratio", "exponent", "constant"), NAN)
-    | {"twice the log likelihood ratio": NAN}
-)
+    for measure in measures
+}
 
 
 def null_of(made: Check) -> float:
