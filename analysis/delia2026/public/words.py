@@ -36,6 +36,9 @@ FORMAT = re.compile(r"[-.](instruct|awq|q\d+_).*$", re.IGNORECASE)
 #: Gains below this are shown with more decimals [ratio].
 LOW = 0.1
 
+#: A first token is a *spike* where it is longer than the median token by more than this [ratio].
+SPIKE = 10
+
 
 def name(model_id: str) -> str:
     """Return the name of a model without its maker, its tuning and its format.
@@ -90,6 +93,41 @@ def falls(lengths: pd.DataFrame) -> str:
     length = every.groupby("model_id")["length"]
     shares = (length.last() / length.max()).sort_values()
     return prose.listing([f"{prose.percent(it)} in {name(str(of))}" for of, it in shares.items()])
+
+
+def earlier(lengths: pd.DataFrame) -> str:
+    """Return in how many models most of that fall, on the log scale, precedes the last block."""
+    every = lengths[lengths["counted"] == "whole_matrix"].sort_values("layer")
+    length = every.groupby("model_id")["length"]
+    before = length.max() / length.agg(lambda it: it.iloc[-2])
+    is_before = before > (length.max() / length.last()) ** 0.5
+    names = prose.listing([name(str(it)) for it in is_before.index[is_before]])
+    return f"{prose.share_of(int(is_before.sum()), len(is_before))} models" + (
+        f" ({names})" if names else ""
+    )
+
+
+def longest_at_end(lengths: pd.DataFrame) -> str:
+    """Return in how many models the norm over all tokens but the first is largest at the end."""
+    rest = lengths[lengths["counted"] == "without_first"].sort_values("layer")
+    length = rest.groupby("model_id")["length"]
+    return prose.share_of(int((length.last() == length.max()).sum()), length.ngroups)
+
+
+def spiked(sinks: pd.DataFrame) -> str:
+    """Return in how many models the first token is a spike before some block; see `SPIKE`."""
+    largest = sinks.groupby("model_id")["spike"].max()
+    return prose.share_of(int((largest > SPIKE).sum()), len(largest))
+
+
+def flips(table: pd.DataFrame) -> str:
+    """Return how many of the definitions of gain a chat template takes across 1.
+
+    ``table`` has a row per definition and the columns `plain` and `chat`.
+    """
+    known = table.loc[[metric for metric in DEFINITIONS if metric in table.index]]
+    flipped = (known["plain"] < 1) != (known["chat"] < 1)
+    return prose.share_of(int(flipped.sum()), len(known))
 
 
 def sets(gains: pd.DataFrame) -> str:

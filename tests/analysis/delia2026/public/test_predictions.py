@@ -127,3 +127,25 @@ def test_claims_lengths_and_sinks_are_those_of_their_quantities(published_store,
     assert sinks["layer"].tolist() == [0, 1, 2]
     attention = tiny_store.query("SELECT layer, sink_share FROM attention_profile ORDER BY layer")
     assert sinks["sink_share"].tolist() == pytest.approx(attention["sink_share"].tolist())
+
+
+def test_what_a_page_says_of_spikes_and_templates_is_counted():
+    long = {"a": [1, 8, 2, 1], "b": [1, 4, 8, 2]}  # most of the fall of a precedes the last block
+    rest = {"a": [1, 2, 3, 4], "b": [1, 2, 4, 3]}
+    lengths = pd.DataFrame(
+        [
+            {"model_id": model, "counted": counted, "layer": layer, "length": float(length)}
+            for counted, models in (("whole_matrix", long), ("without_first", rest))
+            for model in ("b", "a")
+            for layer, length in enumerate(models[model])
+        ]
+    )
+    assert words.earlier(lengths) == "1 of 2 models (a)"
+    assert words.longest_at_end(lengths) == "1 of 2"
+    sinks = pd.DataFrame({"model_id": ["a", "a", "b"], "spike": [1.0, 11.0, 10.0]})
+    assert words.spiked(sinks) == "1 of 2"
+    gains = pd.DataFrame(
+        {"plain": [0.9, 1.1, 0.9], "chat": [1.1, 1.2, 1.1]},
+        index=["gain_last_block", "gain_body", "gain_of_another_kind"],
+    )
+    assert words.flips(gains) == "1 of 2"
