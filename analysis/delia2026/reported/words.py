@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pandas as pd
 import scipy
 
@@ -103,16 +105,16 @@ def counts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def depth(rows: pd.DataFrame) -> str:
-    """Return how the gain of the average block goes with the number of blocks, as a clause.
+    """Return whether the gain of the average block is related to the number of blocks, as a clause.
 
     Of the last token only; a model in several sources counts once, by its mean gain.
     """
     last = rows[rows["pooling"] == AS_PUBLISHED]
     table = last.groupby("model_id").agg(gain=("gain", "mean"), n_layers=("n_layers", "first"))
     rank, p = scipy.stats.spearmanr(table["n_layers"], table["gain"])
-    goes = "goes" if p < LEVEL else "hardly goes"
+    said = "are related" if p < LEVEL else "are not shown to be related"
     return (
-        f"The gain of the average block {goes} with the number of blocks: the rank correlation is "
+        f"The gain of the average block and the number of blocks {said}: the rank correlation is "
         f"{prose.number(rank)} over {len(table)} models ({prose.p_value(p)})"
     )
 
@@ -219,6 +221,17 @@ def share(table: pd.DataFrame, block: str, models: str) -> str:
     return f"{prose.percent(row['share'])} {interval}"
 
 
+def overlapping(table: pd.DataFrame) -> str:
+    """Return how many pairs of intervals of what blocks explain alone overlap, set by set."""
+    alone = table[table["term"] == "alone"]
+    pairs = [
+        max(one[0], other[0]) <= min(one[1], other[1])
+        for _, some in alone.groupby("models")
+        for one, other in combinations(some[["conf_low", "conf_high"]].to_numpy().tolist(), 2)
+    ]
+    return prose.share_of(sum(pairs), len(pairs))
+
+
 def beside(table: pd.DataFrame, model_id: str, column: str) -> str:
     """Return the gain of the average block of one model, here or in the paper's files, as text."""
     chosen = (table["model_id"] == model_id) & (table["metric"] == "gain_body")
@@ -269,13 +282,14 @@ def found(table: pd.DataFrame) -> str:
             f"Fitted singly, with {whom}, p is below .05 for {alone}; "
             f"fitted together, for {together}."
         )
-    turned = []
+    turned: dict[str, list[str]] = {}
     for (block, term), some in table.groupby(["block", "term"], sort=False):
         left = some.loc[some["level"] != "", "estimate"]
         if left.min() < 0 < left.max():
-            turned.append(f"{TERMS[str(term)]} (fitted {fit_name(str(block))})")
-    turns = f"flips the sign of {prose.listing(turned)}" if turned else "flips no sign"
-    return " ".join([*said, f"Leaving one lab out {turns}."])
+            turned.setdefault(TERMS[str(term)], []).append(fit_name(str(block)))
+    terms = [f"{term} (fitted {prose.listing(hows)})" for term, hows in turned.items()]
+    whose = prose.listing(terms) or "no coefficient"
+    return " ".join([*said, f"Which lab is left out decides the sign of {whose}."])
 
 
 def _below(rows: pd.DataFrame) -> str:

@@ -167,7 +167,7 @@ def test_words_and_the_figure_say_what_the_frames_hold(store):
     also = words.counts(rows)["also"].iloc[:3].astype(int).sum()
     assert by.iloc[:3].tolist() == [22, 4, 11]
     assert by.iloc[3] == by.iloc[:3].sum() - also == 34
-    assert "hardly goes with the number of blocks: the rank correlation is −" in words.depth(rows)
+    assert "are not shown to be related: the rank correlation is −" in words.depth(rows)
     assert "25 models" in words.depth(rows)
     assert words.front(store) == {"lengthen": "31 of 34", "rest": "3", "suites": "Gemma 4"}
     spec = charts.chart_every_model(rows).to_dict()
@@ -191,4 +191,8 @@ def test_words_and_the_figure_say_what_the_frames_hold(store):
         "Fitted singly, with both sets of models, p is below .05 for no coefficient; fitted "
     )
     assert "the lab" not in words.found(fits.assign(estimate=1.0))
-    assert words.found(fits.assign(estimate=1.0)).endswith("flips no sign.")
+    assert words.found(fits.assign(estimate=1.0)).endswith("sign of no coefficient.")
+    intervals = pd.DataFrame(
+        {"models": "all", "term": "alone", "conf_low": [0, 1, 4], "conf_high": [2, 3, 5]}
+    )
+    assert words.overlapping(intervals) == "1 of 3"
