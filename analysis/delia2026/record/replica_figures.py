@@ -30,6 +30,9 @@ _INNER_MEAN = """
 """
 
 
+#: Up to here a printed mean counts as that of the file [ratio].
+CLOSE = 1e-3
+
 _COLUMNS = [
     *("panel", "model", "lab", "n_layers", "n_models"),
     *("gain_mean", "gain_low", "gain_high"),
@@ -90,6 +93,16 @@ def printed_gains_by_lab(store: Store) -> pd.DataFrame:
     return pd.DataFrame(
         {"lab": rows["subject"].to_numpy(), "gain_mean": rows["printed"].astype(float).to_numpy()}
     )
+
+
+def equal_means(models: pd.DataFrame, printed: pd.DataFrame) -> str:
+    """Return in how many labs the printed mean is that of the file, within `CLOSE`.
+
+    ``models`` is `gains_by_lab`, ``printed`` is `printed_gains_by_lab`.
+    """
+    file = models[models["panel"] == PANELS[0]].drop_duplicates("lab").set_index("lab")["gain_mean"]
+    both = printed.set_index("lab")["gain_mean"]
+    return prose.share_of(int((file.reindex(both.index) - both).abs().le(CLOSE).sum()), len(both))
 
 
 def count_below_one(models: pd.DataFrame) -> dict[str, str]:

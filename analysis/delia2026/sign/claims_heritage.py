@@ -232,9 +232,9 @@ def _suite_test(condition: str, rows: pd.DataFrame) -> Check:
         p_value=tested["p_value"],
         n_obs=len(suites),
         method="difference in the share of dampening models, mean over suites; exact permutation",
-        note=f"The smallest p that {len(suites)} suites admit is {tested['smallest_p']:.2g}. By "
-        "other statistics, suites exchanged: share pooled over models p = "
-        f"{exchange(compared(rows))['p_value']:.2g}, mean log gain over suites p = "
+        note=f"The smallest p that {len(suites)} suites admit is {tested['smallest_p']:.2g}. "
+        "Two other statistics, with whole suites permuted: share pooled over models, p = "
+        f"{exchange(compared(rows))['p_value']:.2g}; mean log gain over suites, p = "
         f"{exchange(suites, 'log_gain')['p_value']:.2g}.",
         measure="difference",
     )

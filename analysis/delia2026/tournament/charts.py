@@ -53,10 +53,14 @@ def smallest_layout(curves: pd.DataFrame, share: float = 0.5) -> str:
     """Return the smallest layout that has this power at one share, in words."""
     enough = curves[((curves["share"] - share).abs() < 1e-9) & (curves["power"] >= TARGET)]
     if enough.empty:
-        return f"No layout has a power of {prose.percent(TARGET)} at {prose.percent(share)}."
+        return (
+            f"If suites explain {prose.percent(share)} of the variance, none of these designs "
+            f"shows it in {prose.percent(TARGET)} of data sets."
+        )
     least = enough.loc[enough["n_models"] == enough["n_models"].min()].iloc[0]
     return (
-        f"To see suites hold {prose.percent(share)} of the variance, "
+        f"If suites explain {prose.percent(share)} of the variance, the smallest of these designs "
+        f"that shows it in {prose.percent(TARGET)} of data sets has "
         f"{prose.count(int(least['n_models']))} models of "
-        f"{prose.count(int(least['n_suites']))} suites are enough of these."
+        f"{prose.plural(int(least['n_suites']), 'suite')}."
     )
