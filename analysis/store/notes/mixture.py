@@ -64,7 +64,7 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
     sql = f"SELECT model_id, {schema.KIND} FROM main.model ORDER BY 1"
     kinds = dict(query.cursor.execute(sql).fetchall())
     own = [name for name, is_own in kinds.items() if is_own]
-    values = ", ".join("'{}'".format(name.replace("'", "''")) for name in own) or "NULL"
+    values = ", ".join(map(schema.quoted, own)) or "NULL"
     seen: dict[int, bool] = {}
     is_maker, single = False, dict[str, list[str]]()
     for node in query.selects:
