@@ -7,7 +7,8 @@ a file that was written over, in place or not, has another time, which no progra
 file system may give two changes one time. Nothing depends on a cache: one that is damaged, of
 another version, or cannot be written is as none.
 
-A store has one cache that a reader left, and parts that processes left which wrote into it.
+A store has one cache that a reader left, and parts that processes left which wrote into it. Who
+opens it next puts them together.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from collect.schema.paths import is_local
 _FORMAT = {b"format": f"1 of Arrow {pa.__version__}".encode()}
 
 #: Files from which on a store has a cache, share of unknown ones from which on it is written
-#: again, and caches that are held.
+#: again, and stores whose caches are held.
 MANY, _SHARE, _MOST = 256, 0.02, 16
 
 #: How long before it was read a file must have been changed last [ns].
@@ -80,7 +81,7 @@ def recalled(
 
 
 def keep(directory: Path, headers: Mapping[Path, Header], n_known: int, since: int) -> None:
-    """Keep the headers of a store, unless nearly all were recalled.
+    """Keep the headers of a store in one cache, unless nearly all were recalled from one.
 
     Parameters
     ----------
@@ -93,9 +94,11 @@ def keep(directory: Path, headers: Mapping[Path, Header], n_known: int, since: i
     since
         When the first of the others was read [ns since 1970].
     """
-    if not _is_kept(directory, [*headers]) or n_known >= len(headers) * (1 - _SHARE):
+    if not _is_kept(directory, [*headers]):
         return
     parts = _parts(directory)
+    if not parts and n_known >= len(headers) * (1 - _SHARE):
+        return
     if _put(_place(directory), directory, headers, dict.fromkeys(headers, since)):
         for part in parts:
             with suppress(OSError):
@@ -122,7 +125,10 @@ def keep_part(directory: Path, headers: Mapping[Path, Header], read: Mapping[Pat
 def _put(
     place: Path, directory: Path, headers: Mapping[Path, Header], read: Mapping[Path, int]
 ) -> bool:
-    """Write a cache, complete or not at all, and remove the oldest; return whether it is there."""
+    """Write a cache, complete or not at all, and remove the oldest; return whether it is there.
+
+    A store's caches are as old as its newest.
+    """
     with suppress(*_UNUSABLE):
         place.parent.mkdir(parents=True, exist_ok=True)
         number, name = tempfile.mkstemp(dir=place.parent, prefix=".", suffix=".tmp")
@@ -133,9 +139,11 @@ def _put(
             temporary.replace(place)
         finally:
             temporary.unlink(missing_ok=True)
-        by_age = sorted(place.parent.glob("*.arrow"), key=lambda path: path.stat().st_mtime)
-        for path in by_age[:-_MOST]:
-            path.unlink(missing_ok=True)
+        newest = sorted(place.parent.glob("*.arrow"), key=lambda path: -path.stat().st_mtime)
+        held = [*dict.fromkeys(map(_store, newest))][:_MOST]
+        for path in newest:
+            if _store(path) not in held:
+                path.unlink(missing_ok=True)
         return True
     return False
 
@@ -148,6 +156,11 @@ def _is_kept(directory: Path, paths: Sequence[Path]) -> bool:
 def _place(directory: Path) -> Path:
     digest = sha256(os.fsencode(directory.resolve())).hexdigest()
     return shipped.results() / "headers" / f"{digest[:24]}.arrow"
+
+
+def _store(cache: Path) -> str:
+    """Return of which store a cache or a part of it is."""
+    return cache.stem.partition("-")[0]
 
 
 def _parts(directory: Path) -> list[Path]:

@@ -118,6 +118,23 @@ def test_a_file_that_changed_since_the_writer_is_read_again(filled, read):
     assert {item.parent.name for item in read} == {"prompt", "residual_norm"}
 
 
+def test_what_several_processes_left_is_put_together_by_who_opens_the_store(
+    filled, source, read, tmp_path, monkeypatch
+):
+    """However many they are: caches are held of so many stores, not so many parts."""
+    monkeypatch.setattr(cache, "_MOST", 1)
+    written.leave()
+    import_states(named(source, "acme/m9"), filled)
+    written.leave()
+    caches = tmp_path / "cache" / "headers"
+    assert len(list(caches.iterdir())) == 2
+    for unknown in (["prompt"], []):
+        read.clear()
+        open_store(filled)
+        assert [path.parent.name for path in read] == unknown
+        assert len(list(caches.iterdir())) == 1
+
+
 def test_files_put_down_a_moment_ago_are_not_kept(filled, source, read, monkeypatch):
     monkeypatch.setattr(cache, "SETTLED", 60_000_000_000)
     import_states(named(source, "acme/m9"), filled)
