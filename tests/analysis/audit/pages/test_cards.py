@@ -3,10 +3,8 @@
 import base64
 import io
 import itertools
-import math
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -19,7 +17,6 @@ from analysis.audit.pages.behind import behind
 from analysis.audit.pages.tables import Words
 from analysis.delia2026.pages import frames
 from analysis.delia2026.pages.register import CLAIMS
-from analysis.drawing import names
 from analysis.store import open_store
 from analysis.tidy import prose
 from tests.analysis.drawn import borrowed
@@ -230,64 +227,6 @@ def test_the_front_counts_every_claim_once_and_links_to_cards():
     judged = pd.concat([judged, other], ignore_index=True)
     assert front.columns(judged, {2: "two [x](y)", 7: "seven"}) == text
     assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
-
-
-def test_names_need_leaders_only_where_there_is_no_room_and_lie_apart():
-    points = pd.DataFrame({"name": ["model-one", "model-two", "model-three"], "at": [4.0, 5, 6]})
-    points = points.assign(height=5.0)
-    panels = [names.Panel((0, 10), (0, 10), width=width) for width in (80, 800)]
-    close, wide = (names.placed(points, panel, "at", "height") for panel in panels)
-    assert close["is_far"].any()
-    assert not wide["is_far"].any()
-    curve = pd.DataFrame({"at": np.linspace(4.1, 6, 50), "height": 5.0})
-    free = names.placed(points.head(1), panels[1], "at", "height", curve=curve)
-    assert free["is_left"].item()
-    log = names.Panel((1, 100), (1, 1000), width=100, height=90, is_log=True, is_log_y=True)
-    assert (log.across(10), log.up(10)) == pytest.approx((50, 30))
-    assert (log.x_at(50), log.y_at(30)) == pytest.approx((10, 10))
-    moved = names.apart([3.0, 1.0, 1.2, 1.1], 0.5)
-    assert moved[0] == pytest.approx(3)
-    assert moved[1] < moved[3] < moved[2]
-    assert np.diff(sorted(moved)).min() == pytest.approx(0.5)
-    assert np.mean(moved[1:]) == pytest.approx(1.1)
-
-
-@pytest.mark.parametrize("width", [names.Panel((0, 1), (0, 1)).width, 530])
-def test_names_placed_for_a_phone_cover_no_other_on_a_desk(width):
-    rng = np.random.default_rng(7)
-    points = pd.DataFrame({"at": rng.uniform(0, 10, 9), "height": rng.uniform(0, 10, 9)})
-    points = points.assign(name=[f"model-{place}" for place in range(9)])
-    placed = names.placed(points, names.Panel((0, 10), (0, 10)), "at", "height")
-    drawn = names.Panel((0, 10), (0, 10), width=width)
-    boxes = []
-    for row in placed.to_dict("records"):
-        long, near = (
-            names.SIZE * names.LETTER * len(row["name"]),
-            2 if row["is_far"] else names.BESIDE,
-        )
-        begin, middle = drawn.across(row["name_x"]), drawn.up(row["name_y"])
-        left = begin - near - long if row["is_left"] else begin + near
-        boxes.append((left, middle - names.LINE / 2, left + long, middle + names.LINE / 2))
-    for one, other in itertools.combinations(boxes, 2):
-        assert min(one[2], other[2]) <= max(one[0], other[0]) or (
-            min(one[3], other[3]) <= max(one[1], other[1])
-        )
-
-
-def test_labels_below_a_strip_lie_where_they_are_reckoned_to():
-    line = strips.Line("a", strips.P, 0.001)
-    marks = [strips.StripMark("b", "value", "fails", p, math.nan, math.nan) for p in (0.04, 0.9)]
-    foot = strips._foot("p", line, strips.axis_of(marks, line), "claimed < ", 0.05)
-    found = re.findall(r'<text[^>]*x="([\d.]+)%" y="12" text-anchor="(\w+)">([^<]*)', foot)
-    spans = []
-    for place, anchor, text in found:
-        long = strips.LETTER * len(text.replace("&lt;", "<"))
-        back = {"start": 0.0, "middle": long / 2, "end": long}[anchor]
-        spans.append((float(place) - back, float(place) - back + long))
-    assert len(spans) >= 3
-    assert all(low >= -0.1 and high <= 100.1 for low, high in spans)
-    for (_, high), (low, _) in itertools.pairwise(sorted(spans)):
-        assert high <= low
 
 
 def test_example_rows_are_the_first_by_their_columns_whatever_the_order_of_a_view(

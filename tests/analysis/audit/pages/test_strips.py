@@ -222,3 +222,19 @@ def test_ticks_are_few_and_lie_on_their_axis(low, high):
     assert all(low - 1e-9 <= it <= high + 1e-9 for it in marked)
     steps = {round(b - a, 9) for a, b in itertools.pairwise(marked)}
     assert len(steps) == 1
+
+
+def test_labels_below_a_strip_lie_where_they_are_reckoned_to():
+    line = strips.Line("a", strips.P, 0.001)
+    marks = [strips.StripMark("b", "value", "fails", p, math.nan, math.nan) for p in (0.04, 0.9)]
+    foot = strips._foot("p", line, strips.axis_of(marks, line), "claimed < ", 0.05)
+    found = re.findall(r'<text[^>]*x="([\d.]+)%" y="12" text-anchor="(\w+)">([^<]*)', foot)
+    spans = []
+    for place, anchor, text in found:
+        long = strips.LETTER * len(text.replace("&lt;", "<"))
+        back = {"start": 0.0, "middle": long / 2, "end": long}[anchor]
+        spans.append((float(place) - back, float(place) - back + long))
+    assert len(spans) >= 3
+    assert all(low >= -0.1 and high <= 100.1 for low, high in spans)
+    for (_, high), (low, _) in itertools.pairwise(sorted(spans)):
+        assert high <= low

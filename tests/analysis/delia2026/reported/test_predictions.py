@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.delia2026.reported import models, predictions
+from tests.analysis.delia2026 import outcomes
 
 GEMMA, LLAMA = "google/gemma-2-2b", "meta-llama/Meta-Llama-3-8B"
 
@@ -70,7 +71,4 @@ def test_each_prediction_has_its_mark_and_each_outcome_its_relation(rows):
     assert {*rows["prediction"]} <= {*names}
     assert rows.loc[rows["prediction"] == "l_star_inside", "seen"].all()
     assert not rows.loc[rows["prediction"] == "bound_each_block", "seen"].any()
-    less, equal = rows["estimate"] < rows["bound"], rows["estimate"] == rows["bound"]
-    met = {"<": less, "<=": less | equal, ">": ~less & ~equal, "=": equal}
-    for relation, some in rows.groupby("relation"):
-        assert (some["is_met"] == met[relation][some.index]).all()
+    assert outcomes.are_judged(rows)

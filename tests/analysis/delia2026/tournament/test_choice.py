@@ -245,3 +245,19 @@ def test_the_profile_on_the_lattice_decides_as_a_continuous_one(oracle, oracle_p
     share = pd.Series(result > 0).groupby(known["cell"]).mean()
     again = pd.Series(expected > 0).groupby(known["cell"]).mean()
     assert (share - again).abs().max() <= 0.1
+
+
+def test_the_table_of_the_ranking_has_the_rates_of_each_list(shipped):
+    rows = designs.ranking_rows(shipped)
+    assert rows["statement"].tolist() == [
+        "lab over geometry",
+        "",
+        "",
+        "geometry over scale",
+        "",
+        "",
+    ]
+    # Counted in rule_rate.csv: depth explains 80 %, then the paper's order, profile likelihood.
+    last = rows.iloc[-1].str.replace("\N{NO-BREAK SPACE}", " ")
+    assert (last["layout"], last["models"], last["suites"]) == ("settling_30.txt", "123", "39")
+    assert (last["power"], last["power_claimed"]) == ("63 %", "1 %")
