@@ -23,6 +23,8 @@ from analysis.store import Store
 from analysis.tidy import glossary, prose
 from analysis.tidy.extra import extra
 
+#: How near to 1 a gain is near.
+NEAR = 0.01
 SIGN, SIZE = "share below 1", "log gain"
 
 _COLUMNS = [
@@ -78,7 +80,7 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def other_signs(models: pd.DataFrame, within: float = 0.01) -> pd.DataFrame:
+def other_signs(models: pd.DataFrame, within: float = NEAR) -> pd.DataFrame:
     """Return Fisher's p if one model whose gain is near 1 had the other sign, a row per model.
 
     Parameters

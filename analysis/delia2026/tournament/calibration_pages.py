@@ -12,6 +12,7 @@ from analysis.audit import weight
 from analysis.delia2026.sign.calibrated import LEVEL, STATISTICS
 from analysis.delia2026.suites import models as published
 from analysis.delia2026.tournament import calibration, criterion
+from analysis.delia2026.tournament.designs import POWER
 from analysis.drawing.theme import INK, SHAPES, TONES, add_finding, greys, series
 from analysis.store import Store
 from analysis.tidy import prose
@@ -28,8 +29,6 @@ SCENARIOS = {
 }
 #: Width of a small figure, height of its rows, room beside its axis, size of its letters [px].
 WIDTH, ROW, BESIDE, LETTERS = 330, 50, 40, 14
-#: The power that designs are usually made for.
-TARGET = 0.8
 SOURCES = {
     "lab": "labs",
     "named lab": "EleutherAI alone",
@@ -241,13 +240,13 @@ def _panel(rows: pd.DataFrame, title: list[str]) -> Any:
         axis=alt.Axis(format="%", values=[0, 0.5, 1]),
     )
     scale = alt.Scale(domain=[0, 1])
-    axis = alt.Axis(format="%", values=[0, LEVEL, 0.5, TARGET, 1])
+    axis = alt.Axis(format="%", values=[0, LEVEL, 0.5, POWER, 1])
     lines = alt.Chart(rows).encode(x=x)
     rule = lines.mark_line(strokeWidth=2.5, point=True).encode(
         y=alt.Y("power:Q", title="data sets with a yes", scale=scale, axis=axis)
     )
     bound = lines.mark_line(strokeWidth=1.5, strokeDash=[6, 4]).encode(y="bound:Q")
-    aim = alt.Chart(pd.DataFrame({"power": [TARGET]})).mark_rule(opacity=0.5).encode(y="power:Q")
+    aim = alt.Chart(pd.DataFrame({"power": [POWER]})).mark_rule(opacity=0.5).encode(y="power:Q")
     heading = alt.Title(title, anchor="start", fontWeight="normal")
     return alt.layer(aim, bound, rule, title=heading).properties(width=150, height=130)
 
@@ -255,16 +254,19 @@ def _panel(rows: pd.DataFrame, title: list[str]) -> Any:
 def finding(curves: pd.DataFrame) -> str:
     """Return, in words, in how many panels a line drawn crosses the target power, and where."""
     lines = curves.groupby(["statement", "source"], sort=False)
-    crossings = {source: at for (_, source), line in lines if (at := _crossing(line)) is not None}
-    n = sum(_crossing(line) is not None for _, line in lines)
+    crossings = [
+        (str(source), at) for (_, source), line in lines if (at := _crossing(line)) is not None
+    ]
     if not crossings:
         most = prose.percent(float(curves["share"].max()))
-        return f"No share up to {most} is seen in 80 of 100 simulated data sets by our tests."
-    named = prose.listing([SOURCES.get(str(source), str(source)) for source in crossings])
+        often = f"{prose.percent(POWER)} of simulated data sets"
+        return f"No share up to {most} is seen in {often} by our tests."
+    names = list(dict.fromkeys(SOURCES.get(source, source) for source, _ in crossings))
     return (
-        f"Our tests reach 80 % in {prose.share_of(n, lines.ngroups)} panels, where {named} "
-        f"{prose.form(len(crossings), 'explains', 'explain')} at least "
-        f"{prose.percent(min(crossings.values()))} of the differences."
+        f"Our tests reach {prose.percent(POWER)} in "
+        f"{prose.share_of(len(crossings), lines.ngroups)} panels, where {prose.listing(names)} "
+        f"{prose.form(len(names), 'explains', 'explain')} at least "
+        f"{prose.percent(min(at for _, at in crossings))} of the differences."
     )
 
 
@@ -272,12 +274,12 @@ def _crossing(line: pd.DataFrame) -> float | None:
     """Return the share at which a line first reaches the target power; none if it does not."""
     points = line.sort_values("share")
     share, power = points["share"].to_numpy(float), points["power"].to_numpy(float)
-    above = np.flatnonzero(power >= TARGET)
+    above = np.flatnonzero(power >= POWER)
     if not len(above):
         return None
     at = int(above[0])
     nearest = slice(max(at - 1, 0), at + 1)
-    return float(np.interp(TARGET, power[nearest], share[nearest]))
+    return float(np.interp(POWER, power[nearest], share[nearest]))
 
 
 def words(store: Store) -> dict[str, str]:

@@ -6,11 +6,9 @@ import altair as alt
 import pandas as pd
 
 from analysis.delia2026.tournament import criterion
+from analysis.delia2026.tournament.designs import POWER
 from analysis.drawing.theme import DASHES, greys, line_at, named, series
 from analysis.tidy import prose
-
-#: The power that designs are usually made for.
-TARGET = 0.8
 
 
 def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
@@ -42,25 +40,25 @@ def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
         )
     )
     return named(
-        alt.layer(line_at(TARGET, "y"), line_at(criterion.LEVEL, "y"), drawn),
+        alt.layer(line_at(POWER, "y"), line_at(criterion.LEVEL, "y"), drawn),
         "Power against the variance share of the true factor; lines at "
-        f"{TARGET:g} and at the level {criterion.LEVEL:g}.",
+        f"{POWER:g} and at the level {criterion.LEVEL:g}.",
         title,
     )
 
 
 def smallest_layout(curves: pd.DataFrame, share: float = 0.5) -> str:
     """Return the smallest layout that has this power at one share, in words."""
-    enough = curves[((curves["share"] - share).abs() < 1e-9) & (curves["power"] >= TARGET)]
+    enough = curves[((curves["share"] - share).abs() < 1e-9) & (curves["power"] >= POWER)]
     if enough.empty:
         return (
             f"If suites explain {prose.percent(share)} of the variance, none of these designs "
-            f"shows it in {prose.percent(TARGET)} of data sets."
+            f"shows it in {prose.percent(POWER)} of data sets."
         )
     least = enough.loc[enough["n_models"] == enough["n_models"].min()].iloc[0]
     return (
         f"If suites explain {prose.percent(share)} of the variance, the smallest of these designs "
-        f"that shows it in {prose.percent(TARGET)} of data sets has "
+        f"that shows it in {prose.percent(POWER)} of data sets has "
         f"{prose.count(int(least['n_models']))} models of "
         f"{prose.plural(int(least['n_suites']), 'suite')}."
     )

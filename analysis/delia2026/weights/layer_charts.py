@@ -24,8 +24,10 @@ HEIGHT, TALL = 230, 320
 BESIDE, BETWEEN = 0.32, 6
 #: Areas of marks: all alike, and those of late layers larger [px^2].
 SMALL, LATE_LARGER = (16, 16), (10, 60)
+#: What a line is of, by whether the paper misread it.
+MATRICES = {False: "W_V", True: "rows of Q, K and V"}
 #: The panels of Figure 4. In the first only EleutherAI's lines are named: the second names others.
-PANELS = ("A: all models", "B: without EleutherAI")
+PANELS = ("A: all models", f"B: without {LAB}")
 
 
 def chart_norms(layers: pd.DataFrame) -> alt.VConcatChart:
@@ -45,7 +47,7 @@ def chart_norms(layers: pd.DataFrame) -> alt.VConcatChart:
         panels.append(_panel(drawn, y, "value_norm", ends, HEIGHT).properties(title=heading))
     stacked = alt.vconcat(*panels, spacing=18).properties(
         description=f"Spectral norm by layer of {rows['model'].nunique()} models, a line each; "
-        "below without those of EleutherAI. Dashed lines are of rows of Q, K and V."
+        f"below without those of {LAB}. Dashed lines are of {MATRICES[True]}."
     )
     return cast("alt.VConcatChart", add_finding(stacked, of_no_value(layers)))
 
@@ -97,7 +99,7 @@ def _named(layers: pd.DataFrame) -> pd.DataFrame:
         name=model,
         layer=layers["layer"].astype(int),
         value=layers["value"].astype(float),
-        matrix=layers["is_misread"].map({False: "W_V", True: "rows of Q, K and V"}),
+        matrix=layers["is_misread"].map(MATRICES),
         is_late=layers["relative_depth"] > LATE[QUARTER],
     )
 
@@ -117,17 +119,16 @@ def _panel(
     sides = (0.0, last * (1 + BESIDE))
     x = alt.X("layer:Q", title="layer (the first is 0)").scale(domain=list(sides), nice=False)
     x = x.axis(values=list(range(0, last + 1, 5)), grid=False)
-    colour = lab_scales(rows)["color"]
-    dashes = alt.Scale(domain=["W_V", "rows of Q, K and V"], range=[[1, 0], [5, 3]])
-    base = alt.Chart(rows).encode(x=x, y=y, color=colour, detail="model:N")
+    looks = lab_scales(rows)
+    dashes = alt.Scale(domain=list(MATRICES.values()), range=[[1, 0], [5, 3]])
+    base = alt.Chart(rows).encode(x=x, y=y, color=looks["color"], detail="model:N")
     lines = base.mark_line(strokeWidth=1.5).encode(
         strokeDash=alt.StrokeDash("matrix:N", scale=dashes, legend=None)
     )
-    shape = lab_scales(rows)["shape"]
     marks = [
         alt.Chart(rows[rows["is_late"] == is_late])
         .mark_point(filled=True, size=size, opacity=0.9)
-        .encode(x=x, y=y, color=colour, shape=shape)
+        .encode(x=x, y=y, **looks)
         for is_late, size in zip((False, True), sizes, strict=True)
     ]
     panel = placing.Panel(sides, ends, height=height, is_log_y=is_log)

@@ -113,6 +113,10 @@ def test_the_finding_on_prompt_sets_counts_every_mark(public):
 def test_power_is_crossed_where_the_line_drawn_crosses_it():
     rows = {"statement": "a", "source": "lab", "share": [0.0, 0.5, 0.9], "power": [0.1, 0.4, 0.9]}
     assert "82" in calibration_pages.finding(pd.DataFrame(rows))  # .5 + .4 (.8 - .4) / .5
+    other = pd.DataFrame(rows).assign(statement="b", power=[0.1, 0.4, 0.8])  # a line of its own
+    both = calibration_pages.finding(pd.concat([pd.DataFrame(rows), other]))
+    assert "2 of 2" in both
+    assert "82" in both
     low = pd.DataFrame(rows).assign(power=0.2)
     assert calibration_pages.finding(low).startswith("No share up to 90")
 
