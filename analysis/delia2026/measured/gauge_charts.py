@@ -161,7 +161,8 @@ def _words(layers: pd.DataFrame, column: str, x: alt.X, y: alt.Y) -> list[alt.Ch
     steepest = max(slopes, key=lambda name: abs(slopes[name]))
     words = []
     for gauge, slope in slopes.items():
-        down, away = (0, 40) if gauge == steepest else (14 if slope > LEVEL else -12, 8)
+        is_rising = slope > LEVEL
+        down, away = (-8 * is_rising, 40) if gauge == steepest else (14 if is_rising else -12, 8)
         at = {
             "layer": [values.columns[here]],
             column: [math.exp(starts[gauge])],

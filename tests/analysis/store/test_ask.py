@@ -182,7 +182,7 @@ def missing():
 ANSWERS = {
     "Do deeper Pythia models have smaller gains?": pythia,
     "What is the mean published gain of each lab's models?": labs,
-    "Does the gain go with the number of parameters?": size,
+    "Is the gain related to the number of parameters?": size,
     "How large is each public model's gain, and how sure is the mean over prompts?": public_gains,
     "How much does the stream of a trained network grow, by recipe?": recipes,
     "How does the growth change with training?": steps,
