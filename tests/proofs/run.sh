@@ -8,7 +8,6 @@ cd "$(dirname "$0")/../.."
 python=${PYTHON:-.venv/bin/python}
 commit=$(git describe --always --abbrev=7 --dirty)
 kept=.cache/proof/proof_$(date -u +%F)_$commit.txt
-rows=.cache/proof/mixed_optimum_$commit.jsonl  # goes on where it was stopped at this commit
 said=.cache/proof/said_$$.txt
 mkdir -p .cache/proof
 
@@ -16,7 +15,6 @@ proofs=(
   "tests.fuzz --n ${N:-20000} --seed 1"
   "tests.faults --kills 50 --seed 1"
   "tests.proofs.sql_attack --n 2000 --seed 1"
-  "tests.proofs.mixed_optimum --fits 2000 --seed 1 --rows $rows"
   "tests.proofs.sample_again"
 )
 

@@ -1,9 +1,8 @@
-# Three cells of the tournament of rules, 40 papers each, by other means: the exact restricted
-# likelihood ratio (RLRsim), the restricted criterion at fixed points (lme4's deviance function), and
-# the profile of lab, suite, geometry and scale by a dense likelihood and a general optimiser.
+# Three cells of the tournament, 40 papers each, by other means: the restricted criterion at fixed
+# points (lme4's deviance function), and the profile of lab, suite, geometry and scale by a dense
+# likelihood and a general optimiser.
 # Run here: Rscript tournament.R
 library(lme4)
-library(RLRsim)
 models <- read.csv("tournament_models.csv")
 papers <- read.csv("tournament_papers.csv", check.names = FALSE)
 Y <- t(as.matrix(papers[, -(1:2)]))
@@ -12,24 +11,10 @@ standard <- function(x) (x - mean(x)) / sqrt(mean((x - mean(x))^2))
 geometry <- sapply(models[c("rho", "d_head", "n_layers")], standard)
 scale1 <- standard(models$log_parameters)
 
-# The exact ratio of suites, geometry and scale fixed: lme4 has the statistic, RLRsim its law.
 rows <- cbind(models, y = Y[, 1])
-shape <- y ~ n_layers + rho + d_head + log_parameters
-X <- model.matrix(shape, rows)
 Z <- model.matrix(~ 0 + suite, models)
-drawn <- RLRTSim(X, Z, qr(X), diag(ncol(Z)), nsim = 1e5, seed = 1)
 control <- lmerControl(optCtrl = list(xtol_abs = 1e-12, ftol_abs = 1e-12),
                        check.conv.singular = "ignore")
-ratio <- do.call(rbind, lapply(seq_len(ncol(Y)), function(k) {
-  rows$y <- Y[, k]
-  with_suites <- y ~ n_layers + rho + d_head + log_parameters + (1 | suite)
-  full <- suppressMessages(lmer(with_suites, rows, control = control))
-  devfun <- lmer(with_suites, rows, control = control, devFunOnly = TRUE)
-  statistic <- max(0, devfun(0) - devfun(getME(full, "theta")))
-  data.frame(cell = papers$cell[k], paper = papers$paper[k], statistic,
-             p_value = mean(drawn >= statistic - 1e-8))
-}))
-write.csv(format(ratio, digits = 10, trim = TRUE), "tournament_ratio.csv", row.names = FALSE)
 
 # The restricted criterion with labs and suites alone, at points of the lattice (parts of 20).
 points <- list(c(4, 8), c(2, 2), c(0, 10), c(12, 4))

@@ -45,7 +45,7 @@ ROUNDING = 1e-12
 TIE = 1e-10
 
 #: Least and largest coverage of the 95 % intervals, percentile and BCa, of means of normal and
-#: skewed data, by number of clusters (`tests.proofs.bootstrap_coverage`), and from how many on no
+#: skewed data, by number of clusters (`tests/proofs/README.md`), and from how many on no
 #: note is due: there it was .92 and .93.
 COVERAGE = {5: (0.80, 0.84), 10: (0.87, 0.90)}
 MANY_CLUSTERS = 25
@@ -76,7 +76,7 @@ def bootstrap(
     accelerated interval (Efron 1987, J. Am. Stat. Assoc. 82, 171) takes its acceleration from
     leaving out one cluster at a time. Both are too narrow where clusters are few: of 5, 10 and 25
     the percentile interval of a mean held .84, .90 and .93 of normal data, the BCa one .81, .88 and
-    .93 of skewed data (`tests.proofs.bootstrap_coverage`, nominal .95). As `rsample` does in R, of
+    .93 of skewed data (`tests/proofs/README.md`, nominal .95). As `rsample` does in R, of
     groups; `scipy.stats.bootstrap` knows neither frames nor clusters.
 
     Parameters

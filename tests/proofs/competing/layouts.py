@@ -20,8 +20,6 @@ ABERRANT = "EleutherAI/gpt-neo-125m"
 PRESENT = "present"
 #: Suites of every lab in a balanced layout.
 SUITES_OF_LAB = 2
-#: Strata of depth within which labels are exchanged.
-STRATA = 3
 
 
 @dataclass(frozen=True, slots=False)
@@ -57,12 +55,6 @@ class Layout:
     def named(self) -> int:
         """The lab with the most suites, as EleutherAI is."""
         return int(np.bincount(self.lab_of_suite).argmax())
-
-    @cached_property
-    def strata(self) -> Integers:
-        """Third of the depths that every model is in, shape (n,)."""
-        ranks = self.models[DEPTH].rank(method="average", pct=True)
-        return np.ceil(ranks.to_numpy() * STRATA - 1e-9).astype(np.intp)
 
     @cached_property
     def blocks(self) -> dict[str, Floats]:

@@ -35,8 +35,8 @@ from analysis.mixed.algebra.optimise import (
 )
 from analysis.mixed.algebra.size import FitSize, fit_size, require_memory
 from analysis.tidy.errors import DesignError
+from tests.analysis.mixed.algebra.many_starts import WORSE, drawn, least_of_many_starts
 from tests.analysis.places import R
-from tests.proofs.mixed_optimum import WORSE, drawn, least_of_many_starts
 
 #: Designs of the proof (seed 1), by their places.
 SHARE = tuple(range(6))
