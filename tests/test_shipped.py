@@ -41,6 +41,8 @@ def test_the_wheel_has_what_an_installed_product_needs(name):
     whole = [place for place in places if place.endswith(".parquet") and "-l8-" in place]
     assert not any("data/sample" in place for place in whole)
     assert sum("data/listed/run/" in place for place in whole) == 12
+    weights = {Path(place).stem for place in places if "data/listed/run/local--" in place}
+    assert weights == {path.stem.split("@")[0] for path in ROOT.glob("data/excerpt/run/*")}
     assert "collect/shipped/quarto/sections/_real.qmd" in places
     cut = {path.relative_to(ROOT / "data/excerpt") for path in ROOT.glob("data/excerpt/*/*")}
     assert cut

@@ -299,14 +299,14 @@ def signs(options: argparse.Namespace) -> int:
     """Print whether each measured model dampens or expands, and which are left out; return 0."""
     from analysis.delia2026.measured.signs import MINIMUM_PROMPTS, models_without_gain, signs
 
-    store = opened(options)
+    store = opened(options, everything=True)
     rows = signs(store, options.gain, band=options.band)
     if n_few := int((rows["n_obs"] < MINIMUM_PROMPTS).sum()):
         few = f"note: no interval of {n_few} of {len(rows)}: fewer than {MINIMUM_PROMPTS} prompts"
         print(few, file=sys.stderr)
     if lacking := models_without_gain(store, options.gain):
-        note = f"note: left out, {options.gain} is not defined or measured: {', '.join(lacking)}"
-        print(note, file=sys.stderr)
+        why = f"{options.gain} is not defined, not measured or not in the opened store"
+        print(f"note: left out, {why} (see coverage): {', '.join(lacking)}", file=sys.stderr)
     return show(rows, as_csv=options.csv)
 
 

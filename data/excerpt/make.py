@@ -2,9 +2,9 @@
 
 Of the public models that is the length of the stream on one prompt set, and which token is the last
 of each prompt, with the start token as each tokenizer has it: enough for every gain of
-``model_gain``. Of the networks of eight blocks in ``data/sample`` it is that they were measured, in
-``data/listed``, so that their rows of ``model_gain`` and ``coverage`` are there and say what is
-missing. The rest takes more room than a wheel has.
+``model_gain``. Of their weights, and of the networks of eight blocks in ``data/sample``, it is that
+they were measured, in ``data/listed``, so that their rows of ``model_gain`` and ``coverage`` are
+there and say what is missing. The rest takes more room than a wheel has.
 """
 
 from __future__ import annotations
@@ -45,9 +45,11 @@ def excerpt() -> dict[tuple[str, str], pd.DataFrame]:
 
 def listed() -> dict[tuple[str, str], pd.DataFrame]:
     """Return models and runs of which nothing else travels, by table and name of the file."""
-    store = open_store(DATA / "sample")
+    store = open_store(DATA / "sample", DATA / "public")
     result = {("prompt", SET): store.query("FROM prompt WHERE prompt_set = $name", name=SET)}
-    runs = store.query("FROM run WHERE model_id LIKE '%-l8-%'")
+    runs = store.query(
+        "FROM run WHERE model_id LIKE '%-l8-%' OR starts_with(model_id, 'local/') AND kind = 'weights'"
+    )
     for row in runs.itertuples():
         stem = row.model_id.replace("/", "--") + (f"@{SET}" if row.kind == "prompts" else "")
         result["model", stem] = store.query("FROM raw.model WHERE model_id = $id", id=row.model_id)

@@ -55,14 +55,16 @@ SELECT c.model_id,
        CASE WHEN is_there THEN NULL
             WHEN c.quantity = 'published gain' THEN 'the paper''s files have no gain of it'
             WHEN c.model_id NOT IN (SELECT model_id FROM runs) THEN
-                 CASE WHEN p.model_id IS NOT NULL THEN 'published only, not measured here'
-                      WHEN c.model_id IN (SELECT model_id FROM raw.reported_figure) THEN 'measured by others only; see raw.reported_gain' ELSE 'named in the paper, not measured here' END
+                 CASE WHEN p.model_id IS NOT NULL AND o.model_id IS NOT NULL THEN 'published, and measured by others (raw.reported_gain); not measured here'
+                      WHEN p.model_id IS NOT NULL THEN 'published only, not measured here'
+                      WHEN o.model_id IS NOT NULL THEN 'measured by others only; see raw.reported_gain'
+                      ELSE 'named in the paper, not measured here' END
             WHEN r.n_runs IS NULL THEN
-                 CASE c.quantity WHEN 'weight' THEN 'its weights are not in what was opened' ELSE 'not measured on this prompt set, or not in what was opened' END
+                 CASE c.quantity WHEN 'weight' THEN 'the opened store has no run over its weights' ELSE 'the opened store has no run of it on this prompt set' END
             WHEN f.run_id IS NULL THEN 'no run that is plain, as tokenised, and conforming; see raw.run'
             WHEN s.reason IS NOT NULL THEN s.reason
             WHEN NOT list_contains(string_split(u.quantities, ','), c.measured_as) THEN 'not asked for when it was measured'
-            ELSE 'measured, but not in what was opened'
+            ELSE 'measured, but its rows are not in the opened store; of models that come with thermoscope, its repository has them in data/'
        END                                                                        AS reason
   FROM cells AS c
   LEFT JOIN raw.primary_run AS f
@@ -71,12 +73,13 @@ SELECT c.model_id,
   LEFT JOIN counted AS n ON n.run_id = f.run_id AND n.model_id = c.model_id AND n.source = c.source
   LEFT JOIN stated AS s ON s.run_id = f.run_id AND s.source = c.source
   LEFT JOIN published AS p ON p.model_id = c.model_id
+  LEFT JOIN (SELECT DISTINCT model_id FROM raw.reported_figure) AS o ON o.model_id = c.model_id
   LEFT JOIN runs AS r ON r.model_id = c.model_id AND r.prompt_set = c.prompt_set;
 COMMENT ON VIEW main.coverage IS 'One row per model, quantity and prompt set, measured or not: whether its numbers are here, and if not, why. Models that were published only are here too. WHERE is_there lists what can be asked. A model that was measured on one set only is missing on the others. SELECT DISTINCT quantity, model_id FROM coverage WHERE NOT is_on_any_set names the models that lack a quantity altogether.';
 COMMENT ON COLUMN main.coverage.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.coverage.quantity IS 'stream: tables stream and outlier_token, gains over all tokens. last token: gains at the last token in model_gain, prompt_gain and block. update: of attention and feed-forward, in block. attention: table attention. geometry: token_cosine and effective_rank in block. prediction: of every token, raw.token_prediction. weight: head_weight and layer_weight. published gain: published_model [-]';
 COMMENT ON COLUMN main.coverage.prompt_set IS 'Prompt set; none for weight and published gain, which are of no set [-]';
-COMMENT ON COLUMN main.coverage.is_there IS 'True where the quantity is in what was opened, on this prompt set. A model may have it on one set and on no other, as the small networks trained here do [-]';
-COMMENT ON COLUMN main.coverage.is_on_any_set IS 'True where it is there on some prompt set, be it one of six. It does not say that the model was measured on the others; is_there does. False where the model lacks the quantity altogether [-]';
+COMMENT ON COLUMN main.coverage.is_there IS 'True where the opened store has rows of the quantity, on this prompt set. A model may have it on one set and on no other, as the small networks trained here do [-]';
+COMMENT ON COLUMN main.coverage.is_on_any_set IS 'True where it is there on at least one prompt set. It does not say that the model was measured on the others; is_there does. False where the model lacks the quantity altogether [-]';
 COMMENT ON COLUMN main.coverage.n_prompts IS 'Prompts that it is there for; NULL where prompts do not enter [1]';
-COMMENT ON COLUMN main.coverage.reason IS 'Why it is not there; NULL where it is [-]';
+COMMENT ON COLUMN main.coverage.reason IS 'Why it is not there; NULL where it is. A store can hold a part of what was measured. The installed package has no room for all rows: of public models it holds the lengths on one prompt set. Of some networks trained here it holds the run alone. A clone of the repository holds the rest in data/public and data/sample. Without a run, the model was not measured so, or its run is in another store [-]';

@@ -21,9 +21,9 @@ SELECT r.model_id,
        max(g.gain_mean) FILTER (WHERE g.metric = 'gain_whole_matrix')             AS gain_whole_matrix,
        max(g.gain_mean) FILTER (WHERE g.metric = 'gain_without_first')            AS gain_without_first,
        max(g.gain_mean) FILTER (WHERE g.metric = 'total_amplification')           AS growth_after_block_0,
-       CASE WHEN count(g.metric) = 0 THEN 'the stream of this run is not in what was opened'
+       CASE WHEN count(g.metric) = 0 THEN 'the opened store lacks the stream of this run; see coverage.reason'
             WHEN count(*) FILTER (WHERE g.metric = 'gain_last_block') = 0
-            THEN 'which token is the last is not in what was opened, or the stream vanishes there'
+            THEN 'the opened store does not say which token is the last, or the stream vanishes there'
             WHEN m.n_layers < 2 THEN 'a model of one block has no block before the last'
        END                                                                        AS reason
   FROM raw.leading_run AS r
@@ -95,7 +95,7 @@ COMMENT ON COLUMN main.prompt_gain.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.prompt_gain.prompt_id IS 'Prompt: its set and its number in it, which is of one set alone [-]';
 COMMENT ON COLUMN main.prompt_gain.prompt_set IS 'Set that the prompt belongs to; models were not all measured on the same sets, see coverage [-]';
 COMMENT ON COLUMN main.prompt_gain.category IS 'Kind of prompt as its authors named it; NULL when they named none [-]';
-COMMENT ON COLUMN main.prompt_gain.n_tokens IS 'Length of the prompt in tokens, those that the tokenizer adds included; NULL where it is not in what was opened [tokens]';
+COMMENT ON COLUMN main.prompt_gain.n_tokens IS 'Length of the prompt in tokens, those that the tokenizer adds included; NULL where it is not in the opened store [tokens]';
 COMMENT ON COLUMN main.prompt_gain.gain_last_block IS 'Length at the last token after the last block over before it [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_penultimate_block IS 'The same of the last block but one: what the paper plots as the gain of a model [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_body IS 'Geometric mean of the gains of all blocks but block 0, at the last token [ratio]';

@@ -70,4 +70,4 @@ COMMENT ON COLUMN main.model.quantisation IS 'Mix of number formats that a quant
 COMMENT ON COLUMN main.model.is_published IS 'True where the paper''s files have a figure of it; see published_model [-]';
 COMMENT ON COLUMN main.model.is_reported IS 'True where others measured it and published its lengths; see raw.reported_gain [-]';
 COMMENT ON COLUMN main.model.is_measured IS 'True where it was measured here; see coverage for what [-]';
-COMMENT ON COLUMN main.model.n_prompt_sets IS 'Prompt sets that it was measured on, in what was opened; 0 where none [1]';
+COMMENT ON COLUMN main.model.n_prompt_sets IS 'Prompt sets of its runs in the opened store; 0 where it has none [1]';

@@ -140,18 +140,22 @@ def test_l_star_prints_each_profile_by_each_estimator(capsys):
     assert {"error_over_depth", "error_over_layer"} < set(errors.columns)
 
 
-def test_signs_are_printed_for_each_model_and_those_without_named(
-    capsys, shipped_store, one_block_copy
-):
+def test_signs_are_printed_for_each_model_and_those_without_named(capsys, one_block_copy):
     code, out, err = run(capsys, "signs", "--csv")
-    assert (code, err) == (0, "")
-    runs = shipped_store.query("FROM primary_run WHERE kind = 'prompts'")
-    assert len(pd.read_csv(io.StringIO(out))) == len(runs)
+    assert code == 0
+    assert "left out" not in err
+    told = pd.read_csv(io.StringIO(out)).set_index(["model_id", "prompt_set"])
+    asked = "SELECT model_id, prompt_set, avg(ln(gain_body)) AS n FROM prompt_gain GROUP BY ALL"
+    _, out, _ = run(capsys, "sql", asked, "--csv")
+    means = pd.read_csv(io.StringIO(out)).set_index(["model_id", "prompt_set"])["n"]
+    assert told["estimate"].to_dict() == pytest.approx(means.to_dict(), rel=1e-9)
+    assert any(model_id.startswith("local/") for model_id, _ in told.index)
     code, out, err = run(capsys, "--data", str(one_block_copy), "signs", "--csv")
     assert (code, len(pd.read_csv(io.StringIO(out)))) == (0, 1)
     few, left_out = err.splitlines()
     assert "5 prompts" in few
-    assert left_out.endswith("gain_body is not defined or measured: test/one")
+    assert "gain_body is not defined, not measured or not in" in left_out
+    assert left_out.endswith(": test/one")
 
 
 @pytest.mark.parametrize(

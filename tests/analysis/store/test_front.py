@@ -139,15 +139,21 @@ def _plain(index):
     )
 
 
-def test_the_wheel_has_the_rows_of_a_clone_with_its_numbers_or_null_and_why(store, tmp_path):
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The store that an installed package opens."""
     hatch_build = pytest.importorskip("hatch_build", reason="hatchling is not installed")
+    place_of = tmp_path_factory.mktemp("wheel")
     for source, place in hatch_build.travelling(DATA.parent).items():
         if place.startswith("collect/shipped/data/"):
-            (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, tmp_path / place)
-    data = tmp_path / "collect/shipped/data"
-    names = ["published", "sample", "fleet", "public", "listed"]
-    installed = open_store(*(data / name for name in names))
+            (place_of / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, place_of / place)
+    data = place_of / "collect/shipped/data"
+    names = ["published", "sample", "fleet", "public", "listed", "reported"]
+    return open_store(*(data / name for name in names))
+
+
+def test_the_wheel_has_the_rows_of_a_clone_with_its_numbers_or_null_and_why(store, installed):
     for name in ("published_model", "network", "network_step", "claim"):
         asked = f"FROM {name} ORDER BY ALL"
         pd.testing.assert_frame_equal(installed.query(asked), store.query(asked))
@@ -162,6 +168,31 @@ def test_the_wheel_has_the_rows_of_a_clone_with_its_numbers_or_null_and_why(stor
     assert (there["reason"].notna() == ~is_here).all()
     cells = installed.query("FROM coverage WHERE NOT is_there AND reason IS NULL")
     assert cells.empty
+
+
+def test_the_reason_names_those_who_have_a_model_and_where_rows_lie_that_a_store_lacks(
+    store, installed
+):
+    cells = installed.query("SELECT model_id, quantity, prompt_set, reason FROM coverage")
+    cells = cells.dropna(subset=["reason"])
+    model = installed.query("FROM model").set_index("model_id")
+    of_none = cells[~cells["model_id"].map(model["is_measured"])]
+    of_none = of_none[of_none["quantity"] != "published gain"]
+    for word, column in (("published", "is_published"), ("others", "is_reported")):
+        said = of_none["reason"].str.contains(word)
+        assert (said == of_none["model_id"].map(model[column])).all()
+    both = model[model["is_published"] & model["is_reported"] & ~model["is_measured"]]
+    assert len(both) == 3
+    keys = ["model_id", "quantity", "prompt_set"]
+    in_a_clone = store.query("SELECT * FROM coverage WHERE is_there")[keys].apply(tuple, axis=1)
+    here = installed.query("SELECT * FROM coverage WHERE is_there")[keys].apply(tuple, axis=1)
+    lacking = cells[cells[keys].apply(tuple, axis=1).isin({*in_a_clone} - {*here})]
+    assert len(lacking) > 40
+    assert lacking["reason"].str.contains("measured, .* repository").all()
+    assert lacking["quantity"].isin(["weight"]).any()
+    assert not store.query("FROM coverage")["reason"].fillna("").str.contains("repository").any()
+    said = installed.query("SELECT reason FROM model_gain UNION ALL SELECT reason FROM coverage")
+    assert not said["reason"].dropna().str.contains("what was opened").any()
 
 
 def test_where_the_last_token_is_not_known_gains_are_null_and_a_reason_is_given(tiny_copy):
