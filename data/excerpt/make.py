@@ -48,7 +48,8 @@ def listed() -> dict[tuple[str, str], pd.DataFrame]:
     store = open_store(DATA / "sample", DATA / "public")
     result = {("prompt", SET): store.query("FROM prompt WHERE prompt_set = $name", name=SET)}
     runs = store.query(
-        "FROM run WHERE model_id LIKE '%-l8-%' OR starts_with(model_id, 'local/') AND kind = 'weights'"
+        "FROM run WHERE model_id LIKE '%-l8-%' "
+        "OR (starts_with(model_id, 'local/') AND kind = 'weights')"
     )
     for row in runs.itertuples():
         stem = row.model_id.replace("/", "--") + (f"@{SET}" if row.kind == "prompts" else "")
