@@ -34,8 +34,8 @@ table = ts.fisher_test(models, row="heritage", column="sign")
 show("Fisher's exact test", table[["contrast", *numbers[1:4], "p_value"]])
 
 
-# Bootstrap over suites: the share of the sum of squares that each block explains alone.
-def shares(rows):
+# Bootstrap over suites: the variance that each block explains alone (R squared).
+def explained(rows):
     """Return R squared of the log gain on each block."""
     rows = rows.assign(heritage=rows["heritage"] == "other")
     y = rows["log_gain"] - rows["log_gain"].mean()
@@ -44,8 +44,8 @@ def shares(rows):
     return {block: (each @ each) / (y @ y) for block, each in fitted.items()}
 
 
-drawn = ts.bootstrap(models, shares, cluster="suite", n=999)
-show("Shares, bootstrap over suites", drawn[["term", "estimate", *drawn.columns[3:7], "seed"]])
+drawn = ts.bootstrap(models, explained, cluster="suite", n=999)
+show("Variance explained, bootstrap over suites", drawn[["term", "estimate", *drawn.columns[3:7], "seed"]])
 print(drawn["note"].iloc[0])
 
 # Claim 20, the order itself: its verdict, and how often simulated data get each verdict.

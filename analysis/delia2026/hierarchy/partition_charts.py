@@ -30,7 +30,7 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     alone = rows[rows["mark"] == marks[0]]
     x = alt.X(
         "share:Q",
-        title="share of the variance of log gain [0 to 1]",
+        title="variance of log gain explained (R²) [0 to 1]",
         scale=alt.Scale(domain=[0, 1], nice=False),
     )
     y = alt.Y("block:N", title=None, sort=list(alone["block"]))
@@ -63,8 +63,8 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     ]
     return named(
         alt.layer(between, *noise, points, *words).properties(height=64 * len(alone)),
-        "What each cause explains of the variance, a line from its share on top of all others to "
-        "its share by itself; ticks mark what noise would give: below by itself, above on top.",
+        "What each cause explains of the variance, a line from its R² on top of all others to "
+        "its R² by itself; ticks mark what noise would give: below by itself, above on top.",
         _shown(rows),
     )
 

@@ -48,6 +48,7 @@ def settling(store: Store) -> dict[str, str]:
     `models`: of the smallest list with the power `designs.POWER` where labs explain the share
     `share`. Of the largest list, if the paper's order is true: `most_models`, and in how many of
     100 data sets it shows the lab over geometry, `most_seen`, and geometry over scale, `most_next`.
+    `whole`: how many lists would show both with that power, if the order is true.
     """
     rates = tournament.rates(store)
     lists, others = (
@@ -55,12 +56,15 @@ def settling(store: Store) -> dict[str, str]:
     )
     enough = lists[lists["power"] >= designs.POWER].iloc[0]
     largest, of_next = lists.iloc[-1], others.iloc[-1]
+    both = lists.merge(others, on="layout", suffixes=("", "_next"))
+    shows = both[["power_claimed", "power_claimed_next"]].min(axis=1) >= designs.POWER
     return {
         "share": prose.percent(designs.MOST),
         "models": prose.count(enough["n_models"]),
         "most_models": prose.count(largest["n_models"]),
         "most_seen": prose.count(round(100 * largest["power_claimed"])),
         "most_next": prose.count(round(100 * of_next["power_claimed"])),
+        "whole": prose.share_of(int(shows.sum()), len(shows)),
     }
 
 

@@ -17,8 +17,8 @@ from analysis.tidy import prose
 SHARES = {
     "condition": "Given",
     "groups": "Levels of",
-    "group": "Share of",
-    "share": "Share",
+    "group": "Component of",
+    "share": "Of the variance",
     "interval": "95 % interval",
     "p": "p (ratio)",
 }

@@ -116,8 +116,8 @@ def chart_shown(rows: pd.DataFrame) -> alt.LayerChart:
     ).properties(
         width=WIDTH,
         height=ROW * len(rows),
-        description="For each scenario the share of simulated data sets in which our test shows a "
-        "true statement, and the share in which the best possible test does.",
+        description="For each scenario the percentage of simulated data sets in which our test shows a "
+        "true statement, and the percentage in which the best possible test does.",
     )
     return cast("alt.LayerChart", add_finding(chart, finding_shown(rows), is_small=True))
 
@@ -220,8 +220,8 @@ def chart_power(curves: pd.DataFrame) -> Any:
         for statement, group in single.groupby("statement", sort=False)
     ]
     stacked = alt.vconcat(*rows, spacing=18).properties(
-        description="Share of simulated data sets of which a test says yes, against the share of "
-        "the differences that one source explains; a row a statement, a panel a source."
+        description="Percentage of simulated data sets of which a test says yes, against the percentage of "
+        "the differences that one cause explains; a row a statement, a panel a cause."
     )
     return add_finding(stacked, finding(single))
 
@@ -235,7 +235,7 @@ def _panel(rows: pd.DataFrame, title: list[str]) -> Any:
     """Draw the rule (solid) and the bound (dashed) of one statement and source."""
     x = alt.X(
         "share:Q",
-        title="share of the differences",
+        title="differences explained [%]",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="%", values=[0, 0.5, 1]),
     )
@@ -260,7 +260,7 @@ def finding(curves: pd.DataFrame) -> str:
     if not crossings:
         most = prose.percent(float(curves["share"].max()))
         often = f"{prose.percent(POWER)} of simulated data sets"
-        return f"No share up to {most} is seen in {often} by our tests."
+        return f"Our tests reach {often} at no percentage up to {most} of the differences."
     names = list(dict.fromkeys(SOURCES.get(source, source) for source, _ in crossings))
     return (
         f"Our tests reach {prose.percent(POWER)} in "

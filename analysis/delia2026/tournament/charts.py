@@ -24,12 +24,12 @@ def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
         .encode(
             x=alt.X(
                 "share:Q",
-                title="variance share of the true factor [0 to 1]",
+                title="variance explained by the true factor [0 to 1]",
                 scale=alt.Scale(domain=[0, 1]),
             ),
             y=alt.Y(
                 "power:Q",
-                title="power: share of data sets with a yes [0 to 1]",
+                title="power: proportion of data sets with a yes [0 to 1]",
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(tickCount=5),
             ),
@@ -41,7 +41,7 @@ def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
     )
     return named(
         alt.layer(line_at(POWER, "y"), line_at(criterion.LEVEL, "y"), drawn),
-        "Power against the variance share of the true factor; lines at "
+        "Power against the variance explained by the true factor; lines at "
         f"{POWER:g} and at the level {criterion.LEVEL:g}.",
         title,
     )

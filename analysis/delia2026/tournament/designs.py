@@ -31,7 +31,7 @@ HEADERS = {
     "suites": "Suites",
     "worst": "Worst false yes",
     "light": "Without heavy tails",
-    **{f"power_{share}": f"Share {share:.0%}".replace("%", " %") for share in SHARES},
+    **{f"power_{share}": f"Explains {share:.0%}".replace("%", " %") for share in SHARES},
 }
 
 

@@ -118,7 +118,7 @@ def test_power_is_crossed_where_the_line_drawn_crosses_it():
     assert "2 of 2" in both
     assert "82" in both
     low = pd.DataFrame(rows).assign(power=0.2)
-    assert calibration_pages.finding(low).startswith("No share up to 90")
+    assert "at no percentage up to 90" in calibration_pages.finding(low)
 
 
 def test_what_would_be_shown_is_drawn_as_the_table_has_it(shipped_store):

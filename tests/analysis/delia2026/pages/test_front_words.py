@@ -63,6 +63,7 @@ def test_lists_rank_lab_and_geometry_as_often_as_said(store):
     assert not [n for n in seen.index[seen >= 80] if int(n) < int(said["models"])]
     claimed = normal[said["most_models"], "lab > depth > scale", "0.6"]
     assert int(said["most_seen"]) == pytest.approx(claimed, abs=0.5)
+    assert said["whole"].replace("\xa0", " ").startswith("0 of ")
 
 
 def test_verdicts_are_tallied():
