@@ -45,7 +45,7 @@ def explained(rows):
 
 
 drawn = ts.bootstrap(models, explained, cluster="suite", n=999)
-show("Variance explained, bootstrap over suites", drawn[["term", "estimate", *drawn.columns[3:7], "seed"]])
+show("R squared, bootstrap over suites", drawn[["term", "estimate", *drawn.columns[3:7], "seed"]])
 print(drawn["note"].iloc[0])
 
 # Claim 20, the order itself: its verdict, and how often simulated data get each verdict.
