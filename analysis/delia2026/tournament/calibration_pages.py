@@ -116,8 +116,8 @@ def chart_shown(rows: pd.DataFrame) -> alt.LayerChart:
     ).properties(
         width=WIDTH,
         height=ROW * len(rows),
-        description="For each scenario the percentage of simulated data sets in which our test shows "
-        "a true statement, and the percentage in which the best possible test does.",
+        description="For each scenario the percentage of simulated data sets in which our test "
+        "shows a true statement, and the percentage in which the best possible test does.",
     )
     return cast("alt.LayerChart", add_finding(chart, finding_shown(rows), is_small=True))
 
@@ -220,8 +220,8 @@ def chart_power(curves: pd.DataFrame) -> Any:
         for statement, group in single.groupby("statement", sort=False)
     ]
     stacked = alt.vconcat(*rows, spacing=18).properties(
-        description="Percentage of simulated data sets of which a test says yes, against the percentage "
-        "of the differences that one cause explains; a row a statement, a panel a cause."
+        description="Percentage of simulated data sets of which a test says yes, against the "
+        "percentage of the differences that one cause explains; a row a statement, a panel a cause."
     )
     return add_finding(stacked, finding(single))
 
