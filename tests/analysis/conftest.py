@@ -1,7 +1,7 @@
 """Stores made by hand from published figures, small enough to see what a claim must conclude."""
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit.claim import verdict
 from analysis.delia2026.pages.register import CLAIMS
-from analysis.store import Store, open_store
+from analysis.store import open_store
 from collect import schema
 from tests.analysis.places import PUBLISHED, SHARED
 
@@ -53,10 +53,6 @@ def imported(tmp_path_factory):
 def facts(tmp_path):
     """Return a folder of published facts that a test may change."""
     return Path(shutil.copytree(PUBLISHED, tmp_path / "published"))
-
-
-#: Opens a folder of facts after changing the rows of one of its tables.
-Changed = Callable[[Path, str, Callable[[pd.DataFrame], pd.DataFrame]], Store]
 
 
 @pytest.fixture

@@ -38,6 +38,11 @@ os.execvp(sys.argv[3], sys.argv[3:])"""
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowDown": 40}
 
 
+def script(name: str) -> str:
+    """Return a script of this folder, which a tab can run."""
+    return Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8").strip()
+
+
 @dataclass(slots=True)
 class Tab:
     """One tab; what it asks waits for its answer."""

@@ -14,7 +14,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.browser.chromium import Tab, browser
+from tests.browser.chromium import Tab, browser, script
 
 #: Width and height of the windows [px].
 WINDOWS = {"desktop": (1280, 900), "phone": (390, 844)}
@@ -28,57 +28,12 @@ CUT = 4000
 BEFORE = "| the one page before | 18,290 | 23,500 | 33 | 40 | 78 | 114 | 3,280 |"
 COLUMNS = ("page", "words", "with folds", "figures", "tables", "screens", "on a phone", "kB")
 
-COUNTED = """(() => {
-  const words = (it) => it.innerText.split(/\\s+/).filter(Boolean).length;
-  const main = document.querySelector("main");
-  const page = document.documentElement;
-  const height = page.scrollHeight, wide = page.scrollWidth - page.clientWidth;
-  const figures = [...main.querySelectorAll("figure")].filter((it) => it.querySelector("svg, img"));
-  const shown = [...main.querySelectorAll("svg, math, pre")];
-  shown.forEach((it) => { it.style.display = "none"; });
-  const visible = words(main);
-  main.querySelectorAll("details").forEach((it) => { it.open = true; });
-  return { words: visible, all: words(main), figures: figures.length,
-    tables: main.querySelectorAll("table").length, height, wide };
-})()"""
+COUNTED = script("counted")
 
-SMALL = """(() => {
-  const small = new Map();
-  for (const it of document.querySelectorAll("body *")) {
-    const own = [...it.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    if (!own || /^(STYLE|SCRIPT|TITLE)$/i.test(it.tagName) || !it.getClientRects().length) continue;
-    let size = parseFloat(getComputedStyle(it).fontSize);
-    const drawn = it.getScreenCTM?.();
-    if (drawn) size *= Math.hypot(drawn.a, drawn.b);
-    if (size < (drawn ? LEAST_DRAWN - 0.05 : LEAST) && !it.closest("sup, sub, math"))
-      small.set(it.closest("main [id]")?.id || it.tagName, size.toFixed(1));
-  }
-  return [...small].map(([name, size]) => `${name} ${size} px`);
-})()"""
+SMALL = script("small")
 
 #: Vega hides labels that would lie over others by their opacity.
-LABELS = """(() => {
-  document.querySelectorAll("main :is(svg, math, pre)").forEach((it) => { it.style.display = ""; });
-  document.querySelectorAll("main details").forEach((it) => { it.open = true; });
-  const ugly = [];
-  for (const figure of document.querySelectorAll("main figure")) {
-    const name = figure.id || figure.closest("[id]").id;
-    const labels = [...figure.querySelectorAll("svg text")].filter((it) =>
-      it.getClientRects().length && it.textContent.trim() && it.getAttribute("opacity") !== "0");
-    const boxes = labels.map((it) => it.getBoundingClientRect());
-    boxes.forEach((one, at) => {
-      if (one.left < -1 || one.right > innerWidth + 1)
-        ugly.push(`${name} "${labels[at].textContent}" beyond the window`);
-      boxes.slice(at + 1).forEach((other, after) => {
-        const wide = Math.min(one.right, other.right) - Math.max(one.left, other.left);
-        const high = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
-        if (wide > 1.5 && high > 3)
-          ugly.push(`${name} "${[at, at + 1 + after].map((it) => labels[it].textContent)}" meet`);
-      });
-    });
-  }
-  return ugly;
-})()"""
+LABELS = script("labels")
 
 
 @dataclass(frozen=True, slots=True)

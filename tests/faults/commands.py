@@ -19,54 +19,8 @@ from tests.fuzz.published import DOCUMENT
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "tests" / "analysis" / "second_paper"
 
-RECIPE = """\
-name = "micro"
-lab = "thermoscope"
-suite = "test"
-year = 2026
-family = "gpt_neox"
-text = "text.txt"
-seed = 0
-geometry = { n_layers = 2, d_model = 16, n_heads = 2, context = 32 }
-optimiser = { name = "adamw", learning_rate = 3e-3, weight_decay = 0.1 }
-schedule = { steps = 6, warm_up = 2, batch_size = 2 }
-"""
-
-DESIGN = """\
-name = "tiny"
-lab = "thermoscope"
-year = 2026
-seeds = [0]
-n_held_out = 8
-n_measured = 4
-
-[base]
-family = "gpt_neox"
-text = "text.txt"
-geometry = { n_layers = 2, d_model = 16, n_heads = 2, context = 32 }
-optimiser = { name = "adamw", learning_rate = 3e-3, decay_turns = 0.5 }
-schedule = { steps = 6, warm_up = 2, batch_size = 2, checkpoints = [0, 6] }
-
-[factors.recipe]
-pythia = { initial = { inner = 0.632, embedding = 0.632, residual = "wang" } }
-bloom = { family = "bloom" }
-"""
-
-PROMPTS = "# Factual\nThe sky is\nTwo and two\n\n# Novel\nA b\nThe quick brown fox is\n"
-
-PAGE = """\
----
-title: T
----
-
-# Numbers {#sec-numbers}
-
-```{python}
-x = sum(range(100))
-```
-
-The sum is `{python} x`.
-"""
+#: What every command may be given: a recipe, a design, prompts and a page.
+GIVEN = Path(__file__).with_name("given")
 
 #: Exit code of a command in this process, in its folder.
 Act = Callable[[Path], int]
@@ -198,13 +152,9 @@ BEFORE = {
 
 def prepare(folder: Path, names: Collection[str]) -> None:
     """Write what some commands are given; what only others are given is left out."""
-    folder.mkdir(parents=True)
-    (folder / "own.txt").write_text(PROMPTS, encoding="utf-8")
+    shutil.copytree(GIVEN, folder)
     text = (ROOT / "data" / "text" / "kjv.txt").read_bytes()[:40_000]
     (folder / "text.txt").write_bytes(text)
-    (folder / "micro.toml").write_text(RECIPE, encoding="utf-8")
-    (folder / "design.toml").write_text(DESIGN, encoding="utf-8")
-    (folder / "page.qmd").write_text(PAGE, encoding="utf-8")
     (folder / "_quarto.yml").write_text("project: {render: [page.qmd]}\n", encoding="utf-8")
     shutil.copytree(PAPER, folder / "paper", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "raw").mkdir()

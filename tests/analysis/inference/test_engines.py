@@ -8,8 +8,6 @@ import pandas as pd
 import pingouin
 import pytest
 from scipy import stats
-from statsmodels.datasets import grunfeld
-from statsmodels.regression.linear_model import OLS
 from statsmodels.regression.mixed_linear_model import MixedLM
 from statsmodels.stats.effect_size import _noncentrality_f
 from statsmodels.stats.multitest import multipletests
@@ -79,12 +77,3 @@ def test_a_mixed_model_of_four_subjects_is_too_sure_in_statsmodels():
     theirs = MixedLM.from_formula("Reaction ~ Days", rows, groups="Subject").fit()
     assert ours.loc["Days", "p_value"] == pytest.approx(exact, rel=1e-6)
     assert theirs.pvalues["Days"] < exact / 2
-
-
-def test_least_squares_agrees_with_statsmodels():
-    rows = grunfeld.load_pandas().data
-    ours = regression.fit(rows, "invest ~ value + capital + firm").tidy()
-    theirs = OLS.from_formula("invest ~ value + capital + firm", rows).fit()
-    np.testing.assert_allclose(ours["estimate"], theirs.params, rtol=1e-10)
-    np.testing.assert_allclose(ours["std_error"], theirs.bse, rtol=1e-10)
-    np.testing.assert_allclose(ours["p_value"], theirs.pvalues, rtol=1e-8, atol=1e-14)

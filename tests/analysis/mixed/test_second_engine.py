@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
-from statsmodels.regression.mixed_linear_model import MixedLM
 
 from analysis import mixed
 from analysis.mixed import second_engine
@@ -71,28 +70,6 @@ def test_what_it_is_not_asked_for_is_refused():
         mixed.fit(FORMULAS["dyestuff"], rows, engine="lme4")
     with pytest.raises(DesignError, match="weights"):
         mixed.fit(FORMULAS["dyestuff"], rows, weights="Yield", engine="statsmodels")
-
-
-@pytest.mark.parametrize(("first", "is_balanced"), [(0, True), (7, False)])
-def test_errors_are_of_the_expected_information(first, is_balanced):
-    """statsmodels inverts the observed information of fixed effects and covariances together.
-
-    lme4 and this package invert the expected one, in which the two do not meet. On balanced rows
-    both are the same; on others statsmodels' errors are larger, by half a per mille here.
-    """
-    chosen = data("sleep").iloc[first:]
-    ours = mixed.fit("Reaction ~ Days + (1 | Subject)", chosen, reml=False)
-    errors = ours.tidy(["fixed"], df="wald")["std_error"].to_numpy()
-    model = MixedLM.from_formula("Reaction ~ Days", chosen, groups="Subject")
-    theirs = model.fit(reml=False, gtol=1e-10)
-    information = -model.hessian(theirs.params_object)[0]
-    n_fixed = len(errors)
-    joint = np.linalg.inv(information)[:n_fixed, :n_fixed]
-    np.testing.assert_allclose(theirs.bse_fe, np.sqrt(np.diag(joint)), rtol=1e-9)
-    alone = np.linalg.inv(information[:n_fixed, :n_fixed])
-    np.testing.assert_allclose(errors, np.sqrt(np.diag(alone)), rtol=1e-8)
-    excess = theirs.bse_fe / errors - 1
-    assert (np.abs(excess) < 1e-8).all() if is_balanced else (excess > 3e-4).all()
 
 
 GUIDE = (ROOT / "quarto/guides/_for_lme4.qmd").read_text(encoding="utf-8")

@@ -15,17 +15,6 @@ from analysis.tidy.errors import StoreError
 from tests.analysis.places import PUBLISHED, SHARED
 
 
-def of_figure(layers):
-    """Return a change that gives the models of Fig. 5 other layers."""
-
-    def change(points):
-        is_figure = points["figure"] == "Fig. 5"
-        given = points["model_id"].map(layers)
-        return points.assign(value=points["value"].where(~is_figure, given))
-
-    return change
-
-
 def test_errors_are_those_printed_and_counted_by_hand(published_store):
     errors = published_l_star.errors(published_store).set_index(["condition", "prediction"])
     # (2.348/12 + 2.902/24 + 1.652/12 + 1.302/24 + 6.702/24 + 1.852/12) / 6

@@ -217,29 +217,3 @@ def test_the_interval_of_a_mean_moves_with_its_unit(seed, shift, scale):
     means = rng.normal(size=12)[bootstrap.draws(12, 99, rng)].mean(axis=1)
     plain, moved = (bootstrap.interval(each, 0.95) for each in (means, shift + scale * means))
     np.testing.assert_allclose(moved, shift + scale * np.array(plain), atol=1e-9)
-
-
-@pytest.mark.slow
-def test_coverage_is_near_nominal_with_thirty_clusters_and_lower_with_five():
-    rng = np.random.default_rng(9)
-    coverage = {}
-    for n_clusters in (5, 30):
-        means = rng.normal(size=(400, n_clusters))
-        ends = [
-            bootstrap.interval(each[bootstrap.draws(n_clusters, 199, rng)].mean(axis=1), 0.9)
-            for each in means
-        ]
-        coverage[n_clusters] = np.mean([low <= 0 <= high for low, high in ends])
-    # The percentile interval of a mean of G clusters covers about
-    # P(|t_{G-1}| < 1.645 sqrt((G-1)/G)): 0.885 for 30, 0.785 for 5. Two Monte-Carlo standard
-    # errors are 0.032 and 0.041.
-    assert coverage[30] == pytest.approx(0.885, abs=0.032)
-    assert coverage[5] == pytest.approx(0.785, abs=0.041)
-
-
-def f_by_least_squares(y, small_x, large_x):
-    def left(x):
-        return float(((y - x @ np.linalg.lstsq(x, y)[0]) ** 2).sum())
-
-    p, q = np.linalg.matrix_rank(small_x), np.linalg.matrix_rank(large_x)
-    return (left(small_x) - left(large_x)) / (q - p) / (left(large_x) / (len(y) - q))

@@ -13,9 +13,8 @@ from scipy.stats import multivariate_normal
 from analysis import mixed
 from analysis.mixed.algebra.crossproducts import assemble
 from analysis.mixed.algebra.deviance import profile
-from analysis.mixed.algebra.estimates import conditional_modes, information
+from analysis.mixed.algebra.estimates import information
 from analysis.mixed.algebra.levels import gather, separate
-from analysis.mixed.inference.fixed_effects import Inference
 from analysis.mixed.inference.kenward_roger import kenward_roger
 from analysis.mixed.inference.satterthwaite import satterthwaite
 
@@ -89,34 +88,6 @@ def test_the_gradient_is_the_slope_of_the_deviance(theta, seed, reml):
         ahead, behind = (profile(cross, at + step, reml=reml) for step in (unit, -unit))
         slopes.append((ahead.criterion - behind.criterion) / 2e-5)
     np.testing.assert_allclose(profile(cross, at, reml=reml).gradient, slopes, atol=2e-5, rtol=1e-6)
-
-
-@settings(max_examples=10, deadline=None)
-@given(theta=thetas, seed=st.integers(0, 5))
-def test_modes_and_products_are_those_written_out_over_rows(theta, seed):
-    rows, at = small(seed), np.array(theta)
-    cross = crossed_of(seed)
-    result = profile(cross, at)
-    estimated, products = Inference(cross, result, True), information(cross, result)
-    design, relative = written_out(rows, at)
-    inverse = np.linalg.inv(relative)
-    np.testing.assert_allclose(
-        estimated.plain_covariance,
-        result.variance * np.linalg.inv(design.T @ inverse @ design),
-        rtol=1e-8,
-        atol=1e-12,
-    )
-    residual = rows["y"] - design @ estimated.coefficients
-    in_h = rows["h"].to_numpy()[:, None] == np.array(list("pqrs"))
-    np.testing.assert_allclose(
-        conditional_modes(cross, result)[1].effects[:, 0],
-        at[3] ** 2 * in_h.T @ inverse @ residual,
-        atol=1e-9,
-    )
-    np.testing.assert_allclose(products.later, in_h.T @ inverse @ in_h, atol=1e-9)
-    in_g = rows["g"].to_numpy()[:, None] == np.array(list("abcde"))
-    slopes = in_g * rows["x"].to_numpy()[:, None]
-    np.testing.assert_allclose(products.first_later[:, 1], slopes.T @ inverse @ in_h, atol=1e-9)
 
 
 def test_a_balanced_one_way_layout_is_that_of_the_anova():
@@ -202,36 +173,6 @@ def test_it_does_not_matter_which_factor_is_eliminated(first):
         assert adjusted.df(contrast) == pytest.approx(expected.df(contrast), rel=1e-8)
         reference = model.inference.satterthwaite.df(contrast)
         assert freedom.df(contrast) == pytest.approx(reference, rel=1e-5)
-
-
-def test_kenward_roger_is_that_written_out_over_rows():
-    rows = small(9, 90)
-    model = mixed.fit(FORMULA, rows)
-    design, relative = written_out(rows, model.solution.theta)
-    same_g = (rows["g"].to_numpy()[:, None] == rows["g"].to_numpy()).astype(float)
-    same_h = (rows["h"].to_numpy()[:, None] == rows["h"].to_numpy()).astype(float)
-    x = rows["x"].to_numpy()
-    parts = [same_g, same_g * (x[:, None] + x), same_g * np.outer(x, x), same_h, np.eye(len(rows))]
-    inverse = np.linalg.inv(model.solution.variance * relative)
-    phi = np.linalg.inv(design.T @ inverse @ design)
-    firsts = [-design.T @ inverse @ part @ inverse @ design for part in parts]
-    size = len(parts)
-    expected = np.empty((size, size))
-    seconds = {}
-    for r, one in enumerate(parts):
-        for s, other in enumerate(parts):
-            seconds[r, s] = design.T @ inverse @ one @ inverse @ other @ inverse @ design
-            expected[r, s] = np.trace(inverse @ one @ inverse @ other)
-            expected[r, s] -= np.trace(2 * phi @ seconds[r, s])
-            expected[r, s] += np.trace(phi @ firsts[r] @ phi @ firsts[s])
-    weights = 2 * np.linalg.inv(expected)
-    correction = sum(
-        weights[r, s] * (seconds[r, s] - firsts[r] @ phi @ firsts[s])
-        for r in range(size)
-        for s in range(size)
-    )
-    adjusted = model.inference.kenward_roger.adjusted
-    np.testing.assert_allclose(adjusted, phi + 2 * phi @ correction @ phi, rtol=1e-7)
 
 
 def test_a_variance_without_evidence_is_exactly_zero():

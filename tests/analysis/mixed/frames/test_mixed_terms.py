@@ -2,7 +2,7 @@
 
 `tests/r/mixed_terms.R` wrote answers with lme4 1.1-31 and car 3.1, `tests/r/mixed_basis.R` those
 of scale, poly, bs and ns, which predict other rows with the same constants, `tests/r/mixed_face.R`
-those of emmeans 1.8.4 and mvtnorm 1.1-3, `tests/r/mixed_emmeans.R` those at lme4's theta.
+those of emmeans 1.8.4 and mvtnorm 1.1-3.
 """
 
 import numpy as np
@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from analysis import mixed
-from analysis.mixed.frames import means
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 from tests.analysis.places import R
 
@@ -185,7 +184,6 @@ def test_calls_without_a_meaning_are_refused(formula):
 
 
 emmeans = pd.read_csv(R / "mixed_face_means.csv")
-at_theta_of_r = pd.read_csv(R / "mixed_emmeans.csv")
 cake = pd.read_csv(R / "mixed_data_cake.csv")
 crossed = pd.read_csv(R / "mixed_data_crossed.csv")
 
@@ -267,15 +265,6 @@ def test_the_multivariate_t_is_genz_and_bretzs_and_of_equal_means_tukeys():
         np.testing.assert_allclose(ours["conf_low"], tukey["conf_low"], rtol=2e-3)
 
 
-@pytest.mark.parametrize("df", [[0.02, 5.0], [5.0, 5.000002, 5.000004], [0.4, 16.0, np.inf]])
-def test_a_joint_critical_value_leaves_its_chance_at_any_df(df):
-    tail = means._largest_t(np.full((3, 3), 0.5) + np.diag([0.5] * 3))
-    result = means._critical(tail, np.array(df), 0.95)
-    assert [tail(t, own) for t, own in zip(result, df, strict=True)] == pytest.approx(
-        [0.05] * len(df), abs=1e-6
-    )
-
-
 def test_an_adjustment_is_named_and_what_has_no_means_is_refused(fits):
     model = fits["crossed_offset"]
     frame = model.means("kind", pairs=True, adjust="tukey")
@@ -315,30 +304,3 @@ def test_from_statistics_alone_numbers_are_at_the_means_they_name():
     moved = means["estimate"] - model.means("kind")["estimate"]
     slope = model.coefficients[model.terms.index("depth")]
     np.testing.assert_allclose(moved, slope * heavier, rtol=1e-4)
-
-
-@pytest.mark.parametrize("df", [0.7, 5.0, np.inf])
-def test_cells_of_directions_stand_for_all_of_them(monkeypatch, df):
-    correlation = np.corrcoef(np.random.default_rng(1).normal(size=(8, 11)))
-    tail = means._largest_t(correlation)
-    monkeypatch.setattr(means, "CELLS", 2**26)
-    finely = means._largest_t(correlation)
-    for t in (0.5, 2.5, 4.0, 8.0):
-        assert tail(t, df) == pytest.approx(finely(t, df), rel=1e-5, abs=1e-14)
-    assert tail(2.5, df) != finely(2.5, df)
-
-
-#: The fixed effects agree to 1e-8 at the same theta; the means are sums of them.
-MEANS = 1e-8
-
-
-@pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.parametrize("name", at_theta_of_r["name"].unique())
-def test_marginal_means_agree_with_emmeans(against_r, name, pairs):
-    model = against_r.at_r(name, "REML")
-    factor = "kind" if name.startswith("crossed") else "recipe"
-    ours = model.means(factor, pairs=pairs).set_index("contrast")
-    theirs = at_theta_of_r[(at_theta_of_r["name"] == name) & (at_theta_of_r["pair"] == pairs)]
-    ours = ours.loc[theirs["contrast"]]
-    for column in ("estimate", "std_error", "df"):
-        np.testing.assert_allclose(ours[column], theirs[column], rtol=MEANS, atol=1e-12)
