@@ -3,7 +3,7 @@
     python -m tests.fuzz --n 20000 --seed 1
     python -m tests.fuzz --seed 1 --again recipes:17
 
-draws recipes, prompts, formulas, SQL, stores, configurations, published files, folders of papers,
+draws recipes, prompts, formulas, stores, configurations, published files, folders of papers,
 texts for forensics and command lines from the seed, and counts what comes of them. A last resort
 (exit code 70), a traceback, a refusal of several lines, an input without an end and a file that is
 lost or half-written are failures: each is printed with its input, and the exit code is then 1.

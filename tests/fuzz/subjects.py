@@ -11,17 +11,15 @@ from tests.fuzz import (
     prompts,
     published,
     recipes,
-    sql,
     stores,
 )
 from tests.fuzz.trial import Subject
 
-#: By name: how an input is drawn, and of how many inputs in a hundred.
+#: By name: how an input is drawn, and how many of the inputs, beside the others.
 SUBJECTS: dict[str, tuple[Subject, int]] = {
     "recipes": (recipes.draw, 20),
     "prompts": (prompts.draw, 16),
     "formulas": (formulas.draw, 14),
-    "sql": (sql.draw, 18),
     "stores": (stores.draw, 3),
     "configs": (configs.draw, 5),
     "published": (published.draw, 7),

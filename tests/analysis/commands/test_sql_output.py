@@ -15,6 +15,7 @@ from analysis.store.notes import caution
 from analysis.store.statement import plain
 from collect import schema
 from tests.analysis.commands.conftest import run
+from tests.analysis.store.noted import NOTED
 
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
 
@@ -164,69 +165,14 @@ def notes(capsys, sql, *options):
     return [line.removeprefix("note: ") for line in err.splitlines() if line.startswith("note: ")]
 
 
-ALARMS = """
-SELECT lab, avg(gain_mean) FROM gain_by_model GROUP BY lab
-SELECT corr(n_layers, gain_mean) FROM gain_by_model WHERE suite = 'Pythia' AND metric = \
-'gain_penultimate_block'
-SELECT lab, count(*) FROM gain_by_model GROUP BY lab
-SELECT layer, avg(norm) FROM residual_norm GROUP BY layer
-SELECT avg(excess) FROM study_growth WHERE study = 'packages'
-WITH one AS (FROM gain_by_model) SELECT avg(gain_mean) FROM one
-SELECT avg(g) FROM (SELECT gain_mean AS g FROM gain_by_model WHERE metric = 'gain_body')
-SELECT lab FROM raw.model WHERE n_layers > (SELECT avg(n_layers) FROM gain_by_model)
-SELECT 1 AS x UNION ALL SELECT sum(norm) FROM raw.residual_norm
-EXPLAIN SELECT sum(norm) FROM residual_norm
-SELECT max(gain_mean), count(DISTINCT model_id) FROM gain_by_model
-SELECT model_id, arg_max(layer, sigma_max) FROM matrix_norm WHERE matrix = 'V' GROUP BY 1
-SELECT model_id, layer, sigma_max AS s FROM weight_norm ORDER BY s DESC LIMIT 3
-SELECT model_id, layer FROM weight_norm WHERE matrix = 'V' ORDER BY 1, sigma_max LIMIT 3
-SELECT DISTINCT ON (model_id) model_id, sigma_max FROM weight_norm ORDER BY sigma_max
-SELECT model_id, rank() OVER (PARTITION BY matrix ORDER BY sigma_max) FROM matrix_norm
-WITH one AS (SELECT lab, gain_mean AS g FROM gain_by_model) SELECT lab, min(g) FROM one GROUP BY 1
-SELECT a.gain_mean FROM gain_by_model a JOIN gain_by_model b ON a.model_id = b.base_model_id
-""".strip().split("\n")
-QUIET = """
-FROM gain_by_model LIMIT 3
-SELECT count(*) FROM residual_norm
-SELECT metric, max(gain_mean), count(DISTINCT model_id) FROM gain_by_model GROUP BY metric
-SELECT max(n_layers), any_value(lab) FROM gain_by_model
-SELECT metric, file, avg(gain_mean) FROM gain_by_model GROUP BY 1, 2
-SELECT metric, file, avg(gain_mean) FROM gain_by_model GROUP BY ALL
-SELECT metric, avg(gain_mean) FROM gain_by_model JOIN primary_run USING (run_id) GROUP BY metric
-SELECT metric, avg(gain_mean) FROM gain_by_model g JOIN primary_run p ON p.run_id = g.run_id \
-GROUP BY 1
-SELECT layer, avg(norm) FILTER (site = 'block_output') FROM residual_norm GROUP BY layer
-SELECT avg(excess) FROM study_growth WHERE study = 'packages' AND step = 1200 AND tokens = 'all'
-WITH one AS (FROM gain_by_model WHERE metric = 'gain_body' AND file = 'b') SELECT avg(gain_mean) \
-FROM one
-SELECT avg(g) FROM (SELECT gain_mean AS g, metric AS m FROM gain_by_model WHERE file = 'a') WHERE \
-m = 'x'
-SELECT avg(n) FROM (SELECT DISTINCT model_id, n_layers AS n FROM gain_by_model)
-WITH gain_by_model AS (SELECT 1 AS n) SELECT avg(n) FROM gain_by_model
-SELECT metric, avg(gain_mean) FROM published_gain GROUP BY metric
-SELECT lab, count(*) FROM published_gain GROUP BY lab
-SELECT corr(n_layers, gain_mean) FROM published_gain WHERE suite = 'Pythia'
-SELECT lab, avg(g.gain_mean) FROM published_gain g WHERE g.metric = 'gain_last_block' GROUP BY ALL
-SELECT avg(gain_mean) FROM measured_gain
-SELECT count(*) FROM quoted_number WHERE subject NOT IN (SELECT model_id FROM raw.model)
-DESCRIBE gain_by_model
-SELECT model_id, layer, sigma_max FROM weight_norm ORDER BY model_id, layer LIMIT 3
-SELECT model_id, v_spectral FROM layer_weight ORDER BY v_spectral DESC LIMIT 3
-SELECT model_id, max(gain), arg_max(layer, gain) FROM block GROUP BY model_id
-SELECT rank() OVER (PARTITION BY matrix, slicing ORDER BY sigma_max) FROM matrix_norm
-SELECT a.gain_mean FROM gain_by_model a JOIN gain_by_model b ON a.model_id = b.base_model_id AND \
-a.metric = b.metric
-""".strip().split("\n")
-
-
-@pytest.mark.parametrize("query", ALARMS)
+@pytest.mark.parametrize("query", NOTED["repeated units"])
 def test_an_aggregate_over_rows_that_repeat_a_unit_is_noted(shipped_store, query):
     shipped_store.columns(query)
     (note,) = caution.cautions(shipped_store, query)
     assert ": take one " in note
 
 
-@pytest.mark.parametrize("query", QUIET)
+@pytest.mark.parametrize("query", NOTED["quiet units"])
 def test_no_note_where_what_repeats_is_grouped_filtered_or_not_aggregated(shipped_store, query):
     shipped_store.columns(query)
     assert caution.cautions(shipped_store, query) == []

@@ -4,17 +4,10 @@ import pytest
 
 from analysis.store import open_store
 from analysis.store.notes import caution
-
-DEFINITIONS = """
-SELECT lab, median(gain_mean) FROM published_gain GROUP BY lab
-SELECT corr(n_layers, log_gain) FROM published_gain
-SELECT lab, count(*) FROM published_gain WHERE gain_mean > 1 GROUP BY ALL
-WITH one AS (FROM published_gain WHERE n_layers > 3) SELECT avg(gain_mean) FROM one
-SELECT m.year, avg("g".log_gain) FROM published_gain g JOIN raw.model m USING (model_id) GROUP BY 1
-""".strip().split("\n")
+from tests.analysis.store.noted import NOTED
 
 
-@pytest.mark.parametrize("query", DEFINITIONS)
+@pytest.mark.parametrize("query", NOTED["definitions"])
 def test_gains_of_several_definitions_taken_together_are_named(shipped_store, query):
     shipped_store.columns(query)
     (note,) = caution.cautions(shipped_store, query)
@@ -49,30 +42,13 @@ def test_a_condition_that_cannot_stand_alone_is_not_noted(shipped_store):
     assert caution.cautions(shipped_store, query) == []
 
 
-RUNS = """
-SELECT avg(norm) FROM raw.stream
-SELECT avg(norm) FROM raw.stream WHERE model_id ILIKE '%tiny'
-SELECT layer, avg(norm) FROM raw.stream JOIN run USING (run_id, model_id) GROUP BY layer
-SELECT avg(gain_mean) FROM raw.model_gain WHERE metric = 'gain_body'
-SELECT prompt_id, count(*) FROM prompt_length GROUP BY prompt_id
-""".strip().split("\n")
-ONE_RUN = """
-SELECT run_id, avg(norm) FROM raw.stream GROUP BY run_id
-SELECT avg(norm) FROM raw.stream JOIN primary_run USING (run_id, model_id)
-SELECT avg(norm) FROM raw.stream WHERE run_id IN (SELECT run_id FROM primary_run)
-SELECT avg(norm) FROM raw.stream JOIN run USING (run_id) WHERE special_tokens = 'default'
-SELECT max(norm) FROM raw.stream
-SELECT count(*) FROM run
-""".strip().split("\n")
-
-
 def test_prompts_that_count_again_in_another_run_are_noted(add_run):
     store = open_store(add_run("r2", special_tokens="always"))
-    for query in RUNS:
+    for query in NOTED["runs"]:
         store.columns(query)
         (note,) = caution.cautions(store, query)
         assert "runs of test/tiny on the same prompts" in note, query
-    for query in ONE_RUN:
+    for query in NOTED["one run"]:
         store.columns(query)
         assert caution.cautions(store, query) == [], query
 

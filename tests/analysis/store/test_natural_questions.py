@@ -39,65 +39,6 @@ def test_models_and_mean_gain_by_lab_count_each_model_once(shipped_store):
     assert result.loc["EleutherAI", "gain"] == pytest.approx(expected.mean())
 
 
-def test_the_largest_gain_is_of_a_block_and_what_bound_means(shipped_store):
-    result = shipped_store.query("FROM published_gain ORDER BY gain_mean DESC LIMIT 1").iloc[0]
-    assert (result["model_id"], result["metric"]) == (
-        "swiss-ai/Apertus-8B-2509",
-        "gain_whole_matrix",
-    )
-    sql = "SELECT comment FROM duckdb_columns() WHERE column_name = 'bound'"
-    comments = shipped_store.query(sql)["comment"]
-    assert len(comments) == 5
-    assert all("10^(1/n_layers)" in text for text in comments)
-    result = shipped_store.query("FROM measured_gain")
-    assert result["model_id"].is_unique
-    assert len(result) == 12
-
-
-def test_r_of_depth_and_gain_over_pythia_and_prompts_that_shrink_a_model(shipped_store):
-    result = shipped_store.query(
-        "SELECT corr(n_layers, gain_mean) AS r, count(*) AS n FROM published_gain "
-        "WHERE suite = 'Pythia'"
-    ).iloc[0]
-    rows = FIGURES[
-        FIGURES["file"].str.startswith("pythia_family")
-        & (FIGURES["metric"] == "gain_penultimate_block")
-    ].merge(MODELS, on="model_id")
-    assert result["n"] == len(rows) == 8
-    assert result["r"] == pytest.approx(np.corrcoef(rows["n_layers"], rows["mean"])[0, 1])
-    assert result["r"] == pytest.approx(-0.878, abs=5e-4)
-    result = shipped_store.query(
-        "SELECT prompt_id FROM raw_value WHERE model_id = 'EleutherAI/pythia-70m' "
-        "AND prompt_id IS NOT NULL AND metric = 'gain_penultimate_block' AND value < 1"
-    )
-    rows = pd.read_csv(PUBLISHED / "published_excerpt.csv")
-    rows = rows[(rows["model_id"] == "EleutherAI/pythia-70m") & rows["prompt_id"].notna()]
-    rows = rows[(rows["metric"] == "gain_penultimate_block") & (rows["value"] < 1)]
-    assert sorted(result["prompt_id"]) == sorted(rows["prompt_id"])
-
-
-def test_length_by_layer_has_one_place_a_layer_and_attention_to_the_first_token(shipped_store):
-    result = shipped_store.query(
-        "SELECT s.layer, avg(norm) AS length FROM raw.stream s WHERE model_id = "
-        "'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer"
-    )
-    sites = shipped_store.query(
-        "SELECT layer, avg(norm) AS length FROM residual_norm WHERE site = 'block_output' "
-        "AND model_id = 'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer"
-    )
-    assert result["layer"].tolist() == [-1, 0, 1, 2, 3]
-    assert result["length"].tolist()[1:] == pytest.approx(sites["length"].tolist())
-    result = shipped_store.query(
-        "SELECT model_id, avg(sink_share) AS share FROM attention_layer GROUP BY model_id"
-    )
-    assert len(result) == 12
-    column = (
-        "SELECT model_id, avg(first_column / mass) AS share FROM raw.attention GROUP BY model_id"
-    )
-    by_hand = shipped_store.query(column).set_index("model_id")["share"]
-    assert result.set_index("model_id")["share"].to_dict() == pytest.approx(by_hand.to_dict())
-
-
 def test_growth_by_recipe(studied):
     result = studied.query(
         "SELECT recipe, avg(excess_growth) AS growth, count(*) AS n "
@@ -156,36 +97,6 @@ def test_a_start_token_turns_the_sign_of_a_real_model_over_all_tokens():
     assert result["default"] < 1 < result["always"]
 
 
-def test_first_token_against_the_others_takes_one_run_of_a_model():
-    public = ROOT / "data" / "public"
-    store = open_store(public)
-    result = store.query(
-        "SELECT model_id, avg(norm) FILTER (position = 0) / avg(norm) FILTER (position > 0) AS r "
-        "FROM raw.stream JOIN primary_run USING (run_id, model_id) GROUP BY model_id",
-    ).set_index("model_id")["r"]
-    rows = _parquet(public / "residual_norm").merge(
-        _parquet(public / "run")[["run_id", "special_tokens"]], on="run_id"
-    )
-    is_input = (rows["site"] == "block_input") & (rows["layer"] == 0)
-    rows = rows[(rows["site"] == "block_output") | is_input]
-    rows = rows[rows["special_tokens"] == "default"]
-    rows["is_first"] = rows["position"] == 0
-    means = rows.pivot_table("norm", "model_id", "is_first", aggfunc="mean")
-    assert result.to_dict() == pytest.approx((means[True] / means[False]).to_dict())
-    assert result["local/qwen2.5-coder-0.5b-instruct-awq-q4_k_m"] == pytest.approx(32.0, abs=0.05)
-
-
-def test_r_of_depth_and_gain_over_one_definition(shipped_store):
-    result = shipped_store.query(
-        "SELECT metric, corr(n_layers, log_gain) AS r FROM published_gain GROUP BY metric",
-    ).set_index("metric")["r"]
-    figures = FIGURES[FIGURES["metric"] == "gain_penultimate_block"].merge(MODELS, on="model_id")
-    rows = figures.sort_values(["n", "file"], ascending=[False, True]).drop_duplicates("model_id")
-    r = np.corrcoef(rows["n_layers"], np.log(rows["mean"]))[0, 1]
-    assert result["gain_penultimate_block"] == pytest.approx(r)
-    assert r == pytest.approx(-0.474, abs=5e-4)
-
-
 def test_a_chat_model_against_its_base_by_prompt(shipped_store):
     result = shipped_store.query(
         "SELECT c.model_id, count(*) AS n, avg(ln(c.value / b.value)) AS difference "
@@ -200,26 +111,3 @@ def test_a_chat_model_against_its_base_by_prompt(shipped_store):
     expected = (logs["google/gemma-7b-it"] - logs["google/gemma-7b"]).mean()
     assert result["n"].tolist() == [25, 25]
     assert result.loc["google/gemma-7b-it", "difference"] == pytest.approx(expected)
-
-
-def test_a_contradicted_claim_may_quote_a_check_that_holds(shipped_store):
-    result = shipped_store.query(
-        "SELECT claim_id, c.p_value FROM verdict JOIN verdict_check AS c USING (claim_id, check_id)"
-        " WHERE verdict = 'contradicted' AND holds",
-    ).set_index("claim_id")["p_value"]
-    assert {24, 43} <= {*result.index}  # both quote a count, which has no p
-    assert result.isna().all()
-    comment = shipped_store.query(
-        "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'verdict'",
-    ).set_index("column_name")["comment"]
-    assert "verdict_check.holds" in comment["check_id"]
-
-
-def test_models_of_the_paper_without_figures(shipped_store):
-    result = shipped_store.query(
-        "SELECT DISTINCT subject FROM quoted_number JOIN raw.model ON subject = model_id "
-        "ANTI JOIN published_figure USING (model_id)",
-    )
-    quoted = pd.read_csv(PUBLISHED / "quoted_number.csv")["subject"].dropna()
-    expected = set(quoted) & set(MODELS["model_id"]) - set(FIGURES["model_id"])
-    assert set(result["subject"]) == expected == {"google/gemma-2b"}

@@ -196,6 +196,7 @@ def test_a_share_of_the_long_attack_changes_nothing(tiny_copy, stranger, monkeyp
         ends = sql_attack.attack(store, folder, n=200, rng=rng)
         assert sql_attack.table_hashes(store) == rows
         assert ends["refused by the check"] > 20
+        assert ends[sql_attack.UNCLEAR] == 0
         sql_attack.attack_engine(open_store(source), folder, n=100, rng=rng)
     assert sql_attack.file_hashes(folder) == before
 

@@ -1,0 +1,346 @@
+-- Queries by the note that an answer to them must have; a query a paragraph. Before a colon stands what the note names.
+
+--- independent rows: several rows of a model, as if they were models
+
+SELECT lab, avg(length), stddev(length)/sqrt(count(*)) FROM stream JOIN model USING (model_id) WHERE
+is_last_token GROUP BY lab
+
+SELECT corr(ln(n_parameters), ln(length)) FROM stream JOIN model USING (model_id)
+
+SELECT corr(n_layers, length) FROM stream s, model m WHERE s.model_id = m.model_id AND layer = 0
+
+SELECT conf_low(gain_body) FROM prompt_gain WHERE starts_with(model_id, 'local/')
+
+SELECT avg(length) FROM stream WHERE model_id LIKE 'thermoscope/%'
+
+SELECT layer, avg(gain) FROM block GROUP BY layer
+
+SELECT lab, median(v_spectral) FROM head_weight JOIN model USING (model_id) GROUP BY lab
+
+SELECT lab, avg(entropy) FROM attention JOIN model USING (model_id) GROUP BY ALL
+
+SELECT avg(times_median) FROM outlier_token
+
+SELECT spearman(n_layers, v_spectral) FROM layer_weight JOIN model USING (model_id)
+
+SELECT split_part(model_id, '/', 1), avg(gain_body) FROM prompt_gain GROUP BY 1
+
+WITH s AS (SELECT lab AS l, gain_body AS g FROM prompt_gain JOIN model USING (model_id)) SELECT l, avg(g) FROM
+s GROUP BY l
+
+--- missing cells: what is missing on one set
+
+SELECT quantity, count(*) FROM coverage WHERE NOT is_there GROUP BY quantity
+
+SELECT quantity, count(DISTINCT model_id) FROM coverage WHERE is_there = false GROUP BY quantity
+
+SELECT quantity, count(DISTINCT model_id) FILTER (NOT is_there) FROM coverage GROUP BY quantity
+
+--- quiet: nothing to note where a row is a model or of one model
+
+SELECT model_id, avg(length) FROM stream WHERE prompt_set = 'A_grand_unified' AND layer = 3 GROUP BY model_id
+
+SELECT s.model_id AS m, avg(ln(length)) FROM stream s JOIN model USING (model_id) WHERE prompt_set =
+'A_grand_unified' GROUP BY m
+
+SELECT replace(model_id, 'local/', ''), avg(gain_body) FROM prompt_gain WHERE prompt_set = 'A_grand_unified'
+GROUP BY 1
+
+SELECT layer, avg(length) FROM stream WHERE model_id LIKE '%gemma%' AND prompt_set = 'A_grand_unified' GROUP
+BY layer
+
+SELECT layer, avg(length) FILTER (prompt_set = 'A_grand_unified') FROM stream WHERE model_id =
+'local/gemma-3-270m-q4_k_m' GROUP BY ALL
+
+SELECT avg(top_share) FROM stream JOIN model m USING (model_id) WHERE m.model_id = 'local/gemma-3-270m-q4_k_m'
+AND prompt_set = 'A_grand_unified'
+
+SELECT prompt_set, avg(gain_body) FROM prompt_gain WHERE model_id = 'local/gemma-3-270m-q4_k_m' GROUP BY
+prompt_set
+
+SELECT avg(gain_body) FROM (FROM prompt_gain WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND prompt_set =
+'A_grand_unified')
+
+SELECT prompt_id, avg(gain_body) FROM prompt_gain WHERE starts_with(model_id, 'local/') GROUP BY ALL
+
+SELECT layer, avg(v_spectral / o_spectral) FROM layer_weight WHERE starts_with(model_id, 'local/') GROUP BY
+layer
+
+SELECT avg(gain) FROM block WHERE model_id = 'thermoscope/gpt2-l4-muon' AND blocks_after = 0
+
+SELECT is_trained_here, prompt_id, avg(gain) FROM block JOIN model USING (model_id) WHERE blocks_after = 0
+GROUP BY ALL
+
+SELECT count(*) FROM stream WHERE position = 0
+
+SELECT max(length) FROM stream
+
+SELECT lab, count(DISTINCT model_id) FROM stream JOIN model USING (model_id) WHERE NOT is_trained_here GROUP
+BY lab
+
+WITH per AS (SELECT model_id, avg(length) AS l FROM stream WHERE prompt_set = 'A_grand_unified' AND layer = 0
+GROUP BY model_id) SELECT is_trained_here, avg(l), stddev(l) FROM per JOIN model USING (model_id) GROUP BY ALL
+
+SELECT model_id, (SELECT avg(length) FROM stream s WHERE s.model_id = m.model_id AND prompt_set =
+'A_grand_unified' AND layer = 0) FROM model m
+
+SELECT avg(gain_body), stddev(gain_body) FROM model_gain WHERE NOT is_trained_here
+
+SELECT avg(gain_body) FROM model_gain WHERE lab = 'thermoscope'
+
+SELECT is_trained_here, avg(gain_body) FROM model_gain GROUP BY ALL
+
+SELECT avg(p.gain_last_block) FROM published_model p LEFT JOIN model_gain USING (model_id)
+
+SELECT avg(n_layers) FROM model WHERE is_published
+
+SELECT lab, avg(gain_last_block) FROM published_model WHERE lab = 'TII' GROUP BY lab
+
+SELECT prompt_set, count(DISTINCT model_id) FROM prompt_gain GROUP BY prompt_set
+
+SELECT model_id, avg(entropy) FROM attention WHERE model_id LIKE 'thermoscope/%' GROUP BY ALL
+
+SELECT quantity, count(DISTINCT model_id) FROM coverage WHERE NOT is_on_any_set GROUP BY quantity
+
+SELECT quantity, count(*) FROM coverage WHERE is_there GROUP BY quantity
+
+SELECT prompt_set, quantity, count(*) FROM coverage WHERE NOT is_there GROUP BY ALL
+
+SELECT corr(x.h, w.ov_spectral) FROM head_weight w JOIN (SELECT model_id, layer, head, avg(entropy) h FROM
+attention WHERE prompt_set = 'A_grand_unified' GROUP BY ALL) x USING (model_id, layer, head) WHERE model_id =
+'local/gemma-3-270m-q4_k_m'
+
+SELECT model_id, avg(s.length / b.length_before) FROM stream s JOIN block b USING (model_id, prompt_id, layer)
+WHERE b.prompt_set = 'A_grand_unified' GROUP BY model_id
+
+SELECT avg(m.gain_body) FROM model_gain m JOIN model USING (model_id) WHERE NOT m.is_trained_here
+
+SELECT model_id, gain / avg(gain) OVER (PARTITION BY model_id) FROM block WHERE prompt_set = 'A_grand_unified'
+
+--- kinds: networks trained here among models of others
+
+SELECT avg(gain_body) FROM model_gain
+
+SELECT spearman(n_layers, gain_body) FROM model_gain
+
+SELECT corr(n_layers, n_parameters) FROM model WHERE is_measured
+
+SELECT n_layers > 4, avg(gain_body) FROM model_gain GROUP BY ALL
+
+SELECT prompt_id, avg(gain_body) FROM prompt_gain GROUP BY prompt_id
+
+SELECT layer, avg(v_spectral) FROM layer_weight GROUP BY layer
+
+SELECT prompt_id, avg(gain) FROM block WHERE blocks_after = 0 GROUP BY ALL
+
+SELECT avg(l) FROM (SELECT model_id, avg(length) l FROM stream WHERE prompt_set = 'A_grand_unified' GROUP BY
+model_id)
+
+SELECT avg(g) FROM (SELECT gain_body AS g FROM model_gain)
+
+SELECT avg(m.gain_body) FROM model_gain m LEFT JOIN published_model p ON m.model_id = p.model_id
+
+SELECT avg(gain_body) FILTER (n_layers < 99) FROM model_gain HAVING count(*) > 1
+
+--- pooled sets: several prompt sets of a model in one number
+
+SELECT model_id, avg(length) FROM stream GROUP BY model_id
+
+SELECT model_id, stddev(gain_body) FROM prompt_gain GROUP BY model_id
+
+SELECT avg(gain_body) FROM (FROM prompt_gain WHERE model_id = 'local/gemma-3-270m-q4_k_m')
+
+SELECT layer, avg(length) FROM stream WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND is_last_token GROUP BY
+layer
+
+SELECT m.model_id, (SELECT avg(length) FROM stream s WHERE s.model_id = m.model_id) FROM model m
+
+SELECT position, count(*) FROM outlier_token GROUP BY position
+
+SELECT model_id, avg(gain) FILTER (layer > 0) FROM block GROUP BY model_id
+
+SELECT avg(g) FROM (SELECT model_id, prompt_set, avg(gain_body) g FROM prompt_gain GROUP BY ALL) WHERE
+model_id = 'local/gemma-3-270m-q4_k_m'
+
+--- no lab: networks trained here are no lab
+
+SELECT lab, count(*) FROM model WHERE is_measured GROUP BY lab
+
+SELECT lab, avg(gain_body) FROM model_gain GROUP BY lab
+
+SELECT lab AS l, avg(gain_body) FROM model_gain GROUP BY l
+
+SELECT lab, avg(gain_body) FROM model_gain GROUP BY 1 ORDER BY 2 LIMIT 5
+
+--- scales: several scales in a mean: what keeps them apart, and the query
+
+model_id and layer: SELECT avg(length) FROM stream
+
+layer: SELECT model_id, avg(length) FILTER (position = 0) / avg(length) FROM stream GROUP BY ALL
+
+layer: SELECT model_id, median(length_before) FROM block GROUP BY model_id
+
+model_id: SELECT layer, avg(length) FROM stream WHERE prompt_set = 'A_grand_unified' GROUP BY layer
+
+model_id: SELECT prompt_id, avg(length_after) FROM block WHERE blocks_after = 0 GROUP BY prompt_id
+
+model_id: SELECT lab, avg(v_spectral) FROM head_weight JOIN model USING (model_id) GROUP BY lab
+
+model_id: SELECT layer, head, avg(v_spectral) OVER (PARTITION BY layer) FROM head_weight
+
+layer: PIVOT stream ON is_last_token IN (true, false) USING avg(length) GROUP BY model_id
+
+--- repeated: a join repeats rows: the table and the query
+
+head_weight: SELECT corr(w.ov_spectral, a.entropy) FROM head_weight w JOIN attention a USING (model_id, layer,
+head) WHERE model_id = 'local/gemma-3-270m-q4_k_m'
+
+head_weight: SELECT corr(ov_spectral, entropy) FROM head_weight JOIN attention USING (model_id, layer, head)
+WHERE model_id = 'local/gemma-3-270m-q4_k_m'
+
+model: SELECT avg(model.n_layers) FROM model, prompt_gain WHERE model.model_id = prompt_gain.model_id
+
+layer_weight: SELECT model_id, sum(l.v_frobenius) FROM layer_weight l JOIN head_weight h USING (model_id,
+layer) GROUP BY model_id
+
+layer_weight: SELECT layer, avg(l.v_spectral / l.o_spectral) OVER (PARTITION BY layer) FROM layer_weight l
+JOIN head_weight h USING (model_id, layer)
+
+--- absent: rows without a value are counted: the column and the query
+
+gain_penultimate_block: SELECT base_model_id IS NOT NULL, count(*), avg(gain_penultimate_block) FROM
+published_model GROUP BY 1
+
+gain_last_block: SELECT lab, count(*) AS n, max(gain_last_block) FROM published_model GROUP BY lab
+
+--- repeated units: rows that repeat a unit, in a store of published figures and the sample
+
+SELECT lab, avg(gain_mean) FROM gain_by_model GROUP BY lab
+
+SELECT corr(n_layers, gain_mean) FROM gain_by_model WHERE suite = 'Pythia' AND metric =
+'gain_penultimate_block'
+
+SELECT lab, count(*) FROM gain_by_model GROUP BY lab
+
+SELECT layer, avg(norm) FROM residual_norm GROUP BY layer
+
+SELECT avg(excess) FROM study_growth WHERE study = 'packages'
+
+WITH one AS (FROM gain_by_model) SELECT avg(gain_mean) FROM one
+
+SELECT avg(g) FROM (SELECT gain_mean AS g FROM gain_by_model WHERE metric = 'gain_body')
+
+SELECT lab FROM raw.model WHERE n_layers > (SELECT avg(n_layers) FROM gain_by_model)
+
+SELECT 1 AS x UNION ALL SELECT sum(norm) FROM raw.residual_norm
+
+EXPLAIN SELECT sum(norm) FROM residual_norm
+
+SELECT max(gain_mean), count(DISTINCT model_id) FROM gain_by_model
+
+SELECT model_id, arg_max(layer, sigma_max) FROM matrix_norm WHERE matrix = 'V' GROUP BY 1
+
+SELECT model_id, layer, sigma_max AS s FROM weight_norm ORDER BY s DESC LIMIT 3
+
+SELECT model_id, layer FROM weight_norm WHERE matrix = 'V' ORDER BY 1, sigma_max LIMIT 3
+
+SELECT DISTINCT ON (model_id) model_id, sigma_max FROM weight_norm ORDER BY sigma_max
+
+SELECT model_id, rank() OVER (PARTITION BY matrix ORDER BY sigma_max) FROM matrix_norm
+
+WITH one AS (SELECT lab, gain_mean AS g FROM gain_by_model) SELECT lab, min(g) FROM one GROUP BY 1
+
+SELECT a.gain_mean FROM gain_by_model a JOIN gain_by_model b ON a.model_id = b.base_model_id
+
+--- quiet units: what repeats is grouped, filtered or not aggregated, in the same store
+
+FROM gain_by_model LIMIT 3
+
+SELECT count(*) FROM residual_norm
+
+SELECT metric, max(gain_mean), count(DISTINCT model_id) FROM gain_by_model GROUP BY metric
+
+SELECT max(n_layers), any_value(lab) FROM gain_by_model
+
+SELECT metric, file, avg(gain_mean) FROM gain_by_model GROUP BY 1, 2
+
+SELECT metric, file, avg(gain_mean) FROM gain_by_model GROUP BY ALL
+
+SELECT metric, avg(gain_mean) FROM gain_by_model JOIN primary_run USING (run_id) GROUP BY metric
+
+SELECT metric, avg(gain_mean) FROM gain_by_model g JOIN primary_run p ON p.run_id = g.run_id GROUP BY 1
+
+SELECT layer, avg(norm) FILTER (site = 'block_output') FROM residual_norm GROUP BY layer
+
+SELECT avg(excess) FROM study_growth WHERE study = 'packages' AND step = 1200 AND tokens = 'all'
+
+WITH one AS (FROM gain_by_model WHERE metric = 'gain_body' AND file = 'b') SELECT avg(gain_mean) FROM one
+
+SELECT avg(g) FROM (SELECT gain_mean AS g, metric AS m FROM gain_by_model WHERE file = 'a') WHERE m = 'x'
+
+SELECT avg(n) FROM (SELECT DISTINCT model_id, n_layers AS n FROM gain_by_model)
+
+WITH gain_by_model AS (SELECT 1 AS n) SELECT avg(n) FROM gain_by_model
+
+SELECT metric, avg(gain_mean) FROM published_gain GROUP BY metric
+
+SELECT lab, count(*) FROM published_gain GROUP BY lab
+
+SELECT corr(n_layers, gain_mean) FROM published_gain WHERE suite = 'Pythia'
+
+SELECT lab, avg(g.gain_mean) FROM published_gain g WHERE g.metric = 'gain_last_block' GROUP BY ALL
+
+SELECT avg(gain_mean) FROM measured_gain
+
+SELECT count(*) FROM quoted_number WHERE subject NOT IN (SELECT model_id FROM raw.model)
+
+DESCRIBE gain_by_model
+
+SELECT model_id, layer, sigma_max FROM weight_norm ORDER BY model_id, layer LIMIT 3
+
+SELECT model_id, v_spectral FROM layer_weight ORDER BY v_spectral DESC LIMIT 3
+
+SELECT model_id, max(gain), arg_max(layer, gain) FROM block GROUP BY model_id
+
+SELECT rank() OVER (PARTITION BY matrix, slicing ORDER BY sigma_max) FROM matrix_norm
+
+SELECT a.gain_mean FROM gain_by_model a JOIN gain_by_model b ON a.model_id = b.base_model_id AND a.metric =
+b.metric
+
+--- definitions: gains of several definitions taken together, in the same store
+
+SELECT lab, median(gain_mean) FROM published_gain GROUP BY lab
+
+SELECT corr(n_layers, log_gain) FROM published_gain
+
+SELECT lab, count(*) FROM published_gain WHERE gain_mean > 1 GROUP BY ALL
+
+WITH one AS (FROM published_gain WHERE n_layers > 3) SELECT avg(gain_mean) FROM one
+
+SELECT m.year, avg("g".log_gain) FROM published_gain g JOIN raw.model m USING (model_id) GROUP BY 1
+
+--- runs: prompts count again in another run of the tiny model
+
+SELECT avg(norm) FROM raw.stream
+
+SELECT avg(norm) FROM raw.stream WHERE model_id ILIKE '%tiny'
+
+SELECT layer, avg(norm) FROM raw.stream JOIN run USING (run_id, model_id) GROUP BY layer
+
+SELECT avg(gain_mean) FROM raw.model_gain WHERE metric = 'gain_body'
+
+SELECT prompt_id, count(*) FROM prompt_length GROUP BY prompt_id
+
+--- one run: one run of the tiny model counts
+
+SELECT run_id, avg(norm) FROM raw.stream GROUP BY run_id
+
+SELECT avg(norm) FROM raw.stream JOIN primary_run USING (run_id, model_id)
+
+SELECT avg(norm) FROM raw.stream WHERE run_id IN (SELECT run_id FROM primary_run)
+
+SELECT avg(norm) FROM raw.stream JOIN run USING (run_id) WHERE special_tokens = 'default'
+
+SELECT max(norm) FROM raw.stream
+
+SELECT count(*) FROM run
