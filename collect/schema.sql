@@ -61,7 +61,7 @@ COMMENT ON COLUMN model.is_parallel IS 'True when attention and feed-forward rea
 COMMENT ON COLUMN model.is_tied IS 'True when input and output embeddings are one matrix [-]';
 COMMENT ON COLUMN model.n_parameters IS 'Exact number of parameters, tied matrices counted once; NULL when unknown [1]';
 COMMENT ON COLUMN model.n_parameters_source IS 'Where n_parameters comes from: counted on the loaded model, computed from the configuration, or a published file [-]';
-COMMENT ON COLUMN model.training_step IS 'Optimiser steps taken when the checkpoint was saved, as the name of its revision or a file beside it says; NULL where neither does [1]';
+COMMENT ON COLUMN model.training_step IS 'Optimiser steps taken when the checkpoint was saved, as the name of its revision or a file beside it says. NULL where neither does, as of every released model [1]';
 COMMENT ON COLUMN model.training_tokens IS 'Tokens trained on by that step, from the same places, or computed from the step where each step takes a fixed number of tokens. NULL where nothing says [tokens]';
 COMMENT ON COLUMN model.title IS 'What the header of a GGUF file calls the model; NULL for other checkpoints [-]';
 COMMENT ON COLUMN model.licence IS 'Licence that the header of a GGUF file states; NULL where it states none and for other checkpoints [-]';
@@ -77,7 +77,7 @@ CREATE TABLE revision (
     training_tokens BIGINT CHECK (training_tokens >= 0),
     PRIMARY KEY (model_id, revision_name, revision, weights_sha256, config_sha256)
 );
-COMMENT ON TABLE revision IS 'One row per model, name of a revision and commit at which the name stood: which weights it holds. Revisions that hold the same weights share one run, which is measured once; join it on model_id, weights_sha256 and config_sha256.';
+COMMENT ON TABLE revision IS 'One row per model, name of a revision and commit at which the name stood: which weights it holds. It is empty where no revision was named to be measured (collect run --revision). Revisions that hold the same weights share one run, which is measured once; join it on model_id, weights_sha256 and config_sha256.';
 COMMENT ON COLUMN revision.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN revision.revision_name IS 'Branch, tag or commit as it was asked for, main where none was; of a local directory the name of a checkpoint in it [-]';
 COMMENT ON COLUMN revision.revision IS 'Commit that the name stood at; of a local directory the name again [-]';
@@ -997,7 +997,7 @@ CREATE TABLE study_plan (
 COMMENT ON TABLE study_plan IS 'One row per training run that a design asks for, whether it has been trained or not: what study_run is to be compared with.';
 COMMENT ON COLUMN study_plan.study_run_id IS 'Hash of everything that determines the numbers, as in study_run [-]';
 COMMENT ON COLUMN study_plan.study IS 'Name of the design [-]';
-COMMENT ON COLUMN study_plan.block IS 'Part of the design that the run belongs to; no transformer block [-]';
+COMMENT ON COLUMN study_plan.block IS 'Group of runs within the design; not a transformer block, which the word means elsewhere [-]';
 COMMENT ON COLUMN study_plan.cell IS 'Levels of all factors, joined by slashes [-]';
 COMMENT ON COLUMN study_plan.seed IS 'Seed of the weights [1]';
 COMMENT ON COLUMN study_plan.parent_id IS 'study_run_id of the run whose network is to be trained on; NULL for a network drawn anew [-]';
@@ -1042,7 +1042,7 @@ CREATE TABLE study_run (
 COMMENT ON TABLE study_run IS 'One row per training run of a study: what was trained, for how long, to which loss. Written last, so its presence means the run is complete.';
 COMMENT ON COLUMN study_run.study_run_id IS 'Hash of everything that determines the numbers (recipe, texts, parent, what is measured), never of time [-]';
 COMMENT ON COLUMN study_run.study IS 'Name of the design [-]';
-COMMENT ON COLUMN study_run.block IS 'Part of the design that the run belongs to; no transformer block [-]';
+COMMENT ON COLUMN study_run.block IS 'Group of runs within the design; not a transformer block, which the word means elsewhere [-]';
 COMMENT ON COLUMN study_run.cell IS 'Levels of all factors, joined by slashes: what runs with other seeds share [-]';
 COMMENT ON COLUMN study_run.seed IS 'Seed of the weights, and of the order of the text unless the recipe says another [1]';
 COMMENT ON COLUMN study_run.parent_id IS 'study_run_id of the run whose network was trained on; NULL for a network drawn anew [-]';
@@ -1053,7 +1053,7 @@ COMMENT ON COLUMN study_run.n_heads IS 'Query heads per block [1]';
 COMMENT ON COLUMN study_run.n_parameters IS 'Exact number of parameters, tied matrices counted once [1]';
 COMMENT ON COLUMN study_run.learning_rate IS 'Peak of the schedule [1]';
 COMMENT ON COLUMN study_run.weight_decay IS 'Decay rate of the matrices [1]';
-COMMENT ON COLUMN study_run.decay_turns IS 'kappa: sum over the planned steps of learning rate times decay [e-foldings]';
+COMMENT ON COLUMN study_run.decay_turns IS 'Sum over the planned steps of learning rate times weight decay, kappa: decay alone would divide a weight by exp of it [1]';
 COMMENT ON COLUMN study_run.equilibrium_scale IS 'sqrt(learning rate / (2 decay)), where the entries of a matrix settle under AdamW if given the time; NULL without decay [1]';
 COMMENT ON COLUMN study_run.n_steps IS 'Steps taken [1]';
 COMMENT ON COLUMN study_run.loss_before IS 'Held-out loss before the first step [nats per byte]';

@@ -74,8 +74,8 @@ _COLUMNS = f"""
 _MACROS = """
     SELECT function_name || '(' || array_to_string(parameters, ', ') || ')', comment
       FROM duckdb_functions()
-     WHERE NOT internal AND function_name IN ('direction', 'conf_low', 'conf_high', 'spearman')
-     ORDER BY function_name
+     WHERE NOT internal AND function_name IN ('conf_low', 'conf_high', 'spearman', 'direction')
+     ORDER BY list_position(['conf_low', 'conf_high', 'spearman', 'direction'], function_name)
 """
 _RAW = f"{schema.RAW}."
 
@@ -98,7 +98,69 @@ def _start(meanings: dict[str, str], macros: Sequence[tuple[str, str]]) -> str:
         "Everything they are made from is in schema raw, where rows repeat units: raw.model, "
         "raw.stream and so on. thermoscope columns raw.NAME says what the columns of one mean:"
     )
-    return "\n".join([*lines, "", *_wrap(printed, ""), "", *_wrap(" ".join(relations()), "")])
+    lines += ["", *_wrap(printed, ""), ""]
+    for title, names in by_subject().items():
+        lines += _wrap(f"{title:<16} {' '.join(names)}", " " * 17)
+    return "\n".join(lines)
+
+
+#: What the tables and views of raw are about: subjects of the views, and names of the tables.
+_SUBJECTS = {
+    "models and runs": (
+        ("runs", "trajectory"),
+        ("model", "revision", "prompt", "run", "conformance", "not_measured"),
+    ),
+    "stream": (
+        ("stream", "growth", "profile"),
+        ("residual_norm", "residual_update", "stream_sparsity"),
+    ),
+    "gain": (("gain", "layer_scale", "published"), ("metric", "layer_scale_profile")),
+    "prediction": ((), ("next_token", "token_prediction")),
+    "attention": (("attention", "trace"), ("attention", "attention_mean")),
+    "tokens' vectors": (("geometry",), ("token_geometry", "prompt_geometry")),
+    "weights": (("weights",), ("weight_norm", "matrix_norm")),
+    "coordinates": (("gauge", "partner"), ("gauge_quantity", "gauge_lemma", "gauge_profile")),
+    "paper's files": (
+        ("recipe",),
+        (
+            *("published_file", "published_value", "published_excerpt", "published_figure"),
+            *("published_profile", "caveat", "digitised_point", "training_recipe"),
+        ),
+    ),
+    "paper's claims": (
+        ("claim",),
+        (
+            *("claim", "claim_quotation", "claim_meaning", "claim_line", "claim_family"),
+            *("claim_quantity", "claim_weight", "quoted_number", "stated_number"),
+            *("verdict", "verdict_check", "verdict_rate", "rule_rate", "claim_test_rate"),
+            *("calibrated_quantile", "calibrated_rate"),
+        ),
+    ),
+    "others' lengths": (
+        ("reported",),
+        ("reported_source", "reported_norm", "reported_figure"),
+    ),
+    "trained networks": (
+        ("study",),
+        ("study_plan", "study_run", "study_level", "study_response", "study_profile"),
+    ),
+    "own functions": ((), ("own_quantity", "own_value", "own_vector", "legacy_value")),
+}
+
+
+def by_subject() -> dict[str, list[str]]:
+    """Return the names of the tables and views of schema raw by what they are about.
+
+    A name that no subject lists is under the last, which has no other.
+    """
+    views = schema.views_by_subject()
+    named = {
+        title: [*tables, *(name for subject in subjects for name in views.get(subject, ()))]
+        for title, (subjects, tables) in _SUBJECTS.items()
+    }
+    known = {name for names in named.values() for name in names}
+    others = [name for name in relations() if name not in known]
+    return named | ({"others": others} if others else {})
 
 
 def _lines(rows: Iterable[tuple[str, ...]]) -> Iterable[str]:

@@ -38,7 +38,10 @@ MOST_SHOWN, AT_AN_END = 200, 5
 #: goes to none whose width is known.
 LEAST_SHOWN, UNKNOWN_WIDTH = 20, 160
 
-#: Stands where a text is cut, or columns are left out.
+#: Characters of a text that are shown at most where columns go on below.
+MOST_OF_A_TEXT = 48
+
+#: Stands where a text is cut.
 _CUT = "…"
 
 
@@ -192,9 +195,9 @@ def words(header: Sequence[Column], rows: Sequence[Row], *, is_whole: bool) -> s
 
 
 def _align(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
-    """Return columns of text aligned at their right, as pandas has them and without it.
+    """Return columns of text aligned at their right; what is wider than a terminal goes on below.
 
-    Its import would take longer than most answers. What is wider than a terminal is left to it.
+    As pandas has them and without it: its import would take longer than most answers.
 
     >>> print(_align(["a", "long"], [["1", "22"], ["x", "NULL"]]))
      a long
@@ -203,54 +206,63 @@ def _align(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
     """
     escaped = [[text.translate(ESCAPED) for text in column] for column in columns]
     room = shutil.get_terminal_size(fallback=(UNKNOWN_WIDTH, 24)).columns
-    shown = _fit([[head, *cells] for head, cells in zip(heads, escaped, strict=True)], room)
-    if len(shown) < len(heads):
-        note = (
-            f"{len(heads) + 1 - len(shown)} of {len(heads)} columns have no room; see --csv, --json"
-        )
-        print(f"note: {note}", file=sys.stderr)
-    whole = {_CUT, *heads, *chain.from_iterable(escaped)}
-    n_cut = sum(not whole.issuperset(column) for column in shown)
-    if n_cut:
-        of_which = f"{n_cut} column{'s' if n_cut > 1 else ''}"
+    blocks = _fit([[head, *cells] for head, cells in zip(heads, escaped, strict=True)], room)
+    if len(blocks) > 1:
+        note = f"{len(heads)} columns in {len(blocks)} blocks, each with {heads[0]}"
+        print(f"note: {note}; see --csv, --json", file=sys.stderr)
+    whole = {*heads, *chain.from_iterable(escaped)}
+    cut = {column[0] for block in blocks for column in block if not whole.issuperset(column)}
+    if cut:
+        of_which = f"{len(cut)} column{'s' if len(cut) > 1 else ''}"
         print(f"note: texts of {of_which} are cut at {_CUT}; see --csv, --json", file=sys.stderr)
-    widths = [max(map(len, column)) for column in shown]
+    return "\n\n".join(_lines(block) for block in blocks)
+
+
+def _lines(columns: Sequence[Sequence[str]]) -> str:
+    """Return columns of text as lines, aligned at their right."""
+    widths = [max(map(len, column)) for column in columns]
     return "\n".join(
         " ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
-        for row in zip(*shown, strict=True)
+        for row in zip(*columns, strict=True)
     )
 
 
-def _fit(columns: Sequence[Sequence[str]], room: int) -> list[list[str]]:
-    """Return columns of text that fit into a width: long texts cut first, then columns left out.
+def _fit(columns: Sequence[Sequence[str]], room: int) -> list[list[list[str]]]:
+    """Return columns of text as blocks that fit into a width: one block if cut texts make it so.
 
-    The longest text is cut until its column is as wide as the next, down to `LEAST_SHOWN`; then the
-    columns in the middle give way to an ellipsis, as in DuckDB's shell.
+    The longest text is cut until its column is as wide as the next, down to `LEAST_SHOWN`. Where
+    this is not enough, columns go on in further blocks, which begin with the first column, as a
+    wide frame does in pandas.
 
     >>> _fit([["a"], ["b" * 30], ["c"]], 24)
-    [['a'], ['bbbbbbbbbbbbbbbbbbb…'], ['c']]
-    >>> _fit([["a" * 9]] * 4, 30)
-    [['aaaaaaaaa'], ['…'], ['aaaaaaaaa']]
+    [[['a'], ['bbbbbbbbbbbbbbbbbbb…'], ['c']]]
+    >>> _fit([["a" * 9], ["b" * 9], ["c" * 9], ["d" * 9]], 30)
+    [[['aaaaaaaaa'], ['bbbbbbbbb'], ['ccccccccc']], [['aaaaaaaaa'], ['ddddddddd']]]
     """
     widths = [max(map(len, column)) for column in columns]
     while sum(widths) + len(widths) - 1 > room and max(widths) > LEAST_SHOWN:
         widest = widths.index(max(widths))
         over = sum(widths) + len(widths) - 1 - room
         widths[widest] = max(LEAST_SHOWN, widths[widest] - over)
-    cut = [
+    if sum(widths) + len(widths) - 1 <= room:
+        return [_shorten(columns, widths)]
+    most = max(LEAST_SHOWN, min(MOST_OF_A_TEXT, (room - 1) // 2))
+    widths = [min(most, max(map(len, column))) for column in columns]
+    blocks = [[0]]
+    for place in range(1, len(columns)):
+        if sum(widths[it] + 1 for it in (*blocks[-1], place)) - 1 > room and blocks[-1] != [0]:
+            blocks.append([0])
+        blocks[-1].append(place)
+    cut = _shorten(columns, widths)
+    return [[cut[place] for place in block] for block in blocks]
+
+
+def _shorten(columns: Sequence[Sequence[str]], widths: Sequence[int]) -> list[list[str]]:
+    """Return columns of text cut to widths."""
+    return [
         [text if len(text) <= width else f"{text[: width - 1]}{_CUT}" for text in column]
         for column, width in zip(columns, widths, strict=True)
     ]
-    shown = [*range(len(cut))]
-    while len(shown) > 1 and sum(widths[place] for place in shown) + len(shown) + 1 > room:
-        if len(shown) == len(cut) and sum(widths) + len(widths) - 1 <= room:
-            return cut
-        shown.pop(len(shown) // 2)
-    if len(shown) == len(cut):
-        return cut
-    first = next(place for place in range(len(cut)) if place not in shown)
-    picked = [cut[place] for place in shown]
-    return [*picked[:first], [_CUT] * len(cut[0]), *picked[first:]]
 
 
 def as_lines(columns: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]:

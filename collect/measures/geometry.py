@@ -181,8 +181,8 @@ _TOKENS = MeasuredTable(
         Column(
             "mean_cosine",
             "Anisotropy: mean cosine over pairs of different tokens; NULL for a single token. "
-            "Under LayerNorm a convention of the parametrisation, whose partner is "
-            "token_mean_cosine_centred, see gauge_partner",
+            "Under LayerNorm it depends on how the weights are written; "
+            "token_mean_cosine_centred does not (gauge_partner)",
         ),
         Column("mean_cosine_body", "The same without position 0; NULL for fewer than three tokens"),
         Column(

@@ -55,16 +55,16 @@ _LENGTHS = MeasuredTable(
         ),
         Column(
             "norm",
-            "Euclidean norm of the token's vector, accumulated in float64. Ratios of it are "
-            "primary under RMSNorm and a convention of the parametrisation under LayerNorm, see "
-            "gauge_partner",
+            "Euclidean norm of the token's vector, accumulated in float64. Under RMSNorm its "
+            "ratios are what the network computes. Under LayerNorm they depend on how the weights "
+            "are written, and norm_centred is to be taken (gauge_partner)",
             _UNITS,
             "DOUBLE NOT NULL CHECK (norm >= 0)",
         ),
         Column(
             "norm_centred",
             "Euclidean norm after removing the mean over the features, which LayerNorm never sees; "
-            "ratios of it are primary under LayerNorm",
+            "the norm to take under LayerNorm",
             _UNITS,
             "DOUBLE NOT NULL CHECK (norm_centred >= 0)",
         ),
@@ -149,7 +149,7 @@ _UPDATES = MeasuredTable(
         Column(
             "layer_scale",
             "Stored number by which the block multiplies the stream, what entered included, "
-            "before it returns it: layer_scalar of Gemma 4. A convention of the parametrisation, "
+            "before it returns it: layer_scalar of Gemma 4. It depends on how weights are written, "
             "see net_gain. NULL for parts, and where blocks have none",
         ),
     ),

@@ -121,8 +121,8 @@ _WHOLE_NORMS = MeasuredTable(
     columns=(
         Column(
             "sigma_max",
-            "Largest singular value of the whole matrix; a convention of the parametrisation, as a "
-            "head's values may be written in any basis, see gauge_partner",
+            "Largest singular value of the whole matrix. It depends on how the weights are "
+            "written: a head's values may be in any basis (gauge_partner)",
             "weight units",
             "DOUBLE NOT NULL",
         ),

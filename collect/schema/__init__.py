@@ -54,7 +54,7 @@ from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
 from collect.schema.grain import GRAINS, KEYS, KIND, OF_MODELS, OF_ONE_SET, SAMPLES
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
-from collect.schema.views import front_sql, views_sql
+from collect.schema.views import front_sql, views_by_subject, views_sql
 from collect.schema.vouching import Comparison
 
 __all__ = [
@@ -111,6 +111,7 @@ __all__ = [
     "typed_columns",
     "unit_apart",
     "unwritable",
+    "views_by_subject",
     "views_sql",
     "within_raw",
 ]

@@ -61,6 +61,15 @@ def views_sql() -> str:
 
 
 @cache
+def views_by_subject() -> dict[str, tuple[str, ...]]:
+    """Return the names of the views of schema raw by subject; none without analysis."""
+    return {subject: tuple(_VIEW.findall(_text("views", [subject]))) for subject in SUBJECTS}
+
+
+_VIEW = re.compile(r"^CREATE VIEW (\w+)", re.MULTILINE)
+
+
+@cache
 def front_sql() -> str:
     """Return the text of ``analysis/store/front/*.sql``, read as data; empty without analysis."""
     return _text("front", FRONT_SUBJECTS)

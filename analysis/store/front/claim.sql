@@ -70,19 +70,19 @@ SELECT c.claim_id,
   LEFT JOIN raw.verdict_check AS d ON d.claim_id = v.claim_id AND d.check_id = v.check_id
   LEFT JOIN rates AS r ON r.claim_id = c.claim_id AND r.verdict = v.verdict
  WHERE v.stated_by IS NULL OR v.stated_by = 'author';
-COMMENT ON VIEW main.claim IS 'One row per claim of the paper in a document of its author: what it says, and the verdict on it. Beside them stand how many checks the verdict rests on, and the check that is quoted first. Verdicts are made by thermoscope claims --write and not computed when asked. Statements of a result file alone or of the audit, which are judged beside them: raw.verdict. A finding that an earlier claim states is counted again here; repeats names that claim. Each check: raw.verdict_check; numbers that the paper prints: raw.quoted_number; how often the rule errs, also under wrong labels: raw.verdict_rate.';
+COMMENT ON VIEW main.claim IS 'One row per claim of the author: what it says, and the verdict on it. It stands in the paper, or in its readme, forum post or summary. Beside them stand how many checks the verdict rests on, and the check that is quoted first. Verdicts are made by thermoscope claims --write and not computed when asked. Statements of a result file alone or of the audit, which are judged beside them: raw.verdict. A finding that an earlier claim states is counted again here; repeats names that claim. Each check: raw.verdict_check; numbers that the paper prints: raw.quoted_number; how often the rule errs, also under wrong labels: raw.verdict_rate.';
 COMMENT ON COLUMN main.claim.claim_id IS 'Number of the claim. 41, 43, 60 and 61 are missing, since they are not statements of the author: see raw.verdict. 41 and 43 are of the audit, 60 and 61 of a result file alone [-]';
 COMMENT ON COLUMN main.claim.statement IS 'The statement: words of the author in quotation marks; raw.claim_quotation has them letter by letter [-]';
 COMMENT ON COLUMN main.claim.meaning IS 'What it says, in plain words; not what was found [-]';
-COMMENT ON COLUMN main.claim.place IS 'Where it stands in the paper, its readme, forum post or summary [-]';
-COMMENT ON COLUMN main.claim.category IS 'What it states: law, printed number or record (a count, a file, what was done) [-]';
+COMMENT ON COLUMN main.claim.place IS 'Section or figure of the paper, or line of another document [-]';
+COMMENT ON COLUMN main.claim.category IS 'What it states: law, printed number or record (a count, a file, what was done). Count verdicts by it: of the 12 claims reproduced, 1 is a law [-]';
 COMMENT ON COLUMN main.claim.law IS 'Law or section that the claim is evidence for: the family within which its p is adjusted [-]';
 COMMENT ON COLUMN main.claim.importance IS 'How much the paper rests on it: central, supporting or side [-]';
 COMMENT ON COLUMN main.claim.is_central IS 'True where it is central and no claim before it states the same finding [-]';
 COMMENT ON COLUMN main.claim.repeats IS 'Claim before it that states the same finding; NULL for a finding of its own [-]';
 COMMENT ON COLUMN main.claim.rests_on IS 'What it is about. network: a quantity of networks. descent: a network and the one it was trained from. architecture: the shape alone. record: counts, dates, files [-]';
 COMMENT ON COLUMN main.claim.quantity IS 'Quantities it rests on, comma-separated; empty where it rests on none; raw.metric defines them [-]';
-COMMENT ON COLUMN main.claim.property IS 'What its quantity is a property of: function, parametrisation, training, architecture or record [-]';
+COMMENT ON COLUMN main.claim.property IS 'What decides its quantity. function: what the network computes. parametrisation: also how its weights are written, which no prediction depends on. training: what changed since the network it was trained from. architecture: the shape alone. record: counts, dates or files, no network [-]';
 COMMENT ON COLUMN main.claim.verdict IS 'reproduced, depends on the reading, contradicted, undecided or no data [-]';
 COMMENT ON COLUMN main.claim.reading IS 'How it depends on the reading, and what holds or fails beside it; NULL where there is neither [-]';
 COMMENT ON COLUMN main.claim.n_checks IS 'Checks that were made of it, each one part under one reading [1]';
@@ -99,8 +99,8 @@ COMMENT ON COLUMN main.claim.quoted_conf_low IS 'Lower end of the 95 % interval 
 COMMENT ON COLUMN main.claim.quoted_conf_high IS 'Upper end of that interval [see quoted_measure]';
 COMMENT ON COLUMN main.claim.quoted_p_value IS 'p of that check, not of the verdict; NULL where nothing is tested [1]';
 COMMENT ON COLUMN main.claim.quoted_p_holm IS 'The same adjusted over the checks of the claim, by Holm [1]';
-COMMENT ON COLUMN main.claim.n_models IS 'Models that entered the quoted check [1]';
-COMMENT ON COLUMN main.claim.n_suites IS 'Training suites of these models [1]';
+COMMENT ON COLUMN main.claim.n_models IS 'Models that entered the quoted check. 0 where it counts other things, such as formulas, figures or files: its estimate is then of these [1]';
+COMMENT ON COLUMN main.claim.n_suites IS 'Training suites of these models; 0 where n_models is [1]';
 COMMENT ON COLUMN main.claim.rate_if_heritage IS 'How often the rule gives this very verdict on papers simulated so that the lab decides. NULL for claims that were not simulated, as in the next six columns [1]';
 COMMENT ON COLUMN main.claim.rate_if_depth IS 'The same where depth decides [1]';
 COMMENT ON COLUMN main.claim.rate_if_density IS 'The same where head density decides [1]';

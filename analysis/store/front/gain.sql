@@ -44,13 +44,13 @@ COMMENT ON COLUMN main.model_gain.prompt_set IS 'Prompt set that the means go ov
 COMMENT ON COLUMN main.model_gain.n_prompts IS 'Prompts that the means go over [1]';
 COMMENT ON COLUMN main.model_gain.gain_last_block IS 'Length at the last token after the last block over before it [ratio]';
 COMMENT ON COLUMN main.model_gain.gain_penultimate_block IS 'Length at the last token after the last block but one over before it: what the paper plots as the gain of a model [ratio]';
-COMMENT ON COLUMN main.model_gain.gain_body IS 'Geometric mean of the gains of all blocks but block 0, at the last token [ratio]';
+COMMENT ON COLUMN main.model_gain.gain_body IS 'Geometric mean of the gains of all blocks but block 0, at the last token. Of one prompt, its power n_layers - 1 is growth_after_block_0 [ratio]';
 COMMENT ON COLUMN main.model_gain.gain_maximum IS 'Largest gain of a block after block 0, at the last token: mean over prompts of each prompt''s largest [ratio]';
 COMMENT ON COLUMN main.model_gain.gain_embedding IS 'Length at the last token after block 0 over its input, the embedding [ratio]';
 COMMENT ON COLUMN main.model_gain.gain_with_final_norm IS 'Length at the last token after the final norm over before the last block: what hidden_states[-1] / hidden_states[-2] gives [ratio]';
 COMMENT ON COLUMN main.model_gain.gain_whole_matrix IS 'Frobenius norm over all tokens after the last block over before it; decided by the first token where that is massive [ratio]';
 COMMENT ON COLUMN main.model_gain.gain_without_first IS 'The same over all tokens but the first [ratio]';
-COMMENT ON COLUMN main.model_gain.growth_after_block_0 IS 'Length at the last token after the last block over after block 0: the product of the gains of all blocks but block 0 [ratio]';
+COMMENT ON COLUMN main.model_gain.growth_after_block_0 IS 'Length at the last token after the last block over after block 0: the product of the gains of all blocks but block 0. gain_body is the same by block; network.log_growth is the logarithm, there a mean over tokens [ratio]';
 COMMENT ON COLUMN main.model_gain.reason IS 'Why gains are NULL; NULL where none is [-]';
 
 CREATE VIEW main.prompt_gain AS
@@ -98,13 +98,13 @@ COMMENT ON COLUMN main.prompt_gain.category IS 'Kind of prompt as its authors na
 COMMENT ON COLUMN main.prompt_gain.n_tokens IS 'Length of the prompt in tokens, those that the tokenizer adds included; NULL where it is not in the opened store [tokens]';
 COMMENT ON COLUMN main.prompt_gain.gain_last_block IS 'Length at the last token after the last block over before it [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_penultimate_block IS 'The same of the last block but one: what the paper plots as the gain of a model [ratio]';
-COMMENT ON COLUMN main.prompt_gain.gain_body IS 'Geometric mean of the gains of all blocks but block 0, at the last token [ratio]';
+COMMENT ON COLUMN main.prompt_gain.gain_body IS 'Geometric mean of the gains of all blocks but block 0, at the last token. Its power n_layers - 1 is growth_after_block_0 [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_maximum IS 'Largest gain of a block after block 0, at the last token [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_embedding IS 'Length at the last token after block 0 over its input, the embedding [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_with_final_norm IS 'Length at the last token after the final norm over before the last block [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_whole_matrix IS 'Frobenius norm over all tokens after the last block over before it; decided by the first token where that is massive [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_without_first IS 'The same over all tokens but the first; NULL for a prompt of one token [ratio]';
-COMMENT ON COLUMN main.prompt_gain.growth_after_block_0 IS 'Length at the last token after the last block over after block 0 [ratio]';
+COMMENT ON COLUMN main.prompt_gain.growth_after_block_0 IS 'Length at the last token after the last block over after block 0: gain_body to the power n_layers - 1 [ratio]';
 COMMENT ON COLUMN main.prompt_gain.next_token_entropy IS 'Entropy of the distribution of the next token [nat]';
 COMMENT ON COLUMN main.prompt_gain.next_token IS 'Most probable next token, as text; NULL where there was no tokenizer [-]';
 COMMENT ON COLUMN main.prompt_gain.next_token_probability IS 'Its probability [1]';

@@ -39,7 +39,7 @@ SELECT m.model_id,
                FROM raw.run
               WHERE perturbation IS NULL
               GROUP BY model_id) AS r USING (model_id);
-COMMENT ON VIEW main.model IS 'One row per model: who made it and how it is shaped. It was measured here, published or measured by others (is_measured, is_published, is_reported), or is only named in the paper''s files. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here. Column is_trained_here marks small networks trained here to test the measurement. They are no sample of a lab''s models: take them or the others. Which quantities a model has: coverage. Every revision: raw.revision; every run: raw.run.';
+COMMENT ON VIEW main.model IS 'One row per model: who made it and how it is shaped. It was measured here, published or measured by others (is_measured, is_published, is_reported), or is only named in the paper''s files. Models of the paper have the lab that trained them; names that begin with local/ are public models measured here. Column is_trained_here marks small networks trained here to test the measurement. They are no sample of a lab''s models: take them or the others. Which quantities a model has: coverage. Every run: raw.run. Revisions that were measured: raw.revision, empty where none was.';
 COMMENT ON COLUMN main.model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
 COMMENT ON COLUMN main.model.lab IS 'Organisation that trained the model; thermoscope is not a lab: it names the small networks trained here (is_trained_here). Many labs have one model, whose mean says nothing about the lab: count(*) shows which. NULL when the checkpoint does not say [-]';
 COMMENT ON COLUMN main.model.suite IS 'Training suite: models trained together with one recipe, for example Pythia; of networks trained here the optimiser; NULL for a model without siblings [-]';
@@ -62,8 +62,8 @@ COMMENT ON COLUMN main.model.norm_position IS 'Where the norm sits: pre, post, s
 COMMENT ON COLUMN main.model.positional_scheme IS 'How positions enter: learned, sinusoidal, rotary, alibi or none [-]';
 COMMENT ON COLUMN main.model.is_parallel IS 'True when attention and feed-forward read the same stream; NULL where blocks are not made of these two [-]';
 COMMENT ON COLUMN main.model.is_tied IS 'True when input and output embeddings are one matrix [-]';
-COMMENT ON COLUMN main.model.training_step IS 'Optimiser steps taken when the checkpoint was saved; NULL where nothing says, as of a released model [1]';
-COMMENT ON COLUMN main.model.training_tokens IS 'Tokens trained on by then; NULL where nothing says [tokens]';
+COMMENT ON COLUMN main.model.training_step IS 'Optimiser steps taken when the checkpoint was saved; NULL but for revisions that you measure (collect run --revision) and whose name or files say it [1]';
+COMMENT ON COLUMN main.model.training_tokens IS 'Tokens trained on by then; NULL but for revisions that you measure and whose files say it [tokens]';
 COMMENT ON COLUMN main.model.title IS 'What the header of a GGUF file calls the model; NULL for other checkpoints [-]';
 COMMENT ON COLUMN main.model.licence IS 'Licence that the header of a GGUF file states; NULL where it states none and for other checkpoints [-]';
 COMMENT ON COLUMN main.model.quantisation IS 'Mix of number formats that a quantised file was made in, for example Q4_K_M; NULL where all weights are plain floating numbers [-]';

@@ -26,10 +26,10 @@ SELECT n.study_run_id                                                           
   FROM raw.trained_network AS n
   JOIN raw.study_run AS r USING (study_run_id)
  WHERE n.block = 'documented';
-COMMENT ON VIEW main.network IS 'One row per network trained in the controlled study, at the end of its training. Each of eight documented recipes is here in each of four shapes, with two seeds. So means by recipe, shape or seed compare like with like. Growth leaves out the first token of each window, as registered. Recipes drawn from ranges, other widths of heads, another text: raw.trained_network; the other designs: raw.study_growth; the way there: network_step. These networks are not in model.';
+COMMENT ON VIEW main.network IS 'One row per network trained in the controlled study, at the end of its training. The 64 networks are 8 documented recipes in 4 shapes with 2 seeds each. So means by recipe, shape or seed compare like with like. Networks of one recipe are not independent: average by recipe before an interval or a test of what recipes do. Growth leaves out the first token of each window, as registered. Recipes drawn from ranges, other widths of heads, another text: raw.trained_network; the other designs: raw.study_growth; the way there: network_step. These networks are not in model.';
 COMMENT ON COLUMN main.network.network_id IS 'Hash of everything that determines the network; study_run_id in raw [-]';
-COMMENT ON COLUMN main.network.recipe IS 'Training recipe, by a name after the suite that documents it; its settings are in raw.study_run.recipe [-]';
-COMMENT ON COLUMN main.network.lab IS 'Lab that documents the recipe; all networks are trained here [-]';
+COMMENT ON COLUMN main.network.recipe IS 'Name of the training recipe: the suite of models whose authors published it, or a variant of it. Its settings are in raw.study_run.recipe [-]';
+COMMENT ON COLUMN main.network.lab IS 'Lab that published the recipe; all networks are trained here [-]';
 COMMENT ON COLUMN main.network.shape IS 'Blocks and width, for example l12d64: 12 blocks of width 64 [-]';
 COMMENT ON COLUMN main.network.seed IS 'Seed of the weights [-]';
 COMMENT ON COLUMN main.network.n_layers IS 'Number of transformer blocks, L [1]';
@@ -38,12 +38,12 @@ COMMENT ON COLUMN main.network.n_heads IS 'Query heads per block [1]';
 COMMENT ON COLUMN main.network.n_parameters IS 'Number of parameters, tied matrices counted once [1]';
 COMMENT ON COLUMN main.network.learning_rate IS 'Peak of the schedule [1]';
 COMMENT ON COLUMN main.network.weight_decay IS 'Decay rate of the matrices. A value belongs to few recipes and widths, so a mean by it compares recipes [1]';
-COMMENT ON COLUMN main.network.decay_turns IS 'kappa: sum over steps of learning rate times decay [e-foldings]';
+COMMENT ON COLUMN main.network.decay_turns IS 'Sum over steps of learning rate times weight decay: decay alone would divide a weight by exp of it. The plan of the study calls it kappa [1]';
 COMMENT ON COLUMN main.network.n_steps IS 'Steps of training [1]';
 COMMENT ON COLUMN main.network.loss IS 'Held-out loss at the end [nats per byte]';
 COMMENT ON COLUMN main.network.trigram_loss IS 'Held-out loss of a byte trigram model of the same text, the yardstick of trained enough [nats per byte]';
 COMMENT ON COLUMN main.network.is_beyond_trigram IS 'True where the loss is at most that of the trigram [-]';
-COMMENT ON COLUMN main.network.log_growth IS 'Logarithm of how much longer the stream becomes after block 0: above 0 it becomes longer, below 0 shorter; exp gives the factor [nat]';
+COMMENT ON COLUMN main.network.log_growth IS 'Logarithm of how much longer the stream becomes after block 0: above 0 it becomes longer, below 0 shorter. It is a mean over tokens. Its exp is of the kind of growth_after_block_0 of model_gain, which is of the last token. exp(log_growth / (n_layers - 1)) is of the kind of gain_body [nat]';
 COMMENT ON COLUMN main.network.log_growth_of_equal_writes IS 'log_growth if every later block added an orthogonal update as long as that of block 0 [nat]';
 COMMENT ON COLUMN main.network.excess_growth IS 'log_growth less log_growth_of_equal_writes. Below 0 the stream becomes less long than equal, orthogonal updates would make it; whether it becomes shorter is in log_growth [nat]';
 COMMENT ON COLUMN main.network.excess_growth_centred IS 'The same without the mean over features [nat]';
@@ -71,7 +71,7 @@ SELECT g.study_run_id                                                           
   JOIN main.network AS n ON n.network_id = g.study_run_id
  WHERE g.study = 'packages'
    AND g.tokens = 'without_first';
-COMMENT ON VIEW main.network_step IS 'One row per network of table network and step of its training at which it was measured; step 0 is before the first. A mean over all steps mixes untrained and trained networks: group by step, or take table network for the end. The first token of each window is left out, as registered. Other designs, and means with the first token: raw.study_growth.';
+COMMENT ON VIEW main.network_step IS 'One row per network of table network and step of its training at which it was measured; step 0 is before the first. A mean over all steps mixes training, untrained networks included, with its end. Group by step, or take table network for the end. Networks of one recipe are not independent: average by recipe before an interval. The first token of each window is left out, as registered. Other designs, and means with the first token: raw.study_growth.';
 COMMENT ON COLUMN main.network_step.network_id IS 'Network; see network [-]';
 COMMENT ON COLUMN main.network_step.step IS 'Steps taken before the measurement [1]';
 COMMENT ON COLUMN main.network_step.recipe IS 'Training recipe [-]';

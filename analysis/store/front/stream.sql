@@ -25,8 +25,8 @@ COMMENT ON COLUMN main.stream.position IS 'Token, counted from 0 in the unpadded
 COMMENT ON COLUMN main.stream.layer IS 'Block after which the length is taken, 0 to n_layers - 1; -1 before block 0 [1]';
 COMMENT ON COLUMN main.stream.is_special IS 'True where the tokenizer added the token [-]';
 COMMENT ON COLUMN main.stream.is_last_token IS 'True for the last token of the prompt; NULL where it is not known [-]';
-COMMENT ON COLUMN main.stream.length IS 'Euclidean norm of the token''s vector [activation units]';
-COMMENT ON COLUMN main.stream.length_centred IS 'The same without the mean over features, which LayerNorm never sees [activation units]';
+COMMENT ON COLUMN main.stream.length IS 'Euclidean norm of the token''s vector. The first token can be more than a hundred times as long as the others and then decides a mean: take position > 0 or is_last_token [activation units]';
+COMMENT ON COLUMN main.stream.length_centred IS 'The same without the mean over features, which LayerNorm never sees; take position > 0 or is_last_token, as of length [activation units]';
 COMMENT ON COLUMN main.stream.top_share IS 'Largest squared feature over the squared length; near 1 for a massive activation [1]';
 COMMENT ON COLUMN main.stream.top_feature IS 'Feature that is largest in absolute value [-]';
 

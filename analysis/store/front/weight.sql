@@ -20,7 +20,7 @@ SELECT w.model_id,
  WHERE NOT w.is_folded
    AND w.slicing = 'correct'
  GROUP BY w.model_id, w.layer, w.head, w.kv_head;
-COMMENT ON VIEW main.head_weight IS 'One row per model measured here, block and query head: norms of the head''s own part of the attention weights, as the checkpoint has them. Those of public models measured here are of quantised files (model.quantisation): near the released weights, but not the same. AWQ also rescales input channels, so norms of such a file are not those of the model it was made from. Without the gain of the norm in front, the scale of one block or model is not that of another. Query heads of one kv_head share W_K and W_V, whose norms stand with each of them. Whole matrices: layer_weight. The gain of the norm in front multiplied in, and the slices that the paper''s notebooks read: raw.weight_norm; each shared matrix once: raw.head_norm.';
+COMMENT ON VIEW main.head_weight IS 'One row per model measured here, block and query head: norms of the head''s own part of the attention weights, as the checkpoint has them. Where model.quantisation is not NULL, they are of a quantised file: near the released weights, but not the same. AWQ also rescales input channels, so norms of such a file are not those of the model it was made from. Without the gain of the norm in front, the scale of one block or model is not that of another. Query heads of one kv_head share W_K and W_V, whose norms stand with each of them. Whole matrices: layer_weight. The gain of the norm in front multiplied in, and the slices that the paper''s notebooks read: raw.weight_norm; each shared matrix once: raw.head_norm.';
 COMMENT ON COLUMN main.head_weight.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.head_weight.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN main.head_weight.head IS 'Query head, 0 to n_heads - 1 [1]';
@@ -51,7 +51,7 @@ SELECT w.model_id,
   JOIN raw.primary_run AS r USING (run_id, model_id)
  WHERE w.slicing = 'correct'
  GROUP BY w.model_id, w.layer;
-COMMENT ON VIEW main.layer_weight IS 'One row per model measured here and block: norms of the whole attention matrices over all heads, from the right rows of fused matrices. The paper measured over all heads, too, though it wrote: per head. Those of public models measured here are of quantised files (model.quantisation); AWQ also rescales input channels. By head: head_weight. The slices that the paper''s notebooks read: raw.matrix_norm. Published norms: published_model.';
+COMMENT ON VIEW main.layer_weight IS 'One row per model measured here and block: norms of the whole attention matrices over all heads, from the right rows of fused matrices. The paper measured over all heads, too, though it wrote: per head. Where model.quantisation is not NULL, they are of a quantised file; AWQ also rescales input channels. By head: head_weight. The slices that the paper''s notebooks read: raw.matrix_norm. Published norms: published_model.';
 COMMENT ON COLUMN main.layer_weight.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.layer_weight.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN main.layer_weight.q_spectral IS 'Largest singular value of W_Q; NULL where raw.not_measured says why, as of the others [weight units]';

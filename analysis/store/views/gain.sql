@@ -215,7 +215,7 @@ SELECT run_id, model_id, prompt_id, metric, gain, ln(gain)
              ON gain_whole_matrix, gain_without_first
            INTO NAME metric VALUE gain) AS matrices
  WHERE gain > 0;
-COMMENT ON VIEW prompt_gain IS 'every variant side by side; see metric for the formulas. Gains are of the raw stream, as published. Under LayerNorm they are a convention of the parametrisation; primary_gain has the centred gain beside them. A gain over several blocks is missing where the stream vanishes before or after one of them.';
+COMMENT ON VIEW prompt_gain IS 'every variant side by side; see metric for the formulas. Gains are of the raw stream, as published. Under LayerNorm they depend on how the weights are written, which no prediction does; primary_gain has the centred gain beside them. A gain over several blocks is missing where the stream vanishes before or after one of them.';
 COMMENT ON COLUMN prompt_gain.metric IS 'Definition of gain; see metric [-]';
 COMMENT ON COLUMN prompt_gain.gain IS 'The gain [ratio]';
 COMMENT ON COLUMN prompt_gain.log_gain IS 'Its natural logarithm [nat]';

@@ -61,7 +61,7 @@ COMMENT ON VIEW gain_freedom IS 'One row per model whose gain of the last or the
 COMMENT ON COLUMN gain_freedom.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN gain_freedom.norm_position IS 'As in model [-]';
 COMMENT ON COLUMN gain_freedom.metrics IS 'The published ones of gain_last_block and gain_penultimate_block, separated by a space [-]';
-COMMENT ON COLUMN gain_freedom.is_free IS 'True where norms are LayerNorms in front of each sub-layer. True also where they stand behind it and the gain is that of the penultimate block. There the stream is free but after the last block, whose readers, the head among them, have no bias to take a shift back [-]';
+COMMENT ON COLUMN gain_freedom.is_free IS 'True where norms are LayerNorms in front of each sub-layer. True also where they stand behind it and the gain is that of the penultimate block. In that case the stream can be shifted after every block but the last. What reads the last block, such as the head, has no bias that could undo a shift [-]';
 
 CREATE VIEW mean_share AS
 SELECT s.run_id,

@@ -75,7 +75,7 @@ COMMENT ON VIEW primary_gain IS 'The gain is a property of what the network comp
 COMMENT ON COLUMN primary_gain.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN primary_gain.metric IS 'Definition of gain; see metric. gain_with_final_norm and gain_embedding_whole_matrix have no centred form of their own [-]';
 COMMENT ON COLUMN primary_gain.log_gain_primary IS 'log_gain_centred under LayerNorm, log_gain_published under RMSNorm [nat]';
-COMMENT ON COLUMN primary_gain.log_gain_published IS 'The definition as published, of the raw stream: a convention of a parametrisation under LayerNorm [nat]';
+COMMENT ON COLUMN primary_gain.log_gain_published IS 'The definition as published, of the raw stream; under LayerNorm it depends on how the weights are written [nat]';
 
 CREATE VIEW primary_sign AS
 SELECT g.run_id,

@@ -44,7 +44,7 @@ COMMENT ON VIEW recipe IS 'One row per published model whose training is documen
 COMMENT ON COLUMN recipe.peak_learning_rate IS 'Largest learning rate [per step]';
 COMMENT ON COLUMN recipe.weight_decay IS 'Decoupled weight decay [1]';
 COMMENT ON COLUMN recipe.steps IS 'Optimiser steps; NULL where only a plan is public [1]';
-COMMENT ON COLUMN recipe.decay_turns IS 'kappa, sum over steps of learning rate times weight decay: by how many e-foldings decay alone would shrink a weight [1]';
+COMMENT ON COLUMN recipe.decay_turns IS 'Sum over steps of learning rate times weight decay, kappa: decay alone would divide a weight by exp of it [1]';
 COMMENT ON COLUMN recipe.inner_rule IS 'How matrices start: small_init is N(0, 2 / (5 d)), normal has a spread of its own [-]';
 COMMENT ON COLUMN recipe.output_rule IS 'How matrices that write to the stream start; NULL where it was not verified [-]';
 COMMENT ON COLUMN recipe.inner_spread IS 'Standard deviation with which inner matrices start [weight units]';

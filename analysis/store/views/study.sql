@@ -16,7 +16,7 @@ SELECT r.study_run_id, s.study, s.block, s.cell, s.seed, s.parent_id, s.n_layers
     ON p.study_run_id = r.study_run_id AND p.step = r.step AND p.tokens = r.tokens
    AND p.layer = s.n_layers - 2;
 COMMENT ON VIEW study_growth IS 'its responses, the excess over equal writes among them.';
-COMMENT ON COLUMN study_growth.block IS 'Part of the design that the run belongs to; no transformer block [-]';
+COMMENT ON COLUMN study_growth.block IS 'Group of runs within the design; not a transformer block, which the word means elsewhere [-]';
 COMMENT ON COLUMN study_growth.later_log_gain IS 'Mean over tokens of ln |x_{L-1}| - ln |x_0|, the growth after block 0: above 0 the stream becomes longer [nat]';
 COMMENT ON COLUMN study_growth.equal_writes IS 'Growth that equal, orthogonal updates would give: 1/2 ln(1 + (L - 1) |d_0|^2 / |x_0|^2), d_0 the update of block 0 [nat]';
 COMMENT ON COLUMN study_growth.excess IS 'later_log_gain less equal_writes, the primary response: growth after block 0 beyond that of equal, orthogonal updates [nat]';
@@ -66,8 +66,8 @@ SELECT g.study_run_id,
  WHERE g.study = 'packages'
    AND g.tokens = 'without_first';
 COMMENT ON VIEW trained_network IS 'One row per network of the controlled study, at the end of its training: its recipe, shape and loss, and how much its stream grows. Those of block documented cross every recipe with every shape, so means by recipe compare like with like there. The study is the design packages, which crosses recipes with shapes at equal steps; means leave out the first token of each window, as registered. The networks of the other designs, and every earlier step, are in study_growth.';
-COMMENT ON COLUMN trained_network.block IS 'Part of the design: documented (the eight documented recipes), ranges (values in between), head_width or second_text; no transformer block [-]';
-COMMENT ON COLUMN trained_network.recipe IS 'Recipe that the network was trained with, by a name after the suite that documents it; all its settings are in study_run.recipe, as JSON [-]';
+COMMENT ON COLUMN trained_network.block IS 'Group of runs within the design: documented (the eight documented recipes), ranges (values in between), head_width or second_text. Not a transformer block, which the word means elsewhere [-]';
+COMMENT ON COLUMN trained_network.recipe IS 'Name of the training recipe: the suite of models whose authors published it, or a variant of it. All its settings are in study_run.recipe, as JSON [-]';
 COMMENT ON COLUMN trained_network.lab IS 'Lab that documents the recipe; the networks are all trained here [-]';
 COMMENT ON COLUMN trained_network.is_documented IS 'True where every value of the recipe is documented; False where some are drawn from a range [-]';
 COMMENT ON COLUMN trained_network.shape IS 'Blocks and width, for example l12d64: 12 blocks of width 64 [-]';
@@ -92,7 +92,7 @@ SELECT p.study, p.block,
   LEFT JOIN study_run AS r USING (study_run_id)
  GROUP BY p.study, p.block;
 COMMENT ON VIEW study_progress IS 'One row per design and block: how many of its runs are complete, and how many of those learnt more than a byte trigram.';
-COMMENT ON COLUMN study_progress.block IS 'Part of the design that the run belongs to; no transformer block [-]';
+COMMENT ON COLUMN study_progress.block IS 'Group of runs within the design; not a transformer block, which the word means elsewhere [-]';
 COMMENT ON COLUMN study_progress.n_planned IS 'Runs that the design asks for [1]';
 COMMENT ON COLUMN study_progress.n_complete IS 'Runs whose rows are there [1]';
 COMMENT ON COLUMN study_progress.n_beat_trigram IS 'Complete runs whose held-out loss is at most that of a byte trigram [1]';

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from analysis.commands import tables
-from analysis.store.hint import front
+from analysis.commands.columns import by_subject
+from analysis.store.hint import front, relations
 from analysis.store.notes import caution
 from analysis.store.statement import plain
 from collect import schema
@@ -48,7 +49,11 @@ def test_sql_says_null_where_nothing_is_and_fits_a_terminal(capsys, monkeypatch)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "16")
     lines = run(capsys, "sql", VALUES)[1].splitlines()
-    assert "…" in lines[0]
+    assert [line.split() for line in lines if "number" in line] == [
+        ["number", "word"],
+        ["number", "count"],
+        ["number", "odd"],
+    ]
     assert max(map(len, lines)) <= 16
 
 
@@ -239,13 +244,23 @@ def test_an_answer_of_nothing_says_what_the_table_holds(capsys, form):
     assert "coverage" in both
 
 
-def test_a_wide_answer_is_cut_to_the_terminal_and_whole_as_csv(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "90")
-    _, out, err = run(capsys, "sql", "FROM gain_by_model LIMIT 3")
-    assert max(map(len, out.splitlines())) <= 90
-    assert "of 33 columns" in err
-    _, out, _ = run(capsys, "sql", "FROM gain_by_model LIMIT 3", "--csv")
-    assert len(pd.read_csv(io.StringIO(out)).columns) == 33
+@pytest.mark.parametrize("width", [60, 90, 250])
+@pytest.mark.parametrize("query", ["FROM model LIMIT 60", "FROM model_gain LIMIT 5"])
+def test_a_wide_answer_goes_on_below_with_its_first_column_and_lacks_none(
+    capsys, monkeypatch, query, width
+):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, err = run(capsys, "sql", query)
+    assert max(map(len, out.splitlines())) <= width
+    rows = pd.read_csv(io.StringIO(run(capsys, "sql", query, "--csv")[1]))
+    blocks = [block.splitlines() for block in out.split("\n\n")]
+    assert {len(block) for block in blocks} == {len(rows) + 1}
+    heads = [block[0].split() for block in blocks]
+    assert [head[0] for head in heads] == ["model_id"] * len(heads)
+    assert ["model_id", *(name for head in heads for name in head[1:])] == [*rows.columns]
+    assert f"{len(rows.columns)} columns in {len(blocks)} blocks" in err
+    first = [[line.split()[0] for line in block] for block in blocks]
+    assert all(names == first[0] for names in first)
 
 
 def test_a_text_that_is_cut_to_the_terminal_is_said_to_be(capsys, monkeypatch):
@@ -271,6 +286,12 @@ def test_columns_prints_types_units_and_meanings_and_an_unknown_table_the_neares
     assert rows["meaning"].notna().all()
     _, out, _ = run(capsys, "columns")
     assert " ".join(out.split()).count("One row per") == 14
+    subjects = by_subject()
+    assert "others" not in subjects
+    listed = [name for names in subjects.values() for name in names]
+    assert sorted(listed) == sorted(relations())
+    assert [title for title in subjects if f"\n{title} " not in out] == []
+    assert {*relations()} <= {*out.split()}
     code, _, err = run(capsys, "columns", "trained")
     assert code == 2
     assert "trained_network" in err

@@ -56,14 +56,20 @@ def test_attention_spread_evenly_gives_the_share_that_the_comment_states(n_token
 COUNTED = re.compile(r"(\d+) of the (\d+) models have it")
 
 
-def test_comments_of_published_gains_say_of_how_many_models_they_are(store):
+def test_comments_of_published_figures_say_how_many_models_have_them(store):
     comments = schema.commented(schema.front_sql())[1]
-    rows = by_pandas.published_model()
-    gains = [name for name in rows if name.startswith("gain_") and not name.endswith("stated")]
-    for name in [*gains, "total_amplification"]:
-        column = "growth_after_block_0" if name == "total_amplification" else name
-        n, of = map(int, COUNTED.search(comments[f"main.published_model.{column}"]).groups())
-        assert (n, of) == (rows[name].notna().sum(), len(rows))
+    rows = store.query("FROM published_model")
+    sparse = [name for name in rows if rows[name].isna().any()]
+    assert len(sparse) > 15
+    for name in sparse:
+        n, of = map(int, COUNTED.search(comments[f"main.published_model.{name}"]).groups())
+        assert (n, of) == (rows[name].notna().sum(), len(rows)), name
+    by_hand = by_pandas.published_model().rename(
+        columns={"total_amplification": "growth_after_block_0"}
+    )
+    assert len(by_hand) == len(rows)
+    for name in by_hand.filter(regex="^gain_.*(block|matrix|norm|embedding)$|^growth"):
+        assert by_hand[name].notna().sum() == rows[name].notna().sum(), name
     comment = comments["main.published_model.gain_penultimate_block"]
     (file,) = re.findall(r"\w+\.json", comment)
     figures = by_pandas.written("published_figure").query(
@@ -84,3 +90,93 @@ def test_a_claim_number_that_is_missing_is_said_to_be(store):
     missing = sorted({*range(1, numbers.max() + 1)} - {*numbers})
     comment = schema.commented(schema.front_sql())[1]["main.claim.claim_id"]
     assert [int(word) for word in re.findall(r"\d+", comment.partition(":")[0])] == missing
+
+
+#: Columns of published_model that have one file, by the column that names it.
+OF_ONE_FILE = {
+    "penultimate_block_file": [
+        "gain_penultimate_block",
+        "gain_with_final_norm",
+        "gain_embedding",
+    ],
+    "last_block_file": ["gain_last_block", "total_amplification"],
+    "whole_matrix_file": ["gain_whole_matrix"],
+}
+
+
+def test_a_published_gain_is_that_of_the_file_that_is_named_beside_it(store):
+    rows = store.query("FROM published_model")
+    figures = by_pandas.written("published_figure").set_index(["model_id", "metric", "file"])[
+        "mean"
+    ]
+    comments = schema.commented(schema.front_sql())[1]
+    for column, metrics in OF_ONE_FILE.items():
+        for metric in metrics:
+            name = metric.replace("total_amplification", "growth_after_block_0")
+            assert name in comments[f"main.published_model.{column}"]
+            taken = rows.dropna(subset=[name])
+            assert (rows[name].isna() == rows[column].isna()).all()
+            keys = [(row.model_id, metric, getattr(row, column)) for row in taken.itertuples()]
+            assert taken[name].tolist() == pytest.approx(figures.loc[keys].tolist(), rel=1e-12)
+
+
+def test_the_design_of_the_networks_is_as_its_comment_counts_it(store):
+    (n, recipes, shapes, seeds) = store.query(
+        "SELECT count(*), count(DISTINCT recipe), count(DISTINCT shape), count(DISTINCT seed) "
+        "FROM network"
+    ).to_numpy()[0]
+    comment = schema.commented(schema.front_sql())[1]["main.network"]
+    said = re.search(
+        r"The (\d+) networks are (\d+) \w+ recipes in (\d+) shapes with (\d+)", comment
+    )
+    assert [*map(int, said.groups())] == [n, recipes, shapes, seeds]
+    assert n == recipes * shapes * seeds
+
+
+def test_the_count_of_reproduced_laws_is_that_of_the_verdicts(store):
+    kinds = store.query("SELECT category FROM claim WHERE verdict = 'reproduced'")["category"]
+    comment = schema.commented(schema.front_sql())[1]["main.claim.category"]
+    said = re.search(r"of the (\d+) claims reproduced, (\d+) is a law", comment)
+    assert [*map(int, said.groups())] == [len(kinds), (kinds == "law").sum()]
+    none = store.query(
+        "SELECT rests_on FROM claim WHERE n_models = 0 AND quoted_estimate IS NOT NULL"
+    )
+    assert len(none) > 3
+
+
+def test_what_comments_say_of_a_mean_is_so(store):
+    """The first token and block 0 decide a mean; growth is the gain of the body, over blocks."""
+    longest = store.query(
+        "SELECT max(r) AS n FROM (SELECT max(length) FILTER (position = 0) / median(length) "
+        "FILTER (position > 0) AS r FROM stream GROUP BY model_id, prompt_id, layer)"
+    )["n"].item()
+    assert longest > 100
+    first, later = store.query(
+        "SELECT min(first), max(later) FROM (SELECT avg(gain) FILTER (layer = 0) AS first, "
+        "avg(gain) FILTER (layer > 0) AS later FROM block WHERE starts_with(model_id, 'local/') "
+        "GROUP BY model_id)"
+    ).to_numpy()[0]
+    assert first > 2 * later
+    rows = store.query(
+        "SELECT growth_after_block_0 AS whole, gain_body ** (n_layers - 1) AS made "
+        "FROM prompt_gain JOIN model USING (model_id)"
+    )
+    assert rows["made"].tolist() == pytest.approx(rows["whole"].tolist(), rel=1e-9)
+    comments = schema.commented(schema.front_sql())[1]
+    assert "position > 0" in comments["main.stream.length"]
+    ratios = ["gain", "gain_centred", "gain_whole_matrix", "gain_without_first"]
+    ratios += ["attention_ratio", "ffn_ratio", "attention_ratio_body", "ffn_ratio_body"]
+    for name in ratios:
+        assert "layer > 0" in comments[f"main.block.{name}"], name
+    for name in ("prompt_gain.gain_body", "model_gain.gain_body", "network.log_growth"):
+        assert "growth_after_block_0" in comments[f"main.{name}"]
+
+
+def test_comments_say_nothing_of_models_that_a_store_need_not_have():
+    comments = schema.commented(schema.front_sql())[1]
+    said = [text for text in comments.values() if "what was opened" in text or "be it" in text]
+    assert said == []
+    for name in ("head_weight", "layer_weight"):
+        assert "public models measured here are" not in comments[f"main.{name}"]
+    for name in ("model.training_step", "model.training_tokens"):
+        assert "NULL but for revisions" in comments[f"main.{name}"]
