@@ -33,13 +33,13 @@ def average_information(cross: CrossProducts, solution: Profile) -> Floats:
     met = (cross.flat @ direction).reshape(of_level)
     modes = eliminated.kernel @ met
     residual_first = met - cross.diagonal @ modes
-    residual_later = cross.rest[:q] @ direction - (cross.flat.T @ modes.ravel())[:q]
+    residual_later = (cross.among @ direction - cross.flat.T @ modes.ravel())[:q]
     changes_first, changes_later = _changes(cross, factors, residual_first, residual_later)
-    with_others = np.zeros((len(cross.rest), changes_later.shape[1]))
+    with_others = np.zeros((cross.size, changes_later.shape[1]))
     with_others[:q] = changes_later
     into_first = cross.diagonal @ changes_first.reshape(of_level)
     into_first += (cross.flat @ with_others).reshape(of_level)
-    into_rest = cross.flat.T @ changes_first + cross.rest @ with_others
+    into_rest = cross.flat.T @ changes_first + cross.among @ with_others
     inner = changes_first.T @ into_first.reshape(len(changes_first), -1)
     inner += changes_later.T @ into_rest[:q]
     right = factors[0].T @ into_first

@@ -31,7 +31,8 @@ class CrossProducts:
     diagonal: Floats  #: Z1'Z1 per level, shape (L, k, k).
     #: Z1'[Z2 | X | y], shape (L k, q + p + 1); sparse where few of its numbers are not zero.
     flat: Floats | sparse.csr_array
-    rest: Floats  #: [Z2 | X | y]'[Z2 | X | y], shape (q + p + 1, q + p + 1).
+    #: [Z2 | X | y]'[Z2 | X | y], shape (q + p + 1, q + p + 1); sparse as Z1'[Z2 | X | y] is.
+    among: Floats | sparse.csr_array
     n_obs: int  #: Rows.
     n_fixed: int  #: Columns of X, p.
     log_weights: float  #: Sum of the logarithms of the weights.
@@ -51,7 +52,12 @@ class CrossProducts:
     def cross(self) -> Floats:
         """Z1'[Z2 | X | y] per level, shape (L, k, q + p + 1)."""
         flat = self.flat if isinstance(self.flat, np.ndarray) else self.flat.toarray()
-        return np.asarray(flat).reshape(*self.diagonal.shape[:2], len(self.rest))
+        return np.asarray(flat).reshape(*self.diagonal.shape[:2], self.size)
+
+    @property
+    def rest(self) -> Floats:
+        """[Z2 | X | y]'[Z2 | X | y], dense."""
+        return self.among if isinstance(self.among, np.ndarray) else self.among.toarray()
 
     def by_levels(self) -> Iterator[tuple[slice, Floats]]:
         """Yield Z1'[Z2 | X | y] of some levels at a time, dense (n, k, q + p + 1), and which."""
@@ -59,22 +65,33 @@ class CrossProducts:
         for few in portions(len(self.diagonal)):
             rows = self.flat[width * few.start : width * few.stop]
             dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-            yield few, np.asarray(dense).reshape(-1, width, len(self.rest))
+            yield few, np.asarray(dense).reshape(-1, width, self.size)
 
     def turned(self, turn: Floats) -> CrossProducts:
         """Return the cross-products of [Z2 | X | y] times a matrix."""
-        flat = self.cross.reshape(-1, len(self.rest)) @ turn
-        return replace(self, flat=flat, rest=turn.T @ self.rest @ turn)
+        flat = self.cross.reshape(-1, self.size) @ turn
+        return replace(self, flat=flat, among=turn.T @ self.rest @ turn)
+
+    @property
+    def fixed_products(self) -> Floats:
+        """[X | y]'[X | y], shape (p + 1, p + 1)."""
+        dense = self.among[self.n_random :, self.n_random :]
+        return dense if isinstance(dense, np.ndarray) else dense.toarray()
+
+    @property
+    def size(self) -> int:
+        """Columns of [Z2 | X | y]."""
+        return int(self.among.shape[0])
 
     @property
     def n_random(self) -> int:
         """Columns of Z2, q."""
-        return len(self.rest) - self.n_fixed - 1
+        return self.size - self.n_fixed - 1
 
     @property
     def n_columns(self) -> int:
         """Columns of Z1, Z2 and X together."""
-        return int(np.prod(self.diagonal.shape[:2])) + len(self.rest) - 1
+        return int(np.prod(self.diagonal.shape[:2])) + self.size - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +115,13 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
     explained, shift = _response_variable(statistics, design)
     others = design.blocks[1:]
     dense = [*fixed, explained]
-    n_random = sum(block.size for block in others)
-    size = n_random + len(dense)
-    rest = np.zeros((size, size))
-    placed = list(zip(others, block_rows(others), strict=True))
-    for place, (block, rows) in enumerate(placed):
-        _put_own_products(statistics, block, rest[rows, rows])
-        for other, columns in placed[place + 1 :]:
-            rest[rows, columns] = _cross_block_products(statistics, block, other)
-            rest[columns, rows] = rest[rows, columns].T
-        rest[rows, n_random:] = _block_products(statistics, block, dense)
-        rest[n_random:, rows] = rest[rows, n_random:].T
-    among = _numeric_products(statistics, dense)
-    rest[n_random:, n_random:] = np.triu(among) + np.triu(among, 1).T
     first = design.blocks[0]
-    unshifted = [_unshift(column, statistics) for column in first.columns]
+    is_sparse = n_occurring(first, others, len(dense)) is not None
     return CrossProducts(
         blocks=design.blocks,
-        diagonal=_block_products(statistics, first, unshifted).reshape(
-            -1, first.width, first.width
-        ),
+        diagonal=_own_products(statistics, first),
         flat=_flat(statistics, first, others, _block_products(statistics, first, dense)),
-        rest=rest,
+        among=(_sparse_among if is_sparse else _dense_among)(statistics, others, dense),
         n_obs=statistics.n_obs,
         n_fixed=len(fixed),
         log_weights=float(statistics.log_weights.sum()),
@@ -131,11 +133,11 @@ def assemble(statistics: Statistics, design: Design) -> CrossProducts:
 def with_fixed(cross: CrossProducts, columns: Integers) -> CrossProducts:
     """Return the cross-products with some of the fixed columns only, in the internal design."""
     q = cross.n_random
-    places = np.concatenate([np.arange(q), q + columns, [len(cross.rest) - 1]])
+    places = np.concatenate([np.arange(q), q + columns, [cross.size - 1]])
     return replace(
         cross,
         flat=cross.flat[:, places],
-        rest=cross.rest[np.ix_(places, places)],
+        among=cross.rest[np.ix_(places, places)],
         n_fixed=len(columns),
         centring=cross.centring[np.ix_(columns, columns)],
         shift=cross.shift[columns],
@@ -206,6 +208,7 @@ def _numeric_products(statistics: Statistics, variables: list[_Variable]) -> Flo
     for i in range(size):
         for j in range(i, size):
             result[i, j] = _products(statistics, variables[i], variables[j]).sum()
+            result[j, i] = result[i, j]
     return result
 
 
@@ -219,6 +222,43 @@ def _block_products(statistics: Statistics, block: Block, variables: list[_Varia
             products = _products(statistics, random, variable)
             result[:, i, j] = np.bincount(block.codes, products, levels)
     return result.reshape(levels * width, -1)
+
+
+def _dense_among(
+    statistics: Statistics, blocks: tuple[Block, ...], dense: list[_Variable]
+) -> Floats:
+    """Return [Z2 | X | y]'[Z2 | X | y] of blocks and of m columns [X | y]."""
+    n_random = sum(block.size for block in blocks)
+    size = n_random + len(dense)
+    among = np.zeros((size, size))
+    placed = list(zip(blocks, block_rows(blocks), strict=True))
+    for place, (block, rows) in enumerate(placed):
+        places = np.arange(rows.start, rows.stop).reshape(-1, block.width)
+        among[places[:, :, None], places[:, None, :]] = _own_products(statistics, block)
+        for other, columns in placed[place + 1 :]:
+            among[rows, columns] = _cross_block_products(statistics, block, other)
+            among[columns, rows] = among[rows, columns].T
+        among[rows, n_random:] = _block_products(statistics, block, dense)
+        among[n_random:, rows] = among[rows, n_random:].T
+    among[n_random:, n_random:] = _numeric_products(statistics, dense)
+    return among
+
+
+def _sparse_among(
+    statistics: Statistics, blocks: tuple[Block, ...], dense: list[_Variable]
+) -> Floats | sparse.csr_array:
+    """Return what `_dense_among` does, of levels that meet; sparse where these are few."""
+    n = len(blocks)
+    parts: list[list[sparse.csr_array | None]] = [[None] * (n + 1) for _ in range(n + 1)]
+    for place, block in enumerate(blocks):
+        parts[place][place] = _block_diagonal(statistics, block)
+        beside = [_sparse_between(statistics, block, other) for other in blocks[place + 1 :]]
+        beside.append(sparse.csr_array(_block_products(statistics, block, dense)))
+        for other, part in enumerate(beside, start=place + 1):
+            parts[place][other], parts[other][place] = part, sparse.csr_array(part.T)
+    parts[n][n] = sparse.csr_array(_numeric_products(statistics, dense))
+    among = sparse.csr_array(sparse.block_array(parts, format="csr"))
+    return among if among.nnz <= MOST_OCCURRING * np.prod(among.shape) else among.toarray()
 
 
 def n_occurring(first: Block, others: Sequence[Block], n_fixed: int) -> int | None:
@@ -269,9 +309,16 @@ def _cross_block_products(statistics: Statistics, block: Block, other: Block) ->
     return result.reshape(shape[0] * block.width, shape[1] * other.width)
 
 
-def _put_own_products(statistics: Statistics, block: Block, into: Floats) -> None:
-    """Put Z'Z of a block, which has nothing between two levels, into zeros (L * k, L * k)."""
+def _own_products(statistics: Statistics, block: Block) -> Floats:
+    """Return Z'Z of every level of a block, which has nothing between two of them, (L, k, k)."""
     columns = [_unshift(column, statistics) for column in block.columns]
-    of_levels = _block_products(statistics, block, columns)
-    places = np.arange(block.size).reshape(-1, block.width)
-    into[places[:, :, None], places[:, None, :]] = of_levels.reshape(-1, block.width, block.width)
+    return _block_products(statistics, block, columns).reshape(-1, block.width, block.width)
+
+
+def _block_diagonal(statistics: Statistics, block: Block) -> sparse.csr_array:
+    """Return Z'Z of a block, (L * k, L * k)."""
+    of_levels = _own_products(statistics, block)
+    starts = np.arange(0, block.size * block.width + 1, block.width)
+    places = np.arange(block.size).reshape(-1, 1, block.width)
+    columns = np.broadcast_to(places, of_levels.shape).ravel()
+    return sparse.csr_array((of_levels.ravel(), columns, starts), shape=(block.size, block.size))

@@ -11,7 +11,9 @@ r^2 the penalised residual sum of squares. The first block's Z1 is eliminated le
 (its part of A is block-diagonal), the remainder is one dense Cholesky factor.
 
 The gradient is by reverse accumulation: with F the remainder, d log|F| = tr(F^-1 dF), and r^2
-is the minimum of a quadratic form w'Fw, so that dr^2 = w' dF w.
+is the minimum of a quadratic form w'Fw, so that dr^2 = w' dF w. With P the derivative by F and
+lambda the one relative deviation of a later block of n levels, it is 2 (n - tr P_block) / lambda,
+as F is Lambda2' M Lambda2 + I: for that M need not be kept.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import lapack
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
@@ -26,6 +29,12 @@ from analysis.mixed.algebra.design import Block, block_rows
 from analysis.mixed.algebra.levels import make_symmetric, portions
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, Integers
+
+#: Columns beside the first block from which on as few matrices of all of them are held as can be.
+LARGE = 500
+
+#: A relative deviation below this has its derivative from the moments: the trace loses digits.
+LEAST = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,6 @@ class Elimination:
     inverse: Floats
     kernel_by_class: Floats  #: B = Lambda1 A1^-1 Lambda1' per class, shape (V, k, k).
     codes: Integers  #: Class of every level, shape (L,).
-    reduced: Floats  #: M = [Z2 | X | y]' H1^-1 [Z2 | X | y], shape (q + p + 1, q + p + 1).
     log_determinant: float  #: log|A1| over all levels.
 
     @property
@@ -74,11 +82,16 @@ def profile(
     factors = relative_factors(cross.blocks, theta)
     eliminated = eliminate(cross, factors[0])
     q, p = cross.n_random, cross.n_fixed
-    moment, response = _moments(eliminated.reduced, cross.blocks[1:], factors[1:])
+    reduced, sizes = reduce(cross, eliminated), _large_sizes(cross, factors)
+    square = float(reduced[-1, -1])
+    if sizes is None:
+        moment, response = _moments(reduced, cross.blocks[1:], factors[1:])
+    else:
+        moment, response = _put_moments(reduced, sizes)  # what M held is overwritten
     moment[np.arange(q), np.arange(q)] += 1.0
     root = _root(moment)
     half = solve_lower(root, response)
-    residual = float(eliminated.reduced[-1, -1] - half @ half)
+    residual = square - float(half @ half)
     solution = solve_lower(root, half, trans=1)
     logs = 2 * np.log(np.diag(root))
     df = cross.n_obs - p if reml else cross.n_obs
@@ -91,10 +104,14 @@ def profile(
         )
     fit = df * np.log(2 * np.pi * scale) + residual / scale
     sensitivity = _sensitivity(root, solution, q, reml, scale)
+    if sizes is None:
+        gradient = _gradient(cross, factors, eliminated, reduced, sensitivity)
+    else:
+        gradient = _gradient_by_traces(cross, eliminated, sizes, sensitivity)
     return Profile(
         theta=theta,
         criterion=float(log_determinant + fit - cross.log_weights),
-        gradient=_gradient(cross, factors, eliminated, sensitivity),
+        gradient=gradient,
         coefficients=solution[q:],
         modes=solution[:q],
         residual=residual,
@@ -124,7 +141,7 @@ def covariance_gradients(
     half = _unscaled_rows(sensitivity, later, factors[1:])
     through = _unscaled_rows(half.T, later, factors[1:])
     gradients = [_first_covariance_gradient(cross, solution.eliminated, through)]
-    reduced = solution.eliminated.reduced
+    reduced = reduce(cross, solution.eliminated)
     spread = reduced @ through
     for block, places in zip(later, block_rows(later), strict=True):
         by_level = (len(block.levels), block.width, -1)
@@ -160,10 +177,7 @@ def scaled_rows(matrix: Floats, blocks: tuple[Block, ...], factors: list[Floats]
 
 
 def eliminate(cross: CrossProducts, factor: Floats) -> Elimination:
-    """Return the cross-products of the rest once Z1 is integrated out.
-
-    By the Woodbury identity M = W'W - sum over levels of C' B C, with C = Z1'W of the level.
-    """
+    """Return the first block integrated out."""
     levels = cross.levels
     penalised = factor.T @ levels.diagonal @ factor + np.eye(len(factor))
     inverse: Floats = np.linalg.inv(penalised).astype(np.float64)
@@ -173,14 +187,26 @@ def eliminate(cross: CrossProducts, factor: Floats) -> Elimination:
         inverse=inverse,
         kernel_by_class=kernel,
         codes=levels.codes,
-        reduced=_difference(cross.rest, levels.weighted(kernel)),
         log_determinant=float(levels.sizes @ np.linalg.slogdet(penalised).logabsdet),
     )
 
 
-def _difference(whole: Floats, part: Floats) -> Floats:
+def reduce(cross: CrossProducts, eliminated: Elimination) -> Floats:
+    """Return M = W'H1^-1 W of W = [Z2 | X | y], shape (q + p + 1, q + p + 1).
+
+    By the Woodbury identity M = W'W - sum over levels of C' B C, with C = Z1'W of the level.
+    """
+    return _difference(cross.among, cross.levels.weighted(eliminated.kernel_by_class))
+
+
+def _difference(whole: Floats | sparse.csr_array, part: Floats) -> Floats:
     """Return whole - part, in the memory of the part."""
-    return np.subtract(whole, part, out=part)
+    if isinstance(whole, np.ndarray):
+        return np.subtract(whole, part, out=part)
+    np.negative(part, out=part)
+    rows = np.repeat(np.arange(whole.shape[0]), np.diff(whole.indptr))
+    part[rows, whole.indices] += whole.data
+    return part
 
 
 def _moments(
@@ -194,6 +220,26 @@ def _moments(
         return scaled, sizes * reduced[:-1, -1]
     moment = scaled_rows(scaled_rows(reduced, blocks, factors).T, blocks, factors)
     return np.asfortranarray(moment[:-1, :-1]), moment[:-1, -1]
+
+
+def _large_sizes(cross: CrossProducts, factors: list[Floats]) -> Floats | None:
+    """Return Lambda2 as `_sizes` does where columns are many; None where a deviation is near 0."""
+    if cross.size < LARGE:
+        return None
+    sizes = _sizes(cross.blocks[1:], factors[1:], cross.size)
+    return sizes if sizes is not None and np.abs(sizes).min() >= LEAST else None
+
+
+def _put_moments(reduced: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """Return what `_moments` does, in the memory of M; Lambda2 is the diagonal `sizes`."""
+    n = len(reduced) - 1
+    inner, response = sizes[:n], sizes[:n] * reduced[:n, n]
+    memory = reduced.reshape(-1)
+    for few in portions(n):  # from the first: no row comes where one lies
+        rows = reduced[few, :n] * inner[few, None]
+        rows *= inner
+        memory[few.start * n : few.stop * n] = rows.ravel()
+    return memory[: n**2].reshape((n, n), order="F"), response  # symmetric
 
 
 def _sizes(blocks: tuple[Block, ...], factors: list[Floats], n: int) -> Floats | None:
@@ -266,14 +312,17 @@ def _put_inverse(memory: Floats, result: Floats, root: Floats) -> None:
 
 
 def _gradient(
-    cross: CrossProducts, factors: list[Floats], eliminated: Elimination, sensitivity: Floats
+    cross: CrossProducts,
+    factors: list[Floats],
+    eliminated: Elimination,
+    reduced: Floats,
+    sensitivity: Floats,
 ) -> Floats:
     """Return the derivative of the deviance by theta; what the sensitivity held is overwritten."""
     later = cross.blocks[1:]
     sizes = _sizes(later, factors[1:], len(sensitivity))
     if sizes is not None:
         sensitivity *= sizes  # S Lambda2, whose rows are those of the transpose of Lambda2 S
-        reduced = eliminated.reduced
         of_later = [[2 * np.vdot(reduced[rows], sensitivity[rows])] for rows in block_rows(later)]
         sensitivity *= sizes[:, None]
         of_first = _first_gradient(cross, eliminated, sensitivity)[_places(cross.blocks[0])]
@@ -282,10 +331,25 @@ def _gradient(
     through = _unscaled_rows(half.T, later, factors[1:])
     parts = [_first_gradient(cross, eliminated, through)[_places(cross.blocks[0])]]
     for block, places in zip(later, block_rows(later), strict=True):
-        rows = eliminated.reduced[places].reshape(-1, block.width, len(half))
+        rows = reduced[places].reshape(-1, block.width, len(half))
         columns = half[:, places].T.reshape(-1, block.width, len(half))
         parts.append(2 * np.einsum("lrs,lcs->rc", rows, columns)[_places(block)])
     return np.concatenate(parts)
+
+
+def _gradient_by_traces(
+    cross: CrossProducts, eliminated: Elimination, sizes: Floats, sensitivity: Floats
+) -> Floats:
+    """Return what `_gradient` does without M; Lambda2 is the diagonal `sizes`, none zero."""
+    later, diagonal = cross.blocks[1:], sensitivity.diagonal().copy()
+    of_later = [
+        [2 * float(block.size - diagonal[rows].sum()) / sizes[rows.start]]
+        for block, rows in zip(later, block_rows(later), strict=True)
+    ]
+    sensitivity *= sizes
+    sensitivity *= sizes[:, None]
+    of_first = _first_gradient(cross, eliminated, sensitivity)[_places(cross.blocks[0])]
+    return np.concatenate([of_first, *of_later])
 
 
 def _places(block: Block) -> tuple[list[int], list[int]]:

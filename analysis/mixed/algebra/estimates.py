@@ -15,7 +15,7 @@ from scipy.linalg import cho_solve
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.design import Block, block_rows
-from analysis.mixed.algebra.deviance import Profile, relative_factors, scaled_rows
+from analysis.mixed.algebra.deviance import Profile, reduce, relative_factors, scaled_rows
 from analysis.tidy.frame import Floats
 
 
@@ -131,7 +131,7 @@ def information(cross: CrossProducts, solution: Profile) -> Information:
     diagonal, first_kernel = cross.diagonal, solution.eliminated.kernel
     remaining = np.eye(diagonal.shape[-1]) - diagonal @ first_kernel
     outward = remaining @ cross.cross[:, :, : q + p]
-    reduced, kernel = solution.eliminated.reduced, later_kernel(cross, solution)
+    reduced, kernel = reduce(cross, solution.eliminated), later_kernel(cross, solution)
     among, across = reduced[:q, :q], reduced[:q, q : q + p]
     to_later, to_fixed = outward[:, :, :q], outward[:, :, q:]
     root = solution.root[q:, q:]

@@ -31,10 +31,10 @@ MOST_OCCURRING = 0.1
 MOST_PRODUCTS = 50_000_000
 
 #: Products made at once, on the way to the sparse matrix.
-BATCH = 200_000
+BATCH = 50_000
 
 #: Rows or columns of a large matrix that are worked on at once.
-PORTION = 256
+PORTION = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def sparse_products(cross: sparse.csr_array, occurring: Integers, width: int) ->
     `cross` is C of `width` rows a level, (L k, r), and `occurring` counts its numbers in every
     level, (L,).
     """
-    return _in_batches(_sparse_batch, cross, occurring, width)
+    return _in_batches(_sparse_batch, cross, occurring, width, occurring**2)
 
 
 def sparse_halves(cross: sparse.csr_array, occurring: Integers, width: int = 1) -> sparse.csr_array:
@@ -168,7 +168,7 @@ def sparse_halves(cross: sparse.csr_array, occurring: Integers, width: int = 1) 
 
     What lies above it is twice as large.
     """
-    return _in_batches(_half_batch, cross, occurring, width)
+    return _in_batches(_half_batch, cross, occurring, width, occurring * (occurring + 1) // 2)
 
 
 def _in_batches(
@@ -176,18 +176,27 @@ def _in_batches(
     cross: sparse.csr_array,
     occurring: Integers,
     width: int,
+    numbers: Integers,
 ) -> sparse.csr_array:
-    """Return products made some levels at a time: the indices of all take several times as much."""
+    """Return products made some levels at a time: the indices of all take several times as much.
+
+    `numbers` says how many a level has, (L,).
+    """
     cross.sort_indices()
-    products = np.cumsum(occurring.astype(np.int64) ** 2)
-    steps = np.searchsorted(products, np.arange(BATCH, products[-1], BATCH), side="right")
-    ends = [0, *steps.tolist(), len(occurring)]
-    parts = [
-        batch(cross[width * start : width * end], occurring[start:end], width)
-        for start, end in pairwise(ends)
-        if end > start
-    ]
-    return sparse.csr_array(sparse.vstack(parts))
+    ends = np.concatenate([[0], np.cumsum(numbers)])
+    n_columns = cross.shape[1] ** 2
+    places = np.min_scalar_type(-max(n_columns, int(ends[-1])))
+    data, indices = np.empty(ends[-1]), np.empty(ends[-1], places)
+    starts = [np.zeros(1, places)]
+    steps = np.searchsorted(ends, np.arange(BATCH, ends[-1], BATCH), side="right") - 1
+    for start, end in pairwise([0, *steps.tolist(), len(numbers)]):
+        if end > start:
+            part = batch(cross[width * start : width * end], occurring[start:end], width)
+            here = slice(ends[start], ends[end])
+            data[here], indices[here] = part.data, part.indices
+            starts.append((ends[start] + part.indptr[1:]).astype(places))
+    shape = (len(numbers) * width**2, n_columns)
+    return sparse.csr_array((data, indices, np.concatenate(starts)), shape=shape)
 
 
 def _half_batch(cross: sparse.csr_array, occurring: Integers, _width: int) -> sparse.csr_array:

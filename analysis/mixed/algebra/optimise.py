@@ -93,7 +93,7 @@ def is_diagonal(cross: CrossProducts) -> NDArray[np.bool_]:
 
 def natural_scale(cross: CrossProducts) -> Floats:
     """Return the root mean square of the column that every element of theta multiplies."""
-    later, squares = cross.blocks[1:], np.diag(cross.rest)
+    later, squares = cross.blocks[1:], cross.among.diagonal()
     sums = [np.einsum("lkk->k", cross.diagonal)]
     sums += [
         squares[rows].reshape(-1, block.width).sum(axis=0)
@@ -178,7 +178,7 @@ class Search:
         self.diagonal = is_diagonal(cross)
         self.terms = covariance_terms(cross.blocks)
         self.n_evaluations = 0
-        self.is_large = len(cross.rest) >= LARGE
+        self.is_large = cross.size >= LARGE
         self._last: tuple[Floats, Profile] | None = None
 
     def value(self, at: Floats) -> tuple[float, Floats]:

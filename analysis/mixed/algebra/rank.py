@@ -44,8 +44,8 @@ NEGLIGIBLE = 1e-7
 
 def require_estimable(cross: CrossProducts, design: Design, response: str) -> None:
     """Raise DesignError unless the fixed effects and the variance can be estimated."""
-    q, p = cross.n_random, cross.n_fixed
-    squares = cross.rest[q:, q:]
+    p = cross.n_fixed
+    squares = cross.fixed_products
     require_independent(squares[:p, :p], design, cross.n_obs)
     total = float(squares[p, p])
     left = total - float(squares[p, :p] @ np.linalg.solve(squares[:p, :p], squares[:p, p]))

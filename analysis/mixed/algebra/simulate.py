@@ -125,4 +125,4 @@ def replace_response(
     changed[-1, -1] = square
     across = cross.cross.copy()
     across[:, :, -1] = first
-    return replace(cross, flat=across.reshape(cross.flat.shape), rest=changed)
+    return replace(cross, flat=across.reshape(cross.flat.shape), among=changed)

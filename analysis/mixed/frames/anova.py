@@ -111,9 +111,8 @@ def _squares(model: Fitted) -> Floats:
         matrix = matrix_of(fixed)
         return np.asarray(matrix.T @ (model.statistics.counts[:, None] * matrix))
     cross = model.cross
-    places = slice(cross.n_random, cross.n_random + cross.n_fixed)
     into = np.linalg.inv(cross.centring)
-    return np.asarray(into.T @ cross.rest[places, places] @ into)
+    return np.asarray(into.T @ cross.fixed_products[:-1, :-1] @ into)
 
 
 def _coefficients_in(model: Tested, contrast: Any) -> dict[str, Floats]:

@@ -157,8 +157,7 @@ class Fitted(Tested):
         require_memory(design)
         cross = assemble(statistics, design)
         if aliased == "drop":
-            fixed = slice(cross.n_random, cross.n_random + cross.n_fixed)
-            design = drop_aliased(cross.rest[fixed, fixed], design, cross.centring)
+            design = drop_aliased(cross.fixed_products[:-1, :-1], design, cross.centring)
             cross = assemble(statistics, design)
         require_estimable(cross, design, statistics.response)
         optimum, inference = _optimum(statistics, cross, reml, start)

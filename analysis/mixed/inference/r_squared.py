@@ -61,8 +61,9 @@ def _random_variance(model: Fitted) -> float:
     factors = relative_factors(cross.blocks, model.solution.theta)
     squares, later = [cross.diagonal.sum(axis=0)], cross.blocks[1:]
     for block, rows in zip(later, block_rows(later), strict=True):
-        within = cross.rest[rows, rows].reshape((len(block.levels), block.width) * 2)
-        squares.append(np.einsum("lilj->ij", within))
+        within, k = cross.among[rows, rows], block.width
+        sums = [within[i::k, j::k].diagonal().sum() for i in range(k) for j in range(k)]
+        squares.append(np.reshape(sums, (k, k)))
     total = sum(
         float(np.sum((factor @ factor.T) * square))
         for factor, square in zip(factors, squares, strict=True)

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.linalg import solve_triangular
 
 from analysis.mixed.algebra.design import block_rows
-from analysis.mixed.algebra.deviance import relative_factors, scaled_rows
+from analysis.mixed.algebra.deviance import reduce, relative_factors, scaled_rows
 from analysis.mixed.algebra.optimise import natural_scale
 from analysis.mixed.frames.grid import fixed_design
 from analysis.mixed.inference.fitted import Fitted
@@ -132,13 +132,14 @@ def error_variances(model: Fitted, design: Floats, known: KnownEffects) -> tuple
     factors = relative_factors(cross.blocks, solution.theta)
     remaining = np.linalg.inv(np.eye(len(factors[0])) + cross.diagonal @ factors[0] @ factors[0].T)
     outward = remaining @ cross.cross[:, :, :-1]
+    reduced = reduce(cross, solution.eliminated)[:-1, :-1]
     squares = np.einsum("lir,ljs->ijrs", outward, outward, optimize=True)
     internal, forms = design @ cross.centring, np.empty(len(design))
     moments = [_outer(new) for new in known.new_columns]
     for start in range(0, len(design), BATCH):
         part = slice(start, start + BATCH)
         columns, levels = [e[part] for e in known.columns], [k[part] for k in known.levels]
-        forms[part], weights, later = _forms(model, internal[part], columns, levels)
+        forms[part], weights, later = _forms(model, reduced, internal[part], columns, levels)
         left = np.einsum("nij,nj->ni", remaining[levels[0]], columns[0])
         lost = np.einsum("nir,nr->ni", outward[levels[0]], weights)
         # e of every level of the first block is -lost, but for the row's: left - lost.
@@ -162,10 +163,15 @@ def _outer(vectors: Floats) -> Floats:
 
 
 def _forms(
-    model: Fitted, internal: Floats, effects: list[Floats], levels: list[Integers]
+    model: Fitted,
+    reduced: Floats,
+    internal: Floats,
+    effects: list[Floats],
+    levels: list[Integers],
 ) -> tuple[Floats, Floats, list[Floats]]:
     """Return the quadratic forms of n rows, and what their solutions leave.
 
+    `reduced` is [Z2 | X]'H1^-1 [Z2 | X], shape (q + p, q + p).
     The forms, shape (n,); the solutions for [Z2 | X], shape (n, q + p); and e of every later block,
     shape (n, L, k).
     """
@@ -182,6 +188,6 @@ def _forms(
     forms = np.einsum("ni,ni->n", effects[0], through) + (solved**2).sum(axis=0)
     spherical = solve_triangular(solution.root, solved, lower=True, trans=1)
     weights = scaled_rows(spherical, blocks, [factor.T for factor in factors]).T
-    left = across - weights @ solution.eliminated.reduced[:-1, :-1]
+    left = across - weights @ reduced
     pairs = zip(blocks, rows, strict=True)
     return forms, weights, [left[:, it].reshape(len(left), -1, b.width) for b, it in pairs]

@@ -40,6 +40,9 @@ LARGEST_SCALE = 900
 #: No logarithm of a double is larger.
 LARGEST_LOG = 1024.0
 
+#: Bytes of sums from which on the memory that reading took is given back: an evaluation needs it.
+MUCH = 1_000_000
+
 #: Sums about a shift this many standard deviations off the mean are made again: a sum of squares
 #: loses a digit there.
 FAR = 3.0
@@ -93,8 +96,10 @@ def collect(
     if centred != look:
         cells = source.query(_cells_sql(needed, centred, sorted(guessed)))
         statistics = _statistics(needed, cells, centred, sorted(guessed))
+    many = cells.nbytes > MUCH
     del cells
-    pa.default_memory_pool().release_unused()  # of many cells: what Arrow keeps would stay
+    if many:
+        source.release()
     return statistics
 
 

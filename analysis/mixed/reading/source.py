@@ -32,6 +32,9 @@ DECIDE = (
     "an infinite one must go before it."
 )
 
+#: Setting of DuckDB: bytes freed at once from which on its allocator gives them back.
+FLUSH = "allocator_bulk_deallocation_flush_threshold"
+
 #: DuckDB's names of types that are labels rather than numbers.
 LABEL_TYPES = ("varchar", "enum", "boolean", "uuid")
 
@@ -54,6 +57,7 @@ class Source:
     names: tuple[Any, ...] = ()
     #: Columns in which values of two types, such as 1 and "1", are one level as text.
     merged: Mapping[str, str] = field(default_factory=dict)
+    is_own: bool = False  #: Whether the database was opened for the rows.
 
     def query(self, sql: str) -> pa.Table:
         """Return the result of a query on ``observations``."""
@@ -67,6 +71,14 @@ class Source:
                 "Look at the rows the formula reads.",
             ) from error
         raise QueryError("A query on the rows must select something; it did not.")
+
+    def release(self) -> None:
+        """Give back what queries took: the allocators of DuckDB and Arrow keep what was freed."""
+        if self.is_own:
+            with suppress(duckdb.CatalogException):
+                for sql in (f"SET {FLUSH} = '0B'", f"RESET {FLUSH}"):  # the first one flushes
+                    self.relation.query("observations", sql)
+        pa.default_memory_pool().release_unused()
 
     def require(self, names: Iterable[str]) -> None:
         """Raise ColumnError unless every name is a column, and one that can be told from others."""
@@ -171,14 +183,16 @@ def open_source(rows: Rows) -> Source:
         return rows
     table = table_of(rows)
     relation = rows if isinstance(rows, duckdb.DuckDBPyRelation) else _own_relation(rows, table)
+    is_own = relation is not rows
     types = {
         str(name): str(kind.id) for name, kind in zip(relation.columns, relation.types, strict=True)
     }
     if isinstance(table, pd.DataFrame):
         merged = _merge_labels(table)
-        return Source(relation, types, index=table.index, names=tuple(table.columns), merged=merged)
+        names = tuple(table.columns)
+        return Source(relation, types, "", table.index, names, merged, is_own)
     names = () if table is None else tuple(table.column_names)
-    return Source(relation, types, names=names)
+    return Source(relation, types, names=names, is_own=is_own)
 
 
 def drop_missing(source: Source, texts: Iterable[str], names: Iterable[str] = ()) -> Source:

@@ -118,7 +118,7 @@ def _fixed_row(model: Fitted, place: int, rise: float) -> Row:
 def _formula_design(cross: CrossProducts) -> CrossProducts:
     """Return cross-products in the formula's design, where every coefficient has its column."""
     q, p = cross.n_random, cross.n_fixed
-    size = len(cross.rest)
+    size = cross.size
     turn = np.eye(size)
     turn[q : q + p, q : q + p] = np.linalg.inv(cross.centring)
     return replace(cross.turned(turn), centring=np.eye(p))
@@ -126,7 +126,7 @@ def _formula_design(cross: CrossProducts) -> CrossProducts:
 
 def _less_column(cross: CrossProducts, column: int, value: float) -> CrossProducts:
     """Return cross-products of y - value * column."""
-    turn = np.eye(len(cross.rest))
+    turn = np.eye(cross.size)
     turn[column, -1] = -value
     return cross.turned(turn)
 

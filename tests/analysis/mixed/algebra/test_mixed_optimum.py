@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.optimize import minimize, rosen, rosen_der
 
 from analysis import mixed
-from analysis.mixed.algebra import crossproducts, levels, optimise
+from analysis.mixed.algebra import crossproducts, deviance, levels, optimise
 from analysis.mixed.algebra.average_information import average_information
 from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, without_smallest
 from analysis.mixed.algebra.descent import descend, descend_to_floor, hessian_by_differences
@@ -295,17 +295,25 @@ def test_a_search_by_the_average_information_ends_where_the_other_does(formula, 
         assert large.optimum.n_evaluations < small.optimum.n_evaluations
 
 
-@pytest.mark.parametrize("formula", ["y ~ x + (1 | a) + (1 | b)", "y ~ x + (1 + x | a) + (1 | b)"])
-def test_what_is_kept_sparse_gives_the_fit_of_what_is_dense(formula, monkeypatch):
+@pytest.mark.parametrize(
+    "random", ["(1 | a) + (1 | b)", "(1 + x | a) + (1 | b) + (1 | c)", "(1 | a) + (1 + x | b)"]
+)
+def test_what_is_kept_sparse_gives_the_fit_of_what_is_dense(random, monkeypatch):
     rng = np.random.default_rng(9)
     a, b, x = rng.integers(0, 300, 900), rng.integers(0, 120, 900), rng.normal(size=900)
     y = rng.normal(size=300)[a] + 0.5 * rng.normal(size=120)[b] + rng.normal(size=900)
-    rows = pd.DataFrame({"a": a, "b": b, "x": x, "y": y})
+    rows = pd.DataFrame({"a": a, "b": b, "c": (a + b) % 7, "x": x, "y": y})
+    formula = f"y ~ x + {random}"
     dense = mixed.fit(formula, rows)
     assert isinstance(dense.cross.flat, np.ndarray)
+    assert isinstance(dense.cross.among, np.ndarray)
     monkeypatch.setattr(crossproducts, "LEAST_SPARSE", 100)
+    monkeypatch.setattr(crossproducts, "MOST_OCCURRING", 0.2)
     few = mixed.fit(formula, rows)
     assert sparse.issparse(few.cross.flat)
+    assert sparse.issparse(few.cross.among)
+    assert few.cross.rest == pytest.approx(dense.cross.rest, abs=1e-12)
+    assert few.cross.fixed_products == pytest.approx(dense.cross.fixed_products, rel=1e-12)
     assert few.cross.cross == pytest.approx(dense.cross.cross, abs=1e-12)
     assert few.criterion == pytest.approx(dense.criterion, abs=1e-9)
     assert few.coefficients == pytest.approx(dense.coefficients, rel=1e-9, abs=1e-10)
@@ -322,12 +330,34 @@ def test_variances_of_crossed_factors_take_no_matrix_of_all_levels():
     whole = 8 * 6000 * 402
     variances, _ = memory_of(lambda: model.tidy(["ran_pars"]))
     assert variances < whole / 10
+    known, _ = memory_of(model.glance)
+    assert known < 8 * 402**2
     modes, found = memory_of(lambda: model.inference.modes)
     assert modes < whole / 2
     dense = conditional_modes(replace(model.cross, flat=model.cross.flat.toarray()), model.solution)
     for few, all_together in zip(found, dense, strict=True):
         assert few.effects == pytest.approx(all_together.effects, rel=1e-10, abs=1e-12)
         assert few.std_errors == pytest.approx(all_together.std_errors, rel=1e-10)
+
+
+@pytest.mark.parametrize("reml", [True, False])
+def test_an_evaluation_of_many_columns_holds_two_matrices_of_them(reml, monkeypatch):
+    """It is that of few columns, at deviations of either sign; near zero it is the other one."""
+    rng = np.random.default_rng(6)
+    a, b, c = (rng.integers(0, levels, 12_000) for levels in (3000, 700, 9))
+    y = rng.normal(size=3000)[a] + rng.normal(size=700)[b] + rng.normal(size=12_000)
+    rows = pd.DataFrame({"a": a, "b": b, "c": c, "y": y})
+    cross = mixed.fit("y ~ 1 + (1 | a) + (1 | b) + (1 | c)", rows, reml=reml).cross
+    points = [np.array(each) for each in ([1.0, 0.7, 0.02], [0.3, -1.2, 0.5], [0.8, 0.6, 1e-3])]
+    many = [profile(cross, theta, reml=reml) for theta in points]
+    taken, _ = memory_of(lambda: profile(cross, points[0], reml=reml))
+    assert taken < 2.5 * 8 * cross.size**2
+    monkeypatch.setattr(deviance, "LARGE", 10_000)
+    for theta, found in zip(points, many, strict=True):
+        expected = profile(cross, theta, reml=reml)
+        assert found.criterion == pytest.approx(expected.criterion, rel=1e-12)
+        assert found.gradient == pytest.approx(expected.gradient, rel=1e-10, abs=1e-9)
+        np.testing.assert_allclose(found.root, expected.root, rtol=1e-9, atol=1e-10)
 
 
 def memory_of(compute):
