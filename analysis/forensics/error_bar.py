@@ -64,7 +64,7 @@ def kinds(sd: float, n: int, bar: str, *, accuracy: float | None = None) -> pd.D
         "standard deviation, divisor n": population,
         "standard error": sd / sqrt(n),
         "standard error, divisor n": population / sqrt(n),
-        "half of the 95 % interval": float(scipy.stats.t.ppf(0.975, n - 1)) * sd / sqrt(n),
+        "half of the 95 % interval": float(scipy.special.stdtrit(n - 1, 0.975)) * sd / sqrt(n),
     }
     printed = read(bar, accuracy=accuracy)
     compared = pd.DataFrame(

@@ -264,14 +264,15 @@ def _relation_of_size(statistic: Printed, *, is_signed: bool) -> str:
 
 def _p(test: str, size: float, df: Floats, df_numerator: float) -> Floats:
     """Return the p of a statistic of this size at each of some degrees of freedom."""
+    p: object
     if test == "t":
-        p = 2 * scipy.stats.t.sf(size, df)
+        p = 2 * scipy.special.stdtr(df, -size)
     elif test == "r":
         with np.errstate(divide="ignore"):
             clipped = min(size, 1.0)
-            p = 2 * scipy.stats.t.sf(clipped * np.sqrt(df / np.float64(1 - clipped**2)), df)
+            p = 2 * scipy.special.stdtr(df, -clipped * np.sqrt(df / np.float64(1 - clipped**2)))
     elif test == "z":
-        p = 2 * scipy.stats.norm.sf(size)
+        p = 2 * scipy.special.ndtr(-size)
     elif test == "F":
         p = scipy.stats.f.sf(size, df_numerator, df)
     else:

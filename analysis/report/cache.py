@@ -48,20 +48,36 @@ class Results:
     directory: Path = field(default=DIRECTORY)  #: Where they are kept. Nothing else writes there.
 
     def cached(
-        self, name: str, compute: Callable[[], Result], *, is_announced: bool = True
+        self,
+        name: str,
+        compute: Callable[[], Result],
+        *,
+        given: str = "",
+        n_kept: int = N_SIDE_BY_SIDE,
+        is_announced: bool = True,
     ) -> Result:
         """Return a result: the cached one, or else a computed one, which is cached.
 
-        The function depends on the store and on this project's code, nothing else; that it is
-        computed is said on standard error. The name has letters, digits and hyphens.
+        Parameters
+        ----------
+        name
+            Letters, digits and hyphens.
+        compute
+            Depends on the store, on this project's code and on ``given``, nothing else.
+        given
+            What the function takes besides, whole: each text has a result of its own.
+        n_kept
+            How many results of the name are kept.
+        is_announced
+            Whether it is said on standard error that the result is computed.
         """
-        words = repr((_content(compute.__code__), getattr(compute, "__defaults__", None)))
+        words = repr((_content(compute.__code__), getattr(compute, "__defaults__", None), given))
         digest = hashlib.sha256(self.key + words.encode()).hexdigest()
         path = self.directory / f"{name}-{digest[:32]}{SUFFIX}"
         with suppress(OSError, ValueError):
             stored: Result = _read_whole(path)
             return stored
-        with _alone(name):
+        with _alone(path.stem):
             with suppress(OSError, ValueError):
                 made_meanwhile: Result = _read_whole(path)
                 return made_meanwhile
@@ -73,13 +89,13 @@ class Results:
                 payload = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
                 path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 replace_bytes(path, hashlib.sha256(payload).digest() + payload)
-                _forget_older(path, name)
+                _forget_older(path, name, n_kept)
         return result
 
 
 @contextmanager
 def _alone(name: str) -> Iterator[None]:
-    """Wait while another kernel of the same rendering computes what goes by a name.
+    """Wait while another kernel of the same rendering computes the result of a name.
 
     The lock goes with the process that holds it, however it ends.
     """
@@ -159,7 +175,7 @@ def _read_whole(path: Path) -> Any:
         raise ValueError(f"{path} must be readable; {error}.") from error
 
 
-def _forget_older(newest: Path, name: str) -> None:
+def _forget_older(newest: Path, name: str, n_kept: int) -> None:
     """Remove the oldest results of a name; never the one just kept, whatever the clock says."""
     length = len(newest.name)
     others = [
@@ -168,5 +184,5 @@ def _forget_older(newest: Path, name: str) -> None:
         if len(it.name) == length and it != newest
     ]
     others.sort(key=lambda it: it.stat().st_mtime, reverse=True)
-    for path in others[N_SIDE_BY_SIDE - 1 :]:
+    for path in others[n_kept - 1 :]:
         path.unlink(missing_ok=True)

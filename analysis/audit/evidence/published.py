@@ -77,7 +77,7 @@ def with_interval(gains: pd.DataFrame) -> pd.DataFrame:
 
     Adds `conf_low` and `conf_high`, missing where the standard deviation is.
     """
-    reach = scipy.stats.t.ppf(0.975, gains["n_prompts"] - 1) * gains["gain_sd"]
+    reach = scipy.special.stdtrit(gains["n_prompts"] - 1, 0.975) * gains["gain_sd"]
     half = reach / np.sqrt(gains["n_prompts"])
     return gains.assign(conf_low=gains["gain_mean"] - half, conf_high=gains["gain_mean"] + half)
 

@@ -206,7 +206,7 @@ def _difference(excess: Floats, sizes: Floats) -> dict[str, float]:
     influence = (excess - ratio * sizes) / sizes.mean()
     std_error = float(influence.std(ddof=1) / np.sqrt(len(sizes)))
     df = len(sizes) - 1
-    reach = float(scipy.stats.t.isf(0.025, df)) * std_error
+    reach = float(-scipy.special.stdtrit(df, 0.025)) * std_error
     return {
         "estimate": ratio,
         "std_error": std_error,

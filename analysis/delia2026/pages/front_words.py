@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pandas as pd
-import scipy
 
 from analysis.audit import VERDICTS, weight
 from analysis.audit.pages import tables
@@ -87,7 +86,7 @@ def orders(runs: pd.DataFrame, gains: pd.DataFrame) -> dict[str, str]:
     pre = gains[gains["norm_position"] != "post"]
     there = pre["gain_mean"].map(math.log).groupby(pre["suite"]).mean()
     both = pd.concat([here, there], axis=1, join="inner")
-    rank = scipy.stats.spearmanr(both.iloc[:, 0], both.iloc[:, 1]).statistic
+    rank = both.corr(method="spearman").to_numpy()[0, 1]
     return {"rank": prose.number(float(rank), 1), "suites": prose.count(len(both))}
 
 

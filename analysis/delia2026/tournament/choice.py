@@ -107,7 +107,7 @@ def _row(rule: str, rows: pd.DataFrame) -> dict[str, object]:
 
 def least(share: Floats, n: Integers) -> Floats:
     """Return the lower ends of Wilson's one-sided intervals."""
-    z = scipy.stats.norm.ppf(criterion.SURE)
+    z = scipy.special.ndtri(criterion.SURE)
     middle = share + z**2 / (2 * n)
     half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return np.asarray((middle - half) / (1 + z**2 / n))

@@ -238,6 +238,39 @@ def test_a_damaged_result_is_computed_anew(store, tmp_path, damage):
     assert counter.n == 2
 
 
+def test_each_text_given_has_a_result_of_its_own(tmp_path):
+    results, asked = cache.Results(b"key", tmp_path), []
+
+    def ask(text):
+        return results.cached(
+            "answer", lambda: (asked.append(text), text.upper())[1], given=text, n_kept=2
+        )
+
+    assert [ask(text) for text in "abab"] == list("ABAB")
+    assert asked == ["a", "b"]
+    assert (ask("c"), len(list(tmp_path.glob("*.cache")))) == ("C", 2)
+
+
+def test_two_results_of_one_name_are_computed_at_the_same_time(tmp_path, monkeypatch):
+    """Else the workers of a report would draw one picture at a time."""
+    (tmp_path / "locks").mkdir()
+    monkeypatch.setenv(cache.LOCKS, str(tmp_path / "locks"))
+    results, both = cache.Results(b"key", tmp_path / "kept"), Barrier(2, timeout=60)
+
+    def ask(text):
+        return results.cached("picture", lambda: (both.wait(), text)[1], given=text)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(ask, "ab")) == ["a", "b"]
+
+
+def test_the_page_of_data_keeps_its_rows_under_all_data_that_it_shows():
+    """Its store has the public models too; rows kept under the others' hash would go stale."""
+    source = (ROOT / "quarto" / "sections" / "_ask.qmd").read_text(encoding="utf-8")
+    opening = source.index("store = open_store(published, measurements, trained, public)")
+    assert opening < source.index("results = results_of(store)") < source.index("results.cached(")
+
+
 def test_few_results_of_a_name_are_kept(store, tmp_path):
     results = results_of(store, tmp_path / "kept")
     computed = [lambda i=i: i for i in range(3)]
