@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from analysis.mixed import write_statistics as write_statistics
     from analysis.store import Store as Store
     from analysis.store import open_store as open_store
+    from analysis.store.notes import QueryWarning as QueryWarning
+    from analysis.store.notes import sql as sql
     from collect import MeasurementCallback as MeasurementCallback
     from collect import OwnQuantity as OwnQuantity
     from collect import RefusedError as RefusedError
@@ -69,6 +71,7 @@ DEFINED = {
     "MeasurementCallback": "collect",
     "MixedModel": "analysis.mixed",
     "OwnQuantity": "collect",
+    "QueryWarning": "analysis.store.notes",
     "RefusedError": "collect",
     "Store": "analysis.store",
     "ThermoscopeError": "collect.errors",
@@ -104,6 +107,7 @@ DEFINED = {
     "shapley": "analysis.inference.partition.shares",
     "share_intervals": "analysis.mixed",
     "specification_curve": "analysis.inference.resampling.specification",
+    "sql": "analysis.store.notes",
     "variance_test": "analysis.mixed",
     "write_statistics": "analysis.mixed",
 }
@@ -114,6 +118,7 @@ __all__ = [
     "MeasurementCallback",
     "MixedModel",
     "OwnQuantity",
+    "QueryWarning",
     "RefusedError",
     "Store",
     "ThermoscopeError",
@@ -149,6 +154,7 @@ __all__ = [
     "shapley",
     "share_intervals",
     "specification_curve",
+    "sql",
     "variance_test",
     "write_statistics",
 ]

@@ -128,7 +128,7 @@ def sql(options: argparse.Namespace) -> int:
     columns = store.columns(query)
     form: Form = "csv" if options.csv else "json" if options.json else "table"
     n_nan: Counter[str] = Counter()
-    seen: Counter[bool] = Counter()
+    seen: Counter[int] = Counter()
     texts = counting_nan(columns, noting_values(store.texts(query, columns, form), seen), n_nan)
     if options.csv:
         write_data(as_lines(columns, texts))
@@ -142,7 +142,8 @@ def sql(options: argparse.Namespace) -> int:
         note = f"{n:,} of {name} NaN, which SQL takes for larger than any number (not isnan(x))"
         print(f"note: {note}", file=sys.stderr)
     with suppress(MemoryError, duckdb.OutOfMemoryException):  # the answer is out and stands
-        for sentence in cautions(store, query, is_empty=not seen[True]):
+        lacking = [each.name for place, each in enumerate(columns) if not seen[place]]
+        for sentence in cautions(store, query, is_empty=not seen, lacking=lacking):
             print(f"note: {sentence}", file=sys.stderr)
     return 0
 
@@ -157,10 +158,10 @@ def counting_nan(
         yield row
 
 
-def noting_values(rows: Iterable[Row], seen: Counter[bool]) -> Iterator[Row]:
-    """Yield rows as they come, and count those that hold a value, and those that hold none."""
+def noting_values(rows: Iterable[Row], seen: Counter[int]) -> Iterator[Row]:
+    """Yield rows as they come, and count the values of each column by its place."""
     for row in rows:
-        seen[any(text not in (None, "null") for text in row)] += 1
+        seen.update(place for place, text in enumerate(row) if text not in (None, "null"))
         yield row
 
 

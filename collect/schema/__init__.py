@@ -52,13 +52,23 @@ from collect.schema.contract import (
 )
 from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
-from collect.schema.grain import GRAINS, KEYS, KIND, OF_MODELS, OF_ONE_SET, SAMPLES
+from collect.schema.grain import (
+    DESIGNS,
+    GRAINS,
+    KEYS,
+    KIND,
+    OF_MODELS,
+    OF_ONE_SET,
+    OUTLYING,
+    SAMPLES,
+)
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.views import front_sql, views_by_subject, views_sql
 from collect.schema.vouching import Comparison
 
 __all__ = [
     "DESCRIPTION",
+    "DESIGNS",
     "FRONT",
     "GRAINS",
     "KEYS",
@@ -67,6 +77,7 @@ __all__ = [
     "MEASURED",
     "OF_MODELS",
     "OF_ONE_SET",
+    "OUTLYING",
     "RAW",
     "READABLE_VERSIONS",
     "SAMPLES",

@@ -300,6 +300,76 @@ KEYS = {
     "coverage": ("model_id", "quantity", "prompt_set"),
 }
 
+
+@dataclass(frozen=True, slots=True)
+class Outlying:
+    """Rows of a table of main whose values are of another order than the rest of their model.
+
+    Attributes
+    ----------
+    columns
+        Columns of which that holds.
+    condition
+        What is true of those rows alone; begins with a column.
+    what
+        Which rows they are, in words.
+    rest
+        Condition that leaves them out.
+    in_logs
+        Whether it holds of the logarithms, too.
+    """
+
+    columns: tuple[str, ...]
+    condition: str
+    what: str
+    rest: str
+    in_logs: bool = False
+
+
+#: By table of main: the first token may be a hundred times as long as the others, and block 0 reads
+#: the embedding, which is short.
+OUTLYING = {
+    "stream": Outlying(
+        ("length",), "position = 0", "the first token, often many times as long,", "position > 0"
+    ),
+    "block": Outlying(
+        (
+            "gain",
+            "gain_centred",
+            "gain_whole_matrix",
+            "gain_without_first",
+            "attention_ratio",
+            "ffn_ratio",
+            "attention_ratio_body",
+            "ffn_ratio_body",
+        ),
+        "layer = 0",
+        "block 0, whose values are relative to the embedding,",
+        "layer > 0",
+        in_logs=True,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What makes rows of the controlled study dependent, or of several moments.
+
+    Attributes
+    ----------
+    cluster
+        Column whose rows are not independent of each other.
+    moments
+        Column of which to take one value; empty where each network has one row.
+    """
+
+    cluster: str
+    moments: str = ""
+
+
+#: Tables of main whose rows are networks of the controlled study.
+DESIGNS = {"network": Design("recipe"), "network_step": Design("recipe", moments="step")}
+
 #: Tables of main whose rows are models, or of a model each.
 OF_MODELS = ("model", "model_gain", "published_model", *SAMPLES)
 

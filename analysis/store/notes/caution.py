@@ -6,19 +6,20 @@ filtered or joined on. Over columns that make another quantity of it so is an ex
 (ORDER BY with LIMIT, a window) and a join of two such tables. So are prompts that count once for
 each of several runs of a model, rows of a model that count as models (`sampling`), kinds of model
 and prompt sets that an aggregate takes together (`mixture`), values on several scales (`scale`),
-rows that a join repeats (`repetition`), counted rows without a value (`missing`), and, where the
-data say so, several definitions of gain or poolings of tokens, a NOT IN whose list holds a NULL, a
-text that no row has, and what a table holds that gave no row (`contents`).
+rows that a join repeats (`repetition`), counted rows without a value (`missing`), dependent
+networks of the study (`design`), and, where the data say so, several definitions of gain or
+poolings of tokens, a NOT IN whose list holds a NULL, a text that no row has, and what a table holds
+that gave no row (`contents`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.store import contents
-from analysis.store.notes import missing, mixture, repetition, sampling, scale
+from analysis.store.notes import design, missing, mixture, repetition, sampling, scale
 from analysis.store.notes.grouped import grouped
 from analysis.store.notes.query import Query
 from analysis.store.notes.reading import EXTREMES, Reading
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 _RAW = f"{schema.RAW}."
 
 
-def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
+def cautions(
+    store: Store, sql: str, *, is_empty: bool = False, lacking: Sequence[str] = ()
+) -> list[str]:
     """Return a sentence for each table that a query reads and that has no row or repeats a unit.
 
     Parameters
@@ -44,6 +47,8 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
         A statement that it answered.
     is_empty
         Whether the answer has no value: then what the tables hold is said.
+    lacking
+        Columns of the answer without a value in any row.
     """
     with store.cursor() as cursor:
         names = read_tables(sql, cursor)
@@ -78,23 +83,31 @@ def cautions(store: Store, sql: str, *, is_empty: bool = False) -> list[str]:
             ).noted_in(tree),
         }
         sentences = [
-            *(f"{name} has no rows in what was opened" for name in empty),
+            *(f"{name} has no rows in the opened store" for name in empty),
             *(f"{name}: take {grains[name].rule}" for name in sorted(noted)),
             *(
                 sentence
                 for query in ([] if is_empty else queries)
-                for room in (sampling, mixture, scale, repetition, missing)
+                for room in (sampling, mixture, scale, repetition, missing, design)
                 for sentence in room.notes(query)
             ),
             *_of_the_rows(cursor, names, tree, aggregates),
-            *(_of_nothing(cursor, [*{*names} - {*empty}], tree) if is_empty else ()),
+            *(
+                _of_nothing(cursor, [*{*names} - {*empty}], tree)
+                if is_empty
+                else missing.unfilled(tree, lacking)
+            ),
         ]
         return [*dict.fromkeys(sentences)]
 
 
 def _of_nothing(cursor: duckdb.DuckDBPyConnection, names: list[str], tree: Any) -> Iterator[str]:
     """Yield why a query has no row: tables without a common model, or what the tables hold."""
-    yield from [*contents.apart(cursor, names)] or contents.held(cursor, names, tree)
+    yield from (
+        [*missing.required(cursor, names, tree)]
+        or [*contents.apart(cursor, names)]
+        or contents.held(cursor, names, tree)
+    )
 
 
 def _of_the_rows(

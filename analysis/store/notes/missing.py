@@ -1,37 +1,90 @@
-"""Rows without a value that a count beside an aggregate counts, and statistics of very few rows."""
+"""Rows without a value that a count beside an aggregate counts, and statistics of few pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from analysis.store.notes.query import Query, arguments_of, base_tables, called, name_of
-from analysis.store.statement import columns_of
+from analysis.store import contents
+from analysis.store.notes.query import OF_PAIRS, Query, arguments_of, base_tables, called, name_of
+from analysis.store.statement import columns_of, every
 from collect import schema
 
-#: Statistics of pairs of values.
-_OF_PAIRS = frozenset({"corr", "spearman", "covar_pop", "covar_samp", "regr_r2", "regr_slope"})
+if TYPE_CHECKING:
+    import duckdb
 
 #: Below so many pairs a correlation is noted: a perfect one of four in random order has p = .08.
 _FEW = 5
 
 
 def notes(query: Query) -> Iterator[str]:
-    """Yield how many rows that are counted have no value, and how few a correlation rests on."""
+    """Yield how many rows that are counted have no value, and on how many a correlation rests."""
     for node in query.selects:
         tables = {*base_tables(node).values()}.intersection(schema.OF_MODELS)
         functions = [each for each in called(node) if name_of(each) in query.aggregates]
         counts_rows = any(name_of(each) == "count_star" for each in functions)
+        counted = [arguments_of(each) for each in functions if name_of(each) == "count"]
         for each in functions if tables else ():
-            if name_of(each) in _OF_PAIRS:
-                pairs = query.counts(node, [("count(*)", each)]) or []
-                least = min((n for (n,) in pairs), default=_FEW)
-                if least < _FEW:
-                    yield f"{name_of(each)} rests on {least} rows, which tell next to nothing"
-            column = next(iter(columns_of(arguments_of(each))), "")
-            of = sorted(name for name in tables if column in query.columns.get(name, ()))
-            if not counts_rows or not of or "count" in name_of(each) or each.get("filter"):
-                continue
-            rows = query.counts(node, [("count(*)", None), ("count(*)", each)]) or []
-            n, there = (sum(it) for it in zip(*rows, strict=True)) if rows else (0, 0)
-            if there < n:
-                yield f"{of[0]}.{column} is NULL in {n - there} of the {n} rows that are counted"
+            columns = [name for it in arguments_of(each) for name in sorted(columns_of(it))]
+            if name_of(each) in OF_PAIRS:
+                is_said = not columns_of(counted).isdisjoint(columns)
+                yield from _of_pairs(query, node, each, columns, is_said=is_said)
+            elif counts_rows and "count" not in name_of(each) and not each.get("filter"):
+                yield from _of_values(query, node, each, columns, tables)
+
+
+def unfilled(tree: Any, lacking: Sequence[str]) -> Iterator[str]:
+    """Yield the columns that a query names and that no row of its answer has a value of."""
+    chosen = tree["statements"][0]["node"].get("select_list") or []
+    if lacking and not any(each.get("class") == "STAR" for each in chosen):
+        yield f"{', '.join(lacking)}: NULL in every row of the answer"
+
+
+def required(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> Iterator[str]:
+    """Yield the columns that a query asks to be NOT NULL and that have no value in a table."""
+    known = contents.columns_by_table(cursor)
+    asked = [
+        str(child["column_names"][-1]).lower()
+        for node in every(tree)
+        if node.get("type") == "OPERATOR_IS_NOT_NULL"
+        for child in node["children"]
+        if child.get("class") == "COLUMN_REF"
+    ]
+    for column in dict.fromkeys(asked):
+        for name in (each for each in names if column in known.get(each, ())):
+            if cursor.execute(f'SELECT count("{column}") FROM {name}').fetchall() == [(0,)]:
+                yield f"{name}.{column} is NULL in every row"
+
+
+def _of_pairs(
+    query: Query, node: Any, function: Any, columns: Sequence[str], *, is_said: bool
+) -> Iterator[str]:
+    """Yield on how many pairs a statistic rests, where these are few or not all rows.
+
+    A count of either column beside it says how many rows have a value.
+    """
+    called_so = f"{name_of(function)}({', '.join(columns)})"
+    rows_of = {**function, "arguments": [], "children": []}
+    rows = query.counts(node, [("count(*)", rows_of), ("count(*)", function)]) or []
+    n, there = (sum(it) for it in zip(*rows, strict=True)) if rows else (0, 0)
+    least = min((pairs for _, pairs in rows), default=_FEW)
+    few = ", which tell next to nothing"
+    if there < n and not is_said:
+        why = few if len(rows) == 1 and least < _FEW else ""
+        yield f"{called_so} rests on {there} of {n} rows{why}; in the others one of them is NULL"
+    if least < _FEW and (there == n or is_said or len(rows) > 1):
+        where = " in a group" if len(rows) > 1 else ""
+        yield f"{called_so} rests on {least} rows{where}{few}"
+
+
+def _of_values(
+    query: Query, node: Any, function: Any, columns: Sequence[str], tables: Collection[str]
+) -> Iterator[str]:
+    """Yield how many of the rows that are counted an aggregate leaves out."""
+    known = {name: query.columns.get(name, set()).intersection(columns) for name in sorted(tables)}
+    of = next((name for name, there in known.items() if there), None)
+    rows = query.counts(node, [("count(*)", None), ("count(*)", function)]) if of else None
+    n, there = (sum(it) for it in zip(*rows, strict=True)) if rows else (0, 0)
+    if there < n:
+        named = f"{of}.{' or '.join(dict.fromkeys(columns))}"
+        yield f"{named} is NULL in {n - there} of the {n} rows that are counted"

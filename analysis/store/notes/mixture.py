@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.store import contents
-from analysis.store.notes.query import Query, called, column_groups, name_of
+from analysis.store.notes.query import Query, base_tables, called, column_groups, name_of
 from analysis.store.notes.reading import Open
 from analysis.store.notes.sampling import Sampling, conjuncts, constants
 from analysis.store.statement import named_within
@@ -40,6 +40,9 @@ _SETS = """
 SELECT (SELECT mode(prompt_set) FROM raw.leading_run),
        (SELECT count(text) > count(DISTINCT text) FROM raw.prompt)
 """
+
+#: Tables of main with one row a model measured here or of others.
+_COUNTABLE = frozenset({"model", "model_gain"})
 
 #: Groups, of several, that are named as resting on one model.
 _MOST_NAMED = 4
@@ -102,12 +105,33 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
             f"{', '.join(tables)}: some groups are small networks trained here, which are no lab's "
             f"models; WHERE NOT {schema.KIND} (in model and model_gain) leaves them out"
         )
+    else:
+        yield from dict.fromkeys(_counted(query, values))
     for maker, labels in single.items():
         more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
         yield (
             f"{maker}: {', '.join(labels[:_MOST_NAMED])}{more} rest on one model each, which does "
             f"not tell a {maker} from a model"
         )
+
+
+def _counted(query: Query, own: str) -> Iterator[str]:
+    """Yield how many of the models that a query counts are small networks trained here."""
+    for node in query.selects:
+        if _COUNTABLE.isdisjoint(base_tables(node).values()):
+            continue
+        counts = [each for each in called(node) if "count" in name_of(each)]
+        asked = [
+            ("count(DISTINCT CASE WHEN {model_id} IN (" + own + ") THEN {model_id} END)", None),
+            ("count(DISTINCT {model_id})", None),
+        ]
+        rows = query.rows(node, asked, "model_id", []) if counts else None
+        for n_own, n in rows or []:
+            if 0 < n_own < n:
+                yield (
+                    f"{n_own} of the {n} models counted are small networks trained here, which are "
+                    f"no lab's; WHERE NOT {schema.KIND} leaves them out"
+                )
 
 
 def _of_sets(query: Query, sets: Sequence[str]) -> Iterator[str]:

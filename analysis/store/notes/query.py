@@ -15,6 +15,9 @@ from analysis.store.statement import every, named_within, parsed, place_of, with
 if TYPE_CHECKING:
     import duckdb
 
+#: Statistics of pairs of values, of which one without the other is left out.
+OF_PAIRS = frozenset({"corr", "spearman", "covar_pop", "covar_samp", "regr_r2", "regr_slope"})
+
 
 class Query:
     """A query that was answered, and what its aggregates take together.

@@ -3,7 +3,8 @@
 Of tables of main; those of raw have notes of their grain.
 The unit in a column's comment says whose scale it is. Lengths of a residual stream are in
 activation units: another model has another scale, and the stream grows by orders over depth, so the
-longest decide a mean. Norms of weights are in weight units of their model.
+longest decide a mean. Norms of weights are in weight units of their model. Some rows are of another
+order than the rest of their own model (`collect.schema.OUTLYING`): the first token, block 0.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from analysis.store.notes.query import Query, arguments_of, base_tables
+from analysis.store.notes.query import OF_PAIRS, Query, arguments_of, base_tables, name_of
 from analysis.store.statement import columns_of, within
 from collect import schema
 
@@ -22,12 +23,18 @@ _ONE_SCALE = {"activation units": ("model_id", "layer"), "weight units": ("model
 #: What is taken together, by the column that would keep it apart.
 _WHAT = {"model_id": "models", "layer": "depths"}
 
+#: Functions of ranks or of the middle, which a few long values do not decide.
+_ROBUST = frozenset({"spearman", "median", "mad", "mode", "quantile_cont", "quantile_disc"})
+
 _LOGARITHMS = frozenset({"ln", "log", "log2", "log10"})
 
 
 def notes(query: Query) -> Iterator[str]:
-    """Yield a sentence for each column whose values on several scales are taken together."""
+    """Yield a sentence for the columns of a table whose values on several scales are mixed."""
+    found: dict[tuple[str, tuple[str, ...], bool], dict[str, None]] = {}
     for node, each in query.over_rows():
+        if name_of(each) == "spearman":
+            continue
         tables = base_tables(node)
         columns = {column for table in tables.values() for column in query.columns.get(table, ())}
         of_here = {
@@ -41,7 +48,31 @@ def notes(query: Query) -> Iterator[str]:
             apart = {*_ONE_SCALE[unit], "blocks_after"} & query.columns[table]
             mixed = _mixed(query, node, each, {it: f'"{alias}"."{it}"' for it in apart})
             if mixed:
-                yield _sentence(table, column, mixed)
+                key = (table, tuple(mixed), name_of(each) in OF_PAIRS)
+                found.setdefault(key, {})[column] = None
+    for (table, kinds, are_pairs), mixed_columns in found.items():
+        yield _sentence(table, [*mixed_columns], kinds, are_pairs=are_pairs)
+    yield from dict.fromkeys(_outlying(query))
+
+
+def _outlying(query: Query) -> Iterator[str]:
+    """Yield a sentence for each table of which rows of another order enter a mean with the rest."""
+    for node, each in query.over_rows():
+        if name_of(each) in _ROBUST:
+            continue
+        for alias, table in base_tables(node).items():
+            rows = schema.OUTLYING.get(table)
+            if rows is None or not any(
+                _on_a_scale(each, rows.columns, query.columns[table], logs_too=rows.in_logs)
+            ):
+                continue
+            is_one = f'"{alias}".{rows.condition}'
+            counts = query.counts(node, [(f"count(DISTINCT ({is_one}))", each)]) or []
+            if any(n > 1 for (n,) in counts):
+                yield (
+                    f"{table}: {rows.what} is averaged with the others and may decide the mean; "
+                    f"WHERE {rows.rest} leaves it out"
+                )
 
 
 @cache
@@ -56,14 +87,16 @@ def _units() -> dict[tuple[str, str], str]:
     }
 
 
-def _on_a_scale(function: Any, here: Collection[str], columns: Collection[str]) -> Iterator[str]:
-    """Yield the columns on a model's scale that a function takes as they are."""
+def _on_a_scale(
+    function: Any, here: Collection[str], columns: Collection[str], *, logs_too: bool = False
+) -> Iterator[str]:
+    """Yield the columns on a scale of their own that a function takes as they are."""
     for argument in arguments_of(function):
         read = columns_of(argument)
         lengths = read & {*here}
         parts = list(within(argument))
         is_relative = any(
-            str(it.get("function_name")).lower() in _LOGARITHMS
+            (str(it.get("function_name")).lower() in _LOGARITHMS and not logs_too)
             or it.get("class") == "SUBQUERY"
             or str(it.get("type")).startswith("COMPARE")
             for it in parts
@@ -82,9 +115,12 @@ def _mixed(query: Query, node: Any, function: Any, asked: Mapping[str, str]) -> 
     return [name for name in _WHAT if largest.get(name, 0) > 1]
 
 
-def _sentence(table: str, column: str, mixed: Sequence[str]) -> str:
+def _sentence(table: str, columns: Sequence[str], mixed: Sequence[str], *, are_pairs: bool) -> str:
     what = " and ".join(_WHAT[each] for each in mixed)
+    cure = f"take each {' and '.join(mixed)} apart, or average ln({columns[0]})"
+    if are_pairs:
+        cure = f"take ln({columns[0]}), or ranks by spearman"
     return (
-        f"{table}.{column}: values at several {what} are taken together, whose scales differ, so "
-        f"the largest decide; take each {' and '.join(mixed)} apart, or average ln({column})"
+        f"{table}.{', '.join(columns)}: values at several {what} are taken together, whose scales "
+        f"differ, so the largest decide; {cure}"
     )

@@ -38,7 +38,8 @@ SELECT quantity, count(DISTINCT model_id) FILTER (NOT is_there) FROM coverage GR
 
 --- quiet: nothing to note where a row is a model or of one model
 
-SELECT model_id, avg(length) FROM stream WHERE prompt_set = 'A_grand_unified' AND layer = 3 GROUP BY model_id
+SELECT model_id, avg(length) FROM stream WHERE prompt_set = 'A_grand_unified' AND layer = 3 AND position > 0
+GROUP BY 1
 
 SELECT s.model_id AS m, avg(ln(length)) FROM stream s JOIN model USING (model_id) WHERE prompt_set =
 'A_grand_unified' GROUP BY m
@@ -46,11 +47,14 @@ SELECT s.model_id AS m, avg(ln(length)) FROM stream s JOIN model USING (model_id
 SELECT replace(model_id, 'local/', ''), avg(gain_body) FROM prompt_gain WHERE prompt_set = 'A_grand_unified'
 GROUP BY 1
 
-SELECT layer, avg(length) FROM stream WHERE model_id LIKE '%gemma%' AND prompt_set = 'A_grand_unified' GROUP
-BY layer
+SELECT layer, avg(length) FROM stream WHERE model_id LIKE '%gemma%' AND prompt_set = 'A_grand_unified' AND
+position > 0 GROUP BY layer
 
-SELECT layer, avg(length) FILTER (prompt_set = 'A_grand_unified') FROM stream WHERE model_id =
-'local/gemma-3-270m-q4_k_m' GROUP BY ALL
+SELECT layer, avg(length) FILTER (prompt_set = 'A_grand_unified' AND NOT position = 0) FROM stream WHERE
+model_id = 'local/gemma-3-270m-q4_k_m' GROUP BY ALL
+
+SELECT layer, median(length) FROM stream WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND prompt_set =
+'A_grand_unified' GROUP BY layer
 
 SELECT avg(top_share) FROM stream JOIN model m USING (model_id) WHERE m.model_id = 'local/gemma-3-270m-q4_k_m'
 AND prompt_set = 'A_grand_unified'
@@ -79,10 +83,11 @@ SELECT lab, count(DISTINCT model_id) FROM stream JOIN model USING (model_id) WHE
 BY lab
 
 WITH per AS (SELECT model_id, avg(length) AS l FROM stream WHERE prompt_set = 'A_grand_unified' AND layer = 0
-GROUP BY model_id) SELECT is_trained_here, avg(l), stddev(l) FROM per JOIN model USING (model_id) GROUP BY ALL
+AND is_last_token GROUP BY model_id) SELECT is_trained_here, avg(l), stddev(l) FROM per JOIN model USING
+(model_id) GROUP BY ALL
 
 SELECT model_id, (SELECT avg(length) FROM stream s WHERE s.model_id = m.model_id AND prompt_set =
-'A_grand_unified' AND layer = 0) FROM model m
+'A_grand_unified' AND layer = 0 AND position > 0) FROM model m
 
 SELECT avg(gain_body), stddev(gain_body) FROM model_gain WHERE NOT is_trained_here
 
@@ -116,6 +121,17 @@ WHERE b.prompt_set = 'A_grand_unified' GROUP BY model_id
 SELECT avg(m.gain_body) FROM model_gain m JOIN model USING (model_id) WHERE NOT m.is_trained_here
 
 SELECT model_id, gain / avg(gain) OVER (PARTITION BY model_id) FROM block WHERE prompt_set = 'A_grand_unified'
+AND layer > 0
+
+SELECT recipe, avg(log_growth), stddev(log_growth) FROM network GROUP BY recipe
+
+SELECT step, avg(log_growth) FROM network_step GROUP BY step
+
+SELECT spearman(n_layers, gain_body) FROM model_gain WHERE lab = 'thermoscope'
+
+SELECT is_trained_here, count(*), count(DISTINCT lab) FROM model GROUP BY ALL
+
+SELECT count(*) FROM model WHERE is_published
 
 --- kinds: networks trained here among models of others
 
@@ -344,3 +360,39 @@ SELECT avg(norm) FROM raw.stream JOIN run USING (run_id) WHERE special_tokens = 
 SELECT max(norm) FROM raw.stream
 
 SELECT count(*) FROM run
+
+--- outlying: the first token or block 0 in a mean with the others
+
+position > 0: SELECT layer, avg(length) FROM stream WHERE model_id = 'local/gemma-3-270m-q4_k_m' GROUP BY
+layer
+
+position > 0: SELECT model_id, layer, sum(length) / count(*) FROM stream GROUP BY ALL
+
+layer > 0: SELECT model_id, avg(gain) FROM block WHERE prompt_set = 'A_grand_unified' GROUP BY model_id
+
+layer > 0: SELECT model_id, exp(avg(ln(gain))) FROM block WHERE prompt_set = 'A_grand_unified' GROUP BY
+model_id
+
+layer > 0: SELECT avg(b.ffn_ratio) FROM block b JOIN model USING (model_id)
+
+layer > 0: SELECT model_id, corr(gain, attention_ratio) FROM block GROUP BY model_id
+
+--- dependent: networks of one recipe, and steps of one training
+
+64 networks of 8: SELECT avg(log_growth), conf_low(log_growth) FROM network
+
+64 networks of 8: SELECT step, stddev(log_growth) FROM network_step GROUP BY step
+
+16 networks of 8: SELECT shape, spearman(learning_rate, log_growth) FROM network GROUP BY shape
+
+several steps: SELECT avg(log_growth) FROM network_step
+
+several steps: SELECT recipe, avg(n.loss) FROM network_step n GROUP BY recipe
+
+--- counted: networks trained here that are counted as models
+
+SELECT count(*), count(DISTINCT lab) FROM model WHERE is_measured
+
+SELECT count(DISTINCT model_id) FROM model_gain WHERE gain_body > 1
+
+SELECT gain_body > 1, count(*) FROM model_gain GROUP BY 1

@@ -1,9 +1,11 @@
 """Notes where rows of one model, or unlike prompt sets, are compared as if they were models."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+import thermoscope as ts
 from analysis.store import open_store
 from analysis.store.notes import cautions
 from collect import schema
@@ -70,6 +72,12 @@ def test_a_mean_over_several_scales_names_what_keeps_them_apart(store, case):
     assert f"take each {apart} apart" in note
 
 
+def test_columns_of_one_table_on_several_scales_share_a_note(store):
+    query = "SELECT avg(v_spectral), avg(o_spectral), max(v_spectral) FROM layer_weight"
+    (note,) = [note for note in noted(store, query) if "scales" in note]
+    assert note.startswith("layer_weight.v_spectral, o_spectral: ")
+
+
 @pytest.mark.parametrize("case", NOTED["repeated"])
 def test_a_join_that_repeats_the_rows_of_an_aggregate_is_noted(store, case):
     table, query = case.split(": ", 1)
@@ -88,10 +96,68 @@ def test_rows_without_a_value_that_are_counted_are_noted(store, case):
     assert note.startswith(f"published_model.{column} is NULL in {count}")
 
 
+@pytest.mark.parametrize("case", NOTED["outlying"])
+def test_rows_of_another_order_in_a_mean_are_noted_with_what_leaves_them_out(store, case):
+    rest, query = case.split(": ", 1)
+    (note,) = [note for note in noted(store, query) if "leaves it out" in note]
+    assert f"WHERE {rest} " in note
+
+
+@pytest.mark.parametrize("case", NOTED["dependent"])
+def test_networks_of_one_recipe_and_steps_of_one_training_are_noted(store, case):
+    said, query = case.split(": ", 1)
+    (note,) = noted(store, query)
+    assert said in note
+
+
+@pytest.mark.parametrize("query", NOTED["counted"])
+def test_networks_trained_here_that_are_counted_as_models_are_noted(store, query):
+    (note,) = [note for note in noted(store, query) if "models counted" in note]
+    assert schema.KIND in note
+
+
+def test_a_statistic_of_pairs_names_its_pairs_and_no_column_alone(store):
+    figures = store.query("FROM published_model")
+    for name in ("v_frobenius", "o_spectral"):
+        n = len(figures.dropna(subset=[name, "gain_penultimate_block"]))
+        query = f"SELECT corr({name}, gain_penultimate_block), count(*) FROM published_model"
+        (note,) = [note for note in noted(store, query) if "rests" in note]
+        assert note.startswith(f"corr({name}, gain_penultimate_block) rests on {n} of 34 rows")
+    query = "SELECT spearman(n_parameters, gain_penultimate_block), count(*) FROM published_model"
+    n = figures["gain_penultimate_block"].notna().sum()
+    (note,) = noted(store, query)
+    assert f"rests on {n} of 34 rows" in note
+
+
+def test_a_rank_correlation_has_no_scale(store):
+    query = "SELECT {}(v_spectral, n_layers) FROM layer_weight JOIN model USING (model_id)"
+    by_rank, by_value = (noted(store, query.format(it)) for it in ("spearman", "corr"))
+    assert not [note for note in by_rank if "scales" in note]
+    (note,) = [note for note in by_value if "scales" in note]
+    assert "spearman" in note
+
+
+def test_a_column_without_any_value_is_named(store):
+    asked = "SELECT model_id FROM model WHERE training_step IS NOT NULL"
+    assert cautions(store, asked, is_empty=True) == ["model.training_step is NULL in every row"]
+    both = "SELECT model_id, gain_body FROM model_gain"
+    assert cautions(store, both, lacking=["gain_body"])[0].startswith("gain_body: NULL in every")
+    assert cautions(store, "FROM model_gain", lacking=["gain_body"]) == []
+
+
+def test_python_warns_of_what_the_command_notes(store):
+    query = "SELECT avg(log_growth) AS g FROM network_step WHERE recipe = 'olmo2'"
+    with pytest.warns(ts.QueryWarning, match="several steps") as warned:
+        rows = ts.sql(query, store)
+    assert Path(warned[0].filename) == Path(__file__)
+    steps = store.query("FROM network_step WHERE recipe = 'olmo2'")
+    assert rows["g"].item() == pytest.approx(steps["log_growth"].mean(), rel=1e-12)
+
+
 def test_a_correlation_of_very_few_models_is_noted_with_their_number(store):
     few = "SELECT corr(n_parameters, gain_body), max(gain_body) FROM model_gain WHERE {}"
     (note,) = noted(store, few.format("NOT is_trained_here"))
-    assert note.startswith("corr rests on 4 rows")
+    assert note.startswith("corr(n_parameters, gain_body) rests on 4 rows")
     assert noted(store, few.format("is_trained_here")) == []
 
 

@@ -1,0 +1,59 @@
+"""A query answered in Python with the notes that the command prints under its answer."""
+
+from __future__ import annotations
+
+import warnings
+
+import pandas as pd
+
+from analysis.store.notes.caution import cautions
+from analysis.store.store import Store, open_store
+
+
+class QueryWarning(UserWarning):
+    """What a query takes together that should be told apart, or where it finds nothing."""
+
+
+def sql(query: str, store: Store | None = None) -> pd.DataFrame:
+    """Return the rows of one reading statement, and warn of what the command notes under them.
+
+    Parameters
+    ----------
+    query
+        One reading statement of DuckDB's SQL.
+    store
+        Where to ask; none to open all that comes with the package. Open one to ask often.
+        `Store.query` answers without notes, and takes parameters.
+
+    Returns
+    -------
+    A row for each row of the answer, columns as the query names them.
+
+    Raises
+    ------
+    QueryError
+        If the statement is not one reading statement, or DuckDB refuses it.
+    StoreError
+        If a file of the store is no longer where it was opened, or none can be opened.
+
+    Warns
+    -----
+    QueryWarning
+        For each note: rows that are not independent, unlike rows taken together, values that are
+        not there, and what a table holds where the answer is empty.
+
+    Examples
+    --------
+    >>> import thermoscope as ts
+    >>> asked = ts.sql("SELECT verdict, count(*) AS n FROM claim GROUP BY ALL")
+    >>> asked["n"].sum().item()
+    61
+    """
+    asked = open_store() if store is None else store
+    rows = asked.query(query)
+    is_there = rows.notna().any()
+    lacking = [str(name) for name, there in is_there.items() if not there]
+    is_empty = not is_there.any()
+    for sentence in cautions(asked, query, is_empty=is_empty, lacking=lacking):
+        warnings.warn(sentence, QueryWarning, stacklevel=2)
+    return rows
