@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +34,7 @@ from collect.record.writer import conforming, write_table, write_tensors
 from collect.schema import MEASURED, UNFINISHED
 from collect.schema.assembly import GEOMETRY
 from collect.schema.headers import written
-from collect.schema.marks import Mark, file_sha256, run_sha256
+from collect.schema.marks import Mark, file_sha256, mark_of_files
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -192,21 +191,15 @@ def _mark(
 ) -> Mark:
     """Return the mark of a unit whose files are written."""
     names = {table: f"{table}/{unit.stem}.parquet" for table in rows}
-    states = {name: (staged / table).stat() for table, name in names.items()}
     shared = {} if n_prompts is None else {_prompt_file(unit): n_prompts}
-    mark = Mark(
-        determinants=dict(unit.determinants),
-        labels=dict(unit.labels),
+    mark = mark_of_files(
+        unit.determinants,
+        unit.labels,
         rows={**{name: rows[table] for table, name in names.items()}, **shared},
-        sha256={
-            **{name: file_sha256(staged / table) for table, name in names.items()},
-            **beside,
-        },
-        sizes={name: state.st_size for name, state in states.items()},
-        times={name: state.st_mtime_ns for name, state in states.items()},
+        files={name: staged / table for table, name in names.items()},
+        beside=beside,
     )
-    (stored,) = conforming("run", run_row).to_pylist()
-    return replace(mark, run_sha256=run_sha256(stored, asdict(mark)))
+    return mark.sealed(conforming("run", run_row).to_pylist()[0])
 
 
 def _move(

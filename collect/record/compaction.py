@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -31,9 +31,9 @@ from collect.schema import (
 )
 from collect.schema.counting import counted
 from collect.schema.headers import Headers, pack_name
-from collect.schema.marks import Mark, file_sha256, run_sha256
+from collect.schema.marks import Mark, mark_of_files
+from collect.schema.run_files import RunFile, read_run_file
 from collect.schema.sources import Sources
-from collect.schema.vouching import Vouched, vouched
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _copy(directory: Path, out: Path) -> tuple[int, tuple[str, ...]]:
             names = {str(path): sources.headers.of(path).columns.names for path in paths}
             attach(connection, table, names)
         runs = [path for path in sources.files["run"] if path.parent.name == "run"]
-        units = [vouched(path, sources.headers) for path in runs]
+        units = [read_run_file(path, sources.headers) for path in runs]
         rows = _run_rows(units, runs, sources.headers)
         stem = pack_name(
             hashlib.sha256(json.dumps([name for name, _ in rows]).encode()).hexdigest()
@@ -141,7 +141,7 @@ def _write_sorted(connection: duckdb.DuckDBPyConnection, table: str, stem: str, 
 
 
 def _run_rows(
-    units: Sequence[Vouched], paths: Sequence[Path], headers: Headers
+    units: Sequence[RunFile], paths: Sequence[Path], headers: Headers
 ) -> list[tuple[str, dict[str, object]]]:
     """Return name and row of table ``run`` of every unit, sorted by model, run and name."""
     rows = [
@@ -153,7 +153,7 @@ def _run_rows(
 
 
 def _copy_others(
-    directory: Path, sources: Sources, units: Sequence[Vouched], out: Path
+    directory: Path, sources: Sources, units: Sequence[RunFile], out: Path
 ) -> dict[str, str]:
     """Copy what is not sorted: prompts, vectors, tables that no run file lists.
 
@@ -164,7 +164,7 @@ def _copy_others(
     beside = {
         name: digest
         for unit in units
-        for name, digest in unit.sha256.items()
+        for name, digest in unit.mark.sha256.items()
         if name.endswith(".safetensors")
     }
     others = [
@@ -182,25 +182,22 @@ def _copy_others(
 def _mark(
     rows: Sequence[tuple[str, dict[str, object]]],
     counts: Mapping[str, int],
-    units: Sequence[Vouched],
+    units: Sequence[RunFile],
     beside: Mapping[str, str],
     out: Path,
 ) -> Mark:
     """Return what the run file of the copy says of its files."""
-    states = {name: (out / name).stat() for name in counts}
-    hashes = {name: file_sha256(out / name) for name in counts}
-    prompts = {name: n for unit in units for name, n in unit.rows.items() if "prompt/" in name}
-    prompt_sets = {name: digest for unit in units for name, digest in unit.prompts.items()}
+    prompts = {name: n for unit in units for name, n in unit.mark.rows.items() if "prompt/" in name}
+    prompt_sets = {name: digest for unit in units for name, digest in unit.mark.prompts.items()}
     of_units = {name: n for name, n in counts.items() if not name.startswith("revision/")}
-    mark = Mark(
-        determinants={"units": [stem for stem, _ in rows], "prompt_sets": prompt_sets},
+    mark = mark_of_files(
+        {"units": [stem for stem, _ in rows], "prompt_sets": prompt_sets},
         labels={},
         rows={**of_units, **prompts},
-        sha256={**hashes, **beside},
-        sizes={name: states[name].st_size for name in of_units},
-        times={name: states[name].st_mtime_ns for name in of_units},
+        files={name: out / name for name in counts},
+        beside=beside,
     )
-    return replace(mark, run_sha256=run_sha256({"rows": [row for _, row in rows]}, asdict(mark)))
+    return mark.sealed({"rows": [row for _, row in rows]})
 
 
 def _write_runs(

@@ -29,17 +29,8 @@ from collect.schema import (
 from collect.schema.assembly import two_networks
 from collect.schema.headers import UNREADABLE, Headers, completed, is_pack, packed_units
 from collect.schema.listing import DESCRIPTION, listed_files
-from collect.schema.marks import (
-    Mark,
-    file_sha256,
-    is_run_as_marked,
-    n_rows,
-    prompts_of,
-    quantities_of,
-    read_mark,
-    stored_prompts_sha256,
-)
-from collect.schema.vouching import compare, vouched
+from collect.schema.marks import Mark, file_sha256, read_mark, stored_prompts_sha256
+from collect.schema.run_files import compare, read_run_file
 
 #: Rows of a table that are tried together; more take more memory and are hardly faster.
 _ROWS_TOGETHER = 2**15
@@ -138,14 +129,14 @@ def _copy_faults(path: Path, out: Path, listed: set[str], known: Headers) -> Ite
     """Yield the faults of a compact copy, and add its files to those that run files list."""
     headers = Headers()
     try:
-        copy = vouched(path, headers)
-        listed.update(copy.rows)
+        copy = read_run_file(path, headers)
+        listed.update(copy.mark.rows)
         compare(out, [copy], headers, contents=True)
     except ContractError as error:
         yield error.problem
         return
     trial = Trial(ROW_GROUP_ROWS)
-    for name in ("run/" + path.name, *copy.rows):
+    for name in ("run/" + path.name, *copy.mark.rows):
         table = Path(name).parent.name
         file = pq.ParquetFile(out / name)
         known.note_columns(out / name, table, file.schema_arrow.names)
@@ -186,13 +177,13 @@ def _file_faults(path: Path, expected: int, mark: Mark, trial: _Trial) -> Iterat
         n = trial.prompts[name]
     else:
         rows = yield from _row_faults(path, path.parent.name, trial)
-        n = n_rows(path) if rows is None else len(rows)
+        n = _n_rows(path) if rows is None else len(rows)
         if is_shared:
             trial.prompts[name] = n
     if n is not None and n != expected:
         yield f"{name} has {n} rows; its unit's run file says {expected}."
     if is_shared:
-        if stored_prompts_sha256(path) != prompts_of(mark.determinants).get(path.stem):
+        if stored_prompts_sha256(path) != mark.prompts.get(path.stem):
             yield f"{name} holds other prompts than were measured."
         return
     known = {"run_id": run_id(mark.determinants), "model_id": mark.determinants["model_id"]}
@@ -200,6 +191,14 @@ def _file_faults(path: Path, expected: int, mark: Mark, trial: _Trial) -> Iterat
         others = _values(path, column, rows) - {value}
         if others:
             yield f"{name} has the {column} {', '.join(sorted(map(str, others)))}, not {value}."
+
+
+def _n_rows(path: Path) -> int | None:
+    """Return the number of rows a Parquet file says it has; None when it cannot be read."""
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except UNREADABLE:
+        return None
 
 
 def _values(path: Path, column: str, rows: pa.Table | None) -> set[object]:
@@ -272,7 +271,7 @@ def _run_faults(
                 f"{', '.join(failed) or 'no check'} failed."
             )
             return
-    if not others and not is_run_as_marked(run, mark):
+    if not others and not mark.is_of(run):
         yield f"run/{path.name} has another row or metadata than it hashed."
 
 
@@ -301,7 +300,7 @@ def _shared_faults(marks: Mapping[str, Mark]) -> Iterator[str]:
     for stem, mark in marks.items():
         known = mark.determinants
         identity, name = run_id(known), (known["model_id"], known.get("revision"))
-        for quantity in quantities_of(known):
+        for quantity in mark.quantities:
             owner = owners.setdefault((identity, quantity), stem)
             if owner != stem:
                 yield f"{owner} and {stem} both hold {quantity} of run {identity}."

@@ -20,13 +20,8 @@ from collect.record.stem import is_of_model, is_of_prompt_set
 from collect.record.units import Unit, differences, run_file, run_id, variant_of
 from collect.schema.files import read_rows
 from collect.schema.headers import is_pack
-from collect.schema.marks import (
-    Mark,
-    is_intact,
-    read_mark,
-    run_as_marked,
-    stored_prompts_sha256,
-)
+from collect.schema.marks import Mark, read_mark, run_as_marked, stored_prompts_sha256
+from collect.schema.run_files import is_intact
 
 
 @dataclass(frozen=True, slots=True)

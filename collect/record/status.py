@@ -5,7 +5,6 @@ No torch here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from collect.record.units import variant_of
 from collect.schema import incomplete_units
 from collect.schema.contract import ContractError
 from collect.schema.headers import Headers, is_pack, packed_units, units_of
-from collect.schema.marks import Mark, has_files_as_marked, read_marked
-from collect.schema.vouching import compare, vouched
+from collect.schema.run_files import compare, read_run_file
 
 _OF_RUN = (
     "model_id",
@@ -60,8 +58,8 @@ def units(out: Path) -> pd.DataFrame:
     of_units = [path for path in paths if not is_pack(path.stem) and path.stem not in copied]
     headers = Headers()
     headers.read_ahead(of_units)
-    states = [_marked_row(path, out, headers) for path in of_units]
-    states += [row for path in paths if is_pack(path.stem) for row in _pack(path, out)]
+    packs = [path for path in paths if is_pack(path.stem)]
+    states = [row for path in (*of_units, *packs) for row in _marked_rows(path, out, headers)]
     states += [_unmarked_row(stem, out) for stem in incomplete_units(out)]
     planned = _plan(out)
     states = [planned.pop(str(row["unit"]), {}) | row for row in states]
@@ -90,34 +88,27 @@ def _plan(out: Path) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def _marked_row(path: Path, out: Path, headers: Headers) -> dict[str, Any]:
-    """Return the row of a unit that has a run file."""
-    marked = read_marked(path, headers)
-    if marked is None or not has_files_as_marked(marked[0], out):
-        return _unmarked_row(path.stem, out)
-    mark, run = marked
-    return _complete(path.stem, mark, run)
+def _marked_rows(path: Path, out: Path, headers: Headers) -> list[dict[str, Any]]:
+    """Return the rows of the units that a run file says are complete.
 
-
-def _pack(path: Path, out: Path) -> list[dict[str, Any]]:
-    """Return the rows of the units of a compact copy; how many rows each has is not counted."""
-    headers = Headers()
+    How many rows each unit of a compact copy has is not counted.
+    """
     try:
-        copied = vouched(path, headers)
-        compare(out, [copied], headers, contents=True)
+        run_file = read_run_file(path, headers)
+        compare(out, [run_file], headers, contents=True)
     except ContractError:
-        return [_unmarked_row(stem, out) for stem in units_of(path)]
-    rows = headers.run(path).to_pylist()
-    return [_complete(unit.stem, None, run) for unit, run in zip(copied.units, rows, strict=True)]
-
-
-def _complete(stem: str, mark: Mark | None, run: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "unit": stem,
-        "state": "complete" if run.get("is_conforming", True) else "nonconforming",
-        "n_rows": None if mark is None else sum(mark.rows.values()),
-        **{name: run.get(name) for name in _OF_RUN},
-    }
+        stems = units_of(path) if is_pack(path.stem) else [path.stem]
+        return [_unmarked_row(stem, out) for stem in stems]
+    n_rows = None if is_pack(path.stem) else sum(run_file.mark.rows.values())
+    return [
+        {
+            "unit": unit.stem,
+            "state": "complete" if run.get("is_conforming", True) else "nonconforming",
+            "n_rows": n_rows,
+            **{name: run.get(name) for name in _OF_RUN},
+        }
+        for unit, run in zip(run_file.units, headers.run(path).to_pylist(), strict=True)
+    ]
 
 
 def _unmarked_row(stem: str, out: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 tables, columns, types, units, keys and checks. `contract` asks DuckDB what it says and hands it on
 as Arrow schemas and as a codebook; `empty` lends one empty table of it; `files`
 knows where the rows of a table lie and when they are complete, `headers` reads what a file says
-of itself, `marks` and `vouching` compare files with the
+of itself, `marks` and `run_files` compare files with the
 run file of their unit, `sources` gathers those of
 several directories, `assembly` puts their rows into one database and `attachment` leaves those
 of large tables in their files; `views` names the SQL that
@@ -63,8 +63,8 @@ from collect.schema.grain import (
     SAMPLES,
 )
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
+from collect.schema.run_files import Comparison
 from collect.schema.views import front_sql, views_by_subject, views_sql
-from collect.schema.vouching import Comparison
 
 __all__ = [
     "DESCRIPTION",

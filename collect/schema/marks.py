@@ -12,17 +12,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from collect.schema.contract import ContractError
-from collect.schema.headers import UNREADABLE, Headers
-
-#: Parts of a run file's metadata that vouch for the files of its unit, besides the determinants.
-VOUCHING = ("rows", "sha256", "sizes", "times")
+from collect.schema.headers import UNREADABLE
 
 #: What is known of a prompt besides its place in a set.
 _OF_PROMPT = ("prompt_id", "category", "format", "text", "metadata")
 
-#: What the parts of a mark that are by file hold.
-_KINDS = {"rows": int, "sizes": int, "times": int, "sha256": str}
+#: Parts of a mark that vouch for the files of its unit, and what each holds by file.
+_KINDS = {"rows": int, "sha256": str, "sizes": int, "times": int}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +37,7 @@ class Mark:
     sizes, times
         Size [bytes] of each of them and time of its last change [ns since 1970].
     run_sha256
-        Hash of the row of the run file and of what vouches for the files; see `run_sha256`.
+        Hash of the row of the run file, and of all of the above but labels.
     """
 
     determinants: dict[str, Any]
@@ -58,14 +54,60 @@ class Mark:
         return quantities_of(self.determinants)
 
     @property
-    def parts(self) -> dict[str, Any]:
-        """What it says, part by part, not copied."""
-        return {name: getattr(self, name) for name in self.__slots__}
+    def prompts(self) -> dict[str, str]:
+        """Hash of the prompts of each prompt set that a unit, or pack, was measured on."""
+        known = self.determinants
+        if "prompt_sets" in known:
+            return {str(name): str(digest) for name, digest in known["prompt_sets"].items()}
+        digest = known.get("prompt_set_sha256")
+        return {} if digest is None else {str(known.get("prompt_set")): digest}
 
     @property
     def metadata(self) -> dict[str, str]:
         """The mark as key-value metadata of the run file."""
         return {name: json.dumps(getattr(self, name), sort_keys=True) for name in self.__slots__}
+
+    def sealed(self, row: Mapping[str, Any]) -> Mark:
+        """Return the mark with the hash of a row of the run file, as it is stored."""
+        return replace(self, run_sha256=self._hash(row))
+
+    def is_of(self, row: Mapping[str, Any]) -> bool:
+        """Return whether a row of the run file is the one that was hashed; so without a hash."""
+        return not self.run_sha256 or self.run_sha256 == self._hash(row)
+
+    def _hash(self, row: Mapping[str, Any]) -> str:
+        parts = {name: getattr(self, name) for name in ("determinants", *_KINDS)}
+        canonical = json.dumps({"row": dict(row), **parts}, sort_keys=True, default=str)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def mark_of_files(
+    determinants: Mapping[str, Any],
+    labels: Mapping[str, Any],
+    rows: Mapping[str, int],
+    files: Mapping[str, Path],
+    beside: Mapping[str, str],
+) -> Mark:
+    """Return the mark of a unit, or pack, whose files are written; it is not sealed yet.
+
+    Parameters
+    ----------
+    determinants, labels, rows
+        As in `Mark`; files that units share are among the rows and not among the files.
+    files
+        Where each file lies now whose content is hashed, by its path within the output.
+    beside
+        Hash of files that are listed without rows, by their path.
+    """
+    states = {name: place.stat() for name, place in files.items() if name in rows}
+    return Mark(
+        determinants=dict(determinants),
+        labels=dict(labels),
+        rows=dict(rows),
+        sha256={**{name: file_sha256(place) for name, place in files.items()}, **beside},
+        sizes={name: state.st_size for name, state in states.items()},
+        times={name: state.st_mtime_ns for name, state in states.items()},
+    )
 
 
 def quantities_of(determinants: Mapping[str, Any]) -> tuple[str, ...]:
@@ -79,26 +121,19 @@ def read_mark(path: Path) -> Mark | None:
     A mark of an earlier version, which kept no hashes or sizes, is read with none.
     """
     try:
-        return mark_of(pq.read_metadata(path).metadata or {})
-    except UNREADABLE:
-        return None
-
-
-def mark_of(metadata: Mapping[bytes, bytes]) -> Mark | None:
-    """Return what the key-value metadata of a run file say, or None when they are no mark."""
-    try:
-        known = {n: metadata[n.encode()].decode() for n in Mark.__slots__ if n.encode() in metadata}
-        mark = replace(mark_in(known), labels=json.loads(known["labels"]))
-    except (*UNREADABLE, KeyError, TypeError, RecursionError):
+        stored = pq.read_metadata(path).metadata or {}
+        names = [name for name in Mark.__slots__ if name.encode() in stored]
+        mark = mark_in({name: stored[name.encode()].decode() for name in names})
+    except (*UNREADABLE, TypeError, RecursionError):
         return None
     is_of_unit = mark.determinants.keys() >= {"model_id", "kind", "prompt_set"}
     is_of_pack = isinstance(mark.determinants.get("units"), list)
-    is_whole = "rows" in known and isinstance(mark.labels, dict)
+    is_whole = {"rows", "labels"} <= {*names}
     return mark if is_whole and (is_of_unit or is_of_pack) else None
 
 
 def mark_in(metadata: Mapping[str, str]) -> Mark:
-    """Return what metadata say but for labels; what they do not say is empty.
+    """Return what metadata say; what they do not say is empty.
 
     Raises
     ------
@@ -107,74 +142,22 @@ def mark_in(metadata: Mapping[str, str]) -> Mark:
     TypeError
         If it is another than it was written as.
     """
-    parts = {name: json.loads(metadata.get(name, "{}")) for name in ("determinants", *VOUCHING)}
-    mark = Mark(labels={}, run_sha256=json.loads(metadata.get("run_sha256", '""')), **parts)
-    if not isinstance(mark.determinants, dict):
-        raise TypeError("its determinants are not an object")
-    for name, kind in _KINDS.items():
-        values = parts[name].values() if isinstance(parts[name], dict) else [None]
-        if not all(isinstance(value, kind) for value in values):
+    objects = ("determinants", "labels", *_KINDS)
+    parts = {name: json.loads(metadata.get(name, "{}")) for name in objects}
+    for name, part in parts.items():
+        kind = _KINDS.get(name, object)
+        if not isinstance(part, dict) or not all(isinstance(it, kind) for it in part.values()):
             raise TypeError(f"its {name} are not an object of files")
-    return mark
-
-
-def read_run(path: Path) -> dict[str, Any] | None:
-    """Return the one row of a run file, or None when it cannot be read."""
-    try:
-        rows: list[dict[str, Any]] = pq.ParquetFile(path).read(use_threads=False).to_pylist()
-    except UNREADABLE:
-        return None
-    return rows[0] if len(rows) == 1 else None
-
-
-def read_marked(path: Path, headers: Headers) -> tuple[Mark, dict[str, Any]] | None:
-    """Return what a run file says and the row that its mark hashed, both by one reading."""
-    try:
-        header = headers.of(path)
-        mark = mark_of({name.encode(): it.encode() for name, it in header.metadata.items()})
-        rows = header.stored().to_pylist()
-    except (ContractError, *UNREADABLE):
-        return None
-    if mark is None or len(rows) != 1 or not is_run_as_marked(rows[0], mark):
-        return None
-    return mark, rows[0]
-
-
-def is_run_as_marked(run: Mapping[str, Any] | None, mark: Mark) -> bool:
-    """Return whether the row of a run file is there, and is the one that its mark hashed."""
-    if run is None:
-        return False
-    return not mark.run_sha256 or mark.run_sha256 == run_sha256(run, mark.parts)
+    return Mark(**parts, run_sha256=json.loads(metadata.get("run_sha256", '""')))
 
 
 def run_as_marked(path: Path, mark: Mark) -> dict[str, Any] | None:
-    """Return the row of a run file that its mark hashed; None where there is none."""
-    run = read_run(path)
-    return run if is_run_as_marked(run, mark) else None
-
-
-def is_intact(path: Path, mark: Mark, out: Path) -> bool:
-    """Return whether a run file and every file its mark lists are there, as the mark says."""
-    return run_as_marked(path, mark) is not None and has_files_as_marked(mark, out)
-
-
-def has_files_as_marked(mark: Mark, out: Path) -> bool:
-    """Return whether every file that a mark lists is there, as the mark says.
-
-    One whose content is hashed has the rows that it had.
-    """
-    return all(_is_as_marked(name, mark, out) for name in {**mark.rows, **mark.sha256})
-
-
-def _is_as_marked(name: str, mark: Mark, out: Path) -> bool:
-    path = out / name
-    if name in mark.sha256:
-        return path.is_file() and file_sha256(path) == mark.sha256[name]
-    if n_rows(path) != mark.rows[name]:
-        return False
-    if name.startswith("prompt/"):
-        return stored_prompts_sha256(path) == prompts_of(mark.determinants).get(path.stem)
-    return True
+    """Return the one row of a run file that its mark hashed; None where there is none."""
+    try:
+        rows = pq.ParquetFile(path).read(use_threads=False).to_pylist()
+    except UNREADABLE:
+        return None
+    return rows[0] if len(rows) == 1 and mark.is_of(rows[0]) else None
 
 
 def stored_prompts_sha256(path: Path) -> str | None:
@@ -192,22 +175,6 @@ def stored_prompts_sha256(path: Path) -> str | None:
 @lru_cache(maxsize=64)
 def _prompts_sha256(path: Path, *_: int) -> str:
     return prompts_sha256(pq.ParquetFile(path).read().to_pylist())
-
-
-def n_rows(path: Path) -> int | None:
-    """Return the number of rows a Parquet file says it has; None when it cannot be read."""
-    try:
-        return int(pq.read_metadata(path).num_rows)
-    except UNREADABLE:
-        return None
-
-
-def prompts_of(determinants: Mapping[str, Any]) -> dict[str, str]:
-    """Return the hash of the prompts of each prompt set that a unit, or pack, was measured on."""
-    if "prompt_sets" in determinants:
-        return {str(name): str(digest) for name, digest in determinants["prompt_sets"].items()}
-    digest = determinants.get("prompt_set_sha256")
-    return {} if digest is None else {str(determinants.get("prompt_set")): digest}
 
 
 def file_sha256(path: Path) -> str:
@@ -238,19 +205,4 @@ def prompts_sha256(rows: Sequence[Mapping[str, Any]]) -> str:
     columns = ("category", "text") if are_lines else _OF_PROMPT
     entries = [[row.get(name) for name in columns] for row in ordered]
     canonical = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def run_sha256(row: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
-    """Return the hash of the row of a run file and of the metadata that vouch for its files.
-
-    Parameters
-    ----------
-    row
-        The row as it is stored.
-    parts
-        ``determinants``, ``rows``, ``sha256``, ``sizes`` and ``times``; others do not count.
-    """
-    vouching = {name: parts[name] for name in ("determinants", *VOUCHING)}
-    canonical = json.dumps({"row": dict(row), **vouching}, sort_keys=True, default=str)
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -9,7 +9,7 @@ from pathlib import Path
 from collect.schema.contract import MEASURED, ContractError
 from collect.schema.files import stored_twice, table_files
 from collect.schema.headers import READ_WHOLE, Headers, cache, written
-from collect.schema.vouching import Comparison, Measured, Vouched, compare, vouched
+from collect.schema.run_files import Comparison, Measured, RunFile, compare, read_run_file
 
 #: Tables whose files lie in a directory of their own and are listed by the run files of units.
 _LISTED = (*MEASURED, "prompt")
@@ -65,9 +65,9 @@ class Sources:
         for table in READ_WHOLE:
             paths = [path for path in by_table.get(table, []) if path.parent.name == table]
             self.headers.read_ahead(paths)
-        units = [vouched(path, self.headers) for path in marks]
+        units = [read_run_file(path, self.headers) for path in marks]
         self.comparison += compare(directory, units, self.headers, contents=self._contents)
-        listed = {directory / name for unit in units for name in unit.rows}
+        listed = {directory / name for unit in units for name in unit.mark.rows}
         cache.keep(directory, self.headers.known(measured), len(kept), since)
         self.vouched |= listed
         repeated = self._register(directory, units)
@@ -77,7 +77,7 @@ class Sources:
             if chosen:
                 self.files.setdefault(table, []).extend(chosen)
 
-    def _register(self, directory: Path, vouching: Sequence[Vouched]) -> set[str]:
+    def _register(self, directory: Path, run_files: Sequence[RunFile]) -> set[str]:
         """Remember each run; return the stems of files that another directory has too.
 
         Raises
@@ -86,7 +86,7 @@ class Sources:
             If a unit repeats another otherwise, or a pack repeats a part of another directory.
         """
         repeated = set()
-        for files in vouching:
+        for files in run_files:
             path = directory / "run" / f"{files.stem}.parquet"
             again = [self._is_repetition(unit, path) for unit in files.units]
             if all(again):
@@ -138,14 +138,14 @@ def _check_once(directory: Path, files: Mapping[str, Sequence[Path]]) -> None:
 
 
 def _listed_files(
-    table: str, paths: Sequence[Path], units: Sequence[Vouched], listed: set[Path]
+    table: str, paths: Sequence[Path], units: Sequence[RunFile], listed: set[Path]
 ) -> list[Path]:
     """Return the files that a run file lists, where run files list any.
 
     A file that bears the name of a complete unit and is not listed is refused. Prompts that are
     not listed are those of a measurement that was interrupted.
     """
-    listing = {unit.stem for unit in units if unit.rows}
+    listing = {unit.stem for unit in units if unit.mark.rows}
     if table not in _LISTED or not listing:
         return list(paths)
     strange = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from collect.record.units import run_id
 from collect.record.writer import write_parquet
-from collect.schema.marks import Mark, file_sha256, read_mark, run_sha256
+from collect.schema.marks import Mark, file_sha256, read_mark
 
 SAMPLE = Path(__file__).parents[2] / "data/sample"
 
@@ -65,7 +65,7 @@ def _write_copy(stem: str, mark: Mark, rows: dict[str, pa.Table], copy: int, out
         times=times,
     )
     run = _renamed(rows["run"], identity)
-    made = replace(made, run_sha256=run_sha256(run.to_pylist()[0], asdict(made)))
+    made = made.sealed(run.to_pylist()[0])
     known = {name.decode(): text.decode() for name, text in (run.schema.metadata or {}).items()}
     run = run.replace_schema_metadata({**known, **made.metadata})
     _write("run", run, out / "run" / f"{stem}.parquet")

@@ -105,7 +105,7 @@ def test_what_reads_a_store_may_be_interrupted(use, gpt2_output, tmp_path, monke
     for place in (
         "collect.record.compaction.assemble",
         "collect.record.publication.database.assemble",
-        "collect.record.status.read_marked",
+        "collect.record.status.read_run_file",
         "collect.record.integrity.read_mark",
     ):
         monkeypatch.setattr(place, interrupt)

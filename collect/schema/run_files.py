@@ -1,16 +1,16 @@
-"""What run files vouch for, compared with the files of a directory; see `marks`."""
+"""Run files read whole, and the files of a directory compared with what they say; see `marks`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from collect.schema.contract import READABLE_VERSIONS, ContractError, table_of
 from collect.schema.counting import counted
-from collect.schema.headers import Headers, damaged, is_pack
-from collect.schema.marks import file_sha256, mark_in, prompts_of, prompts_sha256, run_sha256
+from collect.schema.headers import Header, Headers, damaged, is_pack
+from collect.schema.marks import Mark, file_sha256, mark_in, prompts_sha256, run_as_marked
 
 #: Columns of ``run`` that tell the ways apart in which one model is measured side by side.
 WAY = (
@@ -49,34 +49,22 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Vouched:
-    """What a run file says of the files of its unit, or pack, by their paths in the directory.
+class RunFile:
+    """The run file of a unit, or pack, as it was read.
 
     Attributes
     ----------
     stem
         Name of the files, without suffix.
+    mark
+        What it says of them.
     units
         What was measured: one unit, or those of a pack.
-    rows, sizes, times, sha256
-        Number of rows, size [bytes], time of the last change [ns since 1970] and hash of the
-        content; a file measured by an earlier version has no size, time or hash.
-    prompts
-        Hash of the prompts of each prompt set, by its name.
     """
 
     stem: str
+    mark: Mark
     units: tuple[Measured, ...]
-    rows: dict[str, int] = field(default_factory=dict)
-    sizes: dict[str, int] = field(default_factory=dict)
-    times: dict[str, int] = field(default_factory=dict)
-    sha256: dict[str, str] = field(default_factory=dict)
-    prompts: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def run_ids(self) -> set[str]:
-        """Runs whose rows the files hold."""
-        return {unit.run_id for unit in self.units}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +108,7 @@ class Comparison:
         return f"{same}, and {touched}; contents were not compared (--verify does)"
 
 
-def vouched(path: Path, headers: Headers) -> Vouched:
+def read_run_file(path: Path, headers: Headers) -> RunFile:
     """Return what a run file says.
 
     Raises
@@ -137,7 +125,6 @@ def vouched(path: Path, headers: Headers) -> Vouched:
         mark = mark_in(header.metadata)
         units = mark.determinants["units"] if is_pack(path.stem) else [path.stem]
         stems = [str(stem) for stem in units]
-        prompts = prompts_of(mark.determinants)
         _check_version(path, rows)
     except ContractError:
         raise
@@ -150,15 +137,13 @@ def vouched(path: Path, headers: Headers) -> Vouched:
             "Measure the unit again with the same command and --overwrite.",
         )
     hashed = {"rows": stored} if is_pack(path.stem) else stored[0]
-    if mark.run_sha256 and mark.run_sha256 != run_sha256(hashed, mark.parts):
+    if not mark.is_of(hashed):
         raise ContractError(
             f"{path} must have the row and the metadata that were hashed; they differ.",
             "Measure the unit again with the same command and --overwrite.",
         )
-    measured = tuple(_measure(stem, row) for stem, row in zip(stems, rows, strict=True))
-    return Vouched(
-        path.stem, measured, mark.rows, mark.sizes, mark.times, mark.sha256, prompts=prompts
-    )
+    measured = tuple(_measured(stem, row) for stem, row in zip(stems, rows, strict=True))
+    return RunFile(path.stem, mark, measured)
 
 
 def _check_version(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -171,17 +156,17 @@ def _check_version(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
-def _measure(stem: str, row: Mapping[str, Any]) -> Measured:
+def _measured(stem: str, row: Mapping[str, Any]) -> Measured:
     return Measured(
         stem,
-        str(row["run_id"]),
-        way=tuple(None if row[name] is None else str(row[name]) for name in WAY),
-        quantities=frozenset(str(row["quantities"]).split(",")),
+        str(row.get("run_id")),
+        way=tuple(None if row.get(name) is None else str(row[name]) for name in WAY),
+        quantities=frozenset(str(row.get("quantities")).split(",")),
     )
 
 
 def compare(
-    directory: Path, units: Sequence[Vouched], headers: Headers, *, contents: bool
+    directory: Path, run_files: Sequence[RunFile], headers: Headers, *, contents: bool
 ) -> Comparison:
     """Compare the files of some units with what their run files say.
 
@@ -189,12 +174,12 @@ def compare(
     ----------
     directory
         Where they lie.
-    units
+    run_files
         What the run files say.
     headers
         Headers of the files, those already read included.
     contents
-        True to compare hashes of the contents as well.
+        True to compare hashes of the contents as well; what a header says needs no look then.
 
     Raises
     ------
@@ -202,57 +187,54 @@ def compare(
         If a file is missing, or has other rows, another size, another run or another content.
     """
     known: dict[str, Comparison] = {}
-    for unit in units:
-        listed = {**unit.rows, **unit.sha256}
+    prompts: set[tuple[str, str | None]] = set()
+    for run_file in run_files:
+        mark = run_file.mark
+        listed = {**mark.rows, **mark.sha256}
         missing = [name for name in listed if not (directory / name).is_file()]
         if missing:
             raise ContractError(
-                f"A unit marked as complete must have all its files; {unit.stem} in {directory} "
-                f"lacks {', '.join(missing)}.",
+                f"A unit marked as complete must have all its files; {run_file.stem} in "
+                f"{directory} lacks {', '.join(missing)}.",
                 "Measure it again with the same command: the unit is then measured anew.",
             )
-        for name in unit.rows:
-            known[name] = _compare(directory, name, unit, headers, contents=contents)
-        if contents:
-            for name in unit.sha256.keys() - unit.rows.keys():
-                _compare_content(directory / name, name, unit)
+        for name in listed if contents else mark.rows:
+            path = directory / name
+            is_prompts = path.parent.name == "prompt"
+            expected = mark.prompts.get(path.stem) if is_prompts else mark.sha256.get(name)
+            state = path.stat()
+            if name in mark.sizes and state.st_size != mark.sizes[name]:
+                raise _altered_error(path, f"{mark.sizes[name]} bytes", f"{state.st_size}")
+            if contents and not is_prompts and expected not in (None, file_sha256(path)):
+                raise _altered_error(path, "the content that was hashed", "another")
+            if name not in mark.rows:
+                continue
+            if is_prompts or expected is None or not contents:
+                _compare_header(headers.of(path), name, run_file)
+            if contents and is_prompts and (name, expected) not in prompts:
+                rows = headers.of(path).stored().to_pylist()
+                if expected not in (None, prompts_sha256(rows)):
+                    raise _altered_error(path, "the prompts that were measured", "others")
+                prompts.add((name, expected))
+            known[name] = Comparison(
+                n_files=1,
+                n_sizes=int(name in mark.sizes),
+                n_times=int(mark.times.get(name) == state.st_mtime_ns),
+                n_hashes=int(contents and expected is not None),
+            )
     return sum(known.values(), Comparison())
 
 
-def _compare(
-    directory: Path, name: str, unit: Vouched, headers: Headers, *, contents: bool
-) -> Comparison:
-    """Return in what one file is as its run file says, or refuse it."""
-    path = directory / name
-    state = path.stat()
-    header = headers.of(path)
-    if name in unit.sizes and state.st_size != unit.sizes[name]:
-        raise _altered_error(path, f"{unit.sizes[name]} bytes", f"{state.st_size}")
-    if header.n_rows != unit.rows[name]:
-        raise _altered_error(path, f"{unit.rows[name]} rows", f"{header.n_rows}")
-    is_shared = path.parent.name == "prompt"
-    runs = set() if is_shared else header.run_bounds - unit.run_ids
+def _compare_header(header: Header, name: str, run_file: RunFile) -> None:
+    """Refuse a file of another number of rows, or of other runs."""
+    path, n_rows = header.path, run_file.mark.rows[name]
+    if header.n_rows != n_rows:
+        raise _altered_error(path, f"{n_rows} rows", f"{header.n_rows}")
+    run_ids = {unit.run_id for unit in run_file.units}
+    runs = set() if path.parent.name == "prompt" else header.run_bounds - run_ids
     if runs:
-        expected = " and ".join(sorted(unit.run_ids)[:2])
+        expected = " and ".join(sorted(run_ids)[:2])
         raise _altered_error(path, f"rows of run {expected} only", f"others ({min(runs)})")
-    if contents:
-        _compare_content(path, name, unit)
-    is_hashed = name in unit.sha256 or (is_shared and path.stem in unit.prompts)
-    return Comparison(
-        n_files=1,
-        n_sizes=int(name in unit.sizes),
-        n_times=int(unit.times.get(name) == state.st_mtime_ns),
-        n_hashes=int(contents and is_hashed),
-    )
-
-
-def _compare_content(path: Path, name: str, unit: Vouched) -> None:
-    if name in unit.sha256 and file_sha256(path) != unit.sha256[name]:
-        raise _altered_error(path, "the content that was hashed", "another")
-    if path.parent.name == "prompt" and path.stem in unit.prompts:
-        rows = Headers().of(path).read("prompt").to_pylist()
-        if prompts_sha256(rows) != unit.prompts[path.stem]:
-            raise _altered_error(path, "the prompts that were measured", "others")
 
 
 def _altered_error(path: Path, expected: str, actual: str) -> ContractError:
@@ -260,3 +242,16 @@ def _altered_error(path: Path, expected: str, actual: str) -> ContractError:
         f"{path} must have {expected}, as its unit's run file says; it has {actual}.",
         "Measure its unit again with --overwrite, or restore the file.",
     )
+
+
+def is_intact(path: Path, mark: Mark, out: Path) -> bool:
+    """Return whether a run file and every file its mark lists are there, as the mark says."""
+    row = run_as_marked(path, mark)
+    if row is None:
+        return False
+    run_file = RunFile(path.stem, mark, (_measured(path.stem, row),))
+    try:
+        compare(out, [run_file], Headers(), contents=True)
+    except ContractError:
+        return False
+    return True
