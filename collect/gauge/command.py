@@ -35,7 +35,7 @@ from collect.model.forward.positions import readable
 from collect.model.labels import SIDECAR
 from collect.process.interruption import interruptible
 from collect.process.requests import temporary_folder
-from collect.prompts.sets import PromptSet, load_all
+from collect.prompts.sets import load_all
 from collect.prompts.tokens import Encoded
 from collect.record.atomic.directory import complete_or_absent
 from collect.record.provenance import versions
@@ -97,7 +97,15 @@ def plan(
     refuse_own_code(checkpoint.own_code)
     skeleton = load_skeleton(checkpoint)
     refuse_misread(contradictions(skeleton.model, checkpoint.gguf))
-    prompts = _readable(sets, checkpoint, skeleton, too_long)
+    for chosen in sets:
+        if "turns" in set(chosen.prompts["format"]):
+            raise InputError(
+                f"Prompts of gauge must be text or token ids; {chosen.name} has turns.",
+                "Give other --prompts: it puts none into a chat template.",
+            )
+    tokenizer = tokenizer_for(checkpoint, sets)
+    every = pd.concat([chosen.prompts for chosen in sets], ignore_index=True)
+    prompts = readable(skeleton, every, tokenizer, too_long).prompts
     shape, lengths = estimate.shape_of(skeleton), [len(prompt) for prompt in prompts]
     of_run = estimate.peak_bytes(shape, lengths, dtype="float32", batch_size=8, streamed=False)
     n_rows = sum(estimate.n_rows(shape, lengths, tuple(BUILT_IN)).values())
@@ -238,21 +246,6 @@ def _refuse_too_large(planned: Plan) -> None:
             f"{memory.as_text(available)} are available.",
             "Give a smaller model, fewer prompts, or a machine with more memory.",
         )
-
-
-def _readable(
-    sets: Sequence[PromptSet], checkpoint: Checkpoint, decoder: Decoder, too_long: str
-) -> tuple[Encoded, ...]:
-    """Return prompts as token ids that the network can read."""
-    for chosen in sets:
-        if "turns" in set(chosen.prompts["format"]):
-            raise InputError(
-                f"Prompts of gauge must be text or token ids; {chosen.name} has turns.",
-                "Give other --prompts: it puts none into a chat template.",
-            )
-    tokenizer = tokenizer_for(checkpoint, sets)
-    every = pd.concat([chosen.prompts for chosen in sets], ignore_index=True)
-    return readable(decoder, every, tokenizer, too_long).prompts
 
 
 def _requested(network: Decoder, names: Sequence[str], extreme_of: str | None) -> tuple[str, ...]:

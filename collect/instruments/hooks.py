@@ -105,9 +105,22 @@ class Recorder(Hooked):
         """Measure the predictions made from ``last_hidden_state``, (n_prompts, n_tokens, d)."""
         batch, logits = self.batches[index], self._decoder.next_token_logits
         if self._normed is not None:
-            self._see_final_norm(self._normed)
+            if "stream" in self._quantities:
+                self._see_norms(self._n_layers - 1, "final_norm", self._normed)
+            if "geometry" in self._quantities:
+                self._see_geometry(self._n_layers - 1, "final_norm", self._normed)
+            self._see_declared(self._n_layers - 1, "final_norm", self._normed)
         if "predictions" in self._quantities:
-            _check_predicted(batch, self._decoder)
+            weight: Any = self._decoder.head.weight
+            n_predicted = int(weight.shape[0])
+            for prompt in batch:
+                beyond = [token_id for token_id in prompt.token_ids[1:] if token_id >= n_predicted]
+                if beyond:
+                    raise InputError(
+                        "Every token after the first must be one that the head predicts, of which "
+                        f"there are {n_predicted}; {prompt.prompt_id} holds token {beyond[0]}.",
+                        "Resize the head as the embedding was, or leave predictions out.",
+                    )
             self._observations[index]["token_prediction"] = _predictions(states, batch, logits)
         if "legacy" in self._quantities:
             self._see_legacy(
@@ -222,7 +235,16 @@ class Recorder(Hooked):
         self._see_declared(0, "block_input", states)
 
     def _leave(self, layer: int, states: Tensor) -> None:
-        self._check_seen(layer)
+        observation = self._observations[self._index]
+        seen = self._accumulators[self._index].parts(layer)
+        unseen = [part for part in (self._mixing, "ffn") if self._has_parts and part not in seen]
+        if "attention" in self._quantities and layer not in observation.get("attention", {}):
+            unseen.append("attention map")
+        if unseen:
+            raise ConformanceError(
+                f"Every block must run its {self._mixing} and its feed-forward part; "
+                f"in block {layer} there was no {unseen[0]}."
+            )
         if "stream" in self._quantities:
             vectors, known = [self._running["block_input"], states], self._known.get("block_input")
             products, largest = grams_and_largest(vectors, self._n_tokens, 2, known)
@@ -235,26 +257,6 @@ class Recorder(Hooked):
         if "legacy" in self._quantities:
             self._see_legacy(layer, legacy.norm_variants(self._last_vectors(states)))
         self._running, self._known, self._running_block = {}, {}, None
-
-    def _check_seen(self, layer: int) -> None:
-        """Raise ConformanceError unless each part of the block that leaves has run."""
-        observation = self._observations[self._index]
-        seen = self._accumulators[self._index].parts(layer)
-        unseen = [part for part in (self._mixing, "ffn") if self._has_parts and part not in seen]
-        if "attention" in self._quantities and layer not in observation.get("attention", {}):
-            unseen.append("attention map")
-        if unseen:
-            raise ConformanceError(
-                f"Every block must run its {self._mixing} and its feed-forward part; "
-                f"in block {layer} there was no {unseen[0]}."
-            )
-
-    def _see_final_norm(self, states: Tensor) -> None:
-        if "stream" in self._quantities:
-            self._see_norms(self._n_layers - 1, "final_norm", states)
-        if "geometry" in self._quantities:
-            self._see_geometry(self._n_layers - 1, "final_norm", states)
-        self._see_declared(self._n_layers - 1, "final_norm", states)
 
     def _see_norms(self, layer: int, site: str, states: Tensor) -> Tensor:
         """Keep the norms at a site, and return the products that they are made of."""
@@ -346,20 +348,6 @@ def correlated(products: dict[tuple[int, str], Tensor], n_tokens: Sequence[int])
         return torch.empty(0)
     of_tokens = correlations(stacked([*products.values()]), 2, 1)
     return torch.stack([few.nanmean(-1) for few in of_tokens.split(n_tokens, -1)], dim=-1)
-
-
-def _check_predicted(batch: Batch, decoder: Decoder) -> None:
-    """Refuse tokens that the head of a model, narrower than its embedding, cannot predict."""
-    weight: Any = decoder.head.weight
-    n_predicted = int(weight.shape[0])
-    for prompt in batch:
-        beyond = [token_id for token_id in prompt.token_ids[1:] if token_id >= n_predicted]
-        if beyond:
-            raise InputError(
-                f"Every token after the first must be one that the head predicts, of which there "
-                f"are {n_predicted}; {prompt.prompt_id} holds token {beyond[0]}.",
-                "Resize the head as the embedding was, or leave predictions out.",
-            )
 
 
 def _predictions(states: Tensor, batch: Batch, logits: Callable[[Tensor], Tensor]) -> Predictions:

@@ -9,7 +9,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -123,27 +123,23 @@ def custom(name: str) -> OwnQuantity | None:
         module, _, attribute = _SHIPPED[name].partition(":")
         return register(getattr(import_module(module), attribute))
     for point in entry_points(group=GROUP, name=name):
-        return _load(point)
+        with translate_errors(
+            f"The entry point {point.name} of {GROUP} must load; {point.value} does not:",
+            "Correct the package that offers it, or leave its quantity out.",
+        ):
+            offered = point.load()
+        registered = _REGISTERED.get(point.name)
+        if registered is not None and registered.measure is offered:
+            return registered
+        if not isinstance(offered, OwnQuantity) or offered.name != point.name:
+            raise InputError(
+                f"The entry point {point.name} of {GROUP} must be a quantity of that name; "
+                f"{point.value} is not.",
+                "Let it name an OwnQuantity, or a function under "
+                f"@collect.quantity('{point.name}').",
+            )
+        return register(offered)
     return None
-
-
-def _load(point: EntryPoint) -> OwnQuantity:
-    """Return the quantity to which an entry point leads: itself, or the function it is made of."""
-    with translate_errors(
-        f"The entry point {point.name} of {GROUP} must load; {point.value} does not:",
-        "Correct the package that offers it, or leave its quantity out.",
-    ):
-        offered = point.load()
-    registered = _REGISTERED.get(point.name)
-    if registered is not None and registered.measure is offered:
-        return registered
-    if not isinstance(offered, OwnQuantity) or offered.name != point.name:
-        raise InputError(
-            f"The entry point {point.name} of {GROUP} must be a quantity of that name; "
-            f"{point.value} is not.",
-            f"Let it name an OwnQuantity, or a function under @collect.quantity('{point.name}').",
-        )
-    return register(offered)
 
 
 def chosen(names: Named) -> tuple[str, ...]:

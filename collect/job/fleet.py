@@ -66,7 +66,11 @@ def run(
     asked, refusals = requests(
         job,
         out,
-        _machines(nodes),
+        [
+            Machine(int(it.get("CPU", 0)), int(it.get("memory", 0)), int(it.get("GPU", 0)))
+            for it in nodes
+            if it.get("CPU")
+        ],
         available_bytes=_available_bytes(nodes),
         accelerator_bytes=_accelerator_bytes(job.settings.device),
     )
@@ -96,24 +100,19 @@ def _wait(
             (done,), _ = ray.wait(list(pending), num_returns=1)
             request = pending.pop(done)
             ended = _outcome(done, request.model)
-            _add(ended, outcome, request, out)
+            outcome.units += ended.units
+            new = [refusal for refusal in ended.refusals if refusal not in outcome.refusals]
+            outcome.refusals += new
+            for refusal in new:
+                is_of_all = refusal.model == request.model
+                for title in request.units if is_of_all else [refusal.model]:
+                    queue.note_refused(out, title, refusal.problem)
             bar.update()
             if not quiet:
                 state = "refused" if ended.refusals else "measured"
                 bar.write(f"{request.model}: {state}", file=sys.stderr)
     for running in pending:
         ray.cancel(running, force=True)
-
-
-def _add(ended: Outcome, outcome: Outcome, request: Request, out: Path) -> None:
-    """Add what became of a model; a revision of it may have been refused before it was sent."""
-    outcome.units += ended.units
-    new = [refusal for refusal in ended.refusals if refusal not in outcome.refusals]
-    outcome.refusals += new
-    for refusal in new:
-        is_of_all = refusal.model == request.model
-        for title in request.units if is_of_all else [refusal.model]:
-            queue.note_refused(out, title, refusal.problem)
 
 
 def _task(request: Request) -> Any:
@@ -124,15 +123,6 @@ def _task(request: Request) -> Any:
         memory=request.memory_bytes,
         max_retries=2,
     )(_measure)
-
-
-def _machines(nodes: Sequence[Mapping[str, float]]) -> list[Machine]:
-    """Return what each machine of the cluster has to give."""
-    return [
-        Machine(int(it.get("CPU", 0)), int(it.get("memory", 0)), int(it.get("GPU", 0)))
-        for it in nodes
-        if it.get("CPU")
-    ]
 
 
 def _available_bytes(nodes: Sequence[Mapping[str, float]]) -> int:

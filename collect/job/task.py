@@ -97,7 +97,16 @@ def tasks(subject: Subject, weights_sha256: str | None) -> list[Task]:
     shared = _model_facts(checkpoint, subject.bare) | {"weights_sha256": weights_sha256}
     tokenizer = subject.tokenizer
     labels = asdict(checkpoint.labels)
-    asked = _defined(subject)
+    chosen = subject.settings.quantities if subject.sets else ("weights",)
+    adapter = subject.bare.adapter
+    asked = adapter.defined(chosen)
+    if not asked:
+        gaps = "; ".join(f"{name}: {adapter.gap(name)}" for name in chosen)
+        raise UnsupportedModelError(
+            f"Nothing that was asked for is defined for a {subject.bare.model.config.model_type} "
+            f"model ({gaps}).",
+            "Give --prompts, and ask for stream or geometry.",
+        )
     listed = []
     if "weights" in asked:
         listed.append(Task(Unit({**shared, **_OF_WEIGHTS}, labels)))
@@ -121,21 +130,6 @@ def _read(prompt_set: PromptSet, subject: Subject) -> Fitted:
         rendering=settings.rendering,
         special_tokens=settings.special_tokens,
     )
-
-
-def _defined(subject: Subject) -> tuple[str, ...]:
-    """Return the quantities asked for that are defined for a model."""
-    asked = subject.settings.quantities if subject.sets else ("weights",)
-    adapter = subject.bare.adapter
-    defined = adapter.defined(asked)
-    if not defined:
-        gaps = "; ".join(f"{name}: {adapter.gap(name)}" for name in asked)
-        raise UnsupportedModelError(
-            f"Nothing that was asked for is defined for a {subject.bare.model.config.model_type} "
-            f"model ({gaps}).",
-            "Give --prompts, and ask for stream or geometry.",
-        )
-    return defined
 
 
 def _model_facts(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:

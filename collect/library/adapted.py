@@ -52,7 +52,19 @@ def merged(model: nn.Module) -> Iterator[None]:
             "Save the model with its adapters merged, and measure the checkpoint.",
         ):
             merged_module = _plain(module)
-        return _tie_again(module, merged_module, of_original)
+        original: Any = _innermost(module)
+        weight = getattr(original, "weight", None)
+        if weight is None or merged_module is original:
+            return merged_module
+        first: Any = of_original.setdefault(id(weight), merged_module)
+        weight_of_copy: Any = getattr(merged_module, "weight", None)
+        if (
+            first is not merged_module
+            and weight_of_copy is not None
+            and torch.equal(first.weight, weight_of_copy)
+        ):
+            merged_module.weight = first.weight
+        return merged_module
 
     with instead(model, _is_adapted, plain):
         yield
@@ -136,7 +148,18 @@ def _plain(module: Any) -> nn.Module:
     base = _plain(module.base_layer)
     if module.merged or module.disable_adapters:
         return base
-    return _merge_into(module, copy.deepcopy(base) if base is _innermost(module) else base)
+    saved = [(part, {**part._modules}, {**part._parameters}) for part in module.modules()]
+    module.base_layer = copy.deepcopy(base) if base is _innermost(module) else base
+    try:
+        with torch.no_grad():
+            module.merge()
+        base_module: nn.Module = module.base_layer  # some put another there, not other weights
+    finally:
+        module.merged_adapters.clear()
+        for part, modules, parameters in saved:
+            part._modules.update(modules)
+            part._parameters.update(parameters)
+    return base_module
 
 
 def _innermost(module: Any) -> nn.Module:
@@ -145,38 +168,3 @@ def _innermost(module: Any) -> nn.Module:
         inner = ("base_layer", "token_adapter", "original_module")
         module = next(module._modules[name] for name in inner if name in module._modules)
     return module  # type: ignore[no-any-return]
-
-
-def _merge_into(layer: Any, base: nn.Module) -> nn.Module:
-    """Return a layer with adapters merged in; what has them is left as it was."""
-    saved = [(part, {**part._modules}, {**part._parameters}) for part in layer.modules()]
-    layer.base_layer = base
-    try:
-        with torch.no_grad():
-            layer.merge()
-        base_module: nn.Module = (
-            layer.base_layer
-        )  # some put another module there, not other weights
-    finally:
-        layer.merged_adapters.clear()
-        for part, modules, parameters in saved:
-            part._modules.update(modules)
-            part._parameters.update(parameters)
-    return base_module
-
-
-def _tie_again(module: nn.Module, plain: nn.Module, of_original: dict[int, nn.Module]) -> nn.Module:
-    """Let copies of one matrix be one again, where the same was merged into both."""
-    original: Any = _innermost(module)
-    weight = getattr(original, "weight", None)
-    if weight is None or plain is original:
-        return plain
-    first: Any = of_original.setdefault(id(weight), plain)
-    weight_of_copy: Any = getattr(plain, "weight", None)
-    if (
-        first is not plain
-        and weight_of_copy is not None
-        and torch.equal(first.weight, weight_of_copy)
-    ):
-        plain.weight = first.weight
-    return plain

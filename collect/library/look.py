@@ -46,6 +46,20 @@ DEFINITIONS: MappingProxyType[str, tuple[str, str]] = MappingProxyType(
     }
 )
 
+#: Positions whose tokens are outliers after a block, the most frequent first.
+_OUTLIERS = """
+    SELECT position,
+           count(*)                            AS n_prompts,
+           max(times_median)                   AS times_median,
+           min(first_layer)                    AS first_block,
+           max(last_layer)                     AS last_block,
+           arg_max(top_feature, times_median)  AS top_feature
+      FROM outlier_token
+     WHERE prompt_id NOT IN (?, ?)
+     GROUP BY position
+     ORDER BY n_prompts DESC, times_median DESC
+    """
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -176,7 +190,7 @@ def _looked(model_id: str, design: str, frames: dict[str, pd.DataFrame]) -> Look
             has_start=bool(norms.loc[norms["position"] == 0, "is_special"].all()),
             deviation=None if pd.isna(sums["deviation"]) else float(sums["deviation"]),
             tolerance=float(sums["tolerance"]),
-            outliers=_outliers(connection),
+            outliers=connection.execute(_OUTLIERS, [_PARAGRAPH, _SORTED]).df(),
             gains=_gains(connection),
         )
 
@@ -194,25 +208,6 @@ def _gains(connection: duckdb.DuckDBPyConnection) -> pd.DataFrame:
         if n_prompts:
             rows.append((definition, gain, n_below, n_prompts))
     return pd.DataFrame(rows, columns=["definition", "gain", "n_below", "n_prompts"])
-
-
-def _outliers(connection: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Return positions whose tokens are outliers after a block, the most frequent first."""
-    return connection.execute(
-        """
-        SELECT position,
-               count(*)                            AS n_prompts,
-               max(times_median)                   AS times_median,
-               min(first_layer)                    AS first_block,
-               max(last_layer)                     AS last_block,
-               arg_max(top_feature, times_median)  AS top_feature
-          FROM outlier_token
-         WHERE prompt_id NOT IN (?, ?)
-         GROUP BY position
-         ORDER BY n_prompts DESC, times_median DESC
-        """,
-        [_PARAGRAPH, _SORTED],
-    ).df()
 
 
 def _design(model: Any, stored: str) -> str:

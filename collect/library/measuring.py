@@ -203,20 +203,15 @@ def measure_step(
         remove_leftovers(out)
         inventory = Inventory(out, if_other_weights=_OTHER_STEP)
         todo, done = pending(units, subject, inventory)
-        _warn_of_the_same_weights(done, inventory, state)
+        runs = inventory.out / "run"
+        if any(not (runs / f"{unit.unit}.parquet").exists() for unit in done):
+            warnings.warn(
+                f"{state.model_id} at {state.revision_name} has the weights of another step: it is "
+                "not measured again, and the store has no row of this step",
+                stacklevel=3,
+            )
         job.carry_out(todo, subject, inventory, done)
     return done
-
-
-def _warn_of_the_same_weights(done: Sequence[Done], inventory: Inventory, state: State) -> None:
-    """Say that a step has the weights of another, under which alone its numbers are kept."""
-    runs = inventory.out / "run"
-    if any(not (runs / f"{unit.unit}.parquet").exists() for unit in done):
-        warnings.warn(
-            f"{state.model_id} at {state.revision_name} has the weights of another step: it is not "
-            "measured again, and the store has no row of this step",
-            stacklevel=4,
-        )
 
 
 @interruptible()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,7 +58,13 @@ def prepare(
         check_template(tokenizer, state.model_id)
     with in_memory.lent(model) as decoder, in_memory.explained(decoder):
         device, dtype = in_memory.device_of(decoder), in_memory.dtype_of(decoder)
-        _refuse_another_way(how, {"device": device, "dtype": dtype, "stream": False})
+        for name, value in {"device": device, "dtype": dtype, "stream": False}.items():
+            if how.get(name, value) not in (value, str(value).partition(":")[0]):  # cuda is cuda:0
+                raise InputError(
+                    f"A model object is measured as it is, with {name} {value}; found {name} "
+                    f"{how[name]}.",
+                    f"Leave {name} out; collect.run measures a saved checkpoint in another way.",
+                )
         settings = replace(settings, device=device, dtype=dtype)
         checkpoint = in_memory.described(
             decoder, state.model_id, state.revision_name, step=state.step, tokens=state.tokens
@@ -67,17 +73,6 @@ def prepare(
         digest = in_memory.weights_sha256(decoder, state.revision)
         subject = Present(checkpoint, decoder, tokenizer, settings, sets)
         yield subject, tasks(subject, digest)
-
-
-def _refuse_another_way(asked: Mapping[str, Any], present: Mapping[str, Any]) -> None:
-    """Refuse settings that a model in memory does not have: it is measured as it is."""
-    for name, value in present.items():
-        if asked.get(name, value) not in (value, str(value).partition(":")[0]):  # cuda is cuda:0
-            raise InputError(
-                f"A model object is measured as it is, with {name} {value}; found {name} "
-                f"{asked[name]}.",
-                f"Leave {name} out; collect.run measures a saved checkpoint in another way.",
-            )
 
 
 def _require_name(what: str, argument: str, name: Any) -> None:

@@ -109,7 +109,14 @@ def fitted(
         remaining = [prompt for prompt in prompts if prompt.prompt_id not in long]
     elif policy == "truncate":
         remaining = [
-            _cut(prompt, n_context) if prompt.prompt_id in long else prompt for prompt in prompts
+            replace(
+                prompt,
+                token_ids=prompt.token_ids[:n_context],
+                is_special=prompt.is_special[:n_context],
+            )
+            if prompt.prompt_id in long
+            else prompt
+            for prompt in prompts
         ]
     return Fitted(tuple(remaining), long, policy, n_context, at_least)
 
@@ -136,12 +143,4 @@ def _refusal(
         f"{'does' if len(long) == 1 else 'do'} not: {shown}"
         f"{', and others fewer' if len(long) > _SHOWN else ''}.",
         hint,
-    )
-
-
-def _cut(prompt: Encoded, n_tokens: int | None) -> Encoded:
-    return replace(
-        prompt,
-        token_ids=prompt.token_ids[:n_tokens],
-        is_special=prompt.is_special[:n_tokens],
     )

@@ -139,7 +139,14 @@ def _figure(rows: pd.DataFrame) -> dict[str, object] | None:
     of_layers = rows[rows["layer"].notna()]
     if str(rows.iloc[0]["metric"]).startswith(("weight_", "trace_")) and len(of_layers):
         return _summary(of_layers)
-    return _read_stored(of_model)
+    means = of_model[of_model["statistic"].isin(["mean", "value"])]
+    if not len(means):
+        return None
+    spreads = of_model.loc[of_model["statistic"] == "sd", "value"].tolist()
+    mean = means.iloc[0]
+    n = _n_summarised(mean)
+    sd = spreads[0] * math.sqrt(n / (n - 1)) if spreads else None
+    return {"mean": mean["value"], "sd": sd, "n": n, **mean[["path", "unit", "caveats"]]}
 
 
 def _summary(rows: pd.DataFrame) -> dict[str, object]:
@@ -151,18 +158,6 @@ def _summary(rows: pd.DataFrame) -> dict[str, object]:
         "n": len(numbers),
         **rows.iloc[0][["unit", "caveats"]],
     }
-
-
-def _read_stored(rows: pd.DataFrame) -> dict[str, object] | None:
-    """Return the figure a file holds as one mean, with its spread if it holds that too."""
-    means = rows[rows["statistic"].isin(["mean", "value"])]
-    if not len(means):
-        return None
-    spreads = rows.loc[rows["statistic"] == "sd", "value"].tolist()
-    mean = means.iloc[0]
-    n = _n_summarised(mean)
-    sd = spreads[0] * math.sqrt(n / (n - 1)) if spreads else None
-    return {"mean": mean["value"], "sd": sd, "n": n, **mean[["path", "unit", "caveats"]]}
 
 
 def _n_summarised(mean: pd.Series[Any]) -> int:

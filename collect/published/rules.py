@@ -32,21 +32,18 @@ class Part:
     def captures(self, step: Step, *, is_last: bool) -> Captures | None:
         """Return what the step gives when it fits the part, and None when it does not."""
         if self.text.startswith("{"):
-            return self._name(step, is_last=is_last)
+            if isinstance(step, int) != self.is_index:
+                return None
+            name = self.text[1:-1]
+            if name == "last_layer":
+                return {"layer": step} if is_last else None
+            shifted = _OFFSET.fullmatch(name)
+            if shifted and isinstance(step, int):
+                return {"layer": step + int(shifted["offset"])}
+            return {name: step}
         if isinstance(step, int):
             return {} if self.is_index and self.text in ("*", str(step)) else None
         return {} if not self.is_index and fnmatchcase(step, self.text) else None
-
-    def _name(self, step: Step, *, is_last: bool) -> Captures | None:
-        if isinstance(step, int) != self.is_index:
-            return None
-        name = self.text[1:-1]
-        if name == "last_layer":
-            return {"layer": step} if is_last else None
-        shifted = _OFFSET.fullmatch(name)
-        if shifted and isinstance(step, int):
-            return {"layer": step + int(shifted["offset"])}
-        return {name: step}
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,38 +89,33 @@ def compact(directory: Path, out: Path) -> Compaction:
     check_writable(out)
     try:
         with complete_or_absent(out) as staged:
-            n_units, notes = _copy(directory, staged)
+            with connect(comments=False) as connection:
+                connection.execute("SET temp_directory = ?", [str(staged / ".sorting")])
+                sources = assemble(connection, [directory], copy=False, contents=True)
+                for table, paths in left_in_files(sources).items():
+                    names = {str(path): sources.headers.of(path).columns.names for path in paths}
+                    attach(connection, table, names)
+                runs = [path for path in sources.files["run"] if path.parent.name == "run"]
+                units = [read_run_file(path, sources.headers) for path in runs]
+                rows = _run_rows(units, runs, sources.headers)
+                stem = pack_name(
+                    hashlib.sha256(json.dumps([name for name, _ in rows]).encode()).hexdigest()
+                )
+                counts = {
+                    f"{table}/{stem}.parquet": _write_sorted(connection, table, stem, staged)
+                    for table in (*MEASURED, "revision")
+                    if table in sources.files
+                }
+            shutil.rmtree(staged / ".sorting", ignore_errors=True)
+            beside = _copy_others(directory, sources, units, staged)
+            _write_runs(stem, rows, _mark(rows, counts, units, beside, staged), staged)
+            n_units, notes = len(rows), sources.headers.notes
     except duckdb.IOException as error:
         raise OutputError(
             f"{out} cannot be written: {error}.", "Choose another --out, or free some space."
         ) from error
     n_files, n_bytes = zip(_size(directory), _size(out), strict=True)
     return Compaction(n_units, n_files, n_bytes, notes)
-
-
-def _copy(directory: Path, out: Path) -> tuple[int, tuple[str, ...]]:
-    """Write the copy; return how many units it holds, and what of them it does not."""
-    with connect(comments=False) as connection:
-        connection.execute("SET temp_directory = ?", [str(out / ".sorting")])
-        sources = assemble(connection, [directory], copy=False, contents=True)
-        for table, paths in left_in_files(sources).items():
-            names = {str(path): sources.headers.of(path).columns.names for path in paths}
-            attach(connection, table, names)
-        runs = [path for path in sources.files["run"] if path.parent.name == "run"]
-        units = [read_run_file(path, sources.headers) for path in runs]
-        rows = _run_rows(units, runs, sources.headers)
-        stem = pack_name(
-            hashlib.sha256(json.dumps([name for name, _ in rows]).encode()).hexdigest()
-        )
-        counts = {
-            f"{table}/{stem}.parquet": _write_sorted(connection, table, stem, out)
-            for table in (*MEASURED, "revision")
-            if table in sources.files
-        }
-    shutil.rmtree(out / ".sorting", ignore_errors=True)
-    beside = _copy_others(directory, sources, units, out)
-    _write_runs(stem, rows, _mark(rows, counts, units, beside, out), out)
-    return len(rows), sources.headers.notes
 
 
 def _write_sorted(connection: duckdb.DuckDBPyConnection, table: str, stem: str, out: Path) -> int:

@@ -26,25 +26,6 @@ def file_stem(
         stem = f"{stem}~{revision_name.replace('/', '--')}"
     if prompt_set is not None:
         stem = f"{stem}@{prompt_set}"
-    _refuse_impossible(stem)
-    return stem
-
-
-def is_of_model(model_id: str, stem: str) -> bool:
-    """Return whether the name of a unit may be of a model; a longer one may be of another."""
-    return stem.startswith(_model_part(model_id))
-
-
-def is_of_prompt_set(prompt_set: str, stem: str) -> bool:
-    """Return whether the name of a unit may be of a prompt set."""
-    return f"@{prompt_set}" in stem
-
-
-def _model_part(model_id: str) -> str:
-    return model_id.replace("/", "--")
-
-
-def _refuse_impossible(stem: str) -> None:
     try:
         n_bytes = len(stem.encode("utf-8"))
     except UnicodeEncodeError:
@@ -63,3 +44,18 @@ def _refuse_impossible(stem: str) -> None:
             f"({len(stem)} characters).",
             "Rename the checkpoint's directory or the prompt file.",
         )
+    return stem
+
+
+def is_of_model(model_id: str, stem: str) -> bool:
+    """Return whether the name of a unit may be of a model; a longer one may be of another."""
+    return stem.startswith(_model_part(model_id))
+
+
+def is_of_prompt_set(prompt_set: str, stem: str) -> bool:
+    """Return whether the name of a unit may be of a prompt set."""
+    return f"@{prompt_set}" in stem
+
+
+def _model_part(model_id: str) -> str:
+    return model_id.replace("/", "--")

@@ -6,7 +6,6 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -125,7 +124,17 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
     expected = arrow_schema(table)
     try:
         with path.open("rb") as file:
-            rows = _read_csv(file, expected)
+            rows = pyarrow.csv.read_csv(
+                file,
+                read_options=pyarrow.csv.ReadOptions(use_threads=False),
+                parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    column_types={field.name: field.type for field in expected},
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                    null_values=[""],
+                ),
+            )
         names = rows.column_names  # decoded only when they are asked for
     except pa.ArrowInvalid as error:
         raise _no_value(path, error) or damaged(path, error) from error
@@ -147,20 +156,6 @@ def _complete(directory: Path) -> tuple[set[str], set[str]]:
     """Return the stems of the run files of a directory, and of the units that packs hold."""
     run_files = list((directory / "run").glob("*.parquet"))
     return {path.stem for path in run_files}, packed_units(run_files)
-
-
-def _read_csv(file: BinaryIO, expected: pa.Schema) -> pa.Table:
-    return pyarrow.csv.read_csv(
-        file,
-        read_options=pyarrow.csv.ReadOptions(use_threads=False),
-        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types={field.name: field.type for field in expected},
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            null_values=[""],
-        ),
-    )
 
 
 def _restore_left_out(rows: pa.Table, values: Mapping[str, str], names: Sequence[str]) -> pa.Table:

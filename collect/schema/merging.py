@@ -26,8 +26,11 @@ def rows_of(table: str, source: str, order: str, n_measured: int) -> str:
     n_measured
         How many of them, the first, are measured.
     """
-    if table == "prompt":
-        return _prompt(source)
+    if table == "prompt":  # files of earlier versions name no format and hold text only
+        same = ", ".join(name for name in _names("prompt") if name != "format")
+        return (
+            f"{same}, max(format) AS format FROM {source} GROUP BY {same}, ifnull(format, 'text')"
+        )
     if table not in MERGED:
         return f"DISTINCT * EXCLUDE ({order}) FROM {source}"
     return MERGED[table](source, order, n_measured)
@@ -35,12 +38,6 @@ def rows_of(table: str, source: str, order: str, n_measured: int) -> str:
 
 def _names(table: str) -> list[str]:
     return [column.name for column in tables()[table].columns]
-
-
-def _prompt(source: str) -> str:
-    """Files of earlier versions name no format and hold text only."""
-    same = ", ".join(name for name in _names("prompt") if name != "format")
-    return f"{same}, max(format) AS format FROM {source} GROUP BY {same}, ifnull(format, 'text')"
 
 
 def _model(source: str, order: str, n_measured: int) -> str:

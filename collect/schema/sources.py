@@ -101,7 +101,13 @@ class Sources:
 
     def _is_repetition(self, unit: Measured, path: Path) -> bool:
         """Remember a unit, and return whether another directory has it too."""
-        self._refuse_another_way(unit, path)
+        known_run, known_path = self._ways.setdefault(unit.way, (unit.run_id, path))
+        if known_path.parent != path.parent and known_run != unit.run_id:
+            raise ContractError(
+                f"A unit must be measured in one way within a store; {unit.stem} differs "
+                f"between {known_path} and {path}.",
+                "Open the directories one at a time.",
+            )
         known = self._runs.setdefault(unit.run_id, [])
         others = [(held, place) for held, place in known if held.quantities & unit.quantities]
         if not others:
@@ -116,16 +122,6 @@ class Sources:
                 "Open one at a time, or remove one that repeats the other, with its unit's files.",
             )
         return True
-
-    def _refuse_another_way(self, unit: Measured, path: Path) -> None:
-        """Refuse a unit of another directory that is known by the same names and is another run."""
-        known_run, known_path = self._ways.setdefault(unit.way, (unit.run_id, path))
-        if known_path.parent != path.parent and known_run != unit.run_id:
-            raise ContractError(
-                f"A unit must be measured in one way within a store; {unit.stem} differs "
-                f"between {known_path} and {path}.",
-                "Open the directories one at a time.",
-            )
 
 
 def _check_once(directory: Path, files: Mapping[str, Sequence[Path]]) -> None:

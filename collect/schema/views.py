@@ -101,7 +101,17 @@ def inherited_comments(
         Comments of tables, views and ``table.column``, by what they are on.
     """
     result: dict[str, str] = {}
-    for view, sql, columns in _views(connection):
+    for view, sql, columns in connection.execute(
+        """
+        SELECT view_name, sql, list(column_name ORDER BY column_index)
+          FROM duckdb_views() AS v
+          JOIN duckdb_columns() AS c
+            ON c.database_oid = v.database_oid AND c.table_oid = v.view_oid
+         WHERE NOT v.internal AND v.database_name = current_database() AND v.schema_name = 'raw'
+         GROUP BY view_oid, view_name, sql
+         ORDER BY view_oid
+        """
+    ).fetchall():
         sources = _SOURCE.findall(sql)
         for column in columns:
             printed = [
@@ -116,18 +126,3 @@ def inherited_comments(
 
 #: What stands after FROM or JOIN, by its last name.
 _SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+\(*(?:\w+\.)*(\w+)")
-
-
-def _views(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, list[str]]]:
-    """Return each view of raw with its SQL and its columns, after those that it reads."""
-    return connection.execute(
-        """
-        SELECT view_name, sql, list(column_name ORDER BY column_index)
-          FROM duckdb_views() AS v
-          JOIN duckdb_columns() AS c
-            ON c.database_oid = v.database_oid AND c.table_oid = v.view_oid
-         WHERE NOT v.internal AND v.database_name = current_database() AND v.schema_name = 'raw'
-         GROUP BY view_oid, view_name, sql
-         ORDER BY view_oid
-        """
-    ).fetchall()

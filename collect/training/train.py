@@ -15,9 +15,9 @@ from collect.record.atomic import locks
 from collect.record.atomic.directory import complete_or_absent
 from collect.training import checkpoints
 from collect.training.architecture import save_network
-from collect.training.descent import Training, fit, tokenizer_of
+from collect.training.descent import fit, tokenizer_of
 from collect.training.input_table import fold_table
-from collect.training.recipe import Recipe, read_recipe
+from collect.training.recipe import read_recipe
 from collect.training.sidecar import (
     file_hashes,
     fingerprint,
@@ -68,22 +68,17 @@ def train(
         training = fit(plan, text, watch=watch, quiet=quiet)
         tokenizer_of(plan, text).save_pretrained(directory)
         shutil.copyfile(recipe, directory / "recipe.toml")
-        _save(training, plan, hashes, directory)
+        content = sidecar(
+            plan,
+            hashes,
+            n_steps=training.n_steps,
+            losses=(training.loss_before, training.loss_after),
+            trajectory=training.trajectory,
+        )
+        fold_table(training.network)
+        save_network(training.network, directory)
+        write_sidecar({**content, "files": file_hashes(directory)}, directory)
     return checkpoint
-
-
-def _save(training: Training, plan: Recipe, hashes: dict[str, str], directory: Path) -> None:
-    """Write the network, and the sidecar, which hashes every file that lies there before it."""
-    content = sidecar(
-        plan,
-        hashes,
-        n_steps=training.n_steps,
-        losses=(training.loss_before, training.loss_after),
-        trajectory=training.trajectory,
-    )
-    fold_table(training.network)
-    save_network(training.network, directory)
-    write_sidecar({**content, "files": file_hashes(directory)}, directory)
 
 
 def _refuse_occupied(checkpoint: Path, *, may_replace: bool) -> None:

@@ -52,7 +52,14 @@ def apply(wiring: Wiring, rng: np.random.Generator) -> None:
         if not (wiring.is_post_norm and matrix is wiring.entry_matrix):
             shift_output(matrix, rng)
     if wiring.is_post_norm:
-        _shift_normed_stream(wiring, rng)
+        if wiring.positions is not None:
+            _shift_and_take_back(wiring.positions, wiring.blocks[0].attention_readers, rng)
+        for block, later in zip(wiring.blocks, (*wiring.blocks[1:], None), strict=True):
+            after_attention, after_ffn = (norm.bias for norm in block.outer_norms)
+            if after_attention is not None:
+                _shift_and_take_back(after_attention, block.ffn_readers, rng)
+            if later is not None and after_ffn is not None:
+                _shift_and_take_back(after_ffn, later.attention_readers, rng)
         return
     for table in wiring.tables:
         table.add_(_size(table) * normal(rng, table, table.shape[0], 1))
@@ -66,18 +73,6 @@ def shift_output(matrix: Matrix, rng: np.random.Generator) -> None:
     entries += _size(entries) * normal(rng, entries, *entries.shape[:-2], 1, entries.shape[-1])
     if matrix.bias is not None:
         matrix.bias.add_(normal(rng, entries, *matrix.bias.shape[:-1], 1))
-
-
-def _shift_normed_stream(wiring: Wiring, rng: np.random.Generator) -> None:
-    """Shift the streams that a post-norm network's readers can make up for with their biases."""
-    if wiring.positions is not None:
-        _shift_and_take_back(wiring.positions, wiring.blocks[0].attention_readers, rng)
-    for block, later in zip(wiring.blocks, (*wiring.blocks[1:], None), strict=True):
-        after_attention, after_ffn = (norm.bias for norm in block.outer_norms)
-        if after_attention is not None:
-            _shift_and_take_back(after_attention, block.ffn_readers, rng)
-        if later is not None and after_ffn is not None:
-            _shift_and_take_back(after_ffn, later.attention_readers, rng)
 
 
 def _shift_and_take_back(

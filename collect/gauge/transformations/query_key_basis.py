@@ -83,25 +83,18 @@ def apply(wiring: Wiring, rng: np.random.Generator) -> None:
             continue
         for kv_head in range(heads.n_kv_heads):
             like = block.projections[0].entries
-            basis = _basis(rng, like, entries, heads.d_head, is_clipped=is_clipped)
+            basis = like.new_zeros(heads.d_head, heads.d_head)
+            for first, second in entries.pairs:
+                angle = np.pi * rng.integers(2) if is_clipped else rng.uniform(-np.pi, np.pi)
+                size = 1.0 if is_clipped else np.exp(rng.uniform(-1, 1))
+                cosine, sine = size * np.cos(angle), size * (0.0 if is_clipped else np.sin(angle))
+                basis[first, first] = basis[second, second] = cosine
+                basis[first, second], basis[second, first] = -sine, sine
+            free = torch.tensor(entries.free, dtype=torch.long)
+            draw = signed_order if is_clipped else invertible
+            if len(free):
+                basis[free[:, None], free] = draw(rng, like, len(free))
             change_basis(wiring, block, kv_head, basis)
-
-
-def _basis(
-    rng: np.random.Generator, like: Tensor, entries: Turned, d_head: int, *, is_clipped: bool
-) -> Tensor:
-    basis = like.new_zeros(d_head, d_head)
-    for first, second in entries.pairs:
-        angle = np.pi * rng.integers(2) if is_clipped else rng.uniform(-np.pi, np.pi)
-        size = 1.0 if is_clipped else np.exp(rng.uniform(-1, 1))
-        cosine, sine = size * np.cos(angle), size * (0.0 if is_clipped else np.sin(angle))
-        basis[first, first] = basis[second, second] = cosine
-        basis[first, second], basis[second, first] = -sine, sine
-    free = torch.tensor(entries.free, dtype=torch.long)
-    draw = signed_order if is_clipped else invertible
-    if len(free):
-        basis[free[:, None], free] = draw(rng, like, len(free))
-    return basis
 
 
 def change_basis(wiring: Wiring, block: Block, kv_head: int, basis: Tensor) -> None:

@@ -69,7 +69,12 @@ def apply(wiring: Wiring, rng: np.random.Generator) -> None:
 
 def scale(wiring: Wiring, factor: float) -> None:
     """Scale the stream, the weights in place and the epsilon in modules and configuration."""
-    _scale_epsilon(wiring, factor)
+    name = _name(wiring.config)
+    setattr(wiring.config, str(name), float(getattr(wiring.config, str(name))) * factor**2)
+    for module in wiring.decoder.model.modules():
+        for attribute in _OF_MODULE:
+            if isinstance(getattr(module, attribute, None), float):
+                setattr(module, attribute, getattr(module, attribute) * factor**2)
     for table in wiring.tables:
         table.mul_(factor)
     for matrix in wiring.writers:
@@ -105,15 +110,6 @@ def _multiply_rows(block: Block, place: int, times: float, of_bias: float) -> No
     matrix.entries[rows] *= times
     if matrix.bias is not None:
         matrix.bias[rows] *= of_bias
-
-
-def _scale_epsilon(wiring: Wiring, factor: float) -> None:
-    name = _name(wiring.config)
-    setattr(wiring.config, str(name), float(getattr(wiring.config, str(name))) * factor**2)
-    for module in wiring.decoder.model.modules():
-        for attribute in _OF_MODULE:
-            if isinstance(getattr(module, attribute, None), float):
-                setattr(module, attribute, getattr(module, attribute) * factor**2)
 
 
 STREAM_SCALE = Transformation("stream_scale", refusal, apply)

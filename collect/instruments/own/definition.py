@@ -110,7 +110,13 @@ class OwnQuantity:
                 f"{', '.join(_TAKEN)}; found {self.name!r}.",
                 "Rename it.",
             )
-        self._take_one_or_several()
+        for kind in ("sites", "needs"):
+            given = getattr(self, kind)
+            object.__setattr__(self, kind, (given,) if isinstance(given, str) else tuple(given))
+        for kind in ("layers", "positions"):
+            given = getattr(self, kind)
+            if given is not None:
+                object.__setattr__(self, kind, _whole_numbers(kind, given, self.name))
         _check_among("level", [self.level], LEVELS, self.name)
         _check_among("site", self.sites, SITES, self.name)
         _check_among("need", self.needs, NEEDS, self.name)
@@ -132,16 +138,6 @@ class OwnQuantity:
                 "function takes from around it; name the values in parameters=, or give version=",
                 stacklevel=3,
             )
-
-    def _take_one_or_several(self) -> None:
-        """Take a name or a number by itself as the only one."""
-        for kind in ("sites", "needs"):
-            given = getattr(self, kind)
-            object.__setattr__(self, kind, (given,) if isinstance(given, str) else tuple(given))
-        for kind in ("layers", "positions"):
-            given = getattr(self, kind)
-            if given is not None:
-                object.__setattr__(self, kind, _whole_numbers(kind, given, self.name))
 
     @property
     def is_vector(self) -> bool:

@@ -237,7 +237,20 @@ class OwnRecorder(Hooked):
             )
             # A function may fill one array of its own and return it every time.
             numbers = torch.as_tensor(measured).detach().to_dense().clone()
-        _check_shape(quantity, numbers, n_tokens, self._decoder.heads.n_heads)
+        expected = {"token": (n_tokens,), "prompt": (), "head": (self._decoder.heads.n_heads,)}
+        if quantity.is_vector:
+            is_right = numbers.ndim == 2 and len(numbers) == n_tokens
+            wanted = f"({n_tokens}, k)"
+        else:
+            is_right = tuple(numbers.shape) == expected[quantity.level]
+            wanted = str(expected[quantity.level])
+        if not is_right or numbers.is_complex():
+            raise InputError(
+                f"The function of {quantity.name} must return real numbers of the shape {wanted}, "
+                f"a number per {quantity.level}; it returned {tuple(numbers.shape)}, "
+                f"{numbers.dtype}.",
+                "Correct it, or give the quantity another level.",
+            )
         return numbers
 
     def _logits(self, states: Tensor) -> Tensor:
@@ -266,22 +279,6 @@ def _copy(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.clone()
     return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def _check_shape(quantity: OwnQuantity, measured: Tensor, n_tokens: int, n_heads: int) -> None:
-    expected = {"token": (n_tokens,), "prompt": (), "head": (n_heads,)}
-    if quantity.is_vector:
-        is_right = measured.ndim == 2 and len(measured) == n_tokens
-        wanted = f"({n_tokens}, k)"
-    else:
-        is_right = tuple(measured.shape) == expected[quantity.level]
-        wanted = str(expected[quantity.level])
-    if not is_right or measured.is_complex():
-        raise InputError(
-            f"The function of {quantity.name} must return real numbers of the shape {wanted}, a "
-            f"number per {quantity.level}; it returned {tuple(measured.shape)}, {measured.dtype}.",
-            "Correct it, or give the quantity another level.",
-        )
 
 
 def _check_widths(at: _Place, widths: set[int]) -> None:

@@ -126,7 +126,8 @@ def product_norms(left: Grams, right: Grams) -> Norms:
     root, failures = torch.linalg.cholesky_ex(right.products)
     if failures.any():
         is_singular = failures > 0
-        root[is_singular] = _square_root(right.products[is_singular])
+        eigenvalues, vectors = torch.linalg.eigh(right.products[is_singular])
+        root[is_singular] = vectors * eigenvalues.clamp_min(0).sqrt()[..., None, :]
     scale = left.scale * right.scale
     traces = (left.products * right.products).sum((-2, -1)).clamp_min(0)
     return Norms(
@@ -181,13 +182,6 @@ def _sqrt_largest(products: Tensor) -> Tensor:
     return eigenvalues[..., -1].clamp_min(0).sqrt()
 
 
-def _square_root(products: Tensor) -> Tensor:
-    """Return C with C C^T = G for each positive semidefinite matrix G, of whatever rank."""
-    eigenvalues, vectors = torch.linalg.eigh(products)
-    root: Tensor = vectors * eigenvalues.clamp_min(0).sqrt()[..., None, :]
-    return root
-
-
 def _lanczos(matrix: Tensor) -> float:
     """Return the largest singular value of a matrix (rows, columns)."""
     # Only a large matrix needs it, and importing it takes as long as importing pandas.
@@ -198,22 +192,15 @@ def _lanczos(matrix: Tensor) -> float:
     for dtype, (residual, n_vectors) in _LANCZOS.items():
 
         def times_gram(v: NDArray[np.float64], dtype: torch.dtype = dtype) -> NDArray[np.float64]:
-            return _times_gram(matrix, v, dtype)
+            given = torch.from_numpy(v.reshape(-1)).to(dtype)
+            product = torch.zeros(len(given), dtype=torch.float64)
+            for rows in matrix.split(_SLICE):
+                part = rows.to(dtype)
+                product += part.mT @ (part @ given)
+            result: NDArray[np.float64] = product.numpy()
+            return result
 
         operator = LinearOperator((n_columns, n_columns), matvec=times_gram, dtype=np.float64)
         values, vectors = eigsh(operator, k=1, which="LA", ncv=n_vectors, v0=vector, tol=residual)
         vector = vectors[:, 0]
     return float(np.sqrt(values[0]))
-
-
-def _times_gram(
-    matrix: Tensor, vector: NDArray[np.float64], dtype: torch.dtype
-) -> NDArray[np.float64]:
-    """Return W^T W v, the matrix converted slice by slice to the number format to compute in."""
-    given = torch.from_numpy(vector.reshape(-1)).to(dtype)
-    product = torch.zeros(len(given), dtype=torch.float64)
-    for rows in matrix.split(_SLICE):
-        part = rows.to(dtype)
-        product += part.mT @ (part @ given)
-    result: NDArray[np.float64] = product.numpy()
-    return result

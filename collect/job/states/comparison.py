@@ -76,7 +76,12 @@ def compare(source: Source, model: str) -> list[Compared]:
     head, prompt = source.heads[0], source.task.encoded[0]
     placed, checkpoint = source.placed(head), locate(model)
     _refuse_another_shape(load_skeleton(checkpoint), source.skeleton, model, prompt)
-    ours = _states(load_model(checkpoint), prompt)
+    recorder = OwnRecorder([(prompt,)], [raw_vectors(sites=SITES)])
+    for _ in whole(load_model(checkpoint), [(prompt,)], recorder):
+        pass
+    rows, tensors = recorder.vectors()
+    named = rows[["layer", "site", "tensor"]].drop_duplicates().itertuples(index=False)
+    ours = {place_of(layer, site): tensors[tensor].double() for layer, site, tensor in named}
     absent = [_name(place) for place in placed if place not in ours]
     if absent:
         raise InputError(
@@ -100,16 +105,6 @@ def _refuse_another_shape(ours: Decoder, theirs: Decoder, model: str, prompt: En
             f"have width {wanted[0]} and {wanted[1]} blocks.",
             "Give the model that wrote the states to --against.",
         )
-
-
-def _states(decoder: Decoder, prompt: Encoded) -> dict[Place, Tensor]:
-    """Return the stream at every place of the model, (n_tokens, d) in float64."""
-    recorder = OwnRecorder([(prompt,)], [raw_vectors(sites=SITES)])
-    for _ in whole(decoder, [(prompt,)], recorder):
-        pass
-    rows, tensors = recorder.vectors()
-    named = rows[["layer", "site", "tensor"]].drop_duplicates().itertuples(index=False)
-    return {place_of(layer, site): tensors[tensor].double() for layer, site, tensor in named}
 
 
 def _compare(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -132,7 +132,13 @@ def opened(heads: Sequence[Head], how: Declared, model: str, *, prompts: str | N
                 "Name the model that wrote them with --model.",
             )
         places(how, head.n_entries, len(skeleton.blocks), str(head.path))
-        _refuse_too_long(head, skeleton)
+        n_context = skeleton.adapter.n_context(skeleton.model.config)
+        if n_context is not None and head.n_tokens > n_context:
+            raise InputError(
+                f"A prompt must fit the model's context of {n_context} tokens; {head.path} has "
+                f"states of {head.n_tokens}.",
+                "Name the model that wrote them, or write states of a shorter prompt.",
+            )
     read = _token_prompts(heads) if prompts is None else load(prompts)
     if len(read.prompts) != len(heads):
         raise InputError(
@@ -142,17 +148,6 @@ def opened(heads: Sequence[Head], how: Declared, model: str, *, prompts: str | N
         )
     tokenizer = tokenizer_for(checkpoint, [read])
     return Source(how, tuple(heads), checkpoint, skeleton, tokenizer, read)
-
-
-def _refuse_too_long(head: Head, skeleton: Decoder) -> None:
-    """Refuse states of more tokens than the model reads, before the tokens are looked at."""
-    n_context = skeleton.adapter.n_context(skeleton.model.config)
-    if n_context is not None and head.n_tokens > n_context:
-        raise InputError(
-            f"A prompt must fit the model's context of {n_context} tokens; {head.path} has states "
-            f"of {head.n_tokens}.",
-            "Name the model that wrote them, or write states of a shorter prompt.",
-        )
 
 
 def _token_prompts(heads: Sequence[Head]) -> PromptSet:
@@ -180,8 +175,30 @@ def measured(task: Task, source: Source) -> dict[str, pd.DataFrame]:
         seen |= {*placed}
         parts.append(rows.frames((prompt,), reader.observe((prompt,), placed)))
     frames = rows.joined(parts) | rows.across_prompts(reader, source.tokenizer)
-    gaps = _gaps(task, source, frames, seen)
-    frames |= {"not_measured": rows_of_gaps(gaps), "conformance": _conformance(source)}
+    known = not_measured.lacking(task, source.skeleton, OF_STATES, frames)
+    reason = f"The states that {source.how.engine} wrote hold nothing of it."
+    absent = [table for name in DEFAULT for table in TABLES[name] if table not in frames]
+    gaps = [Missing(table, "every row", reason) for table in absent]
+    layers = [*range(len(source.skeleton.blocks))]
+    if "residual_update" in frames:
+        gaps += [
+            Missing("residual_update", f"part {part}", reason)
+            for part in (source.skeleton.adapter.mixing, "ffn")
+        ]
+        blocks = [
+            layer
+            for layer in layers
+            if not {(layer, "block_output"), entry_place((layer, "block_output"))} <= seen
+        ]
+        gaps += _layer_gap("residual_update", "part block", blocks, reason)
+    for site, expected in _expect(layers).items():
+        lacking = [layer for layer in expected if (layer, site) not in seen]
+        gaps += _layer_gap("residual_norm", f"site {site}", lacking, reason, len(expected))
+    unique = {(gap.table, gap.quantity): gap for gap in [*gaps, *known]}
+    frames |= {
+        "not_measured": rows_of_gaps([*unique.values()]),
+        "conformance": _conformance(source),
+    }
     model = model_row(source.checkpoint, source.skeleton)
     model = model.assign(model_id=task.unit.determinants["model_id"])
     run = {"execution": "imported", "is_conforming": True, "started_at": started_at}
@@ -203,36 +220,6 @@ def _conformance(source: Source) -> pd.DataFrame:
             for name in PROPERTIES
         ]
     )
-
-
-def _gaps(
-    task: Task,
-    source: Source,
-    filled: Mapping[str, pd.DataFrame],
-    seen: set[tuple[int, str]],
-) -> list[Missing]:
-    """Return what states alone do not give, and what of the stream is not among them."""
-    known = not_measured.lacking(task, source.skeleton, OF_STATES, filled)
-    reason = f"The states that {source.how.engine} wrote hold nothing of it."
-    absent = [table for name in DEFAULT for table in TABLES[name] if table not in filled]
-    gaps = [Missing(table, "every row", reason) for table in absent]
-    layers = [*range(len(source.skeleton.blocks))]
-    if "residual_update" in filled:
-        gaps += [
-            Missing("residual_update", f"part {part}", reason)
-            for part in (source.skeleton.adapter.mixing, "ffn")
-        ]
-        blocks = [
-            layer
-            for layer in layers
-            if not {(layer, "block_output"), entry_place((layer, "block_output"))} <= seen
-        ]
-        gaps += _layer_gap("residual_update", "part block", blocks, reason)
-    for site, expected in _expect(layers).items():
-        lacking = [layer for layer in expected if (layer, site) not in seen]
-        gaps += _layer_gap("residual_norm", f"site {site}", lacking, reason, len(expected))
-    unique = {(gap.table, gap.quantity): gap for gap in [*gaps, *known]}
-    return [*unique.values()]
 
 
 def _expect(layers: list[int]) -> dict[str, list[int]]:

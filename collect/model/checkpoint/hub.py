@@ -103,7 +103,21 @@ def listing(model: str, revision: str | None, name: str = "") -> Repository:
     try:
         with translated(model, revision):
             _check_asked(model)
-            return _list(model, revision)
+            from huggingface_hub import HfApi, constants
+
+            info = HfApi(endpoint=constants.ENDPOINT).model_info(
+                model, revision=revision, files_metadata=True, timeout=TIMEOUT_S
+            )
+            if not _COMMIT.fullmatch(str(info.sha)):
+                raise unreachable(model, "it does not answer as a hub does")
+            files = info.siblings or []
+            return Repository(
+                model,
+                str(info.sha),
+                str(info.id or model),
+                {file.rfilename: int(file.size or 0) for file in files},
+                {file.rfilename: file.lfs.sha256 for file in files if file.lfs is not None},
+            )
     except UnreachableError:
         paths = [*_folder(model).glob(f"snapshots/{revision or '*'}/{name}")] if name else []
         if not paths:
@@ -246,24 +260,6 @@ def _check_asked(model: str) -> None:
 
     if constants.HF_HUB_OFFLINE:
         raise unreachable(model, "it is not asked while HF_HUB_OFFLINE is set")
-
-
-def _list(model: str, revision: str | None) -> Repository:
-    from huggingface_hub import HfApi, constants
-
-    info = HfApi(endpoint=constants.ENDPOINT).model_info(
-        model, revision=revision, files_metadata=True, timeout=TIMEOUT_S
-    )
-    if not _COMMIT.fullmatch(str(info.sha)):
-        raise unreachable(model, "it does not answer as a hub does")
-    files = info.siblings or []
-    return Repository(
-        model,
-        str(info.sha),
-        str(info.id or model),
-        {file.rfilename: int(file.size or 0) for file in files},
-        {file.rfilename: file.lfs.sha256 for file in files if file.lfs is not None},
-    )
 
 
 def _cache_listing(model: str, snapshot: Path) -> Repository:

@@ -92,7 +92,14 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
     except Exception as error:
         memory.refuse_exhausted(error, str(checkpoint.directory))
         raise not_the_model(checkpoint, error) from error
-    _refuse_incomplete(report, checkpoint)
+    invented = {*report["missing_keys"], *(key[0] for key in report["mismatched_keys"])}
+    if invented:
+        raise InputError(
+            f"The checkpoint {checkpoint.directory} must hold every weight that its "
+            f"config.json describes; {len(invented)} did not load, for example "
+            f"{min(invented)}.",
+            "Copy or download it again, or check config.json.",
+        )
     _refuse_offloaded(model, checkpoint)
     _restore_padding(model, shards)
     for name, parameter in model.named_parameters():
@@ -187,7 +194,12 @@ def _factory(checkpoint: Checkpoint, config: Any) -> Any:
     That is one that predicts tokens, but for a class without an output embedding whose files
     hold none. Files that do hold it were saved from another class than they name.
     """
-    headless = _headless(checkpoint, config.model_type)
+    named = checkpoint.config.get("architectures")
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    known = ((auto, of_type.get(config.model_type)) for auto, of_type in _HEADLESS.items())
+    auto_class = next((auto for auto, name in known if name in names), None)
+    is_reward = any(name.endswith(_REWARD) for name in names)
+    headless = "AutoModel" if auto_class is None and is_reward else auto_class
     head = f"{checkpoint.adapter.head}.weight"
     if headless is not None and not any(n.endswith(head) for n in tensor_names(checkpoint)):
         return getattr(transformers, headless)
@@ -195,16 +207,6 @@ def _factory(checkpoint: Checkpoint, config: Any) -> Any:
     of_more: Any = transformers.AutoModelForImageTextToText
     is_of_text = type(config) in of_text._model_mapping and config.model_type not in WHOLE
     return of_text if is_of_text else of_more
-
-
-def _headless(checkpoint: Checkpoint, model_type: str) -> str | None:
-    """Return what makes the class that ``architectures`` names, if that has no output embedding."""
-    named = checkpoint.config.get("architectures")
-    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-    known = ((auto, of_type.get(model_type)) for auto, of_type in _HEADLESS.items())
-    auto_class = next((auto for auto, name in known if name in names), None)
-    is_reward = any(name.endswith(_REWARD) for name in names)
-    return "AutoModel" if auto_class is None and is_reward else auto_class
 
 
 def make_buffers(model: Any, device: str) -> None:
@@ -216,18 +218,6 @@ def make_buffers(model: Any, device: str) -> None:
         for name, buffer in module.named_buffers(recurse=False):
             module._buffers[name] = _move(torch.zeros_like(buffer, device="cpu"), device)
     model.initialize_weights()
-
-
-def _refuse_incomplete(report: Any, checkpoint: Checkpoint) -> None:
-    """Refuse weights that transformers filled with random numbers."""
-    invented = {*report["missing_keys"], *(key[0] for key in report["mismatched_keys"])}
-    if invented:
-        raise InputError(
-            f"The checkpoint {checkpoint.directory} must hold every weight that its "
-            f"config.json describes; {len(invented)} did not load, for example "
-            f"{min(invented)}.",
-            "Copy or download it again, or check config.json.",
-        )
 
 
 def _restore_padding(model: Any, shards: Shards) -> None:

@@ -77,7 +77,14 @@ def locate(
     if file is not None:
         checkpoint = _gguf_checkpoint(file, labels)
     elif model and path.is_dir():
-        checkpoint = _directory_checkpoint(path, revision, labels)
+        if revision is None:
+            revisions.refuse_series(path)
+            holder = path
+        else:
+            holder = revisions.within(path, revision)
+        checkpoint = _inspect(
+            holder, None, revision, revision, labels, named=f"local/{path.resolve().name}"
+        )
     else:
         checkpoint = _hub_checkpoint(model, path, revision, labels)
     return fetched(checkpoint) if needs_weights else checkpoint
@@ -148,16 +155,6 @@ def _gguf_checkpoint(path: Path, labels: Labels, *, has_numbers: bool = True) ->
         labels=labels.over(facts.labels(parsed)),
         gguf=parsed,
     )
-
-
-def _directory_checkpoint(path: Path, revision: str | None, labels: Labels) -> Checkpoint:
-    """Return the checkpoint of a directory, or one of those that lie side by side in it."""
-    if revision is None:
-        revisions.refuse_series(path)
-        holder = path
-    else:
-        holder = revisions.within(path, revision)
-    return _inspect(holder, None, revision, revision, labels, named=f"local/{path.resolve().name}")
 
 
 def _hub_checkpoint(model: str, path: Path, revision: str | None, labels: Labels) -> Checkpoint:

@@ -305,7 +305,12 @@ def _origins(keys: Iterable[str], blueprint: Blueprint) -> tuple[list[_Origin], 
     origins: dict[str, _Origin] = {}
     left: dict[str, str] = {}
     for key in sorted(keys, key=core_model_loading.dot_natural_key):
-        target, pattern = _rename(key, renamings, converters, blueprint)
+        wanted: Any = blueprint.shapes
+        place = (blueprint.prefix, wanted)
+        renamed = core_model_loading.rename_source_key(key, renamings, converters, *place)
+        if renamed[0] not in wanted and key in wanted:
+            renamed = core_model_loading.rename_source_key(key, [], [], *place)
+        target, pattern = renamed
         if target in blueprint.shapes:
             converter = None if pattern is None else of_pattern[pattern]
             origin = origins.setdefault(target, _Origin(target, converter))
@@ -317,19 +322,6 @@ def _origins(keys: Iterable[str], blueprint: Blueprint) -> tuple[list[_Origin], 
 
 def _select(kind: type, blueprint: Blueprint) -> list[Any]:
     return [conversion for conversion in blueprint.conversions if isinstance(conversion, kind)]
-
-
-def _rename(
-    key: str, renamings: list[Any], converters: list[Any], blueprint: Blueprint
-) -> tuple[str, str | None]:
-    """Return the parameter a stored tensor belongs to, and the converter's pattern if any."""
-    wanted: Any = blueprint.shapes
-    place = (blueprint.prefix, wanted)
-    renamed = core_model_loading.rename_source_key(key, renamings, converters, *place)
-    if renamed[0] not in wanted and key in wanted:
-        renamed = core_model_loading.rename_source_key(key, [], [], *place)
-    target, pattern = renamed
-    return target, pattern
 
 
 def unconverted(directory: Path, name: str, cause: str) -> InputError:

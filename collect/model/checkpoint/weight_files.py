@@ -104,7 +104,14 @@ def weight_files(
     is_index = chosen.endswith(".index.json") and _holds(directory, chosen, listed)
     files = WeightFiles((chosen,))
     if is_index:
-        files = _index_files(where, chosen, json_object(directory / chosen))
+        places = json_object(directory / chosen).get("weight_map")
+        if not isinstance(places, dict) or not places or not all(map(_is_beside, places.values())):
+            raise InputError(
+                f"The weight_map of {chosen} must say of each weight which file beside it holds "
+                f"it; that of {where} does not.",
+                "Copy or download it again.",
+            )
+        files = WeightFiles(tuple(sorted(set(places.values()))), tuple(places))
     missing = [name for name in files.names if not _holds(directory, name, listed)]
     if missing and is_index:
         raise _incomplete(where, chosen, missing, len(files.names))
@@ -147,18 +154,6 @@ def _choose(where: str, config: dict[str, Any], beside: Collection[str]) -> str:
             "Correct the entry, or take it out.",
         )
     return named
-
-
-def _index_files(where: str, name: str, index: dict[str, Any]) -> WeightFiles:
-    """Return the files and the tensors that an index lists."""
-    places = index.get("weight_map")
-    if not isinstance(places, dict) or not places or not all(map(_is_beside, places.values())):
-        raise InputError(
-            f"The weight_map of {name} must say of each weight which file beside it holds it; "
-            f"that of {where} does not.",
-            "Copy or download it again.",
-        )
-    return WeightFiles(tuple(sorted(set(places.values()))), tuple(places))
 
 
 def _is_beside(name: object) -> bool:

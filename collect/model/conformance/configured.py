@@ -12,7 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from collect.model.checkpoint.load import make_buffers
 
@@ -40,7 +40,9 @@ def contradictions(model: Any) -> dict[str, str]:
     and what the configuration says. Empty too where the configuration makes no model any more.
     """
     try:
-        made = _make(model)
+        with torch.device("meta"):
+            made: Any = type(model)._from_config(deepcopy(model.config), dtype=model.dtype)
+        make_buffers(made, "cpu")
     except Exception:  # a class or a configuration of somebody's own, which nothing is known of
         return {}
     of_live = dict(model.named_modules(remove_duplicate=False))  # a part may stand in two blocks
@@ -53,14 +55,6 @@ def contradictions(model: Any) -> dict[str, str]:
             place = re.sub(r"\.\d+(?=\.)", ".N", f"{path}.{name}")
             by_place.setdefault(place, f"it is {has}, by the configuration {says}")
     return by_place
-
-
-def _make(model: Any) -> nn.Module:
-    """Return the model that the configuration makes, without its weights."""
-    with torch.device("meta"):
-        made: Any = type(model)._from_config(deepcopy(model.config), dtype=model.dtype)
-    make_buffers(made, "cpu")
-    return made  # type: ignore[no-any-return]
 
 
 def _attributes(live: Any, made: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -51,7 +51,22 @@ def import_reported(folders: Sequence[Path], out: Path) -> dict[str, int]:
             f"Each source must have a name of its own; two folders are named {twice[0]}.",
             "Rename one of them.",
         )
-    _check_room(out, names)
+    held = schema.table_files(out) if out.is_dir() else {}
+    others = sorted({*held} - {*TABLES})
+    before = out / "reported_source.parquet"
+    if others or (held and not before.is_file()):
+        raise OutputError(
+            f"Reported lengths must have a directory of their own; {out} holds "
+            f"{(others or sorted(held))[0]}.",
+            "Give another --out, and open both directories together.",
+        )
+    if held:
+        sources = pd.read_parquet(before, columns=["source_id"])["source_id"]
+        if lost := sorted({*sources} - {*names}):
+            raise OutputError(
+                f"{out} holds the source {lost[0]}, which is not given again and would be lost.",
+                "Name its folder too, or give another --out.",
+            )
     frames = _merge([_frames(folder) for folder in folders])
     return writer.write_tables(frames, lambda table: out / f"{table}.parquet")
 
@@ -89,23 +104,3 @@ def _merge(parts: Sequence[dict[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
             "Correct the [[model]] of one of them.",
         )
     return {**whole, "model": models}
-
-
-def _check_room(out: Path, names: Sequence[str]) -> None:
-    """Refuse a directory in which anything would be lost."""
-    held = schema.table_files(out) if out.is_dir() else {}
-    others = sorted({*held} - {*TABLES})
-    before = out / "reported_source.parquet"
-    if others or (held and not before.is_file()):
-        raise OutputError(
-            f"Reported lengths must have a directory of their own; {out} holds "
-            f"{(others or sorted(held))[0]}.",
-            "Give another --out, and open both directories together.",
-        )
-    if held:
-        sources = pd.read_parquet(before, columns=["source_id"])["source_id"]
-        if lost := sorted({*sources} - {*names}):
-            raise OutputError(
-                f"{out} holds the source {lost[0]}, which is not given again and would be lost.",
-                "Name its folder too, or give another --out.",
-            )

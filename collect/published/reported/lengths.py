@@ -35,30 +35,6 @@ def read(folder: Path, source: Source, models: Mapping[str, Model]) -> pd.DataFr
         or repeats a layer, begins after block 0, or has more layers than the model has blocks.
     """
     path = folder / LENGTHS
-    rows = _table(path)
-    for name, default in (("series", "1"), ("dtype", source.dtype), ("file", LENGTHS)):
-        rows[name] = rows[name].fillna(default) if name in rows else default
-    unknown = sorted({*rows["model_id"].fillna("")} - {*models})
-    if unknown:
-        raise InputError(
-            f"{path} must hold models that the description names; {unknown[0]!r} is not one of "
-            "them.",
-            "Add a [[model]] of it, with n_layers and d_model.",
-        )
-    norms = pd.to_numeric(rows["norm"], errors="coerce")
-    _require(path, rows, norms.between(*RANGE), "norm", "a positive, finite number")
-    layers = pd.to_numeric(rows["layer"], errors="coerce")
-    first = source.first_block - 1
-    is_whole = layers.between(first, MOST) & (layers % 1 == 0)
-    _require(path, rows, is_whole, "layer", f"a whole number from {first}")
-    rows = rows.assign(norm=norms.astype(float), layer=layers.astype("int64") - source.first_block)
-    for (model_id, series), part in rows.groupby(SERIES, sort=True):
-        _check_layers(path, f"{model_id}, series {series}", part["layer"], models[str(model_id)])
-    return rows.sort_values([*SERIES, "layer"], ignore_index=True)
-
-
-def _table(path: Path) -> pd.DataFrame:
-    """Return the columns of the table that have a meaning here, as text."""
     columns = dict.fromkeys((*REQUIRED, *OPTIONAL), pa.string())
     options = csv.ConvertOptions(column_types=columns, strings_can_be_null=True)
     try:
@@ -78,7 +54,25 @@ def _table(path: Path) -> pd.DataFrame:
             "One row is one length: model, layer, norm.",
         )
     rows: pd.DataFrame = table.select([it for it in columns if it in names]).to_pandas()
-    return rows
+    for name, default in (("series", "1"), ("dtype", source.dtype), ("file", LENGTHS)):
+        rows[name] = rows[name].fillna(default) if name in rows else default
+    unknown = sorted({*rows["model_id"].fillna("")} - {*models})
+    if unknown:
+        raise InputError(
+            f"{path} must hold models that the description names; {unknown[0]!r} is not one of "
+            "them.",
+            "Add a [[model]] of it, with n_layers and d_model.",
+        )
+    norms = pd.to_numeric(rows["norm"], errors="coerce")
+    _require(path, rows, norms.between(*RANGE), "norm", "a positive, finite number")
+    layers = pd.to_numeric(rows["layer"], errors="coerce")
+    first = source.first_block - 1
+    is_whole = layers.between(first, MOST) & (layers % 1 == 0)
+    _require(path, rows, is_whole, "layer", f"a whole number from {first}")
+    rows = rows.assign(norm=norms.astype(float), layer=layers.astype("int64") - source.first_block)
+    for (model_id, series), part in rows.groupby(SERIES, sort=True):
+        _check_layers(path, f"{model_id}, series {series}", part["layer"], models[str(model_id)])
+    return rows.sort_values([*SERIES, "layer"], ignore_index=True)
 
 
 def _require(path: Path, rows: pd.DataFrame, holds: pd.Series[bool], name: str, what: str) -> None:

@@ -113,7 +113,9 @@ def _refuse_to_replace(out: Path, *, overwrite: bool) -> None:
         is another's and ``overwrite`` is not set.
     """
     is_database = out.is_file() and _strangeness(out) is None
-    store = _store_of(out)
+    folder = out.parent.resolve()
+    within = [folder.parent] if folder.name in {*tables(), UNFINISHED} else []
+    store = next((place for place in (folder, *within) if table_files(place)), None)
     if store is not None and not is_database and (out.exists() or out.suffix in _OF_TABLES):
         raise InputError(
             f"{out} lies in the store {store}, whose files are never replaced.",
@@ -139,13 +141,6 @@ def _refuse_to_replace(out: Path, *, overwrite: bool) -> None:
 
 #: Endings of the files that hold tables in a store.
 _OF_TABLES = (".parquet", ".csv")
-
-
-def _store_of(out: Path) -> Path | None:
-    """Return the store whose directory, or whose table's directory, a file is to lie in."""
-    folder = out.parent.resolve()
-    within = [folder.parent] if folder.name in {*tables(), UNFINISHED} else []
-    return next((place for place in (folder, *within) if table_files(place)), None)
 
 
 def _strangeness(path: Path) -> str | None:
@@ -221,7 +216,7 @@ def _fill(
             connection.execute(f"BEGIN; {front} COMMIT")
             with transaction(connection):
                 comment(connection)
-            n_rows = {table: _count(connection, table) for table in tables()}
+            n_rows = {table: len(connection.table(f'{RAW}."{table}"')) for table in tables()}
             connection.execute("USE memory")
             connection.execute("DETACH measurements")
         except UNWRITABLE as error:
@@ -229,7 +224,3 @@ def _fill(
         finally:
             path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
     return n_rows
-
-
-def _count(connection: duckdb.DuckDBPyConnection, table: str) -> int:
-    return int(connection.sql(f'SELECT count(*) FROM {RAW}."{table}"').fetchall()[0][0])  # noqa: S608

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any
 
-from collect.schema import Column, Table, tables
+from collect.schema import Table, tables
 from collect.schema.counting import counted
 from collect.schema.listing import Listed
 from collect.schema.merging import MERGED
@@ -162,15 +162,17 @@ def _record_set(table: Table, names: Sequence[str], lacking: Collection[str]) ->
     if table.name not in MERGED:  # each unit brings its own row
         record_set["key"] = [{"@id": f"{table.name}/{name}"} for name in table.key]
     columns = [column for column in table.columns if column.name not in lacking]
-    return {**record_set, "field": [_field(table.name, column, source) for column in columns]}
-
-
-def _field(table: str, column: Column, source: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "@type": "cr:Field",
-        "@id": f"{table}/{column.name}",
-        "name": column.name,
-        "description": f"{column.meaning} [{column.unit}]",
-        "dataType": _DATA_TYPES[column.sql_type],
-        "source": {**source, "extract": {"column": column.name}},
+        **record_set,
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{table.name}/{column.name}",
+                "name": column.name,
+                "description": f"{column.meaning} [{column.unit}]",
+                "dataType": _DATA_TYPES[column.sql_type],
+                "source": {**source, "extract": {"column": column.name}},
+            }
+            for column in columns
+        ],
     }

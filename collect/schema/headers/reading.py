@@ -104,7 +104,30 @@ class Headers:
         if path not in self._known:
             try:
                 with opened(path) as file:
-                    self._known[path] = self._header(path, file)
+                    schema = file.schema_arrow
+                    columns = pa.schema(list(zip(schema.names, schema.types, strict=True)))
+                    layout = self.layouts.get(columns)  # those of a table's files are the same
+                    if layout is None:
+                        layout = self.layouts[columns] = Layout(columns)
+                    rows = self._ahead.pop(path, None)
+                    if rows is not None and (
+                        rows.schema.names != columns.names
+                        or rows.schema.types != columns.types
+                        or len(rows) != file.metadata.num_rows
+                    ):
+                        rows = None
+                    if rows is None and path.parent.name in READ_WHOLE:
+                        rows = pa.Table.from_arrays(
+                            file.read(use_threads=False).columns, schema=columns
+                        )
+                    self._known[path] = Header(
+                        path,
+                        layout,
+                        int(file.metadata.num_rows),
+                        _metadata(file.metadata),
+                        _run_bounds(file.metadata, columns),
+                        rows,
+                    )
             except UNREADABLE as error:
                 raise damaged(path, error) from error
         return self._known[path]
@@ -146,30 +169,6 @@ class Headers:
         """Hold a file's header and rows no longer; which columns files have is kept."""
         self._known.pop(path, None)
         self._runs.pop(path, None)
-
-    def _header(self, path: Path, file: pq.ParquetFile) -> Header:
-        schema = file.schema_arrow
-        columns = pa.schema(list(zip(schema.names, schema.types, strict=True)))
-        layout = self.layouts.get(columns)  # those of a table's files are the same
-        if layout is None:
-            layout = self.layouts[columns] = Layout(columns)
-        rows = self._ahead.pop(path, None)
-        if rows is not None and (
-            rows.schema.names != columns.names
-            or rows.schema.types != columns.types
-            or len(rows) != file.metadata.num_rows
-        ):
-            rows = None
-        if rows is None and path.parent.name in READ_WHOLE:
-            rows = pa.Table.from_arrays(file.read(use_threads=False).columns, schema=columns)
-        return Header(
-            path,
-            layout,
-            int(file.metadata.num_rows),
-            _metadata(file.metadata),
-            _run_bounds(file.metadata, columns),
-            rows,
-        )
 
 
 def _metadata(footer: pq.FileMetaData) -> dict[str, str]:

@@ -42,7 +42,16 @@ def configuration(header: Header) -> dict[str, Any]:
         config[entry.field] = _taken(keys, key, entry, config)
     for rule in architecture.rules:
         rule(keys, config)
-    config["vocab_size"] = _n_vocabulary(keys, header)
+    table = header.tensor("token_embd.weight")
+    if table is None:
+        raise keys.wrong("vocab_size", None, "the rows of token_embd.weight, which is absent")
+    stated = keys.whole("vocab_size", table.shape[0])
+    if stated != table.shape[0]:
+        raise keys.wrong("vocab_size", stated, f"{table.shape[0]}, the rows of token_embd.weight")
+    n_listed = header.metadata.get(TOKENS)
+    if isinstance(n_listed, Length) and n_listed > stated:
+        raise keys.wrong("vocab_size", stated, f"at least {int(n_listed)}, the tokens listed")
+    config["vocab_size"] = stated
     keys.stated(architecture.stated)
     keys.refuse_left()
     _refuse_foreign(header)
@@ -62,20 +71,6 @@ def _taken(keys: Keys, key: str, entry: Whole | Number, config: dict[str, Any]) 
         return number
     default = config[entry.default] if isinstance(entry.default, str) else entry.default
     return keys.whole(key, default, least=entry.least)
-
-
-def _n_vocabulary(keys: Keys, header: Header) -> int:
-    """Return how many tokens there are: as many as the embedding has rows."""
-    table = header.tensor("token_embd.weight")
-    if table is None:
-        raise keys.wrong("vocab_size", None, "the rows of token_embd.weight, which is absent")
-    stated = keys.whole("vocab_size", table.shape[0])
-    if stated != table.shape[0]:
-        raise keys.wrong("vocab_size", stated, f"{table.shape[0]}, the rows of token_embd.weight")
-    n_listed = header.metadata.get(TOKENS)
-    if isinstance(n_listed, Length) and n_listed > stated:
-        raise keys.wrong("vocab_size", stated, f"at least {int(n_listed)}, the tokens listed")
-    return stated
 
 
 def _special_tokens(header: Header, n_tokens: int) -> dict[str, int | None]:

@@ -137,13 +137,28 @@ def read_header(path: Path, *, has_numbers: bool = True) -> Header:
     refuse_without_package()
     metadata, table, place = _parse(path)
     _refuse_part(path, metadata)
-    step = _alignment(path, metadata)
+    from gguf import GGUF_DEFAULT_ALIGNMENT
+
+    step = metadata.get("general.alignment", GGUF_DEFAULT_ALIGNMENT)
+    if type(step) is not int or step < 1 or step & (step - 1):
+        raise broken(path, f"general.alignment must be a power of two; it is {step!r}")
     start = -(-place // step) * step
     tensors = tuple(
         Tensor(name, shape, kind, start + offset, _n_bytes(path, name, shape, kind))
         for name, shape, kind, offset in table
     )
-    _require_side_by_side(path, tensors, start, step)
+    expected = start  # tensors may not overlap, nor leave a gap, as in llama.cpp
+    for tensor in tensors:
+        if tensor.offset != expected:
+            raise broken(
+                path,
+                f"the tensor {tensor.name} begins at byte {tensor.offset}, and the one before it "
+                f"ends so that it must begin at {expected}",
+            )
+        expected = tensor.offset + -(-tensor.n_bytes // step) * step
+    end = max((tensor.offset + tensor.n_bytes for tensor in tensors), default=0)
+    if not tensors or end > path.stat().st_size:
+        raise broken(path, f"it has {path.stat().st_size} bytes, and its tensors end at {end}")
     return Header(path, metadata, tensors, has_numbers=has_numbers)
 
 
@@ -180,7 +195,14 @@ class _Parser:
         try:
             self._require_version()
             n_tensors, n_entries = self._unpack("<QQ")
-            metadata = self._metadata(n_entries)
+            metadata: dict[str, Any] = {}
+            for _ in range(n_entries):
+                key = self._text()
+                if key in metadata:
+                    raise broken(self._path, f"the key {key!r} stands twice in its header")
+                metadata[key] = self._value(*self._unpack("<I"))
+            if not isinstance(metadata.get("general.architecture"), str):
+                raise broken(self._path, "general.architecture must be a text in its header")
             return metadata, self._table(n_tensors), self._place
         except (struct.error, IndexError, OverflowError, MemoryError) as error:
             raise broken(self._path, "its header ends too early") from error
@@ -200,17 +222,6 @@ class _Parser:
             f"The format of a GGUF file must be version 2 or 3; {self._path} has {version}.",
             "Convert it with a current llama.cpp.",
         )
-
-    def _metadata(self, n_entries: int) -> dict[str, Any]:
-        metadata: dict[str, Any] = {}
-        for _ in range(n_entries):
-            key = self._text()
-            if key in metadata:
-                raise broken(self._path, f"the key {key!r} stands twice in its header")
-            metadata[key] = self._value(*self._unpack("<I"))
-        if not isinstance(metadata.get("general.architecture"), str):
-            raise broken(self._path, "general.architecture must be a text in its header")
-        return metadata
 
     def _table(self, n_tensors: int) -> _Table:
         table: _Table = []
@@ -243,7 +254,13 @@ class _Parser:
                 return self._unpack(f"<{n}{letter[1]}")
             self._skip(n * width)
         elif of_entry == _TEXT:
-            self._skip_texts(n)
+            if n > len(self._blob) // 8:
+                raise IndexError
+            unpack, blob, place = struct.Struct("<Q").unpack_from, self._blob, self._place
+            for _ in range(n):  # the one loop that is as long as the vocabulary
+                place += 8 + unpack(blob, place)[0]
+            self._place = place
+            self._skip(0)
         else:
             raise broken(self._path, f"its header holds a list of the unknown type {of_entry}")
         return Length(n)
@@ -263,16 +280,6 @@ class _Parser:
         self._place += n
         if self._place > len(self._blob):
             raise IndexError
-
-    def _skip_texts(self, n: int) -> None:
-        """Pass over texts: the one loop that is as long as the vocabulary."""
-        if n > len(self._blob) // 8:
-            raise IndexError
-        unpack, blob, place = struct.Struct("<Q").unpack_from, self._blob, self._place
-        for _ in range(n):
-            place += 8 + unpack(blob, place)[0]
-        self._place = place
-        self._skip(0)
 
 
 def refuse_without_package() -> None:
@@ -326,32 +333,6 @@ def _n_bytes(path: Path, name: str, shape: tuple[int, ...], kind: int) -> int:
     if not shape or shape[-1] % n_of_block:
         raise broken(path, f"rows of the tensor {name} are no whole blocks of {n_of_block} numbers")
     return prod(shape) // n_of_block * bytes_of_block
-
-
-def _alignment(path: Path, metadata: Mapping[str, Any]) -> int:
-    """Return what the places of tensors are multiples of: a power of two."""
-    from gguf import GGUF_DEFAULT_ALIGNMENT
-
-    step = metadata.get("general.alignment", GGUF_DEFAULT_ALIGNMENT)
-    if type(step) is not int or step < 1 or step & (step - 1):
-        raise broken(path, f"general.alignment must be a power of two; it is {step!r}")
-    return step
-
-
-def _require_side_by_side(path: Path, tensors: tuple[Tensor, ...], start: int, step: int) -> None:
-    """Refuse tensors that overlap, leave a gap or end behind the file, as llama.cpp does."""
-    expected = start
-    for tensor in tensors:
-        if tensor.offset != expected:
-            raise broken(
-                path,
-                f"the tensor {tensor.name} begins at byte {tensor.offset}, and the one before it "
-                f"ends so that it must begin at {expected}",
-            )
-        expected = tensor.offset + -(-tensor.n_bytes // step) * step
-    end = max((tensor.offset + tensor.n_bytes for tensor in tensors), default=0)
-    if not tensors or end > path.stat().st_size:
-        raise broken(path, f"it has {path.stat().st_size} bytes, and its tensors end at {end}")
 
 
 def _refuse_part(path: Path, metadata: Mapping[str, Any]) -> None:

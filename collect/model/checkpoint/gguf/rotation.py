@@ -52,14 +52,11 @@ def rotation(keys: Keys, d_head: int, n_context: int) -> dict[str, Any]:
         raise keys.wrong("rope.dimension_count", n_rotated, f"an even number up to {d_head}")
     rotated = {"rope_theta": base}
     if n_rotated != d_head:
-        rotated["partial_rotary_factor"] = _share(n_rotated, d_head)
+        share = n_rotated / d_head  # what transformers multiplies by the width, and cuts
+        rotated["partial_rotary_factor"] = (
+            share if int(d_head * share) == n_rotated else float(np.nextafter(share, 1.0))
+        )
     return rotated | _scaling(keys, n_rotated // 2, n_context)
-
-
-def _share(n: int, of: int) -> float:
-    """Return the share that transformers multiplies by a width, and cuts to n."""
-    share = n / of
-    return share if int(of * share) == n else float(np.nextafter(share, 1.0))
 
 
 def scaling_alone(keys: Keys, n_context: int) -> dict[str, Any]:
@@ -78,7 +75,19 @@ def _scaling(keys: Keys, n_frequencies: int | None, n_context: int) -> dict[str,
     if named and n_frequencies is not None:
         return _by_tensor(keys, stated, n_frequencies)
     if stated.kind == "yarn" and stated.factor != 1:
-        return _yarn(keys, stated)
+        if stated.factor < 1:
+            raise keys.uncarried(**{"rope.scaling.factor": stated.factor})
+        result = {
+            **{"rope_type": "yarn", "factor": stated.factor},
+            "original_max_position_embeddings": stated.n_original,
+            "beta_fast": keys.positive("rope.scaling.yarn_beta_fast", 32.0),
+            "beta_slow": keys.positive("rope.scaling.yarn_beta_slow", 1.0),
+        }
+        attention = keys.positive("rope.scaling.attn_factor", 1.0)
+        if attention != 1:  # beside what YaRN itself multiplies by
+            result["attention_factor"] = attention * (1 + 0.1 * log(stated.factor))
+        _take_ramp(keys, of_yarn=1.0)
+        return result
     keys.stated({"rope.scaling.attn_factor": 1.0})
     _take_ramp(keys)
     if stated.kind == "longrope":
@@ -104,22 +113,6 @@ class _Stated:
         keys.any("rope.scaling.finetuned")  # whether it was trained so, which changes nothing
 
 
-def _yarn(keys: Keys, stated: _Stated) -> dict[str, Any]:
-    if stated.factor < 1:
-        raise keys.uncarried(**{"rope.scaling.factor": stated.factor})
-    result = {
-        **{"rope_type": "yarn", "factor": stated.factor},
-        "original_max_position_embeddings": stated.n_original,
-        "beta_fast": keys.positive("rope.scaling.yarn_beta_fast", 32.0),
-        "beta_slow": keys.positive("rope.scaling.yarn_beta_slow", 1.0),
-    }
-    attention = keys.positive("rope.scaling.attn_factor", 1.0)
-    if attention != 1:  # beside what YaRN itself multiplies by
-        result["attention_factor"] = attention * (1 + 0.1 * log(stated.factor))
-    _take_ramp(keys, of_yarn=1.0)
-    return result
-
-
 def _take_ramp(keys: Keys, of_yarn: float = 0.0) -> None:
     """Take the entries of YaRN that may stand in a header and say nothing of their own."""
     keys.stated(
@@ -142,7 +135,11 @@ def _by_tensor(keys: Keys, stated: _Stated, n_frequencies: int) -> dict[str, Any
     if stated.kind == "yarn":
         raise keys.uncarried(**{"rope.scaling.type": "yarn"})
     if always is None and (long is None or short is None):
-        raise _lacking(header, LONG if long is None else SHORT)
+        lacking = LONG if long is None else SHORT
+        raise InputError(
+            f"The file {header.path} must hold {LONG} and {SHORT}, or neither; it lacks {lacking}.",
+            "Copy or download it again, or take another conversion of the model.",
+        )
     common = 1.0 if stated.kind in ("none", "longrope") else stated.factor
     if stated.kind == "longrope" and stated.factor != 1:
         raise keys.uncarried(**{"rope.scaling.factor": stated.factor})
@@ -175,10 +172,3 @@ def _factors(header: Header, tensor: Tensor | None, n: int, common: float) -> li
             "Copy or download it again, or take another conversion of the model.",
         )
     return [float(number) * common for number in numbers]
-
-
-def _lacking(header: Header, name: str) -> InputError:
-    return InputError(
-        f"The file {header.path} must hold {LONG} and {SHORT}, or neither; it lacks {name}.",
-        "Copy or download it again, or take another conversion of the model.",
-    )

@@ -100,7 +100,11 @@ class Reading:
         """Return the dequantised numbers, or some rows of them."""
         if places is not Ellipsis and len(self.parts) == 1 and self.layout is None:
             return torch.from_numpy(self._shifted(self._numbers(self.parts[0], places)))
-        whole = self._whole()
+        parts = [self._numbers(part, ...) for part in self.parts]
+        numbers = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2)
+        if self.layout is not None:
+            numbers = LAYOUTS[self.layout](numbers, self.config)
+        whole = torch.from_numpy(np.ascontiguousarray(self._shifted(numbers)))
         return whole if places is Ellipsis else whole[places]
 
     def get_shape(self) -> list[int]:
@@ -110,13 +114,6 @@ class Reading:
     def get_dtype(self) -> str:
         """Return the name of the number format that the numbers are read in."""
         return "F32"
-
-    def _whole(self) -> Tensor:
-        parts = [self._numbers(part, ...) for part in self.parts]
-        numbers = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2)
-        if self.layout is not None:
-            numbers = LAYOUTS[self.layout](numbers, self.config)
-        return torch.from_numpy(np.ascontiguousarray(self._shifted(numbers)))
 
     def _shifted(self, numbers: Any) -> Any:
         return numbers - np.float32(1) if self.is_shifted else numbers

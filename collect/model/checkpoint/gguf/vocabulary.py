@@ -59,7 +59,21 @@ def load(header: Header, *, for_text: bool) -> Any:
     """
     import transformers
 
-    _refuse_wrong(header)
+    n_tokens = header.metadata.get(TOKENS)
+    if not isinstance(n_tokens, Length):
+        raise _wrong(header, TOKENS, "a list of texts")
+    # transformers would take -1 for the last token, and 0 for yes
+    for key, value in header.metadata.items():
+        if _NUMBERS.fullmatch(key) and not (is_whole_number(value) and 0 <= value < n_tokens):
+            raise _wrong(header, key, f"the number of one of {int(n_tokens)} tokens")
+        if _SWITCHES.fullmatch(key) and not isinstance(value, bool):
+            raise _wrong(header, key, "true or false")
+    lists = _LISTS.get(str(header.metadata.get(_MODEL)))
+    if lists is not None and _length(header, lists) is None:
+        raise _wrong(header, lists, "a list")
+    for key in _BY_TOKEN:
+        if key in header.metadata and _length(header, key) != n_tokens:
+            raise _wrong(header, key, f"a list of {int(n_tokens)} numbers, one a token")
     if for_text and not can_split(header):
         raise _unknown(header)
     factory: Any = transformers.PreTrainedTokenizerFast
@@ -76,24 +90,6 @@ def can_split(header: Header) -> bool:
     """Return whether a file says in words that are known how text is split."""
     kind, name = header.metadata.get(_MODEL), header.metadata.get(_SPLIT)
     return kind == _PIECES or (kind == _BYTES and isinstance(name, str) and name in SPLITS)
-
-
-def _refuse_wrong(header: Header) -> None:
-    """Refuse entries that transformers would take for others: -1 for the last token, 0 for yes."""
-    n_tokens = header.metadata.get(TOKENS)
-    if not isinstance(n_tokens, Length):
-        raise _wrong(header, TOKENS, "a list of texts")
-    for key, value in header.metadata.items():
-        if _NUMBERS.fullmatch(key) and not (is_whole_number(value) and 0 <= value < n_tokens):
-            raise _wrong(header, key, f"the number of one of {int(n_tokens)} tokens")
-        if _SWITCHES.fullmatch(key) and not isinstance(value, bool):
-            raise _wrong(header, key, "true or false")
-    lists = _LISTS.get(str(header.metadata.get(_MODEL)))
-    if lists is not None and _length(header, lists) is None:
-        raise _wrong(header, lists, "a list")
-    for key in _BY_TOKEN:
-        if key in header.metadata and _length(header, key) != n_tokens:
-            raise _wrong(header, key, f"a list of {int(n_tokens)} numbers, one a token")
 
 
 def _length(header: Header, key: str) -> int | None:
