@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 
 import duckdb
 import pandas as pd
@@ -12,15 +14,16 @@ from torch import Tensor
 
 from collect.adapters.capability import HEADS
 from collect.adapters.configuration import rotation_limits
-from collect.gauge.centred import block_outputs, centred_geometries
 from collect.gauge.precision import Float64
 from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
 from collect.instruments.weights import spectra
 from collect.instruments.weights.singular import grams, product_norms
+from collect.measures.geometry import Geometry, geometry
 from collect.measures.register import BUILT_IN
 from collect.model.checkpoint.decoder import Decoder, HeadWeights
-from collect.model.forward.passes import buckets, whole
+from collect.model.forward.hooked import after
+from collect.model.forward.passes import buckets, inputs, whole
 from collect.prompts.tokens import Encoded
 from collect.schema import schema_sql, tables, views_sql, within_raw
 
@@ -198,3 +201,55 @@ def lens(decoder: Decoder, prompts: Sequence[Encoded]) -> list[tuple[str, int, f
 def _entropy(logits: Tensor) -> Tensor:
     log = logits.double().log_softmax(-1)
     return -(log.exp() * log).nan_to_num().sum()
+
+
+_COLUMNS = ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank")
+
+
+def centred_geometries(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str, pd.DataFrame]:
+    """Return tables ``centred_geometry`` and ``centred_prompt_geometry`` of one network.
+
+    Parameters
+    ----------
+    decoder
+        In the number format in which the angles are wanted.
+    prompts
+        Prompts as token ids.
+
+    Returns
+    -------
+    ``centred_geometry``, one row per (prompt_id, layer): `mean_cosine`, `mean_cosine_body`,
+    `uniformity` and `effective_rank` of the prompt's tokens after the block.
+    ``centred_prompt_geometry``, one row per layer: the same of the prompts' last tokens.
+    """
+    rows, last = [], dict[int, list[Tensor]]()
+    for prompt in prompts:
+        for layer, stream in block_outputs(decoder, prompt).items():
+            states = stream - stream.mean(-1, keepdim=True)
+            rows.append({"prompt_id": prompt.prompt_id, "layer": layer, **_numbers(states)})
+            last.setdefault(layer, []).append(states[-1])
+    across = [{"layer": layer, **_numbers(torch.stack(of))} for layer, of in last.items()]
+    return {
+        "centred_geometry": _frame(rows),
+        "centred_prompt_geometry": _frame(across),
+    }
+
+
+def _numbers(vectors: Tensor) -> dict[str, float | None]:
+    shape: Geometry = geometry(vectors)
+    return {name: getattr(shape, name) for name in _COLUMNS}
+
+
+def _frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    return pd.DataFrame(rows).astype(dict.fromkeys(_COLUMNS, float))
+
+
+@torch.no_grad()
+def block_outputs(decoder: Decoder, prompt: Encoded) -> dict[int, Tensor]:
+    """Return by block what it returns for a prompt, (n_tokens, d)."""
+    seen: dict[int, Tensor] = {}
+    with ExitStack() as hooks:
+        for layer, block in enumerate(decoder.blocks):
+            hooks.callback(after(block, partial(seen.__setitem__, layer)).remove)
+        decoder.body(**inputs(decoder, (prompt,)), use_cache=False)
+    return {layer: states[0] for layer, states in seen.items()}

@@ -20,10 +20,9 @@ from tqdm import tqdm
 from collect.errors import CollectError, first_line
 from collect.instruments.quantities import files_of
 from collect.job import run as local
-from collect.job.model_list import expanded
 from collect.job.outcome import Outcome, Refusal, RefusedError, refusal_of
 from collect.job.planning.requests import Machine, Request, requests
-from collect.job.resolve import resolve
+from collect.job.resolve import expanded, resolve
 from collect.record import queue
 from collect.record.provenance import code_version, take_version_of_driver
 from collect.schema.paths import expand_path

@@ -11,7 +11,6 @@ from typing import Any
 
 from collect.errors import InputError, UnsupportedModelError, unknown_name
 from collect.instruments import quantities
-from collect.job.model_list import expanded
 from collect.job.outcome import Outcome, Refusal, RefusedError, as_text, noted
 from collect.job.settings import Settings
 from collect.job.subject import Subject
@@ -25,7 +24,7 @@ from collect.prompts.sets import PromptSet, load_all
 from collect.record.commit import check_writable
 from collect.record.stem import file_stem
 from collect.schema.counting import repeated, require_count
-from collect.schema.paths import expand_path
+from collect.schema.paths import expand_path, text_at
 
 #: What `resolve` and `collect.run` take besides the attributes of settings.
 _OF_MODELS = ("engine", "revision", "lab", "suite", "year", "register", "perturb", "seeds")
@@ -219,3 +218,34 @@ def _judge(job: Job) -> Job:
             job.settings.say(f"{subject.title}: {as_size(n_bytes)} to download")
         announced.add(place)
     return replace(job, subjects=tuple(accepted), refusals=tuple(refusals))
+
+
+#: What a name begins with that stands for a list.
+MARK = "@"
+
+
+def expanded(models: Sequence[str]) -> list[str]:
+    """Return names of models, those of a list in the place of its name."""
+    names: list[str] = []
+    for model in models:
+        names += _list(Path(model[1:])) if model.startswith(MARK) else [model]
+    return names
+
+
+def _list(path: Path) -> list[str]:
+    hint = f"Give {MARK} and the path of a file with one model a line."
+    text = text_at(path, "A list of models", hint)
+    lines = [line.partition("#")[0].split() for line in text.splitlines()]
+    for number, words in enumerate(lines, start=1):
+        if len(words) > 1:
+            raise InputError(
+                f"A list of models must have one model a line; line {number} of {path} has "
+                f"{len(words)} words.",
+                "Put each on a line of its own, and remarks behind #.",
+            )
+    names = [words[0] for words in lines if words]
+    if not names:
+        raise InputError(
+            f"A list of models must name at least one; {path} names none.", "Add a line."
+        )
+    return names

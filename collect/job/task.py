@@ -22,8 +22,7 @@ from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import Encoded
 from collect.record import provenance
 from collect.record.inventory import Complete, Inventory
-from collect.record.revision import write_revision
-from collect.record.units import Unit
+from collect.record.units import Unit, write_revision
 
 #: Raised when a change of the code changes a number that is measured, so that numbers of
 #: before and after are never taken for one measurement.

@@ -21,8 +21,8 @@ import pandas as pd
 
 from collect.errors import OutputError
 from collect.process.requests import uninterrupted
-from collect.record.atomic import locks, placement
-from collect.record.atomic.files import write_atomically
+from collect.record.atomic import locks
+from collect.record.atomic.files import check_open, write_atomically
 from collect.record.inventory import (
     Inventory,
     refuse_mixtures,
@@ -215,7 +215,7 @@ def _move(
     targets = [(_VECTORS, out / name) for name in beside]
     targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
     present = [path for stem in going for path in _files(stem, out) if path.exists()]
-    placement.check_open(path.parent for path in (*present, *(target for _, target in targets)))
+    check_open(path.parent for path in (*present, *(target for _, target in targets)))
     with uninterrupted():
         for stem in going:
             clear(stem, out)

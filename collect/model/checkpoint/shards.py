@@ -23,8 +23,7 @@ from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint.blueprint import Blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.gguf.tensors import GgufFile
-from collect.model.checkpoint.safetensors.files import SafetensorsFiles
-from collect.model.checkpoint.safetensors.header import FLOATS
+from collect.model.checkpoint.safetensors.header import FLOATS, SafetensorsFiles
 from collect.model.checkpoint.unused_tensors import refuse_beyond, unexpected
 
 _SAVED_BADLY = (

@@ -13,7 +13,7 @@ import re
 import shutil
 import socket
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -109,3 +109,18 @@ def _is_alive(process: int) -> bool:
     except OSError:
         return True  # another user's
     return True
+
+
+def check_open(directories: Iterable[Path]) -> None:
+    """Make directories that are not there, and check that files in them can change."""
+    for directory in dict.fromkeys(directories):
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            if not os.access(directory, os.W_OK | os.X_OK):
+                raise PermissionError
+        except OSError as error:
+            raise OutputError(
+                f"The output directory {directory} must be writable; "
+                f"{error.strerror or 'files in it may not be changed'}.",
+                "Free some space, or give permission to write there.",
+            ) from error

@@ -13,8 +13,7 @@ from collect.errors import InputError, OutputError
 from collect.record import compaction, status
 from collect.record.compaction import compact
 from collect.record.integrity import faults
-from collect.record.revision import write_revision
-from collect.record.units import Unit
+from collect.record.units import Unit, write_revision
 from collect.schema import LARGE, ContractError, incomplete_units, table_files
 from tests.collect.record.written import copy_sample, files, flip
 

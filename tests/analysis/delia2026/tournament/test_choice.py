@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.delia2026.tournament import choice, claim_choice, criterion, designs, tables
-from collect.job.model_list import expanded
+from collect.job.resolve import expanded
 from tests.analysis.places import R
 from tests.proofs import settling, tournament
 from tests.proofs.competing import lattice, layouts, results

@@ -8,7 +8,7 @@ from huggingface_hub import constants
 
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.job.model_list import expanded
+from collect.job.resolve import expanded
 
 #: The crossed list of public models.
 LIST = Path(__file__).parents[4] / "data" / "study" / "public_models.txt"

@@ -10,9 +10,9 @@ import pytest
 
 from collect.errors import OutputError
 from collect.process.requests import temporary_folder, uninterrupted
-from collect.record.atomic import locks, placement
+from collect.record.atomic import locks
 from collect.record.atomic.directory import complete_or_absent
-from collect.record.atomic.files import text_writing, write_together
+from collect.record.atomic.files import check_open, text_writing, write_together
 from tests.collect.record.written import close, files, fill_disk
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -126,10 +126,10 @@ def test_a_library_that_has_no_room_for_a_checkpoint_is_understood(error, expect
 def test_a_directory_that_may_not_change_is_found_before_anything_does(tmp_path, monkeypatch):
     close(monkeypatch, tmp_path / "b")
     with pytest.raises(OutputError, match="b must be writable; files in it may not be changed"):
-        placement.check_open([tmp_path / "b", tmp_path / "a"])
+        check_open([tmp_path / "b", tmp_path / "a"])
     (tmp_path / "c").write_text("a file", encoding="utf-8")
     with pytest.raises(OutputError, match="c must be writable; File exists"):
-        placement.check_open([tmp_path / "c"])
+        check_open([tmp_path / "c"])
 
 
 @pytest.mark.parametrize("n_files", [0, 1])

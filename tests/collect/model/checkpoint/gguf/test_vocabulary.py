@@ -10,7 +10,7 @@ from transformers.models.qwen3_5 import tokenization_qwen3_5
 
 from collect.errors import InputError
 from collect.model.checkpoint.gguf import vocabulary
-from collect.model.checkpoint.gguf.splits import SPLITS
+from collect.model.checkpoint.gguf.vocabulary import SPLITS
 from collect.model.checkpoint.load import load_tokenizer, tokenizer_for
 from collect.model.checkpoint.location import locate
 from collect.prompts.sets import load
