@@ -47,10 +47,10 @@ def plan(options: argparse.Namespace) -> int:
         raise InputError("--queue needs --out, where the plan is written.", "Give --out DIR.")
     sets = _sets(options)
     with libraries_imported():
-        from collect.job.planning import plan, wording
+        from collect.job.planning import plan
 
     units, refusal = plan.drawn(options.models, sets, options.out, **_how(options))
-    shown = as_json([asdict(unit) for unit in units]) if options.json else wording.as_text(units)
+    shown = as_json([asdict(unit) for unit in units]) if options.json else plan.as_text(units)
     show(shown)
     if options.queue:
         plan.enqueue(options.out, units, refusal)

@@ -22,7 +22,7 @@ from collect.adapters.capability import HEAD, PARTS
 from collect.errors import ConformanceError, InputError
 from collect.instruments import legacy
 from collect.instruments.attention_maps import attention_statistics
-from collect.instruments.gram_accumulator import GramAccumulator
+from collect.instruments.gram_accumulator import GramAccumulator, Observation
 from collect.instruments.grams import (
     correlations,
     grams,
@@ -31,7 +31,6 @@ from collect.instruments.grams import (
     stacked,
     token_norms,
 )
-from collect.instruments.observation import Observation
 from collect.instruments.transfer import transferred
 from collect.measures import geometry
 from collect.measures.declaration import StreamQuantity

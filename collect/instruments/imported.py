@@ -11,10 +11,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from collect.instruments.gram_accumulator import GramAccumulator
+from collect.instruments.gram_accumulator import GramAccumulator, Observation
 from collect.instruments.grams import grams, grams_and_largest
 from collect.instruments.hooks import correlated, token_geometry, values
-from collect.instruments.observation import Observation
 from collect.measures import geometry
 from collect.measures.declaration import SITES
 from collect.measures.predictions import Predictions

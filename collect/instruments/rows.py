@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
+from collect.instruments.gram_accumulator import Norms, Observation, Updates
 from collect.instruments.grams import stacked
 from collect.instruments.hooks import Recorder
 from collect.instruments.imported import ImportedStates
-from collect.instruments.observation import Norms, Observation, Updates
 from collect.measures.declaration import MeasuredTable
 from collect.measures.predictions import Predictions
 from collect.measures.register import FILLED

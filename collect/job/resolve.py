@@ -22,7 +22,7 @@ from collect.model.checkpoint.memory import as_text as as_size
 from collect.model.labels import Labels
 from collect.prompts.sets import PromptSet, load_all
 from collect.record.commit import check_writable
-from collect.record.stem import file_stem
+from collect.record.units import file_stem
 from collect.schema.counting import repeated, require_count
 from collect.schema.paths import expand_path, text_at
 

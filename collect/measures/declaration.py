@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from collect.measures.grain import Grain
-
 #: What a quantity may need besides a stream: matrices of single heads, which with the maps make up
 #: what attention adds; a causal attention map in every block; an output embedding.
 HEADS, MAPS, HEAD = "heads", "maps", "head"
@@ -99,6 +97,53 @@ def count(name: str, meaning: str, unit: str = "1", *, least: int = 0) -> Column
 LAYER = count("layer", "Block, 0 to n_layers - 1")
 POSITION = count("position", "Token position in the unpadded prompt")
 N_TOKENS = count("n_tokens", "Tokens of the prompt", "tokens", least=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """What a row is where rows repeat a unit.
+
+    Attributes
+    ----------
+    unit
+        What the rows are about.
+    beside
+        What each unit has several rows for.
+    why
+        What goes wrong when they are taken together.
+    quantities
+        Columns whose values make other quantities of one unit; joined by *or* one is enough.
+    copies
+        Columns over which a unit is given again.
+    front
+        Tables of schema main that have one row per unit, and no such column.
+    """
+
+    unit: str
+    beside: str
+    why: str
+    quantities: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    front: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column of which a query should take one value."""
+        return self.quantities + self.copies
+
+    @property
+    def rule(self) -> str:
+        """What to take one of, why, and where nothing need be taken.
+
+        >>> Grain("head", "matrix", "a head has a row for each", ("matrix",), (), ("a", "b")).rule
+        'one matrix: a head has a row for each. Table main.a or main.b has one row per unit'
+        """
+        *first, last = self.columns
+        names = f"{', '.join(first)} and {last}" if first else last
+        fronts = " or ".join(f"main.{name}" for name in self.front)
+        ask = f". Table {fronts} has one row per unit" if fronts else ""
+        return f"one {names}: {self.why}{ask}"
+
 
 #: What a row is where the tokens of a prompt have one at each site.
 BY_SITE = Grain(

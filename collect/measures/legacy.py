@@ -13,10 +13,10 @@ from collect.measures.declaration import (
     PROMPT,
     RUN,
     Column,
+    Grain,
     MeasuredTable,
     Quantity,
 )
-from collect.measures.grain import Grain
 
 _VARIANTS = MeasuredTable(
     "legacy_value",

@@ -14,11 +14,11 @@ from collect.measures.declaration import (
     PROMPT,
     RUN,
     Column,
+    Grain,
     MeasuredTable,
     Quantity,
     count,
 )
-from collect.measures.grain import Grain
 
 _UNITS = "activation units"
 _NORMS = ("norm", "norm_centred", "top_share", "top_feature")

@@ -10,11 +10,11 @@ from collect.measures.declaration import (
     LAYER,
     RUN,
     Column,
+    Grain,
     MeasuredTable,
     Quantity,
     count,
 )
-from collect.measures.grain import Grain
 
 _HEAD_VALUES = {
     f"{matrix.lower()}_{norm}{'_folded' if is_folded else ''}": (

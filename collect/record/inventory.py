@@ -16,8 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
-from collect.record.stem import is_of_model, is_of_prompt_set
-from collect.record.units import Unit, differences, run_file, run_id, variant_of
+from collect.record.units import (
+    Unit,
+    differences,
+    is_of_model,
+    is_of_prompt_set,
+    run_file,
+    run_id,
+    variant_of,
+)
 from collect.schema.files import read_rows
 from collect.schema.headers import is_pack
 from collect.schema.marks import Mark, read_mark, run_as_marked, stored_prompts_sha256

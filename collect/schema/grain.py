@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from collect.measures.grain import Grain
+from collect.measures.declaration import Grain
 from collect.measures.register import FILLED
 
 _IN_A_FILE = Grain(

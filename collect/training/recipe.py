@@ -18,8 +18,14 @@ from collect.process.sections import (
     require_positive,
     section,
 )
-from collect.training.families import FAMILIES, RESIDUAL_RULES, Family, require_possible
-from collect.training.shape import Architecture, Geometry
+from collect.training.families import (
+    FAMILIES,
+    RESIDUAL_RULES,
+    Architecture,
+    Family,
+    Geometry,
+    require_possible,
+)
 
 __all__ = [
     "FAMILIES",

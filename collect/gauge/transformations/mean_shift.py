@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 from collect.errors import UnsupportedModelError
-from collect.gauge.transformations.matrix import Matrix
+from collect.gauge.transformations.block import Matrix
 from collect.gauge.transformations.transformation import Transformation, normal
 from collect.gauge.transformations.wiring import Wiring
 

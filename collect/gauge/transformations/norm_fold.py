@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from collect.gauge.transformations.matrix import Norm
+from collect.gauge.transformations.block import Norm
 from collect.gauge.transformations.transformation import Transformation, factors, normal
 from collect.gauge.transformations.wiring import Wiring
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from collect.gauge.transformations.matrix import Matrix, Norm
+from collect.gauge.transformations.block import Matrix, Norm
 from collect.gauge.transformations.transformation import Transformation, normal
 from collect.gauge.transformations.wiring import Wiring
 

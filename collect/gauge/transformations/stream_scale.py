@@ -24,8 +24,7 @@ from collect.gauge.transformations.stream_basis import FIXED
 from collect.gauge.transformations.transformation import Transformation
 
 if TYPE_CHECKING:
-    from collect.gauge.transformations.block import Block
-    from collect.gauge.transformations.matrix import Norm
+    from collect.gauge.transformations.block import Block, Norm
     from collect.gauge.transformations.wiring import Wiring
 
 _CONFIGURED = (

@@ -14,10 +14,8 @@ from torch import Tensor
 from collect.adapters import Adapter, Heads
 from collect.adapters.capability import HEAD
 from collect.errors import UnsupportedModelError
-from collect.gauge.transformations.block import Block, once
-from collect.gauge.transformations.matrix import Matrix, Norm
-from collect.gauge.transformations.naming import block
-from collect.gauge.transformations.parameters import Parameters
+from collect.gauge.transformations.block import Block, Matrix, Norm, once
+from collect.gauge.transformations.naming import Parameters, block
 from collect.model.checkpoint.decoder import Decoder
 
 #: Types that an adapter describes and these rules do not: experts beside experts, routers with

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collect.model.checkpoint.gguf.header import Header
-from collect.model.checkpoint.gguf.numbers import dequantised
+from collect.model.checkpoint.gguf.layout import dequantised
 
 #: Relative difference that rounding to float32 explains.
 _ROUNDING = 1e-5

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from collect.errors import InputError
 from collect.process.sections import read_toml, require, require_positive, section
 from collect.training.recipe import PLAIN_NAME, Recipe, recipe_of
-from collect.training.study.fraction import Fraction
 
 #: A part of a recipe: its keys, or tables of them.
 Patch = Mapping[str, Any]
@@ -242,3 +243,46 @@ def _block(entry: Mapping[str, Any], head: Head) -> Block:
     require(not unknown, f"a block must have only name, seeds and levels; found {unknown}")
     levels = {factor: tuple(chosen) for factor, chosen in entry.get("levels", {}).items()}
     return Block(entry["name"], levels, tuple(entry.get("seeds", head.seeds)))
+
+
+@dataclass(frozen=True, slots=True)
+class Fraction:
+    """A regular fraction.
+
+    Parameters
+    ----------
+    base
+        Factors whose combinations are all run.
+    generators
+        By generated factor: its word, a product of base factors.
+    """
+
+    base: tuple[str, ...]
+    generators: Mapping[str, tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        require(len(set(self.base)) == len(self.base), "base factors must differ")
+        for name, word in self.generators.items():
+            require(name not in self.base, f"factor {name} must not be both base and generated")
+            require(
+                len(set(word)) == len(word) > 1 and set(word) <= set(self.base),
+                f"the generator of {name} must be two or more of {list(self.base)}; "
+                f"found {list(word)}",
+            )
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Base factors, then generated ones."""
+        return (*self.base, *self.generators)
+
+    def rows(self) -> Iterator[tuple[int, ...]]:
+        """Yield the signs, -1 or 1, of all factors in each run."""
+        for row in self.columns():
+            yield tuple(int(sign) for sign in row)
+
+    def columns(self) -> np.ndarray:
+        """Return the signs, shape (run, factor)."""
+        signs = np.array(list(itertools.product((-1, 1), repeat=len(self.base))))
+        place = {name: column for column, name in enumerate(self.base)}
+        words = [(name,) for name in self.base] + list(self.generators.values())
+        return np.stack([signs[:, [place[n] for n in word]].prod(1) for word in words], axis=1)

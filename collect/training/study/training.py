@@ -24,10 +24,10 @@ from collect.schema import SCHEMA_VERSION
 from collect.training.descent import Training, fit, some_held_out, windows_of
 from collect.training.optimiser import decay_turns, equilibrium_scale, weight_decay
 from collect.training.study.design import Design
-from collect.training.study.ngram import held_out_loss
 from collect.training.study.plan import Run
 from collect.training.study.responses import (
     TOKENS,
+    held_out_loss,
     measured,
     profile_rows,
     require_conforming,

@@ -3,7 +3,7 @@
 import torch
 
 from collect.instruments import rows
-from collect.instruments.observation import Norms, Updates
+from collect.instruments.gram_accumulator import Norms, Updates
 from collect.measures.register import FILLED
 from collect.prompts.tokens import Encoded
 from collect.record.writer import conforming

@@ -10,8 +10,7 @@ import pytest
 from collect.errors import InputError
 from collect.record import provenance
 from collect.record.inventory import Complete, Inventory, refuse_mixtures
-from collect.record.stem import file_stem
-from collect.record.units import Unit, run_file, run_id, variant_of
+from collect.record.units import Unit, file_stem, run_file, run_id, variant_of
 from collect.schema.marks import Mark, file_sha256, read_mark
 
 SAMPLE = Path(__file__).parents[3] / "data/sample"

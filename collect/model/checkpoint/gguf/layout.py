@@ -6,12 +6,17 @@ Written from what llama.cpp's converter does. All work on rows of numpy arrays i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collect.adapters.configuration import own_or_shared_heads
+from collect.errors import UnsupportedModelError, first_line
+from collect.model.checkpoint.gguf import steps
+from collect.model.checkpoint.gguf.header import Tensor
+from collect.model.checkpoint.safetensors.header import FLOATS
 
 #: Undoes a layout, given the configuration of transformers.
 Undoing: TypeAlias = Callable[[NDArray[Any], Any], NDArray[Any]]
@@ -74,3 +79,31 @@ LAYOUTS: Mapping[str, Undoing] = {
     "by head": by_head,
     "by group": by_group,
 }
+
+
+def dequantised(path: Path, tensor: Tensor, places: Any, seed: int | None = None) -> Any:
+    """Return a tensor of a file as floats, or some of its rows; only these are read.
+
+    With a seed, one more rounding error is added to those that are quantised.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the package cannot read the number format.
+    """
+    from gguf import GGMLQuantizationType, dequantize
+
+    kind = GGMLQuantizationType(tensor.number_format)
+    stored = np.memmap(path, np.uint8, "r", tensor.offset, (tensor.n_bytes,))
+    rows = stored.reshape(*tensor.shape[:-1], -1)[places]
+    try:
+        numbers = np.array(dequantize(rows, kind))
+    except NotImplementedError as error:
+        raise UnsupportedModelError(
+            f"The number format {kind.name} of {tensor.name} in {path} cannot be dequantised: "
+            f"{first_line(error)}.",
+            "Take a file in another format, such as Q8_0 or Q4_K_M.",
+        ) from error
+    if seed is not None and kind.name not in FLOATS:
+        numbers += steps.error(tensor, rows, kind, places, seed)
+    return numbers

@@ -16,7 +16,7 @@ import numpy as np
 from collect.errors import InputError
 from collect.model.checkpoint.gguf.header import Header, Tensor
 from collect.model.checkpoint.gguf.keys import Keys
-from collect.model.checkpoint.gguf.numbers import dequantised
+from collect.model.checkpoint.gguf.layout import dequantised
 
 #: Tensors of factors: for every length, and beyond or up to the original context.
 ALWAYS = "rope_freqs.weight"

@@ -20,8 +20,7 @@ from torch import Tensor
 from collect.model.checkpoint.gguf import header
 from collect.model.checkpoint.gguf.architecture import Architecture
 from collect.model.checkpoint.gguf.architectures import architecture_of
-from collect.model.checkpoint.gguf.layout import LAYOUTS
-from collect.model.checkpoint.gguf.numbers import dequantised
+from collect.model.checkpoint.gguf.layout import LAYOUTS, dequantised
 from collect.model.checkpoint.gguf.rotation import FACTORS
 from collect.model.checkpoint.safetensors.header import Stored
 

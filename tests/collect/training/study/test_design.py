@@ -7,8 +7,7 @@ import pytest
 
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.training.study.design import read_design
-from collect.training.study.fraction import Fraction
+from collect.training.study.design import Fraction, read_design
 from collect.training.study.plan import runs
 from tests.collect.training.study.tiny import TINY, written
 from tests.collect.training.trained import TEXT

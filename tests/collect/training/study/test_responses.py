@@ -6,8 +6,13 @@ import pytest
 import torch
 
 from collect.training.architecture import initialised_network
-from collect.training.study.ngram import cross_entropy
-from collect.training.study.responses import equal_writes, measured, profile_rows, response_row
+from collect.training.study.responses import (
+    cross_entropy,
+    equal_writes,
+    measured,
+    profile_rows,
+    response_row,
+)
 from tests.collect.training.trained import micro
 
 

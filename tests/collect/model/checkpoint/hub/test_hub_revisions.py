@@ -5,8 +5,7 @@ from huggingface_hub import constants
 
 from analysis.store import open_store
 from collect.errors import InputError, UnreachableError
-from collect.job.planning.plan import plan
-from collect.job.planning.wording import as_text
+from collect.job.planning.plan import as_text, plan
 from collect.job.run import run
 from collect.model.checkpoint.hub import references
 from collect.model.checkpoint.location import locate
