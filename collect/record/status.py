@@ -107,7 +107,7 @@ def _marked_rows(path: Path, out: Path, headers: Headers) -> list[dict[str, Any]
             "n_rows": n_rows,
             **{name: run.get(name) for name in _OF_RUN},
         }
-        for unit, run in zip(run_file.units, headers.run(path).to_pylist(), strict=True)
+        for unit, run in zip(run_file.units, headers.of(path).stored().to_pylist(), strict=True)
     ]
 
 

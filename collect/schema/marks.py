@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from collect.schema.headers import UNREADABLE
+from collect.schema.headers import UNREADABLE, opened
+from collect.schema.paths import is_local
 
 #: What is known of a prompt besides its place in a set.
 _OF_PROMPT = ("prompt_id", "category", "format", "text", "metadata")
@@ -163,9 +164,11 @@ def run_as_marked(path: Path, mark: Mark) -> dict[str, Any] | None:
 def stored_prompts_sha256(path: Path) -> str | None:
     """Return the hash of the prompts in a file, see `prompts_sha256`; None if unreadable.
 
-    Many units share it, and it is read again when it has changed.
+    Many units share it: one on this machine is read again only when it has changed.
     """
     try:
+        if not is_local(path):
+            return _prompts_sha256.__wrapped__(path)
         state = path.stat()
         return _prompts_sha256(path, state.st_mtime_ns, state.st_size, state.st_ino)
     except (*UNREADABLE, KeyError, TypeError):
@@ -174,7 +177,8 @@ def stored_prompts_sha256(path: Path) -> str | None:
 
 @lru_cache(maxsize=64)
 def _prompts_sha256(path: Path, *_: int) -> str:
-    return prompts_sha256(pq.ParquetFile(path).read().to_pylist())
+    with opened(path) as file:
+        return prompts_sha256(file.read().to_pylist())
 
 
 def file_sha256(path: Path) -> str:

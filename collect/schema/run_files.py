@@ -10,7 +10,7 @@ from typing import Any
 from collect.schema.contract import READABLE_VERSIONS, ContractError, table_of
 from collect.schema.counting import counted
 from collect.schema.headers import Header, Headers, damaged, is_pack
-from collect.schema.marks import Mark, file_sha256, mark_in, prompts_sha256, run_as_marked
+from collect.schema.marks import Mark, file_sha256, mark_in, run_as_marked, stored_prompts_sha256
 
 #: Columns of ``run`` that tell the ways apart in which one model is measured side by side.
 WAY = (
@@ -212,8 +212,7 @@ def compare(
             if is_prompts or expected is None or not contents:
                 _compare_header(headers.of(path), name, run_file)
             if contents and is_prompts and (name, expected) not in prompts:
-                rows = headers.of(path).stored().to_pylist()
-                if expected not in (None, prompts_sha256(rows)):
+                if expected not in (None, stored_prompts_sha256(path)):
                     raise _altered_error(path, "the prompts that were measured", "others")
                 prompts.add((name, expected))
             known[name] = Comparison(
