@@ -142,7 +142,16 @@ def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="of prompts longer than the context: refuse (default), skip, truncate, or extend, "
         "which reads them whole where positions are computed (rotary, ALiBi)",
     )
-    _add_perturbation(how)
+    how.add_argument(
+        "--perturb",
+        metavar="HOW",
+        help="step: measure quantised weights of a GGUF file as they are, then again with one more "
+        "rounding error of the file's own size, uniform within half a step of each block; views "
+        "leave these rows out",
+    )
+    how.add_argument(
+        "--seeds", type=int, metavar="N", help="of --perturb: how often, with seeds 1 to N (3)"
+    )
     how.add_argument(
         "--allow-nonconforming",
         nargs="+",
@@ -157,19 +166,6 @@ def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "refusals named before and after",
     )
     return how
-
-
-def _add_perturbation(how: argparse._ArgumentGroup) -> None:
-    how.add_argument(
-        "--perturb",
-        metavar="HOW",
-        help="step: measure quantised weights of a GGUF file as they are, then again with one more "
-        "rounding error of the file's own size, uniform within half a step of each block; views "
-        "leave these rows out",
-    )
-    how.add_argument(
-        "--seeds", type=int, metavar="N", help="of --perturb: how often, with seeds 1 to N (3)"
-    )
 
 
 def _add_labels(parser: argparse.ArgumentParser) -> None:

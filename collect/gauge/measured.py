@@ -194,13 +194,9 @@ def lens(decoder: Decoder, prompts: Sequence[Encoded]) -> list[tuple[str, int, f
     for prompt in prompts:
         for layer, states in block_outputs(decoder, prompt).items():
             logits = decoder.next_token_logits(decoder.final_norm(states[-1:]))
-            entries.append((prompt.prompt_id, layer, float(_entropy(logits))))
+            log = logits.double().log_softmax(-1)
+            entries.append((prompt.prompt_id, layer, float(-(log.exp() * log).nan_to_num().sum())))
     return entries
-
-
-def _entropy(logits: Tensor) -> Tensor:
-    log = logits.double().log_softmax(-1)
-    return -(log.exp() * log).nan_to_num().sum()
 
 
 _COLUMNS = ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank")

@@ -168,7 +168,14 @@ def chosen(names: Named) -> tuple[str, ...]:
     asked = [name.strip() for entry in named for name in entry.split(",") if name.strip()]
     for name in asked:
         if name not in BUILT_IN and name != ALL and custom(name) is None:
-            raise _unknown(name)
+            known = [*BUILT_IN, ALL, *_SHIPPED]
+            own_names = sorted({*_REGISTERED, *entry_points(group=GROUP).names} - {*known})
+            raise unknown_name(
+                "A quantity",
+                name,
+                [*known, *own_names],
+                "Leave --quantities out for the default, or --register the file that defines it.",
+            )
     if not asked:
         return DEFAULT
     built_in = [name for name in BUILT_IN if name in asked or ALL in asked]
@@ -187,17 +194,6 @@ def _name(entry: Any) -> str:
     raise InputError(
         f"A quantity must be a name, or a quantity of one's own; found {entry!r}.",
         "Register a function with @collect.quantity first.",
-    )
-
-
-def _unknown(name: str) -> InputError:
-    known = [*BUILT_IN, ALL, *_SHIPPED]
-    own_names = sorted({*_REGISTERED, *entry_points(group=GROUP).names} - {*known})
-    return unknown_name(
-        "A quantity",
-        name,
-        [*known, *own_names],
-        "Leave --quantities out for the default, or --register the file that defines it.",
     )
 
 

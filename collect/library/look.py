@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import duckdb
 import pandas as pd
 
 from collect.job.settings import Settings
@@ -182,6 +181,16 @@ def _looked(model_id: str, design: str, frames: dict[str, pd.DataFrame]) -> Look
             connection.register("rows_given", frame)
             connection.execute(f'INSERT INTO "{table}" BY NAME FROM rows_given')
         connection.execute(views_sql())
+        rows = []
+        for definition, (view, metric) in DEFINITIONS.items():
+            column = "log_gain" if view == "prompt_gain" else "log_gain_centred"
+            gain, n_below, n_prompts = connection.execute(
+                f"SELECT exp(avg({column})), count(*) FILTER ({column} < 0), count(*) FROM {view} "  # noqa: S608
+                "WHERE metric = ? AND prompt_id NOT IN (?, ?)",
+                [metric, _PARAGRAPH, _SORTED],
+            ).fetchall()[0]
+            if n_prompts:
+                rows.append((definition, gain, n_below, n_prompts))
         return Look(
             model_id=model_id,
             design=design,
@@ -191,23 +200,8 @@ def _looked(model_id: str, design: str, frames: dict[str, pd.DataFrame]) -> Look
             deviation=None if pd.isna(sums["deviation"]) else float(sums["deviation"]),
             tolerance=float(sums["tolerance"]),
             outliers=connection.execute(_OUTLIERS, [_PARAGRAPH, _SORTED]).df(),
-            gains=_gains(connection),
+            gains=pd.DataFrame(rows, columns=["definition", "gain", "n_below", "n_prompts"]),
         )
-
-
-def _gains(connection: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Return one row per definition that the depth allows; see `Look`."""
-    rows = []
-    for definition, (view, metric) in DEFINITIONS.items():
-        column = "log_gain" if view == "prompt_gain" else "log_gain_centred"
-        gain, n_below, n_prompts = connection.execute(
-            f"SELECT exp(avg({column})), count(*) FILTER ({column} < 0), count(*) FROM {view} "  # noqa: S608
-            "WHERE metric = ? AND prompt_id NOT IN (?, ?)",
-            [metric, _PARAGRAPH, _SORTED],
-        ).fetchall()[0]
-        if n_prompts:
-            rows.append((definition, gain, n_below, n_prompts))
-    return pd.DataFrame(rows, columns=["definition", "gain", "n_below", "n_prompts"])
 
 
 def _design(model: Any, stored: str) -> str:

@@ -187,7 +187,13 @@ def find(name_or_path: str) -> Path:
     shipped = DIRECTORY / f"{name_or_path}.txt"
     path = shipped if name_or_path in names() else expand_path(name_or_path)
     if not path.exists():
-        raise _unknown(name_or_path)
+        near = nearest(name_or_path, names())
+        there_are = f"The sets are: {', '.join(names()) or 'none'}."
+        raise InputError(
+            "A prompt set must be a known name, or the path of a file or data set that is there; "
+            f"{name_or_path!r} is neither.",
+            f"The nearest is {near[0]}." if near else f"Check the path. {there_are}",
+        )
     if path.is_dir() and not is_dataset(path):
         raise InputError(
             f"A directory of prompts must be a data set that datasets saved; {path} is not one.",
@@ -200,16 +206,6 @@ def find(name_or_path: str) -> Path:
             "Rename the file: its name becomes part of every prompt_id.",
         )
     return path
-
-
-def _unknown(name_or_path: str) -> InputError:
-    near = nearest(name_or_path, names())
-    there_are = f"The sets are: {', '.join(names()) or 'none'}."
-    return InputError(
-        "A prompt set must be a known name, or the path of a file or data set that is there; "
-        f"{name_or_path!r} is neither.",
-        f"The nearest is {near[0]}." if near else f"Check the path. {there_are}",
-    )
 
 
 def _text(path: Path) -> str:
@@ -242,36 +238,27 @@ def _entries(text: str, path: Path) -> list[Entry]:
         if not content.strip():
             continue
         if content.startswith("##"):
-            _refuse_heading(content, is_remark=not entries, place=f"{path}, line {number}")
+            if entries or content.startswith("###"):  # as a remark it would be lost without a word
+                raise InputError(
+                    f"A remark, ##, must stand before the first prompt; {path}, line {number} "
+                    f"reads {content[:40]!r}, as a heading of Markdown does.",
+                    r"Write \# for a prompt that begins with a hash sign, or leave the line out; "
+                    "prompts of several lines go into a JSONL file.",
+                )
             continue
         if content.startswith("#"):
             category = content[1:].strip() or None
         else:
-            prompt = _unescape(content, f"{path}, line {number}")
+            signs = [match for match in _ESCAPE.finditer(content) if match[1] not in _ESCAPED]
+            if signs:
+                raise InputError(
+                    r"A backslash in a prompt must be one of \n, \t, \\ and \#; found "
+                    f"{signs[0][0]} ({path}, line {number}).",
+                    r"Write \\ for a backslash.",
+                )
+            prompt = _ESCAPE.sub(lambda match: _ESCAPED[match[1]], content)
             entries.append(Entry(prompt, category=category))
     return entries
-
-
-def _refuse_heading(line: str, *, is_remark: bool, place: str) -> None:
-    """Refuse a heading of Markdown: taken as a remark it would be lost without a word."""
-    if not is_remark or line.startswith("###"):
-        raise InputError(
-            f"A remark, ##, must stand before the first prompt; {place} reads {line[:40]!r}, as a "
-            "heading of Markdown does.",
-            r"Write \# for a prompt that begins with a hash sign, or leave the line out; prompts "
-            "of several lines go into a JSONL file.",
-        )
-
-
-def _unescape(line: str, place: str) -> str:
-    unknown = [match.group() for match in _ESCAPE.finditer(line) if match.group(1) not in _ESCAPED]
-    if unknown:
-        raise InputError(
-            rf"A backslash in a prompt must be one of \n, \t, \\ and \#; found {unknown[0]} "
-            f"({place}).",
-            r"Write \\ for a backslash.",
-        )
-    return _ESCAPE.sub(lambda match: _ESCAPED[match.group(1)], line)
 
 
 def _frame(name: str, entries: Sequence[Entry]) -> pd.DataFrame:

@@ -111,7 +111,10 @@ def published_figures(values: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model, metric and file: the columns of table ``published_figure``."""
     from_embedding = values[(values["metric"] == "gain_block") & (values["layer"] == 0)]
     renamed = from_embedding.assign(metric="gain_embedding").drop(columns="layer")
-    candidates = pd.concat([values, renamed, _stated(values)])
+    gains = values[values["metric"] == "gain_penultimate_block"]
+    measured = set(gains.loc[gains["prompt_id"].notna(), "file"])
+    stated = gains[(gains["statistic"] == "mean") & gains["file"].isin(measured)]
+    candidates = pd.concat([values, renamed, stated.assign(metric="gain_penultimate_block_stated")])
     wanted = candidates[candidates["metric"].isin(FIGURES)]
     keys = ["model_id", "metric", "prompt_set", "dtype", "file"]
     figures = [
@@ -120,14 +123,6 @@ def published_figures(values: pd.DataFrame) -> pd.DataFrame:
         if (figure := _figure(rows)) is not None
     ]
     return pd.DataFrame(figures)
-
-
-def _stated(values: pd.DataFrame) -> pd.DataFrame:
-    """Return means that a file states beside the measurements they summarise, to compare."""
-    gains = values[values["metric"] == "gain_penultimate_block"]
-    measured = set(gains.loc[gains["prompt_id"].notna(), "file"])
-    stated = gains[(gains["statistic"] == "mean") & gains["file"].isin(measured)]
-    return stated.assign(metric="gain_penultimate_block_stated")
 
 
 def _figure(rows: pd.DataFrame) -> dict[str, object] | None:

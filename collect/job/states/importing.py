@@ -191,7 +191,14 @@ def measured(task: Task, source: Source) -> dict[str, pd.DataFrame]:
             if not {(layer, "block_output"), entry_place((layer, "block_output"))} <= seen
         ]
         gaps += _layer_gap("residual_update", "part block", blocks, reason)
-    for site, expected in _expect(layers).items():
+    first, last = layers[:1], layers[-1:]
+    for site, expected in {
+        "embedding": first,
+        "block_input": first,
+        "block_mid": layers,
+        "block_output": layers,
+        "final_norm": last,
+    }.items():
         lacking = [layer for layer in expected if (layer, site) not in seen]
         gaps += _layer_gap("residual_norm", f"site {site}", lacking, reason, len(expected))
     unique = {(gap.table, gap.quantity): gap for gap in [*gaps, *known]}
@@ -220,17 +227,6 @@ def _conformance(source: Source) -> pd.DataFrame:
             for name in PROPERTIES
         ]
     )
-
-
-def _expect(layers: list[int]) -> dict[str, list[int]]:
-    first, last = layers[:1], layers[-1:]
-    return {
-        "embedding": first,
-        "block_input": first,
-        "block_mid": layers,
-        "block_output": layers,
-        "final_norm": last,
-    }
 
 
 def _layer_gap(

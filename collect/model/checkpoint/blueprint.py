@@ -102,6 +102,15 @@ def attention_blueprint(adapter: Adapter, config: Any) -> Blueprint:
     blocks = [f"{adapter.blocks}.{layer}" for layer in range(of_text.num_hidden_layers)]
     parts = [*_parts(adapter, of_text)]
     shapes = {f"{block}.{part.name}": part.shape for block in blocks for part in parts}
+    named = [*(config.architectures or ()), config.model_type]
+    mappings = (conversion_mapping.get_checkpoint_conversion_mapping(name) for name in named)
+    rules: list[Any] = next((mapping for mapping in mappings if mapping is not None), [])
+    if config.model_type in WHOLE:  # the body within renames once more
+        body = modeling_auto.MODEL_MAPPING_NAMES[config.model_type]
+        for renaming in conversion_mapping.get_checkpoint_conversion_mapping(body) or ():
+            renaming.scope_prefix, renaming.base_model_prefix = "", "model"
+            rules = [*rules, renaming]
+    legacy = conversion_mapping.get_checkpoint_conversion_mapping("legacy")
     return Blueprint(
         shapes=shapes,
         required=frozenset(
@@ -109,7 +118,7 @@ def attention_blueprint(adapter: Adapter, config: Any) -> Blueprint:
         ),
         weights=frozenset(shapes),
         prefix=adapter.prefix or adapter.body.partition(".")[0],
-        conversions=_conversions(config),
+        conversions=[*rules, *legacy],
         config=config,
     )
 
@@ -142,17 +151,3 @@ def _parts(adapter: Adapter, config: Any) -> Iterator[_Part]:
         yield _Part(f"{path}.bias", (n_out,))
     if adapter.attention_norm is not None:
         yield _Part(f"{adapter.attention_norm}.weight", (d_model,))
-
-
-def _conversions(config: Any) -> list[Any]:
-    """Return the library's conversions for a configuration's type, as for a model of its own."""
-    named = [*(config.architectures or ()), config.model_type]
-    mappings = (conversion_mapping.get_checkpoint_conversion_mapping(name) for name in named)
-    rules: list[Any] = next((mapping for mapping in mappings if mapping is not None), [])
-    if config.model_type in WHOLE:  # the body within renames once more
-        body = modeling_auto.MODEL_MAPPING_NAMES[config.model_type]
-        for renaming in conversion_mapping.get_checkpoint_conversion_mapping(body) or ():
-            renaming.scope_prefix, renaming.base_model_prefix = "", "model"
-            rules = [*rules, renaming]
-    legacy = conversion_mapping.get_checkpoint_conversion_mapping("legacy")
-    return [*rules, *legacy]

@@ -41,8 +41,16 @@ def place(shards: Shards, parameters: Iterable[str], *, device: str) -> None:
     model: Any = shards.blueprint.model
     stored = [name for name in parameters if name in shards.parameters]
     with shards.opened(stored) as tensors:
+        dtype: torch.dtype = model.dtype
         report, _ = core_model_loading.convert_and_load_state_dict_in_model(
-            model, tensors, _settings(shards, model, device)
+            model,
+            tensors,
+            LoadStateDictConfig(
+                dtype=dtype,
+                dtype_plan=model._get_dtype_plan(dtype),
+                device_map={"": device},
+                weight_mapping=list(shards.blueprint.conversions),
+            ),
         )
     for name, problem in report.conversion_errors.items():
         raise unconverted(shards.directory, name, str(problem).splitlines()[-1])
@@ -52,13 +60,3 @@ def place(shards: Shards, parameters: Iterable[str], *, device: str) -> None:
         placed = model.get_parameter_or_buffer(name)
         placed.data = aligned(placed.data)
         refuse_non_finite(name, placed)
-
-
-def _settings(shards: Shards, model: Any, device: str) -> LoadStateDictConfig:
-    dtype: torch.dtype = model.dtype
-    return LoadStateDictConfig(
-        dtype=dtype,
-        dtype_plan=model._get_dtype_plan(dtype),
-        device_map={"": device},
-        weight_mapping=list(shards.blueprint.conversions),
-    )
