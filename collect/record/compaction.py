@@ -142,7 +142,7 @@ def _run_rows(
     rows = [
         (unit.stem, row)
         for of, path in zip(units, paths, strict=True)
-        for unit, row in zip(of.units, headers.run(path).to_pylist(), strict=True)
+        for unit, row in zip(of.units, headers.of(path).read("run").to_pylist(), strict=True)
     ]
     return sorted(rows, key=lambda entry: (entry[1]["model_id"], entry[1]["run_id"], entry[0]))
 

@@ -156,22 +156,19 @@ def _unit_faults(path: Path, mark: Mark, out: Path, trial: _Trial) -> Iterator[s
     rows = _read_stored(path, trial.known)
     yield from _row_faults(path, "run", trial)
     yield from _run_faults(path, mark, out, rows[0] if len(rows) == 1 else None, trial.known)
-    for name, expected in mark.rows.items():
-        yield from _file_faults(out / name, expected, mark, trial)
-    for name in sorted(mark.sha256):
-        is_there = (out / name).is_file()
-        if is_there and file_sha256(out / name) != mark.sha256[name]:
-            yield f"{name} has another content than its unit's run file hashed."
-        elif not is_there and name not in mark.rows:
+    for name in {**mark.rows, **mark.sha256}:
+        if not (out / name).is_file():
             yield f"{name} is missing, though its unit's run file lists it."
+            continue
+        if name in mark.rows:
+            yield from _file_faults(out / name, mark.rows[name], mark, trial)
+        if name in mark.sha256 and file_sha256(out / name) != mark.sha256[name]:
+            yield f"{name} has another content than its unit's run file hashed."
 
 
 def _file_faults(path: Path, expected: int, mark: Mark, trial: _Trial) -> Iterator[str]:
     """Yield the faults of one file of a unit, but for those that its rows are still tried for."""
     name = f"{path.parent.name}/{path.name}"
-    if not path.is_file():
-        yield f"{name} is missing, though its unit's run file lists it."
-        return
     is_shared = path.parent.name == "prompt"
     if is_shared and name in trial.prompts:  # many units share it
         n = trial.prompts[name]
@@ -263,7 +260,7 @@ def _run_faults(
             f"{expected[column]}."
         )
     if f"conformance/{path.name}" in mark.rows:  # else an earlier unit of the run has it
-        checks = _rows_of(out / "conformance" / path.name, "conformance", known)
+        checks = _read_stored(out / "conformance" / path.name, known)
         failed = sorted(check["property"] for check in checks if check["is_met"] is False)
         if run["is_conforming"] == bool(failed):
             yield (
@@ -273,14 +270,6 @@ def _run_faults(
             return
     if not others and not mark.is_of(run):
         yield f"run/{path.name} has another row or metadata than it hashed."
-
-
-def _rows_of(path: Path, table: str, known: Headers) -> list[dict[str, Any]]:
-    try:
-        rows: list[dict[str, Any]] = read_rows(path, table, known).to_pylist()
-    except ContractError:
-        return []  # a missing or damaged file is a fault of its own
-    return rows
 
 
 def _read_stored(path: Path, known: Headers) -> list[dict[str, Any]]:

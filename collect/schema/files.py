@@ -120,7 +120,7 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
     if path.suffix != ".csv":
         known = headers or Headers()
         known.note_columns(path, table, known.of(path).columns.names)
-        return known.run(path) if table == "run" else known.of(path).read(table)
+        return known.of(path).read(table)
     expected = arrow_schema(table)
     try:
         with path.open("rb") as file:
@@ -144,7 +144,8 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
     check_names(path, table, names, left_out)
     if headers is not None:
         headers.note_columns(path, table, names)
-    rows = _fill(_restore_left_out(completed(rows, table), left_out, names), expected)
+    absent = {name: value for name, value in left_out.items() if name not in names}
+    rows = _fill(completed(rows, table), expected, absent)
     _require_filled(path, rows, expected)
     try:
         return rows.cast(expected)
@@ -156,16 +157,6 @@ def _complete(directory: Path) -> tuple[set[str], set[str]]:
     """Return the stems of the run files of a directory, and of the units that packs hold."""
     run_files = list((directory / "run").glob("*.parquet"))
     return {path.stem for path in run_files}, packed_units(run_files)
-
-
-def _restore_left_out(rows: pa.Table, values: Mapping[str, str], names: Sequence[str]) -> pa.Table:
-    """Return rows with what stands for nothing in the columns that were left out."""
-    for name, value in values.items():
-        if name not in names:
-            place = rows.column_names.index(name)
-            filled = rows.column(name).fill_null(pa.scalar(value, rows.column(name).type))
-            rows = rows.set_column(place, name, filled)
-    return rows
 
 
 def _require_filled(path: Path, rows: pa.Table, expected: pa.Schema) -> None:
@@ -203,11 +194,12 @@ def _no_value(path: Path, error: pa.ArrowInvalid) -> ContractError | None:
     )
 
 
-def _fill(rows: pa.Table, expected: pa.Schema) -> pa.Table:
-    """Put empty text in the place of an empty field where the table forbids NULL."""
+def _fill(rows: pa.Table, expected: pa.Schema, left_out: Mapping[str, str]) -> pa.Table:
+    """Put what stands for nothing in the place of a missing text where the table forbids NULL."""
     for field in expected:
         if not field.nullable and pa.types.is_string(field.type):
+            value = left_out.get(field.name, "")
             place = rows.column_names.index(field.name)
-            filled = rows.column(field.name).fill_null(_EMPTY)
-            rows = rows.set_column(place, field.name, filled)
+            scalar = pa.scalar(value, field.type) if value else _EMPTY
+            rows = rows.set_column(place, field.name, rows.column(field.name).fill_null(scalar))
     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,12 @@ _KINDS = (
     pa.types.is_date,
     _is_text,
 )
+
+
+def _is_alike(kind: pa.DataType, expected: pa.DataType) -> bool:
+    """Return whether values of a type may be read as those of another, whatever their width."""
+    is_of_kind = any(is_kind(kind) and is_kind(expected) for is_kind in _KINDS)
+    return pa.types.is_null(kind) or is_of_kind or kind == expected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,42 +105,30 @@ class Header:
 
     def check_types(self, table: str) -> None:
         """Raise ContractError unless the columns have exactly the contract's types."""
-        if (table, True) not in self.layout.conforming:
-            check_names(self.path, table, self.columns.names)
-            known = dict(zip(self.columns.names, self.columns.types, strict=True))
-            fields = arrow_schema(table)
-            self._refuse_types([f for f in fields if known.get(f.name, f.type) != f.type])
-            self.layout.conforming.add((table, True))
+        self._check(table, lambda kind, expected: kind == expected, is_exact=True)
 
     def check_kinds(self, table: str) -> None:
-        """Raise ContractError unless the columns have types of the contract's kinds."""
-        if (table, False) not in self.layout.conforming:
-            check_names(self.path, table, self.columns.names)
-            self._refuse_types([f for f in arrow_schema(table) if not self._is_alike(f)])
-            self.layout.conforming.add((table, False))
-
-    def _is_alike(self, field: pa.Field) -> bool:
-        """Return whether a column's values may be read as those of a field, whatever their width.
+        """Raise ContractError unless the columns have types of the contract's kinds.
 
         A program that writes text or whole numbers of another width means the same values.
         """
-        if field.name not in self.columns.names:
-            return True
-        kind = self.columns.field(field.name).type
-        is_empty = pa.types.is_null(kind)
-        return (
-            is_empty
-            or any(is_kind(kind) and is_kind(field.type) for is_kind in _KINDS)
-            or (kind == field.type)
-        )
+        self._check(table, _is_alike, is_exact=False)
 
-    def _refuse_types(self, fields: Sequence[pa.Field]) -> None:
-        """Raise ContractError if there are columns of other types than the contract's."""
-        wrong = [field.name for field in fields]
+    def _check(
+        self, table: str, is_right: Callable[[pa.DataType, pa.DataType], bool], *, is_exact: bool
+    ) -> None:
+        if (table, is_exact) in self.layout.conforming:
+            return
+        check_names(self.path, table, self.columns.names)
+        known = dict(zip(self.columns.names, self.columns.types, strict=True))
+        fields = [field for field in arrow_schema(table) if field.name in known]
+        wrong = [
+            f"{f.name} ({known[f.name]})" for f in fields if not is_right(known[f.name], f.type)
+        ]
         if wrong:
-            others = ", ".join(f"{name} ({self.columns.field(name).type})" for name in wrong)
             raise ContractError(
                 f"{self.path} must have the types of collect/schema.sql; other types were found "
-                f"in {others}.",
+                f"in {', '.join(wrong)}.",
                 "It comes from another version: measure or import again.",
             )
+        self.layout.conforming.add((table, is_exact))

@@ -36,7 +36,6 @@ class Headers:
     def __init__(self) -> None:
         self._known: dict[Path, Header] = {}
         self.layouts: dict[pa.Schema, Layout] = {}
-        self._runs: dict[Path, pa.Table] = {}
         self._ahead: dict[Path, pa.Table] = {}
         self._unknown: dict[tuple[str, str], list[Path]] = {}
 
@@ -80,18 +79,6 @@ class Headers:
             except UNREADABLE:  # which of them it is, is said
                 parts += [header.read(table) for header in alike]
         return parts
-
-    def run(self, path: Path) -> pa.Table:
-        """Return the rows of a run file, read once as well: they are asked for twice.
-
-        Raises
-        ------
-        ContractError
-            If the file is damaged, or its columns are not those of table ``run``.
-        """
-        if path not in self._runs:
-            self._runs[path] = self.of(path).read("run")
-        return self._runs[path]
 
     def of(self, path: Path) -> Header:
         """Return the header of a file.
@@ -168,7 +155,6 @@ class Headers:
     def forget(self, path: Path) -> None:
         """Hold a file's header and rows no longer; which columns files have is kept."""
         self._known.pop(path, None)
-        self._runs.pop(path, None)
 
 
 def _metadata(footer: pq.FileMetaData) -> dict[str, str]:
