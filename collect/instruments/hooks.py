@@ -106,9 +106,7 @@ class Recorder(Hooked):
         if self._normed is not None:
             if "stream" in self._quantities:
                 self._see_norms(self._n_layers - 1, "final_norm", self._normed)
-            if "geometry" in self._quantities:
-                self._see_geometry(self._n_layers - 1, "final_norm", self._normed)
-            self._see_declared(self._n_layers - 1, "final_norm", self._normed)
+            self._see_vectors(self._n_layers - 1, "final_norm", self._normed)
         if "predictions" in self._quantities:
             weight: Any = self._decoder.head.weight
             n_predicted = int(weight.shape[0])
@@ -230,8 +228,7 @@ class Recorder(Hooked):
             known = self._known.get("block_input")
             products = grams([states], self._n_tokens) if known is None else known
             self._entered[self._index] = states.clone(), products
-            self._see_geometry(0, "block_input", states)
-        self._see_declared(0, "block_input", states)
+        self._see_vectors(0, "block_input", states)
 
     def _leave(self, layer: int, states: Tensor) -> None:
         observation = self._observations[self._index]
@@ -250,9 +247,7 @@ class Recorder(Hooked):
             self._accumulators[self._index].add_norm(layer, "block_output", products, 2, largest)
             scale = self._decoder.layer_scale(layer)
             self._accumulators[self._index].add_block(layer, products, scale)
-        if "geometry" in self._quantities:
-            self._see_geometry(layer, "block_output", states)
-        self._see_declared(layer, "block_output", states)
+        self._see_vectors(layer, "block_output", states)
         if "legacy" in self._quantities:
             self._see_legacy(layer, legacy.norm_variants(self._last_vectors(states)))
         self._running, self._known, self._running_block = {}, {}, None
@@ -278,26 +273,22 @@ class Recorder(Hooked):
         values = self._observations[self._index].setdefault("legacy_value", {})
         values |= {(layer, metric): value for metric, value in of_metrics.items()}
 
-    def _see_geometry(self, layer: int, site: str, states: Tensor) -> None:
+    def _see_vectors(self, layer: int, site: str, states: Tensor) -> None:
+        """Measure what is asked for of the vectors at a site beside their norms."""
         index, n_tokens = self._index, self._n_tokens
+        for quantity in self._declared:  # those that have a file in `collect.measures`
+            of_table = self._observations[index].setdefault(quantity.table, {})
+            of_table[layer, site] = values(quantity, states, n_tokens)
+        if "geometry" not in self._quantities:
+            return
         entered, known = self._entered[index]
         products = grams([entered.to(states.device), states], n_tokens, known)
         self._to_input.setdefault(index, {})[layer, site] = products
         self._sums.setdefault(index, {})[layer, site] = geometry.sums(states, n_tokens)
-        self._see_last_tokens(layer, site, self._last_vectors(states))
-
-    def _see_declared(self, layer: int, site: str, states: Tensor) -> None:
-        """Measure the quantities that have a file in `collect.measures`."""
-        for quantity in self._declared:
-            of_table = self._observations[self._index].setdefault(quantity.table, {})
-            of_table[layer, site] = values(quantity, states, self._n_tokens)
-
-    def _see_last_tokens(self, layer: int, site: str, vectors: Tensor) -> None:
-        """Keep the vectors until all prompts have passed the site, then their geometry alone."""
         of_batches = self._last_tokens.setdefault((layer, site), {})
-        of_batches[self._index] = vectors
-        if len(of_batches) == len(self.batches):
-            together = torch.cat([of_batches[index] for index in range(len(self.batches))])
+        of_batches[index] = self._last_vectors(states)
+        if len(of_batches) == len(self.batches):  # then the geometry of all prompts, alone
+            together = torch.cat([of_batches[each] for each in range(len(self.batches))])
             n_prompts = len(together)
             self._sums_across_prompts[layer, site] = geometry.sums(together[None], [n_prompts])
             del self._last_tokens[layer, site]

@@ -93,44 +93,29 @@ def _token_columns(batch: Batch, measured: Norms | Updates, place: str) -> dict[
     }
 
 
-def attention(batch: Batch, measured: Mapping[int, AttentionStatistics]) -> pd.DataFrame:
-    """Return table ``attention``: one row per (prompt_id, layer, head)."""
-    columns = _stack(measured)
-    of_layer, of_prompt, head = np.indices(columns["mass"].shape).reshape(3, -1)
-    return pd.DataFrame(
-        {**_map_columns(batch, measured, columns, of_layer, of_prompt), "head": head}
-    )
+def attention(
+    batch: Batch, measured: Mapping[int, AttentionStatistics | MeanMapStatistics]
+) -> pd.DataFrame:
+    """Return table ``attention``, or ``attention_mean`` of statistics without heads.
 
-
-def attention_means(batch: Batch, measured: Mapping[int, MeanMapStatistics]) -> pd.DataFrame:
-    """Return table ``attention_mean``: one row per (prompt_id, layer)."""
-    columns = _stack(measured)
-    of_layer, of_prompt = np.indices(columns["mass"].shape).reshape(2, -1)
-    return pd.DataFrame(_map_columns(batch, measured, columns, of_layer, of_prompt))
-
-
-def _stack(measured: Mapping[int, Any]) -> dict[str, NDArray[Any]]:
-    """Return each statistic of the layers stacked, by name."""
+    One row per (prompt_id, layer) and, in the first, head.
+    """
     names = [quantity.name for quantity in fields(next(iter(measured.values())))]
-    return {
+    columns = {
         name: _numbers(stacked([getattr(of_layer, name) for of_layer in measured.values()]))
         for name in names
     }
-
-
-def _map_columns(
-    batch: Batch,
-    measured: Mapping[int, Any],
-    columns: Mapping[str, NDArray[Any]],
-    of_layer: NDArray[np.intp],
-    of_prompt: NDArray[np.intp],
-) -> dict[str, Any]:
-    return {
-        "prompt_id": _name([prompt.prompt_id for prompt in batch], of_prompt),
-        "layer": np.array([*measured])[of_layer],
-        "n_tokens": np.array([len(prompt) for prompt in batch])[of_prompt],
-        **{name: numbers.ravel() for name, numbers in columns.items()},
-    }
+    shape = columns["mass"].shape
+    of_layer, of_prompt, *heads = np.indices(shape).reshape(len(shape), -1)
+    return pd.DataFrame(
+        {
+            "prompt_id": _name([prompt.prompt_id for prompt in batch], of_prompt),
+            "layer": np.array([*measured])[of_layer],
+            "n_tokens": np.array([len(prompt) for prompt in batch])[of_prompt],
+            **{name: numbers.ravel() for name, numbers in columns.items()},
+            **dict(zip(["head"], heads, strict=False)),
+        }
+    )
 
 
 def site_rows(
@@ -226,7 +211,7 @@ _OF_BATCH: dict[str, Callable[[Batch, Any], pd.DataFrame]] = {
     "residual_norm": residual_norms,
     "residual_update": residual_updates,
     "attention": attention,
-    "attention_mean": attention_means,
+    "attention_mean": attention,
     "token_prediction": token_predictions,
     "legacy_value": legacy_values,
 }
