@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from collect.schema.contract import READABLE_VERSIONS, ContractError, table_of
+from collect.schema.contract import READABLE_VERSIONS, ContractError
 from collect.schema.counting import counted
 from collect.schema.headers import Header, Headers, damaged, is_pack
 from collect.schema.marks import Mark, file_sha256, mark_in, run_as_marked, stored_prompts_sha256
@@ -119,9 +119,7 @@ def read_run_file(path: Path, headers: Headers) -> RunFile:
     header = headers.of(path)
     header.check_kinds("run")
     try:
-        stored = header.stored().to_pylist()
-        names = table_of("run").names
-        rows = [{name: row.get(name) for name in names} for row in stored]
+        rows = header.stored().to_pylist()
         mark = mark_in(header.metadata)
         units = mark.determinants["units"] if is_pack(path.stem) else [path.stem]
         stems = [str(stem) for stem in units]
@@ -136,7 +134,7 @@ def read_run_file(path: Path, headers: Headers) -> RunFile:
             f"{path} must have {expected}; it has {len(rows)}.",
             "Measure the unit again with the same command and --overwrite.",
         )
-    hashed = {"rows": stored} if is_pack(path.stem) else stored[0]
+    hashed = {"rows": rows} if is_pack(path.stem) else rows[0]
     if not mark.is_of(hashed):
         raise ContractError(
             f"{path} must have the row and the metadata that were hashed; they differ.",
