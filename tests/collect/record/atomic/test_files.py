@@ -93,7 +93,10 @@ def writing(tmp_path, **how):
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_request_to_end_is_an_interruption(tmp_path, ending):
-    with writing(tmp_path) as process:
+    def from_a_terminal():  # whatever the tests themselves were started by
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+    with writing(tmp_path, preexec_fn=from_a_terminal) as process:
         process.send_signal(ending)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130

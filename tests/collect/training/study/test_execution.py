@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -175,6 +176,10 @@ def test_a_killed_study_has_whole_runs_only_and_is_resumed(out, done):
         while process.poll() is None and not list(out.glob("study_run/*.parquet")):
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # what a process that still ends has begun is not removed
+        while True:
+            os.killpg(process.pid, 0)
+            time.sleep(0.02)
     whole = {path.stem for path in (out / "study_run").glob("*.parquet")}
     assert whole
     for table in TABLES:
