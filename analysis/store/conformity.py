@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from analysis.store import Store
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 from collect import schema
 
 #: Properties in the words of the report; the order is that of its table.
@@ -24,27 +27,29 @@ PROPERTIES = {
 }
 
 
-def summary(store: Store) -> pd.DataFrame:
-    """Return one row per property and tolerance, formatted for print.
+def _place(model_id: object, layer: float) -> str:
+    """Return where the worst deviation was found: the model, and the block if there is one."""
+    if not isinstance(model_id, str):
+        return prose.MISSING
+    name = model_id.rpartition("/")[2]
+    return name if pd.isna(layer) else f"{name}, block {int(layer)}"
 
-    Columns: `property`, `deviation`, `tolerance`, `met` (runs), `worst` (model and block).
-    """
+
+#: The table of `summary`.
+SUMMARY = {
+    "property": Column("Property", "property", PROPERTIES),
+    "deviation": Column("Worst", "worst_deviation", prose.power_of_ten),
+    "tolerance": Column("Allowed", "tolerance", prose.power_of_ten),
+    "met": Column("Runs that meet it", ["n_met", "n_runs"], prose.share_of),
+    "worst": Column("Worst in", ["worst_model_id", "worst_layer"], _place),
+}
+
+
+def summary(store: Store) -> pd.DataFrame:
+    """Return the rows of view ``conformance_summary`` in the order of `PROPERTIES`."""
     rows = store.query("FROM conformance_summary ORDER BY property, tolerance")
     places = list(PROPERTIES)
-    ordered = rows.sort_values("property", key=lambda names: names.map(places.index), kind="stable")
-    return pd.DataFrame(
-        [
-            {
-                "property": PROPERTIES[row["property"]],
-                "deviation": prose.power_of_ten(row["worst_deviation"]),
-                "tolerance": prose.power_of_ten(row["tolerance"]),
-                "met": prose.share_of(row["n_met"], row["n_runs"]),
-                "worst": _place(row["worst_model_id"], row["worst_layer"]),
-            }
-            for row in ordered.to_dict("records")
-        ],
-        columns=["property", "deviation", "tolerance", "met", "worst"],
-    )
+    return rows.sort_values("property", key=lambda names: names.map(places.index), kind="stable")
 
 
 def outcome(store: Store) -> dict[str, str]:
@@ -68,12 +73,21 @@ def outcome(store: Store) -> dict[str, str]:
     }
 
 
-def not_measured(store: Store) -> pd.DataFrame:
-    """Return one row per quantity that could not be measured and reason, formatted for print.
+def _models(n_models: int, families: Iterable[str]) -> str:
+    return f"{prose.plural(n_models, 'model')} ({prose.listing(list(families))})"
 
-    Columns: `quantity` (with its table), `reason`, `models` (their number and families).
-    """
-    rows = store.query(
+
+#: The table of `not_measured`.
+NOT_MEASURED = {
+    "quantity": Column("Quantity", ["measured_table", "quantity"], "{}: {}".format),
+    "reason": Column("Why not", "reason"),
+    "models": Column("Models", ["n_models", "families"], _models),
+}
+
+
+def not_measured(store: Store) -> pd.DataFrame:
+    """Return one row per quantity that could not be measured and reason; see `NOT_MEASURED`."""
+    return store.query(
         """
         SELECT n.measured_table,
                n.quantity,
@@ -85,18 +99,6 @@ def not_measured(store: Store) -> pd.DataFrame:
          GROUP BY n.measured_table, n.quantity, n.reason
          ORDER BY n.measured_table, n.quantity, n.reason
         """
-    )
-    return pd.DataFrame(
-        [
-            {
-                "quantity": f"{row['measured_table']}: {row['quantity']}",
-                "reason": row["reason"],
-                "models": f"{prose.plural(row['n_models'], 'model')} "
-                f"({prose.listing(list(row['families']))})",
-            }
-            for row in rows.to_dict("records")
-        ],
-        columns=["quantity", "reason", "models"],
     )
 
 
@@ -113,11 +115,3 @@ def raw_rows(store: Store) -> pd.DataFrame:
             "n_rows": [prose.count(counts[name]) for name in filled],
         }
     )
-
-
-def _place(model_id: object, layer: float) -> str:
-    """Return where the worst deviation was found: the model, and the block if there is one."""
-    if not isinstance(model_id, str):
-        return prose.MISSING
-    name = model_id.rpartition("/")[2]
-    return name if pd.isna(layer) else f"{name}, block {int(layer)}"

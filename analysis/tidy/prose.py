@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from analysis.tidy.columns import Column, texts
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -126,6 +128,15 @@ def bare(p: str) -> str:
     ('0.036', '<\xa00.001', '–')
     """
     return p.removeprefix("p").lstrip(f"={NO_BREAK}")
+
+
+def bare_p(p: float) -> str:
+    """Return a p-value without its letter.
+
+    >>> bare_p(0.03571), bare_p(float("nan"))
+    ('0.036', '–')
+    """
+    return bare(p_value(p))
 
 
 def interval(low: float, high: float, digits: int = 2) -> str:
@@ -274,7 +285,7 @@ def code(text: str) -> str:
 
 def pipe_table(
     rows: pd.DataFrame,
-    headers: Mapping[str, str],
+    headers: Mapping[str, Column | str],
     *,
     markup: Collection[str] = (),
     numbers: Collection[str] = (),
@@ -287,10 +298,11 @@ def pipe_table(
     Parameters
     ----------
     rows
-        Any frame; values are printed as they are, so format them first. A cell is text, whatever
-        it says: what comes from data cannot become a link, a formula or HTML.
+        Any frame; a cell is text, whatever it says: what comes from data cannot become a link, a
+        formula or HTML.
     headers
-        Column name to printed header, in the order to print.
+        By name, in the order to print: the columns, written from the rows; or headers alone, above
+        values that are printed as they are.
     markup
         Columns whose cells are Markdown, made by functions that escape what comes from data.
     numbers
@@ -302,13 +314,15 @@ def pipe_table(
     |:-----|-----:|
     | x | 12 |
     """
-    cells_by_name = {name: [_words(value) for value in rows[name]] for name in headers}
+    written = texts(rows, headers)
+    heads = {name: it if isinstance(it, str) else it.header for name, it in headers.items()}
+    cells_by_name = {name: [_words(value) for value in written[name]] for name in heads}
     set_right = {
         name for name in cells_by_name if name in numbers or _holds_numbers(cells_by_name[name])
     }
     cells_by_name |= {name: align_decimals(cells_by_name[name]) for name in set_right}
     rules = [
-        _rule(headers[name], cells, is_set_right=name in set_right)
+        _rule(heads[name], cells, is_set_right=name in set_right)
         for name, cells in cells_by_name.items()
     ]
     columns = [
@@ -318,9 +332,9 @@ def pipe_table(
         ]
         for name, cells in cells_by_name.items()
     ]
-    lines = [list(headers.values()), *map(list, zip(*columns, strict=True))]
-    written = [f"| {' | '.join(cells)} |" for cells in lines]
-    return "\n".join([written[0], f"|{'|'.join(rules)}|", *written[1:]])
+    lines = [list(heads.values()), *map(list, zip(*columns, strict=True))]
+    first, *others = [f"| {' | '.join(cells)} |" for cells in lines]
+    return "\n".join([first, f"|{'|'.join(rules)}|", *others])
 
 
 def align_decimals(cells: Sequence[str]) -> list[str]:
@@ -369,16 +383,6 @@ def _holds_numbers(cells: Sequence[str]) -> bool:
     filled = [cell for cell in cells if cell != MISSING]
     n_numbers = sum(bool(NUMBER.fullmatch(cell) and not VERSION.search(cell)) for cell in filled)
     return bool(cells) and 2 * n_numbers >= len(filled) + bool(filled)
-
-
-def once(cells: pd.Series[str]) -> pd.Series[str]:
-    """Return cells with those that repeat the one above left empty.
-
-    >>> import pandas as pd
-    >>> once(pd.Series(["a", "a", "b", "a"])).tolist()
-    ['a', '', 'b', 'a']
-    """
-    return cells.mask(cells == cells.shift(), "")
 
 
 def _words(value: Any) -> str:

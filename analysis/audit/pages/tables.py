@@ -15,10 +15,10 @@ import pandas as pd
 
 from analysis import audit as claims
 from analysis.audit import weight
-from analysis.audit.pages import estimates as estimates_shown
 from analysis.audit.pages import readings
 from analysis.store import Store
 from analysis.tidy import notation, prose
+from analysis.tidy.columns import Column
 from analysis.tidy.errors import AnalysisError
 
 #: The columns of the frames here that are Markdown, made of data by functions that escape it.
@@ -122,35 +122,18 @@ def quoting(
     return check
 
 
-def verdict_rows(judged: pd.DataFrame, claim_ids: Sequence[int] | None = None) -> pd.DataFrame:
-    """Return one row per claim, formatted for print: what was claimed, found and concluded."""
-    chosen = judged if claim_ids is None else judged[judged["claim_id"].isin(claim_ids)]
-    rows = chosen.to_dict("records")
-    return pd.DataFrame(
-        {
-            "claim": [str(row["claim_id"]) for row in rows],
-            "statement": [notation.typeset(row["statement"]) for row in rows],
-            "verdict": [readings.mark(row["verdict"], is_short=True) for row in rows],
-            "estimate": [estimates_shown.estimate(row) for row in rows],
-            "interval": [estimates_shown.interval(row) for row in rows],
-            "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
-            "models": [_models(row["n_models"], row["n_suites"]) for row in rows],
-        }
-    )
-
-
-#: Columns of the short table of verdicts; the numbers of each claim stand on its card.
-SHORT = {"claim": "No.", "statement": "Claim", "verdict": "Verdict"}
+#: The short table of verdicts; the number of a claim leads to its card, where all numbers stand.
+SHORT = {
+    "claim": Column("No.", "claim_id", lambda it: f"[{it}](claims.html#claim-{it})"),
+    "statement": Column("Claim", "statement", notation.typeset),
+    "verdict": Column("Verdict", "verdict", lambda it: readings.mark(it, is_short=True)),
+}
 
 
 def verdict_table(judged: pd.DataFrame, claim_ids: Sequence[int] = ()) -> str:
-    """Return a Markdown table of some claims, or of all: number, statement, verdict.
-
-    Each number is a link to the card of its claim.
-    """
-    rows = verdict_rows(judged, list(claim_ids) or None)
-    linked = rows.assign(claim=[f"[{n}](claims.html#claim-{n})" for n in rows["claim"]])
-    return prose.pipe_table(linked, SHORT, markup=[*MARKUP, "claim"])
+    """Return a Markdown table of some claims, or of all: number, statement, verdict."""
+    chosen = judged[judged["claim_id"].isin(claim_ids)] if len(claim_ids) else judged
+    return prose.pipe_table(chosen, SHORT, markup=list(SHORT))
 
 
 def verdict_counts(judged: pd.DataFrame) -> dict[str, int]:
@@ -286,14 +269,3 @@ def caveats(store: Store) -> pd.DataFrame:
 def _anchored(words: str, name: str) -> str:
     """Return words as Markdown that can be led to by the name of a defect."""
     return f"[{prose.literal(words)}]{{#caveat-{re.sub(r'[^A-Za-z0-9-]', '', name)}}}"
-
-
-def _models(models: float, suites: float) -> str:
-    r"""Return a number of models with that of their suites.
-
-    >>> _models(16, 7), _models(0, 0)
-    ('16\xa0(7)', '–')
-    """
-    return (
-        f"{prose.count(models)}{prose.NO_BREAK}({prose.count(suites)})" if models else prose.MISSING
-    )

@@ -8,6 +8,7 @@ from analysis.audit import evidence
 from analysis.delia2026.depth import depth_law
 from analysis.store import Store
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
 #: Published definitions of gain, as the figure heads them: the one plotted, the one of the law.
 DEFINITIONS = {
@@ -43,27 +44,24 @@ def laws(store: Store) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def law_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `laws` as text; the difference to a constant is in thousandths."""
-    rows = table.to_dict("records")
-    differences = [
-        f"{prose.number(1000 * row['estimate'], 1)} "
-        f"{prose.interval(1000 * row['conf_low'], 1000 * row['conf_high'], 1)}"
-        for row in rows
-    ]
-    return pd.DataFrame(
-        {
-            "definition": prose.once(table["metric"].map(DEFINITIONS)),
-            "law": table["law"].map(LAWS),
-            "delta": [prose.number(row["delta_aicc"], 1) for row in rows],
-            "weight": [prose.floored(row["weight"]) for row in rows],
-            "suite": [prose.number(row["rmse"], 3) for row in rows],
-            "difference": [
-                prose.MISSING if row["law"] == "constant" else text
-                for row, text in zip(rows, differences, strict=True)
-            ],
-        }
-    )
+def _difference(law: str, *values: float) -> str:
+    """Return a difference to the error of a constant, in thousandths."""
+    estimate, low, high = (1000 * value for value in values)
+    text = f"{prose.number(estimate, 1)} {prose.interval(low, high, 1)}"
+    return prose.MISSING if law == "constant" else text
+
+
+#: The table of `laws`; laws are Markdown.
+COLUMNS = {
+    "definition": Column("Gain", "metric", DEFINITIONS, once=True),
+    "law": Column("Law", "law", LAWS),
+    "delta": Column("ΔAICc", "delta_aicc", lambda it: prose.number(it, 1)),
+    "weight": Column("Weight", "weight", prose.floored),
+    "suite": Column("Error, suite out", "rmse", lambda it: prose.number(it, 3)),
+    "difference": Column(
+        "MSE less constant's, ×1000", ["law", "estimate", "conf_low", "conf_high"], _difference
+    ),
+}
 
 
 def better(table: pd.DataFrame, metric: str) -> str:

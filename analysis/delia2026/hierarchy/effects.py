@@ -19,6 +19,7 @@ from analysis.mixed.frames.guards import TOO_CLOSE
 from analysis.mixed.model import MixedModel
 from analysis.store import Store
 from analysis.tidy import glossary, prose
+from analysis.tidy.columns import Column
 
 #: Predictors of every block.
 BLOCKS: Mapping[str, tuple[str, ...]] = {
@@ -40,16 +41,6 @@ PREDICTORS = {
     "d_head": "head width",
     "n_layers": "depth",
     "log_parameters": "log10 parameters",
-}
-HEADERS = {
-    "predictor": "Predictor",
-    "block": "Fitted with",
-    "estimate": "Coefficient",
-    "interval": "95 % interval",
-    "per_unit": "Per unit",
-    "df": "df",
-    "p": "p",
-    "inflation": "Inflation",
 }
 
 
@@ -156,26 +147,23 @@ def fixed_effects(
     return result
 
 
-def printable(effects: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `fixed_effects` as text for a table."""
-    rows = effects.to_dict("records")
-    return pd.DataFrame(
-        {
-            "predictor": effects["term"].map(PREDICTORS),
-            "block": np.where(effects["block"] == EVERYTHING, "all predictors", "its own group"),
-            "estimate": [prose.change(row["estimate"], 1) for row in rows],
-            "interval": [
-                prose.change_interval(row["conf_low"], row["conf_high"])
-                if np.isfinite(row["conf_low"])
-                else "not estimable"
-                for row in rows
-            ],
-            "per_unit": [prose.change(row["estimate_per_unit"], 2) for row in rows],
-            "df": [prose.number(row["df"], 1) for row in rows],
-            "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
-            "inflation": [prose.number(row["variance_inflation"], 1) for row in rows],
-        }
-    )
+def _interval(low: float, high: float) -> str:
+    return prose.change_interval(low, high) if np.isfinite(low) else "not estimable"
+
+
+#: The table of `fixed_effects`.
+COLUMNS = {
+    "predictor": Column("Predictor", "term", PREDICTORS),
+    "block": Column(
+        "Fitted with", "block", lambda it: "all predictors" if it == EVERYTHING else "its own group"
+    ),
+    "estimate": Column("Coefficient", "estimate", lambda it: prose.change(it, 1)),
+    "interval": Column("95 % interval", ["conf_low", "conf_high"], _interval),
+    "per_unit": Column("Per unit", "estimate_per_unit", lambda it: prose.change(it, 2)),
+    "df": Column("df", "df", lambda it: prose.number(it, 1)),
+    "p": Column("p", "p_value", prose.bare_p),
+    "inflation": Column("Inflation", "variance_inflation", lambda it: prose.number(it, 1)),
+}
 
 
 def _terms(block: str) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from analysis.inference.counts import fisher
 from analysis.inference.effects.noncentral import noncentrality_t
 from analysis.store import Store
 from analysis.tidy import glossary, prose
+from analysis.tidy.columns import Column
 from analysis.tidy.extra import extra
 
 #: How near to 1 a gain is near.
@@ -124,23 +125,6 @@ def out_of_reach(store: Store, smallest: float) -> str:
     )
 
 
-def printable(tests: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `every_test` as text for a table."""
-    rows = tests.to_dict("records")
-    return pd.DataFrame(
-        {
-            "unit": tests["unit"],
-            "term": tests["term"],
-            "method": tests["method"],
-            "estimate": [_estimate(row) for row in rows],
-            "interval": [_interval(row) for row in rows],
-            "p": [prose.number(row["p_value"], 3) for row in rows],
-            "bayes_factor": [prose.number(row["bayes_factor"]) for row in rows],
-            "smallest_p": [prose.number(row["smallest_p"], 4) for row in rows],
-        }
-    )
-
-
 def _compared(models: pd.DataFrame) -> pd.DataFrame:
     return models.assign(
         heritage=heritage(models["lab"]),
@@ -148,18 +132,30 @@ def _compared(models: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _is_log(row: Mapping[Any, Any]) -> bool:
+def _is_log(term: str, method: str) -> bool:
     """Return whether an estimate is a difference of natural logarithms."""
-    return row["term"] == SIZE and "[SD]" not in row["method"]
+    return term == SIZE and "[SD]" not in method
 
 
-def _estimate(row: Mapping[Any, Any]) -> str:
-    return prose.change(row["estimate"]) if _is_log(row) else prose.number(row["estimate"])
+def _estimate(term: str, method: str, estimate: float) -> str:
+    return prose.change(estimate) if _is_log(term, method) else prose.number(estimate)
 
 
-def _interval(row: Mapping[Any, Any]) -> str:
-    write = prose.change_interval if _is_log(row) else prose.interval
-    return write(row["conf_low"], row["conf_high"])
+def _interval(term: str, method: str, low: float, high: float) -> str:
+    return (prose.change_interval if _is_log(term, method) else prose.interval)(low, high)
+
+
+#: The table of `every_test`.
+COLUMNS = {
+    "unit": Column("Unit", "unit"),
+    "term": Column("Of", "term"),
+    "method": Column("Test", "method"),
+    "estimate": Column("Estimate", ["term", "method", "estimate"], _estimate),
+    "interval": Column("95 % interval", ["term", "method", "conf_low", "conf_high"], _interval),
+    "p": Column("p", "p_value", lambda it: prose.number(it, 3)),
+    "bayes_factor": Column("Bayes factor", "bayes_factor", prose.number),
+    "smallest_p": Column("Smallest p", "smallest_p", lambda it: prose.number(it, 4)),
+}
 
 
 def p_range(tests: pd.DataFrame, unit: str) -> str:

@@ -15,6 +15,7 @@ from analysis.delia2026.sign.readings import model_sets
 from analysis.drawing.theme import TONES, line_at, named
 from analysis.store import Store
 from analysis.tidy import glossary, prose
+from analysis.tidy.columns import Column
 from analysis.tidy.errors import AnalysisError
 
 #: The units that are exchanged whole.
@@ -33,14 +34,15 @@ COMPARED = {
     "gain_of_units": ("log_gain", True),
     "gain_pooled": ("log_gain", False),
 }
-HEADERS = {
-    "set": "Models",
-    "unit": "Permuted",
-    "statistic": "Statistic",
-    "n": "n",
-    "units": "Units",
-    "p": "p",
-    "least": "Least p",
+#: The table of `exchanges`.
+COLUMNS = {
+    "set": Column("Models", "condition", once=True),
+    "unit": Column("Permuted", "unit"),
+    "statistic": Column("Statistic", "measure", STATISTICS),
+    "n": Column("n", "n_obs", prose.count),
+    "units": Column("Units", "n_groups", prose.count),
+    "p": Column("p", "p_value", lambda it: prose.number(it, 3)),
+    "least": Column("Least p", "smallest_p", lambda it: prose.number(it, 3)),
 }
 
 
@@ -107,22 +109,6 @@ def bounds(table: pd.DataFrame) -> dict[str, str]:
         words[f"{unit}_least"] = prose.bare(prose.p_value(rows["p_value"].min()))
         words[f"{unit}_most"] = prose.bare(prose.p_value(rows["p_value"].max()))
     return words
-
-
-def printable(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows as text for a table."""
-    rows = table.to_dict("records")
-    return pd.DataFrame(
-        {
-            "set": prose.once(table["condition"]),
-            "unit": table["unit"],
-            "statistic": table["measure"].map(STATISTICS),
-            "n": [prose.count(int(row["n_obs"])) for row in rows],
-            "units": [prose.count(int(row["n_groups"])) for row in rows],
-            "p": [prose.number(row["p_value"], 3) for row in rows],
-            "least": [prose.number(row["smallest_p"], 3) for row in rows],
-        }
-    )
 
 
 def chart(table: pd.DataFrame) -> alt.LayerChart:

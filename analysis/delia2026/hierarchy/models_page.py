@@ -12,16 +12,18 @@ from analysis.drawing import names
 from analysis.drawing.marks import lab_scales
 from analysis.drawing.theme import INK, add_finding, line_at, log_axis, reach
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
-HEADERS = {
-    "name": "Model",
-    "lab": "Lab",
-    "suite": "Suite",
-    "blocks": "Blocks",
-    "density": "Head density",
-    "parameters": "Parameters [10⁹]",
-    "gain": "Gain",
-    "error": "Error",
+#: The table of `sensitivity.models`.
+COLUMNS = {
+    "name": Column("Model", "model_id", lambda it: it.rpartition("/")[2]),
+    "lab": Column("Lab", "lab"),
+    "suite": Column("Suite", "suite"),
+    "blocks": Column("Blocks", "n_layers", prose.count),
+    "density": Column("Head density", "rho", prose.number),
+    "parameters": Column("Parameters [10⁹]", "size", lambda it: prose.number(10 ** (it - 9))),
+    "gain": Column("Gain", "log_gain", prose.change),
+    "error": Column("Error", "std_error", lambda it: prose.percent(it, 1)),
 }
 PANELS = {"n_layers": "blocks, log scale", "parameters": "parameters [10⁹], log scale"}
 
@@ -29,21 +31,9 @@ PANELS = {"n_layers": "blocks, log scale", "parameters": "parameters [10⁹], lo
 WIDTH, HEIGHT = 530, 210
 
 
-def printable(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `sensitivity.models` as text for a table, by lab, suite and depth."""
-    rows = models.sort_values(["lab", "suite", "depth", "size"])
-    return pd.DataFrame(
-        {
-            "name": prose.short_name(rows["model_id"]),
-            "lab": rows["lab"],
-            "suite": rows["suite"],
-            "blocks": [prose.count(it) for it in rows["n_layers"]],
-            "density": [prose.number(it) for it in rows["rho"]],
-            "parameters": [prose.number(10 ** (it - 9)) for it in rows["size"]],
-            "gain": [prose.change(it) for it in rows["log_gain"]],
-            "error": [prose.percent(it, 1) for it in rows["std_error"]],
-        }
-    )
+def sort_models(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `sensitivity.models` by lab, suite and depth."""
+    return models.sort_values(["lab", "suite", "depth", "size"])
 
 
 def chart(models: pd.DataFrame) -> alt.VConcatChart:

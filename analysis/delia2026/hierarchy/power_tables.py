@@ -11,6 +11,7 @@ from analysis.inference import power
 from analysis.inference.power import Components
 from analysis.mixed import power as power_mixed
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
 FORMULA = "log_gain ~ eleuther + log2_rho + log_parameters"
 EFFECTS = {
@@ -81,26 +82,28 @@ def observed_effects(models: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([rows.reindex(columns=columns) for rows in parts], ignore_index=True)
 
 
-def detectable_rows(effects: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per effect and test, formatted: observed, detectable, size of the test."""
-    detectable = power.minimum_detectable(curves, power=TARGET)
-    both = effects.merge(
-        detectable[["term", "method", "estimate", "test_size"]].rename(
+def detectable(effects: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per effect and test: observed, detectable, size of the test."""
+    least = power.minimum_detectable(curves, power=TARGET)
+    return effects.merge(
+        least[["term", "method", "estimate", "test_size"]].rename(
             columns={"estimate": "detectable"}
         ),
         on=["term", "method"],
     )
-    rows = both.to_dict("records")
-    return pd.DataFrame(
-        {
-            "test": both["term"].map(EFFECTS) + ": " + both["method"].map(TESTS),
-            "observed": [prose.change(row["estimate"]) for row in rows],
-            "interval": [prose.change_interval(row["conf_low"], row["conf_high"]) for row in rows],
-            "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
-            "detectable": [prose.change(row["detectable"]) for row in rows],
-            "size": [prose.number(row["test_size"], 3) for row in rows],
-        }
-    )
+
+
+#: The table of `detectable`.
+COLUMNS = {
+    "test": Column(
+        "Effect and test", ["term", "method"], lambda term, test: f"{EFFECTS[term]}: {TESTS[test]}"
+    ),
+    "observed": Column("Observed", "estimate", prose.change),
+    "interval": Column("95 % interval", ["conf_low", "conf_high"], prose.change_interval),
+    "p": Column("p", "p_value", prose.bare_p),
+    "detectable": Column("Detectable", "detectable", prose.change),
+    "size": Column("False yes", "test_size", lambda it: prose.number(it, 3)),
+}
 
 
 def design_words(
@@ -126,12 +129,12 @@ def design_words(
         for part in (1.0, 0.5)
     )
     of_heritage = curves[curves["term"] == "eleuther"]
-    detectable = power.minimum_detectable(of_heritage, power=TARGET)["estimate"].min()
+    least = power.minimum_detectable(of_heritage, power=TARGET)["estimate"].min()
     return {
         "power": prose.percent(TARGET),
         "level": prose.percent(LEVEL),
         "models_each": prose.count(MODELS_EACH),
-        "detectable": prose.number(float(np.exp(detectable))),
+        "detectable": prose.number(float(np.exp(least))),
         "effect": prose.number(float(np.exp(effect))),
         "ratio": prose.number(float(np.exp(fitted["estimate"]))),
         "ratio_interval": prose.interval(low, high),

@@ -6,6 +6,7 @@ import pandas as pd
 
 from analysis.store import Store
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
 
 def models(store: Store) -> pd.DataFrame:
@@ -82,16 +83,13 @@ def sign_counts(measured: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def rows(measured: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per measured model, formatted for print."""
-    return pd.DataFrame(
-        {
-            "model": prose.short_name(measured["model_id"]),
-            "recipe": measured["suite"],
-            "depth": measured["n_layers"].map(prose.count),
-            "parameters": measured["n_parameters"].map(prose.count),
-            "body": measured["gain_body"].map(prose.number),
-            "penultimate": measured["gain_penultimate_block"].map(prose.number),
-            "last": measured["gain_last_block"].map(prose.number),
-        }
-    )
+#: The table of `models`.
+COLUMNS = {
+    "model": Column("Model", "model_id", lambda it: it.rpartition("/")[2]),
+    "recipe": Column("Recipe", "suite"),
+    "depth": Column("L", "n_layers", prose.count),
+    "parameters": Column("Parameters", "n_parameters", prose.count),
+    "body": Column("Mean over blocks", "gain_body", prose.number),
+    "penultimate": Column("Penultimate block", "gain_penultimate_block", prose.number),
+    "last": Column("Last block", "gain_last_block", prose.number),
+}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.audit import VERDICTS, testable, wording
+from analysis.audit import VERDICTS, wording
 from analysis.audit.evidence import KINDS
 from analysis.audit.pages import tables
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
 #: Of the papers of `tests/proofs/verdict_rates.py`: the share of the variance that belongs to what
 #: rules, and how far a model falls short of the claimed law, as a share of its logarithm.
@@ -19,20 +20,25 @@ MOST_REPRODUCED, PILOTS = 0.05, (40, 60)
 HEADERS = {"kind": "Kind of statement", "rule": "What decides it", "claims": "Claims"}
 #: The columns here that are Markdown.
 MARKUP = ("claims", "claim")
-RATES = {"claim": "Claim", "truth": "What explains the gains", "labels": "Labels"} | {
-    name: name.capitalize() for name in VERDICTS
-}
-
-
+#: The table of what the verdict of each claim could have been.
 TESTABLE = {
-    "claim": "Claim",
-    "verdict": "Verdict",
-    "reproduced_if_true": "If true: reproduced",
-    "contradicted_if_true": "If true: contradicted",
-    "reproduced_if_false": "If false: reproduced",
-    "contradicted_if_false": "If false: contradicted",
-    "basis": "By",
-    "testable": "Testable",
+    "claim": Column("Claim", "claim_id", lambda it: tables.linked(str(it))),
+    "verdict": Column("Verdict", "verdict"),
+    "reproduced_if_true": Column("If true: reproduced", "reproduced_if_true", prose.number),
+    "contradicted_if_true": Column("If true: contradicted", "contradicted_if_true", prose.number),
+    "reproduced_if_false": Column("If false: reproduced", "reproduced_if_false", prose.number),
+    "contradicted_if_false": Column(
+        "If false: contradicted", "contradicted_if_false", prose.number
+    ),
+    "basis": Column("By", "power_basis"),
+    "testable": Column("Testable", "testable"),
+}
+#: The table of `verdict_rates`.
+RATES: dict[str, Column] = {
+    "claim": Column("Claim", "claim_id", lambda it: tables.linked(str(it))),
+    "truth": Column("What explains the gains", "truth"),
+    "labels": Column("Labels", "wrong_labels", {True: "wrong", False: "right"}),
+    **{name: Column(name.capitalize(), name, lambda it: prose.number(it, 3)) for name in VERDICTS},
 }
 
 
@@ -80,34 +86,10 @@ def most_reproduced(rates: pd.DataFrame) -> str:
     return f"{told}: above the limit by {beyond} standard errors of the simulation"
 
 
-def testable_rows(judged: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per claim: what its verdict could have been, formatted for print."""
-    shares = {
-        name: [prose.MISSING if np.isnan(value) else prose.number(value) for value in judged[name]]
-        for name in testable.SHARES
-    }
-    return pd.DataFrame(
-        {
-            "claim": [tables.linked(str(claim_id)) for claim_id in judged["claim_id"]],
-            "verdict": judged["verdict"],
-            **shares,
-            "basis": judged["power_basis"],
-            "testable": judged["testable"],
-        }
-    )
-
-
-def rate_rows(rates: pd.DataFrame) -> pd.DataFrame:
+def verdict_rates(rates: pd.DataFrame) -> pd.DataFrame:
     """Return one row per claim, truth and kind of labels: share of papers with each verdict.
 
     ``rates`` has the rows of table ``verdict_rate``.
     """
     by = ["claim_id", "truth", "wrong_labels"]
-    wide = rates.pivot_table(index=by, columns="verdict", values="probability").reset_index()
-    columns: dict[str, object] = {
-        "claim": [tables.linked(str(claim_id)) for claim_id in wide["claim_id"]],
-        "truth": wide["truth"],
-        "labels": wide["wrong_labels"].map({True: "wrong", False: "right"}),
-    }
-    shares = {name: [prose.number(value, 3) for value in wide[name]] for name in VERDICTS}
-    return pd.DataFrame(columns | shares)
+    return rates.pivot_table(index=by, columns="verdict", values="probability").reset_index()

@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.delia2026.public.tokens import COUNTED, DEFINITIONS
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
 #: Gains of the last block, by the tokens they count.
 COUNTED_LAST = {
@@ -179,24 +180,21 @@ def met_and_missed(outcomes: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def misses(outcomes: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per prediction that was not met, for print."""
-    missed = outcomes[~outcomes["is_met"]]
-    return pd.DataFrame(
-        {
-            "statement": prose.once(missed["statement"].reset_index(drop=True)).tolist(),
-            "model": [
-                name(it) if isinstance(it, str) else "between models" for it in missed["model_id"]
-            ],
-            "set": [str(it).partition("_")[0] for it in missed["prompt_set"]],
-            "policy": missed["special_tokens"].tolist(),
-            "estimate": missed["estimate"].map(lambda it: prose.number(float(it), 3)).tolist(),
-            "asked": [
-                f"{relation} {prose.number(float(bound), 3)}"
-                for relation, bound in zip(missed["relation"], missed["bound"], strict=True)
-            ],
-        }
-    )
+def _compare(relation: str, bound: float) -> str:
+    return f"{relation} {prose.number(bound, 3)}"
+
+
+#: The table of predictions that were not met.
+MISSES = {
+    "statement": Column("Prediction", "statement", once=True),
+    "model": Column(
+        "Model", "model_id", lambda it: name(it) if isinstance(it, str) else "between models"
+    ),
+    "set": Column("Prompts", "prompt_set", lambda it: str(it).partition("_")[0]),
+    "policy": Column("Start token", "special_tokens"),
+    "estimate": Column("Estimate", "estimate", lambda it: prose.number(it, 3)),
+    "asked": Column("Predicted", ["relation", "bound"], _compare),
+}
 
 
 def _cells(values: pd.Series[float], digits: int = 2) -> list[str]:

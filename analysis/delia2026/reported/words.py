@@ -15,6 +15,7 @@ from analysis.delia2026.reported.every_model import REACH
 from analysis.delia2026.reported.models import AS_PUBLISHED
 from analysis.store import Store
 from analysis.tidy import prose
+from analysis.tidy.columns import once
 
 #: Suites whose blocks multiply the stream by a stored number, so that its length is a convention.
 SCALED = frozenset({"Gemma 4"})
@@ -210,7 +211,7 @@ def predictions(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return a row per registered prediction for print, the law where it begins."""
     rows = met_and_missed(outcomes)
     laws = outcomes.drop_duplicates("prediction")["law"].reset_index(drop=True)
-    return rows.assign(law=prose.once(laws))
+    return rows.assign(law=once(laws))
 
 
 def share(table: pd.DataFrame, block: str, models: str) -> str:

@@ -9,6 +9,7 @@ from analysis.delia2026.specification.choices import GROUPS
 from analysis.delia2026.specification.curve import ALL_WAYS, SpecificationCurve, distinct
 from analysis.delia2026.specification.evaluation import SIGNIFICANT
 from analysis.tidy import prose
+from analysis.tidy.columns import Column, texts
 from analysis.tidy.frame import Integers
 
 #: Bins of ranks in the lower panels of the figure.
@@ -131,27 +132,25 @@ def overview(specified: SpecificationCurve) -> str:
         f"{values['distinct']} of these distinct."
     )
     tables = [
-        joint_rows(specified),
+        texts(specified.joint, JOINT),
         *(level_rows(specified, choice).rename(columns={"level": choice}) for choice in NAMES),
     ]
     return "\n\n".join([counted, *(rows.to_string(index=False) for rows in tables)])
 
 
-def joint_rows(specified: SpecificationCurve) -> pd.DataFrame:
-    """Return one row per way to group and statistic, formatted for print."""
-    rows = specified.joint.to_dict("records")
-    is_share = ["share" in row["term"] for row in rows]
-    write = [prose.percent if share else prose.number for share in is_share]
-    return pd.DataFrame(
-        {
-            "groups": [row["groups"] for row in rows],
-            "term": [row["term"] for row in rows],
-            "estimate": [form(row["estimate"]) for form, row in zip(write, rows, strict=True)],
-            "null_value": [form(row["null_value"]) for form, row in zip(write, rows, strict=True)],
-            "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
-            "smallest_p": [prose.bare(prose.p_value(row["smallest_p"])) for row in rows],
-        }
-    )
+def _written(term: str, value: float) -> str:
+    return (prose.percent if "share" in term else prose.number)(value)
+
+
+#: The table of the joint test.
+JOINT = {
+    "groups": Column("Compared", "groups"),
+    "term": Column("Over all specifications", "term"),
+    "estimate": Column("Estimate", ["term", "estimate"], _written),
+    "null_value": Column("Labels permuted", ["term", "null_value"], _written),
+    "p": Column("p", "p_value", prose.bare_p),
+    "smallest_p": Column("Smallest p", "smallest_p", prose.bare_p),
+}
 
 
 def level_rows(specified: SpecificationCurve, choice: str) -> pd.DataFrame:

@@ -8,6 +8,8 @@ Kenward and Roger.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -16,16 +18,22 @@ from analysis.delia2026.suites.blocks import QUARTERS
 from analysis.inference.effects import multiplicity
 from analysis.mixed.model import MixedModel
 from analysis.tidy import glossary, prose
+from analysis.tidy.columns import Column
 
 FORMULA = "log_gain ~ 0 + part:suite + part:n_layers + (0 + part | model_id)"
 
-#: Columns of the table of parts.
-PARTS = {
-    "part": "Part of the network",
-    "lowest": "Lowest suite",
-    "highest": "Highest suite",
-    "p": "p",
-    "adjusted": "p, Holm",
+
+def _extreme(suite: str, log_gain: float) -> str:
+    return f"{suite} {prose.number(math.exp(log_gain))}"
+
+
+#: The table of `part_tests`: the extreme suites as gains, and the p-values.
+COLUMNS = {
+    "part": Column("Part of the network", "part"),
+    "lowest": Column("Lowest suite", ["first", "smallest"], _extreme),
+    "highest": Column("Highest suite", ["second", "largest"], _extreme),
+    "p": Column("p", "p_value", prose.bare_p),
+    "adjusted": Column("p, Holm", "p_adjusted", prose.bare_p),
 }
 
 
@@ -74,20 +82,6 @@ def part_tests(model: MixedModel) -> pd.DataFrame:
         )
     method = "F test of suites within the part; mixed model of all parts; Kenward-Roger"
     return _finish(pd.DataFrame(rows), model, method)
-
-
-def part_rows(tests: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per part, formatted: the extreme suites as gains, and the p-values."""
-    gains = {name: np.exp(tests[name]).map(prose.number) for name in ("smallest", "largest")}
-    return pd.DataFrame(
-        {
-            "part": tests["part"],
-            "lowest": tests["first"] + " " + gains["smallest"],
-            "highest": tests["second"] + " " + gains["largest"],
-            "p": tests["p_value"].map(prose.p_value).map(prose.bare),
-            "adjusted": tests["p_adjusted"].map(prose.p_value).map(prose.bare),
-        }
-    )
 
 
 def without_each_suite(blocks: pd.DataFrame) -> pd.DataFrame:

@@ -13,14 +13,16 @@ from analysis.delia2026.suites.models import DEPTH, SCALE, SHAPE, base_models
 from analysis.inference.association import regression
 from analysis.store import Store
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
+#: The table of `shares_with_p`.
 SHARES = {
-    "condition": "Given",
-    "groups": "Levels of",
-    "group": "Component of",
-    "share": "Of the variance",
-    "interval": "95 % interval",
-    "p": "p (ratio)",
+    "condition": Column("Given", "condition"),
+    "groups": Column("Levels of", "groups", lambda it: it.replace(" + ", " and ")),
+    "group": Column("Component of", "group", lambda it: it.replace(" + ", " plus ")),
+    "share": Column("Of the variance", "variance_share", prose.percent),
+    "interval": Column("95 % interval", ["conf_low", "conf_high"], prose.percent_interval),
+    "p": Column("p (ratio)", "p_value", prose.bare_p),
 }
 
 
@@ -47,21 +49,10 @@ def views(store: Store) -> Views:
     )
 
 
-def share_rows(shares: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per share, formatted, with p of the restricted likelihood ratio."""
+def shares_with_p(shares: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
+    """Return the shares, with p of the restricted likelihood ratio."""
     keys = ["condition", "groups", "group"]
-    both = shares.merge(tests[[*keys, "p_value"]], on=keys, how="left")
-    rows = both.to_dict("records")
-    return pd.DataFrame(
-        {
-            "condition": [str(row["condition"]) for row in rows],
-            "groups": [str(row["groups"]).replace(" + ", " and ") for row in rows],
-            "group": [str(row["group"]).replace(" + ", " plus ") for row in rows],
-            "share": [prose.percent(row["variance_share"]) for row in rows],
-            "interval": [prose.percent_interval(row["conf_low"], row["conf_high"]) for row in rows],
-            "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
-        }
-    )
+    return shares.merge(tests[[*keys, "p_value"]], on=keys, how="left")
 
 
 def words(frames: Views) -> dict[str, str]:

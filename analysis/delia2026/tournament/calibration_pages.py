@@ -16,6 +16,7 @@ from analysis.delia2026.tournament.designs import POWER
 from analysis.drawing.theme import INK, SHAPES, TONES, add_finding, greys, series
 from analysis.store import Store
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
 #: Whose share of data sets is drawn, by column of `shown`.
 TESTS = {"power": "our test", "bound": "best possible test"}
@@ -39,21 +40,29 @@ SOURCES = {
 #: The claim that is the ranking, and how pages call the truths of simulated data.
 RANKING = 20
 TRUTHS = {"density": "head density"}
+#: The table of `calibration.sizes`.
 SIZES = {
-    "statement": "Statement",
-    "rule": "Statistic",
-    "how": "What it compares",
-    "before": "False yes, before",
-    "size": "False yes, now",
-    "where": "In the world",
-    "power": "Mean power",
-    "verdict": "Choice",
+    "statement": Column("Statement", "statement", once=True),
+    "rule": Column("Statistic", "rule"),
+    "how": Column("What it compares", "rule", STATISTICS),
+    "before": Column("False yes, before", "before", prose.percent),
+    "size": Column("False yes, now", "size", prose.percent),
+    "where": Column("In the world", ["world", "form"], "{} ({})".format),
+    "power": Column("Mean power", "power", prose.percent),
+    "verdict": Column("Choice", "is_chosen", {True: "chosen", False: ""}),
 }
+
+
+def _least(share: float) -> str:
+    return "none up to 90 %" if pd.isna(share) else prose.percent(share)
+
+
+#: The table of `calibration.least_shares`.
 LEAST = {
-    "statement": "Statement",
-    "source": "What explains the gains",
-    "share": "By our rule",
-    "share_bound": "By any rule, at best",
+    "statement": Column("Statement", "statement", once=True),
+    "source": Column("What explains the gains", "source", SOURCES),
+    "share": Column("By our rule", "share", _least),
+    "share_bound": Column("By any rule, at best", "share_bound", _least),
 }
 
 
@@ -167,40 +176,6 @@ def answers(store: Store) -> dict[str, str]:
         "contradicted": prose.percent(float(denied.max())),
         "where": TRUTHS.get(str(denied.idxmax()), str(denied.idxmax())),
     }
-
-
-def size_rows(sizes: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `calibration.sizes` as text for a table."""
-    rows = sizes.to_dict("records")
-    return pd.DataFrame(
-        {
-            "statement": prose.once(sizes["statement"]),
-            "rule": sizes["rule"],
-            "how": sizes["rule"].map(STATISTICS),
-            "before": [prose.percent(row["before"]) for row in rows],
-            "size": [prose.percent(row["size"]) for row in rows],
-            "where": [f"{row['world']} ({row['form']})" for row in rows],
-            "power": [prose.percent(row["power"]) for row in rows],
-            "verdict": ["chosen" if row["is_chosen"] else "" for row in rows],
-        }
-    )
-
-
-def least_rows(least: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `calibration.least_shares` as text for a table."""
-    return pd.DataFrame(
-        {
-            "statement": prose.once(least["statement"]),
-            "source": least["source"].map(SOURCES),
-            **{
-                name: [
-                    "none up to 90 %" if pd.isna(value) else prose.percent(float(value))
-                    for value in least[name]
-                ]
-                for name in ("share", "share_bound")
-            },
-        }
-    )
 
 
 def chart_power(curves: pd.DataFrame) -> Any:

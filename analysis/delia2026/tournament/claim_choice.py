@@ -8,14 +8,23 @@ import pandas as pd
 
 from analysis.delia2026.tournament import choice, of_claims
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
-HEADERS = {
-    "claim": "Claim",
-    "test": "Test",
-    "power": "Yes if true",
-    "worst": "Worst false yes",
-    "where": "Where",
-    "verdict": "By the criterion",
+
+def _verdict(is_chosen: bool, is_sized: bool, is_same: bool) -> str:
+    if is_chosen:
+        return "chosen"
+    return "out: size" if not is_sized else "less power" if is_same else "another statement"
+
+
+#: The table of `judged`.
+COLUMNS = {
+    "claim": Column("Claim", "claim_id", str, once=True),
+    "test": Column("Test", "rule"),
+    "power": Column("Yes if true", "power", lambda it: prose.number(it, 3)),
+    "worst": Column("Worst false yes", "worst", lambda it: prose.number(it, 3)),
+    "where": Column("Where", ["worst", "worst_world"], lambda it, world: world if it > 0 else ""),
+    "verdict": Column("By the criterion", ["is_chosen", "is_sized", "is_same"], _verdict),
 }
 #: The rule that was in force when the tests were tried: readings of which all must hold.
 IN_FORCE = "many readings"
@@ -59,27 +68,3 @@ def _claim_rules(claim_id: int, rules: Sequence[Mapping[str, object]]) -> pd.Dat
     others = table[table["is_sized"] & table["is_same"] & (table["rule"] != IN_FORCE)]
     judge = choice.chosen(table, choice.equal(others), IN_FORCE)
     return table.assign(claim_id=claim_id, is_chosen=table["rule"] == judge)
-
-
-def rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `judged` as text for a table."""
-    records = table.to_dict("records")
-    return pd.DataFrame(
-        {
-            "claim": prose.once(table["claim_id"].astype(str)),
-            "test": table["rule"],
-            "power": [prose.number(row["power"], 3) for row in records],
-            "worst": [prose.number(row["worst"], 3) for row in records],
-            "where": table["worst_world"].where(table["worst"] > 0, ""),
-            "verdict": [
-                "chosen"
-                if row["is_chosen"]
-                else "out: size"
-                if not row["is_sized"]
-                else "another statement"
-                if not row["is_same"]
-                else "less power"
-                for row in records
-            ],
-        }
-    )

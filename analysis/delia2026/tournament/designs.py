@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.delia2026.tournament import criterion
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
 #: The power that a list is made for.
 POWER = 0.8
@@ -25,18 +26,31 @@ SHARES = (0.3, 0.5, 0.8)
 #: The largest share that one source explains where lists are quoted on the ranking.
 MOST = criterion.CLAIMED
 
-HEADERS = {
-    "layout": "List",
-    "models": "Models",
-    "suites": "Suites",
-    "worst": "Worst false yes",
-    "light": "Without heavy tails",
-    **{f"power_{share}": f"Explains {share:.0%}".replace("%", " %") for share in SHARES},
+
+def _file(layout: str) -> str:
+    return f"{layout}.txt"
+
+
+def _share(value: float) -> str:
+    return prose.number(value, 3)
+
+
+#: The table of `rates`.
+COLUMNS = {
+    "layout": Column("List", "layout", _file),
+    "models": Column("Models", "n_models", prose.count),
+    "suites": Column("Suites", "n_suites", prose.count),
+    "worst": Column("Worst false yes", "worst", _share),
+    "light": Column("Without heavy tails", "worst_light", _share),
+    **{
+        f"power_{share}": Column(f"Explains {100 * share:.0f} %", f"power_{share}", _share)
+        for share in SHARES
+    },
 }
 
 
 def rates(table: pd.DataFrame) -> pd.DataFrame:
-    """Return what each list would tell of `STATEMENT` by `RULE`, one row per list.
+    """Return what each list would tell of `STATEMENT` by `RULE`, the smallest list first.
 
     Parameters
     ----------
@@ -51,7 +65,8 @@ def rates(table: pd.DataFrame) -> pd.DataFrame:
     """
     is_asked = (table["statement"] == STATEMENT) & (table["rule"] == RULE)
     lists = table[is_asked & ~table["layout"].isin(KINDS)]
-    return pd.DataFrame([_list_summary(rows) for _, rows in lists.groupby("layout")])
+    summaries = [_list_summary(rows) for _, rows in lists.groupby("layout")]
+    return pd.DataFrame(summaries).sort_values("n_models")
 
 
 def ranking(table: pd.DataFrame, statement: str, world: str) -> pd.DataFrame:
@@ -91,38 +106,25 @@ def claimed() -> str:
 
 #: Statements of the ranking, with the source that explains the differences where they are true.
 RANKING = {it: criterion.RULING[it] for it in ("lab over geometry", "geometry over scale")}
-RANKING_HEADERS = {
-    "statement": "Statement",
-    "layout": "List",
-    "models": "Models",
-    "suites": "Suites",
-    "worst": "False yes",
-    "power": f"One cause: {prose.percent(MOST)}",
-    "power_claimed": "Ranking true",
+#: The table of `both_rankings`.
+RANKING_COLUMNS = {
+    "statement": Column("Statement", "statement", once=True),
+    "layout": Column("List", "layout", _file),
+    "models": Column("Models", "n_models", prose.count),
+    "suites": Column("Suites", "n_suites", prose.count),
+    "worst": Column("False yes", "worst", prose.percent),
+    "power": Column(f"One cause: {prose.percent(MOST)}", "power", prose.percent),
+    "power_claimed": Column("Ranking true", "power_claimed", prose.percent),
 }
 
 
-def ranking_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `ranking` for both halves of the ranking, as text."""
-    both = pd.concat(
-        [
-            ranking(table, statement, world).assign(statement=statement)
-            for statement, world in RANKING.items()
-        ],
-        ignore_index=True,
-    )
-    return pd.DataFrame(
-        {
-            "statement": prose.once(both["statement"]),
-            "layout": both["layout"] + ".txt",
-            "models": both["n_models"].map(prose.count),
-            "suites": both["n_suites"].map(prose.count),
-            **{
-                name: both[name].map(lambda it: prose.percent(float(it)))
-                for name in ("worst", "power", "power_claimed")
-            },
-        }
-    )
+def both_rankings(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `ranking` for both halves of the ranking, with their `statement`."""
+    parts = [
+        ranking(table, statement, world).assign(statement=statement)
+        for statement, world in RANKING.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _list_summary(rows: pd.DataFrame) -> dict[str, object]:
@@ -135,18 +137,3 @@ def _list_summary(rows: pd.DataFrame) -> dict[str, object]:
         "worst_light": false.loc[false["form"] != "heavy-tailed", "share_yes"].max(),
         **{f"power_{share}": power[share] for share in SHARES},
     }
-
-
-def rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `rates` as text, by number of models; see `HEADERS`."""
-    ordered = rates(table).sort_values("n_models")
-    text = {"layout": ordered["layout"] + ".txt"}
-    text |= {it: ordered[f"n_{it}"].map(prose.count) for it in ("models", "suites")}
-    numbers = {"worst": "worst", "light": "worst_light"} | {
-        f"power_{share}": f"power_{share}" for share in SHARES
-    }
-    text |= {
-        name: ordered[column].map(lambda it: prose.number(it, 3))
-        for name, column in numbers.items()
-    }
-    return pd.DataFrame(text)

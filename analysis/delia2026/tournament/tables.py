@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from analysis.delia2026.tournament import criterion
-from analysis.delia2026.tournament.designs import KINDS, RULE
+from analysis.delia2026.tournament.designs import KINDS, RULE, SHARES
 from analysis.store import Store
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
+#: The table of `larger`.
 LARGER = {
-    "statement": "Statement",
-    "world": "What explains the gains",
-    "design": "Models",
-    "worst": "False yes, at most",
-    "small": "Share 30 %",
-    "half": "Share 50 %",
-    "large": "Share 80 %",
+    "statement": Column("Statement", "statement", once=True),
+    "world": Column("What explains the gains", "world", once=True),
+    "design": Column("Models", ["layout", "n_models", "n_suites"], "{}: {} of {} suites".format),
+    "worst": Column("False yes, at most", "worst", prose.number),
+    **{
+        f"power_{share}": Column(f"Share {100 * share:.0f} %", f"power_{share}", prose.number)
+        for share in SHARES
+    },
 }
 
 
@@ -25,28 +29,25 @@ def rates(store: Store) -> pd.DataFrame:
     return store.query("FROM rule_rate")
 
 
-def larger_rows(rate_rows: pd.DataFrame) -> pd.DataFrame:
+def larger(rate_rows: pd.DataFrame) -> pd.DataFrame:
     """Return false positives and power of `RULE` by layout, one component explaining a share."""
     designs = rate_rows[(rate_rows["rule"] == RULE) & rate_rows["layout"].isin(KINDS)]
     rows = []
     keys = ["layout", "n_models", "n_suites"]
     for statement, world in criterion.RULING.items():
         judged = designs[designs["statement"] == statement]
-        for (layout, n_models, n_suites), cells in judged.groupby(keys, sort=False):
+        for values, cells in judged.groupby(keys, sort=False):
             power = _normal(cells, statement, world).set_index("share")["share_yes"]
             rows.append(
                 {
                     "statement": statement,
                     "world": world,
-                    "design": f"{layout}: {n_models} of {n_suites} suites",
-                    "worst": prose.number(cells.loc[cells["truth"] != "yes", "share_yes"].max()),
-                    "small": prose.number(power.get(0.3, float("nan"))),
-                    "half": prose.number(power.get(0.5, float("nan"))),
-                    "large": prose.number(power.get(0.8, float("nan"))),
+                    **dict(zip(keys, values, strict=True)),
+                    "worst": cells.loc[cells["truth"] != "yes", "share_yes"].max(),
+                    **{f"power_{share}": power.get(share, np.nan) for share in SHARES},
                 }
             )
-    shown = pd.DataFrame(rows)
-    return shown.assign(statement=prose.once(shown["statement"]), world=prose.once(shown["world"]))
+    return pd.DataFrame(rows)
 
 
 def layouts(rate_rows: pd.DataFrame, statement: str) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from analysis.delia2026.transition import published as published_l_star
 from analysis.delia2026.transition.published import CHANGES, FIGURE, FITTED, HEADS
 from analysis.store import Store
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
 #: Names of the published sets of L* in a legend.
 SOURCES = {
@@ -23,12 +24,20 @@ PREDICTIONS = {
     "constant_share": "share of other suites",
 }
 
-HEADERS = {
-    "source": "L* from",
-    "prediction": "Prediction",
-    "models": "Models",
-    "over_depth": "Mean error over L",
-    "over_layer": "Mean error over L*",
+#: The table of `published.errors`.
+ERRORS = {
+    "source": Column("L* from", "condition", SOURCES),
+    "prediction": Column("Prediction", "prediction", PREDICTIONS),
+    "models": Column("Models", "n_models", prose.count),
+    "over_depth": Column("Mean error over L", "error_over_depth", lambda it: prose.percent(it, 1)),
+    "over_layer": Column("Mean error over L*", "error_over_layer", lambda it: prose.percent(it, 1)),
+}
+#: The table of the sets that give the printed constants.
+CONSTANTS = {
+    "models": Column("Models", "models"),
+    "constant": Column("Constant", "constant", lambda it: prose.number(it, 3)),
+    "by_depth": Column("Of L", "by_depth", lambda it: prose.number(it, 4)),
+    "by_heads": Column("Of 1/H", "by_heads", prose.number),
 }
 
 
@@ -49,38 +58,7 @@ def shares(store: Store) -> pd.DataFrame:
     ).sort_values(["n_layers", "model", "source"], ignore_index=True)
 
 
-def error_rows(store: Store) -> pd.DataFrame:
-    """Return one row per set of L* and prediction, formatted for print."""
-    errors = published_l_star.errors(store)
-    return pd.DataFrame(
-        {
-            "source": errors["condition"].map(SOURCES),
-            "prediction": errors["prediction"].map(PREDICTIONS),
-            "models": errors["n_models"].map(prose.count),
-            "over_depth": errors["error_over_depth"].map(lambda share: prose.percent(share, 1)),
-            "over_layer": errors["error_over_layer"].map(lambda share: prose.percent(share, 1)),
-        }
-    )
-
-
-#: Headings of the sets that give the printed constants.
-CONSTANTS = {
-    "models": "Models",
-    "constant": "Constant",
-    "by_depth": "Of L",
-    "by_heads": "Of 1/H",
-}
-
-
-def constant_rows(store: Store) -> pd.DataFrame:
-    """Return one row per set of published values that gives the printed constants, for print."""
+def sets_of_constants(store: Store) -> pd.DataFrame:
+    """Return one row per set of published values that gives the printed constants."""
     result = constants.every_set(constants.published_values(store))
-    hits = result[result["prints"]] if len(result) else pd.DataFrame(columns=list(CONSTANTS))
-    return pd.DataFrame(
-        {
-            "models": hits["models"],
-            "constant": [prose.number(value, 3) for value in hits["constant"]],
-            "by_depth": [prose.number(value, 4) for value in hits["by_depth"]],
-            "by_heads": [prose.number(value, 2) for value in hits["by_heads"]],
-        }
-    )
+    return result[result["prints"]] if len(result) else pd.DataFrame(columns=list(CONSTANTS))

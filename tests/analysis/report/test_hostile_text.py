@@ -18,6 +18,7 @@ from analysis.delia2026.transition import stated
 from analysis.report.making.page import page, pandoc
 from analysis.report.reading.settings import settings_of
 from analysis.tidy import notation, prose
+from analysis.tidy.columns import texts
 from tests.analysis.places import ROOT
 from tests.analysis.report.both_renderers import content
 from tests.analysis.report.parsed import Page
@@ -120,7 +121,7 @@ def judged():
 @pytest.mark.parametrize(
     "rows",
     [
-        exhibits.verdict_rows(judged()),
+        texts(judged(), exhibits.SHORT)[["statement", "verdict"]],
         frames.gain_definitions(Hostile()),
         exhibits.caveats(Hostile()),
         stated.printable(ledger()),

@@ -11,6 +11,7 @@ from analysis.delia2026.study.fleet import JOINT
 from analysis.delia2026.study.pages.names import INGREDIENTS, RESPONSES, SOURCES
 from analysis.delia2026.study.verdict import UNTOLD
 from analysis.tidy import prose
+from analysis.tidy.columns import Column
 
 OUTCOMES = {
     "no": "No.",
@@ -21,17 +22,21 @@ OUTCOMES = {
     "loss": "At equal loss",
     "number": "Estimate; against",
 }
+#: The table of the effects of `screening.main_effects`.
 EFFECTS = {
-    "ingredient": "What the high level does",
-    "effect": "Change of growth",
-    "interval": "95 % interval",
+    "ingredient": Column(
+        "What the high level does", "term", lambda it: INGREDIENTS.get(it.removesuffix("_level"))
+    ),
+    "effect": Column("Change of growth", "estimate", prose.change),
+    "interval": Column("95 % interval", ["conf_low", "conf_high"], prose.change_interval),
 }
+#: The table of shares.
 SHARES = {
-    "response": "Response",
-    "source": "Source",
-    "share": "Share",
-    "interval": "Joint interval",
-    "sd": "Spread",
+    "response": Column("Response", "response", RESPONSES, once=True),
+    "source": Column("Source", "term", SOURCES),
+    "share": Column("Share", "estimate", prose.percent),
+    "interval": Column("Joint interval", ["conf_low", "conf_high"], prose.percent_interval),
+    "sd": Column("Spread", "sd", prose.number),
 }
 
 
@@ -56,39 +61,14 @@ def outcome_rows(outcomes: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def effect_rows(effects: pd.DataFrame) -> pd.DataFrame:
-    """Return the effect of each ingredient on growth, the largest first, as percent.
-
-    ``effects`` are those of `screening.main_effects`.
-    """
-    rows = effects.sort_values("estimate", key=abs, ascending=False, kind="stable")
-    return pd.DataFrame(
-        {
-            "ingredient": rows["term"].str.removesuffix("_level").map(INGREDIENTS),
-            "effect": rows["estimate"].map(prose.change),
-            "interval": [
-                prose.change_interval(low, high)
-                for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
-            ],
-        }
-    )
+def order_effects(effects: pd.DataFrame) -> pd.DataFrame:
+    """Return the effects of ingredients on growth, the largest first."""
+    return effects.sort_values("estimate", key=abs, ascending=False, kind="stable")
 
 
-def share_rows(shares: pd.DataFrame) -> pd.DataFrame:
-    """Return every share with its joint interval, as words."""
-    joint = shares[shares["method"] == JOINT]
-    return pd.DataFrame(
-        {
-            "response": prose.once(joint["response"].map(RESPONSES)),
-            "source": joint["term"].map(SOURCES),
-            "share": joint["estimate"].map(prose.percent),
-            "interval": [
-                prose.percent_interval(low, high)
-                for low, high in zip(joint["conf_low"], joint["conf_high"], strict=True)
-            ],
-            "sd": joint["sd"].map(prose.number),
-        }
-    )
+def joint_shares(shares: pd.DataFrame) -> pd.DataFrame:
+    """Return the shares whose intervals hold together."""
+    return shares[shares["method"] == JOINT]
 
 
 def number_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:

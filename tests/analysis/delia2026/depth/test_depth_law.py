@@ -7,6 +7,7 @@ import pytest
 from analysis.delia2026.depth import claims_anisotropy as anisotropy
 from analysis.delia2026.depth import depth_law, depth_law_tables
 from analysis.store import open_store
+from analysis.tidy.columns import texts
 from analysis.tidy.errors import AnalysisError, DesignError
 from collect.record.writer import write_table
 from tests.analysis.places import R
@@ -63,7 +64,7 @@ def test_gains_that_are_not_positive_computed_or_too_few_are_refused():
 def test_the_report_compares_all_laws_for_both_gains(shipped_store):
     table = depth_law_tables.laws(shipped_store)
     assert table.groupby("metric").size().tolist() == [len(depth_law.LAWS)] * 2
-    rows = depth_law_tables.law_rows(table)
+    rows = texts(table, depth_law_tables.COLUMNS)
     assert rows["delta"].tolist().count("0.0") == 2
     assert set(depth_law_tables.LAWS) == set(depth_law.LAWS)
 

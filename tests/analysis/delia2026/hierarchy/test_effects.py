@@ -11,6 +11,7 @@ from analysis.delia2026.hierarchy import effects, exchanges, recipes
 from analysis.delia2026.hierarchy import every_test as heritage_tests
 from analysis.delia2026.sign.readings import models
 from analysis.tidy import prose
+from analysis.tidy.columns import texts
 from tests.analysis.places import R
 
 BLOCKS = (*effects.BLOCKS, effects.EVERYTHING)
@@ -115,7 +116,7 @@ def test_what_is_left_out_and_what_has_no_p(figures, table):
     assert row["df"] < 1
     assert np.isnan(row["p_value"])
     assert (row["conf_low"], row["conf_high"]) == (-np.inf, np.inf)
-    assert effects.printable(table)["interval"].iloc[0] == "not estimable"
+    assert texts(table, effects.COLUMNS)["interval"].iloc[0] == "not estimable"
 
 
 def test_a_unit_and_an_inflation_follow_from_the_models(figures, table):
@@ -155,7 +156,7 @@ def test_every_test_answers_counts_its_own_units_and_is_printed(drawn):
     assert set(result.loc[result["unit"] == "model", "n_obs"]) == {18}
     assert set(result.loc[result["unit"] == "suite", "n_obs"]) == {6}
     assert result[["p_value", "bayes_factor", "conf_low"]].notna().any(axis=1).all()
-    rows = heritage_tests.printable(heritage_tests.every_test(drawn)).set_index("method")
+    rows = texts(heritage_tests.every_test(drawn), heritage_tests.COLUMNS).set_index("method")
     assert rows.loc["Fisher", "bayes_factor"] == prose.MISSING
     assert rows.loc["t test, Hedges' g [SD]", "bayes_factor"] != prose.MISSING
     tests = pd.DataFrame({"unit": ["model"] * 3, "p_value": [0.01, 0.02, float("nan")]})

@@ -16,6 +16,7 @@ from analysis.delia2026.hierarchy import (
 )
 from analysis.delia2026.sign import calibrated, sources
 from analysis.delia2026.suites.models import base_models
+from analysis.tidy.columns import texts
 from tests.analysis.places import R
 
 
@@ -179,7 +180,7 @@ def test_the_picture_has_every_model_twice(models):
         if layer["mark"]["type"] == "point"
     ]  # fmt: skip
     assert [len(drawn["datasets"][it["data"]["name"]]) for it in points] == [22, 22]
-    table = models_page.printable(models)
+    table = texts(models_page.sort_models(models), models_page.COLUMNS)
     assert table.set_index("name").loc["falcon-7b", "gain"] == "+3\N{NO-BREAK SPACE}%"
 
 

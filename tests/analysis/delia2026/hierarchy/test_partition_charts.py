@@ -5,6 +5,7 @@ import pytest
 from analysis.delia2026.hierarchy import partition_charts, power_tables
 from analysis.delia2026.hierarchy import partition_tables as partition_exhibits
 from analysis.tidy import prose
+from analysis.tidy.columns import texts
 from tests.analysis.drawn import borrowed, encodings
 
 pytestmark = pytest.mark.slow
@@ -77,7 +78,7 @@ def test_the_table_of_power_and_its_words_follow_the_curves(base, curves, deviat
     assert {*zip(observed["term"], observed["method"], strict=True)} == {
         *zip(curves["term"], curves["method"], strict=True)
     }
-    rows = power_tables.detectable_rows(observed, curves)
+    rows = texts(power_tables.detectable(observed, curves), power_tables.COLUMNS)
     assert len(rows) == len(observed) == 5
     words = power_tables.design_words(observed, deviations, curves)
     low, high = (int(end) for end in words["suites_range"].split(" to "))

@@ -15,6 +15,7 @@ from analysis.delia2026.specification import curve as specification
 from analysis.delia2026.specification import curve_tables as specification_exhibits
 from analysis.delia2026.specification.curve import distinct, specification_curve
 from analysis.inference.resampling import permutation
+from analysis.tidy.columns import texts
 from tests.analysis.delia2026.specification.specified import one, rng
 from tests.analysis.places import PUBLISHED
 
@@ -213,7 +214,7 @@ def test_the_words_and_tables_are_the_counts_of_the_rows(result):
     assert some["p_value"].isna().any()
     assert words_shown["claimed"].startswith(f"{100 * some['as_claimed'].mean():.0f}")
     assert all(isinstance(text, str) for text in words_shown.values())
-    assert len(specification_exhibits.joint_rows(result)) == 4 * 3
+    assert len(texts(result.joint, specification_exhibits.JOINT)) == 4 * 3
     levels = specification_exhibits.level_rows(result, "gain")
     assert len(levels) == 4
     counted = levels["n"].str.replace(",", "").astype(int).sum()

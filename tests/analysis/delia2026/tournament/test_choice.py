@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.delia2026.tournament import choice, claim_choice, criterion, designs, tables
+from analysis.tidy.columns import texts
 from collect.job.resolve import expanded
 from tests.analysis.places import R
 from tests.proofs import settling, tournament
@@ -239,7 +240,7 @@ def test_the_profile_on_the_lattice_decides_as_a_continuous_one(oracle, oracle_p
 
 
 def test_the_table_of_the_ranking_has_the_rates_of_each_list(shipped):
-    rows = designs.ranking_rows(shipped)
+    rows = texts(designs.both_rankings(shipped), designs.RANKING_COLUMNS)
     assert rows["statement"].tolist() == [
         "lab over geometry",
         "",

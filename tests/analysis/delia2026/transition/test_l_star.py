@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from analysis.delia2026.transition import frames as l_star_frames
 from analysis.delia2026.transition import l_star, transition_charts, turning
 from analysis.delia2026.transition import l_star_tables as l_star_exhibits
+from analysis.delia2026.transition import published as published_l_star
 from analysis.tidy import prose
+from analysis.tidy.columns import texts
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 from tests.analysis.drawn import encodings, lines_with_points
 
@@ -221,8 +223,8 @@ def test_each_published_layer_is_one_point_of_the_chart_and_the_table(published_
     }
     assert shares["formula"].nunique() == 2
     assert shares["share"].between(0, 1).all()
-    first = l_star_exhibits.error_rows(published_store).iloc[0]
-    printed = {name: first[name].replace(prose.NO_BREAK, " ") for name in l_star_exhibits.HEADERS}
+    first = texts(published_l_star.errors(published_store), l_star_exhibits.ERRORS).iloc[0]
+    printed = {name: first[name].replace(prose.NO_BREAK, " ") for name in l_star_exhibits.ERRORS}
     assert printed == {
         "source": "Fig. 5, read off",
         "prediction": "formula",

@@ -6,6 +6,7 @@ import pytest
 from analysis.delia2026.study import fleet, horizons, inheritance, registered, screening
 from analysis.delia2026.study.pages import charts, names, tables, words
 from analysis.tidy import prose
+from analysis.tidy.columns import texts
 from collect.training.study.design import read_design
 from tests.analysis.delia2026.study.simulated import filled, packages
 from tests.analysis.drawn import borrowed
@@ -85,7 +86,7 @@ def test_birth_accounts_for_nearly_all_and_ingredients_are_in_order(store):
     assert (birth["estimate"] > 0.98).all()
     runs = horizons.responses(store, "ingredients")
     effects = screening.main_effects(runs, "excess", registered.levels_of(runs))
-    order = tables.effect_rows(effects)["ingredient"]
+    order = texts(tables.order_effects(effects), tables.EFFECTS)["ingredient"]
     assert order[:3].tolist() == [names.INGREDIENTS[name] for name in EFFECTS]
     assert order.nunique() == 16
 
