@@ -231,12 +231,6 @@ def _pair(option: str, text: str) -> tuple[str, str]:
     return one, several
 
 
-def _toml(about: About) -> str:
-    """Return the settings as TOML, whose strings are written as those of JSON."""
-    lines = [f"{name} = {json.dumps(value)}" for name, value in asdict(about).items()]
-    return "# What the pages say; what is empty they leave out.\n" + "\n".join([*lines, ""])
-
-
 def lay_out(folder: Path, about: About, *, is_of_models: bool = False) -> list[Path]:
     """Write the files of a new audit, of units or of models, and return them.
 
@@ -252,7 +246,11 @@ def lay_out(folder: Path, about: About, *, is_of_models: bool = False) -> list[P
             f"A new audit must have an empty folder of its own; {folder} is not empty.",
             "Name a folder that does not exist yet.",
         )
-    files = {FILE: _toml(about), **(MODELS if is_of_models else FILES)}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in asdict(about).items()]
+    files = {
+        FILE: "# What the pages say; what is empty they leave out.\n" + "\n".join([*lines, ""]),
+        **(MODELS if is_of_models else FILES),
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():

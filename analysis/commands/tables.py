@@ -64,12 +64,9 @@ def aligned(rows: pd.DataFrame) -> str:
     """Return rows under their heads; what is wider than a terminal goes on below."""
     if rows.empty:
         return " ".join(str(name) for name in rows.columns)
-    return rows.to_string(index=False, line_width=_room())
-
-
-def _room() -> int | None:
-    """Return the width of the terminal in characters; None where the output is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return rows.to_string(
+        index=False, line_width=shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    )
 
 
 def count_rows(n: int) -> None:

@@ -97,7 +97,12 @@ def placed(
     spots = _spots(points, panel, (x, y))
     along = _spots(points.iloc[:0] if curve is None else curve, panel, (x, y))
     widths = [SIZE * LETTER * len(str(name)) for name in points["name"]]
-    choices = _choices()
+    choices = [
+        (STEP * step, beside, is_left)
+        for step in sorted(range(-STEPS, STEPS + 1), key=abs)
+        for beside in (LEADERS if STEP * abs(step) > FAR else (0,))
+        for is_left in (False, True)
+    ]
     moved = np.array([abs(up) + 0.5 * beside + is_left for up, beside, is_left in choices])
     tried = [
         np.array([_box(spot, width, choice) for choice in choices])
@@ -195,7 +200,9 @@ def end_names(
     beside
         Distance of a name from its line [px].
     """
-    ends = lines.sort_values(_field(x), kind="stable").drop_duplicates("name", keep="last")
+    ends = lines.sort_values(str(x.shorthand).partition(":")[0], kind="stable").drop_duplicates(
+        "name", keep="last"
+    )
     heights = ends[y].to_numpy(dtype=float)
     places = np.array(apart(list(np.log(heights) if is_log else heights), least))
     rows = alt.Chart(ends.assign(label_at=np.exp(places) if is_log else places))
@@ -214,10 +221,6 @@ def _value(share: float, ends: tuple[float, float], *, is_log: bool) -> float:
     low, high = (math.log(it) if is_log else it for it in ends)
     at = low + share * (high - low)
     return math.exp(at) if is_log else at
-
-
-def _field(channel: alt.X) -> str:
-    return str(channel.shorthand).partition(":")[0]
 
 
 def _begins(spot: tuple[float, float], choice: Choice) -> tuple[float, float]:
@@ -239,16 +242,6 @@ def _spots(points: pd.DataFrame, panel: Panel, at: tuple[str, str]) -> list[tupl
     return [
         (panel.across(float(across)), panel.up(float(up)))
         for across, up in zip(points[at[0]], points[at[1]], strict=True)
-    ]
-
-
-def _choices() -> list[Choice]:
-    """Return where a name may stand, nearest first."""
-    return [
-        (STEP * step, beside, is_left)
-        for step in sorted(range(-STEPS, STEPS + 1), key=abs)
-        for beside in (LEADERS if STEP * abs(step) > FAR else (0,))
-        for is_left in (False, True)
     ]
 
 

@@ -56,7 +56,11 @@ def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
     wide = _wide(spec, _draw(spec))
     whole = typeface.embed_typeface(with_narrow(wide, _narrow(spec, wide)))
     rows = rows_of(spec).to_csv(index=False, lineterminator="\n")
-    carried = [ROWS.format(_encode(rows))] if rows.strip() else []
+    carried = (
+        [ROWS.format(base64.b64encode(rows.encode("utf-8")).decode("ascii"))]
+        if rows.strip()
+        else []
+    )
     carried += [FINDING.format(escape(finding))] if (finding := finding_of(spec)) else []
     return {"image/svg+xml": add_metadata(whole, *carried)}
 
@@ -137,10 +141,6 @@ def with_narrow(wide: str, narrow: str) -> str:
 def _width(picture: str) -> float:
     match = WIDTH.search(picture)
     return float(match[1]) if match else 0.0
-
-
-def _encode(text: str) -> str:
-    return base64.b64encode(text.encode("utf-8")).decode("ascii")
 
 
 def make_unique(picture: str) -> str:

@@ -132,17 +132,13 @@ def read(text: str, *, accuracy: float | None = None, trailing_zeros_count: bool
     magnitude = Fraction(int(whole + decimals)) * Fraction(10) ** power
     half = Fraction(10) ** (power + zeros) / 2
     if accuracy is not None:
-        half = _half_width(accuracy)
+        if not (isinstance(accuracy, int | float) and 0 <= accuracy < float("inf")):
+            raise AnalysisError(
+                f"An accuracy must be a finite number of at least 0; found {accuracy!r}.",
+                "Give the half-width within which the number was read off.",
+            )
+        half = Fraction(str(accuracy))
     return Printed(text, relation, -magnitude if sign == "-" else magnitude, half)
-
-
-def _half_width(accuracy: float) -> Fraction:
-    if not (isinstance(accuracy, int | float) and 0 <= accuracy < float("inf")):
-        raise AnalysisError(
-            f"An accuracy must be a finite number of at least 0; found {accuracy!r}.",
-            "Give the half-width within which the number was read off.",
-        )
-    return Fraction(str(accuracy))
 
 
 def ratio(numerator: str, denominator: str, quoted: str, **reading: bool) -> pd.DataFrame:

@@ -156,7 +156,9 @@ def permutation_power(
         rejected = reached.mean(axis=0) <= alpha * (1 + exchange.RELATIVE_TIE)
         rows.append({"term": label, "true_value": float(value)} | rejection_rate(rejected))
     method = f"Exact permutation of {unit}s, unadjusted"
-    smallest = _smallest_p(of_unit, len(assigned))
+    # Two assignments give the least p when both sides have as many units, else one.
+    is_even = 2 * int(of_unit.sum()) == len(of_unit)
+    smallest = (2 if is_even else 1) / len(assigned)
     made = curve_frame(rows, alpha, len(models), len(groups), method)
     return made.assign(smallest_p=smallest, seed=seed_of(rng))
 
@@ -251,12 +253,6 @@ def _require_two_levels(
             f"Label {label!r} must have two levels and be constant within each {unit!r}.",
             "Make one: lab == 'EleutherAI'.",
         )
-
-
-def _smallest_p(of_unit: Integers, n_assigned: int) -> float:
-    """Return the least p: two assignments when both sides have as many units, else one."""
-    is_even = 2 * int(of_unit.sum()) == len(of_unit)
-    return (2 if is_even else 1) / n_assigned
 
 
 def rejection_rate(rejected: NDArray[np.bool_]) -> dict[str, object]:

@@ -101,7 +101,9 @@ class StatsmodelsModel:
         result, rows = self.result, []
         if self.arguments.correlated is not None:
             covariance = result.cov_re.to_numpy()
-            names = [_plain(name) for name in result.cov_re.index]
+            names = [
+                "Intercept" if name in (_ALL, "Group") else name for name in result.cov_re.index
+            ]
             group, deviations = ":".join(self.arguments.group), np.sqrt(np.diag(covariance))
             for place, name in enumerate(names):
                 rows.append((group, f"sd__{name}", float(deviations[place])))
@@ -171,11 +173,6 @@ def _part(term: RandomTerm) -> tuple[str, str]:
     levels = ":".join(f"C({name})" for name in term.group)
     name = "Intercept" if left == "1" else left[2:]
     return f"{term.group_name} {name}", f"0 + {levels}" if left == "1" else f"0 + {levels}:{name}"
-
-
-def _plain(name: str) -> str:
-    """Return what tables call a column of the correlated effects; statsmodels' first is a group."""
-    return "Intercept" if name in (_ALL, "Group") else name
 
 
 def _unfit(formula: MixedFormula, what: str) -> DesignError:

@@ -88,7 +88,13 @@ def render_site(
     def make() -> dict[str, bytes]:
         made = _contents(command, sources, project.resolve(), given, to, is_whole=is_whole)
         if to == "html":
-            _examine(project, destination, made)
+            with temporary_folder("report-") as folder:
+                for other in destination.glob("*.html"):
+                    shutil.copy(other, folder)
+                written = [folder / f"{stem}.html" for stem in made]
+                for path in written:
+                    path.write_bytes(made[path.stem])
+                refuse_faults(written, unmade=[f"{path.stem}.html" for path in pages(project)])
         return made
 
     try:
@@ -155,17 +161,6 @@ def _contents(
         if not file.is_file():
             raise ReportError(f"'quarto render' must write {file}; it did not.")
     return {file.stem: file.read_bytes() for file in files}
-
-
-def _examine(project: Path, destination: Path, contents: Mapping[str, bytes]) -> None:
-    """Refuse faults of pages that are not yet in their place, beside those that are."""
-    with temporary_folder("report-") as folder:
-        for other in destination.glob("*.html"):
-            shutil.copy(other, folder)
-        written = [folder / f"{stem}.html" for stem in contents]
-        for path in written:
-            path.write_bytes(contents[path.stem])
-        refuse_faults(written, unmade=[f"{path.stem}.html" for path in pages(project)])
 
 
 def results_of_report(

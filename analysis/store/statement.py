@@ -94,13 +94,21 @@ def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
         If the text cannot be parsed, is no statement or several, or some part of it writes,
         opens a file, changes a state, runs a text as SQL, or names another database.
     """
-    _check_text(sql)
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        character = ascii(error.object[error.start])
+        raise QueryError(
+            f"A query must be text that UTF-8 can hold; {character} is not one."
+        ) from error
     statements = kinds(sql)
     if len(statements) != 1 or statements[0] not in READING:
         hint = _PIVOT if statements == ["MULTI"] else _HINT
         raise _refusal(_listed(statements), hint)
     for node in every(parsed(sql, connection)):
-        _check_kind(node)
+        kind = node.get("type")
+        if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
+            raise _refusal(kind.removesuffix("_NODE").removesuffix("_QUERY").replace("_", " "))
         _check_place(node)
         _check_function(node, connection)
 
@@ -152,11 +160,6 @@ def place_of(node: Mapping[str, Any], known: Collection[str]) -> str:
     return name if name in known else named(schema.RAW, name)
 
 
-def _read(sql: str) -> str:
-    """Return the statement that is read: what an EXPLAIN explains, or the text itself."""
-    return explained(sql) if kinds(sql) == ["EXPLAIN"] else sql
-
-
 def plain(error: duckdb.Error) -> str:
     """Return what DuckDB complains about, in one line."""
     message = str(error).partition("\n\nLINE")[0].partition("Stack Trace:")[0]
@@ -199,16 +202,6 @@ def _kind(statement: duckdb.Statement) -> str:
         return "OTHER"
 
 
-def _check_text(sql: str) -> None:
-    try:
-        sql.encode()
-    except UnicodeEncodeError as error:
-        character = ascii(error.object[error.start])
-        raise QueryError(
-            f"A query must be text that UTF-8 can hold; {character} is not one."
-        ) from error
-
-
 def explained(sql: str) -> str:
     """Return what an EXPLAIN explains: the text after it and its options, which must be a SELECT.
 
@@ -239,7 +232,7 @@ def parsed(sql: str, connection: duckdb.DuckDBPyConnection) -> Any:
     QueryError
         If it cannot be serialised.
     """
-    asked = [_read(sql)]
+    asked = [explained(sql) if kinds(sql) == ["EXPLAIN"] else sql]
     try:
         text = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", asked).fetchall()[0][0]
         result = json.loads(text)
@@ -297,12 +290,6 @@ def all_columns(tree: Any) -> set[str]:
     using = {name for node in every(tree) for name in node.get("using_columns") or []}
     named = {node["column_names"][-1] for node in every(tree) if node.get("class") == "COLUMN_REF"}
     return {name.lower() for name in using | named}
-
-
-def _check_kind(node: dict[str, Any]) -> None:
-    kind = node.get("type")
-    if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
-        raise _refusal(kind.removesuffix("_NODE").removesuffix("_QUERY").replace("_", " "))
 
 
 def _check_place(node: dict[str, Any]) -> None:

@@ -78,7 +78,16 @@ def model_matrices(frame: pd.DataFrame, formula: str) -> ModelMatrices:
         columns[name] = numbers(frame, name)
     for name in _column_names(frame, right):
         if _is_factor(frame[name]):
-            columns[name], references[name] = _factor(frame, name)
+            codes, levels = level_codes(frame, name)
+            if len(levels) < 2:
+                raise DesignError(
+                    f"Factor {name!r} must have at least two levels; found {list(levels)}.",
+                    "Drop it from the formula, or widen the filter.",
+                )
+            columns[name], references[name] = (
+                pd.Series(pd.Categorical.from_codes(codes, categories=levels)),
+                str(levels[0]),
+            )
         else:
             columns[name] = numbers(frame, name)
     terms, design, response = _evaluate(formula, pd.DataFrame(columns, index=range(len(frame))))
@@ -166,17 +175,6 @@ def _column_names(frame: pd.DataFrame, side: str) -> list[str]:
 
 def _is_factor(column: pd.Series) -> bool:
     return pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column)
-
-
-def _factor(frame: pd.DataFrame, name: str) -> tuple[pd.Series, str]:
-    """Return the column as a factor of its present levels, and the first of them."""
-    codes, levels = level_codes(frame, name)
-    if len(levels) < 2:
-        raise DesignError(
-            f"Factor {name!r} must have at least two levels; found {list(levels)}.",
-            "Drop it from the formula, or widen the filter.",
-        )
-    return pd.Series(pd.Categorical.from_codes(codes, categories=levels)), str(levels[0])
 
 
 def _is_dummy_of(name: str, term: str) -> bool:

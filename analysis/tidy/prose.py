@@ -316,7 +316,10 @@ def pipe_table(
     """
     written = texts(rows, headers)
     heads = {name: it if isinstance(it, str) else it.header for name, it in headers.items()}
-    cells_by_name = {name: [_words(value) for value in written[name]] for name in heads}
+    cells_by_name = {
+        name: [MISSING if _is_missing(value) else bound(str(value)) for value in written[name]]
+        for name in heads
+    }
     set_right = {
         name for name in cells_by_name if name in numbers or _holds_numbers(cells_by_name[name])
     }
@@ -383,10 +386,6 @@ def _holds_numbers(cells: Sequence[str]) -> bool:
     filled = [cell for cell in cells if cell != MISSING]
     n_numbers = sum(bool(NUMBER.fullmatch(cell) and not VERSION.search(cell)) for cell in filled)
     return bool(cells) and 2 * n_numbers >= len(filled) + bool(filled)
-
-
-def _words(value: Any) -> str:
-    return MISSING if _is_missing(value) else bound(str(value))
 
 
 def _is_missing(value: Any) -> bool:

@@ -39,7 +39,14 @@ def require_sound(store: Store) -> None:
         for explaining in _EXPLAINED:
             _require_explained(store, table, explaining)
         _require_one_unit(store, table)
-        _require_files_in_a_word(store, table)
+        parted = store.facts(
+            f"SELECT DISTINCT file FROM {table} WHERE contains(file, ' ') ORDER BY file"
+        )["file"].tolist()
+        if parted:
+            raise StoreError(
+                f"The name of a file must have no space; {table} has {_first(parted)}.",
+                f"Write {parted[0].replace(' ', '_')}.",
+            )
     _require_spreads(store)
 
 
@@ -100,17 +107,6 @@ def _require_one_unit(store: Store, table: str) -> None:
             "The figures of a metric must be in one unit, that of table metric; those of "
             f"{first['metric']} in {table} are in {first['units']}{stated}.",
             "Convert the numbers, correct metric.csv, or give the figures a metric of their own.",
-        )
-
-
-def _require_files_in_a_word(store: Store, table: str) -> None:
-    parted = store.facts(
-        f"SELECT DISTINCT file FROM {table} WHERE contains(file, ' ') ORDER BY file"
-    )["file"].tolist()
-    if parted:
-        raise StoreError(
-            f"The name of a file must have no space; {table} has {_first(parted)}.",
-            f"Write {parted[0].replace(' ', '_')}.",
         )
 
 

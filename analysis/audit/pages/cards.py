@@ -349,10 +349,11 @@ def _folded(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: 
         f"{notation.typeset(str(row['estimand']))}."
     )
     could = _small(could_have_been(row))
-    inside = [_small(rule), could, _small(facts.planted), *_tables(checks, facts)]
+    inside = [
+        _small(rule),
+        could,
+        _small(facts.planted),
+        *readings.tables(checks, facts.caveats, heading=facts.about.heading()),
+    ]
     closing = html.block(Markup("</details>"))
     return "\n\n".join([html.block(opening.format(count)), *filter(None, inside), closing])
-
-
-def _tables(checks: Sequence[Mapping[Any, Any]], facts: Facts) -> list[str]:
-    return readings.tables(checks, facts.caveats, heading=facts.about.heading())

@@ -65,18 +65,19 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.HConc
         "10 to the 1/L."
     )
     shared = beside.resolve_scale(y="shared", color="shared", shape="shared")
-    return cast(alt.HConcatChart, add_finding(shared, _exceeding(drawn), is_stacked=True))
-
-
-def _exceeding(models: pd.DataFrame) -> str:
-    """Return how many models exceed the bound, by definition; post-norm models do not count."""
-    counted = models[models["norm_position"] != "post"]
+    # Post-norm models do not count.
+    counted = drawn[drawn["norm_position"] != "post"]
     texts = [
         f"in the {words} by "
         f"{prose.share_of(int((rows['gain_mean'] > rows['bound']).sum()), len(rows))} models"
         for words, rows in counted.groupby("definition", sort=False)
     ]
-    return f"The claimed bound is exceeded {prose.listing(texts)}."
+    return cast(
+        alt.HConcatChart,
+        add_finding(
+            shared, f"The claimed bound is exceeded {prose.listing(texts)}.", is_stacked=True
+        ),
+    )
 
 
 def _panel(

@@ -137,7 +137,13 @@ def fixed_effects(
             )
         )
     effects = pd.concat(parts, ignore_index=True).drop(columns=["effect", "group", "level"])
-    result = _testable(effects).assign(
+    # Kenward and Roger's test has no ground elsewhere: neither p nor bounds.
+    is_known = (effects["df"] >= LEAST_DF) & ~effects["note"].str.contains(TOO_CLOSE, regex=False)
+    result = effects.assign(
+        p_value=effects["p_value"].where(is_known),
+        conf_low=effects["conf_low"].where(is_known, -np.inf),
+        conf_high=effects["conf_high"].where(is_known, np.inf),
+    ).assign(
         n_obs=len(rows),
         n_models=rows["model_id"].nunique(),
         n_suites=rows["suite"].nunique(),
@@ -186,13 +192,3 @@ def _inflation(rows: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
     models = rows.drop_duplicates("model_id")
     table = collinearity.inflation(models, blocks={name: [name] for name in names})
     return {str(row["block"]): float(row["estimate"]) for row in table.to_dict("records")}
-
-
-def _testable(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows, without p and bounds where Kenward and Roger's test has no ground."""
-    is_known = (rows["df"] >= LEAST_DF) & ~rows["note"].str.contains(TOO_CLOSE, regex=False)
-    return rows.assign(
-        p_value=rows["p_value"].where(is_known),
-        conf_low=rows["conf_low"].where(is_known, -np.inf),
-        conf_high=rows["conf_high"].where(is_known, np.inf),
-    )

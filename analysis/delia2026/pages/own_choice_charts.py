@@ -60,7 +60,13 @@ def chart_own_choice(
     line = line_at(1, "x")
     line.mark.aria = False  # without items to name Vega would call it a picture without a name
     line = line.encode(y=alt.value(ROW * (len(rows) - len(labs))), y2=alt.value("height"))
-    chart = alt.layer(line, *_points(points, y), _lines(texts, y)).add_params(*chosen.values())
+    words: alt.Chart = (
+        alt.Chart(texts)
+        .mark_text(align="left", fontSize=LETTERS + 0.5, color=TONES[0], dx=-SIDE - 4)
+        .transform_filter(f"{SAME} && datum.unit == unit")
+        .encode(x=alt.value(0), y=y, text="text:N")
+    )
+    chart = alt.layer(line, *_points(points, y), words).add_params(*chosen.values())
     size: dict[str, Any] = {"width": "container" if is_live else WIDTH, "height": ROW * len(rows)}
     described = chart.properties(
         **size,
@@ -73,7 +79,20 @@ def chart_own_choice(
 def _points(points: pd.DataFrame, y: alt.Y) -> tuple[alt.Chart, alt.Chart]:
     """Return the models behind a count of suites or labs, faint, and the units that count."""
     looks = {
-        "x": _gain_axis(),
+        "x": alt.X(
+            "gain:Q",
+            title="gain (below 1 the vector shrinks)",
+            scale=alt.Scale(
+                type="log", nice=False, domainMin=_by_choice(0), domainMax=_by_choice(-1)
+            ),
+            axis=alt.Axis(
+                values=_by_choice(),
+                format="~g",
+                grid=False,
+                titleFontSize=LETTERS,
+                tickCount=len(NEAR),
+            ),
+        ),
         "y": y,
         "yOffset": alt.YOffset("lane:Q", scale=alt.Scale(domain=[-1.6, 1.6])),
         "color": lab_colour(points).legend(None),
@@ -91,17 +110,6 @@ def _points(points: pd.DataFrame, y: alt.Y) -> tuple[alt.Chart, alt.Chart]:
     )
 
 
-def _lines(texts: pd.DataFrame, y: alt.Y) -> alt.Chart:
-    """Return the answer in words, in the rows above the labs."""
-    words: alt.Chart = (
-        alt.Chart(texts)
-        .mark_text(align="left", fontSize=LETTERS + 0.5, color=TONES[0], dx=-SIDE - 4)
-        .transform_filter(f"{SAME} && datum.unit == unit")
-        .encode(x=alt.value(0), y=y, text="text:N")
-    )
-    return words
-
-
 def _rows_axis(rows: list[str], labs: list[str]) -> alt.Y:
     """Return the rows, those of words without a label."""
     return alt.Y(
@@ -116,17 +124,6 @@ def _rows_axis(rows: list[str], labs: list[str]) -> alt.Y:
             minExtent=SIDE,
             maxExtent=SIDE,
             labelFontSize=LETTERS,
-        ),
-    )
-
-
-def _gain_axis() -> alt.X:
-    return alt.X(
-        "gain:Q",
-        title="gain (below 1 the vector shrinks)",
-        scale=alt.Scale(type="log", nice=False, domainMin=_by_choice(0), domainMax=_by_choice(-1)),
-        axis=alt.Axis(
-            values=_by_choice(), format="~g", grid=False, titleFontSize=LETTERS, tickCount=len(NEAR)
         ),
     )
 

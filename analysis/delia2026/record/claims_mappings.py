@@ -135,6 +135,7 @@ def _check(store: Store, place: str, rows: pd.DataFrame) -> Check:
     n_obs = int(rows["n_obs"].iloc[0])
     hits = int(named["n_hits"].max()) if len(named) else 0
     best = rows[(rows["n_hits"] == rows["n_hits"].max()) & (rows["n_hits"] > 0)]["file"].tolist()
+    known = store.facts("SELECT file, caveats FROM published_file")
     return Check(
         Label(place.lower().replace("§", "section "), f"{place} comes from {notebooks}"),
         "its numbers, looked up in the files that notebook wrote",
@@ -142,7 +143,7 @@ def _check(store: Store, place: str, rows: pd.DataFrame) -> Check:
         estimate=hits / n_obs if n_obs else float("nan"),
         n_obs=n_obs,
         evidence=(quoted.EVIDENCE, *sorted({*named["file"], *best})),
-        caveats=_caveats(store, named["file"].tolist()),
+        caveats=caveats_of(known.loc[known["file"].isin(named["file"].tolist()), "caveats"]),
         method="share of the figure's numbers found for the same subject",
         note=f"{hits} of {n_obs} found. {_elsewhere(rows, best)}",
         measure="share",
@@ -156,11 +157,6 @@ def _elsewhere(rows: pd.DataFrame, best: Sequence[str]) -> str:
     result, n_obs = int(rows["n_hits"].max()), int(rows["n_obs"].iloc[0])
     how_many = "All" if result == n_obs else f"The most, {result} of {n_obs},"
     return f"{how_many} are in, or follow from, {' and '.join(best)}."
-
-
-def _caveats(store: Store, files: Sequence[str]) -> tuple[str, ...]:
-    known = store.facts("SELECT file, caveats FROM published_file")
-    return caveats_of(known.loc[known["file"].isin(files), "caveats"])
 
 
 CLAIMS = declared(

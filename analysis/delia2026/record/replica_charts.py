@@ -63,6 +63,7 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
         .mark_line(color=INK, strokeDash=[6, 4])
         .encode(x=x, y=alt.Y("bound:Q", title=GAIN))
     )
+    texts = [f"{share} models {panel}" for panel, share in count_below_one(models).items()]
     return _stack(
         [
             alt.layer(
@@ -81,7 +82,7 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
         f"Gain of {models['model'].nunique()} Pythia models, each by its size, against depth, as "
         "the paper draws it and "
         "with the geometric mean over inner blocks; the claimed bound is dashed.",
-        _signs(models),
+        f"The stream shrinks in {prose.listing(texts)}.",
         shared=["y"],
     )
 
@@ -160,12 +161,16 @@ def chart_spectral(models: pd.DataFrame) -> alt.LayerChart:
         .encode(x=x, y=y, text="name:N", size=alt.value(13))
         for right in (False, True)
     ]
+    wrong = models.loc[models["cut"] != "W_V", "model"].drop_duplicates()
     return named(
         alt.layer(points_by_lab(models).encode(x=x, y=y), *names),
         f"Spectral norm of W_V against that of W_O for {len(models)} published models; of those "
         "called "
         "mixed, what is called W_V mixes rows of Q, K and V.",
-        _cuts(models),
+        (
+            f"In {prose.share_of(len(wrong), models['model'].nunique())} models what is called W_V "
+            f"mixes rows of Q, K and V: {prose.listing(sorted(wrong))}."
+        ),
     )
 
 
@@ -200,12 +205,6 @@ def _gain(ends: tuple[float, float]) -> alt.Y:
     return alt.Y("gain_mean:Q", title=GAIN, scale=scale)
 
 
-def _signs(models: pd.DataFrame) -> str:
-    """Return how many models shrink the stream, by panel."""
-    texts = [f"{share} models {panel}" for panel, share in count_below_one(models).items()]
-    return f"The stream shrinks in {prose.listing(texts)}."
-
-
 def _printed_means(labs: pd.DataFrame, printed: pd.DataFrame) -> str:
     """Return the lab whose printed mean is furthest from that of the file."""
     both = labs.merge(printed, on="lab", suffixes=("", "_printed"))
@@ -214,13 +213,4 @@ def _printed_means(labs: pd.DataFrame, printed: pd.DataFrame) -> str:
     return (
         f"The published mean of {row['lab']} is {prose.number(row['gain_mean_printed'])}; that of "
         f"the file is {prose.number(row['gain_mean'])}."
-    )
-
-
-def _cuts(models: pd.DataFrame) -> str:
-    """Return what is called W_V and mixes the rows of Q, K and V."""
-    wrong = models.loc[models["cut"] != "W_V", "model"].drop_duplicates()
-    return (
-        f"In {prose.share_of(len(wrong), models['model'].nunique())} models what is called W_V "
-        f"mixes rows of Q, K and V: {prose.listing(sorted(wrong))}."
     )

@@ -27,8 +27,12 @@ def hierarchy(store: Store) -> Sequence[Check]:
     """Check claim 18: Pythia 0.80 < Mistral 1.11 < LLaMA 1.48 < Gemma 2.31."""
     last = evidence.published_gains(store, "gain_last_block")
     quoted = _four(last[last["file"] == evidence.UNIFIED])
+    # On one prompt: this gain grows with a prompt's length (B4).
+    gains = evidence.published_gains(store, "gain_whole_matrix")
     alternatives = {
-        Label("whole", "whole-matrix gain of the last block"): _one_prompt(store),
+        Label("whole", "whole-matrix gain of the last block"): gains[
+            gains["prompt_set"] == "E1_4model_and_mistral"
+        ],
         Label("body", "mean over blocks 1 to L-1"): evidence.published_gains(store, "gain_body"),
     }
     return [
@@ -36,12 +40,6 @@ def hierarchy(store: Store) -> Sequence[Check]:
         _values(quoted),
         *(_order(condition, _four(rows)) for condition, rows in alternatives.items()),
     ]
-
-
-def _one_prompt(store: Store) -> pd.DataFrame:
-    """Return whole-matrix gains on one prompt, as this gain grows with a prompt's length (B4)."""
-    gains = evidence.published_gains(store, "gain_whole_matrix")
-    return gains[gains["prompt_set"] == "E1_4model_and_mistral"]
 
 
 def _four(rows: pd.DataFrame) -> pd.DataFrame:

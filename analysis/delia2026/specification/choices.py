@@ -95,7 +95,12 @@ def select(figures: pd.DataFrame, gain: str, figure: str, models: str) -> pd.Dat
     """
     metrics = GAINS[gain]
     rank = figures["metric"].map({metric: place for place, metric in enumerate(metrics)})
-    meant = figures.assign(rank=rank)[rank.notna() & _admit(figures, figure, models)]
+    admitted = figures["is_base"] if models != "base and instruct" else figures["is_base"].notna()
+    if models == "the hunt":
+        admitted = admitted & (figures["file"] == HUNT)
+    if figure == "float16 alone":
+        admitted = admitted & figures["dtype"].isin(HALF)
+    meant = figures.assign(rank=rank)[rank.notna() & admitted]
     meant = meant[meant["rank"] == meant.groupby("model_id")["rank"].transform("min")]
     if figure == "mean of all":
         chosen = _mean_of_all(meant)
@@ -140,16 +145,6 @@ def group(labs: pd.Series[str], suites: pd.Series[str], name: str) -> pd.Series[
     if name == "EleutherAI / Meta, OpenAI":
         return ours.where(labs.isin(["EleutherAI", "Meta", "OpenAI"]))
     return ours
-
-
-def _admit(figures: pd.DataFrame, figure: str, models: str) -> pd.Series[bool]:
-    """Tell which rows a set of models and a rule about formats leave."""
-    admitted = figures["is_base"] if models != "base and instruct" else figures["is_base"].notna()
-    if models == "the hunt":
-        admitted = admitted & (figures["file"] == HUNT)
-    if figure == "float16 alone":
-        admitted = admitted & figures["dtype"].isin(HALF)
-    return admitted
 
 
 def _mean_of_all(rows: pd.DataFrame) -> pd.DataFrame:

@@ -171,16 +171,13 @@ def level_rows(specified: SpecificationCurve, choice: str) -> pd.DataFrame:
                 "n": prose.count(len(chosen)),
                 "median": prose.number(float(chosen["standardised"].median())),
                 "claimed": prose.percent(_share(chosen["as_claimed"])),
-                "ordinary": prose.percent(_share(_ordinary(chosen))),
+                "ordinary": prose.percent(
+                    _share(chosen["as_claimed"].astype(bool) & (chosen["p_value"] < SIGNIFICANT))
+                ),
                 "exchanged": prose.percent(_share(_exchange(chosen))),
             }
         )
     return pd.DataFrame(rows)
-
-
-def _ordinary(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Tell which are as claimed with an ordinary p below 0.05; without variation there is none."""
-    return rows["as_claimed"].astype(bool) & (rows["p_value"] < SIGNIFICANT)
 
 
 def _exchange(rows: pd.DataFrame) -> pd.Series[bool]:

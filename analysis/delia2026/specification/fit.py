@@ -152,7 +152,14 @@ def log_odds_ratio(both: Floats, ours: Floats) -> Estimates:
 def adjusted_difference(both: Floats, ours: Floats) -> Estimates:
     """Return the least-squares slope of the group with the covariates held constant."""
     k = both.shape[1] - 1
-    known, independent = _independent(both[:, :k, :k])
+    # The identity stands in for matrices that cannot be inverted.
+    known = both[:, :k, :k]
+    size = np.sqrt(np.einsum("bii->bi", known))
+    scale = np.where(size > 0, size, 1)
+    correlation = known / (scale[:, :, None] * scale[:, None, :])
+    independent = np.linalg.det(correlation) > COLLINEAR
+    identity = np.eye(known.shape[1])
+    known = np.where(independent[:, None, None], known, identity)
     sides = np.stack([ours[:, :k, 0], both[:, :k, -1]], axis=2)
     solved = np.linalg.solve(known, sides)
     product = np.einsum("bki,bkj->bij", sides, solved)
@@ -183,16 +190,6 @@ def spread(both: Floats) -> float:
     mean_square = float(both[-1, -1]) / n
     variance = mean_square - (float(both[0, -1]) / n) ** 2
     return float(np.sqrt(variance)) if variance > NO_VARIATION * mean_square else 0.0
-
-
-def _independent(known: Floats) -> tuple[Floats, Floats]:
-    """Return the matrices, the identity for those that cannot be inverted, and which can."""
-    size = np.sqrt(np.einsum("bii->bi", known))
-    scale = np.where(size > 0, size, 1)
-    correlation = known / (scale[:, :, None] * scale[:, None, :])
-    independent = np.linalg.det(correlation) > COLLINEAR
-    identity = np.eye(known.shape[1])
-    return np.where(independent[:, None, None], known, identity), independent
 
 
 def _residual_variance(residual: Floats, total: Floats, df: Floats) -> Floats:

@@ -81,7 +81,20 @@ def part_tests(model: MixedModel) -> pd.DataFrame:
             }
         )
     method = "F test of suites within the part; mixed model of all parts; Kenward-Roger"
-    return _finish(pd.DataFrame(rows), model, method)
+    labelled = pd.DataFrame(rows).assign(
+        family="quarter",
+        n_obs=model.statistics.n_obs,
+        n_models=len(_levels(model, "model_id")),
+        n_suites=len(_levels(model, "suite")),
+        method=method,
+        note="A correlation between parts is estimated at its bound." * model.optimum.singular,
+    )
+    order = {part: place for place, part in enumerate(QUARTERS)}
+    result = multiplicity.adjust(labelled, family="family", method="holm").sort_values(
+        "part", key=lambda part: part.map(order), kind="stable"
+    )
+    glossary.checked(result.columns)
+    return result.reset_index(drop=True)
 
 
 def without_each_suite(blocks: pd.DataFrame) -> pd.DataFrame:
@@ -95,22 +108,3 @@ def without_each_suite(blocks: pd.DataFrame) -> pd.DataFrame:
 
 def _levels(model: MixedModel, factor: str) -> tuple[str, ...]:
     return tuple(model.statistics.factors[factor].levels)
-
-
-def _finish(rows: pd.DataFrame, model: MixedModel, method: str) -> pd.DataFrame:
-    labelled = rows.assign(
-        family="quarter",
-        n_obs=model.statistics.n_obs,
-        n_models=len(_levels(model, "model_id")),
-        n_suites=len(_levels(model, "suite")),
-        method=method,
-        note="A correlation between parts is estimated at its bound." * model.optimum.singular,
-    )
-    return _order(multiplicity.adjust(labelled, family="family", method="holm"))
-
-
-def _order(rows: pd.DataFrame) -> pd.DataFrame:
-    order = {part: place for place, part in enumerate(QUARTERS)}
-    result = rows.sort_values("part", key=lambda part: part.map(order), kind="stable")
-    glossary.checked(result.columns)
-    return result.reset_index(drop=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import pandas as pd
 
 from analysis.delia2026.tournament import choice, of_claims
@@ -50,7 +48,11 @@ def judged(tests: pd.DataFrame) -> pd.DataFrame:
         rules = [
             _test_rates(claim_id, name, tried[tried["test"] == name]) for name in (IN_FORCE, *names)
         ]
-        parts.append(_claim_rules(claim_id, rules))
+        # The simplest of the most powerful judges.
+        table = pd.DataFrame(rules)
+        others = table[table["is_sized"] & table["is_same"] & (table["rule"] != IN_FORCE)]
+        judge = choice.chosen(table, choice.equal(others), IN_FORCE)
+        parts.append(table.assign(claim_id=claim_id, is_chosen=table["rule"] == judge))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -60,11 +62,3 @@ def _test_rates(claim_id: int, name: str, rates: pd.DataFrame) -> dict[str, obje
     wrong = rates[~is_true & ~apart].assign(world=rates["truth"], wrong=rates["share_yes"])
     is_same = name == IN_FORCE or name in of_claims.SAME[claim_id]
     return {**choice.rule_rates(name, wrong, rates[is_true]), "is_same": is_same}
-
-
-def _claim_rules(claim_id: int, rules: Sequence[Mapping[str, object]]) -> pd.DataFrame:
-    """Return the rules of a claim, and which judges: the simplest of the most powerful."""
-    table = pd.DataFrame(rules)
-    others = table[table["is_sized"] & table["is_same"] & (table["rule"] != IN_FORCE)]
-    judge = choice.chosen(table, choice.equal(others), IN_FORCE)
-    return table.assign(claim_id=claim_id, is_chosen=table["rule"] == judge)

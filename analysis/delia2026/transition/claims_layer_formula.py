@@ -25,8 +25,15 @@ SUMMARY = "plain-language summary, Why Deep Models Can't Shout"
 def layer_file(store: Store) -> Sequence[Check]:
     """Check claim 41: the L* file of the repository gives the printed error."""
     models = published_l_star.stated(store, published_l_star.SIGN_CHANGES)
-    held = _constant_depth(
-        Label("six", "a file holds L* of six models"), "models with a layer in it", models
+    value = float(len(models))
+    held = evidence.check(
+        Label("six", "a file holds L* of six models"),
+        "models with a layer in it",
+        value == 6,
+        models,
+        estimate=value,
+        method="count",
+        measure="count",
     )
     part = Label("error", "the file gives the printed error of the formula")
     printed = quoted.text(store, "§5.3", "l_star_error", "six models of four labs")
@@ -79,13 +86,6 @@ def domain(store: Store) -> Sequence[Check]:
         evidence.descriptive(_printed_depth_check(store)),
         _alibi_check(store, six),
     ]
-
-
-def _constant_depth(part: str, condition: str, models: pd.DataFrame) -> Check:
-    value = float(len(models))
-    return evidence.check(
-        part, condition, value == 6, models, estimate=value, method="count", measure="count"
-    )
 
 
 def _layer_error(part: str, condition: str, value: float, rows: pd.DataFrame, text: str) -> Check:

@@ -61,7 +61,9 @@ def discrimination(store: Store) -> Sequence[Check]:
         ),
         *(
             threshold.separation(
-                SEPARATES, words + Label("labels", ", the paper's labels"), _label(rows)
+                SEPARATES,
+                words + Label("labels", ", the paper's labels"),
+                rows.assign(dampens=rows["lab"] == DAMPENERS),
             )
             for words, rows in sets
         ),
@@ -124,11 +126,6 @@ def _join_signs(rows: pd.DataFrame, gains: pd.DataFrame) -> pd.DataFrame:
         file=remaining["file_of_size"] + " " + remaining["file"],
         caveats=remaining["caveats_of_size"] + "," + remaining["caveats"],
     )
-
-
-def _label(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the paper's labels, which follow the lab."""
-    return rows.assign(dampens=rows["lab"] == DAMPENERS)
 
 
 def _opposite_labels(traces: pd.DataFrame) -> Check:

@@ -84,7 +84,10 @@ def correlate(
     0.994
     """
     require_option("method", method, METHODS)
-    first, second = _pair(frame, x, y)
+    first, second = numbers(frame, x), numbers(frame, y)
+    require_rows(frame, 3, "A correlation")
+    require_variation(first, x)
+    require_variation(second, y)
     if method == "pearson":
         estimate = _round(scipy.stats.pearsonr(first, second).statistic)
         return _row(
@@ -159,7 +162,9 @@ def partial(
     columns = pd.DataFrame({name: numbers(frame, name) for name in names})
     for name in names:
         require_variation(columns[name].to_numpy(), name)
-    standardised = _independent(columns)
+    standardised = (columns - columns.mean()) / columns.std()
+    if np.linalg.matrix_rank(standardised.to_numpy()) < columns.shape[1]:
+        raise _dependent([str(name) for name in columns])
     estimate = (_pingouin_correlation if engine == "pingouin" else _residual_correlation)(
         standardised
     )
@@ -223,22 +228,6 @@ def from_summary(r: float, n: int, *, conf_level: float = 0.95) -> pd.DataFrame:
         conf_level=conf_level,
         method="Pearson correlation as printed",
     )
-
-
-def _pair(frame: pd.DataFrame, x: str, y: str) -> tuple[Floats, Floats]:
-    first, second = numbers(frame, x), numbers(frame, y)
-    require_rows(frame, 3, "A correlation")
-    require_variation(first, x)
-    require_variation(second, y)
-    return first, second
-
-
-def _independent(columns: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns in standard deviations from their mean, if they have full rank."""
-    standardised = (columns - columns.mean()) / columns.std()
-    if np.linalg.matrix_rank(standardised.to_numpy()) < columns.shape[1]:
-        raise _dependent([str(name) for name in columns])
-    return standardised
 
 
 def _residual_correlation(standardised: pd.DataFrame) -> float:

@@ -14,7 +14,7 @@ import scipy
 
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
-from analysis.tidy.frame import Floats, numbers, require_columns, require_conf_level
+from analysis.tidy.frame import numbers, require_columns, require_conf_level
 
 
 def estimates(terms: pd.DataFrame, *, low: float, high: float, alpha: float = 0.05) -> pd.DataFrame:
@@ -59,7 +59,10 @@ def estimates(terms: pd.DataFrame, *, low: float, high: float, alpha: float = 0.
     _require_bounds(low, high, alpha)
     require_columns(terms, ["term"])
     centre, std_error = numbers(terms, "estimate"), numbers(terms, "std_error")
-    df = _degrees_of_freedom(terms)
+    require_columns(terms, ["df"])
+    unlimited = (terms["df"] == np.inf).fillna(False).astype(bool)
+    finite = terms.assign(df=terms["df"].mask(unlimited, 0.0))
+    df = np.where(unlimited, np.inf, numbers(finite, "df"))
     if (std_error <= 0).any() or (df <= 0).any():
         raise DesignError(
             "Standard errors and degrees of freedom must be positive; the smallest are "
@@ -90,14 +93,6 @@ def estimates(terms: pd.DataFrame, *, low: float, high: float, alpha: float = 0.
         if name in terms.columns:
             result[name] = terms[name].to_numpy()
     return glossary.table(result)
-
-
-def _degrees_of_freedom(frame: pd.DataFrame) -> Floats:
-    """Return df, infinite values allowed."""
-    require_columns(frame, ["df"])
-    unlimited = (frame["df"] == np.inf).fillna(False).astype(bool)
-    finite = frame.assign(df=frame["df"].mask(unlimited, 0.0))
-    return np.where(unlimited, np.inf, numbers(finite, "df"))
 
 
 def _require_bounds(low: float, high: float, alpha: float) -> None:

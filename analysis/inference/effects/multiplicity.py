@@ -14,7 +14,7 @@ import scipy
 
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError
-from analysis.tidy.frame import Floats, Integers, level_codes, require_columns, require_option
+from analysis.tidy.frame import Floats, level_codes, require_columns, require_option
 
 METHODS = ("holm", "benjamini-hochberg")
 
@@ -68,7 +68,9 @@ def adjust(
     raw = _probabilities(tests, p_value)
     adjusted = np.full(len(raw), np.nan)
     sizes = np.zeros(len(raw), dtype=np.intp)
-    for rows in _families(families):
+    for rows in [
+        np.flatnonzero(families == code) for code in range(int(families.max(initial=-1)) + 1)
+    ]:
         known = rows[~np.isnan(raw[rows])]
         adjusted[known] = adjusted_values(raw[known], method)
         sizes[rows] = len(known)
@@ -79,10 +81,6 @@ def adjust(
     result.insert(place + 3, "adjustment", method)
     glossary.checked(added)
     return result
-
-
-def _families(codes: Integers) -> list[Integers]:
-    return [np.flatnonzero(codes == code) for code in range(int(codes.max(initial=-1)) + 1)]
 
 
 def adjusted_values(raw: Floats, method: str = "holm") -> Floats:

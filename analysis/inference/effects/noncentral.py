@@ -70,14 +70,8 @@ def noncentrality_f(
             return float(scipy.stats.f.cdf(statistic, df, df_residual))
         return float(scipy.stats.ncf.cdf(statistic, df, df_residual, noncentrality))
 
-    return _not_negative(cdf, statistic * df, conf_level)
-
-
-def _not_negative(
-    cdf: Callable[[float], float], scale: float, conf_level: float
-) -> tuple[float, float]:
     alpha = (1 - conf_level) / 2
-    high = scale + 1.0
+    high = (statistic * df) + 1.0
     while cdf(high) > alpha:
         high *= 2
     lower = _root(cdf, 1 - alpha, (0.0, high)) if cdf(0.0) > 1 - alpha else 0.0

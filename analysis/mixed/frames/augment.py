@@ -60,7 +60,16 @@ def fitted_rows(model: Fitted, columns: Sequence[str]) -> pd.DataFrame:
     """
     source, cells = _require_rows(model), _cell_maps(model)
     numbers, sums = _row_parts(model, source), _fitted_parts(model)
-    _require_free([*numbers, *cells.column_names, *sums, *EXPRESSIONS], source)
+    taken = [
+        name
+        for name in source.types
+        if name.lower() in [*numbers, *cells.column_names, *sums, *EXPRESSIONS]
+    ]
+    if taken:
+        raise ColumnError(
+            f"The rows must not already have the columns augment adds; they have {taken}.",
+            "Rename them before the fit.",
+        )
     connection = duckdb.connect()
     reader = source.relation.to_arrow_reader(BATCH)
     connection.from_arrow(reader).create_view("observations")
@@ -90,16 +99,6 @@ def _require_rows(model: Fitted) -> Source:
             "Fit it with the rows at hand.",
         )
     return model.source
-
-
-def _require_free(names: Sequence[str], source: Source) -> None:
-    """Raise ColumnError if the rows have one of the columns; DuckDB ignores case."""
-    taken = [name for name in source.types if name.lower() in names]
-    if taken:
-        raise ColumnError(
-            f"The rows must not already have the columns augment adds; they have {taken}.",
-            "Rename them before the fit.",
-        )
 
 
 def _cell_maps(model: Fitted) -> pa.Table:

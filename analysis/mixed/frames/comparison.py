@@ -148,7 +148,11 @@ def _require_nested(before: Tested, model: Tested) -> None:
             f"{-df} fewer parameters than the one before.",
             "Reorder them.",
         )
-    outside = _missing_terms(before, model)
+    outside = _missing(before.formula.fixed, model.formula.fixed, before)
+    for term in before.formula.random:
+        same_group = (each for each in model.formula.random if each.group == term.group)
+        if not any(not _missing(term.left, each.left, before) for each in same_group):
+            outside.append(f"({term.left} | {term.group_name})")
     if outside:
         raise DesignError(
             f"The smaller model must lie in the larger; {model.formula.text!r} does not contain "
@@ -171,16 +175,6 @@ def _totals(model: Tested) -> Floats:
     # The mean is compared on the scale of the deviation, so that a large one hides nothing.
     weights = float(statistics.log_weights.sum())
     return np.array([size, 1 + abs(mean) / deviation, deviation, 1 + weights**2])
-
-
-def _missing_terms(smaller: Tested, larger: Tested) -> list[str]:
-    """Return the terms of the smaller model that are, as they are written, none of the larger."""
-    outside = _missing(smaller.formula.fixed, larger.formula.fixed, smaller)
-    for term in smaller.formula.random:
-        same_group = (each for each in larger.formula.random if each.group == term.group)
-        if not any(not _missing(term.left, each.left, smaller) for each in same_group):
-            outside.append(f"({term.left} | {term.group_name})")
-    return outside
 
 
 def _missing(smaller: str, larger: str, model: Tested) -> list[str]:

@@ -145,16 +145,12 @@ class WaldTests:
 
     def joint(self, contrasts: Floats, method: str) -> JointTest:
         """Return chi-squared over its df, as an F of infinite denominator."""
-        along, q = _standardise(contrasts, self.covariance(method), self.coefficients)
+        # Independent contrasts over their standard errors.
+        values, vectors = np.linalg.eigh(contrasts @ self.covariance(method) @ contrasts.T)
+        usable = values > 1e-12 * values.max()
+        along = vectors[:, usable].T @ (contrasts @ self.coefficients) / np.sqrt(values[usable])
+        along, q = np.asarray(along, dtype=np.float64), int(usable.sum())
         return JointTest(float(along @ along) / q, q, np.inf)
-
-
-def _standardise(contrasts: Floats, covariance: Floats, coefficients: Floats) -> tuple[Floats, int]:
-    """Return independent contrasts over their standard errors, and how many there are."""
-    values, vectors = np.linalg.eigh(contrasts @ covariance @ contrasts.T)
-    usable = values > 1e-12 * values.max()
-    along = vectors[:, usable].T @ (contrasts @ coefficients) / np.sqrt(values[usable])
-    return np.asarray(along, dtype=np.float64), int(usable.sum())
 
 
 @dataclass(frozen=True)
@@ -232,7 +228,12 @@ class Inference:
         else:
             known = self.kenward_roger if _is_kr(method) else self.satterthwaite
             df = np.array([known.df(contrast) for contrast in contrasts])
-            _require_df(df, method)
+            if not (df > LEAST_DF).all():
+                raise DesignError(
+                    f"A {NAMES[method]} test needs degrees of freedom; some contrast has "
+                    f"{df.min():.2g}.",
+                    "The groups say too little about its uncertainty: use fewer random effects.",
+                )
         return ContrastTests(contrasts @ self.coefficients, np.sqrt(variances), df)
 
     def joint(self, contrasts: Floats, method: str) -> JointTest:
@@ -249,14 +250,6 @@ class Inference:
             return JointTest(scale * statistic, q, df)
         df = np.inf if method == "wald" else self.satterthwaite.df_joint(rotated)
         return JointTest(statistic, q, df)
-
-
-def _require_df(df: Floats, method: str) -> None:
-    if not (df > LEAST_DF).all():
-        raise DesignError(
-            f"A {NAMES[method]} test needs degrees of freedom; some contrast has {df.min():.2g}.",
-            "The groups say too little about its uncertainty: use fewer random effects.",
-        )
 
 
 def _is_kr(method: str) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.mixed.reading.bases import expand_bases
-from analysis.mixed.reading.expression import Expression, level_label, quoted
+from analysis.mixed.reading.expression import level_label, quoted
 from analysis.mixed.reading.plan import Plan, plan
 from analysis.mixed.reading.source import (
     DECIDE,
@@ -108,10 +108,6 @@ def _basis(needed: Plan, constant: set[str]) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(products, key=lambda names: (len(names), names)))
 
 
-def _product_sql(names: tuple[str, ...], numbers: dict[str, Expression]) -> str:
-    return " * ".join(numbers[name].sql for name in names) or "CAST(1 AS DOUBLE)"
-
-
 def _probably_constant(needed: Plan, source: Source) -> set[str]:
     """Return predictors that do not vary within any cell of the first rows."""
     names = list(needed.numbers)
@@ -137,7 +133,10 @@ def _probably_constant(needed: Plan, source: Source) -> set[str]:
 
 def _first_look(needed: Plan, source: Source, basis: tuple[tuple[str, ...], ...]) -> _Look:
     """Return the variables with shift and bound, and the weight; refuse unusable values."""
-    expressions = [_product_sql(names, needed.numbers) for names in basis[1:]]
+    expressions = [
+        " * ".join(needed.numbers[name].sql for name in names) or "CAST(1 AS DOUBLE)"
+        for names in basis[1:]
+    ]
     expressions.append(needed.response.sql)
     labels = [" times ".join(names) for names in basis[1:]]
     labels.append(needed.response.text)

@@ -72,7 +72,12 @@ def chunk_markdown(
     body = "\n\n".join(_output_markdown(forms, chunk, alt, gallery) for forms in outputs)
     caption = chunk.options.get("fig-cap") or chunk.options.get("tbl-cap")
     if caption and outputs:
-        body = _float_markdown(chunk, body, " ".join(caption.split()))
+        label = chunk.options.get("label", "")
+        kind = "fig" if "fig-cap" in chunk.options else "tbl"
+        body = _div(
+            f"{body}\n\n{' '.join(caption.split())}",
+            f"#{label} .{kind}-float" if label else f".{kind}-float",
+        )
     code = _code_markdown(chunk.code, options) if options["echo"] and chunk.code else ""
     return f"\n{code}\n\n{body}\n"
 
@@ -96,12 +101,6 @@ def _code_markdown(code: str, options: Mapping[str, Any]) -> str:
         return _div(block, ".code")
     opening = "<details class='code-fold'><summary>Code</summary>"
     return _div(f"{_fence(opening, '=html')}\n{block}\n{_fence('</details>', '=html')}", ".code")
-
-
-def _float_markdown(chunk: Chunk, body: str, caption: str) -> str:
-    label = chunk.options.get("label", "")
-    kind = "fig" if "fig-cap" in chunk.options else "tbl"
-    return _div(f"{body}\n\n{caption}", f"#{label} .{kind}-float" if label else f".{kind}-float")
 
 
 def _div(content: str, attributes: str) -> str:

@@ -59,7 +59,8 @@ def cautions(
         empty = [
             name
             for name in names
-            if _is_table(name) and not cursor.execute(f"FROM {name} LIMIT 1").fetchall()
+            if (name.startswith(f"{schema.RAW}.") and name.partition(".")[2] in schema.tables())
+            and not cursor.execute(f"FROM {name} LIMIT 1").fetchall()
         ]
         tree, aggregates = parsed(sql, cursor), _aggregates(cursor)
         trees = [*grouped(cursor, tree, aggregates)]
@@ -162,7 +163,3 @@ def _aggregates(cursor: duckdb.DuckDBPyConnection) -> frozenset[str]:
     ).fetchall()
     called = {name: set(re.findall(r"(\w+)\(", text)) for name, text in macros}
     return known | {name for name, words in called.items() if not known.isdisjoint(words)}
-
-
-def _is_table(name: str) -> bool:
-    return name.startswith(f"{schema.RAW}.") and name.partition(".")[2] in schema.tables()

@@ -102,8 +102,11 @@ def _recipes(runs: pd.DataFrame, band: Band) -> alt.LayerChart:
         if hollow in set(shown["is_range"])
     ]
     ends = alt.Chart(means[means["lab"] == UNPUBLISHED]).mark_rule(color=INK, strokeWidth=1.5)
+    # The rows above which stands no row of the same lab.
+    rows = means.sort_values("mean")
+    rows = rows[rows["lab"] != rows["lab"].shift()]
     labs = (
-        alt.Chart(_firsts(means))
+        alt.Chart(rows.assign(label=rows["lab"].replace(UNPUBLISHED, RANGE)))
         .mark_text(align="left", fontSize=14)
         .encode(x=alt.value(PANEL + BESIDE), y=y, text="label:N", color=colour)
     )
@@ -113,13 +116,6 @@ def _recipes(runs: pd.DataFrame, band: Band) -> alt.LayerChart:
         "alt.LayerChart",
         alt.layer(*layers).properties(width=PANEL, height=ROW * len(order)),
     )
-
-
-def _firsts(means: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows above which stands no row of the same lab, with its name as `label`."""
-    rows = means.sort_values("mean")
-    rows = rows[rows["lab"] != rows["lab"].shift()]
-    return rows.assign(label=rows["lab"].replace(UNPUBLISHED, RANGE))
 
 
 def _reference(band: Band) -> list[alt.Chart]:
