@@ -3,6 +3,7 @@
 import re
 import textwrap
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -10,6 +11,7 @@ from analysis.audit.claim import verdict
 from analysis.audit.evaluation import check_rows
 from analysis.audit.examination import examined
 from analysis.audit.pages import strips
+from analysis.delia2026.declared import claims_of
 from analysis.delia2026.pages.register import CLAIMS
 
 ROOT = Path(__file__).parents[1]
@@ -26,9 +28,10 @@ def claim(tmp_path):
     }
     ((_, words),), ((_, code),) = blocks.values()
     module.with_name("claims.toml").write_text(textwrap.dedent(words))
-    names = {"__file__": str(module)}
-    exec(textwrap.dedent(code), names)
-    (one,) = names["CLAIMS"]
+    example = ModuleType("claims_example")
+    example.__file__ = str(module)
+    exec(textwrap.dedent(code), example.__dict__)
+    (one,) = claims_of(example)
     return one
 
 

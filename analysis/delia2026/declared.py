@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
 from analysis.audit.claim import Claim, Line, Quotation
 from analysis.audit.evidence.checks import Check
@@ -43,32 +44,46 @@ REASONS = {
     ),
 }
 
-Examine = Callable[[Store], Sequence[Check]]
+Examine = TypeVar("Examine", bound=Callable[[Store], Sequence[Check]])
+
+#: Of each module: by number of the claim, the function that examines it and the values it names.
+_JUDGED: dict[str, dict[int, tuple[Callable[[Store], Sequence[Check]], tuple[Line, ...]]]] = {}
 
 
-def declared(
-    module: str, judged: Mapping[int, tuple[Examine, *tuple[Line, ...]]]
-) -> tuple[Claim, ...]:
-    """Return claims: the words from ``claims.toml``, the function and lines from their module.
+def claim(number: int, *lines: Line) -> Callable[[Examine], Examine]:
+    """Return what marks a function as the one that examines a claim.
 
     Parameters
     ----------
-    module
-        The file of the module, beside which ``claims.toml`` lies. Its keys are fields of `Claim`; a
-        reason may end with the name of one of `REASONS`, in braces, and each of the quotations is a
-        list of document, place and words. What is quoted stands where its quotations do.
-    judged
-        By number of the claim the function that examines it, and the values that it names.
+    number
+        That of the claim, whose words are in ``claims.toml`` beside the module of the function.
+    *lines
+        The values that it names.
+    """
+
+    def mark(examine: Examine) -> Examine:
+        _JUDGED.setdefault(examine.__module__, {})[number] = (examine, lines)
+        return examine
+
+    return mark
+
+
+def claims_of(module: ModuleType) -> tuple[Claim, ...]:
+    """Return the claims of a module: words from ``claims.toml``, functions and lines from it.
+
+    The file lies beside the module. Its keys are fields of `Claim`; a reason may end with the name
+    of one of `REASONS`, in braces, and each of the quotations is a list of document, place and
+    words. What is quoted stands where its quotations do.
 
     Raises
     ------
     AnalysisError
         If the words of a claim are missing, or have a key that is no field of `Claim`.
     """
-    file = Path(module).with_name("claims.toml")
+    file = Path(str(module.__file__)).with_name("claims.toml")
     return tuple(
-        Claim(number, examine=examine, lines=tuple(lines), **_words_of(number, file))
-        for number, (examine, *lines) in judged.items()
+        Claim(number, examine=examine, lines=lines, **_words_of(number, file))
+        for number, (examine, lines) in _JUDGED[module.__name__].items()
     )
 
 

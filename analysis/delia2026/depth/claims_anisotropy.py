@@ -11,7 +11,7 @@ import scipy
 
 from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.store import Store
 
 PHASES = 5
@@ -26,6 +26,7 @@ MEASURES = {
 }
 
 
+@claim(51)
 def five_phases(store: Store) -> Sequence[Check]:
     """Check claim 51: anisotropy over depth has five phases, not three."""
     part = "anisotropy over depth has five phases"
@@ -145,11 +146,3 @@ def _phases_check(part: str, condition: str, models: pd.DataFrame) -> Check:
         "t intervals over prompts",
         note=note if len(counted) else f"{note} {undecided}",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        51: (five_phases,),
-    },
-)

@@ -12,7 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.inference.association import correlation, regression
 from analysis.store import Store
 from analysis.tidy import prose
@@ -39,6 +39,7 @@ PYTHIA, BASE = Label("pythia", ", Pythia family"), Label("base", ", base models"
 ONE_BREAKS_IT = "One violation breaks a bound; the share says how often it is broken."
 
 
+@claim(4, Line(FALLS, "r", 0), Line(CORRELATION, "r", -0.81))
 def quoted_correlation(store: Store) -> Sequence[Check]:
     """Check claim 4: gain falls with depth in Pythia; the printed r and p stand beside the law."""
     words = finding(store)
@@ -46,6 +47,7 @@ def quoted_correlation(store: Store) -> Sequence[Check]:
     return [*_falling(store), *printed]
 
 
+@claim(29, Line(FALLS, "r", 0), Line(BOX, "r", -0.81))
 def box(store: Store) -> Sequence[Check]:
     """Check claim 29: r = -0.81 between depth and gain; the law stands beside the number."""
     words = finding(store)
@@ -93,6 +95,7 @@ def _depth_and_gain(store: Store) -> dict[Label, pd.DataFrame]:
     }
 
 
+@claim(5, Line(BOUND, "share above", 0), Line(SLOPE, "exponent", 1, 0.5, 1.5))
 def bound(store: Store) -> Sequence[Check]:
     """Check claim 5: the maximum gain scales as 10^(1/L).
 
@@ -116,6 +119,7 @@ def bound(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(6, Line(TOTAL, "share", 1))
 def total_gain(store: Store) -> Sequence[Check]:
     """Check claim 6: total network gain stays within 10."""
     measured = evidence.figures(store, "total_amplification")
@@ -172,6 +176,7 @@ def _ten_percent_check(condition: str, rows: pd.DataFrame) -> Check:
     )
 
 
+@claim(26)
 def plotted_values(store: Store) -> Sequence[Check]:
     """Check claim 26: Fig. 1 plots the mean residual gain, dampeners below 1, expanders above."""
     part = "the plotted value is the model's mean residual gain"
@@ -306,15 +311,3 @@ def _exponent(condition: str, rows: pd.DataFrame) -> Check:
 def _estimate(row: pd.Series[Any], units: str = "models") -> dict[str, Any]:
     method = f"{row['method']}, {units} as independent"
     return evidence.numbers(row) | {"method": method, "note": row.get("note", "")}
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        4: (quoted_correlation, Line(FALLS, "r", 0), Line(CORRELATION, "r", -0.81)),
-        5: (bound, Line(BOUND, "share above", 0), Line(SLOPE, "exponent", 1, 0.5, 1.5)),
-        6: (total_gain, Line(TOTAL, "share", 1)),
-        26: (plotted_values,),
-        29: (box, Line(FALLS, "r", 0), Line(BOX, "r", -0.81)),
-    },
-)

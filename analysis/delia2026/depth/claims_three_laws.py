@@ -12,7 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import multiplicity
 from analysis.store import Store
@@ -34,6 +34,7 @@ BY_PROMPT = [
 ]
 
 
+@claim(60, Line(LAW, "r", 0), Line(LAW, "mean r", 0))
 def bentov(store: Store) -> Sequence[Check]:
     """Check claim 60: |G - 1| is proportional to the entropy of the next token."""
     means = model_means(store)
@@ -74,6 +75,7 @@ def prompt_values(store: Store) -> pd.DataFrame:
     )
 
 
+@claim(61, Line(EXPONENT, "exponent", 0.35, 0.28, 0.42))
 def exponents(store: Store) -> Sequence[Check]:
     """Check claim 61: expansion grows with size to the power 0.35."""
     models = expansions(store)
@@ -315,12 +317,3 @@ def _stated(store: Store) -> list[Check]:
 
 def _estimate(row: pd.Series[Any]) -> dict[str, Any]:
     return evidence.numbers(row) | {"method": f"{row['method']}, {evidence.INDEPENDENT}"}
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        60: (bentov, Line(LAW, "r", 0), Line(LAW, "mean r", 0)),
-        61: (exponents, Line(EXPONENT, "exponent", 0.35, 0.28, 0.42)),
-    },
-)

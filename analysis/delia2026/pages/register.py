@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from analysis.audit.claim import Claim
+from analysis.delia2026.declared import claims_of
 
 _ROOMS = Path(__file__).parents[1]
 
@@ -16,7 +17,9 @@ CLAIMS: dict[int, Claim] = {
         (
             one
             for path in _ROOMS.glob("*/claims_*.py")
-            for one in import_module(f"analysis.delia2026.{path.parent.name}.{path.stem}").CLAIMS
+            for one in claims_of(
+                import_module(f"analysis.delia2026.{path.parent.name}.{path.stem}")
+            )
         ),
         key=lambda one: one.claim_id,
     )

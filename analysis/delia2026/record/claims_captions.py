@@ -13,7 +13,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.forensics import error_bar
 from analysis.forensics.rounding import read
 from analysis.store import Store
@@ -33,6 +33,11 @@ LOOKED_AT = 10
 Mask = NDArray[np.bool_]
 
 
+def _lab_label(lab: str) -> Label:
+    return Label(lab.lower(), f"{lab}: the bar is one standard error")
+
+
+@claim(24, Line(_lab_label("EleutherAI"), "ratio", 1))
 def standard_errors(store: Store) -> Sequence[Check]:
     """Check claim 24: the error bars of Fig. 2 are one standard error."""
     figure = quoted.at(store, "Fig. 2")
@@ -56,6 +61,7 @@ def standard_errors(store: Store) -> Sequence[Check]:
     return checks
 
 
+@claim(28)
 def spread_of_prompts(store: Store) -> Sequence[Check]:
     """Check claim 28: the bars of Fig. 6 are one standard deviation across 25 prompts."""
     return [
@@ -67,16 +73,13 @@ def spread_of_prompts(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(30)
 def clipped(store: Store) -> Sequence[Check]:
     """Check claim 30: Fig. 7 shows 25 prompts per model, two outliers clipped."""
     return [
         _prompts(store, "Fig. 7"),
         _outliers(store),
     ]
-
-
-def _lab_label(lab: str) -> Label:
-    return Label(lab.lower(), f"{lab}: the bar is one standard error")
 
 
 def _bar(lab: str, drawn: pd.Series[Any], rows: pd.DataFrame, accuracy: float) -> Check:
@@ -228,16 +231,3 @@ def apart(values: pd.DataFrame) -> Mask:
     largest = distances.nlargest(LOOKED_AT).to_numpy()
     last = int(np.argmax(largest[:-1] / largest[1:]))
     return np.asarray(distances.reindex(values.index) >= largest[last])
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        24: (
-            standard_errors,
-            Line(_lab_label("EleutherAI"), "ratio", 1),
-        ),
-        28: (spread_of_prompts,),
-        30: (clipped,),
-    },
-)

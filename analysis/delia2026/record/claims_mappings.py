@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.evidence import digitised, quoted
 from analysis.audit.evidence.checks import Check, Label, caveats_of
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.forensics import provenance
 from analysis.store import Store
 
@@ -64,6 +64,7 @@ SELECT 'weight_spectral_v_by_layer', file, model_id, mean
 """
 
 
+@claim(53)
 def mappings(store: Store) -> Sequence[Check]:
     """Check claim 53: each figure's numbers lie in the files of the notebook named for it."""
     result = figures(store)
@@ -157,11 +158,3 @@ def _elsewhere(rows: pd.DataFrame, best: Sequence[str]) -> str:
     result, n_obs = int(rows["n_hits"].max()), int(rows["n_obs"].iloc[0])
     how_many = "All" if result == n_obs else f"The most, {result} of {n_obs},"
     return f"{how_many} are in, or follow from, {' and '.join(best)}."
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        53: (mappings,),
-    },
-)

@@ -17,7 +17,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.depth import claims_law as depth
 from analysis.delia2026.sign import claims_heritage as heritage
 from analysis.delia2026.weights import claims_spectral as spectral
@@ -35,6 +35,7 @@ SEEDS = Label("seeds", "the code of all experiments fixes the seeds of its rando
 LEVEL = 0.05
 
 
+@claim(21, Line(DEPTH, "p", 0.05), Line(HERITAGE, "p", 0.05), Line(SPECTRAL, "p", 0.05))
 def three_laws(store: Store) -> Sequence[Check]:
     """Check claim 21: each of the three laws has p < 0.05."""
     return [
@@ -46,6 +47,7 @@ def three_laws(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(52)
 def seeds(store: Store) -> Sequence[Check]:
     """Check claim 52: all experiments fix their random seeds, PYTHONHASHSEED=42."""
     known = store.query("FROM caveat WHERE caveat_id = 'B15'")
@@ -233,17 +235,3 @@ def _ratio_and_gain(part: str, models: pd.DataFrame) -> Check:
         method=f"{row['method']}, {evidence.INDEPENDENT}",
         measure="r",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        21: (
-            three_laws,
-            Line(DEPTH, "p", 0.05),
-            Line(HERITAGE, "p", 0.05),
-            Line(SPECTRAL, "p", 0.05),
-        ),
-        52: (seeds,),
-    },
-)

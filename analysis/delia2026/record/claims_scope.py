@@ -10,7 +10,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.store import Store
 
 MODELS = "at least 23 models"
@@ -18,6 +18,7 @@ LABS = "7 labs"
 YEARS = "released 2022 to 2024"
 
 
+@claim(1, Line(MODELS, "count", 23))
 def models(store: Store) -> Sequence[Check]:
     """Check claim 1: at least 23 models."""
     readings = {
@@ -32,6 +33,7 @@ def models(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(2, Line(LABS, "count", 7))
 def labs(store: Store) -> Sequence[Check]:
     """Check claim 2: seven labs."""
     readings = {
@@ -52,6 +54,7 @@ def labs(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(3, Line(YEARS, "share", 1))
 def years(store: Store) -> Sequence[Check]:
     """Check claim 3: the models are from 2022 to 2024."""
     gains = evidence.published_gains(store)
@@ -67,6 +70,7 @@ def years(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(17)
 def measurements(store: Store) -> Sequence[Check]:
     """Check claim 17: the unified benchmark has 100 measurements."""
     part, condition = (
@@ -153,23 +157,3 @@ def _years_check(dated: pd.DataFrame, condition: str) -> Check:
         note=f"Outside: {named}." if named else "",
         measure="share",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        1: (
-            models,
-            Line(MODELS, "count", 23),
-        ),
-        2: (
-            labs,
-            Line(LABS, "count", 7),
-        ),
-        3: (
-            years,
-            Line(YEARS, "share", 1),
-        ),
-        17: (measurements,),
-    },
-)

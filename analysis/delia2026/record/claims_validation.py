@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from analysis.audit import evidence
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.transition import stated
 from analysis.store import Store
 
@@ -22,6 +22,7 @@ MAPS = "restriction_maps_results.json"
 PROOF = ".ots"
 
 
+@claim(62)
 def reproducible(store: Store) -> Sequence[Check]:
     """Check claim 62: everything is reproducible."""
     again = evidence.missing(RUNS_AGAIN, "a second run", "nobody ran the author's code here")
@@ -47,6 +48,7 @@ def reproducible(store: Store) -> Sequence[Check]:
     return [number, again]
 
 
+@claim(63)
 def timestamps(store: Store) -> Sequence[Check]:
     """Check claim 63: results are timestamped on a blockchain."""
     files = store.query("SELECT file FROM published_file")["file"]
@@ -61,6 +63,7 @@ def timestamps(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(64)
 def extraction(store: Store) -> Sequence[Check]:
     """Check claim 64: the framework is validated by maps extracted from Pythia."""
     rows = evidence.figures(store, "weight_spectral_v", [MAPS])
@@ -108,6 +111,7 @@ def _tests(store: Store) -> Check:
     )
 
 
+@claim(65)
 def priority(store: Store) -> Sequence[Check]:
     """Check claim 65: the first validation, by a Laplacian computed directly."""
     unknown = evidence.missing(
@@ -127,14 +131,3 @@ def priority(store: Store) -> Sequence[Check]:
         note="Traces of these models are published.",
     )
     return [unknown, evidence.descriptive(computed)]
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        62: (reproducible,),
-        63: (timestamps,),
-        64: (extraction,),
-        65: (priority,),
-    },
-)

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.store import Store
 
 ORDERED = Label("order", "Pythia < Mistral < LLaMA < Gemma")
@@ -23,6 +23,7 @@ ORDER = {
 }
 
 
+@claim(18, Line(ORDERED, "rank r", 1))
 def hierarchy(store: Store) -> Sequence[Check]:
     """Check claim 18: Pythia 0.80 < Mistral 1.11 < LLaMA 1.48 < Gemma 2.31."""
     last = evidence.published_gains(store, "gain_last_block")
@@ -80,11 +81,3 @@ def _order(condition: str, rows: pd.DataFrame) -> Check:
         note=f"{text}.",
         measure="rank r",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        18: (hierarchy, Line(ORDERED, "rank r", 1)),
-    },
-)

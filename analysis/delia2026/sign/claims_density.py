@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -25,6 +25,7 @@ THRESHOLD = 0.2
 BAND = (0.15, 0.20)
 
 
+@claim(45, Line(DAMPENS, "mean gain", 1), Line(EXPANDS, "mean gain", 1))
 def pair(store: Store) -> Sequence[Check]:
     """Check claim 45: Pythia-6.9B dampens, GPT-J-6B expands, rho differs fourfold."""
     metrics = {
@@ -40,6 +41,7 @@ def pair(store: Store) -> Sequence[Check]:
     return checks
 
 
+@claim(46, Line(SEPARATES, "accuracy", 1))
 def threshold(store: Store) -> Sequence[Check]:
     """Check claim 46: a threshold between 0.15 and 0.20 separates dampening from expansion."""
     every, hunt = (
@@ -59,6 +61,7 @@ def threshold(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(50, Line(IMPROVES, "accuracy", 1))
 def accuracy(store: Store) -> Sequence[Check]:
     """Check claim 50: leaving out the final norm raises accuracy from 43.75 % to 100 %."""
     readings = {
@@ -167,13 +170,3 @@ def _improves(store: Store, condition: str, file: str) -> Check:
         note=f"The rule is right for {right[0]} models with the final norm, {right[1]} without.",
         measure="accuracy",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        45: (pair, Line(DAMPENS, "mean gain", 1), Line(EXPANDS, "mean gain", 1)),
-        46: (threshold, Line(SEPARATES, "accuracy", 1)),
-        50: (accuracy, Line(IMPROVES, "accuracy", 1)),
-    },
-)

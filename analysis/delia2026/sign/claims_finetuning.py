@@ -13,7 +13,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.inference.association import correlation
 from analysis.store import Store, shared
 from analysis.tidy import prose
@@ -49,6 +49,7 @@ def totals_of_twins(store: Store) -> pd.DataFrame:
     return _pair(totals)
 
 
+@claim(47, Line(LARGEST, "change", 0.5))
 def magnitude(store: Store) -> Sequence[Check]:
     """Check claim 47: instruction tuning changes the gain by up to 50 %."""
     pairs = twins(store)
@@ -60,6 +61,7 @@ def magnitude(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(48)
 def gemma(store: Store) -> Sequence[Check]:
     """Check claim 48: Gemma goes from 2.32 to 1.15."""
     pairs = twins(store)
@@ -89,6 +91,7 @@ def gemma(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(49, Line(EXPANDER, "share", 1))
 @shared
 def invariance(store: Store) -> Sequence[Check]:
     """Check claim 49: fine-tuning cannot invert the sign of a model."""
@@ -110,6 +113,7 @@ def invariance(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(19, Line(CHARACTER, "share", 1))
 def character(store: Store) -> Sequence[Check]:
     """Check claim 19: the character of a model cannot be overwritten by fine-tuning."""
     pairs = twins(store)
@@ -316,14 +320,3 @@ def _largest_change(condition: str, pairs: pd.DataFrame) -> Check:
         **evidence.both_sides(pairs, "_base"),
         measure="change",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        19: (character, Line(CHARACTER, "share", 1)),
-        47: (magnitude, Line(LARGEST, "change", 0.5)),
-        48: (gemma,),
-        49: (invariance, Line(EXPANDER, "share", 1)),
-    },
-)

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.store import Store
 
 #: Files whose gains the paper says leave out the final norm, by the figures they stand behind.
@@ -50,6 +50,7 @@ def steps(store: Store) -> pd.DataFrame:
     )
 
 
+@claim(25, Line(WITHOUT_NORM, "share", 1))
 def definition(store: Store) -> Sequence[Check]:
     """Check claim 25: the gain is taken with the final norm left out.
 
@@ -66,6 +67,7 @@ def definition(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(27)
 def groups(store: Store) -> Sequence[Check]:
     """Check claim 27: in Fig. 1 dampeners cluster below 1 and expanders above."""
     part = "dampeners cluster below 1, expanders above"
@@ -227,12 +229,3 @@ def _gap(part: str, condition: str, ordered: pd.DataFrame) -> Check:
         f"({high:.3f}).",
         measure="threshold",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        25: (definition, Line(WITHOUT_NORM, "share", 1)),
-        27: (groups,),
-    },
-)

@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.sign.exchange import NAMED_LAB, cluster_means, compared, exchange, heritage
 from analysis.delia2026.sign.readings import (
     EVERY,
@@ -38,6 +38,7 @@ FISHER = Label("fisher", "Fisher's exact test; ")
 EXCHANGE = Label("exchange", "exact permutation of suites; ")
 
 
+@claim(7, Line(DECIDES, "p", 0.001))
 @shared
 def fisher_test(store: Store) -> Sequence[Check]:
     """Check claim 7: Fisher's exact test of lab against sign gives p < 0.001.
@@ -56,6 +57,7 @@ def fisher_test(store: Store) -> Sequence[Check]:
     return [first, *(replace(check, decides=False) for check in others)]
 
 
+@claim(8, Line(DAMPEN, "share", 0.8))
 @shared
 def eleuther_dampens(store: Store) -> Sequence[Check]:
     """Check claim 8: 80 % of EleutherAI's models dampen."""
@@ -71,6 +73,11 @@ def eleuther_dampens(store: Store) -> Sequence[Check]:
     return _shares(DAMPEN, lab_rows(chosen, NAMED_LAB), dampening=True, quoted=80)
 
 
+def _expand(lab: str) -> Label:
+    return Label(lab.lower(), f"100 % of {lab}'s models expand")
+
+
+@claim(9, Line(_expand("Meta"), "share", 1), Line(_expand("OpenAI"), "share", 1))
 def others_expand(store: Store) -> Sequence[Check]:
     """Check claim 9: all models of Meta and OpenAI expand."""
     whole = evidence.base_gains(store, "gain_whole_matrix")
@@ -83,10 +90,7 @@ def others_expand(store: Store) -> Sequence[Check]:
     ]
 
 
-def _expand(lab: str) -> Label:
-    return Label(lab.lower(), f"100 % of {lab}'s models expand")
-
-
+@claim(22, Line(DECIDES, "p", 0.001), Line(DAMPEN, "share", 0.8), Line(OTHERS, "share", 1))
 def section_4_2(store: Store) -> Sequence[Check]:
     """Check claim 22: 80 % against 100 %, Fisher p < 0.001."""
     others = other_lab_rows(model_sets(store), NAMED_LAB)
@@ -97,6 +101,7 @@ def section_4_2(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(23, Line(BELOW, "mean gain", 1), Line(ABOVE, "smallest mean", 1))
 def only_below(store: Store) -> Sequence[Check]:
     """Check claim 23: EleutherAI is the only lab whose mean gain is below 1."""
     sets = model_sets(store)
@@ -260,20 +265,3 @@ def _share(part: str, condition: str, rows: pd.DataFrame, *, dampening: bool, qu
         method="share of models",
         note=f"{int(wanted.sum())} of {len(rows)} models.",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        7: (fisher_test, Line(DECIDES, "p", 0.001)),
-        8: (eleuther_dampens, Line(DAMPEN, "share", 0.8)),
-        9: (others_expand, Line(_expand("Meta"), "share", 1), Line(_expand("OpenAI"), "share", 1)),
-        22: (
-            section_4_2,
-            Line(DECIDES, "p", 0.001),
-            Line(DAMPEN, "share", 0.8),
-            Line(OTHERS, "share", 1),
-        ),
-        23: (only_below, Line(BELOW, "mean gain", 1), Line(ABOVE, "smallest mean", 1)),
-    },
-)

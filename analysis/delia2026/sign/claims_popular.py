@@ -12,7 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -28,6 +28,7 @@ OPPOSITE = Label("opposite", "models of one depth and one number of heads behave
 ACROSS_SIZES = Label("sizes", "this holds across model sizes")
 
 
+@claim(54, Line(ELEUTHER, "share", 0.5), Line(PYTHIA, "share", 0.5), Line(NEOX, "share", 0.5))
 def dampeners(store: Store) -> Sequence[Check]:
     """Check claim 54: EleutherAI's models, Pythia and GPT-NeoX, mostly dampen."""
     sets = definitions(store)
@@ -68,6 +69,7 @@ def mean_over_blocks(store: Store) -> pd.DataFrame:
     return means.assign(gain_mean=np.exp(means["log_gain"]))
 
 
+@claim(55, Line(OPPOSITE, "share", 1), Line(ACROSS_SIZES, "share", 1))
 def opposites(store: Store) -> Sequence[Check]:
     """Check claim 55: same depth, same heads, opposite behaviour, across model sizes."""
     sized = evidence.with_interval(evidence.base_gains(store, "gain_penultimate_block"))
@@ -274,17 +276,3 @@ def _one_side(condition: str, rows: pd.DataFrame) -> Check:
         method="share of models whose gain is below 1",
         note=f"{prose.share_of(below, len(rows))} models are below 1.",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        54: (
-            dampeners,
-            Line(ELEUTHER, "share", 0.5),
-            Line(PYTHIA, "share", 0.5),
-            Line(NEOX, "share", 0.5),
-        ),
-        55: (opposites, Line(OPPOSITE, "share", 1), Line(ACROSS_SIZES, "share", 1)),
-    },
-)

@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.sign import calibrated
 from analysis.delia2026.sign import claims_popular as popular
 from analysis.delia2026.sign.calibrated import Judgement
@@ -43,6 +43,12 @@ FIRST, SECOND = part("heritage", "geometry"), part("geometry", "scale")
 LEVEL = 0.05
 
 
+@claim(
+    20,
+    Line(FIRST, "twice the log likelihood ratio", 0),
+    Line(FIRST, "difference", 0),
+    Line(SECOND, "difference", 0),
+)
 def hierarchy(store: Store) -> Sequence[Check]:
     """Check claim 20: heritage explains more than geometry, geometry more than scale.
 
@@ -198,16 +204,3 @@ def _difference(
         note=f"{reason} {row['note']}".strip(),
         measure="difference",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        20: (
-            hierarchy,
-            Line(FIRST, "twice the log likelihood ratio", 0),
-            Line(FIRST, "difference", 0),
-            Line(SECOND, "difference", 0),
-        ),
-    },
-)

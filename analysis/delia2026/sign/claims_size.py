@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.sign import claims_popular as popular
 from analysis.delia2026.sign import readings
 from analysis.inference.association import correlation, regression
@@ -31,6 +31,7 @@ IDENTICAL = "Pythia-160M and Pythia-12B behave almost identically"
 NO_SIZE = "size explains less than a tenth of the variance"
 
 
+@claim(56, Line(IDENTICAL, "ratio", 1, 0.95, 1.05))
 def twins_in_size(store: Store) -> Sequence[Check]:
     """Check claim 56: a model of 160 million and one of 12 billion parameters are alike."""
     gains = evidence.published_gains(store, "gain_penultimate_block", [evidence.PYTHIA])
@@ -48,6 +49,7 @@ def twins_in_size(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(58, Line(NO_SIZE, "r", 0, -0.32, 0.32))
 def nothing_to_do_with_size(store: Store) -> Sequence[Check]:
     """Check claim 58: whether a model dampens has almost nothing to do with its size."""
     base = evidence.base_gains(store, "gain_penultimate_block")
@@ -318,12 +320,3 @@ def _small(
         measure=measure,
         note=f"{note} {undecided}".strip(),
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        56: (twins_in_size, Line(IDENTICAL, "ratio", 1, 0.95, 1.05)),
-        58: (nothing_to_do_with_size, Line(NO_SIZE, "r", 0, -0.32, 0.32)),
-    },
-)

@@ -11,7 +11,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.sign.claims_popular import mean_over_blocks
 from analysis.inference.association import regression
 from analysis.inference.resampling.bootstrap import draws, interval, interval_note
@@ -24,6 +24,7 @@ RESAMPLES = 1999
 QUIETER = "each layer of a whisperer makes the signal quieter"
 
 
+@claim(57, Line(QUIETER, "share", 1))
 def quieter(store: Store) -> Sequence[Check]:
     """Check claim 57: each layer of a whisperer makes the signal a bit quieter."""
     blocks = evidence.block_gains(store)
@@ -149,11 +150,3 @@ def _measured_blocks(store: Store) -> list[Check]:
         )
         for words, rows in evidence.definitions(blocks, ["value"]).items()
     ]
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        57: (quieter, Line(QUIETER, "share", 1)),
-    },
-)

@@ -11,7 +11,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import decision, quoted
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.transition import l_star
 from analysis.delia2026.transition import published as published_l_star
 from analysis.forensics.rounding import read
@@ -22,6 +22,7 @@ NAMES = Label("layer", "the formula names a layer of the network")
 SUMMARY = "plain-language summary, Why Deep Models Can't Shout"
 
 
+@claim(41)
 def layer_file(store: Store) -> Sequence[Check]:
     """Check claim 41: the L* file of the repository gives the printed error."""
     models = published_l_star.stated(store, published_l_star.SIGN_CHANGES)
@@ -55,6 +56,7 @@ def layer_file(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(43, Line(NAMES, "ratio", 1))
 def domain(store: Store) -> Sequence[Check]:
     """Check claim 43: the formula of section 5.3 applies to the models it is used on."""
     models = store.query(
@@ -163,12 +165,3 @@ def _alibi_check(store: Store, six: pd.DataFrame) -> Check:
         note=f"{', '.join(inside)} has ALiBi." if len(inside) else "",
         measure="count",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        41: (layer_file,),
-        43: (domain, Line(NAMES, "ratio", 1)),
-    },
-)

@@ -13,7 +13,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.transition import constants, l_star
 from analysis.delia2026.transition import published as published_l_star
 from analysis.delia2026.transition.published import CHANGES, FIGURE, FITTED, HEADS
@@ -32,6 +32,7 @@ QUOTED_COUNTS = {"model_id": (Label("models", "6 models"), 6), "lab": (Label("la
 CONSTANTS_RETURN = Label("constants", "the constants follow from the published L*")
 
 
+@claim(37, Line(NEARER, "difference", 0))
 def formula(store: Store) -> Sequence[Check]:
     """Check claim 37: L* = L (0.11 + 0.012 L + 4.9 / H)."""
     sets = published_l_star.readings(store)
@@ -42,6 +43,7 @@ def formula(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(42, Line(STEEPEST, "share", 1))
 def definition(store: Store) -> Sequence[Check]:
     """Check claim 42: L* is the layer where |dTr / dl| is largest."""
     stated = published_l_star.stated(store, evidence.TRACES)
@@ -60,6 +62,7 @@ def definition(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(44)
 def models(store: Store) -> Sequence[Check]:
     """Check claim 44: Fig. 5 shows six models from four labs."""
     sets = published_l_star.readings(store)
@@ -225,13 +228,3 @@ def _count_check(condition: str, models: pd.DataFrame, column: str, fitted: pd.S
         f"{len(held_out)}, of {held_out['lab'].nunique()} labs, are not.",
         measure="count",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        37: (formula, Line(NEARER, "difference", 0)),
-        42: (definition, Line(STEEPEST, "share", 1)),
-        44: (models,),
-    },
-)

@@ -12,7 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.transition import noise as l_star_noise
 from analysis.delia2026.transition import published as published_l_star
 from analysis.delia2026.transition.published import CHANGES, FIGURE, FITTED
@@ -34,6 +34,7 @@ SMALLER = Label("smaller", "the formula's error is the smaller")
 DIVISORS = {"n_layers": Label("depth", "L"), "estimate": Label("layer", "L*")}
 
 
+@claim(38, Line(WITHIN, "error", 0.048))
 def within_heritage(store: Store) -> Sequence[Check]:
     """Check claim 38: within one heritage the error is 4.8 %; over which models is not said."""
     sets = published_l_star.readings(store)
@@ -67,6 +68,7 @@ def within_heritage(store: Store) -> Sequence[Check]:
     return [_unnamed_check(WITHIN), *checks, *_four_bit(store, WITHIN, _eleuther(fitted))]
 
 
+@claim(39, Line(QUARTER, "error", 0.25), Line(SMALLER, "difference", 0))
 def naive(store: Store) -> Sequence[Check]:
     """Check claim 39: L / 2 errs by 25 %, the formula by less; over which models is not said."""
     sets = published_l_star.readings(store)
@@ -95,6 +97,7 @@ def naive(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(40, Line(ACROSS, "error", 0.157))
 def across_heritage(store: Store) -> Sequence[Check]:
     """Check claim 40: across heritages the error is 15.7 %."""
     sets = published_l_star.readings(store)
@@ -292,13 +295,3 @@ def _constant_check(store: Store, part: str) -> list[Check]:
             note="Typed in, not measured: shown, not counted.",
         )
     ]
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        38: (within_heritage, Line(WITHIN, "error", 0.048)),
-        39: (naive, Line(QUARTER, "error", 0.25), Line(SMALLER, "difference", 0)),
-        40: (across_heritage, Line(ACROSS, "error", 0.157)),
-    },
-)

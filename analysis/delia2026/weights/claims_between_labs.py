@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.weights import claims_spectral as spectral
 from analysis.delia2026.weights.claims_spectral import LAB, OUTLIER
 from analysis.inference.resampling import permutation
@@ -19,6 +19,7 @@ from analysis.store import Store
 HIGH = Label("high", "EleutherAI lies high, Meta, BigScience and OpenAI low")
 
 
+@claim(32, Line(HIGH, "ratio", 1))
 def clusters(store: Store) -> Sequence[Check]:
     """Check claim 32: in Fig. 3 EleutherAI clusters high, the others low, GPT-Neo apart."""
     models = spectral.weights(store)
@@ -95,11 +96,3 @@ def _farthest(models: pd.DataFrame) -> Check:
         method="Euclidean distance of the logs of both norms from their medians",
         note=f"Next comes {second} with {away.iloc[1]:.2f}.",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        32: (clusters, Line(HIGH, "ratio", 1)),
-    },
-)

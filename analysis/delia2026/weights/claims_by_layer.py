@@ -12,7 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import digitised
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.weights import claims_spectral as spectral
 from analysis.delia2026.weights.claims_spectral import LAB
 from analysis.store import Store
@@ -48,6 +48,7 @@ def layers(store: Store) -> pd.DataFrame:
     )
 
 
+@claim(33, Line(PLOTTED, "share", 1))
 def layer_wise(store: Store) -> Sequence[Check]:
     """Check claim 33: Fig. 4 shows |W_V| layer by layer."""
     points, means = layers(store), spectral.weights(store)
@@ -61,6 +62,7 @@ def layer_wise(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(34, Line(TIMES, "ratio", PRINTED, *MARGIN))
 def excess(store: Store) -> Sequence[Check]:
     """Check claim 34: in late layers EleutherAI's |W_V|^2 is 300 times the others'."""
     points = layers(store)
@@ -212,12 +214,3 @@ def times_others(rows: pd.DataFrame, *, is_log: bool = False) -> float:
     theirs = by_model.index.get_level_values("lab") == LAB
     high, low = float(by_model[theirs].mean()), float(by_model[~theirs].mean())
     return math.exp(high - low) if is_log else high / low
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        33: (layer_wise, Line(PLOTTED, "share", 1)),
-        34: (excess, Line(TIMES, "ratio", PRINTED, *MARGIN)),
-    },
-)

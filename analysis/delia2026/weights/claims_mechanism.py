@@ -12,7 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.sign import readings, threshold
 from analysis.delia2026.weights import claims_spectral as spectral
 from analysis.delia2026.weights.claims_trace import GPT2, OPT
@@ -40,6 +40,7 @@ AGGREGATES = {
 }
 
 
+@claim(13, Line(SEPARATES, "accuracy", 1))
 def discrimination(store: Store) -> Sequence[Check]:
     """Check claim 13: the trace directly discriminates thermodynamic behaviour."""
     gains = evidence.base_gains(store, "gain_penultimate_block")
@@ -73,6 +74,7 @@ def discrimination(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(16, Line(DENSER, "partial r", 0), Line(DENSER, "r", 0))
 def mechanism(store: Store) -> Sequence[Check]:
     """Check claim 16: rho mechanistically explains why Pythia dampens.
 
@@ -226,12 +228,3 @@ def _falls(condition: str, models: pd.DataFrame) -> Check:
         method=f"{row['method']}, {evidence.INDEPENDENT}",
         measure="r",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        13: (discrimination, Line(SEPARATES, "accuracy", 1)),
-        16: (mechanism, Line(DENSER, "partial r", 0), Line(DENSER, "r", 0)),
-    },
-)

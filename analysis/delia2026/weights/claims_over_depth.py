@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.weights import claims_spectral as spectral
 from analysis.inference.counts import fisher
 from analysis.store import Store
@@ -26,6 +26,7 @@ OF_MEAN = (
 )
 
 
+@claim(59, Line(SMALLER, "share", 0.5))
 def constraint(store: Store) -> Sequence[Check]:
     """Check claim 59: the constraint on gain over depth shows up in weight geometry."""
     models = spectral.weights(store)
@@ -129,11 +130,3 @@ def _measured_check(store: Store) -> Check:
     )
     is_free = not pairs.empty and (pairs["norm_kind"] == "LayerNorm").any()
     return replace(result, note=f"{result.note} {OF_MEAN}") if is_free else result
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        59: (constraint, Line(SMALLER, "share", 0.5)),
-    },
-)

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.sign import threshold
 from analysis.store import Store, shared
 
@@ -36,6 +36,8 @@ def weights(store: Store) -> pd.DataFrame:
     )
 
 
+@claim(11, Line(TENFOLD, "ratio", 10))
+@claim(31, Line(TENFOLD, "ratio", 10))
 def magnitude(store: Store) -> Sequence[Check]:
     """Check claims 11 and 31: W_V differs tenfold between EleutherAI and Meta."""
     models = weights(store)
@@ -50,6 +52,7 @@ def magnitude(store: Store) -> Sequence[Check]:
     ]
 
 
+@claim(10, Line(SEPARATES, "accuracy", 1))
 def prediction(store: Store) -> Sequence[Check]:
     """Check claim 10: the ratio |W_V| / |W_O| predicts dampening or expansion."""
     gains = evidence.base_gains(store, "gain_penultimate_block")
@@ -96,13 +99,3 @@ def _tenfold(condition: str, models: pd.DataFrame, column: str) -> Check:
         note=f"{counts['EleutherAI']} of EleutherAI's models against {counts['Meta']} of Meta's.",
         measure="ratio",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        10: (prediction, Line(SEPARATES, "accuracy", 1)),
-        11: (magnitude, Line(TENFOLD, "ratio", 10)),
-        31: (magnitude, Line(TENFOLD, "ratio", 10)),
-    },
-)

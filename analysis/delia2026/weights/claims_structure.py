@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.store import Store
 from analysis.tidy.frame import Floats
 
@@ -28,6 +28,7 @@ PER_ENTRY = 2
 ROUNDING = 1e-6
 
 
+@claim(14)
 def blocks(store: Store) -> Sequence[Check]:
     """Check claim 14: the computation proves that the total Laplacian is block-diagonal."""
     layers = store.query(
@@ -158,6 +159,7 @@ def operations(models: pd.DataFrame, lengths: Sequence[int] = LENGTHS) -> pd.Dat
     return pd.concat(tables, ignore_index=True)
 
 
+@claim(15, Line(LINEAR, "ratio", 2))
 def cost(store: Store) -> Sequence[Check]:
     """Check claim 15: the trace takes O(n^2 + d^2) operations."""
     models = store.query(
@@ -223,12 +225,3 @@ def _linear(condition: str, models: pd.DataFrame, way: str) -> Check:
         f"{least['ratio'].max():.3f} times n^2 + d^2.",
         measure="ratio",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        14: (blocks,),
-        15: (cost, Line(LINEAR, "ratio", 2)),
-    },
-)

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Line
 from analysis.audit.evidence.checks import Check, Label
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim
 from analysis.delia2026.weights import claims_spectral as spectral
 from analysis.store import Store
 from analysis.tidy.frame import Floats
@@ -23,6 +23,7 @@ GPT2 = "openai-community/gpt2"
 OPT = "facebook/opt-125m"
 
 
+@claim(12, Line(TIMES, "ratio", 26))
 def ratio(store: Store) -> Sequence[Check]:
     """Check claim 12: GPT-2's trace is 26 times OPT-125m's."""
     aggregates = {
@@ -53,6 +54,7 @@ def ratio(store: Store) -> Sequence[Check]:
     return [as_computed, *(evidence.descriptive(other) for other in others)]
 
 
+@claim(35)
 def equation_4(store: Store) -> Sequence[Check]:
     """Check claim 35: the trace is (sum A - n) |W_V|^2."""
     return [_identity_check(), _literal(store)]
@@ -95,6 +97,7 @@ def causal_maps(rng: np.random.Generator) -> tuple[Floats, Floats]:
     return np.round(maps.sum(axis=(1, 2)) - n, 12), n - np.trace(maps, axis1=1, axis2=2)
 
 
+@claim(36)
 def values(store: Store) -> Sequence[Check]:
     """Check claim 36: mean traces of 62,696 and 2,368."""
     quoted = {GPT2: "62696", OPT: "2368"}
@@ -166,13 +169,3 @@ def _value(store: Store, model_id: str, quoted: str) -> Check:
         method="mean over layers",
         measure="mean trace",
     )
-
-
-CLAIMS = declared(
-    __file__,
-    {
-        12: (ratio, Line(TIMES, "ratio", 26)),
-        35: (equation_4,),
-        36: (values,),
-    },
-)

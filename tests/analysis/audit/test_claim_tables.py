@@ -5,6 +5,7 @@ import pickle
 import re
 import tomllib
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import checks, published, quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.audit.examination import examined
-from analysis.delia2026.declared import declared
+from analysis.delia2026.declared import claim, claims_of
 from analysis.delia2026.pages.register import CLAIMS
 from analysis.delia2026.sign import readings
 from analysis.forensics import rounding
@@ -68,7 +69,7 @@ def test_every_claim_has_words_and_a_function_once():
     numbers = [
         one.claim_id
         for module in modules
-        for one in importlib.import_module(".".join(module.parts)).CLAIMS
+        for one in claims_of(importlib.import_module(".".join(module.parts)))
     ]
     assert sorted(numbers) == [*CLAIMS]
     words = [tomllib.loads(path.read_text("utf-8")) for path in ROOMS.glob("*/claims.toml")]
@@ -84,8 +85,16 @@ def test_every_claim_has_words_and_a_function_once():
 )
 def test_words_that_are_missing_or_of_no_field_are_refused_with_their_file(tmp_path, words, named):
     (tmp_path / "claims.toml").write_text(words)
+    module = ModuleType("claims_x")
+    module.__file__ = str(tmp_path / "claims_x.py")
+
+    def examine(_):
+        return []
+
+    examine.__module__ = module.__name__
+    claim(1)(examine)
     with pytest.raises(AnalysisError, match=named) as refused:
-        declared(str(tmp_path / "claims_x.py"), {1: (lambda _: [],)})
+        claims_of(module)
     assert str(tmp_path / "claims.toml") in refused.value.hint
 
 

@@ -337,8 +337,7 @@ def test_under_layer_norm_the_invariant_gain_is_read_first_and_the_published_one
     # From 0.9 to 1.5 a dampener turns; by the published gains, 0.5 and 0.6, it stays one.
     assert result["holds"].tolist() == [False, True]
     assert result["note"].tolist()[0].startswith("tiny-it 0.90 to 1.51")
-    (claim,) = (one for one in finetuning.CLAIMS if one.claim_id == 49)
-    assert verdict(claim.examine(store), claim.kind) == "depends on the reading"
+    assert verdict(CLAIMS[49].examine(store), CLAIMS[49].kind) == "depends on the reading"
 
 
 def test_measured_gains_are_read_with_their_invariant_partners(made, shipped_store):
