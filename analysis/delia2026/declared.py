@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
@@ -101,14 +101,10 @@ def _words_of(number: int, file: Path) -> dict[str, Any]:
             f"{', '.join(unknown) or 'none'}.",
             f"Correct them in {file}, below [{number}].",
         )
-    return words | _quote(words)
-
-
-def _quote(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the quotations of a claim, and its place if they say it."""
+    # A claim stands where its quotations do, if it has any.
     quotations = tuple(Quotation(*each) for each in words.get("quotations", ()))
     places = dict.fromkeys(f"{DOCUMENTS[one.document]}{one.place}" for one in quotations)
-    return {"quotations": quotations, "place": "; ".join(places) or words.get("place", "")}
+    return words | {"quotations": quotations, "place": "; ".join(places) or words.get("place", "")}
 
 
 @cache

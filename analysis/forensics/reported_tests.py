@@ -127,7 +127,11 @@ def _spans(typed: str) -> list[tuple[Span, dict[str, object]]]:
     """Return where tests and lone p stand, in their order, and what each row says."""
     ps = list(P.finditer(typed))
     starts = [p.start() for p in ps]
-    heads = _heads(typed)
+    # Statistics, and what only looks like one, in their order and each once.
+    understood = list(HEAD.finditer(typed))
+    places = {head.start() for head in understood}
+    alike = [match for match in ALIKE.finditer(typed) if match.start() not in places]
+    heads = sorted(understood + alike, key=lambda match: match.start())
     spans: list[tuple[Span, dict[str, object]]] = []
     taken: set[int] = set()
     for head, following in zip_longest(heads, heads[1:]):
@@ -151,14 +155,6 @@ def _spans(typed: str) -> list[tuple[Span, dict[str, object]]]:
         if place not in taken and not p["ns"]
     ]
     return sorted(spans, key=lambda span: span[0])
-
-
-def _heads(typed: str) -> list[re.Match[str]]:
-    """Return statistics, and what only looks like one, in their order and each once."""
-    understood = list(HEAD.finditer(typed))
-    places = {head.start() for head in understood}
-    alike = [match for match in ALIKE.finditer(typed) if match.start() not in places]
-    return sorted(understood + alike, key=lambda match: match.start())
 
 
 def _is_whole(head: re.Match[str]) -> bool:

@@ -110,18 +110,13 @@ def start_rows(known: pd.DataFrame) -> pd.DataFrame:
     ):
         spread = group["inner_spread_scaled"].dropna()
         low, high = spread.min(), spread.max()
+        ends = [prose.number(float(low)), prose.number(float(high))]
         rows.append(
             {
                 "models": f"{suite}: {prose.listing(list(group['name']))}",
                 "inner": inner,
                 "output": output,
-                "spread": _range(float(low), float(high)),
+                "spread": ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}",
             }
         )
     return pd.DataFrame(rows)
-
-
-def _range(low: float, high: float) -> str:
-    """Return a range in words, one number where both ends print alike."""
-    ends = [prose.number(low), prose.number(high)]
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"

@@ -255,7 +255,10 @@ def coefficients(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `again.coefficients` for print, in percent of gain."""
     rows = []
     for (block, term), some in table.groupby(["block", "term"], sort=False):
-        full = {name: _said(some, name) for name in (again.PAPER_ALONE, again.WITH_REPORTED)}
+        full = {
+            name: written(some[(some["models"] == name) & (some["level"] == "")].iloc[0])
+            for name in (again.PAPER_ALONE, again.WITH_REPORTED)
+        }
         left = some.loc[some["level"] != "", "estimate"]
         rows.append(
             {
@@ -296,10 +299,6 @@ def found(table: pd.DataFrame) -> str:
 def _below(rows: pd.DataFrame) -> str:
     terms = [TERMS[str(term)] for term in rows.loc[rows["p_value"] < LEVEL, "term"]]
     return prose.listing(terms) or "no coefficient"
-
-
-def _said(rows: pd.DataFrame, models: str) -> str:
-    return written(rows[(rows["models"] == models) & (rows["level"] == "")].iloc[0])
 
 
 def power(table: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from analysis.delia2026.specification.choices import COVARIATES, GROUPS
 from analysis.delia2026.specification.design import Design, design, selection, suites
 from analysis.delia2026.specification.evaluation import Analysis, Evaluator
 from analysis.delia2026.specification.null import assignments, coding
-from analysis.inference.resampling.specification import joint_rows, null_curve
+from analysis.inference.resampling.specification import Curve, joint_rows, null_curve
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Integers
@@ -30,21 +30,6 @@ N_PERMUTATIONS = 1999
 ALL_WAYS = "all ways"
 
 Levels = Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class SpecificationCurve:
-    """Every specification, and what they say together."""
-
-    specifications: pd.DataFrame  #: One row per specification; see `specification_curve`.
-    #: One row per way to group (and one for all) and statistic: `groups`, `term`, `estimate`,
-    #: `null_value` (mean over assignments), `p_value` (one-sided, towards the claim), `smallest_p`,
-    #: `n_permutations`, `n_obs` (distinct specifications).
-    joint: pd.DataFrame
-    #: One row per point of the curve, from the lowest estimate up: `quantile`, `estimate`, and what
-    #: exchanged labels give there: `null_value` (median), `null_low` and `null_high` (central 95 %)
-    #: [SD of the outcome].
-    null: pd.DataFrame
 
 
 @dataclass(slots=True)
@@ -76,7 +61,7 @@ def specification_curve(
     rng: np.random.Generator,
     n_permutations: int = N_PERMUTATIONS,
     levels: Levels | None = None,
-) -> SpecificationCurve:
+) -> Curve:
     """Return the estimate of every specification, and their joint test by exchange of labels.
 
     The estimate is positive when EleutherAI (or Pythia) dampens more, as claimed: a difference
@@ -101,7 +86,9 @@ def specification_curve(
 
     Returns
     -------
-    `SpecificationCurve`. Its `specifications` have one row per combination of the choices:
+    `Curve`, estimates under the null in SD of the outcome. Its joint test has also one row per way
+    to group (`groups`) and statistic, and its `n_obs` are distinct specifications. Its
+    `specifications` have one row per combination of the choices:
     `specification` (its number), the choices, `n_obs` (units), `n_models`, `n_suites`,
     `n_labs`, `estimate`, `std_error`, the interval, `p_value`, `p_permutation`, `smallest_p`,
     `n_permutations`, `outcome_sd`, `standardised`, `as_claimed`, `duplicate_of` (number of the
@@ -137,7 +124,7 @@ def specification_curve(
         )
     null = np.array([analysis.null for analysis in ledger.analyses])
     significant = np.array([analysis.is_significant for analysis in ledger.analyses])
-    return SpecificationCurve(
+    return Curve(
         _specifications(levels, places, ledger),
         _joint(null, significant, np.array(ledger.groups)),
         null_curve(null),

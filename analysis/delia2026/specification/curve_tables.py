@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.delia2026.specification.choices import GROUPS
-from analysis.delia2026.specification.curve import ALL_WAYS, SpecificationCurve, distinct
+from analysis.delia2026.specification.curve import ALL_WAYS, distinct
 from analysis.delia2026.specification.evaluation import SIGNIFICANT
+from analysis.inference.resampling.specification import Curve
 from analysis.tidy import prose
 from analysis.tidy.columns import Column, texts
 from analysis.tidy.frame import Integers
@@ -34,7 +35,7 @@ NAMES = {
 }
 
 
-def curve(specified: SpecificationCurve) -> pd.DataFrame:
+def curve(specified: Curve) -> pd.DataFrame:
     """Return one row per distinct specification, from the lowest estimate to the highest.
 
     Adds to its columns `rank` (from 1), `standardised_low` and `standardised_high`, its interval
@@ -52,13 +53,13 @@ def curve(specified: SpecificationCurve) -> pd.DataFrame:
     )
 
 
-def null_band(specified: SpecificationCurve) -> pd.DataFrame:
+def null_band(specified: Curve) -> pd.DataFrame:
     """Return one row per point of the null curve, with its `rank` among the specifications."""
     n = len(distinct(specified.specifications))
     return specified.null.assign(rank=1 + specified.null["quantile"] * (n - 1))
 
 
-def marks(specified: SpecificationCurve) -> pd.DataFrame:
+def marks(specified: Curve) -> pd.DataFrame:
     """Return one row per choice, level and bin of ranks: the `share` of the bin that chose it.
 
     `lift` is that share over the mean share of the level: above 1 the level is found there more
@@ -89,7 +90,7 @@ def marks(specified: SpecificationCurve) -> pd.DataFrame:
     return joined.assign(rank=(joined["bin"] + 0.5) * width + 0.5)
 
 
-def words(specified: SpecificationCurve) -> dict[str, str]:
+def words(specified: Curve) -> dict[str, str]:
     """Return the counts, shares and p-values of the curve, ready for sentences."""
     rows, some = specified.specifications, distinct(specified.specifications)
     joint = specified.joint[specified.joint["groups"] == ALL_WAYS].set_index("term")
@@ -124,7 +125,7 @@ def words(specified: SpecificationCurve) -> dict[str, str]:
     return text | {"claimed_ours": prose.percent(claimed_ours)}
 
 
-def overview(specified: SpecificationCurve) -> str:
+def overview(specified: Curve) -> str:
     """Return the whole result as plain text, for a terminal."""
     values = words(specified)
     counted = (
@@ -153,7 +154,7 @@ JOINT = {
 }
 
 
-def level_rows(specified: SpecificationCurve, choice: str) -> pd.DataFrame:
+def level_rows(specified: Curve, choice: str) -> pd.DataFrame:
     """Return one row per level of a choice, formatted for print.
 
     A specification counts at its first level where several lead to the same rows. `ordinary`

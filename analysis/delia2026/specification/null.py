@@ -18,9 +18,8 @@ import numpy as np
 
 from analysis.delia2026.specification.fit import ALONE, Labels
 from analysis.inference.resampling.permutation import (
-    RELATIVE_TIE,
-    ROUNDING,
     every_assignment,
+    extreme_shares,
     n_assignments,
 )
 from analysis.tidy.frame import Floats, Integers
@@ -96,13 +95,7 @@ def assignments(coding: Coding, *, n_permutations: int, rng: np.random.Generator
 def two_sided(values: Floats) -> tuple[float, float, int]:
     """Return p, the smallest p there can be, and how many assignments could be evaluated.
 
-    The rule is that of `resampling.permutation`: at least as far from the mean of all
-    assignments as the first value. Assignments under which the statistic does not exist,
-    NaN, are left out.
+    Assignments under which the statistic does not exist, NaN, are left out.
     """
     finite = values[np.isfinite(values)]
-    centred = np.abs(finite - finite.mean())
-    centred[centred < ROUNDING * np.abs(finite).max()] = 0.0
-    tie = RELATIVE_TIE * float(centred.max())
-    p = float(np.mean(centred >= centred[0] - tie))
-    return p, float(np.mean(centred >= centred.max() - tie)), len(finite)
+    return *extreme_shares(finite), len(finite)

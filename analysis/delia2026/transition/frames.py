@@ -43,7 +43,15 @@ def estimates(profiles: pd.DataFrame, *, value: str, by: Sequence[str]) -> pd.Da
     require_columns(profiles, [*by, "layer", value])
     rows = []
     for key, layers in profiles.groupby(list(by), sort=True, dropna=False):
-        profile, first = _sort_profile(layers, value, str(key))
+        ordered = layers.sort_values("layer")
+        first = int(ordered["layer"].iloc[0])
+        if ordered["layer"].tolist() != list(range(first, first + len(ordered))):
+            raise DesignError(
+                f"A profile must have each layer once; {key!s} has {ordered['layer'].tolist()}.",
+                "Keep missing layers as rows without a value, and name every column that tells "
+                "profiles apart.",
+            )
+        profile = np.asarray(ordered[value].to_numpy(dtype=np.float64, na_value=np.nan))
         named = dict(zip(by, key, strict=True))
         for method, estimator in ESTIMATORS.items():
             number = estimator(profile) + first
@@ -83,19 +91,6 @@ def constant_share(models: pd.DataFrame) -> pd.DataFrame:
         )
     learnt = {suite: share[suites != suite].mean() for suite in suites.unique()}
     return models.assign(fitted=models["n_layers"] * suites.map(learnt))
-
-
-def _sort_profile(layers: pd.DataFrame, value: str, name: str) -> tuple[Floats, int]:
-    """Return one profile in the order of its layers, and its first layer."""
-    ordered = layers.sort_values("layer")
-    first = int(ordered["layer"].iloc[0])
-    if ordered["layer"].tolist() != list(range(first, first + len(ordered))):
-        raise DesignError(
-            f"A profile must have each layer once; {name} has {ordered['layer'].tolist()}.",
-            "Keep missing layers as rows without a value, and name every column that tells "
-            "profiles apart.",
-        )
-    return np.asarray(ordered[value].to_numpy(dtype=np.float64, na_value=np.nan)), first
 
 
 def _reason(profile: Floats) -> str:

@@ -52,8 +52,22 @@ def layers(store: Store) -> pd.DataFrame:
 def layer_wise(store: Store) -> Sequence[Check]:
     """Check claim 33: Fig. 4 shows |W_V| layer by layer."""
     points, means = layers(store), spectral.weights(store)
+    condition = Label("means", "Fig. 8 as read off, the squares of what Fig. 4 plots")
+    averaged = points.groupby("model_id", as_index=False)["value_norm"].mean()
+    both = means.merge(averaged, on="model_id", suffixes=("", "_plotted"))
+    away = (both["value_norm_plotted"] / both["value_norm"] - 1).abs()
     return [
-        _averages(points, means),
+        evidence.check(
+            LINES,
+            condition,
+            bool((away < READING_ERROR).all()),
+            both.assign(file=both["file"] + f" {digitised.EVIDENCE}"),
+            estimate=float(away.max()),
+            method="largest relative difference between the mean over plotted layers and the "
+            "published mean",
+            note="Fig. 4 itself has no data and was not read off.",
+            measure="deviation",
+        ),
         _is_value(points, Label("all", "all six models")),
         _is_value(
             points[~points["is_misread"]], Label("readable", "models whose rows are read right")
@@ -93,24 +107,6 @@ def excess(store: Store) -> Sequence[Check]:
             LATE[QUARTER],
         ),
     ]
-
-
-def _averages(points: pd.DataFrame, means: pd.DataFrame) -> Check:
-    condition = Label("means", "Fig. 8 as read off, the squares of what Fig. 4 plots")
-    averaged = points.groupby("model_id", as_index=False)["value_norm"].mean()
-    both = means.merge(averaged, on="model_id", suffixes=("", "_plotted"))
-    away = (both["value_norm_plotted"] / both["value_norm"] - 1).abs()
-    return evidence.check(
-        LINES,
-        condition,
-        bool((away < READING_ERROR).all()),
-        both.assign(file=both["file"] + f" {digitised.EVIDENCE}"),
-        estimate=float(away.max()),
-        method="largest relative difference between the mean over plotted layers and the "
-        "published mean",
-        note="Fig. 4 itself has no data and was not read off.",
-        measure="deviation",
-    )
 
 
 def _is_value(points: pd.DataFrame, condition: str) -> Check:

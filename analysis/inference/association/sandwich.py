@@ -57,7 +57,10 @@ def cr2(design: Floats, residuals: Floats, clusters: Integers) -> Sandwich:
     scores, inner, outer = [], [], []
     for rows in rows_by_group(clusters):
         left, singular, right = np.linalg.svd(orthogonal[rows], full_matrices=False)
-        adjustment = _inverse_root(1 - singular**2)
+        outside = 1 - singular**2
+        adjustment = np.zeros_like(outside)
+        positive = outside > DETERMINED
+        adjustment[positive] = outside[positive] ** -0.5
         adjusted = left * (singular * adjustment) @ right
         scores.append(adjusted.T @ residuals[rows])
         inner.append((right.T * (singular**2 * adjustment)) @ right)
@@ -66,13 +69,6 @@ def cr2(design: Floats, residuals: Floats, clusters: Integers) -> Sandwich:
     covariance = weights.T @ meat @ weights
     df, expected = _satterthwaite_df(weights, np.array(inner), np.array(outer))
     return Sandwich(covariance, df, expected / (weights**2).sum(axis=0))
-
-
-def _inverse_root(values: Floats) -> Floats:
-    roots = np.zeros_like(values)
-    positive = values > DETERMINED
-    roots[positive] = values[positive] ** -0.5
-    return roots
 
 
 def _satterthwaite_df(weights: Floats, inner: Floats, outer: Floats) -> tuple[Floats, Floats]:

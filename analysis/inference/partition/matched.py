@@ -178,10 +178,22 @@ def match_tests(
     sides = _sides(matched, response, label, first)
     used = matched[matched["match"].isin([number for number, _, _ in sides])]
     sided = used.assign(side=np.where(used[label] == first, "first", "second"))
+    # Ties are left out.
+    contrasts = match_contrasts(matched, response=response, label=label, first=first)
+    decided = contrasts[contrasts["estimate"] != 0]
+    lower, n = int((decided["estimate"] < 0).sum()), len(decided)
     rows = [
         _exchange_matches([(values, side) for _, values, side in sides]),
         _exchange_clusters(sided, response, unit),
-        _sign_test(match_contrasts(matched, response=response, label=label, first=first)),
+        {
+            "term": "matches in which the first is lower",
+            "estimate": lower / n,
+            "p_value": float(scipy.stats.binomtest(lower, n).pvalue),
+            "smallest_p": float(scipy.stats.binomtest(0, n).pvalue),
+            "n_permutations": 2**n,
+            "n_groups": n,
+            "method": "Sign test, exact binomial",
+        },
     ]
     return glossary.table(rows, n_obs=len(used), alternative="two-sided")
 
@@ -250,19 +262,4 @@ def _exchange_clusters(sided: pd.DataFrame, response: str, unit: str) -> dict[st
         "term": f"whole {unit}s",
         **{name: row[name] for name in columns},
         "method": f"Permutation of labels between {unit}s",
-    }
-
-
-def _sign_test(contrasts: pd.DataFrame) -> dict[str, object]:
-    """Count the matches in which the first label is lower; ties are left out."""
-    decided = contrasts[contrasts["estimate"] != 0]
-    lower, n = int((decided["estimate"] < 0).sum()), len(decided)
-    return {
-        "term": "matches in which the first is lower",
-        "estimate": lower / n,
-        "p_value": float(scipy.stats.binomtest(lower, n).pvalue),
-        "smallest_p": float(scipy.stats.binomtest(0, n).pvalue),
-        "n_permutations": 2**n,
-        "n_groups": n,
-        "method": "Sign test, exact binomial",
     }

@@ -122,16 +122,14 @@ def permutation_test(
     n = possible if enumerated else n_permutations + 1
     shown = progress(assignments, "permutation", n)
     values = _evaluate(frame, statistic, shown, label=label, codes=codes, units=units)
-    deviations = _deviations(values, alternative)
+    p_value, smallest_p = extreme_shares(values, alternative)
     return glossary.table(
         {
             "term": [name if name.isidentifier() else "statistic"],
             "estimate": [values[0]],
             "null_value": [values.mean()],
-            "p_value": [_share_reaching(deviations, deviations[0])],
-            "smallest_p": [
-                _share_reaching(deviations, deviations.max()) if enumerated else 1 / len(values)
-            ],
+            "p_value": [p_value],
+            "smallest_p": [smallest_p if enumerated else 1 / len(values)],
             "conf_low": [np.nan],
             "conf_high": [np.nan],
             "conf_level": [np.nan],
@@ -259,15 +257,19 @@ def _evaluate(
     return values
 
 
-def _deviations(values: Floats, alternative: str) -> Floats:
-    """Return how extreme each value is: larger is more."""
+def extreme_shares(values: Floats, alternative: str = "two-sided") -> tuple[float, float]:
+    """Return the share of values as far from their mean as the first, and as far as the farthest.
+
+    They are p and the smallest p there can be of a statistic under every assignment, the observed
+    one first, shape (B,).
+    """
     centred: Floats = values - values.mean()
     centred[np.abs(centred) < ROUNDING * np.abs(values).max()] = 0.0
     if alternative == "two-sided":
-        return np.abs(centred)
-    return centred if alternative == "greater" else -centred
-
-
-def _share_reaching(deviations: Floats, threshold: float) -> float:
+        centred = np.abs(centred)
+    deviations = -centred if alternative == "less" else centred
     tie = RELATIVE_TIE * float(np.abs(deviations).max())
-    return float(np.mean(deviations >= threshold - tie))
+    p_value, smallest_p = (
+        float(np.mean(deviations >= least - tie)) for least in (deviations[0], deviations.max())
+    )
+    return p_value, smallest_p

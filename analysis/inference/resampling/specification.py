@@ -337,7 +337,13 @@ def joint_rows(null: NDArray[Any], significant: NDArray[np.bool_]) -> list[dict[
     `n_permutations`, `n_obs`.
     """
     rows = []
-    for term, values in _statistics(null, significant).items():
+    estimates, some = _estimable(null)
+    n_finite = np.isfinite(estimates).sum(axis=0)
+    for term, values in {
+        "median estimate": np.nanmedian(estimates, axis=0),
+        "share with the claimed sign": (estimates > 0).sum(axis=0) / n_finite,
+        "share significant as claimed": significant[:, some].sum(axis=0) / n_finite,
+    }.items():
         p_value, smallest_p = one_sided(values)
         rows.append(
             {
@@ -358,17 +364,6 @@ def one_sided(values: Floats) -> tuple[float, float]:
     """Return the share of draws that reach the first value, and the largest one."""
     tie = RELATIVE_TIE * float(np.ptp(values))
     return float(np.mean(values >= values[0] - tie)), float(np.mean(values >= values.max() - tie))
-
-
-def _statistics(null: NDArray[Any], significant: NDArray[np.bool_]) -> dict[str, Floats]:
-    """Return what the specifications say together under each draw that leaves any."""
-    estimates, some = _estimable(null)
-    n_finite = np.isfinite(estimates).sum(axis=0)
-    return {
-        "median estimate": np.nanmedian(estimates, axis=0),
-        "share with the claimed sign": (estimates > 0).sum(axis=0) / n_finite,
-        "share significant as claimed": significant[:, some].sum(axis=0) / n_finite,
-    }
 
 
 def _estimable(null: NDArray[Any]) -> tuple[Floats, NDArray[np.bool_]]:

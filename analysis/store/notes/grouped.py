@@ -46,7 +46,14 @@ def grouped(
             ):
                 other = deepcopy(plain)
                 taken = list(every(other))[place]
-                _group(taken, window["partitions"], [_function(cursor, window)])
+                # The aggregate of the window, called over rows.
+                made = _expression(cursor, "avg(one)")
+                made["function_name"] = window["function_name"]
+                for part in ("arguments", "children", "distinct", "qualified_name"):
+                    if part in window:
+                        made[part] = deepcopy(window[part])
+                made["filter"] = deepcopy(window.get("filter_expr"))
+                _group(taken, window["partitions"], [made])
                 yield other
 
 
@@ -67,17 +74,6 @@ def _group(node: Any, groups: list[Any], functions: list[Any]) -> None:
     node["group_sets"] = [[*range(len(groups))]] if groups else []
     node["aggregate_handling"] = "STANDARD_HANDLING"
     node["modifiers"], node["qualify"] = [], None
-
-
-def _function(cursor: duckdb.DuckDBPyConnection, window: Any) -> Any:
-    """Return the aggregate of a window, called over rows."""
-    made = _expression(cursor, "avg(one)")
-    made["function_name"] = window["function_name"]
-    for part in ("arguments", "children", "distinct", "qualified_name"):
-        if part in window:
-            made[part] = deepcopy(window[part])
-    made["filter"] = deepcopy(window.get("filter_expr"))
-    return made
 
 
 def _column(cursor: duckdb.DuckDBPyConnection, name: str) -> Any:
