@@ -17,8 +17,8 @@ from analysis.audit.family import families
 from analysis.audit.property import add_property, claim_property
 from analysis.audit.weight import weights
 from analysis.store import Store
+from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError
-from analysis.tidy.glossary import checked
 
 
 def claim(claim_id: int, registry: Mapping[int, Claim]) -> Claim:
@@ -49,9 +49,7 @@ def check_rows(made: Sequence[Check], kind: Kind) -> pd.DataFrame:
     `holds` is what a check counts for beside the others, see `verdict.claim.counted`; where that
     is not its own answer the note says so.
     """
-    rows = pd.DataFrame(check_records(made, kind))
-    checked(rows.columns)
-    return rows
+    return glossary.table(check_records(made, kind))
 
 
 def check_records(made: Sequence[Check], kind: Kind) -> list[dict[str, Any]]:
@@ -146,9 +144,7 @@ def evaluate(
     judged.insert(place, "family", families(store, judged))
     for name, values in weights(store, judged).items():
         judged.insert(place + 1, str(name), values)
-    judged = add_property(store, judged)
-    checked(judged.columns)
-    return judged
+    return glossary.table(add_property(store, judged))
 
 
 def judge(

@@ -67,7 +67,7 @@ def kinds(sd: float, n: int, bar: str, *, accuracy: float | None = None) -> pd.D
         "half of the 95 % interval": float(scipy.special.stdtrit(n - 1, 0.975)) * sd / sqrt(n),
     }
     printed = read(bar, accuracy=accuracy)
-    compared = pd.DataFrame(
+    return glossary.table(
         {
             "term": list(estimates),
             "estimate": list(estimates.values()),
@@ -76,8 +76,6 @@ def kinds(sd: float, n: int, bar: str, *, accuracy: float | None = None) -> pd.D
             "n_obs": n,
         }
     )
-    glossary.checked(compared.columns)
-    return compared
 
 
 def subsets(
@@ -126,7 +124,7 @@ def subsets(
     means, errors = members.mean(axis=1), members.std(axis=1, ddof=1) / sqrt(size)
     centre, length = read(mean, accuracy=accuracy), read(bar, accuracy=accuracy)
     is_match = _is_printed(means, centre) & _is_printed(errors, length)
-    frame = pd.DataFrame(
+    return glossary.table(
         {
             "rows": [tuple(int(place) for place in places) for places in chosen[is_match]],
             "estimate": means[is_match],
@@ -136,8 +134,6 @@ def subsets(
             "expected_matches": _chance_matches(means, errors, centre, length),
         }
     )
-    glossary.checked(frame.columns)
-    return frame
 
 
 def _is_printed(values: Floats, printed: Printed) -> np.ndarray:

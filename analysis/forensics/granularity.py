@@ -34,9 +34,7 @@ def denominators(share: str, largest: int) -> pd.DataFrame:
         for n in range(1, largest + 1)
         for hits in hits_of(printed, n)
     ]
-    frame = pd.DataFrame(rows, columns=["n_obs", "n_hits", "estimate"])
-    glossary.checked(frame.columns)
-    return frame
+    return glossary.table(rows, columns=["n_obs", "n_hits", "estimate"])
 
 
 def hits_of(share: Printed, n: int) -> list[int]:

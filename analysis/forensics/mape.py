@@ -78,7 +78,7 @@ def definitions(cases: pd.DataFrame, quoted: str) -> pd.DataFrame:
     misses = np.abs(predicted - observed)
     estimates = [100 * float(define(misses, observed, size)) for define in DEFINITIONS.values()]
     printed = read(quoted)
-    compared = pd.DataFrame(
+    return glossary.table(
         {
             "term": list(DEFINITIONS),
             "estimate": estimates,
@@ -87,5 +87,3 @@ def definitions(cases: pd.DataFrame, quoted: str) -> pd.DataFrame:
             "n_obs": len(cases),
         }
     )
-    glossary.checked(compared.columns)
-    return compared

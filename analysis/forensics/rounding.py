@@ -224,7 +224,7 @@ def _derive(
     term: str, parts: str, estimate: float, within: tuple[float, float], quoted: Printed
 ) -> pd.DataFrame:
     low, high = within
-    row = pd.DataFrame(
+    return glossary.table(
         {
             "term": [term],
             "printed": [quoted.text],
@@ -236,5 +236,3 @@ def _derive(
             "note": [""],
         }
     )
-    glossary.checked(row.columns)
-    return row

@@ -98,14 +98,14 @@ def compare(
     result = pd.DataFrame(rows)
     delta = result["aicc"] - result["aicc"].min()
     weight = np.exp(-delta / 2)
-    result = result.assign(
-        delta_aicc=delta,
-        weight=weight / weight.sum(),
-        n_obs=n,
-        method="Least squares on the logarithm of the gain; AICc",
+    return glossary.table(
+        result.assign(
+            delta_aicc=delta,
+            weight=weight / weight.sum(),
+            n_obs=n,
+            method="Least squares on the logarithm of the gain; AICc",
+        )
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def prediction_errors(
@@ -154,13 +154,13 @@ def prediction_errors(
         | _difference(errors - squared["constant"], sizes)
         for law, errors in squared.items()
     ]
-    result = pd.DataFrame(rows).assign(
-        n_obs=len(models),
-        n_groups=len(folds),
-        method=f"Error on the logarithm of the gain, leaving out one {group} at a time",
+    return glossary.table(
+        pd.DataFrame(rows).assign(
+            n_obs=len(models),
+            n_groups=len(folds),
+            method=f"Error on the logarithm of the gain, leaving out one {group} at a time",
+        )
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _check(models: pd.DataFrame, gain: str, depth: str) -> tuple[Floats, Floats]:

@@ -139,18 +139,18 @@ def fixed_effects(
     effects = pd.concat(parts, ignore_index=True).drop(columns=["effect", "group", "level"])
     # Kenward and Roger's test has no ground elsewhere: neither p nor bounds.
     is_known = (effects["df"] >= LEAST_DF) & ~effects["note"].str.contains(TOO_CLOSE, regex=False)
-    result = effects.assign(
-        p_value=effects["p_value"].where(is_known),
-        conf_low=effects["conf_low"].where(is_known, -np.inf),
-        conf_high=effects["conf_high"].where(is_known, np.inf),
-    ).assign(
-        n_obs=len(rows),
-        n_models=rows["model_id"].nunique(),
-        n_suites=rows["suite"].nunique(),
-        n_labs=rows["lab"].nunique(),
+    return glossary.table(
+        effects.assign(
+            p_value=effects["p_value"].where(is_known),
+            conf_low=effects["conf_low"].where(is_known, -np.inf),
+            conf_high=effects["conf_high"].where(is_known, np.inf),
+        ).assign(
+            n_obs=len(rows),
+            n_models=rows["model_id"].nunique(),
+            n_suites=rows["suite"].nunique(),
+            n_labs=rows["lab"].nunique(),
+        )
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _interval(low: float, high: float) -> str:

@@ -76,9 +76,7 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
         {**row, "term": term, "unit": unit, "method": method, "n_obs": n_units[unit]}
         for term, unit, method, row in rows
     ]
-    table = pd.DataFrame(named).reindex(columns=_COLUMNS)
-    glossary.checked(table.columns)
-    return table
+    return glossary.table(pd.DataFrame(named).reindex(columns=_COLUMNS))
 
 
 def other_signs(models: pd.DataFrame, within: float = NEAR) -> pd.DataFrame:

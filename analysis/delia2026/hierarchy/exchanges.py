@@ -62,9 +62,7 @@ def exchanges(store: Store) -> pd.DataFrame:
         for unit in UNITS
         for statistic in STATISTICS
     ]
-    table = pd.DataFrame([part for part in parts if part])
-    glossary.checked(table.columns)
-    return table
+    return glossary.table([part for part in parts if part])
 
 
 def _row(

@@ -45,16 +45,16 @@ def meta_regression(rows: pd.DataFrame) -> pd.DataFrame:
     `n_models`.
     """
     known = rows.dropna(subset=["std_error"])
-    table = pd.concat(
-        [
-            _fit(known, block, known["std_error"].to_numpy() * is_own).assign(method=method)
-            for block in BLOCKS
-            for method, is_own in ((OWN, 1.0), (ALIKE, 0.0))
-        ],
-        ignore_index=True,
+    return glossary.table(
+        pd.concat(
+            [
+                _fit(known, block, known["std_error"].to_numpy() * is_own).assign(method=method)
+                for block in BLOCKS
+                for method, is_own in ((OWN, 1.0), (ALIKE, 0.0))
+            ],
+            ignore_index=True,
+        )
     )
-    glossary.checked(table.columns)
-    return table
 
 
 def _fit(rows: pd.DataFrame, block: str, errors: Floats) -> pd.DataFrame:

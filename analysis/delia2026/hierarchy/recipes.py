@@ -75,9 +75,7 @@ def within_suites(rows: pd.DataFrame) -> pd.DataFrame:
         {**readings.within_suites(several, x=a, y=b, engine="pingouin"), "term": a, "condition": b}
         for a, b in pairs
     ]
-    table = pd.DataFrame(slopes)
-    glossary.checked(table.columns)
-    return table
+    return glossary.table(slopes)
 
 
 def correlation_words(slopes: pd.DataFrame) -> dict[str, str]:

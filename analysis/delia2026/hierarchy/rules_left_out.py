@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.delia2026.hierarchy.sensitivity import subsets
 from analysis.delia2026.sign.calibrated import Rules
 from analysis.tidy import prose
 
@@ -29,11 +30,6 @@ def leave_out(models: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     `unit` (all, lab or suite), `level` (what is left out), `statement`, `n_models`, `p_yes`,
     `p_no` (p of the statement and of its reverse) and `answer`.
     """
-    suites = models.groupby("lab")["suite"].nunique()
-    inside = models[models["lab"].isin(suites.index[suites > 1])]
-    sets = [("all", "", models)]
-    for unit, some in (("lab", models), ("suite", inside)):
-        sets += [(unit, it, models[models[unit] != it]) for it in sorted(some[unit].unique())]
     return pd.DataFrame(
         [
             {
@@ -45,7 +41,7 @@ def leave_out(models: pd.DataFrame, rules: Rules) -> pd.DataFrame:
                 "p_no": found.p_no,
                 "answer": ANSWERS[found.holds],
             }
-            for unit, level, some in sets
+            for unit, level, some in subsets(models)
             for statement, found in rules.judge(some).items()
         ]
     )

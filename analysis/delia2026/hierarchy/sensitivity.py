@@ -6,7 +6,7 @@ each lab and without each suite. A lab of one suite goes with it, once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,15 +150,10 @@ def leave_out(rows: pd.DataFrame) -> pd.DataFrame:
     models, `note`. A term that does not vary in what is left has no estimate; with less than one
     degree of freedom it has neither p nor interval.
     """
-    suites = rows.groupby("lab")["suite"].nunique()
-    inside = rows[rows["lab"].isin(suites.index[suites > 1])]
-    sets = [("all", "", rows)]
-    for unit, some in (("lab", rows), ("suite", inside)):
-        sets += [(unit, level, rows[rows[unit] != level]) for level in sorted(some[unit].unique())]
     table = pd.concat(
         [
             coefficients(some, block).assign(unit=unit, level=level)
-            for unit, level, some in sets
+            for unit, level, some in subsets(rows)
             for block in BLOCKS
         ],
         ignore_index=True,
@@ -166,12 +161,27 @@ def leave_out(rows: pd.DataFrame) -> pd.DataFrame:
     full = table[table["unit"] == "all"].set_index(["block", "term"])
     before = full.loc[list(zip(table["block"], table["term"], strict=True))].reset_index()
     is_known = table["estimate"].notna()
-    result = table.assign(
-        sign_changes=is_known & (np.sign(table["estimate"]) != np.sign(before["estimate"])),
-        significance_changes=is_known & ((table["p_value"] < LEVEL) != (before["p_value"] < LEVEL)),
+    return glossary.table(
+        table.assign(
+            sign_changes=is_known & (np.sign(table["estimate"]) != np.sign(before["estimate"])),
+            significance_changes=is_known
+            & ((table["p_value"] < LEVEL) != (before["p_value"] < LEVEL)),
+        )
     )
-    glossary.checked(result.columns)
-    return result
+
+
+def subsets(models: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield all models, those without each lab, and without each suite of a lab of several.
+
+    ``models`` has one row per model: `lab` and `suite`. Before the rows stands what is left out:
+    all, lab or suite, and its name.
+    """
+    yield "all", "", models
+    suites = models.groupby("lab")["suite"].nunique()
+    inside = models[models["lab"].isin(suites.index[suites > 1])]
+    for unit, some in (("lab", models), ("suite", inside)):
+        for level in sorted(some[unit].unique()):
+            yield unit, level, models[models[unit] != level]
 
 
 def coefficients(

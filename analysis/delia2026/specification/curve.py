@@ -197,9 +197,7 @@ def _specifications(levels: Levels, places: Integers, ledger: _Ledger) -> pd.Dat
         reason=results["reason"].where(pd.Series(is_computed), reasons),
     )
     counts = ["n_obs", "n_models", "n_suites", "n_labs", "n_permutations", "n_duplicates"]
-    result = result.astype(dict.fromkeys(counts, "Int64"))
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(result.astype(dict.fromkeys(counts, "Int64")))
 
 
 def _joint(

@@ -195,9 +195,7 @@ def without_each_recipe(store: Store, response: str, horizon: str) -> pd.DataFra
         {"level": name, **_share_of_recipe(runs[runs["recipe"] != name], response)}
         for name in complete
     ]
-    result = pd.DataFrame(rows).sort_values("estimate", ignore_index=True)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(pd.DataFrame(rows).sort_values("estimate", ignore_index=True))
 
 
 def _share_of_recipe(runs: pd.DataFrame, response: str) -> dict[str, object]:

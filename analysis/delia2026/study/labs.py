@@ -78,15 +78,15 @@ def lab_share(
             "p_value": below.mean(),
         },
     ]
-    result = pd.DataFrame(rows).assign(
-        smallest_p=float((every >= every.max() - 1e-12).mean()),
-        n_permutations=len(every),
-        n_obs=len(known),
-        n_groups=len(siblings),
-        method="exact permutation of labels",
+    return glossary.table(
+        pd.DataFrame(rows).assign(
+            smallest_p=float((every >= every.max() - 1e-12).mean()),
+            n_permutations=len(every),
+            n_obs=len(known),
+            n_groups=len(siblings),
+            method="exact permutation of labels",
+        )
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _share(values: Floats, labels: Integers) -> float:

@@ -38,9 +38,7 @@ def lengths(runs: pd.DataFrame, response: str = "excess") -> pd.DataFrame:
         for name, of_length in runs.groupby("length", sort=False)
     ]
     order = sorted(rows, key=lambda row: int(str(row["term"]).rpartition("_")[2]))
-    result = pd.DataFrame(order)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(order)
 
 
 def _length(runs: pd.DataFrame, response: str) -> dict[str, object]:

@@ -87,7 +87,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     rule is on p, `n_groups` (recipes or births compared), `holds`, `verdict` (held,
     missed or cannot be told), `note` (why it cannot be told, or the remark).
     """
-    result = pd.DataFrame(
+    return glossary.table(
         {
             **{name: getattr(prediction, name) for name in STATED},
             "condition": horizon,
@@ -96,8 +96,6 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
         for prediction, stream in zip(PREDICTIONS, rng.spawn(len(PREDICTIONS)), strict=True)
         for horizon in horizons.HORIZONS
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _judge(

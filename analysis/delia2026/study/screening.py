@@ -64,7 +64,7 @@ def main_effects(runs: pd.DataFrame, response: str, low: pd.Series) -> pd.DataFr
     std_error = 2 * np.sqrt(variance / n_runs)
     statistic = estimates / std_error
     half = scipy.stats.t.ppf((1 + CONF_LEVEL) / 2, df) * std_error
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "term": list(low.index),
             "estimate": estimates,
@@ -79,8 +79,6 @@ def main_effects(runs: pd.DataFrame, response: str, low: pd.Series) -> pd.DataFr
             "method": "seeds",
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def largest_terms(effects: pd.DataFrame, n: int) -> list[str]:
@@ -125,7 +123,7 @@ def foretold(
     values = others[response].to_numpy(dtype=float)
     squared = float(((values - expected) ** 2).mean())
     null = float(((values - values.mean()) ** 2).mean())
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "term": [response],
             "r_squared": [1 - squared / null],
@@ -135,5 +133,3 @@ def foretold(
             "method": [f"sum of {len(terms)} main effects: {', '.join(terms)}"],
         }
     )
-    glossary.checked(result.columns)
-    return result

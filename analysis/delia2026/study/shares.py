@@ -170,9 +170,7 @@ def variance_shares(
                     "method": method,
                 }
             )
-    result = pd.DataFrame(rows)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows)
 
 
 def _test(source: Source, chance: Source, n_obs: int) -> dict[str, float]:

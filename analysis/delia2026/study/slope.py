@@ -76,7 +76,7 @@ def slopes(
     std_error = np.sqrt(np.einsum("ij,jk,ik->i", combined, covariance, combined))
     half = scipy.stats.t.ppf((1 + CONF_LEVEL) / 2, df) * std_error
     statistic = estimate / std_error
-    result = pd.DataFrame(
+    return glossary.table(
         {
             "term": list(weights),
             "estimate": estimate,
@@ -90,8 +90,6 @@ def slopes(
             "n_obs": n_obs,
         }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 _COLUMNS = ("n_layers", "learning_rate", "decay_turns")

@@ -78,18 +78,18 @@ def _fit_rows(
     models: pd.DataFrame, ask: Callable[[MixedModel, Sequence[str]], pd.DataFrame]
 ) -> pd.DataFrame:
     """Return what is asked of the fit with each fixed part and set of groups, which it names."""
-    result = pd.concat(
-        (
-            ask(fitted(models, names, groups), groups).assign(
-                condition=condition, groups=" + ".join(groups)
-            )
-            for condition, names in FIXED.items()
-            for groups in ((SUITE,), (LAB,), (LAB, SUITE))
-        ),
-        ignore_index=True,
+    return glossary.table(
+        pd.concat(
+            (
+                ask(fitted(models, names, groups), groups).assign(
+                    condition=condition, groups=" + ".join(groups)
+                )
+                for condition, names in FIXED.items()
+                for groups in ((SUITE,), (LAB,), (LAB, SUITE))
+            ),
+            ignore_index=True,
+        )
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def deviations(models: pd.DataFrame) -> pd.DataFrame:
@@ -121,9 +121,7 @@ def deviations(models: pd.DataFrame) -> pd.DataFrame:
                 "note": "",
             }
         )
-    result = pd.DataFrame(rows)
-    glossary.checked(result.columns)
-    return result
+    return glossary.table(rows)
 
 
 def deviation_without_each_suite(models: pd.DataFrame) -> dict[str, float]:

@@ -68,9 +68,7 @@ def errors_by_chance(
         predicted = np.array([predict(*design) for design in zip(depths, heads, strict=True)])
         misses = np.abs(predicted[:, None] - layers) / depths[:, None]
         rows.append(pd.DataFrame({"prediction": name, "error_over_depth": misses.mean(axis=0)}))
-    draws = pd.concat(rows, ignore_index=True)
-    glossary.checked(draws.columns)
-    return draws
+    return glossary.table(pd.concat(rows, ignore_index=True))
 
 
 def share_as_small(draws: pd.DataFrame, *, prediction: str, observed: float) -> float:

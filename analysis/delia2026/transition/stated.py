@@ -21,9 +21,8 @@ from analysis.delia2026.transition import published as published_l_star
 from analysis.forensics import rounding
 from analysis.inference.association import correlation
 from analysis.store import Store, shared
-from analysis.tidy import notation, prose
+from analysis.tidy import glossary, notation, prose
 from analysis.tidy.errors import AnalysisError, StoreError
-from analysis.tidy.glossary import checked
 
 TABLE = "stated_number"
 
@@ -65,9 +64,7 @@ def ledger(store: Store) -> pd.DataFrame:
         If a number goes through a function that does not exist, or a query fails.
     """
     rows = [_row(store, stated) for stated in _read(store).to_dict("records")]
-    table = pd.DataFrame(rows, columns=["place", "term", "printed", "estimate", "status", "note"])
-    checked(table.columns)
-    return table
+    return glossary.table(rows, columns=["place", "term", "printed", "estimate", "status", "note"])
 
 
 def counted(ledger: pd.DataFrame) -> dict[str, int]:
