@@ -78,7 +78,7 @@ def check_records(made: Sequence[Check], kind: Kind) -> list[dict[str, Any]]:
             "is_percent": check.is_percent,
             "evidence": " ".join(check.evidence),
             "caveats": " ".join(check.caveats),
-            "note": f"{check.note} {_uncounted(check, answer)}".strip(),
+            "note": f"{check.note} {_note_adjusted(check, answer)}".strip(),
         }
         for check, p_holm, answer in zip(
             made, adjusted_over_readings(made), counted(made, kind), strict=True
@@ -86,7 +86,7 @@ def check_records(made: Sequence[Check], kind: Kind) -> list[dict[str, Any]]:
     ]
 
 
-def _uncounted(check: Check, answer: bool | None) -> str:
+def _note_adjusted(check: Check, answer: bool | None) -> str:
     """Return why a check counts for another answer than its own; empty where it does not."""
     if answer is check.holds:
         return ""

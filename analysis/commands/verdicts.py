@@ -46,7 +46,7 @@ def verdicts(options: argparse.Namespace) -> int:
             "Adjusted p-values must be printed as a table or as CSV; another form was asked for.",
             "Give --adjusted alone or with --csv.",
         )
-    kept = _kept(options)
+    kept = _installed_table(options)
     if kept is not None:
         return _show_kept(kept, as_csv=options.csv)
     registry = claims_of(options)
@@ -84,7 +84,7 @@ def verdicts(options: argparse.Namespace) -> int:
     return 0
 
 
-def _kept(options: argparse.Namespace) -> Path | None:
+def _installed_table(options: argparse.Namespace) -> Path | None:
     """Return where the verdicts of an installed copy lie, if these are what is asked for.
 
     Its data and its code are those that they were made of. In a clone both may have changed.

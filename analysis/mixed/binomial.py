@@ -102,7 +102,7 @@ class BinomialModel(Asked, Logistic):
             Nominal coverage of the intervals.
         """
         frames = {
-            "fixed": lambda: _fixed(self, conf_level),
+            "fixed": lambda: _fixed_rows(self, conf_level),
             "ran_pars": lambda: _variance_parameters(self),
             "ran_vals": lambda: _modes(self),
         }
@@ -354,7 +354,7 @@ def _require_maximum(design: Design, statistics: Statistics) -> None:
             )
 
 
-def _fixed(model: BinomialModel, conf_level: float) -> pd.DataFrame:
+def _fixed_rows(model: BinomialModel, conf_level: float) -> pd.DataFrame:
     errors = np.sqrt(np.diag(model.solution.covariance))
     tests = ContrastTests(model.coefficients, errors, np.full(len(model.terms), np.inf))
     table = fixed_table(model, tests, model.warnings(), f"{METHOD}; Wald z", conf_level)

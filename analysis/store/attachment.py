@@ -62,7 +62,7 @@ def attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> tupl
         if place == schema.FRONT and of not in attached:
             notes.append(f"Table {of} is empty: {path} is of an earlier version, without it.")
             continue
-        actual = _checked(path, table, attached.get(of))
+        actual = _check(path, table, attached.get(of))
         shown = schema.typed_columns(table, actual.names)
         schema.replace_by_view(
             connection, table, f'(SELECT {shown} FROM {_ATTACHED}.{place}."{of}")'
@@ -78,7 +78,7 @@ def attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> tupl
     return tuple(notes)
 
 
-def _checked(path: Path, table: schema.Table, actual: schema.Table | None) -> schema.Table:
+def _check(path: Path, table: schema.Table, actual: schema.Table | None) -> schema.Table:
     """Refuse a database that lacks a table, or has it with other types, key or checks."""
     if actual is None:
         raise StoreError(

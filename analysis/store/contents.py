@@ -179,7 +179,7 @@ def _taken_of(cursor: duckdb.DuckDBPyConnection, node: Any, sql: str, tree: Any)
     """
     asked = parsed(sql, cursor)
     parts = {name: node[name] for name in ("from_table", "where_clause")}
-    asked["statements"][0]["node"] |= {**parts, "cte_map": _named(tree)}
+    asked["statements"][0]["node"] |= {**parts, "cte_map": _ctes(tree)}
     return [text for (text,) in answered(cursor, asked) or []]
 
 
@@ -203,11 +203,11 @@ def _has_null(cursor: duckdb.DuckDBPyConnection, child: Any, tree: Any) -> bool:
     asked = parsed("SELECT count(*) FROM (SELECT 1) AS given(value) WHERE value IS NULL", cursor)
     node = asked["statements"][0]["node"]
     node["from_table"]["subquery"]["node"] = child["subquery"]["node"]
-    node["cte_map"] = _named(tree)
+    node["cte_map"] = _ctes(tree)
     return any(n for (n,) in answered(cursor, asked) or [])
 
 
-def _named(tree: Any) -> Any:
+def _ctes(tree: Any) -> Any:
     return tree["statements"][0]["node"]["cte_map"]
 
 

@@ -55,28 +55,28 @@ def _read_by(name: str) -> frozenset[str]:
 
     A name without a schema is in raw of raw alone, and in main of a macro alone.
     """
-    bare = _macros() if name.startswith(_MAIN) else _macros() | _of_raw()
+    bare = _macros() if name.startswith(_MAIN) else _macros() | _raw_names()
     statement = _statements().get(name, "").partition("\nCOMMENT ON ")[0]  # which names others too
-    direct = _named(statement, bare) - {name}
+    direct = _names_in(statement, bare) - {name}
     return frozenset(direct.union(*(_read_by(each) for each in direct)))
 
 
 @cache
-def _of_raw() -> frozenset[str]:
+def _raw_names() -> frozenset[str]:
     return frozenset({*schema.tables(), *(it for it in _statements() if not it.startswith(_MAIN))})
 
 
 @cache
-def _of_main() -> frozenset[str]:
+def _main_names() -> frozenset[str]:
     return frozenset(name for name in _statements() if name.startswith(_MAIN))
 
 
 @cache
 def _macros() -> frozenset[str]:
-    return frozenset(it for it in _of_main() if _statements()[it].startswith("CREATE MACRO"))
+    return frozenset(it for it in _main_names() if _statements()[it].startswith("CREATE MACRO"))
 
 
-def _named(sql: str, bare: Set[str]) -> set[str]:
+def _names_in(sql: str, bare: Set[str]) -> set[str]:
     """Return the views, macros and tables that a text may name, ``bare`` without a schema too."""
     result = set()
     for first, *others in (word.split(".") for word in _NAME.findall(sql.lower())):
@@ -86,7 +86,7 @@ def _named(sql: str, bare: Set[str]) -> set[str]:
             result.add(f"{_MAIN}{others[0]}")
         else:
             result |= bare & {first, *others, *(f"{_MAIN}{it}" for it in (first, *others))}
-    return result & (_of_raw() | _of_main())
+    return result & (_raw_names() | _main_names())
 
 
 @dataclass(slots=True, eq=False)
@@ -134,7 +134,7 @@ class Deferred:
         elif _OF_CATALOGUE.search(sql):
             self.make()
         else:
-            named = _named(sql, _of_raw() | _of_main())
+            named = _names_in(sql, _raw_names() | _main_names())
             self._make(named.union(*map(_read_by, named)))
 
     def make(self) -> None:

@@ -142,10 +142,10 @@ def strict(text: str) -> str:
     >>> strict("[1.50,null,NaN]"), strict('"NaN"'), strict("-Infinity"), strict('{"inf":inf}')
     ('[1.50,null,"NaN"]', '"NaN"', '"-Infinity"', '{"inf":"Infinity"}')
     """
-    return _TEXT_OR_WORD.sub(_quoted, text) if _NO_NUMBER.search(text) else text
+    return _TEXT_OR_WORD.sub(_quote, text) if _NO_NUMBER.search(text) else text
 
 
-def _quoted(match: re.Match[str]) -> str:
+def _quote(match: re.Match[str]) -> str:
     sign, word = match[1], match[2]
     if word is None:
         return match[0]

@@ -57,18 +57,18 @@ def hint(error: duckdb.Error, sql: str, opened: Callable[[], duckdb.DuckDBPyConn
         if "Function with name" in message:
             return "List functions with: SELECT DISTINCT function_name FROM duckdb_functions()"
         missing = _NO_TABLE.search(message)
-        return _of_table(missing[2]) if missing else ""
+        return _suggest_table(missing[2]) if missing else ""
     if not (isinstance(error, duckdb.BinderException) and _NO_COLUMN.search(message)):
         return ""
     with opened() as cursor:
         names = read_tables(sql, cursor)
         missing = _COLUMN.search(message)
-        joined = _joined(missing[1].lower(), names, cursor) if missing else ""
+        joined = _suggest_join(missing[1].lower(), names, cursor) if missing else ""
     asked = " or ".join(f"DESCRIBE {name}" for name in names)
     return joined or (f"List columns with: {asked}" if asked else "")
 
 
-def _joined(column: str, names: list[str], cursor: duckdb.DuckDBPyConnection) -> str:
+def _suggest_join(column: str, names: list[str], cursor: duckdb.DuckDBPyConnection) -> str:
     """Return how to join the table that has a column to what was read; nothing where none has."""
     known = columns_by_table(cursor)
     for table, keys in _KEYS.items():
@@ -78,7 +78,7 @@ def _joined(column: str, names: list[str], cursor: duckdb.DuckDBPyConnection) ->
     return ""
 
 
-def _of_table(name: str) -> str:
+def _suggest_table(name: str) -> str:
     """Return the table or view whose name is most like one, and where all are listed."""
     near = nearest(name.removeprefix(f"{schema.RAW}."), [*front(), *relations()], cutoff=0.4)
     guess = f"The nearest is {near[0]}. " if near else ""

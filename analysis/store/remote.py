@@ -88,7 +88,7 @@ class Remote:
         self._redirected: set[str] = set()
         self._told: set[str] = set()
         self._is_web = self.address.partition("://")[0] in _WEB
-        how = _following(self._redirected) if self._is_web else {}
+        how = _redirect_options(self._redirected) if self._is_web else {}
         self._files, self._root = _file_system(self.address, how)
         self._listed = {file.name: file for file in self._listing()}
 
@@ -170,7 +170,7 @@ class Remote:
         return UnreachableError(*self.failed)
 
 
-def _following(hosts: set[str]) -> dict[str, Any]:
+def _redirect_options(hosts: set[str]) -> dict[str, Any]:
     """Return the options of fsspec by which hosts are noted that an address redirects to."""
     try:
         from aiohttp import TraceConfig

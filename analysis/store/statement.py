@@ -104,7 +104,7 @@ def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
     statements = kinds(sql)
     if len(statements) != 1 or statements[0] not in READING:
         hint = _PIVOT if statements == ["MULTI"] else _HINT
-        raise _refusal(_listed(statements), hint)
+        raise _refusal(_list_kinds(statements), hint)
     for node in every(parsed(sql, connection)):
         kind = node.get("type")
         if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
@@ -166,10 +166,10 @@ def plain(error: duckdb.Error) -> str:
     return " ".join(message.split())
 
 
-def _listed(result: Sequence[str]) -> str:
+def _list_kinds(result: Sequence[str]) -> str:
     """Return kinds of statement in words, and how many there are of several.
 
-    >>> _listed(["SELECT", "SELECT", "DROP"]), _listed(["DROP"]), _listed([])
+    >>> _list_kinds(["SELECT", "SELECT", "DROP"]), _list_kinds(["DROP"]), _list_kinds([])
     ('3 (DROP, SELECT)', 'DROP', 'nothing')
     """
     names = ", ".join(sorted({*result}))

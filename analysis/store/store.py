@@ -298,7 +298,7 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
     connection = schema.connect(comments=False)
     connection.execute("SET threads = 1")  # small tables: a second thread costs more than it does
     try:
-        return _opened(connection, paths, databases, verify=verify)
+        return _fill(connection, paths, databases, verify=verify)
     except (schema.ContractError, StoreError) as error:
         raise_unreached(paths, error)
         raise StoreError(error.problem, _hint(paths, error)) from error
@@ -312,7 +312,7 @@ def _hint(paths: Iterable[object], error: StoreError | schema.ContractError) -> 
     return error.hint
 
 
-def _opened(
+def _fill(
     connection: duckdb.DuckDBPyConnection,
     paths: tuple[Path | RemotePath, ...],
     databases: Sequence[Path],

@@ -53,10 +53,10 @@ def number(value: float, digits: int = 2) -> str:
         return power_of_ten(value)
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
-    return _fixed(value, digits)
+    return _fix_digits(value, digits)
 
 
-def _fixed(value: float, digits: int) -> str:
+def _fix_digits(value: float, digits: int) -> str:
     """Return a number with a fixed count of decimals; zero has no sign."""
     text = f"{value:,.{digits}f}"
     is_zero = not any(figure in text for figure in "123456789")
@@ -105,7 +105,7 @@ def percent(share: float, digits: int = 0) -> str:
     >>> percent(0.4375, 2), percent(1e-17)
     ('43.75\xa0%', '0\xa0%')
     """
-    return MISSING if math.isnan(share) else f"{_fixed(100 * share, digits)}{NO_BREAK}%"
+    return MISSING if math.isnan(share) else f"{_fix_digits(100 * share, digits)}{NO_BREAK}%"
 
 
 def p_value(p: float) -> str:

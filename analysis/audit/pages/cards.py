@@ -132,11 +132,11 @@ def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> 
         for part in (
             f"::: {{#claim-{number} .claim-card {_attributes(row)}}}",
             *_heading(number, row, facts.meaning),
-            _joined(readings.mark(str(row["verdict"])), how, _untestable(row), place),
+            _join(readings.mark(str(row["verdict"])), how, _untestable(row), place),
             facts.near_certain if row["verdict"] == "undecided" else "",
             *grounds_shown(checks, strips.unnamed(checks) if facts.is_drawn else facts.lines),
-            _small(_joined(grounds.line(facts.rests), used)),
-            _folded(row, checks, facts),
+            _small(_join(grounds.line(facts.rests), used)),
+            _fold(row, checks, facts),
             ":::",
         )
         if part
@@ -157,7 +157,7 @@ def grounds_shown(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Li
         drawn = [it for line in lines if line.part == part for it in [strips.strip(checks, line)]]
         figures = [html.block(it) for it in drawn if it]
         if figures:
-            items += [f"{words}.{_compared(checks, part)}", *figures]
+            items += [f"{words}.{_count_shown(checks, part)}", *figures]
         else:
             plain.append(words)
     return [*items, f"{'; '.join(plain)}."] if plain else items
@@ -169,7 +169,7 @@ def _first_reading(checks: Sequence[Mapping[Any, Any]], line: strips.Line) -> in
     return next(places, len(checks))
 
 
-def _compared(checks: Sequence[Mapping[Any, Any]], part: str) -> str:
+def _count_shown(checks: Sequence[Mapping[Any, Any]], part: str) -> str:
     """Return how many readings of a part are shown and decide nothing, as a sentence."""
     others = [
         check
@@ -203,7 +203,7 @@ def _caveats(rows: pd.DataFrame, at: str) -> dict[str, str]:
     }
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     return " ".join(part for part in parts if part)
 
 
@@ -341,7 +341,7 @@ def _attributes(row: Mapping[Any, Any]) -> str:
     return " ".join(f'data-{name}="{prose.attribute(value)}"' for name, value in values.items())
 
 
-def _folded(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: Facts) -> str:
+def _fold(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: Facts) -> str:
     count = prose.plural(len(checks), "check")
     opening = Markup('<details class="claim-checks"><summary>Every reading ({})</summary>')
     rule = (

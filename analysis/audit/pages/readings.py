@@ -131,7 +131,7 @@ def look(word: str) -> str:
 def _reading(check: Mapping[Any, Any]) -> str:
     """Return the condition of a check, and below it how and from what it was made."""
     method = str(check["method"])
-    made = " ".join(it for it in (check["note"], f"{_opened(method)}." if method else "") if it)
+    made = " ".join(it for it in (check["note"], f"{_capitalise(method)}." if method else "") if it)
     small = " ".join(it for it in (prose.literal(made), check["sources"]) if it)
     condition = prose.literal(str(check["condition"]))
     return f"{condition} {_basis(small)}" if small else condition
@@ -151,7 +151,7 @@ def _sources(check: Mapping[Any, Any], caveats: Mapping[str, str]) -> str:
     return " ".join(it for it in items if it)
 
 
-def _opened(text: str) -> str:
+def _capitalise(text: str) -> str:
     """Return a text that begins with a capital; the rest stays as it is."""
     return text[:1].upper() + text[1:]
 

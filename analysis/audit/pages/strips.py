@@ -85,13 +85,13 @@ class StripMark:
 
     def in_words(self, measure: str) -> str:
         """Return the mark in words."""
-        shown = f"{measure} {_written(measure, self.value)}"
+        shown = f"{measure} {_write(measure, self.value)}"
         if math.isnan(self.low):
             return f"{self.condition}: {self.outcome}, {shown}"
         if measure == P:
-            alone = _written(measure, self.low)
+            alone = _write(measure, self.low)
             return f"{self.condition}: {self.outcome}, p {alone}, adjusted over readings {shown}"
-        ends = f"{_written(measure, self.low)} to {_written(measure, self.high)}"
+        ends = f"{_write(measure, self.low)} to {_write(measure, self.high)}"
         return f"{self.condition}: {self.outcome}, {shown}, 95\u00a0% interval {ends}"
 
 
@@ -158,7 +158,7 @@ def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> Markup:
     null = null if axis.low <= null <= axis.high and null != line.value else math.nan
     rows = html.joined([_row(mark, line, axis, null) for mark in marks])
     scale = ", logarithmic axis" if axis.is_log else ""
-    foot = _foot(f"{_measured(line, marks)}{scale}", line, axis, before, null)
+    foot = _foot(f"{_axis_title(line, marks)}{scale}", line, axis, before, null)
     opening = Markup('<figure class="strip" role="img" aria-label="{}">{}{}{}</figure>')
     return opening.format(finding(marks, line), rows, foot, _key(marks))
 
@@ -233,7 +233,7 @@ def drawn(checks: Sequence[Mapping[Any, Any]], line: Line) -> list[StripMark]:
 def finding(marks: Sequence[StripMark], line: Line) -> str:
     """Return what a strip shows, in one sentence a fact."""
     deciding = [mark.outcome for mark in marks if mark.outcome != readings.SHOWN]
-    ends = [_written(line.measure, end([m.value for m in marks])) for end in (min, max)]
+    ends = [_write(line.measure, end([m.value for m in marks])) for end in (min, max)]
     found = " to ".join(dict.fromkeys(ends))
     across = [m for m in marks if not math.isnan(m.low) and line.measure != P]
     n_on = sum(m.low <= line.value <= m.high for m in across)
@@ -241,7 +241,7 @@ def finding(marks: Sequence[StripMark], line: Line) -> str:
     if math.isnan(line.value):
         return " ".join([*items, f"Found: {line.measure} {found}."])
     named = "No effect" if line.is_null else "Named"
-    items += [f"{named}: {line.measure} {_written(line.measure, line.value)}; found: {found}."]
+    items += [f"{named}: {line.measure} {_write(line.measure, line.value)}; found: {found}."]
     of_intervals = f"{n_on} of {prose.plural(len(across), 'interval')} reach the value named."
     if line.is_null:
         of_intervals = f"Intervals that contain it: {n_on} of {len(across)}."
@@ -285,13 +285,13 @@ def _mark(check: Mapping[Any, Any], measure: str) -> StripMark:
     return StripMark(str(check["condition"]), str(check["kind"]), outcome, value, low, high)
 
 
-def _written(measure: str, value: float) -> str:
+def _write(measure: str, value: float) -> str:
     if measure == P:
         return prose.bare(prose.p_value(value))
     return estimates.written(measure, value) if math.isfinite(value) else prose.number(value)
 
 
-def _measured(line: Line, marks: Sequence[StripMark]) -> str:
+def _axis_title(line: Line, marks: Sequence[StripMark]) -> str:
     has_interval = any(not math.isnan(mark.low) for mark in marks)
     named = AXES.get(line.measure, line.measure)
     if line.measure == P:
@@ -333,9 +333,9 @@ def _foot(measured: str, line: Line, axis: Axis, before: str, null: float) -> Ma
     """
     labels: list[tuple[float, str, Markup]] = []
     if not math.isnan(line.value):
-        labels.append((line.value, f"{before}{_written(line.measure, line.value)}", NAMED))
+        labels.append((line.value, f"{before}{_write(line.measure, line.value)}", NAMED))
     if not math.isnan(null):
-        alone = _written(line.measure, null)
+        alone = _write(line.measure, null)
         labels.append((null, _tick(P, null) if line.measure == P else f"{NONE}{alone}", Markup("")))
     marked = ticks(axis, line.measure)
     order = [*marked[:1], *marked[-1:], *marked[1:-1]]
@@ -358,7 +358,7 @@ NAMED = Markup(' class="named"')
 
 def _tick(measure: str, value: float) -> str:
     """Return a value on an axis; of p without the zero before the point."""
-    return f"{value:g}".removeprefix("0") if measure == P else _written(measure, value)
+    return f"{value:g}".removeprefix("0") if measure == P else _write(measure, value)
 
 
 def _reach(place: float, text: str) -> tuple[float, float]:

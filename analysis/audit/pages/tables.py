@@ -168,7 +168,7 @@ def category_table(judged: pd.DataFrame) -> str:
     """Return a Markdown table of the author's claims: what they state, by verdict."""
     counts = weight.count_categories(judged)
     counts = counts.assign(category=counts["category"].map(CATEGORIES))
-    return _by_verdict(counts, {"category": "The claim is one of"})
+    return _verdict_counts(counts, {"category": "The claim is one of"})
 
 
 def importance_table(judged: pd.DataFrame) -> str:
@@ -180,7 +180,7 @@ def importance_table(judged: pd.DataFrame) -> str:
     counts = pd.crosstab(counted["importance"], counted["verdict"])
     counts = counts.reindex([it for it in weight.WEIGHTS if it in counts.index]).reset_index()
     counts = counts.assign(importance=counts["importance"].map(WEIGHTS))
-    return _by_verdict(counts, {"importance": "The claim is"})
+    return _verdict_counts(counts, {"importance": "The claim is"})
 
 
 #: What a claim of each weight is called where claims are counted.
@@ -191,7 +191,7 @@ WEIGHTS = {
 }
 
 
-def _by_verdict(counts: pd.DataFrame, head: Mapping[str, str]) -> str:
+def _verdict_counts(counts: pd.DataFrame, head: Mapping[str, str]) -> str:
     """Return counts of claims by verdict as a Markdown table, with their sums."""
     names = [name for name in claims.VERDICTS if name in counts]
     rows = counts.assign(claims=counts[names].sum(axis=1)).astype("string")
@@ -260,12 +260,12 @@ def caveats(store: Store) -> pd.DataFrame:
     named = zip(rows["caveat_id"], rows["title"], strict=True)
     return pd.DataFrame(
         {
-            "title": [_anchored(f"{number}. {title}", str(number)) for number, title in named],
+            "title": [_anchor(f"{number}. {title}", str(number)) for number, title in named],
             "explanation": rows["explanation"].map(notation.typeset),
         }
     )
 
 
-def _anchored(words: str, name: str) -> str:
+def _anchor(words: str, name: str) -> str:
     """Return words as Markdown that can be led to by the name of a defect."""
     return f"[{prose.literal(words)}]{{#caveat-{re.sub(r'[^A-Za-z0-9-]', '', name)}}}"

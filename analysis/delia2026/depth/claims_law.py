@@ -44,14 +44,14 @@ def quoted_correlation(store: Store) -> Sequence[Check]:
     """Check claim 4: gain falls with depth in Pythia; the printed r and p stand beside the law."""
     words = finding(store)
     printed = [evidence.beside(one, words) for one in correlations(store)]
-    return [*_falling(store), *printed]
+    return [*_slope_checks(store), *printed]
 
 
 @claim(29, Line(FALLS, "r", 0), Line(BOX, "r", -0.81))
 def box(store: Store) -> Sequence[Check]:
     """Check claim 29: r = -0.81 between depth and gain; the law stands beside the number."""
     words = finding(store)
-    law = [evidence.beside(one, words) for one in _falling(store)]
+    law = [evidence.beside(one, words) for one in _slope_checks(store)]
     return [*correlations(store, BOX, ("estimate",)), *law]
 
 
@@ -82,7 +82,7 @@ def correlations(
     ]
 
 
-def _falling(store: Store) -> list[Check]:
+def _slope_checks(store: Store) -> list[Check]:
     return [_falls(condition, rows) for condition, rows in _depth_and_gain(store).items()]
 
 

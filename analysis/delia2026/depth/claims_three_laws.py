@@ -86,7 +86,7 @@ def exponents(store: Store) -> Sequence[Check]:
     return [
         *(_compatible(condition, models, column) for condition, column in readings.items()),
         *(_exponent_check(condition, models, column) for condition, column in readings.items()),
-        *_stated(store),
+        *_file_checks(store),
     ]
 
 
@@ -127,7 +127,7 @@ def _grows_between(means: pd.DataFrame) -> Check:
         decided,
         means,
         **_estimate(row),
-        note=_undecided("The interval contains 0.", decided)
+        note=_explain("The interval contains 0.", decided)
         + " Tokenisers differ, so entropies are not quite comparable.",
         measure="r",
     )
@@ -179,7 +179,7 @@ def _grows_within(condition: str, prompts: pd.DataFrame) -> Check:
         conf_high=float(np.tanh(result["conf_high"])),
         p_value=result["p_value"],
         method=f"mean correlation over {len(z)} suites or models, Fisher z, t interval",
-        note=f"{_undecided('The interval contains 0.', decided)} By model: {named}.".strip(),
+        note=f"{_explain('The interval contains 0.', decided)} By model: {named}.".strip(),
         measure="mean r",
     )
 
@@ -238,7 +238,7 @@ def _positive(low: float, high: float) -> bool | None:
     return True if low > 0 else False if high < 0 else None
 
 
-def _undecided(why: str, decided: bool | None) -> str:
+def _explain(why: str, decided: bool | None) -> str:
     return why if decided is None else ""
 
 
@@ -287,7 +287,7 @@ def _term(terms: pd.DataFrame, name: str) -> pd.Series[Any]:
     return terms[terms["term"] == name].iloc[0]
 
 
-def _stated(store: Store) -> list[Check]:
+def _file_checks(store: Store) -> list[Check]:
     """Compare the exponent that the raw file itself states; nothing without the raw files."""
     rows = store.query(
         """

@@ -88,7 +88,7 @@ def fit(
     weights
         Column of precisions; None where rows count the same.
     """
-    scaled, _ = _standardised(rows)
+    scaled, _ = _standardise(rows)
     random = " + ".join(f"(1 | {group})" for group in groups)
     return {
         block: mixed.fit(
@@ -122,7 +122,7 @@ def fixed_effects(
     less than one degree of freedom, or where the effects fit nearly every row, p is missing and the
     interval is the whole line.
     """
-    _, deviations = _standardised(rows)
+    _, deviations = _standardise(rows)
     parts = []
     for block, model in fits.items():
         tidy = model.tidy(["fixed"], conf_level=conf_level)
@@ -176,7 +176,7 @@ def _terms(block: str) -> tuple[str, ...]:
     return tuple(name for each in block.split(" + ") for name in BLOCKS[each])
 
 
-def _standardised(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
+def _standardise(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return the rows with numeric predictors in standard deviations over models, and these."""
     models = rows.drop_duplicates("model_id")
     names = [name for name in _terms(EVERYTHING) if name != "heritage"]

@@ -49,7 +49,7 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
     where `method` says so), interval, `p_value`, `df` of its reference, `smallest_p`,
     `bayes_factor`; missing where a method has none.
     """
-    compared = _compared(models)
+    compared = _label_models(models)
     compared["eleuther"] = (models["lab"] == NAMED_LAB).astype(float)
     units = cluster_means(compared)
     clustered = regression.fit(compared, "log_gain ~ eleuther", cluster="suite").tidy()
@@ -93,7 +93,7 @@ def other_signs(models: pd.DataFrame, within: float = NEAR) -> pd.DataFrame:
     -------
     `model_id`, `gain` [ratio] and `p_value`.
     """
-    compared = _compared(models)
+    compared = _label_models(models)
     gain = np.exp(models["log_gain"])
     rows = []
     for at in models.index[(gain - 1).abs() <= within]:
@@ -123,7 +123,7 @@ def out_of_reach(store: Store, smallest: float) -> str:
     )
 
 
-def _compared(models: pd.DataFrame) -> pd.DataFrame:
+def _label_models(models: pd.DataFrame) -> pd.DataFrame:
     return models.assign(
         heritage=heritage(models["lab"]),
         dampens=(models["sign_strict"] == "dampen").astype(float),

@@ -49,7 +49,7 @@ def orders(models: pd.DataFrame, *, n_nodes: int = NODES) -> pd.DataFrame:
     `prior_scale`, `ranking`, `stage` (prior or posterior), `probability`, `n_effective`.
     """
     rows = []
-    for width, names, squares, stages in _weighted(models, n_nodes):
+    for width, names, squares, stages in _weigh(models, n_nodes):
         sizes = {place: _sum(names, squares, parts) for place, parts in PLACES.items()}
         for stage, weights in stages.items():
             for first, second, third in permutations(PLACES):
@@ -91,14 +91,14 @@ def pairs(models: pd.DataFrame, *, n_nodes: int = NODES) -> pd.DataFrame:
                     ].sum()
                 ),
             }
-            for width, names, squares, stages in _weighted(models, n_nodes)
+            for width, names, squares, stages in _weigh(models, n_nodes)
             for stage, weights in stages.items()
             for parts in GEOMETRIES
         ]
     )
 
 
-def _weighted(
+def _weigh(
     models: pd.DataFrame, n_nodes: int
 ) -> Iterator[tuple[float, Sequence[str], Floats, dict[str, Floats]]]:
     """Yield by width the sources, their variances at the nodes and the nodes' weights by stage."""

@@ -65,11 +65,11 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
         alt.layer(between, *noise, points, *words).properties(height=64 * len(alone)),
         "What each cause explains of the variance, a line from its R² on top of all others to "
         "its R² by itself; ticks mark what noise would give: below by itself, above on top.",
-        _shown(rows),
+        _finding(rows),
     )
 
 
-def _shown(shares: pd.DataFrame) -> str:
+def _finding(shares: pd.DataFrame) -> str:
     """Return which block explains most by itself, and the most that one adds to all others."""
     alone, last = (shares[shares["term"] == term].sort_values("share").iloc[-1] for term in MARKS)
     return (

@@ -78,7 +78,7 @@ def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str
     general = result[result["term"] == "general"]
     supported = general[general["holds"].notna()]
     named = [
-        _ranked(str(row["contrast"]), bool(row["holds"])) for row in supported.to_dict("records")
+        _rank(str(row["contrast"]), bool(row["holds"])) for row in supported.to_dict("records")
     ]
     complete = result[(result["term"] == "complete") & result["holds"].notna()]
     whole = select_blocks(subsets, names)
@@ -159,6 +159,6 @@ def match_words(models: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _ranked(contrast: str, first_leads: bool) -> str:
+def _rank(contrast: str, first_leads: bool) -> str:
     first, _, second = contrast.partition(" over ")
     return f"{first} over {second}" if first_leads else f"{second} over {first}"

@@ -123,7 +123,7 @@ def design_words(
     between, within = by_term["between"], by_term["within"]["estimate"]
     whole, half = (
         [
-            _needed(Components(between[end], within), part * effect)
+            _suites_needed(Components(between[end], within), part * effect)
             for end in ("estimate", "conf_low", "conf_high")
         ]
         for part in (1.0, 0.5)
@@ -150,7 +150,7 @@ def design_words(
     }
 
 
-def _needed(known: Components, effect: float) -> int:
+def _suites_needed(known: Components, effect: float) -> int:
     result = power_mixed.units_needed(
         known, effects=[effect], models_per_unit=[MODELS_EACH], power=TARGET, alpha=LEVEL
     )

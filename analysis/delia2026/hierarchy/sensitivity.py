@@ -261,12 +261,12 @@ def printable(table: pd.DataFrame) -> pd.DataFrame:
                 "full": written(full),
                 "range": f"{prose.change(parts['estimate'].min())} to "
                 f"{prose.change(parts['estimate'].max())}",
-                "sign": _named(parts[parts["sign_changes"]]),
-                "level": _named(parts[parts["significance_changes"]]),
+                "sign": _level_names(parts[parts["sign_changes"]]),
+                "level": _level_names(parts[parts["significance_changes"]]),
             }
         )
     return pd.DataFrame(rows)
 
 
-def _named(rows: pd.DataFrame) -> str:
+def _level_names(rows: pd.DataFrame) -> str:
     return prose.listing(list(dict.fromkeys(rows["level"]))) or "none"

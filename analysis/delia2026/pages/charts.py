@@ -51,7 +51,7 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
     span = drawn[["gain_mean", *limits]]
     low, high = float(span.min().min()), float(span.max().max())
     scale = alt.Scale(domain=[low - 0.05, high + ROOM * (high - low)], nice=False, zero=False)
-    rows = _with_gaps(drawn)
+    rows = _rows_and_gaps(drawn)
     x = alt.X("gain_mean:Q", title=GAIN, scale=scale, axis=alt.Axis(grid=False))
     y = alt.Y(
         "name:N",
@@ -74,10 +74,10 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
     )
 
 
-def _with_gaps(models: pd.DataFrame) -> list[str]:
+def _rows_and_gaps(models: pd.DataFrame) -> list[str]:
     """Return the names of models in their order, a blank row around each lab of several.
 
-    >>> _with_gaps(pd.DataFrame({"name": ["a", "b", "c", "d"], "lab": ["A", "A", "B", "C"]}))
+    >>> _rows_and_gaps(pd.DataFrame({"name": ["a", "b", "c", "d"], "lab": ["A", "A", "B", "C"]}))
     ['a', 'b', '  ', 'c', 'd']
     """
     labs = [list(rows["name"]) for _, rows in models.groupby("lab", sort=False)]

@@ -104,7 +104,9 @@ def points(store: Store) -> pd.DataFrame:
             )
     table = pd.concat([part for part in parts if len(part)], ignore_index=True)
     wanted = ["block", "token", "models", "unit", "name", "lab", "lane", "gain", "n_models"]
-    return table.assign(said=[_said(row) for row in table.to_dict("records")])[[*wanted, "said"]]
+    return table.assign(said=[_describe(row) for row in table.to_dict("records")])[
+        [*wanted, "said"]
+    ]
 
 
 def answers(store: Store) -> pd.DataFrame:
@@ -136,9 +138,7 @@ def lines(found: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for row in found.to_dict("records"):
         choice = {name: row[name] for name in CHOICES}
-        rows += [
-            choice | {"place": place, "text": text} for place, text in enumerate(_in_words(row))
-        ]
+        rows += [choice | {"place": place, "text": text} for place, text in enumerate(_words(row))]
     return pd.DataFrame(rows)
 
 
@@ -173,7 +173,7 @@ def smallest(found: pd.DataFrame) -> str:
 def _answer(rows: pd.DataFrame, column: str) -> dict[str, float]:
     units = cluster_means(rows, column)
     below, ours = units["log_gain"] < 0, units["heritage"] == NAMED_LAB
-    p, least = _tested(rows, units, column)
+    p, least = _test(rows, units, column)
     return {
         "n_obs": len(units),
         "n_below": int(below.sum()),
@@ -186,7 +186,7 @@ def _answer(rows: pd.DataFrame, column: str) -> dict[str, float]:
     }
 
 
-def _tested(rows: pd.DataFrame, units: pd.DataFrame, column: str) -> tuple[float, float]:
+def _test(rows: pd.DataFrame, units: pd.DataFrame, column: str) -> tuple[float, float]:
     """Return p and the smallest that is possible; where all are alike there is nothing to tell."""
     if rows["dampens"].min() == rows["dampens"].max():
         return 1.0, 1.0
@@ -197,7 +197,7 @@ def _tested(rows: pd.DataFrame, units: pd.DataFrame, column: str) -> tuple[float
     return float(row["p_value"]), float(row["smallest_p"])
 
 
-def _in_words(row: Mapping[Any, Any]) -> tuple[str, str, str]:
+def _words(row: Mapping[Any, Any]) -> tuple[str, str, str]:
     if pd.isna(row["p_value"]):
         return ("No such number.", *(NO_TOKEN.get(str(row["token"])) or NO_BLOCK))
     unit = str(row["unit"])
@@ -227,7 +227,7 @@ def _small(p: float) -> str:
     return prose.power_of_ten(p, 1) if p < 0.01 else prose.bare(prose.p_value(p))
 
 
-def _said(row: Mapping[Any, Any]) -> str:
+def _describe(row: Mapping[Any, Any]) -> str:
     gain, n = prose.number(float(row["gain"]), 3), int(row["n_models"])
     if row["unit"] == "models":
         return f"{row['name']} ({row['lab']}): gain {gain}"

@@ -83,10 +83,13 @@ def _points(points: pd.DataFrame, y: alt.Y) -> tuple[alt.Chart, alt.Chart]:
             "gain:Q",
             title="gain (below 1 the vector shrinks)",
             scale=alt.Scale(
-                type="log", nice=False, domainMin=_by_choice(0), domainMax=_by_choice(-1)
+                type="log",
+                nice=False,
+                domainMin=_choice_expression(0),
+                domainMax=_choice_expression(-1),
             ),
             axis=alt.Axis(
-                values=_by_choice(),
+                values=_choice_expression(),
                 format="~g",
                 grid=False,
                 titleFontSize=LETTERS,
@@ -128,7 +131,7 @@ def _rows_axis(rows: list[str], labs: list[str]) -> alt.Y:
     )
 
 
-def _by_choice(end: int | None = None) -> alt.ExprRef:
+def _choice_expression(end: int | None = None) -> alt.ExprRef:
     """Return the ticks, or an end of the axis, as an expression of the block and token chosen."""
 
     def written(ticks: tuple[float, ...]) -> str:

@@ -74,7 +74,7 @@ def shortening(rows: pd.DataFrame) -> pd.DataFrame:
 def finding(rows: pd.DataFrame) -> str:
     """Return which real models lengthen the stream, and whether the others could be compared."""
     below = shortening(rows)
-    counted = _counted(rows, below)
+    counted = _count(rows, below)
     found, suites = f"{counted['lengthen']} real models lengthen their vectors", counted["suites"]
     if below.empty:
         return f"{found}."
@@ -83,7 +83,7 @@ def finding(rows: pd.DataFrame) -> str:
     return f"{found}; {suites} shortens them."
 
 
-def _counted(rows: pd.DataFrame, below: pd.DataFrame) -> dict[str, str]:
+def _count(rows: pd.DataFrame, below: pd.DataFrame) -> dict[str, str]:
     n, n_below = rows["model_id"].nunique(), below["model_id"].nunique()
     return {
         "lengthen": prose.share_of(n - n_below, n),
@@ -135,7 +135,7 @@ def front(store: Store) -> dict[str, str]:
     are left, in words; `suites`: whose they are.
     """
     rows = every_model.every_model(store)
-    return _counted(rows, shortening(rows))
+    return _count(rows, shortening(rows))
 
 
 def sources(store: Store) -> pd.DataFrame:

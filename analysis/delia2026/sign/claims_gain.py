@@ -62,7 +62,7 @@ def definition(store: Store) -> Sequence[Check]:
     blocks = [_last_block(condition, rows) for condition, rows in by_file.items()]
     return [
         *(_normless_check(condition, rows) for condition, rows in by_file.items()),
-        *map(evidence.descriptive, [*blocks, _hooked(store)]),
+        *map(evidence.descriptive, [*blocks, _hook_check(store)]),
         *_measured_checks(store),
     ]
 
@@ -124,7 +124,7 @@ def _last_block(condition: str, rows: pd.DataFrame) -> Check:
     )
 
 
-def _hooked(store: Store) -> Check:
+def _hook_check(store: Store) -> Check:
     """Count the gains taken at the blocks themselves, which no final norm can reach."""
     condition = Label(
         "hooked", "the benchmark, GPT-2, GPT-J and the instruct pairs, hooked at the blocks"

@@ -139,7 +139,7 @@ def overview(specified: Curve) -> str:
     return "\n\n".join([counted, *(rows.to_string(index=False) for rows in tables)])
 
 
-def _written(term: str, value: float) -> str:
+def _write(term: str, value: float) -> str:
     return (prose.percent if "share" in term else prose.number)(value)
 
 
@@ -147,8 +147,8 @@ def _written(term: str, value: float) -> str:
 JOINT = {
     "groups": Column("Compared", "groups"),
     "term": Column("Over all specifications", "term"),
-    "estimate": Column("Estimate", ["term", "estimate"], _written),
-    "null_value": Column("Labels permuted", ["term", "null_value"], _written),
+    "estimate": Column("Estimate", ["term", "estimate"], _write),
+    "null_value": Column("Labels permuted", ["term", "null_value"], _write),
     "p": Column("p", "p_value", prose.bare_p),
     "smallest_p": Column("Smallest p", "smallest_p", prose.bare_p),
 }

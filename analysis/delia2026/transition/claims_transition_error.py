@@ -39,7 +39,7 @@ def within_heritage(store: Store) -> Sequence[Check]:
     """Check claim 38: within one heritage the error is 4.8 %; over which models is not said."""
     sets = published_l_star.readings(store)
     fitted = sets[FITTED]
-    searched = _printing(fitted, OF_SCRIPT, quoted="4.8")
+    searched = _sets_that_print(fitted, OF_SCRIPT, quoted="4.8")
     meant = {
         (
             Label("eleuther_depth", "EleutherAI's models of script 20, over L"),
@@ -72,7 +72,7 @@ def within_heritage(store: Store) -> Sequence[Check]:
 def naive(store: Store) -> Sequence[Check]:
     """Check claim 39: L / 2 errs by 25 %, the formula by less; over which models is not said."""
     sets = published_l_star.readings(store)
-    searched = _printing(sets[FITTED], OF_SCRIPT, quoted="25", prediction="half_depth")
+    searched = _sets_that_print(sets[FITTED], OF_SCRIPT, quoted="25", prediction="half_depth")
     meant = {
         Label("script", "all models of script 20"): sets[FITTED],
         Label("eleuther", "EleutherAI's models of script 20"): _eleuther(sets[FITTED]),
@@ -162,7 +162,9 @@ def _prints(error: float, quoted: str) -> bool | None:
     return None if isnan(error) else evidence.prints_as(100 * error, quoted)
 
 
-def _printing(models: pd.DataFrame, whose: str, *, quoted: str, prediction: str = "formula") -> str:
+def _sets_that_print(
+    models: pd.DataFrame, whose: str, *, quoted: str, prediction: str = "formula"
+) -> str:
     """Tell which sets of the models have an error that prints as quoted, by either measure."""
     names = models["model_id"].tolist()
     sets = [chosen for n in range(1, len(names) + 1) for chosen in combinations(names, n)]
@@ -262,7 +264,7 @@ def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
             method="mean of |formula - L*| / L, t interval over models",
             decides=False,
             note="The weights were read as packed bytes: shown, not counted. "
-            f"{_printing(pd.concat([others, rows]), WITH_FOUR_BIT, quoted='4.8')}",
+            f"{_sets_that_print(pd.concat([others, rows]), WITH_FOUR_BIT, quoted='4.8')}",
             measure="error",
         )
     ]

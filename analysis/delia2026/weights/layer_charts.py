@@ -35,7 +35,7 @@ def chart_norms(layers: pd.DataFrame) -> alt.VConcatChart:
 
     ``layers`` has the rows of `claims_by_layer.layers`.
     """
-    rows = _named(layers)
+    rows = _name_lines(layers)
     theirs = rows["lab"] == LAB
     panels = []
     whole = rows.assign(name=rows["name"].where(theirs, ""))
@@ -57,7 +57,7 @@ def chart_squares(layers: pd.DataFrame) -> alt.LayerChart:
 
     ``layers`` has the rows of `claims_by_layer.layers`.
     """
-    rows = _named(layers)
+    rows = _name_lines(layers)
     axis = log_axis(rows["value"], beyond=1.4)
     low, high = axis["scale"].domain
     y = alt.Y("value:Q", title="squared spectral norm [weight units²], log", **axis)
@@ -91,7 +91,7 @@ def excess(layers: pd.DataFrame) -> str:
     )
 
 
-def _named(layers: pd.DataFrame) -> pd.DataFrame:
+def _name_lines(layers: pd.DataFrame) -> pd.DataFrame:
     """Return rows as they are drawn: with numbers of plain kinds, and what a line stands for."""
     model = prose.short_name(layers["model_id"])
     return layers.assign(

@@ -148,10 +148,10 @@ def _require_nested(before: Tested, model: Tested) -> None:
             f"{-df} fewer parameters than the one before.",
             "Reorder them.",
         )
-    outside = _missing(before.formula.fixed, model.formula.fixed, before)
+    outside = _terms_outside(before.formula.fixed, model.formula.fixed, before)
     for term in before.formula.random:
         same_group = (each for each in model.formula.random if each.group == term.group)
-        if not any(not _missing(term.left, each.left, before) for each in same_group):
+        if not any(not _terms_outside(term.left, each.left, before) for each in same_group):
             outside.append(f"({term.left} | {term.group_name})")
     if outside:
         raise DesignError(
@@ -177,7 +177,7 @@ def _totals(model: Tested) -> Floats:
     return np.array([size, 1 + abs(mean) / deviation, deviation, 1 + weights**2])
 
 
-def _missing(smaller: str, larger: str, model: Tested) -> list[str]:
+def _terms_outside(smaller: str, larger: str, model: Tested) -> list[str]:
     """Return terms of one right side that no term of another contains: same numbers, its labels."""
 
     def parts(term: Any) -> tuple[set[str], set[str]]:

@@ -86,7 +86,7 @@ def reference_grid(model: Tested, at: Mapping[str, Any] | None = None) -> Grid:
             factor_column(code) for code in codes_of(model) if is_factor(code, model.statistics)
         )
     )
-    kept, stated = _stated(model, names, at or {})
+    kept, stated = _split_values(model, names, at or {})
     numbers, note = _values(model, {}, stated)
     points = _combinations(model, names, numbers)
     offset = model.formula.offset
@@ -102,7 +102,7 @@ def reference_grid(model: Tested, at: Mapping[str, Any] | None = None) -> Grid:
     return Grid(points, names, fixed_design(model, points), value, note, kept=kept)
 
 
-def _stated(
+def _split_values(
     model: Tested, names: Sequence[str], at: Mapping[str, Any]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, float]]:
     """Return the levels that are asked for by factor, and the values of columns of numbers."""
@@ -150,7 +150,7 @@ def derivatives(model: Tested, number: str, at: Mapping[str, Any] | None = None)
         )
     _require_of_fixed_part("A trend must be by", "column of numbers", number, read)
     grid = reference_grid(model, at)
-    stated = _stated(model, grid.names, at or {})[1]
+    stated = _split_values(model, grid.names, at or {})[1]
     spread = source.query(f"SELECT stddev_samp({quoted(number)}) AS s FROM observations")
     step = STEP * float(spread.column("s")[0].as_py())
     design, size = np.zeros((2, *grid.design.shape))

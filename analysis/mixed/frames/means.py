@@ -105,7 +105,7 @@ def marginal(
     families: dict[str, list[int]] = {}
     for place, level in enumerate(levels):
         families.setdefault(":".join(level[: len(asked.by)]), []).append(place)
-    notes = [instead, *_interacting(model, (*factors, *asked.by)), grid.note]
+    notes = [instead, *_interaction_notes(model, (*factors, *asked.by)), grid.note]
     frames = []
     for family, places in families.items():
         labels = [":".join(levels[place][len(asked.by) :]) for place in places]
@@ -241,7 +241,7 @@ def _together(
     return tests.estimates - half, tests.estimates + half, added, f"Intervals hold together{kind}."
 
 
-def _interacting(model: Tested, factors: Sequence[str]) -> list[str]:
+def _interaction_notes(model: Tested, factors: Sequence[str]) -> list[str]:
     """Return a note for what interacts with the factors asked for and is averaged over."""
     averaged_over: dict[str, None] = {}
     for term in terms(model.formula.fixed):

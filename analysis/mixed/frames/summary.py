@@ -55,7 +55,7 @@ def summary(model: Fitted, df: str, note: str) -> Page:
     )
     notes = [note, *(f"Reference level: {each}." for each in model.design.references)]
     notes += list(dict.fromkeys(guards.warnings(model, df)["note"]))
-    notes += _shared(fixed["note"], notes)
+    notes += _df_warning(fixed["note"], notes)
     lines = head(model)
     return Page(
         "\n".join(
@@ -194,7 +194,7 @@ def _columns(frame: pd.DataFrame, left: int) -> list[str]:
     ]
 
 
-def _shared(notes: pd.Series, known: list[str]) -> list[str]:
+def _df_warning(notes: pd.Series, known: list[str]) -> list[str]:
     """Return the warning of few degrees of freedom where a term has it and nothing else said it."""
     few = [each for each in notes if "degrees of freedom" in each]
     return [few[0][few[0].index("Fewer than") :]] if few and "Fewer than" in few[0] else []

@@ -29,7 +29,7 @@ ROUNDING = 1e-9
 def tidy(model: Fitted, effects: tuple[str, ...], df: str, conf_level: float) -> pd.DataFrame:
     """Return one row per fixed effect, variance parameter or conditional mode."""
     frames = {
-        "fixed": lambda: _fixed(model, df, conf_level),
+        "fixed": lambda: _fixed_rows(model, df, conf_level),
         "ran_pars": lambda: _variance_parameters(model),
         "ran_vals": lambda: _conditional_modes(model, conf_level),
     }
@@ -138,7 +138,7 @@ def _estimator(model: Fitted) -> str:
     return f"Linear mixed model, {likelihood}"
 
 
-def _fixed(model: Fitted, df: str, conf_level: float) -> pd.DataFrame:
+def _fixed_rows(model: Fitted, df: str, conf_level: float) -> pd.DataFrame:
     tests = model.inference.tests(np.eye(len(model.terms)), df)
     warned, method = guards.warnings(model, df), f"{_estimator(model)}; {NAMES[df]}"
     return fixed_table(model, tests, warned, method, conf_level)

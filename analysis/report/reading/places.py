@@ -163,10 +163,10 @@ def _marks(source: Source) -> Iterator[Mark]:
                 yield label[:3], label, "", 0
             yield from _claims(part.code)
         else:
-            yield from _of_prose(part.lines)
+            yield from _prose_marks(part.lines)
 
 
-def _of_prose(lines: Sequence[Line]) -> Iterator[Mark]:
+def _prose_marks(lines: Sequence[Line]) -> Iterator[Mark]:
     before = ""
     for line in lines:
         if line.fence:

@@ -52,7 +52,7 @@ class Reading:
         if node["type"] == "SELECT_NODE":
             return self._of_select(node, named)
         sides = [*(node.get("children") or []), node.get("left"), node.get("right")]
-        left = _joined(self._of_query(side, named) for side in sides if side)
+        left = _join(self._of_query(side, named) for side in sides if side)
         if self._takes_order and _is_ranking(node, []):
             self._noted.update(left)
         return left
@@ -69,8 +69,8 @@ class Reading:
         if is_grouped and not groups:  # GROUP BY ALL
             groups = [each for each in chosen if not any(map(self._counts, within(each)))]
         given = self._given(node, groups, counts, joins)
-        parts = [left for each in sources if (left := _without(each, given))]
-        left = _joined(parts)
+        parts = [left for each in sources if (left := _subtract(each, given))]
+        left = _join(parts)
         is_size = (
             not is_grouped
             and not node.get("where_clause")
@@ -82,7 +82,7 @@ class Reading:
             self._noted.update(self._ranked(node, parts, left))
         modifiers = {each["type"] for each in node.get("modifiers") or []}
         is_one = counts or is_grouped or node.get("qualify") or "DISTINCT_MODIFIER" in modifiers
-        return {} if is_one else _renamed(left, chosen)
+        return {} if is_one else _rename(left, chosen)
 
     def _given(
         self, node: Any, groups: Sequence[Any], counts: Sequence[Any], joins: Sequence[Any]
@@ -109,7 +109,7 @@ class Reading:
             if window.get("class") == "WINDOW":
                 rest = {part: value for part, value in window.items() if part != "partitions"}
                 if _values_of(rest):
-                    yield from _without(left, columns_of(window.get("partitions")))
+                    yield from _subtract(left, columns_of(window.get("partitions")))
 
     def _of_source(self, source: Any, named: Mapping[str, Open]) -> tuple[list[Any], list[Open]]:
         """Return what the tables after FROM are joined on, and what repeats in each one's rows."""
@@ -181,11 +181,11 @@ def _is_ranking(node: Any, chosen: Sequence[Any]) -> bool:
     return bool(_values_of(meant))
 
 
-def _joined(sides: Iterable[Open]) -> Open:
+def _join(sides: Iterable[Open]) -> Open:
     return {name: columns for side in sides for name, columns in side.items()}
 
 
-def _without(left: Open, taken: set[str]) -> Open:
+def _subtract(left: Open, taken: set[str]) -> Open:
     rest = {
         name: frozenset(each for each in columns if taken.isdisjoint(each.split(" or ")))
         for name, columns in left.items()
@@ -193,7 +193,7 @@ def _without(left: Open, taken: set[str]) -> Open:
     return {name: columns for name, columns in rest.items() if columns}
 
 
-def _renamed(left: Open, chosen: Sequence[Any]) -> Open:
+def _rename(left: Open, chosen: Sequence[Any]) -> Open:
     """Return what repeats under the names that a query gives on."""
     given = {
         each["column_names"][-1].lower(): each["alias"].lower()
