@@ -81,7 +81,8 @@ codebook: $(VENV)/.report ## write data/README.md from collect/schema.sql
 database: $(VENV)/.report ## build data/measurements.duckdb for SQL clients
 	$(RUN) -m analysis database
 
-benchmark: .cache/benchmark/.installed $(VENV)/.everything ## time commands, pages and mixed models, these beside peers (never part of the tests)
+benchmark: .cache/benchmark/.installed $(VENV)/.everything ## time what we claim to be quick, beside peers (never part of the tests)
+	.cache/benchmark/bin/python tests/benchmarks/collection.py
 	$(RUN) -m tests.benchmarks.commands
 	$(RUN) -m tests.benchmarks.times --report
 	.cache/benchmark/bin/python tests/benchmarks/mixed_peers.py
