@@ -50,8 +50,7 @@ def sources(figure: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
         for file, held in checked_values.groupby("file", sort=True)
     ]
     columns = ["file", "n_hits", "n_obs", "n_by_chance", "consistent"]
-    frame = pd.DataFrame(rows, columns=columns)
-    glossary.checked(frame.columns)
+    frame = glossary.table(rows, columns)
     return frame.sort_values(["n_hits", "file"], ascending=[False, True], ignore_index=True)
 
 

@@ -70,8 +70,7 @@ def tables(
             for group in range(len(totals))
         ]
     columns = ["table", "group", "n_hits", "n_obs", "p_value", "consistent", "method"]
-    glossary.checked(columns)
-    return pd.DataFrame(rows, columns=columns)
+    return glossary.table(rows, columns)
 
 
 def exact_p(hits: Sequence[int], totals: Sequence[int]) -> float:

@@ -81,8 +81,7 @@ def identification(rows: pd.DataFrame) -> pd.DataFrame:
     `level` (the lab), `n_suites`, `n_models`, the most suites first.
     """
     counted = rows.groupby("lab").agg(n_suites=("suite", "nunique"), n_models=("suite", "size"))
-    table = counted.rename_axis("level").reset_index()
-    glossary.checked(table.columns)
+    table = glossary.table(counted.rename_axis("level").reset_index())
     return table.sort_values(["n_suites", "level"], ascending=[False, True], ignore_index=True)
 
 
