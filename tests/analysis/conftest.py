@@ -37,9 +37,15 @@ def made_store(tmp_path):
     return made
 
 
-@pytest.fixture(scope="session")
-def imported(tmp_path_factory):
-    """Return a folder with the paper's raw files, imported."""
+@pytest.fixture(scope="session", params=["excerpt", "all"])
+def imported(request, tmp_path_factory):
+    """Return a folder of the paper's raw values: the shipped excerpt, and all, imported."""
+    if request.param == "excerpt":
+        folder = tmp_path_factory.mktemp("excerpt")
+        columns = [column.name for column in schema.tables()["published_value"].columns]
+        rows = pd.read_csv(PUBLISHED / "published_excerpt.csv", dtype=str, keep_default_na=False)
+        rows.reindex(columns=columns).to_csv(folder / "published_value.csv", index=False)
+        return folder
     if not RAW.is_dir():
         pytest.skip(f"the paper's raw files are not at {RAW}")
     from collect import published

@@ -27,10 +27,6 @@ from tests.analysis.places import ROOT
 
 QUARTO = ROOT / "quarto"
 DOCUMENTS = sorted(path for path in QUARTO.glob("*.qmd") if not path.name.startswith("_"))
-#: Not the themes themselves: which of Quarto's have no web font; the others import one.
-WITHOUT_WEB_FONT = {"default", "none", "cerulean", "slate"}
-
-
 SIGNS = "ab1 \u00a0*_`~^$\\[](){}<>#+-.!|@&\n;:/%="
 
 
@@ -101,28 +97,6 @@ def _plain(block):
     said = {"Space": " ", "SoftBreak": " "}
     assert {inline["t"] for inline in block["c"]} <= {"Str", *said}
     return "".join(said.get(inline["t"]) or inline["c"] for inline in block["c"])
-
-
-def test_styles_fetch_no_font_and_follow_the_page():
-    themes = options()["format"]["html"]["theme"]
-    names = [name for side in themes.values() for name in side]
-    files = [QUARTO / name for name in names if name.endswith(".scss")]
-    assert {name for name in names if not name.endswith(".scss")} <= WITHOUT_WEB_FONT
-    assert len(files) == 2
-    for path in [*files, QUARTO / "style.css"]:
-        assert not re.search(r"@import|url\(|https?:", path.read_text(encoding="utf-8")), path
-    dark = (QUARTO / "dark.scss").read_text(encoding="utf-8")
-    of_code, of_blocks = (
-        re.search(rf"^\{name}: (#\w+);", dark, flags=re.MULTILINE)
-        for name in ("$code-bg", "$code-block-bg")
-    )
-    assert of_code[1] == of_blocks[1]
-    style = (QUARTO / "style.css").read_text(encoding="utf-8")
-    assert re.search(r"\.quarto-color-scheme-toggle \{\s*display: none !important;", style)
-    of_page = options()["format"]["html"]
-    assert (of_page["toc-location"], of_page["html-math-method"]) == ("right-body", "mathml")
-    assert re.search(r"nav#TOC-body \{\s*display: block !important;", style)
-    assert re.search(r":not\(pre\) > code:not\(.sourceCode\) \{\s*overflow-wrap: anywhere;", style)
 
 
 def test_formulas_have_in_quarto_s_page_the_font_and_the_rule_of_the_embedded_one():

@@ -93,30 +93,6 @@ def test_captions_references_citations_and_values_are_resolved(example):
     assert "`{python} n_points`" in text
 
 
-@pytest.mark.slow
-def test_callouts_code_and_contents_are_boxes_folds_and_a_list(example):
-    page, markup = example
-    boxes = [it["class"] for it in page.all("div") if "callout " in it.get("class", "")]
-    assert boxes == [f"callout callout-{kind}" for kind in ("note", "warning", "important")]
-    assert page.all("details", **{"class": "callout callout-tip"}) == [
-        {"class": "callout callout-tip"}
-    ]
-    folds = page.all("details", **{"class": "code-fold"})
-    assert len(folds) == 3
-    assert not any("open" in fold for fold in folds)
-    assert "<summary>Code</summary>" in markup
-    assert "Hidden until opened: 5." in page.words("sec-deep")
-    contents = markup[markup.index("<nav") : markup.index("</nav>")]
-    targets = re.findall(r'href="#([\w-]+)"', contents)
-    sections = [f"sec-{name}" for name in ("beginning", "middle", "deep", "end")]
-    assert targets == [*sections, "unnumbered", "references"]
-    assert page.words("eq-mean").endswith("(1)")
-    assert len(page.all("math")) == 3
-    (generator,) = page.all("meta", name="generator")
-    assert "not Quarto" in generator["content"]
-    assert "without Quarto" in page.words("main")
-
-
 SHOW = "from IPython.display import SVG\nSVG('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')"
 
 

@@ -39,6 +39,28 @@ def test_models_and_mean_gain_by_lab_count_each_model_once(shipped_store):
     assert result.loc["EleutherAI", "gain"] == pytest.approx(expected.mean())
 
 
+def test_length_by_layer_has_one_place_a_layer_and_attention_to_the_first_token(shipped_store):
+    result = shipped_store.query(
+        "SELECT s.layer, avg(norm) AS length FROM raw.stream s WHERE model_id = "
+        "'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer"
+    )
+    sites = shipped_store.query(
+        "SELECT layer, avg(norm) AS length FROM residual_norm WHERE site = 'block_output' "
+        "AND model_id = 'thermoscope/gpt2-l4-adamw' GROUP BY layer ORDER BY layer"
+    )
+    assert result["layer"].tolist() == [-1, 0, 1, 2, 3]
+    assert result["length"].tolist()[1:] == pytest.approx(sites["length"].tolist())
+    result = shipped_store.query(
+        "SELECT model_id, avg(sink_share) AS share FROM attention_layer GROUP BY model_id"
+    )
+    assert len(result) == 12
+    column = (
+        "SELECT model_id, avg(first_column / mass) AS share FROM raw.attention GROUP BY model_id"
+    )
+    by_hand = shipped_store.query(column).set_index("model_id")["share"]
+    assert result.set_index("model_id")["share"].to_dict() == pytest.approx(by_hand.to_dict())
+
+
 def test_growth_by_recipe(studied):
     result = studied.query(
         "SELECT recipe, avg(excess_growth) AS growth, count(*) AS n "

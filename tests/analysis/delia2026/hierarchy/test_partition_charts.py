@@ -1,9 +1,11 @@
 """The report's exhibits of shares and power: frames, words and charts."""
 
+import numpy as np
 import pytest
 
 from analysis.delia2026.hierarchy import partition_charts, power_tables
 from analysis.delia2026.hierarchy import partition_tables as partition_exhibits
+from analysis.mixed.power import two_group_power
 from analysis.tidy import prose
 from analysis.tidy.columns import texts
 from tests.analysis.drawn import borrowed, encodings
@@ -81,8 +83,20 @@ def test_the_table_of_power_and_its_words_follow_the_curves(base, curves, deviat
     rows = texts(power_tables.detectable(observed, curves), power_tables.COLUMNS)
     assert len(rows) == len(observed) == 5
     words = power_tables.design_words(observed, deviations, curves)
-    low, high = (int(end) for end in words["suites_range"].split(" to "))
-    assert low <= int(words["suites"].split()[0]) <= high
+    effect = abs(observed.loc[observed["term"] == "eleuther", "estimate"].iloc[0])
+    by_term = deviations.set_index("term")
+    within = by_term.loc["within", "estimate"] / power_tables.MODELS_EACH**0.5
+
+    def least(between):
+        """Return the fewest suites whose t test has the power, each a mean of its models."""
+        delta = effect / np.hypot(between, within)
+        return next(n for n in range(2, 9999) if two_group_power(delta, n, 0.05) >= 0.8)
+
+    needed, low, high = (
+        least(by_term.loc["between", end]) for end in ("estimate", "conf_low", "conf_high")
+    )
+    assert words["suites"].replace(prose.NO_BREAK, " ") == f"{needed} suites"
+    assert words["suites_range"] == f"{low} to {high}"
     labs = curves[curves["method"] == "lab"]
     assert set(labs["power"]) == {0.0}
     assert (labs["smallest_p"] > 0.05).all()

@@ -90,25 +90,6 @@ def test_the_gradient_is_the_slope_of_the_deviance(theta, seed, reml):
     np.testing.assert_allclose(profile(cross, at, reml=reml).gradient, slopes, atol=2e-5, rtol=1e-6)
 
 
-def test_a_balanced_one_way_layout_is_that_of_the_anova():
-    # Balanced groups: the mean of G group means has G - 1 degrees of freedom exactly.
-    rng = np.random.default_rng(5)
-    groups = np.repeat(list("abcdef"), 4)
-    y = np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    model = mixed.fit("y ~ 1 + (1 | g)", pd.DataFrame({"y": y, "g": groups}))
-    adjusted = kenward_roger(model.cross, model.solution, model.inference.products)
-    assert adjusted.df(np.ones(1)) == pytest.approx(5)
-    means = y.reshape(6, 4).mean(axis=1)
-    assert adjusted.adjusted[0, 0] == pytest.approx(means.var(ddof=1) / 6)
-    rng = np.random.default_rng(6)
-    y = (np.repeat(2 * rng.normal(size=6), 4) + rng.normal(size=24)).reshape(6, 4)
-    rows = pd.DataFrame({"y": y.ravel(), "g": np.repeat(list("abcdef"), 4)})
-    pars = mixed.fit("y ~ 1 + (1 | g)", rows).tidy(["ran_pars"])["estimate"]
-    within = ((y - y.mean(axis=1, keepdims=True)) ** 2).sum() / 18
-    between = 4 * y.mean(axis=1).var(ddof=1)
-    assert pars.tolist() == pytest.approx([np.sqrt((between - within) / 4), np.sqrt(within)])
-
-
 def test_classes_of_equal_levels_sum_to_the_levels_and_give_the_same_fit():
     rng = np.random.default_rng(1)
     sizes = rng.integers(1, 4, 200).astype(float)

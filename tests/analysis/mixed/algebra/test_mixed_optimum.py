@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.optimize import minimize, rosen, rosen_der
 
 from analysis import mixed
 from analysis.mixed.algebra import crossproducts, deviance, levels, optimise
 from analysis.mixed.algebra.average_information import average_information
-from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, without_smallest
-from analysis.mixed.algebra.descent import descend, descend_to_floor, hessian_by_differences
+from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms
+from analysis.mixed.algebra.descent import hessian_by_differences
 from analysis.mixed.algebra.deviance import (
-    _sensitivity,
     covariance_gradients,
     profile,
     relative_factors,
@@ -27,11 +25,7 @@ from analysis.mixed.algebra.estimates import conditional_modes
 from analysis.mixed.algebra.levels import gather, separate
 from analysis.mixed.algebra.optimise import (
     CONVERGED,
-    MOST_COMBINED,
-    NEAR_ZERO,
     Search,
-    combined,
-    sign_patterns,
 )
 from analysis.mixed.algebra.size import FitSize, fit_size, require_memory
 from analysis.tidy.errors import DesignError
@@ -106,60 +100,6 @@ def test_the_derivative_by_a_covariance_that_is_zero_is_its_slope():
         assert slope == pytest.approx(direction @ gradient @ direction, rel=1e-4)
 
 
-@settings(max_examples=100, deadline=None)
-@given(seed=st.integers(0, 10_000), width=st.integers(1, 4), rank=st.integers(0, 4))
-def test_a_covariance_has_one_canonical_factor(seed, width, rank):
-    rng = np.random.default_rng(seed)
-    root = rng.normal(size=(width, rank)) * rng.choice([0.0, 1.0], size=(width, 1), p=[0.3, 0.7])
-    factor = canonical(root)
-    np.testing.assert_allclose(factor @ factor.T, root @ root.T, atol=1e-12)
-    assert (np.triu(factor, 1) == 0).all()
-    assert (np.diag(factor) >= 0).all()
-    assert (factor[:, np.diag(factor) == 0] == 0).all()
-    # Any other root of the same covariance has the same canonical factor.
-    turn, _ = np.linalg.qr(rng.normal(size=(rank, rank))) if rank else (np.eye(0), None)
-    np.testing.assert_allclose(canonical(root @ turn), factor, atol=1e-9)
-
-
-@pytest.mark.parametrize("width", range(1, 5))
-def test_every_sign_pattern_is_tried_once(width):
-    # A pattern and its negative have the same correlations, outer(s, s).
-    correlations = {np.outer(signs, signs).tobytes() for signs in sign_patterns(width)}
-    assert len(correlations) == len(sign_patterns(width)) == 2 ** (width - 1)
-
-
-def test_new_searches_are_few_and_each_pattern_of_each_term_has_one():
-    for widths in ((1,), (2, 2), (3, 2), (3, 3), (4, 3), (7,), (7, 2)):
-        patterns = [sign_patterns(width) for width in widths]
-        starts = combined(patterns)
-        assert len(starts) <= max(MOST_COMBINED, *(width + 1 for width in widths))
-        for place, each in enumerate(patterns):
-            assert {start[place].tobytes() for start in starts} == {s.tobytes() for s in each}
-    factor = canonical(np.array([[1.0, 0.0], [1.0, 1e-6]]))
-    np.testing.assert_allclose(canonical(without_smallest(factor, NEAR_ZERO))[1], [1, 0], atol=1e-6)
-
-
-def test_newton_leaves_a_saddle_and_follows_a_curved_valley():
-    # x^4 / 4 - x^2 / 2 + y^2: a saddle at zero, floors at x = 1 and -1.
-    def function(at):
-        x, y = at
-        return float(x**4 / 4 - x**2 / 2 + y**2), np.array([x**3 - x, 2 * y])
-
-    free = np.ones(2, dtype=bool)
-    result = descend_to_floor(function, np.array([0.01, 0.2]), free)
-    np.testing.assert_allclose(result.at, [1, 0], atol=1e-8)
-    assert result.decrement < CONVERGED
-    assert result.downward() is None
-    saddle = descend_to_floor(function, np.zeros(2), free)
-    direction = saddle.downward()
-    assert abs(direction[0]) == pytest.approx(1)
-    result = descend(valley, np.array([-1.2, 1.0]), tolerance=1e-16, flat=1e-9)
-    np.testing.assert_allclose(result, [1, 1], atol=1e-8)
-    at = np.array([1.0, 1.0])
-    np.testing.assert_array_equal(descend(valley, at), at)
-    assert valley(at)[0] == pytest.approx(0)
-
-
 @pytest.mark.parametrize("place", SHARE)
 def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place):
     # All derivatives by theta are zero there, so that theta alone would call it converged.
@@ -174,26 +114,6 @@ def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place):
     else:
         assert released is None
         assert owed < CONVERGED
-
-
-def valley(at):
-    """Return Rosenbrock's function, least at (1, 1)."""
-    return float(rosen(at)), rosen_der(at)
-
-
-@settings(max_examples=50, deadline=None)
-@given(seed=st.integers(0, 10_000), size=st.integers(1, 6))
-def test_quadratics_have_the_bottom_that_scipy_finds(seed, size):
-    rng = np.random.default_rng(seed)
-    root = rng.normal(size=(size, size))
-    curve, centre = root @ root.T + 0.1 * np.eye(size), rng.normal(size=size)
-
-    def quadratic(at):
-        slope = curve @ (at - centre)
-        return float((at - centre) @ slope / 2), slope
-
-    ours = descend(quadratic, np.ones(size), tolerance=1e-16, flat=1e-10)
-    assert quadratic(ours)[0] <= minimize(quadratic, np.ones(size), jac=True).fun + 1e-9
 
 
 def test_students_crossed_with_lecturers_are_as_lme4():
@@ -368,21 +288,6 @@ def memory_of(compute):
         return tracemalloc.get_traced_memory()[1], result
     finally:
         tracemalloc.stop()
-
-
-def test_the_derivative_by_the_moments_is_made_in_its_own_memory():
-    """Sizes about a portion: the inverse of F, less a corner, and the outer product."""
-    rng = np.random.default_rng(5)
-    for size, q, reml in ((3, 2, True), (3, 2, False), (255, 250, True), (600, 590, False)):
-        moments = np.cov(rng.normal(size=(2 * size, size)).T)
-        root, solution = np.linalg.cholesky(moments), rng.normal(size=size)
-        inner = size if reml else q
-        direction = np.append(-solution, 1)
-        expected = np.outer(direction, direction) / 0.7
-        expected[:inner, :inner] += np.linalg.inv(moments[:inner, :inner])
-        found = _sensitivity(np.asfortranarray(root), solution, q, reml, 0.7)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-        assert found.flags.c_contiguous
 
 
 def test_the_size_of_a_fit_counts_what_occurs():
