@@ -70,6 +70,13 @@ def pages_of(code: Path) -> list[str]:
     return [name.removesuffix(".qmd") for name in listed if name.endswith(".qmd")]
 
 
+def defaults(code: Path) -> dict[str, str]:
+    """Return the variables that Quarto sets where the environment has none of the name."""
+    file = code / "quarto" / "_environment"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
 def print_row(name: str, taken: dict[str, float]) -> None:
     """Print what a page took in each stage, and altogether."""
     cells = [f"{taken[stage]:.2f}" for stage in (*STAGES, "all")]
@@ -82,7 +89,7 @@ def of_page(code: Path, page: str) -> tuple[dict[str, float], list[tuple[str, fl
     ran = subprocess.run(
         [sys.executable, __file__, "--client", str(source)],
         cwd=source.parent,
-        env={**os.environ, "PYTHONPATH": f"{code}{os.pathsep}{ROOT}"},
+        env={**defaults(code), **os.environ, "PYTHONPATH": f"{code}{os.pathsep}{ROOT}"},
         check=False,
         capture_output=True,
         text=True,

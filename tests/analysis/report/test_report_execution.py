@@ -17,7 +17,7 @@ from analysis import audit as claims
 from analysis.commands import cli
 from analysis.report import cache
 from analysis.report.cache import results_of
-from analysis.report.execution import run_workers
+from analysis.report.execution import ONE_THREAD, run_workers
 from analysis.report.reading.inline import Inline
 from analysis.store import open_store
 from analysis.tidy.errors import ReportError
@@ -262,6 +262,13 @@ def test_two_results_of_one_name_are_computed_at_the_same_time(tmp_path, monkeyp
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(ask, "ab")) == ["a", "b"]
+
+
+def test_both_renderers_give_chunks_one_thread_of_blas():
+    """A second one took half of the time of a first rendering by Quarto."""
+    lines = (ROOT / "quarto" / "_environment").read_text(encoding="utf-8").splitlines()
+    given = dict(line.split("=") for line in lines if not line.startswith("#"))
+    assert given == ONE_THREAD
 
 
 def test_the_page_of_data_keeps_its_rows_under_all_data_that_it_shows():
