@@ -1046,7 +1046,7 @@ COMMENT ON COLUMN study_run.block IS 'Group of runs within the design; not a tra
 COMMENT ON COLUMN study_run.cell IS 'Levels of all factors, joined by slashes: what runs with other seeds share [-]';
 COMMENT ON COLUMN study_run.seed IS 'Seed of the weights, and of the order of the text unless the recipe says another [1]';
 COMMENT ON COLUMN study_run.parent_id IS 'study_run_id of the run whose network was trained on; NULL for a network drawn anew [-]';
-COMMENT ON COLUMN study_run.family IS 'Family of the recipe [-]';
+COMMENT ON COLUMN study_run.family IS 'Kind of block that the recipe takes, as transformers names it [-]';
 COMMENT ON COLUMN study_run.n_layers IS 'Number of transformer blocks, L [1]';
 COMMENT ON COLUMN study_run.d_model IS 'Width of the residual stream [1]';
 COMMENT ON COLUMN study_run.n_heads IS 'Query heads per block [1]';
@@ -1062,7 +1062,7 @@ COMMENT ON COLUMN study_run.bigram_loss IS 'Held-out loss of a byte bigram model
 COMMENT ON COLUMN study_run.trigram_loss IS 'Held-out loss of a byte trigram model fitted to the same text, the yardstick of trained enough [nats per byte]';
 COMMENT ON COLUMN study_run.text_sha256 IS 'Hash of the training text, unpacked [-]';
 COMMENT ON COLUMN study_run.weights_sha256 IS 'Hash of the names and values of the trained weights [-]';
-COMMENT ON COLUMN study_run.recipe IS 'All settings of the training, as JSON; the name of the recipe is in trained_network.recipe [-]';
+COMMENT ON COLUMN study_run.recipe IS 'All settings of the recipe, block and training, as JSON; the name of the recipe is in trained_network.recipe [-]';
 COMMENT ON COLUMN study_run.schema_version IS 'Version of this file when the row was written [1]';
 COMMENT ON COLUMN study_run.code_version IS 'Version of thermoscope, with the git commit where there is one [-]';
 COMMENT ON COLUMN study_run.python_version IS 'Python that ran [-]';

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from analysis.store.statement import all_columns, every, named, parsed, place_of, within
-from collect import schema
 from collect.errors import nearest
 from collect.schema import raise_interruption
 
@@ -241,7 +240,8 @@ def unknown_texts(
 
 def apart(cursor: duckdb.DuckDBPyConnection, names: Sequence[str]) -> Iterator[str]:
     """Yield the pairs of tables, of those that a query reads, that have no model in common."""
-    tables = sorted(name for name in names if name in schema.OF_MODELS)
+    known = columns_by_table(cursor)
+    tables = sorted({name for name in names if "model_id" in known.get(name, ())})
     for one, other in combinations(tables, 2):
         sql = f"SELECT count(*) FROM {one} SEMI JOIN {other} USING (model_id)"
         if cursor.execute(sql).fetchall()[0] == (0,):

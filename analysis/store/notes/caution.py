@@ -93,6 +93,7 @@ def cautions(
                 for sentence in room.notes(query)
             ),
             *_of_the_rows(cursor, names, tree, aggregates),
+            *(sentence for query in queries for sentence in missing.unjoined(query)),
             *(
                 _of_nothing(cursor, [*{*names} - {*empty}], tree)
                 if is_empty

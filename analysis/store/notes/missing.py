@@ -22,15 +22,30 @@ def notes(query: Query) -> Iterator[str]:
     for node in query.selects:
         tables = {*base_tables(node).values()}.intersection(schema.OF_MODELS)
         functions = [each for each in called(node) if name_of(each) in query.aggregates]
-        counts_rows = any(name_of(each) == "count_star" for each in functions)
+        counts_rows = any(name_of(each) == "count_star" or _is_distinct(each) for each in functions)
         counted = [arguments_of(each) for each in functions if name_of(each) == "count"]
         for each in functions if tables else ():
             columns = [name for it in arguments_of(each) for name in sorted(columns_of(it))]
             if name_of(each) in OF_PAIRS:
                 is_said = not columns_of(counted).isdisjoint(columns)
                 yield from _of_pairs(query, node, each, columns, is_said=is_said)
-            elif counts_rows and "count" not in name_of(each) and not each.get("filter"):
+            elif counts_rows and not _is_distinct(each) and not each.get("filter"):
                 yield from _of_values(query, node, each, columns, tables)
+
+
+def unjoined(query: Query) -> Iterator[str]:
+    """Yield why an aggregate over joined tables has no row to take."""
+    for node in query.selects:
+        functions = [each for each in called(node) if name_of(each) in query.aggregates]
+        if not functions or len(base_tables(node)) < 2:
+            continue
+        if query.counts(node, [("count(*)", None)]) == [(0,)]:
+            yield from contents.apart(query.cursor, [*base_tables(node).values()])
+
+
+def _is_distinct(function: Any) -> bool:
+    """Return whether a function counts values apart from the rows, such as labs."""
+    return name_of(function) == "count" and bool(function.get("distinct"))
 
 
 def unfilled(tree: Any, lacking: Sequence[str]) -> Iterator[str]:

@@ -137,6 +137,25 @@ def test_a_rank_correlation_has_no_scale(store):
     assert "spearman" in note
 
 
+JOINED = "SELECT {} FROM model_gain m JOIN {} p USING (model_id)"
+
+
+@pytest.mark.parametrize("other", ["published_model", "raw.reported_gain"])
+def test_an_aggregate_over_tables_without_a_common_model_is_noted(store, other):
+    same = "count(*) FILTER (WHERE direction(m.gain_body) = direction(p.gain_last_block))"
+    (note,) = noted(store, JOINED.format(same, other))
+    assert note.startswith("no model_id is both in model_gain and in ")
+    (found,) = cautions(store, JOINED.format("m.model_id", other), is_empty=True)
+    assert found == note
+
+
+@pytest.mark.parametrize("taken", ["avg", "count"])
+def test_labs_counted_beside_a_gain_that_some_lack_are_noted(store, taken):
+    query = f"SELECT count(DISTINCT lab), {taken}(gain_penultimate_block) FROM published_model"
+    (note,) = noted(store, query)
+    assert note.startswith("published_model.gain_penultimate_block is NULL in 11 of the 34")
+
+
 def test_a_column_without_any_value_is_named(store):
     asked = "SELECT model_id FROM model WHERE training_step IS NOT NULL"
     assert cautions(store, asked, is_empty=True) == ["model.training_step is NULL in every row"]
