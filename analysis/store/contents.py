@@ -267,15 +267,21 @@ def held(cursor: duckdb.DuckDBPyConnection, names: Sequence[str], tree: Any) -> 
         if node.get(part)
         for name in all_columns(node[part])
     } | {name.lower() for node in every(tree) for name in node.get("using_columns") or []}
+    equal = dict[str, set[str]]()
+    for column, text in _equalities(tree):
+        equal.setdefault(column, set()).add(text)
     for name in sorted(names):
         for column in _texts(cursor, name):
             if column not in asked:
                 continue
             sql = f'SELECT DISTINCT "{column}" FROM {name} WHERE "{column}" IS NOT NULL ORDER BY 1'
             texts = [text for (text,) in cursor.execute(sql).fetchall()]
+            if equal.get(column, {""}) <= {*texts}:
+                continue  # what is asked for is there; something else gives no row
             shown = ", ".join(map(str, texts[:_MOST_NAMED]))
             more = f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
-            yield f"{name} has {len(texts)} values of {column}: {shown}{more}"
+            values = "one value" if len(texts) == 1 else f"{len(texts)} values"
+            yield f"{name} has {values} of {column}: {shown}{more}"
             if column == "model_id":
                 yield "coverage says which quantities of a model are not here, and why"
 

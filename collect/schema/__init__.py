@@ -54,6 +54,7 @@ from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
 from collect.schema.grain import (
     DESIGNS,
+    FILES,
     GRAINS,
     KEYS,
     KIND,
@@ -69,6 +70,7 @@ from collect.schema.views import front_sql, views_by_subject, views_sql
 __all__ = [
     "DESCRIPTION",
     "DESIGNS",
+    "FILES",
     "FRONT",
     "GRAINS",
     "KEYS",

@@ -351,6 +351,16 @@ OUTLYING = {
 }
 
 
+#: Columns of main by the column that names the file of their value: files differ in their prompts.
+FILES = {
+    "published_model": {
+        "gain_penultimate_block": "penultimate_block_file",
+        "gain_last_block": "last_block_file",
+        "gain_whole_matrix": "whole_matrix_file",
+    }
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """What makes rows of the controlled study dependent, or of several moments.

@@ -98,7 +98,7 @@ COMMENT ON COLUMN main.prompt_gain.category IS 'Kind of prompt as its authors na
 COMMENT ON COLUMN main.prompt_gain.n_tokens IS 'Length of the prompt in tokens, those that the tokenizer adds included; NULL where it is not in the opened store [tokens]';
 COMMENT ON COLUMN main.prompt_gain.gain_last_block IS 'Length at the last token after the last block over before it [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_penultimate_block IS 'The same of the last block but one: what the paper plots as the gain of a model [ratio]';
-COMMENT ON COLUMN main.prompt_gain.gain_body IS 'Geometric mean of the gains of all blocks but block 0, at the last token. Its power n_layers - 1 is growth_after_block_0 [ratio]';
+COMMENT ON COLUMN main.prompt_gain.gain_body IS 'Geometric mean of the gains of all blocks but block 0, at the last token. Its power n_layers - 1 is growth_after_block_0, so its spread over prompts shrinks with depth: compare models by stddev(ln(growth_after_block_0)) [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_maximum IS 'Largest gain of a block after block 0, at the last token [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_embedding IS 'Length at the last token after block 0 over its input, the embedding [ratio]';
 COMMENT ON COLUMN main.prompt_gain.gain_with_final_norm IS 'Length at the last token after the final norm over before the last block [ratio]';

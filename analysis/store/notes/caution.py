@@ -92,6 +92,7 @@ def cautions(
                 for room in (sampling, mixture, scale, repetition, missing, design)
                 for sentence in room.notes(query)
             ),
+            *(mixture.lacking(queries[0]) if is_empty else ()),
             *_of_the_rows(cursor, names, tree, aggregates),
             *(sentence for query in queries for sentence in missing.unjoined(query)),
             *(

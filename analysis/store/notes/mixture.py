@@ -59,7 +59,7 @@ def notes(query: Query) -> Iterator[str]:
     if sets:
         yield from _of_sets(query, sets)
         yield from _of_prompts(query, sets)
-    yield from _of_lacking(query, sampled)
+    yield from lacking(query)
 
 
 def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
@@ -178,19 +178,20 @@ def _of_prompts(query: Query, sets: Sequence[str]) -> Iterator[str]:
             )
 
 
-def _of_lacking(query: Query, tables: Sequence[str]) -> Iterator[str]:
+def lacking(query: Query) -> Iterator[str]:
     """Yield the tables that lack measured models which the query asks for beside others."""
     wheres = [it for node in query.selects for it in conjuncts(node.get("where_clause"))]
+    tables = [name for name in query.names if name in schema.SAMPLES]
     for name in (each for each in tables if not schema.SAMPLES[each].is_finding):
         met = contents.models_met(query.cursor, wheres)
         rows = query.cursor.execute(_MODELS.format(source=schema.SAMPLES[name].source)).fetchall()
         here = {model_id for (model_id,) in rows}
-        lacking = sorted({*met} - here)
-        if lacking and not here.isdisjoint(met):
-            more = f" and {len(lacking) - _MOST_NAMED} more" if len(lacking) > _MOST_NAMED else ""
+        absent = sorted({*met} - here)
+        if absent and not here.isdisjoint(met):
+            more = f" and {len(absent) - _MOST_NAMED} more" if len(absent) > _MOST_NAMED else ""
             yield (
-                f"{name} lacks {len(lacking)} of {len(met)} measured models: "
-                f"{', '.join(lacking[:_MOST_NAMED])}{more}; coverage says why"
+                f"{name} lacks {len(absent)} of {len(met)} measured models: "
+                f"{', '.join(absent[:_MOST_NAMED])}{more}; coverage says why"
             )
 
 

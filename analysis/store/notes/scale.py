@@ -26,6 +26,10 @@ _WHAT = {"model_id": "models", "layer": "depths"}
 #: Functions of ranks or of the middle, which a few long values do not decide.
 _ROBUST = frozenset({"spearman", "median", "mad", "mode", "quantile_cont", "quantile_disc"})
 
+_SPREADS = frozenset(
+    {"stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop", "mad", "sem"}
+)
+
 _LOGARITHMS = frozenset({"ln", "log", "log2", "log10"})
 
 
@@ -53,6 +57,8 @@ def notes(query: Query) -> Iterator[str]:
     for (table, kinds, are_pairs), mixed_columns in found.items():
         yield _sentence(table, [*mixed_columns], kinds, are_pairs=are_pairs)
     yield from dict.fromkeys(_outlying(query))
+    yield from dict.fromkeys(_of_files(query))
+    yield from dict.fromkeys(_roots(query))
 
 
 def _outlying(query: Query) -> Iterator[str]:
@@ -72,6 +78,38 @@ def _outlying(query: Query) -> Iterator[str]:
                 yield (
                     f"{table}: {rows.what} is averaged with the others and may decide the mean; "
                     f"WHERE {rows.rest} leaves it out"
+                )
+
+
+def _of_files(query: Query) -> Iterator[str]:
+    """Yield a sentence for each column of which values from several files are taken together."""
+    for node, each in query.over_rows():
+        for alias, table in base_tables(node).items():
+            columns = [column for it in arguments_of(each) for column in columns_of(it)]
+            for column in schema.FILES.get(table, {}).keys() & {*columns}:
+                file = schema.FILES[table][column]
+                counts = query.counts(node, [(f'count(DISTINCT "{alias}"."{file}")', each)]) or []
+                if any(n > 1 for (n,) in counts):
+                    yield (
+                        f"{table}.{column}: values of {max(n for (n,) in counts)} files are taken "
+                        f"together, whose prompts differ; take one {file}, or one file of "
+                        "raw.published_figure"
+                    )
+
+
+def _roots(query: Query) -> Iterator[str]:
+    """Yield a sentence where spreads of a mean over blocks are compared between models."""
+    for node, each in query.over_rows():
+        tables = {*base_tables(node).values()}
+        columns = {column for it in arguments_of(each) for column in columns_of(it)}
+        if "prompt_gain" in tables and columns == {"gain_body"} and name_of(each) in _SPREADS:
+            models = query.rows(
+                {**node, "modifiers": []}, [("any_value({model_id})", each)], "model_id", []
+            )
+            if len({*(models or ())}) > 1:
+                yield (
+                    "prompt_gain.gain_body: a mean over blocks, so its spread over prompts shrinks "
+                    "with depth; compare models by the spread of ln(growth_after_block_0)"
                 )
 
 

@@ -95,7 +95,7 @@ SELECT avg(gain_body) FROM model_gain WHERE lab = 'thermoscope'
 
 SELECT is_trained_here, avg(gain_body) FROM model_gain GROUP BY ALL
 
-SELECT avg(p.gain_last_block) FROM published_model p LEFT JOIN model_gain USING (model_id)
+SELECT avg(p.n_layers) FROM published_model p LEFT JOIN model_gain USING (model_id)
 
 SELECT avg(n_layers) FROM model WHERE is_published
 
@@ -132,6 +132,16 @@ SELECT spearman(n_layers, gain_body) FROM model_gain WHERE lab = 'thermoscope'
 SELECT is_trained_here, count(*), count(DISTINCT lab) FROM model GROUP BY ALL
 
 SELECT count(*) FROM model WHERE is_published
+
+SELECT stddev(gain_body) FROM prompt_gain WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND prompt_set =
+'A_grand_unified'
+
+SELECT avg(gain_penultimate_block) FROM published_model WHERE suite = 'Pythia'
+
+SELECT penultimate_block_file, lab, avg(gain_penultimate_block) FROM published_model WHERE lab = 'Meta' GROUP BY ALL
+
+SELECT model_id, stddev(ln(growth_after_block_0)) FROM prompt_gain WHERE prompt_set = 'A_grand_unified' GROUP BY
+model_id
 
 --- kinds: networks trained here among models of others
 
@@ -396,3 +406,16 @@ SELECT count(*), count(DISTINCT lab) FROM model WHERE is_measured
 SELECT count(DISTINCT model_id) FROM model_gain WHERE gain_body > 1
 
 SELECT gain_body > 1, count(*) FROM model_gain GROUP BY 1
+
+--- files: values of several files, whose prompts differ
+
+penultimate_block_file: SELECT lab, avg(gain_penultimate_block) FROM published_model GROUP BY lab
+
+penultimate_block_file: SELECT spearman(n_layers, gain_penultimate_block) FROM published_model
+
+--- spreads: of a mean over blocks, between models of other depth
+
+SELECT model_id, stddev(gain_body) FROM prompt_gain WHERE prompt_set = 'A_grand_unified' GROUP BY model_id
+
+SELECT model_id, var_samp(gain_body) FROM prompt_gain WHERE prompt_set = 'A_grand_unified' GROUP BY ALL ORDER
+BY 2 LIMIT 1

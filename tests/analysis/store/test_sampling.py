@@ -125,7 +125,7 @@ def test_a_statistic_of_pairs_names_its_pairs_and_no_column_alone(store):
         assert note.startswith(f"corr({name}, gain_penultimate_block) rests on {n} of 34 rows")
     query = "SELECT spearman(n_parameters, gain_penultimate_block), count(*) FROM published_model"
     n = figures["gain_penultimate_block"].notna().sum()
-    (note,) = noted(store, query)
+    (note,) = [note for note in noted(store, query) if "rests" in note]
     assert f"rests on {n} of 34 rows" in note
 
 
@@ -135,6 +135,27 @@ def test_a_rank_correlation_has_no_scale(store):
     assert not [note for note in by_rank if "scales" in note]
     (note,) = [note for note in by_value if "scales" in note]
     assert "spearman" in note
+
+
+@pytest.mark.parametrize("case", NOTED["files"])
+def test_values_of_several_files_in_one_number_are_noted(store, case):
+    file, query = case.split(": ", 1)
+    (note,) = [note for note in noted(store, query) if "files" in note]
+    n = store.query(f"SELECT count(DISTINCT {file}) AS n FROM published_model")["n"].item()
+    assert f"values of {n} files" in note
+    assert file in note
+
+
+@pytest.mark.parametrize("query", NOTED["spreads"])
+def test_spreads_of_a_mean_over_blocks_are_noted_between_models(store, query):
+    (note,) = [note for note in noted(store, query) if "shrinks with depth" in note]
+    assert "growth_after_block_0" in note
+
+
+def test_an_empty_answer_says_which_models_a_table_lacks_and_no_value_that_is_there(store):
+    asked = f"SELECT model_id, avg(first_token_share) AS s FROM attention WHERE {SET} GROUP BY ALL"
+    (note,) = cautions(store, f"{asked} HAVING s > 2", is_empty=True)
+    assert note.startswith("attention lacks ")
 
 
 JOINED = "SELECT {} FROM model_gain m JOIN {} p USING (model_id)"
@@ -152,7 +173,7 @@ def test_an_aggregate_over_tables_without_a_common_model_is_noted(store, other):
 @pytest.mark.parametrize("taken", ["avg", "count"])
 def test_labs_counted_beside_a_gain_that_some_lack_are_noted(store, taken):
     query = f"SELECT count(DISTINCT lab), {taken}(gain_penultimate_block) FROM published_model"
-    (note,) = noted(store, query)
+    (note,) = [note for note in noted(store, query) if "is NULL" in note]
     assert note.startswith("published_model.gain_penultimate_block is NULL in 11 of the 34")
 
 
@@ -209,7 +230,7 @@ def test_a_mean_by_lab_that_rests_on_one_model_is_noted_with_the_lab(store):
     published = by_pandas.published_model().dropna(subset="gain_penultimate_block")
     sizes = published.groupby("lab").size()
     sql = "SELECT lab, avg(gain_penultimate_block) FROM published_model GROUP BY lab"
-    (note,) = noted(store, sql)
+    (note,) = [note for note in noted(store, sql) if note.startswith("lab: ")]
     assert note.startswith(f"lab: {', '.join(sizes[sizes == 1].index)} rest")
 
 
