@@ -409,7 +409,7 @@ CREATE TABLE claim_weight (
     repeats   INTEGER,
     PRIMARY KEY (claim_id)
 );
-COMMENT ON TABLE claim_weight IS 'One row per claim: how much the paper rests on it, and which claim states the same finding before it. Central: the abstract asserts it as a law, as the explanation or as the ranking. Supporting: a result that would speak for a central claim. Side: counts, captions, provenance, wording.';
+COMMENT ON TABLE claim_weight IS 'One row per claim: how much the paper rests on it, and which claim states the same finding before it. Central: it states a law of the paper, its explanation or its ranking. Supporting: another result, which would speak for a central claim. Side: counts, captions, provenance, wording.';
 COMMENT ON COLUMN claim_weight.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_weight.weight IS 'central, supporting or side [-]';
 COMMENT ON COLUMN claim_weight.repeats IS 'Number of the claim that states the same finding, which counts once; empty for a finding of its own [-]';
@@ -441,7 +441,7 @@ COMMENT ON COLUMN verdict.statement IS 'The statement, as quoted [-]';
 COMMENT ON COLUMN verdict.category IS 'What it states: law, printed number or record; NULL where none is declared [-]';
 COMMENT ON COLUMN verdict.stated_by IS 'Who states it: author (in a document of the author), file (in a result file alone) or audit. Claims of the paper are those of the author [-]';
 COMMENT ON COLUMN verdict.family IS 'Family of claims within which its p is adjusted; see claim_family [-]';
-COMMENT ON COLUMN verdict.is_central IS 'True where the abstract asserts it as a law, as the explanation or as the ranking, and no earlier claim states the same finding. See claim_weight [-]';
+COMMENT ON COLUMN verdict.is_central IS 'True where it states a law of the paper, its explanation or its ranking, and no earlier claim states the same finding. See claim_weight [-]';
 COMMENT ON COLUMN verdict.verdict IS 'reproduced, depends on the reading, contradicted, undecided or no data [-]';
 COMMENT ON COLUMN verdict.reading IS 'How it depends on the reading, and what holds or fails beside it; NULL where there is neither [-]';
 COMMENT ON COLUMN verdict.property IS 'What its quantity is a property of; see claim_property [-]';

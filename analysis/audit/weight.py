@@ -1,8 +1,8 @@
 """How much a paper rests on each claim, which claims state one finding, and how sure the rule is.
 
-Criteria, written after the first verdicts were known: *central* is what the abstract asserts as
-a law, as the explanation or as the ranking; *supporting* a result that would speak for a central
-claim; *side* counts, captions, provenance and wording. A claim that repeats the finding of
+Criteria, written after the first verdicts were known: *central* states a law of the paper, its
+explanation or its ranking; *supporting* is another result, which would speak for a central claim;
+*side* counts, captions, provenance and wording. A claim that repeats the finding of
 another counts once.
 """
 

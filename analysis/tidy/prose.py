@@ -208,6 +208,17 @@ def share_of(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,}"
 
 
+def among(part: int, whole: int) -> str:
+    r"""Return a count out of a total as a sentence has it, before a noun.
+
+    >>> among(0, 7), among(4, 4), among(3, 7)
+    ('none of the\xa07', 'all\xa04', '3 of the\xa07')
+    """
+    if part == whole:
+        return f"all{NO_BREAK}{count(whole)}"
+    return f"{count(part) if part else 'none'} of the{NO_BREAK}{count(whole)}"
+
+
 def form(n: int, one: str, several: str) -> str:
     """Return the form of a word that goes with a number.
 

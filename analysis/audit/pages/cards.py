@@ -176,22 +176,30 @@ def _count_shown(checks: Sequence[Mapping[Any, Any]], part: str) -> str:
         for check in checks
         if check["term"] == part and readings.outcome(check) == readings.SHOWN
     ]
-    return f" {len(others)} more are shown for comparison." if others else ""
+    n = len(others)
+    words = prose.form(n, "reading is", "readings are")
+    return f" {n} more {words} shown for comparison." if n else ""
 
 
 def reasons(checks: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
-    """Return how many readings of each part hold, as Markdown.
+    """Return how many readings of each part hold, as Markdown; what stands beside is marked so.
 
     ``checks`` are rows of `analysis.audit.check_rows`; those that are only shown are left out.
     """
-    by_part: dict[str, list[str]] = {}
+    by_part: dict[str, tuple[list[str], list[str]]] = {}
     for check in checks:
         if check["decides"] or check.get("beside"):
-            by_part.setdefault(str(check["term"]), []).append(readings.outcome(check))
-    return {
-        part: f"{notation.typeset(part)}: {readings.held(outcomes)}"
-        for part, outcomes in by_part.items()
-    }
+            both = by_part.setdefault(str(check["term"]), ([], []))
+            both[0 if check["decides"] else 1].append(readings.outcome(check))
+    return {part: f"{notation.typeset(part)}{_outcomes(*both)}" for part, both in by_part.items()}
+
+
+def _outcomes(deciding: Sequence[str], beside: Sequence[str]) -> str:
+    """Return how many readings of a part hold, with those apart that stand beside the verdict."""
+    if not deciding:
+        return f" (beside the verdict): {readings.held(beside)}"
+    more = f"; beside the verdict, {readings.held(beside)}" if beside else ""
+    return f": {readings.held(deciding)}{more}"
 
 
 def _caveats(rows: pd.DataFrame, at: str) -> dict[str, str]:
@@ -238,7 +246,7 @@ def planted_line(rates: pd.DataFrame) -> str:
 
 
 def near_certain(rates: pd.DataFrame) -> str:
-    """Return how often the rule cannot tell, whatever the truth, in one sentence.
+    """Return how often the rule cannot tell, over all planted truths, in one sentence.
 
     ``rates`` has rows of table ``verdict_rate`` of one claim.
     """
@@ -247,7 +255,8 @@ def near_certain(rates: pd.DataFrame) -> str:
         return ""
     ends = dict.fromkeys(f"{math.floor(round(it, 6))}" for it in (of_100.min(), of_100.max()))
     return (
-        f"Of 100 simulated papers the rule calls {' to '.join(ends)} undecided, whatever the truth."
+        f"Of 100 simulated papers the rule calls {' to '.join(ends)} undecided"
+        f"{', depending on the truth' if len(ends) > 1 else ', whatever the truth'}."
     )
 
 

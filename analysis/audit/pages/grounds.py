@@ -16,7 +16,7 @@ from analysis.tidy import notation, prose
 NAMES = {
     "function": "the function",
     "training": "training",
-    "parametrisation": "the parametrisation",
+    "parametrisation": "how the weights are written",
     "architecture": "the architecture",
     "record": "the record",
 }

@@ -118,8 +118,9 @@ def out_of_reach(store: Store, smallest: float) -> str:
     if smallest < float(reported.removeprefix("<")):
         return ""
     return (
-        "With the counts of the paper's file Fisher's test gives no p under "
-        f"{prose.number(smallest, 4)}. So the reported p {reported} is impossible."
+        "With as many models below 1 and as many of EleutherAI as in the paper's file, Fisher's "
+        f"test gives no p under {prose.number(smallest, 4)}. So the reported p {reported} cannot "
+        "come from these counts."
     )
 
 

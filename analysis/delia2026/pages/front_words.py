@@ -23,9 +23,9 @@ TRUE_WORLD = "hierarchy"
 def certainty(store: Store) -> dict[str, str]:
     """Return of how many of 100 simulated data sets the rule says that it cannot tell.
 
-    Keys: `worlds` and `data_sets` (how many were simulated, and in each), `least` and `most` (over
-    the worlds), `if_true` (where the claim is true), rounded down; `yes`, in how many worlds it
-    ever says that the claim is reproduced, and `no`, how often it says in one that it is not.
+    Keys: `worlds` and `data_sets` (how many were simulated, and in each), `if_true` (where the
+    claim is true, rounded down); `yes`, in how many worlds it ever says that the claim is
+    reproduced, and `no`, how often it says in one that it is not.
     """
     rates = calibration_pages.verdict_rates(store)
     shares = (100 * rates.pivot_table("probability", "truth", "verdict")).round(6)
@@ -33,38 +33,24 @@ def certainty(store: Store) -> dict[str, str]:
     return {
         "worlds": prose.count(len(shares)),
         "data_sets": prose.count(int(rates["n_papers"].min())),
-        "least": prose.count(int(of_100.min())),
-        "most": prose.count(int(of_100.max())),
         "if_true": prose.count(int(of_100[TRUE_WORLD])),
-        "yes": prose.share_of(int((shares["reproduced"] > 0).sum()), len(shares)),
+        "yes": prose.among(int((shares["reproduced"] > 0).sum()), len(shares)),
         "no": prose.count(math.ceil(shares["contradicted"].max())),
     }
 
 
 def settling(store: Store) -> dict[str, str]:
-    """Return which list of existing models would rank the lab over geometry, and which would not.
+    """Return how many lists of existing models would show the paper's order if it is true, `whole`.
 
-    `models`: of the smallest list with the power `designs.POWER` where labs explain the share
-    `share`. Of the largest list, if the paper's order is true: `most_models`, and in how many of
-    100 data sets it shows the lab over geometry, `most_seen`, and geometry over scale, `most_next`.
-    `whole`: how many lists would show both with that power, if the order is true.
+    Such a list shows lab over geometry and geometry over scale with the power `designs.POWER`.
     """
     rates = tournament.rates(store)
     lists, others = (
         designs.ranking(rates, statement, world) for statement, world in designs.RANKING.items()
     )
-    enough = lists[lists["power"] >= designs.POWER].iloc[0]
-    largest, of_next = lists.iloc[-1], others.iloc[-1]
     both = lists.merge(others, on="layout", suffixes=("", "_next"))
     shows = both[["power_claimed", "power_claimed_next"]].min(axis=1) >= designs.POWER
-    return {
-        "share": prose.percent(designs.MOST),
-        "models": prose.count(enough["n_models"]),
-        "most_models": prose.count(largest["n_models"]),
-        "most_seen": prose.count(round(100 * largest["power_claimed"])),
-        "most_next": prose.count(round(100 * of_next["power_claimed"])),
-        "whole": prose.share_of(int(shows.sum()), len(shows)),
-    }
+    return {"whole": prose.among(int(shows.sum()), len(shows))}
 
 
 def orders(runs: pd.DataFrame, gains: pd.DataFrame) -> dict[str, str]:
@@ -105,10 +91,13 @@ def signs(models: pd.DataFrame, lab: str = "EleutherAI") -> dict[str, str]:
 def central(judged: pd.DataFrame) -> dict[str, str]:
     """Return how many central claims there are, `n`, and how many have which verdict, `verdicts`.
 
-    ``judged`` has one row per claim: `verdict`, `importance`, `repeats`. Verdicts that none has
-    are counted as 0, but for those without data. The counts are sentences of two each.
+    ``judged`` has one row per claim: `claim_id`, `verdict`, `importance`, `repeats`, `place`.
+    Verdicts that none has are counted as 0, but for those without data. The counts are sentences of
+    two each. `elsewhere`: which of these claims do not stand in the abstract.
     """
-    return tally(judged[weight.is_central(judged)])
+    rows = judged[weight.is_central(judged)]
+    elsewhere = rows.loc[rows["place"] != "abstract", "claim_id"]
+    return {**tally(rows), "elsewhere": prose.listing(elsewhere.map(str).tolist()) or "none"}
 
 
 def tally(judged: pd.DataFrame) -> dict[str, str]:

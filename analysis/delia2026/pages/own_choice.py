@@ -164,10 +164,19 @@ def finding(found: pd.DataFrame) -> str:
     )
 
 
-def smallest(found: pd.DataFrame) -> str:
-    """Return the smallest p that the paper's own choice could have given, as text."""
+def papers(found: pd.DataFrame) -> dict[str, str]:
+    """Return of the paper's own choice, as text, what Fisher's test takes as given.
+
+    Keys: `below`, how many of all models shrink the vector; `ours`, how many are of the named lab;
+    `smallest`, the smallest p that these counts admit.
+    """
     own = (found[list(CHOICES)] == pd.Series(PAPERS)).all(axis=1)
-    return _small(float(found.loc[own, "smallest_p"].iloc[0]))
+    row = found[own].iloc[0]
+    return {
+        "below": prose.share_of(int(row["n_below"]), int(row["n_obs"])),
+        "ours": prose.count(int(row["n_ours"])),
+        "smallest": _small(float(row["smallest_p"])),
+    }
 
 
 def _answer(rows: pd.DataFrame, column: str) -> dict[str, float]:

@@ -172,7 +172,7 @@ def answers(store: Store) -> dict[str, str]:
     rates = verdict_rates(store).pivot_table("probability", "truth", "verdict")
     denied = rates["contradicted"]
     return {
-        "truths": prose.share_of(int((rates["reproduced"] > 0).sum()), len(rates)),
+        "truths": prose.among(int((rates["reproduced"] > 0).sum()), len(rates)),
         "contradicted": prose.percent(float(denied.max())),
         "where": TRUTHS.get(str(denied.idxmax()), str(denied.idxmax())),
     }

@@ -85,6 +85,7 @@ def test_the_reason_counts_readings_part_by_part():
         {"term": "b", "holds": None, "decides": True},
         {"term": "b", "holds": True, "decides": False},
         {"term": "b, printed", "holds": False, "decides": False, "beside": "not as printed"},
+        {"term": "b", "holds": True, "decides": False, "beside": "as printed"},
         {"term": "c", "holds": False, "decides": True},
         {"term": "c", "holds": None, "decides": True},
         {"term": "e", "holds": True, "decides": True},
@@ -93,8 +94,8 @@ def test_the_reason_counts_readings_part_by_part():
     rows = [{"has_data": True, **row} for row in rows]
     assert cards.reasons(rows) == {
         "a": "a: of 3 readings 1 holds, 1 fails, 1 is without data",
-        "b": "b: its one reading is undecided",
-        "b, printed": "b, printed: its one reading fails",
+        "b": "b: its one reading is undecided; beside the verdict, its one reading holds",
+        "b, printed": "b, printed (beside the verdict): its one reading fails",
         "c": "c: of 2 readings 1 fails, 1 is undecided",
         "e": "e: its one reading holds",
         "d": "d: its one reading is without data",

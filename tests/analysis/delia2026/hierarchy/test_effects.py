@@ -166,7 +166,7 @@ def test_every_test_answers_counts_its_own_units_and_is_printed(drawn):
 def test_a_reported_p_is_impossible_only_above_the_least_possible(shipped_store):
     said = heritage_tests.out_of_reach(shipped_store, 11 / 8008)
     assert "0.0014" in said
-    assert "p < 0.001 is impossible" in said
+    assert "p < 0.001 cannot" in said
     assert heritage_tests.out_of_reach(shipped_store, 0.0009) == ""
 
 

@@ -76,7 +76,9 @@ def test_the_finding_says_whose_choice_alone_has_a_small_p(answers):
     assert said.endswith("the paper's own.")
     # By hand from the hunt's file: 6 of 16 below 1 in the last block but one, 1 in the last.
     assert "1 or 6 of the same 16" in said
-    assert float(own_choice.smallest(answers)) == pytest.approx(6 / 4368, abs=5e-5)
+    said = own_choice.papers(answers)
+    assert (said["below"].replace("\xa0", " "), said["ours"]) == ("6 of 16", "5")
+    assert float(said["smallest"]) == pytest.approx(6 / 4368, abs=5e-5)
     others = answers.assign(p_value=answers["p_value"].where(answers["p_value"] >= 0.05, 0.5))
     others.loc[others["p_value"].idxmax(), "p_value"] = 0.01  # another choice than the paper's
     assert "paper" not in own_choice.finding(others)
