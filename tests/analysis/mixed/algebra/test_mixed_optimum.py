@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.optimize import rosen, rosen_der
 
 from analysis import mixed
 from analysis.mixed.algebra import crossproducts, deviance, levels, optimise
 from analysis.mixed.algebra.average_information import average_information
-from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms
-from analysis.mixed.algebra.descent import hessian_by_differences
+from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, without_smallest
+from analysis.mixed.algebra.descent import descend, descend_to_floor, hessian_by_differences
 from analysis.mixed.algebra.deviance import (
     covariance_gradients,
     profile,
@@ -25,7 +26,11 @@ from analysis.mixed.algebra.estimates import conditional_modes
 from analysis.mixed.algebra.levels import gather, separate
 from analysis.mixed.algebra.optimise import (
     CONVERGED,
+    MOST_COMBINED,
+    NEAR_ZERO,
     Search,
+    combined,
+    sign_patterns,
 )
 from analysis.mixed.algebra.size import FitSize, fit_size, require_memory
 from analysis.tidy.errors import DesignError
@@ -114,6 +119,43 @@ def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place):
     else:
         assert released is None
         assert owed < CONVERGED
+
+
+def test_new_searches_are_few_and_each_pattern_of_each_term_has_one():
+    for widths in ((1,), (2, 2), (3, 2), (3, 3), (4, 3), (7,), (7, 2)):
+        patterns = [sign_patterns(width) for width in widths]
+        starts = combined(patterns)
+        assert len(starts) <= max(MOST_COMBINED, *(width + 1 for width in widths))
+        for place, each in enumerate(patterns):
+            assert {start[place].tobytes() for start in starts} == {s.tobytes() for s in each}
+    factor = canonical(np.array([[1.0, 0.0], [1.0, 1e-6]]))
+    np.testing.assert_allclose(canonical(without_smallest(factor, NEAR_ZERO))[1], [1, 0], atol=1e-6)
+
+
+def test_newton_leaves_a_saddle_and_follows_a_curved_valley():
+    # x^4 / 4 - x^2 / 2 + y^2: a saddle at zero, floors at x = 1 and -1.
+    def function(at):
+        x, y = at
+        return float(x**4 / 4 - x**2 / 2 + y**2), np.array([x**3 - x, 2 * y])
+
+    free = np.ones(2, dtype=bool)
+    result = descend_to_floor(function, np.array([0.01, 0.2]), free)
+    np.testing.assert_allclose(result.at, [1, 0], atol=1e-8)
+    assert result.decrement < CONVERGED
+    assert result.downward() is None
+    saddle = descend_to_floor(function, np.zeros(2), free)
+    direction = saddle.downward()
+    assert abs(direction[0]) == pytest.approx(1)
+    result = descend(valley, np.array([-1.2, 1.0]), tolerance=1e-16, flat=1e-9)
+    np.testing.assert_allclose(result, [1, 1], atol=1e-8)
+    at = np.array([1.0, 1.0])
+    np.testing.assert_array_equal(descend(valley, at), at)
+    assert valley(at)[0] == pytest.approx(0)
+
+
+def valley(at):
+    """Return Rosenbrock's function, least at (1, 1)."""
+    return float(rosen(at)), rosen_der(at)
 
 
 def test_students_crossed_with_lecturers_are_as_lme4():
