@@ -24,7 +24,7 @@ COMMENT ON COLUMN main.attention.head IS 'Query head, 0 to n_heads - 1 [1]';
 COMMENT ON COLUMN main.attention.n_tokens IS 'Tokens of the prompt [tokens]';
 COMMENT ON COLUMN main.attention.entropy IS 'Mean entropy of a row of the attention map [nat]';
 COMMENT ON COLUMN main.attention.relative_entropy IS 'The same over ln n_tokens; NULL for one token [1]';
-COMMENT ON COLUMN main.attention.first_token_share IS 'Share of all attention that goes to the first token, the sink, its own to itself included: mean over the tokens that look. Without any sink it is neither 0 nor 1 / n_tokens. Attention spread evenly over the tokens that each may see, itself and those before it, gives H_n / n. Here H_n = 1 + 1/2 + ... + 1/n and n = n_tokens. H_n / n is about (ln n + .58) / n: .27 at 11 tokens, .08 at 60. Prompts of other lengths, so models of other tokenizers, have another baseline [1]';
+COMMENT ON COLUMN main.attention.first_token_share IS 'Share of all attention that goes to the first token, its own attention to itself included: mean over the tokens of the prompt. Where attention is spread evenly over the tokens that each may see, it is H_n / n. Here H_n = 1 + 1/2 + ... + 1/n and n = n_tokens: .27 at 11 tokens, .08 at 60. So prompts of other lengths, and models of other tokenizers, have another baseline [1]';
 COMMENT ON COLUMN main.attention.first_token_share_of_others IS 'Share of the attention paid to other tokens that goes to the first token. An even spread gives (H_n - 1) / (n - H_n), see first_token_share. NULL where tokens pay none to others [1]';
 COMMENT ON COLUMN main.attention.self_share IS 'Share of attention that tokens pay to themselves [1]';
 COMMENT ON COLUMN main.attention.distance IS 'Mean distance looked back [tokens]';
