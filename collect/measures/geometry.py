@@ -135,7 +135,7 @@ def _mean_cosine(resultant: float, n: int) -> float | None:
 
 def _gaussian_kernel(cosines: Tensor) -> Tensor:
     """Return exp(-t |u_i - u_j|^2) of unit vectors, by |u_i - u_j|^2 = 2 - 2 cosine."""
-    return (2 * _SHARPNESS * (cosines - 1)).exp()
+    return (cosines - 1).mul_(2 * _SHARPNESS).exp_()
 
 
 def _rank_entropies(grams: Sequence[Tensor]) -> Tensor:
@@ -147,7 +147,7 @@ def _rank_entropies(grams: Sequence[Tensor]) -> Tensor:
     import torch
 
     if on_processor(grams[0]):
-        return torch.cat([_rank_entropy(gram[None]) for gram in grams])
+        return torch.cat([_checked_entropy(gram[None]) for gram in grams])
     size = max(len(gram) for gram in grams)
     together = grams[0].new_zeros((len(grams), size, size))
     for around, gram in zip(together, grams, strict=True):
@@ -155,15 +155,27 @@ def _rank_entropies(grams: Sequence[Tensor]) -> Tensor:
     return _rank_entropy(together)
 
 
+def _checked_entropy(gram: Tensor) -> Tensor:
+    """Return `_rank_entropy` of one matrix, quicker: a sum is finite only where all entries are."""
+    return _spectral_entropy(gram) if math.isfinite(gram.sum()) else _rank_entropy(gram)
+
+
 def _rank_entropy(grams: Tensor) -> Tensor:
     import torch
 
     is_finite = grams.isfinite().all(-1).all(-1)
-    eigenvalues = torch.linalg.eigvalsh(grams.where(is_finite[:, None, None], 0.0))
+    entropies = _spectral_entropy(grams.where(is_finite[:, None, None], 0.0))
+    return entropies.where(is_finite, torch.nan)
+
+
+def _spectral_entropy(grams: Tensor) -> Tensor:
+    import torch
+
+    eigenvalues = torch.linalg.eigvalsh(grams)
     singular_values = eigenvalues.clamp_min(0).sqrt()
     shares = singular_values / singular_values.sum(-1, keepdim=True)
     entropies: Tensor = torch.special.entr(shares).sum(-1)
-    return entropies.where(is_finite, torch.nan)
+    return entropies
 
 
 def _defined(number: float) -> float | None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from sums_alone import Sums
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from torch import Tensor
@@ -177,6 +178,16 @@ def collecting(*quantities: str) -> Approach:
     return approach
 
 
+def sums(*quantities: str) -> Approach:
+    """Compute the sums that some quantities are made of, and keep nothing."""
+
+    def approach(model: Any, batches: Batches) -> Action:
+        subject = placed(model)
+        return lambda: list(whole(subject, batches, Sums(batches, quantities)))
+
+    return approach
+
+
 class _Numbers:
     """Writes a token as its number."""
 
@@ -279,7 +290,9 @@ OURS = "ours: stream, attention"
 
 _BUCKETED: dict[str, Approach] = {
     **{BARE: bare_body, "each number read once": reading},
+    "sums alone": sums("stream", "attention"),
     OURS: collecting("stream", "attention"),
+    "sums alone, and geometry": sums("stream", "attention", "geometry"),
     "ours: and geometry": collecting("stream", "attention", "geometry"),
     **{"output flags": flags, "TransformerLens cache": transformer_lens, "nnsight trace": nnsight},
     "bare model, all logits": bare_model,
