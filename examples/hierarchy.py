@@ -21,9 +21,9 @@ models = store.query("""
      ORDER BY model_id""")
 show(f"{len(models)} base models", models)
 
-# Mixed models: each block alone, then all together, with a random effect of the suite.
-blocks = {"heritage": "heritage", "geometry": "rho + depth", "scale": "size"}
-formulas = {**blocks, "heritage, geometry and scale": " + ".join(blocks.values())}
+# Mixed models: each set of predictors alone, then all together, with a random effect of the suite.
+sets = {"heritage": "heritage", "geometry": "rho + depth", "scale": "size"}
+formulas = {**sets, "heritage, geometry and scale": " + ".join(sets.values())}
 numbers = ["term", "estimate", "conf_low", "conf_high", "df", "p_value"]
 for name, terms in formulas.items():
     fit = ts.mixed(f"log_gain ~ {terms} + (1 | suite)", models)
@@ -34,14 +34,14 @@ table = ts.fisher_test(models, row="heritage", column="sign")
 show("Fisher's exact test", table[["contrast", *numbers[1:4], "p_value"]])
 
 
-# Bootstrap over suites: the variance that each block explains alone (R squared).
+# Bootstrap over suites: the variance that each set explains alone (R squared).
 def explained(rows):
-    """Return R squared of the log gain on each block."""
+    """Return R squared of the log gain on each set."""
     rows = rows.assign(heritage=rows["heritage"] == "other")
     y = rows["log_gain"] - rows["log_gain"].mean()
-    x = {block: rows[terms.split(" + ")].astype(float) for block, terms in blocks.items()}
-    fitted = {b: (c := x[b] - x[b].mean()) @ np.linalg.lstsq(c, y, rcond=None)[0] for b in x}
-    return {block: (each @ each) / (y @ y) for block, each in fitted.items()}
+    x = {name: rows[terms.split(" + ")].astype(float) for name, terms in sets.items()}
+    fitted = {s: (c := x[s] - x[s].mean()) @ np.linalg.lstsq(c, y, rcond=None)[0] for s in x}
+    return {name: (each @ each) / (y @ y) for name, each in fitted.items()}
 
 
 drawn = ts.bootstrap(models, explained, cluster="suite", n=999)

@@ -185,7 +185,7 @@ def importance_table(judged: pd.DataFrame) -> str:
 
 #: What a claim of each weight is called where claims are counted.
 WEIGHTS = {
-    "central": "central (abstract)",
+    "central": "central",
     "supporting": "supporting",
     "side": "minor (counts, captions)",
 }

@@ -134,7 +134,7 @@ def parted(table: pd.DataFrame) -> str:
 
 
 def said(table: pd.DataFrame) -> str:
-    """Return in three sentences what the data add to the order that is claimed."""
+    """Return in four sentences what the data add to the order that is claimed."""
     claimed = table[table["ranking"] == CLAIMED].set_index(["prior_scale", "stage"])["probability"]
     before, after = (claimed.xs(stage, level="stage") for stage in (PRIOR, POSTERIOR))
     middle = table[(table["prior_scale"] == sources.MIDDLE) & (table["stage"] == POSTERIOR)]
@@ -149,9 +149,16 @@ def said(table: pd.DataFrame) -> str:
     ends = f"at {least}" if least == most_of else f"between {least} and {most_of}"
     return (
         f"The whole order has a probability of {prose.percent(float(before[sources.MIDDLE]))} "
-        f"before the data and {prose.percent(float(after[sources.MIDDLE]))} after them. {second} "
+        f"before the data and {prose.percent(float(after[sources.MIDDLE]))} after them. "
+        f"Its odds change by a factor of {prose.number(_odds(after) / _odds(before), 1)}. {second} "
         f"Under each of {len(WIDTHS)} priors the claimed order ends {ends}."
     )
+
+
+def _odds(probability: pd.Series[float]) -> float:
+    """Return the odds of the claimed order under the middle prior; ``probability`` has them all."""
+    share = float(probability[sources.MIDDLE])
+    return share / (1 - share)
 
 
 def headers() -> dict[str, str]:

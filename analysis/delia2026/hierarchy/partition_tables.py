@@ -70,7 +70,7 @@ def rankings(subsets: Subsets, names: Sequence[str] = SEPARATE) -> pd.DataFrame:
 
 
 def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str, str]:
-    """Return what the resamples support: how many rankings of how many, and which.
+    """Return what the resamples support: how many rankings of how many, and which; and the shares.
 
     Heritage is the lab in `SEPARATE` and the suite in `WITH_SUITE`.
     """
@@ -83,12 +83,17 @@ def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str
     complete = result[(result["term"] == "complete") & result["holds"].notna()]
     whole = select_blocks(subsets, names)
     parts = shares_of.unique_and_alone(subsets)
-    unique = parts[parts["term"] == "unique"].set_index("block")["share"]
+    of_unique = parts[parts["term"] == "unique"].set_index("block")
+    unique, noise = of_unique["share"], of_unique["chance_share"]
+    shares = shares_of.shapley(whole).set_index("block")["share"]
     return {
         **{f"unique_{block}": prose.number(float(unique[block])) for block in subsets.names},
-        "pairs": prose.share_of(len(supported), len(general)),
+        "noise_suite": prose.number(float(noise["suite"])),
+        "shapley_most": f"{shares.idxmax()} ({prose.number(float(shares.max()))})",
+        "shapley_least": f"{shares.idxmin()} ({prose.number(float(shares.min()))})",
+        "pairs": prose.among(len(supported), len(general)),
         "named": prose.listing(named) if named else "none",
-        "complete": prose.share_of(len(complete), len(general)),
+        "complete": prose.among(len(complete), len(general)),
         "r_squared": prose.number(float(whole.r_squared[-1])),
         "chance": prose.number(float(whole.chance[-1])),
         "labs": prose.plural(subsets.n_groups, "lab"),
@@ -104,7 +109,7 @@ def variation_words(models: pd.DataFrame) -> dict[str, str]:
     varying = result[result["n_distinct"] > 1]
     inside = result.groupby("term")["within_share"].sum()
     return {
-        "suites": prose.share_of(varying["level"].nunique(), result["level"].nunique()),
+        "suites": prose.among(varying["level"].nunique(), result["level"].nunique()),
         "rho_within": prose.percent(float(inside["rho"])),
         "depth_within": prose.percent(float(inside["n_layers"])),
         "scale_within": prose.percent(float(inside["log_parameters"])),
@@ -154,7 +159,7 @@ def match_words(models: pd.DataFrame) -> dict[str, str]:
         "p_suites": prose.p_value(suites["p_value"]),
         "least_suites": prose.p_value(suites["smallest_p"]),
         "n_suites": prose.plural(int(suites["n_groups"]), "suite"),
-        "lower": prose.share_of(round(signs["estimate"] * signs["n_groups"]), signs["n_groups"]),
+        "lower": prose.among(round(signs["estimate"] * signs["n_groups"]), int(signs["n_groups"])),
         "opposite": prose.share_of(int(pairs["opposite"].sum()), len(pairs)),
     }
 

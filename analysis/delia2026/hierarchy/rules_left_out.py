@@ -55,8 +55,8 @@ def said(table: pd.DataFrame) -> str:
     least = parts.sort_values("p_yes", kind="stable").iloc[0]
     answers = (
         f"all {prose.count(len(parts))} answers ({parts['level'].nunique()} omissions, "
-        f"{parts['statement'].nunique()} statements) stay as they are. That is no robustness: "
-        "rules that hardly ever say yes hardly ever change"
+        f"{parts['statement'].nunique()} statements) stay as they are. This is not evidence "
+        "of robustness: a rule that hardly ever says yes hardly ever changes its answer"
         if changed.empty
         else f"of {prose.count(len(parts))} answers of the rules, these change: "
         + prose.listing(

@@ -170,7 +170,11 @@ def test_sentences_say_what_the_frames_hold(models, left, meta, orders):
     assert f"{changed} of {len(size) - 1}" in sensitivity.left_out(left)
     assert "22 of 22" in meta_regression.said(models, meta)
     after = orders.set_index(["prior_scale", "stage", "ranking"])["probability"]
-    assert f"{after[1.0, 'posterior', joint_order.CLAIMED]:.0%}"[:-1] in joint_order.said(orders)
+    said = joint_order.said(orders)
+    assert f"{after[1.0, 'posterior', joint_order.CLAIMED]:.0%}"[:-1] in said
+    odds = [after[1.0, stage, joint_order.CLAIMED] for stage in ("posterior", "prior")]
+    posterior, prior = (share / (1 - share) for share in odds)
+    assert f"by a factor of {posterior / prior:.1f}." in said
 
 
 def test_the_picture_has_every_model_twice(models):

@@ -1,6 +1,9 @@
 """The report's exhibits of shares and power: frames, words and charts."""
 
+import itertools
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.delia2026.hierarchy import partition_charts, power_tables
@@ -45,13 +48,31 @@ def test_the_chart_of_shares_has_fields_units_and_more_than_colour(subsets):
     assert spec["usermeta"]["finding"].startswith(f"By itself the suite explains {most}")
 
 
+def general_shares(subsets):
+    """Return the mean R squared that each cause adds over all orders of entry, order by order."""
+    names = partition_exhibits.SEPARATE
+    bit = {name: 1 << subsets.names.index(name) for name in names}
+    orders = list(itertools.permutations(names))
+    added = dict.fromkeys(names, 0.0)
+    for order in orders:
+        inside = 0
+        for name in order:
+            gained = subsets.r_squared[inside | bit[name]] - subsets.r_squared[inside]
+            added[name] += gained / len(orders)
+            inside |= bit[name]
+    return pd.Series(added)
+
+
 def test_rankings_count_what_the_frame_holds_by_lab_and_by_suite(subsets):
     shares = partition_exhibits.shares(subsets).set_index(["block", "term"])["share"]
     assert shares["lab", "unique"] == pytest.approx(0, abs=1e-12)
     words = partition_exhibits.ranking_words(subsets)
     table = partition_exhibits.rankings(subsets)
     general = table[table["term"] == "general"]
-    assert words["pairs"] == prose.share_of(int(general["holds"].notna().sum()), 6)
+    assert words["pairs"] == prose.among(int(general["holds"].notna().sum()), 6)
+    averages = general_shares(subsets)
+    assert words["shapley_most"] == f"{averages.idxmax()} ({averages.max():.2f})"
+    assert words["shapley_least"] == f"{averages.idxmin()} ({averages.min():.2f})"
     assert (words["named"] == "none") == general["holds"].isna().all()
     table = partition_exhibits.rankings(subsets, partition_exhibits.WITH_SUITE)
     contrasts = " ".join(table["contrast"])
@@ -71,8 +92,8 @@ def test_matched_models_have_one_shape_and_two_labs(base):
     rows = partition_exhibits.match_rows(base)
     assert len(rows) == matches["match"].nunique()
     words = partition_exhibits.match_words(base)
-    assert words["lower"].endswith(f"of {len(rows)}")
-    assert partition_exhibits.variation_words(base)["suites"] == "4 of 7"
+    assert words["lower"].replace("\xa0", " ") == f"all {len(rows)}"
+    assert partition_exhibits.variation_words(base)["suites"].replace("\xa0", " ") == "4 of the 7"
 
 
 def test_the_table_of_power_and_its_words_follow_the_curves(base, curves, deviations):
