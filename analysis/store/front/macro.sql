@@ -1,7 +1,7 @@
 -- Macros: what is asked of columns again and again.
 
 CREATE MACRO main.direction(gain) AS gain_sign(ln(CASE WHEN gain > 0 THEN gain END), 0);
-COMMENT ON MACRO main.direction IS 'expand where a gain is above 1, dampen below it, neutral at 1 itself; NULL where there is no gain [-]';
+COMMENT ON MACRO main.direction IS 'expand where a gain is above 1, dampen below it, neutral at 1 itself; NULL where there is no gain. Rounding in half precision can make 1 %: gain_sign(ln(gain), rounding_band()) is neutral within it [-]';
 
 -- To 12 digits up to 30 degrees of freedom, above by Cornish and Fisher's expansion to 7 (Abramowitz and Stegun 26.7.5).
 CREATE MACRO main.student_quantile(df) AS

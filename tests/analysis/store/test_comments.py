@@ -180,3 +180,11 @@ def test_comments_say_nothing_of_models_that_a_store_need_not_have():
         assert "public models measured here are" not in comments[f"main.{name}"]
     for name in ("model.training_step", "model.training_tokens"):
         assert "NULL but for revisions" in comments[f"main.{name}"]
+
+
+def test_the_gains_within_rounding_of_1_are_named():
+    text = schema.commented(schema.front_sql())[1]["main.published_model.gain_penultimate_block"]
+    gains = by_pandas.published_model().set_index("model_id")["gain_penultimate_block"]
+    near = [name.partition("/")[2] for name in gains.index[abs(gains.map(math.log)) <= 0.01]]
+    assert len(near) == 4
+    assert all(name in text.partition("within 1 %")[0] for name in near)
