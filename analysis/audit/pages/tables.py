@@ -216,7 +216,7 @@ COUNTED = {
     "depends on the reading": ("depends on the reading", "depend on the reading"),
     "contradicted": ("is contradicted", "are contradicted"),
     "undecided": ("is undecided", "are undecided"),
-    "no data": ("is without data", "are without data"),
+    "no data": ("could not be checked", "could not be checked"),
 }
 
 

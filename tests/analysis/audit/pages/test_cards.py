@@ -227,7 +227,9 @@ def test_the_front_counts_every_claim_once_and_links_to_cards():
     other = judged.tail(1).assign(claim_id=8, stated_by="audit")
     judged = pd.concat([judged, other], ignore_index=True)
     assert front.columns(judged, {2: "two [x](y)", 7: "seven"}) == text
-    assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
+    assert (
+        front.counted(judged) == "7 claims, of which 6 are contradicted and 1 could not be checked"
+    )
 
 
 def test_example_rows_are_the_first_by_their_columns_whatever_the_order_of_a_view(
