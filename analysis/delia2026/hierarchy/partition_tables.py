@@ -85,12 +85,13 @@ def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str
     parts = shares_of.unique_and_alone(subsets)
     of_unique = parts[parts["term"] == "unique"].set_index("block")
     unique, noise = of_unique["share"], of_unique["chance_share"]
-    shares = shares_of.shapley(whole).set_index("block")["share"]
+    shares = shares_of.shapley(whole).set_index("block")["share"].sort_values(ascending=False)
     return {
         **{f"unique_{block}": prose.number(float(unique[block])) for block in subsets.names},
         "noise_suite": prose.number(float(noise["suite"])),
-        "shapley_most": f"{shares.idxmax()} ({prose.number(float(shares.max()))})",
-        "shapley_least": f"{shares.idxmin()} ({prose.number(float(shares.min()))})",
+        "shapley": prose.listing(
+            [f"{block} {prose.number(float(share))}" for block, share in shares.items()]
+        ),
         "pairs": prose.among(len(supported), len(general)),
         "named": prose.listing(named) if named else "none",
         "complete": prose.among(len(complete), len(general)),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from analysis.store.notes.caution import cautions
 from analysis.store.store import Store, open_store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class QueryWarning(UserWarning):

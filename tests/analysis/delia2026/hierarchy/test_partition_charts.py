@@ -71,8 +71,8 @@ def test_rankings_count_what_the_frame_holds_by_lab_and_by_suite(subsets):
     general = table[table["term"] == "general"]
     assert words["pairs"] == prose.among(int(general["holds"].notna().sum()), 6)
     averages = general_shares(subsets)
-    assert words["shapley_most"] == f"{averages.idxmax()} ({averages.max():.2f})"
-    assert words["shapley_least"] == f"{averages.idxmin()} ({averages.min():.2f})"
+    written = [f"{block} {share:.2f}" for block, share in averages.sort_values().items()]
+    assert words["shapley"] == prose.listing(written[::-1])
     assert (words["named"] == "none") == general["holds"].isna().all()
     table = partition_exhibits.rankings(subsets, partition_exhibits.WITH_SUITE)
     contrasts = " ".join(table["contrast"])
