@@ -230,7 +230,7 @@ def left_out(table: pd.DataFrame) -> str:
         f"Fitted singly, {_changes(parts[is_alone])}. Fitted together, "
         f"{_changes(parts[~is_alone])}. "
         f"The p-value crosses .05 in {prose.share_of(len(crossed), len(parts))} cases{where}. "
-        "A case is one coefficient of one fit without one lab or suite."
+        "A case is one coefficient of one fit without one lab or suite, head density not counted."
     )
 
 
