@@ -5,13 +5,11 @@ and torch; nothing is kept, checked or named. ``collection.py`` has them as two 
 ``python tests/benchmarks/collection.py --model "GPT-2 124M" --times-only --only "sums alone"
 "ours: and geometry" "sums alone, and geometry"``.
 
-Several processes shared two cores on 2026-11-28 (load 5 to 9), AMD EPYC; ratios to a bare body,
-medians of five rounds with their range. GPT-2 124M: stream and attention 1.084 [1.075, 1.109],
-their sums alone 1.062 [1.052, 1.083]; with the geometry 1.155 [1.149, 1.194], sums alone 1.116
-[1.107, 1.154]. SmolLM2 135M: 1.140 [1.102, 1.151], 1.091 [1.070, 1.104]; 1.240 [1.196, 1.315],
-1.167 [1.152, 1.238]. A quarter to a third of what measuring adds there is all the rest: hooks,
-checks and rows. Single rounds differ by .04, so a quiet machine must tell how near 1.05 and 1.10
-these sums come by themselves.
+On a quiet machine, 2026-11-28, AMD EPYC; ratios to a bare body, medians of five rounds with their
+quartiles. GPT-2 124M: stream and attention 1.075 [1.071, 1.084], their sums alone 1.058 [1.051,
+1.063]; with the geometry 1.143 [1.138, 1.148], sums alone 1.105 [1.099, 1.105]. SmolLM2 135M, while
+other processes shared the two cores: 1.140, 1.091; 1.240, 1.167. A quarter of what measuring adds
+is hooks, checks and rows; the sums by themselves are above 1.05 and 1.10.
 """
 
 from __future__ import annotations
