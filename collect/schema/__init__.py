@@ -53,24 +53,24 @@ from collect.schema.contract import (
 from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
 from collect.schema.grain import (
-    DESIGNS,
-    FILES,
+    APART,
+    CLUSTERS,
     GRAINS,
     KEYS,
     KIND,
     OF_MODELS,
     OF_ONE_SET,
-    OUTLYING,
     SAMPLES,
+    Apart,
 )
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.run_files import Comparison
 from collect.schema.views import front_sql, views_by_subject, views_sql
 
 __all__ = [
+    "APART",
+    "CLUSTERS",
     "DESCRIPTION",
-    "DESIGNS",
-    "FILES",
     "FRONT",
     "GRAINS",
     "KEYS",
@@ -79,13 +79,13 @@ __all__ = [
     "MEASURED",
     "OF_MODELS",
     "OF_ONE_SET",
-    "OUTLYING",
     "RAW",
     "READABLE_VERSIONS",
     "SAMPLES",
     "SCHEMA_VERSION",
     "UNFINISHED",
     "UNWRITABLE",
+    "Apart",
     "Column",
     "Comparison",
     "ContractError",

@@ -10,6 +10,7 @@ this. A table or view that is not here has one row per unit, which its comment n
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from collect.measures.declaration import Grain
 from collect.measures.register import FILLED
@@ -302,90 +303,79 @@ KEYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outlying:
-    """Rows of a table of main whose values are of another order than the rest of their model.
+class Apart:
+    """What a mean over rows of a table of main must take one value of, lest it mix unlike rows.
 
     Attributes
     ----------
     columns
-        Columns of which that holds.
-    condition
-        What is true of those rows alone; begins with a column.
-    what
-        Which rows they are, in words.
-    rest
-        Condition that leaves them out.
-    in_logs
-        Whether it holds of the logarithms, too.
+        Columns of which that holds; none for all.
+    by
+        Column or condition that tells the rows apart.
+    note
+        What is mixed otherwise, and what keeps it apart.
+    of
+        Of which uses it holds: values as they are, their logarithms too, or any.
     """
 
     columns: tuple[str, ...]
-    condition: str
-    what: str
-    rest: str
-    in_logs: bool = False
+    by: str
+    note: str
+    of: Literal["values", "logs", "any"] = "any"
 
 
-#: By table of main: the first token may be a hundred times as long as the others, and block 0 reads
-#: the embedding, which is short.
-OUTLYING = {
-    "stream": Outlying(
-        ("length",), "position = 0", "the first token, often many times as long,", "position > 0"
-    ),
-    "block": Outlying(
-        (
-            "gain",
-            "gain_centred",
-            "gain_whole_matrix",
-            "gain_without_first",
-            "attention_ratio",
-            "ffn_ratio",
-            "attention_ratio_body",
-            "ffn_ratio_body",
+def _file(column: str, file: str) -> Apart:
+    note = "values of several files are taken together, whose prompts differ"
+    return Apart((column,), file, f"{note}; take one {file}, or one file of raw.published_figure")
+
+
+_MIXED = "is averaged with the others and may decide the mean; WHERE {} leaves it out"
+
+#: By table of main. The first token may be a hundred times as long as the others; block 0 reads the
+#: embedding, which is short.
+APART = {
+    "stream": (
+        Apart(
+            ("length",),
+            "position = 0",
+            f"the first token, often many times as long, {_MIXED.format('position > 0')}",
+            of="values",
         ),
-        "layer = 0",
-        "block 0, whose values are relative to the embedding,",
-        "layer > 0",
-        in_logs=True,
+    ),
+    "block": (
+        Apart(
+            (
+                *("gain", "gain_centred", "gain_whole_matrix", "gain_without_first"),
+                *("attention_ratio", "ffn_ratio", "attention_ratio_body", "ffn_ratio_body"),
+            ),
+            "layer = 0",
+            f"block 0, whose values are relative to the embedding, {_MIXED.format('layer > 0')}",
+            of="logs",
+        ),
+    ),
+    "published_model": (
+        _file("gain_penultimate_block", "penultimate_block_file"),
+        _file("gain_last_block", "last_block_file"),
+        _file("gain_whole_matrix", "whole_matrix_file"),
+    ),
+    "network_step": (
+        Apart(
+            (),
+            "step",
+            "several steps of a training are taken together; GROUP BY step, or table network for "
+            "its end",
+        ),
     ),
 }
 
-
-#: Columns of main by the column that names the file of their value: files differ in their prompts.
-FILES = {
-    "published_model": {
-        "gain_penultimate_block": "penultimate_block_file",
-        "gain_last_block": "last_block_file",
-        "gain_whole_matrix": "whole_matrix_file",
-    }
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """What makes rows of the controlled study dependent, or of several moments.
-
-    Attributes
-    ----------
-    cluster
-        Column whose rows are not independent of each other.
-    moments
-        Column of which to take one value; empty where each network has one row.
-    """
-
-    cluster: str
-    moments: str = ""
-
-
-#: Tables of main whose rows are networks of the controlled study.
-DESIGNS = {"network": Design("recipe"), "network_step": Design("recipe", moments="step")}
+#: Column of which rows of a table of main are not independent: networks of the controlled study.
+CLUSTERS = {"network": "recipe", "network_step": "recipe"}
 
 #: Tables of main whose rows are models, or of a model each.
 OF_MODELS = ("model", "model_gain", "published_model", *SAMPLES)
 
 #: Column of main.model that tells small networks trained here from models of others.
 KIND = "is_trained_here"
-
 
 #: Columns of main that hold of one prompt set, and those that hold of some set, by table.
 OF_ONE_SET = {"coverage": ("is_there", "is_on_any_set")}

@@ -3,9 +3,9 @@
 `caution` gathers them. `reading` reads the parsed query for rows that repeat a unit, `sampling` for
 rows of a model that count as models. The others ask a `query` again with counts beside it:
 `mixture` for kinds of model and prompt sets, `scale` for lengths on several scales, `repetition`
-for rows that a join repeats, `missing` for counted rows without a value, `design` for dependent
-networks of the study. `grouped` writes windows and pivots as GROUP BY for them. `sql` answers in
-Python and warns of the notes.
+for rows that a join repeats, `missing` for counted rows without a value, `apart` for unlike
+rows of one table and dependent networks. `grouped` writes windows and pivots as GROUP BY for
+them. `sql` answers in Python and warns of the notes.
 """
 
 from analysis.store.notes.caution import cautions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 from analysis.store import contents
 from analysis.store.hint import front
 from analysis.store.notes.reading import EXTREMES, resolve_group
-from analysis.store.statement import every, named_within, parsed, place_of, within
+from analysis.store.statement import columns_of, every, named_within, parsed, place_of, within
 
 if TYPE_CHECKING:
     import duckdb
 
 #: Statistics of pairs of values, of which one without the other is left out.
 OF_PAIRS = frozenset({"corr", "spearman", "covar_pop", "covar_samp", "regr_r2", "regr_slope"})
+
+_LOGARITHMS = frozenset({"ln", "log", "log2", "log10"})
 
 
 class Query:
@@ -185,3 +187,24 @@ def base_tables(node: Any) -> dict[str, str]:
         for each in read
         if each.get("schema_name") or str(each["table_name"]).lower() not in named
     }
+
+
+def taken(
+    function: Any, here: Collection[str], columns: Collection[str], *, in_logs: bool = False
+) -> Iterator[str]:
+    """Yield the columns of some that a function takes as they are.
+
+    Not those that it compares, sets in relation to each other or, unless ``in_logs``, takes the
+    logarithm of; ``columns`` are all there are.
+    """
+    for argument in arguments_of(function):
+        read = columns_of(argument)
+        found = read & {*here}
+        is_relative = any(
+            (str(it.get("function_name")).lower() in _LOGARITHMS and not in_logs)
+            or it.get("class") == "SUBQUERY"
+            or str(it.get("type")).startswith("COMPARE")
+            for it in within(argument)
+        )
+        if len(found) == 1 and read <= {*columns} and not is_relative:
+            yield from found

@@ -3,18 +3,24 @@
 Of tables of main; those of raw have notes of their grain.
 The unit in a column's comment says whose scale it is. Lengths of a residual stream are in
 activation units: another model has another scale, and the stream grows by orders over depth, so the
-longest decide a mean. Norms of weights are in weight units of their model. Some rows are of another
-order than the rest of their own model (`collect.schema.OUTLYING`): the first token, block 0.
+longest decide a mean. Norms of weights are in weight units of their model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from analysis.store.notes.query import OF_PAIRS, Query, arguments_of, base_tables, name_of
-from analysis.store.statement import columns_of, within
+from analysis.store.notes.query import (
+    OF_PAIRS,
+    Query,
+    arguments_of,
+    base_tables,
+    name_of,
+    taken,
+)
+from analysis.store.statement import columns_of
 from collect import schema
 
 #: Columns of which one value each is on one scale, by unit.
@@ -23,14 +29,9 @@ _ONE_SCALE = {"activation units": ("model_id", "layer"), "weight units": ("model
 #: What is taken together, by the column that would keep it apart.
 _WHAT = {"model_id": "models", "layer": "depths"}
 
-#: Functions of ranks or of the middle, which a few long values do not decide.
-_ROBUST = frozenset({"spearman", "median", "mad", "mode", "quantile_cont", "quantile_disc"})
-
 _SPREADS = frozenset(
     {"stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop", "mad", "sem"}
 )
-
-_LOGARITHMS = frozenset({"ln", "log", "log2", "log10"})
 
 
 def notes(query: Query) -> Iterator[str]:
@@ -47,7 +48,7 @@ def notes(query: Query) -> Iterator[str]:
             for (of, column), unit in _units().items()
             if of == table
         }
-        for column in _on_a_scale(each, of_here, columns):
+        for column in taken(each, of_here, columns):
             alias, table, unit = of_here[column]
             apart = {*_ONE_SCALE[unit], "blocks_after"} & query.columns[table]
             mixed = _mixed(query, node, each, {it: f'"{alias}"."{it}"' for it in apart})
@@ -56,45 +57,7 @@ def notes(query: Query) -> Iterator[str]:
                 found.setdefault(key, {})[column] = None
     for (table, kinds, are_pairs), mixed_columns in found.items():
         yield _sentence(table, [*mixed_columns], kinds, are_pairs=are_pairs)
-    yield from dict.fromkeys(_outlying(query))
-    yield from dict.fromkeys(_of_files(query))
     yield from dict.fromkeys(_roots(query))
-
-
-def _outlying(query: Query) -> Iterator[str]:
-    """Yield a sentence for each table of which rows of another order enter a mean with the rest."""
-    for node, each in query.over_rows():
-        if name_of(each) in _ROBUST:
-            continue
-        for alias, table in base_tables(node).items():
-            rows = schema.OUTLYING.get(table)
-            if rows is None or not any(
-                _on_a_scale(each, rows.columns, query.columns[table], logs_too=rows.in_logs)
-            ):
-                continue
-            is_one = f'"{alias}".{rows.condition}'
-            counts = query.counts(node, [(f"count(DISTINCT ({is_one}))", each)]) or []
-            if any(n > 1 for (n,) in counts):
-                yield (
-                    f"{table}: {rows.what} is averaged with the others and may decide the mean; "
-                    f"WHERE {rows.rest} leaves it out"
-                )
-
-
-def _of_files(query: Query) -> Iterator[str]:
-    """Yield a sentence for each column of which values from several files are taken together."""
-    for node, each in query.over_rows():
-        for alias, table in base_tables(node).items():
-            columns = [column for it in arguments_of(each) for column in columns_of(it)]
-            for column in schema.FILES.get(table, {}).keys() & {*columns}:
-                file = schema.FILES[table][column]
-                counts = query.counts(node, [(f'count(DISTINCT "{alias}"."{file}")', each)]) or []
-                if any(n > 1 for (n,) in counts):
-                    yield (
-                        f"{table}.{column}: values of {max(n for (n,) in counts)} files are taken "
-                        f"together, whose prompts differ; take one {file}, or one file of "
-                        "raw.published_figure"
-                    )
 
 
 def _roots(query: Query) -> Iterator[str]:
@@ -123,24 +86,6 @@ def _units() -> dict[tuple[str, str], str]:
         for name, text in columns.items()
         if len(name) == 3 and (unit := schema.unit_apart(text)[1]) in _ONE_SCALE
     }
-
-
-def _on_a_scale(
-    function: Any, here: Collection[str], columns: Collection[str], *, logs_too: bool = False
-) -> Iterator[str]:
-    """Yield the columns on a scale of their own that a function takes as they are."""
-    for argument in arguments_of(function):
-        read = columns_of(argument)
-        lengths = read & {*here}
-        parts = list(within(argument))
-        is_relative = any(
-            (str(it.get("function_name")).lower() in _LOGARITHMS and not logs_too)
-            or it.get("class") == "SUBQUERY"
-            or str(it.get("type")).startswith("COMPARE")
-            for it in parts
-        )
-        if len(lengths) == 1 and read <= {*columns} and not is_relative:
-            yield from lengths
 
 
 def _mixed(query: Query, node: Any, function: Any, asked: Mapping[str, str]) -> list[str]:

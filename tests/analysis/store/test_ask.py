@@ -205,9 +205,11 @@ ANSWERS = {
 NOTED = {
     "What is the mean published gain of each lab's models?": [
         ("StabilityAI", "TII"),
-        ("2 files", "penultimate_block_file"),
+        ("several files", "penultimate_block_file"),
     ],
-    "Is the gain related to the number of parameters?": [("2 files", "penultimate_block_file")],
+    "Is the gain related to the number of parameters?": [
+        ("several files", "penultimate_block_file")
+    ],
     "Where does attention go when it leaves the token itself?": [
         ("attention lacks 1 of 16", "qwen2.5-coder-1.5b")
     ],

@@ -141,9 +141,7 @@ def test_a_rank_correlation_has_no_scale(store):
 def test_values_of_several_files_in_one_number_are_noted(store, case):
     file, query = case.split(": ", 1)
     (note,) = [note for note in noted(store, query) if "files" in note]
-    n = store.query(f"SELECT count(DISTINCT {file}) AS n FROM published_model")["n"].item()
-    assert f"values of {n} files" in note
-    assert file in note
+    assert f"one {file}" in note
 
 
 @pytest.mark.parametrize("query", NOTED["spreads"])

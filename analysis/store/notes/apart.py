@@ -1,0 +1,66 @@
+"""Unlike rows of one table that a mean takes together, and networks that are not independent.
+
+What must be one value in a mean is declared (`collect.schema.APART`): the first token and the
+others, block 0 and the others, files of the paper, steps of a training. Networks of one recipe
+(`collect.schema.CLUSTERS`) make a deviation, an interval or a correlation too sure of itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from analysis.store.notes.query import (
+    OF_PAIRS,
+    Query,
+    arguments_of,
+    base_tables,
+    name_of,
+    taken,
+)
+from analysis.store.statement import columns_of
+from collect import schema
+
+#: Functions of ranks or of the middle, which a few long values do not decide.
+_ROBUST = frozenset({"spearman", "median", "mad", "mode", "quantile_cont", "quantile_disc"})
+
+#: Functions that say how sure a mean is, or how closely two quantities go together.
+_OF_SPREAD = OF_PAIRS | {"conf_low", "conf_high", "stddev", "stddev_samp", "var_samp", "variance"}
+
+
+def notes(query: Query) -> Iterator[str]:
+    """Yield a sentence for each table of which unlike or dependent rows are taken together."""
+    for node, each in query.over_rows():
+        for alias, table in base_tables(node).items():
+            for rule in schema.APART.get(table, ()):
+                column = _column(rule, each, query.columns[table])
+                asked = [(f'count(DISTINCT ("{alias}".{rule.by}))', each)]
+                if column is not None and _most(query, node, asked)[0] > 1:
+                    yield f"{table}{column}: {rule.note}"
+            if cluster := schema.CLUSTERS.get(table) if name_of(each) in _OF_SPREAD else None:
+                units = cluster, *schema.KEYS[table][:1]
+                asked = [(f'count(DISTINCT "{alias}"."{name}")', each) for name in units]
+                n_clusters, n = _most(query, node, asked)
+                if n > n_clusters > 1:
+                    yield (
+                        f"{table}: {n} networks of {n_clusters} recipes are not independent; "
+                        f"average by {cluster} first"
+                    )
+
+
+def _column(rule: schema.Apart, function: Any, columns: set[str]) -> str | None:
+    """Return of which column a rule holds in a function, after a dot; None where it holds not."""
+    if not rule.columns:
+        return ""
+    if rule.of == "any":
+        found = columns_of(arguments_of(function)) & {*rule.columns}
+    elif name_of(function) in _ROBUST:
+        found = set()
+    else:
+        found = {*taken(function, rule.columns, columns, in_logs=rule.of == "logs")}
+    return f".{min(found)}" if found else None
+
+
+def _most(query: Query, node: Any, asked: list[tuple[str, Any]]) -> tuple[int, ...]:
+    """Return the largest of each count over the rows of an answer; 0 where there is none."""
+    return max(query.counts(node, asked) or [], default=(0,) * len(asked))
