@@ -120,7 +120,7 @@ def out_of_reach(store: Store, smallest: float) -> str:
     return (
         "With as many models below 1 and as many of EleutherAI as in the paper's file, Fisher's "
         f"test gives no p under {prose.number(smallest, 4)}. So the reported p {reported} cannot "
-        "come from these counts."
+        "come from Fisher's test of these counts."
     )
 
 

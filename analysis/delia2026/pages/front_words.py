@@ -40,17 +40,18 @@ def certainty(store: Store) -> dict[str, str]:
 
 
 def settling(store: Store) -> dict[str, str]:
-    """Return how many lists of existing models would show the paper's order if it is true, `whole`.
+    """Return how often lists of existing models would show the paper's order if it is true.
 
-    Such a list shows lab over geometry and geometry over scale with the power `designs.POWER`.
+    Keys: `n`, how many lists were simulated, and `most`, a limit for every list. No list shows both
+    halves of the order more often than it shows the half that it shows less often.
     """
     rates = tournament.rates(store)
     lists, others = (
         designs.ranking(rates, statement, world) for statement, world in designs.RANKING.items()
     )
     both = lists.merge(others, on="layout", suffixes=("", "_next"))
-    shows = both[["power_claimed", "power_claimed_next"]].min(axis=1) >= designs.POWER
-    return {"whole": prose.among(int(shows.sum()), len(shows))}
+    limits = both[["power_claimed", "power_claimed_next"]].min(axis=1)
+    return {"n": prose.count(len(limits)), "most": prose.percent(float(limits.max()), 1)}
 
 
 def orders(runs: pd.DataFrame, gains: pd.DataFrame) -> dict[str, str]:

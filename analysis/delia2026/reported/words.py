@@ -27,6 +27,9 @@ MEASURED_BY = {
     "published": "the paper, from its result files",
 }
 
+#: Who measured, of the row that counts each model once.
+EVERY = "all, each counted once"
+
 #: What one length is, by pooling.
 POOLINGS = {
     "last_token": "length of the last token, as in the paper",
@@ -71,6 +74,12 @@ def shortening(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[largest < 1]
 
 
+def lengthening(rows: pd.DataFrame, lab: str) -> str:
+    """Return the suites of a lab, all of whose gains are above 1, as a list; see `every_model`."""
+    least = rows[rows["lab"] == lab].groupby("suite")["gain"].min()
+    return prose.listing(sorted(least.index[least > 1])) or "no suite"
+
+
 def finding(rows: pd.DataFrame) -> str:
     """Return which real models lengthen the stream, and whether the others could be compared."""
     below = shortening(rows)
@@ -101,7 +110,7 @@ def counts(rows: pd.DataFrame) -> pd.DataFrame:
         here = models[source]
         table.append({"by": by, "n": len(here), "labs": labs, "also": len(here & above)})
         above |= here
-    every = {"by": "all, each counted once", "n": len(above), "labs": rows["lab"].nunique()}
+    every = {"by": EVERY, "n": len(above), "labs": rows["lab"].nunique()}
     return pd.DataFrame([*table, {**every, "also": prose.MISSING}]).astype(str)
 
 
