@@ -181,7 +181,8 @@ def met_and_missed(outcomes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compare(relation: str, bound: float) -> str:
-    return f"{relation} {prose.number(bound, 3)}"
+    sign = {"<=": "≤"}.get(relation, relation)
+    return f"{sign}\u00a0{prose.number(bound, 3)}"
 
 
 #: The table of predictions that were not met.
