@@ -64,6 +64,8 @@ def _theme() -> alt.theme.ThemeConfig:
             "font": FONT,
             "view": {"stroke": "transparent"},
             "mark": {"color": INK},
+            "rule": {"color": INK},  # these two are black, whatever `mark` says
+            "text": {"color": INK},
             "range": {"category": list(TONES), "symbol": list(SHAPES)},
             "axis": {
                 **text,

@@ -250,6 +250,14 @@ def test_no_chart_names_a_colour_that_the_dark_page_cannot_turn():
     assert [path.name for path in files if named.search(path.read_text(encoding="utf-8"))] == []
 
 
+def test_marks_without_a_colour_are_drawn_in_ink_that_the_dark_page_turns():
+    base = alt.Chart(MODELS).encode(x="depth:Q", y="gain:Q", text="model:N")
+    kinds = (alt.Chart.mark_rule, alt.Chart.mark_text, alt.Chart.mark_tick, alt.Chart.mark_line)
+    image = picture.svg(alt.layer(*(mark(base) for mark in kinds)).to_dict())["image/svg+xml"]
+    assert not re.search(r'(stroke|fill)="(black|#000(000)?)"', image)
+    assert theme.INK in image
+
+
 def test_paper_shows_the_wide_layout_alone(drawn, tmp_path):
     gallery = Gallery(tmp_path, for_print=True)
     gallery.add(Picture(drawn, "Points."))
