@@ -70,6 +70,7 @@ def words(frames: Views) -> dict[str, str]:
         "lab_beside_share": prose.percent(beside["variance_share"]),
         "lab_alone_share": prose.percent(lab["variance_share"]),
         "lab_alone_p": prose.p_value(ratio["shape, depth, scale", "lab", "lab"]),
+        "lab_depth_share": prose.percent(shares["depth", "lab", "lab"]["variance_share"]),
         "lab_depth_p": prose.p_value(ratio["depth", "lab", "lab"]),
         "suite_alone_share": prose.percent(suite["variance_share"]),
         "suite_ratio_p": prose.p_value(ratio["shape, depth, scale", "suite", "suite"]),

@@ -124,3 +124,5 @@ def test_one_suite_carries_the_difference_between_suites_whose_intervals_are_rs(
 def test_the_suite_that_carries_the_difference_is_named(shipped_store):
     words = exhibits.words(exhibits.views(shipped_store))
     assert (words["driver"], words["mostly"]) == ("GPT-Neo", "mostly")
+    shares = [words[name].rstrip("% \u00a0") for name in ("lab_depth_share", "lab_alone_share")]
+    assert shares == ["20", "39"]
