@@ -239,13 +239,13 @@ def _changes(rows: pd.DataFrame) -> str:
     cases = rows["term"].value_counts()
     changed = rows.loc[rows["sign_changes"], "term"].value_counts()
     named = [
-        f"that of {words} in {prose.share_of(int(changed[term]), int(cases[term]))} cases"
+        f"{words} ({prose.share_of(int(changed[term]), int(cases[term]))} cases)"
         for term, words in TERMS.items()
         if term in changed
     ]
     if not named:
         return "no coefficient changes sign, whichever lab or suite we leave out"
-    return f"leaving one out changes the sign of some coefficients: {prose.listing(named)}"
+    return f"some coefficients change sign: {prose.listing(named)}"
 
 
 def printable(table: pd.DataFrame) -> pd.DataFrame:
