@@ -121,6 +121,16 @@ def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place):
         assert owed < CONVERGED
 
 
+def test_a_deviation_near_zero_is_made_zero_only_where_the_deviance_does_not_mind():
+    group = np.repeat(np.arange(20), 50)
+    noise = pd.Series(np.random.default_rng(2).normal(size=1000))
+    noise -= noise.groupby(group).transform("mean")
+    for effect in (0.0, 1.0):
+        rows = pd.DataFrame({"g": group.astype(str), "y": noise + effect * group})
+        search = Search(mixed.fit("y ~ 1 + (1 | g)", rows).cross, True)
+        assert search.grounded(np.array([NEAR_ZERO / 2])).any() == (effect > 0)
+
+
 def test_new_searches_are_few_and_each_pattern_of_each_term_has_one():
     for widths in ((1,), (2, 2), (3, 2), (3, 3), (4, 3), (7,), (7, 2)):
         patterns = [sign_patterns(width) for width in widths]
