@@ -99,6 +99,15 @@ def _plain(block):
     return "".join(said.get(inline["t"]) or inline["c"] for inline in block["c"])
 
 
+def test_styles_fetch_nothing():
+    themes = options()["format"]["html"]["theme"]
+    own = {path.name for path in QUARTO.glob("*.scss")}
+    # Not the themes themselves: which of Quarto's have no web font; the others import one.
+    assert {name for side in themes.values() for name in side} <= own | {"default"}
+    for path in [*QUARTO.glob("*.scss"), QUARTO / "style.css"]:
+        assert not re.search(r"@import|url\(|https?:", path.read_text(encoding="utf-8")), path
+
+
 def test_formulas_have_in_quarto_s_page_the_font_and_the_rule_of_the_embedded_one():
     sheet = QUARTO / "site" / "formula.css"
     style = sheet.read_text(encoding="utf-8")
