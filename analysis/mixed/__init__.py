@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from analysis.mixed.binomial import BinomialModel, fit_binomial
     from analysis.mixed.frames.comparison import compare
     from analysis.mixed.refitting.bootstrap import parametric_bootstrap
-    from analysis.mixed.refitting.permutation import permutation_test
     from analysis.mixed.refitting.profile_interval import profile_intervals
     from analysis.mixed.refitting.share_interval import share_intervals
     from analysis.mixed.refitting.variance_test import variance_test
@@ -31,7 +30,6 @@ _LATER = {
     "binomial": ("BinomialModel", "fit_binomial"),
     "frames.comparison": ("compare",),
     "refitting.bootstrap": ("parametric_bootstrap",),
-    "refitting.permutation": ("permutation_test",),
     "refitting.profile_interval": ("profile_intervals",),
     "refitting.share_interval": ("share_intervals",),
     "refitting.variance_test": ("variance_test",),
@@ -47,7 +45,6 @@ __all__ = [
     "fit_statistics",
     "merge_statistics",
     "parametric_bootstrap",
-    "permutation_test",
     "profile_intervals",
     "read_statistics",
     "share_intervals",

@@ -1,7 +1,7 @@
 """How often each test rejects: size under no effect, power under an effect, 7 labs, 24 models.
 
-``python tests/benchmarks/mixed_size.py [SIMULATIONS [PERMUTED]]`` prints shares of p below 0.05 and
-0.01 with their Monte-Carlo standard errors, of 2,000 rows by `mixed_rows` a time.
+``python tests/benchmarks/mixed_size.py [SIMULATIONS]`` prints shares of p below 0.05 and 0.01
+with their Monte-Carlo standard errors, of 2,000 rows by `mixed_rows` a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from mixed_rows import rows
 from analysis import mixed
 from analysis.mixed.model import MixedModel
 from analysis.mixed.reading.statistics import Statistics
-from analysis.mixed.refitting.permutation import permutation_test
 
 FIXED = "y ~ heritage + rho + scale + depth"
 WITH_LAB = FIXED + " + (1 | lab) + (1 | model) + (1 | prompt)"
@@ -31,12 +30,11 @@ LAB_EFFECT = 0.6  # two standard deviations among labs
 def main() -> None:
     """Simulate both hypotheses and print the table."""
     n_simulations = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    n_permuted = int(sys.argv[2]) if len(sys.argv) > 2 else n_simulations
     print(f"{N_ROWS} rows, 24 models, 7 labs; seed {SEED}")
     print(f"{'test':<36}{'n':>6}{'size .05':>16}{'size .01':>16}{'power .05':>16}")
     start = time.perf_counter()
-    null = _p_values(0.0, n_simulations, n_permuted)
-    alternative = _p_values(LAB_EFFECT, n_simulations, n_permuted)
+    null = _p_values(0.0, n_simulations)
+    alternative = _p_values(LAB_EFFECT, n_simulations)
     for name, p_values in null.items():
         cells = [_share(p_values, 0.05), _share(p_values, 0.01)]
         # The effect of depth is null in both.
@@ -55,17 +53,17 @@ def _simulated(lab_effect: float, rng: np.random.Generator) -> pd.DataFrame:
     )
 
 
-def _p_values(lab_effect: float, n_simulations: int, n_permuted: int) -> dict[str, list[float]]:
+def _p_values(lab_effect: float, n_simulations: int) -> dict[str, list[float]]:
     rng = np.random.default_rng(SEED)
     p_values: dict[str, list[float]] = {}
-    for simulation in range(n_simulations):
+    for _ in range(n_simulations):
         drawn = mixed.collect_statistics(MAXIMAL, _simulated(lab_effect, rng))
-        for name, p_value in _tests(drawn, permuted=simulation < n_permuted).items():
+        for name, p_value in _tests(drawn).items():
             p_values.setdefault(name, []).append(p_value)
     return p_values
 
 
-def _tests(drawn: Statistics, *, permuted: bool) -> dict[str, float]:
+def _tests(drawn: Statistics) -> dict[str, float]:
     """Return the p-value of every test of the lab-level effect, and of depth."""
     with_lab = mixed.fit_statistics(WITH_LAB, drawn)
     without_lab = mixed.fit_statistics(WITHOUT_LAB, drawn)
@@ -75,7 +73,7 @@ def _tests(drawn: Statistics, *, permuted: bool) -> dict[str, float]:
         contrast = np.eye(len(model.terms))[[model.terms.index(term)]]
         return float(model.inference.tests(contrast, df).p_values[0])
 
-    p_values = {
+    return {
         "no (1|lab), Wald z": of(without_lab, "heritage", "wald"),
         "no (1|lab), Kenward-Roger": of(without_lab, "heritage", "kenward-roger"),
         "Wald z": of(with_lab, "heritage", "wald"),
@@ -85,10 +83,6 @@ def _tests(drawn: Statistics, *, permuted: bool) -> dict[str, float]:
         "depth: slopes by model, Satt.": of(maximal, "depth", "satterthwaite"),
         "depth: slopes by model, KR": of(maximal, "depth", "kenward-roger"),
     }
-    if permuted:
-        frame = permutation_test(with_lab, "heritage", "heritage", "lab")
-        p_values["exact permutation of labs (35)"] = float(frame["p_value"].iloc[0])
-    return p_values
 
 
 def _share(p_values: list[float], level: float) -> str:

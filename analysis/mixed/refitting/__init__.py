@@ -1,1 +1,1 @@
-"""What takes the same model again: profiles, bootstrap, permutation, left-out units."""
+"""What takes the same model again: profiles, bootstrap, left-out units."""

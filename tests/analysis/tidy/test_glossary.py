@@ -38,8 +38,8 @@ def fits():
     )
 
 
-def drawn(n, name="n_resamples"):
-    return {"rng": np.random.default_rng(1), name: n}
+def drawn(n):
+    return {"rng": np.random.default_rng(1), "n_resamples": n}
 
 
 EFFECTS = ["fixed", "ran_pars", "ran_vals"]
@@ -76,9 +76,6 @@ CALLS = {
     "StatsmodelsModel.tidy": lambda f: f.second.tidy(),
     "compare": lambda f: mixed.compare([f.model, f.larger]),
     "parametric_bootstrap": lambda f: mixed.parametric_bootstrap(f.model, **drawn(39)),
-    "permutation_test": lambda f: mixed.permutation_test(
-        f.model, "rho", "rho", "model", **drawn(5, "n_permutations")
-    ),
     "profile_intervals": lambda f: mixed.profile_intervals(f.model),
     "share_intervals": lambda f: mixed.share_intervals(f.model, [["model"]]),
     "variance_test": lambda f: mixed.variance_test(f.model, "model", **drawn(9)),

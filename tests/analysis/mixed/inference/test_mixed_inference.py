@@ -1,6 +1,4 @@
-"""Parametric bootstrap, permutation and comparison of models."""
-
-import itertools
+"""Parametric bootstrap and comparison of models."""
 
 import numpy as np
 import pandas as pd
@@ -11,14 +9,10 @@ from analysis import mixed
 from analysis.mixed.algebra.simulate import simulator
 from analysis.mixed.frames.comparison import boundary_p_value, compare
 from analysis.mixed.refitting.bootstrap import parametric_bootstrap
-from analysis.mixed.refitting.permutation import permutation_test
 from analysis.tidy.errors import DesignError
 from tests.analysis.places import R
 
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
-rows["heritage"] = rows["lab"].map(
-    {"alpha": "open", "beta": "open", "gamma": "closed", "delta": "closed", "epsilon": "closed"}
-)
 FORMULA = "gain ~ rho + depth + (1 | lab) + (1 | model) + (1 | prompt)"
 
 
@@ -64,16 +58,6 @@ def test_the_parametric_bootstrap_has_a_seed_and_enough_resamples(whole):
     pd.testing.assert_frame_equal(one, other)
     with pytest.raises(DesignError, match="39 resamples"):
         parametric_bootstrap(whole, rng=np.random.default_rng(5), n_resamples=10)
-    with pytest.raises(DesignError, match="'rho' must have one value in every lab"):
-        permutation_test(whole, "rho", "rho", "lab")
-    with pytest.raises(DesignError, match="constant within cells; 'depth' is not"):
-        permutation_test(whole, "depth", "depth", "model")
-
-
-@pytest.mark.parametrize("term", ["depth", "Intercept"])
-def test_a_term_that_does_not_read_what_is_exchanged_has_no_permutation_test(whole, term):
-    with pytest.raises(DesignError, match=f"'{term}' does not read 'rho'"):
-        permutation_test(whole, term, "rho", "model", rng=np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e8, 1e-8])
@@ -112,23 +96,6 @@ def test_models_are_compared_from_the_smallest_at_the_boundary(whole):
     assert boundary_p_value(0.0, 1) == 1.0
 
 
-def test_all_ten_ways_to_give_two_labs_a_heritage_are_tried_or_refused():
-    model = mixed.fit("gain ~ heritage + depth + (1 | lab) + (1 | prompt)", rows)
-    result = permutation_test(model, "heritage[T.open]", "heritage", "lab").iloc[0]
-    assert result["n_permutations"] == 10
-    assert result["n_groups"] == 5
-    # No data can reach below one in ten, or two where a mirrored assignment ties.
-    assert result["smallest_p"] == pytest.approx(0.1)
-    assert result["p_value"] * 10 == pytest.approx(round(result["p_value"] * 10))
-    tidy = model.tidy(["fixed"], df="satterthwaite").set_index("term")
-    assert result["statistic"] == pytest.approx(tidy.loc["heritage[T.open]", "statistic"], rel=1e-4)
-    # Another predictor of labs is matched by some assignment; a raw LinAlgError came out.
-    other = rows.assign(second=rows["lab"].isin(["beta", "gamma"]).astype(float))
-    model = mixed.fit("gain ~ heritage + second + (1 | model)", other, units=["lab"])
-    with pytest.raises(DesignError, match=r"estimable whichever lab has .*'second'.* combination"):
-        permutation_test(model, "heritage[T.open]", "heritage", "lab")
-
-
 def test_drawn_effects_have_the_covariance_of_the_model():
     # One group with correlated effects is the eliminated one: its draws keep their covariance.
     rng = np.random.default_rng(11)
@@ -144,23 +111,3 @@ def test_drawn_effects_have_the_covariance_of_the_model():
     for term in ("sd__Intercept", "sd__x"):
         middle = (result.loc[term, "conf_low"] + result.loc[term, "conf_high"]) / 2
         assert middle == pytest.approx(result.loc[term, "estimate"], rel=0.15)
-
-
-def test_a_permutation_p_value_is_the_share_of_assignments_that_reach_the_observed():
-    # Five labs, two of them open: ten assignments, each fitted here by itself.
-    formula = "gain ~ heritage + depth + (1 | lab) + (1 | prompt)"
-
-    def with_open(labs):
-        heritage = np.where(rows["lab"].isin(labs), "open", "closed")
-        return mixed.fit(formula, rows.assign(heritage=heritage))
-
-    pairs = list(itertools.combinations(sorted(set(rows["lab"])), 2))
-    models = [with_open(pair) for pair in pairs]
-    middle = int(np.argsort([_size(model) for model in models])[5])
-    result = permutation_test(models[middle], "heritage[T.open]", "heritage", "lab")
-    assert result["p_value"].iloc[0] == pytest.approx(5 / 10)
-
-
-def _size(model):
-    tidy = model.tidy(["fixed"], df="wald").set_index("term")
-    return abs(float(tidy.loc["heritage[T.open]", "statistic"]))
