@@ -528,7 +528,7 @@ CREATE TABLE rule_rate (
     n_papers      INTEGER NOT NULL,
     PRIMARY KEY (layout, n_models, n_suites, world, share, form, statement, rule)
 );
-COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and rule: how often the rule says yes and no of simulated papers (python -m tests.proofs.tournament).';
+COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and rule: how often the rule says yes and no of simulated papers. Made by tests.proofs.tournament of commit f09af0a5; of lists of models by python -m tests.proofs.settling.';
 COMMENT ON COLUMN rule_rate.layout IS 'Models of the simulated papers. present: those of the paper. as found: its suites repeated, by labs of their own. balanced: two suites a lab, heads apart from depth and size. Else the list of that name in data/study [-]';
 COMMENT ON COLUMN rule_rate.n_models IS 'Models of each paper [-]';
 COMMENT ON COLUMN rule_rate.n_suites IS 'Suites of each paper [-]';
@@ -599,7 +599,7 @@ CREATE TABLE claim_test_rate (
     n_papers   INTEGER NOT NULL,
     PRIMARY KEY (claim_id, test, truth)
 );
-COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes. It judges simulated papers with the models of the real one (python -m tests.proofs.claim_tests).';
+COMMENT ON TABLE claim_test_rate IS 'One row per claim, single test and planted truth: how often the test says yes. It judges simulated papers with the models of the real one. Made by tests.proofs.claim_tests of commit f09af0a5.';
 COMMENT ON COLUMN claim_test_rate.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_test_rate.test IS 'What judges a paper; see analysis.delia2026.tournament.of_claims [-]';
 COMMENT ON COLUMN claim_test_rate.truth IS 'What determines the gains of the simulated papers; see verdict_rate [-]';

@@ -1,4 +1,4 @@
-"""Layouts of models by suite and lab: that of the paper, and larger ones of two kinds."""
+"""Layouts of models by suite and lab, as that of the paper."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ SHAPE, DEPTH, SCALE = published.SHAPE, published.DEPTH, published.SCALE
 ABERRANT = "EleutherAI/gpt-neo-125m"
 #: Name of the layout of the paper.
 PRESENT = "present"
-#: Suites of every lab in a balanced layout.
-SUITES_OF_LAB = 2
 
 
 @dataclass(frozen=True, slots=False)
@@ -80,39 +78,3 @@ def present(store: Store) -> Layout:
     """Return the models of the paper: base, not post-norm, with a gain of the penultimate block."""
     models = published.base_models(store)[["model_id", "lab", "suite", DEPTH, *SHAPE, SCALE]]
     return Layout(PRESENT, models, int(models.index[models["model_id"] == ABERRANT][0]))
-
-
-def repeated(layout: Layout, times: int) -> Layout:
-    """Return a layout with every suite repeated, each copy by labs of its own."""
-    copies = [
-        layout.models.assign(
-            **{name: layout.models[name] + f" {copy}" for name in ("lab", "suite")}
-        )
-        for copy in range(times)
-    ]
-    return Layout("as found", pd.concat(copies, ignore_index=True), layout.aberrant)
-
-
-def balanced(layout: Layout, n_suites: int, n_models: int, rng: np.random.Generator) -> Layout:
-    """Return suites of as many models each, two a lab, shape and size drawn as in a layout.
-
-    Heads are drawn apart from depth and size, so that lab, recipe, shape and scale part.
-    """
-    pool = layout.models
-    rows = []
-    for suite in range(n_suites):
-        sizes = pool.sample(n_models, random_state=rng)
-        heads = pool.sample(n_models, random_state=rng)
-        depths = pool.sample(n_models, random_state=rng)
-        rows.append(
-            pd.DataFrame(
-                {
-                    "lab": f"lab {suite // SUITES_OF_LAB}",
-                    "suite": f"suite {suite}",
-                    DEPTH: depths[DEPTH].to_numpy(),
-                    **{name: heads[name].to_numpy() for name in SHAPE},
-                    SCALE: sizes[SCALE].to_numpy(),
-                }
-            )
-        )
-    return Layout("balanced", pd.concat(rows, ignore_index=True), 0)
