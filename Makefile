@@ -81,12 +81,12 @@ codebook: $(VENV)/.report ## write data/README.md from collect/schema.sql
 database: $(VENV)/.report ## build data/measurements.duckdb for SQL clients
 	$(RUN) -m analysis database
 
-benchmark: .cache/benchmark/.installed $(VENV)/.everything ## time what we claim to be quick, beside peers (never part of the tests)
-	.cache/benchmark/bin/python tests/benchmarks/collection.py
+benchmark: $(VENV)/.everything ## time what we claim to be quick (never part of the tests)
+	$(RUN) tests/benchmarks/collection.py
 	$(RUN) -m tests.benchmarks.commands
 	$(RUN) -m tests.benchmarks.times --report
-	.cache/benchmark/bin/python tests/benchmarks/mixed_peers.py
-	.cache/benchmark/bin/python -m tests.benchmarks.inference_size
+	$(RUN) tests/benchmarks/mixed_peers.py
+	$(RUN) -m tests.benchmarks.inference_size
 
 proof: $(VENV)/.everything ## run the long proofs (hours); what they say is kept in tests/proofs/ (never part of the tests)
 	PYTHON=$(RUN) bash tests/proofs/run.sh
@@ -116,13 +116,6 @@ $(VENV)/pyvenv.cfg:
 $(VENV)/.report: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt --upgrade pip
 	$(PIP) -e '.[report]'
-	@touch $@
-
-# The peers ask for packages that nothing else here needs, so they live apart.
-.cache/benchmark/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .cache/benchmark
-	.cache/benchmark/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	.cache/benchmark/bin/python -m pip install --quiet --disable-pip-version-check -e '.[collect]' --group benchmark
 	@touch $@
 
 $(VENV)/.everything: $(VENV)/.report

@@ -1,29 +1,24 @@
-"""Ways to measure a model on some prompts: ours, a bare forward pass, and those of peers.
+"""Ways to measure a model on some prompts: ours, a bare forward pass, and transformers' own.
 
-Peers are asked for less than we measure, in float32: norms of the stream and of what is added, and
-four statistics of each attention map.
+The flags of transformers are asked for less than we measure, in float32: norms of the stream after
+blocks, and four statistics of each attention map. TransformerLens and nnsight, and the sums that
+measuring takes by themselves, stand in `tests/benchmarks` of commit f09af0a5.
 """
 
 from __future__ import annotations
 
 import copy
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from sums_alone import Sums
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
 from torch import Tensor
 from transformers import (
     AutoModelForCausalLM,
-    AutoTokenizer,
     GPT2Config,
     GPTNeoXConfig,
     LlamaConfig,
-    PreTrainedTokenizerFast,
 )
 
 from collect.adapters import adapter_for
@@ -178,16 +173,6 @@ def collecting(*quantities: str) -> Approach:
     return approach
 
 
-def sums(*quantities: str) -> Approach:
-    """Compute the sums that some quantities are made of, and keep nothing."""
-
-    def approach(model: Any, batches: Batches) -> Action:
-        subject = placed(model)
-        return lambda: list(whole(subject, batches, Sums(batches, quantities)))
-
-    return approach
-
-
 class _Numbers:
     """Writes a token as its number."""
 
@@ -214,64 +199,6 @@ def flags(model: Any, batches: Batches) -> Action:
     return measure
 
 
-def transformer_lens(model: Any, batches: Batches) -> Action:
-    """Run TransformerLens with its cache of all activations, without logits."""
-    from transformer_lens.model_bridge import TransformerBridge
-
-    names = {
-        "gpt2": "gpt2",
-        "gpt_neox": "EleutherAI/pythia-410m",
-        "llama": "HuggingFaceTB/SmolLM2-135M",
-    }
-    bridge = TransformerBridge.boot_transformers(
-        names[model.config.model_type], hf_model=model, tokenizer=_tokenizer(), device="cpu"
-    )
-    sites = ("hook_resid_pre", "hook_attn_out", "hook_mlp_out", "hook_resid_post")
-
-    @torch.inference_mode()
-    def measure() -> None:
-        for batch in batches:
-            inputs = _padded(batch)
-            _, cache = bridge.run_with_cache(
-                inputs["input_ids"], attention_mask=inputs["attention_mask"], logits_to_keep=1
-            )
-            for layer in range(model.config.num_hidden_layers):
-                _ = [_norms(cache[f"blocks.{layer}.{site}"]) for site in sites]
-                _ = _statistics(cache[f"blocks.{layer}.attn.hook_pattern"])
-
-    return measure
-
-
-def nnsight(model: Any, batches: Batches) -> Action:
-    """Trace the model with nnsight, reducing within the trace, without logits."""
-    import nnsight as package
-
-    traced = package.LanguageModel(model, tokenizer=_tokenizer())
-    paths = {
-        "gpt2": ("transformer", "h", "attn"),
-        "gpt_neox": ("gpt_neox", "layers", "attention"),
-        "llama": ("model", "layers", "self_attn"),
-    }
-    body, blocks, attention = paths[model.config.model_type]
-
-    @torch.inference_mode()
-    def measure() -> None:
-        for batch in batches:
-            inputs = _padded(batch)
-            with traced.trace(inputs, logits_to_keep=1):
-                result = package.save([])
-                for block in getattr(getattr(traced, body), blocks):
-                    result.append(_norms(block.input))
-                    read = getattr(block, attention).output
-                    result.append(_norms(read[0]))
-                    result.append(_statistics(read[1]))
-                    result.append(_norms(block.mlp.output))
-                    output = block.output
-                    result.append(_norms(output[0] if isinstance(output, tuple) else output))
-
-    return measure
-
-
 def in_buckets(prompts: tuple[Encoded, ...]) -> Batches:
     """Return our batches: at most eight prompts of about one length."""
     return tuple(buckets(prompts, BATCH_SIZE))
@@ -290,11 +217,9 @@ OURS = "ours: stream, attention"
 
 _BUCKETED: dict[str, Approach] = {
     **{BARE: bare_body, "each number read once": reading},
-    "sums alone": sums("stream", "attention"),
     OURS: collecting("stream", "attention"),
-    "sums alone, and geometry": sums("stream", "attention", "geometry"),
     "ours: and geometry": collecting("stream", "attention", "geometry"),
-    **{"output flags": flags, "TransformerLens cache": transformer_lens, "nnsight trace": nnsight},
+    "output flags": flags,
     "bare model, all logits": bare_model,
 }
 
@@ -302,8 +227,6 @@ _PADDED: dict[str, Approach] = {
     "bare body, one batch": bare_body,
     "ours, one batch": collecting("stream", "attention"),
     "output flags, one batch": flags,
-    "TransformerLens cache, one batch": transformer_lens,
-    "nnsight trace, one batch": nnsight,
 }
 
 #: Every approach by the name the table prints, with what makes its batches.
@@ -337,17 +260,3 @@ def _statistics(maps: Tensor) -> Tensor:
             torch.special.entr(wide).sum((-1, -2)),
         ]
     )
-
-
-def _tokenizer() -> Any:
-    """Return a tokenizer that is never used but must be there, read from a directory."""
-    words = Tokenizer(WordLevel({"<s>": 0}, unk_token="<s>"))
-    made = PreTrainedTokenizerFast(
-        tokenizer_object=words, bos_token="<s>", eos_token="<s>", pad_token="<s>"
-    )
-    made.save_pretrained(_DIRECTORY.name)
-    return AutoTokenizer.from_pretrained(_DIRECTORY.name)
-
-
-#: Where the tokenizer lies as long as the process runs: TransformerLens reads it again.
-_DIRECTORY = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""Cost of collecting beside a bare forward pass and beside peers: time and memory, one table.
+"""Cost of collecting beside a bare forward pass: time and memory, one table.
 
 All take turns in one process, on one thread, on the same batches: medians, and ratios to the bare
 body of the same round; peak memory beyond the model in a process each (``make benchmark``).
@@ -60,7 +60,7 @@ def main() -> None:
 
 def print_table(name: str, given: argparse.Namespace) -> None:
     """Measure and print the table of one model."""
-    actions, absent = prepared(name, {BARE, OURS, *(given.only or APPROACHES)})
+    actions = prepared(name, {BARE, OURS, *(given.only or APPROACHES)})
     times = rounds(actions, given.rounds)
     reference, ours = times[BARE], times[OURS]
     print(f"\n{name}, random weights; 25 prompts, 1351 tokens; float32; 1 thread")
@@ -82,8 +82,6 @@ def print_table(name: str, given: argparse.Namespace) -> None:
             f"{share:7.3f} | {memory:>9} |",
             flush=True,
         )
-    for approach, reason in absent.items():
-        print(f"| {approach:<32} | not run: {reason} |")
 
 
 def _ratios(times: list[float], reference: list[float]) -> list[float]:
@@ -91,20 +89,17 @@ def _ratios(times: list[float], reference: list[float]) -> list[float]:
     return [a / b for a, b in zip(times, reference, strict=True)]
 
 
-def prepared(name: str, chosen: Collection[str]) -> tuple[dict[str, Action], dict[str, str]]:
-    """Return the approaches that can run, warmed up, and why the others cannot."""
+def prepared(name: str, chosen: Collection[str]) -> dict[str, Action]:
+    """Return the approaches that are chosen, warmed up."""
     model, prompts = random_model(models()[name]), drawn_prompts()
-    actions, absent = {}, {}
-    for approach, (prepare, batches_of) in APPROACHES.items():
-        if approach not in chosen:
-            continue
-        try:
-            actions[approach] = prepare(sharing_weights(model), batches_of(prompts))
-        except ModuleNotFoundError as error:
-            absent[approach] = f"{error.name} is not installed"
+    actions = {
+        approach: prepare(sharing_weights(model), batches_of(prompts))
+        for approach, (prepare, batches_of) in APPROACHES.items()
+        if approach in chosen
+    }
     for action in actions.values():
         action()
-    return actions, absent
+    return actions
 
 
 def rounds(actions: dict[str, Action], n_rounds: int) -> dict[str, list[float]]:
