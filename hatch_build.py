@@ -1,8 +1,8 @@
 """What of the clone travels in the wheel beside the packages: ``collect/shipped/`` there.
 
-``collect.process.shipped`` finds it. A wheel has at most 8 MB, so of the measured data the sample's
-models of four blocks come along, of those of eight that they were measured, and of the public
-models the lengths of the stream and every gain.
+``collect.process.shipped`` finds it. Of the measured data the sample's models of four blocks come
+along, and of the public models what was measured on one prompt set: all that the tables of schema
+main take of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ PATTERNS = (
     "data/sample/*/*.parquet",
     "data/fleet/study_*/*.parquet",
     "data/excerpt/*/*.parquet",
-    "data/listed/*/*.parquet",
     "data/public/perturbation.csv",
     "data/reported/*.*",
     "data/reported/sources/*/*",

@@ -116,8 +116,8 @@ def unlike_sets(cursor: duckdb.DuckDBPyConnection, models: Sequence[str]) -> lis
     """Return how many of some models each prompt set holds; nothing if all hold the same."""
     sql = """
         SELECT prompt_set, list_sort(list(DISTINCT model_id))
-          FROM raw.primary_run
-         WHERE prompt_set IS NOT NULL AND list_contains($1::VARCHAR[], model_id)
+          FROM raw.leading_run
+         WHERE list_contains($1::VARCHAR[], model_id)
          GROUP BY prompt_set
          ORDER BY prompt_set
     """

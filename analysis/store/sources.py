@@ -32,17 +32,16 @@ def default_sources() -> list[Path]:
 
 
 def shipped_sources() -> list[Path]:
-    """Return every directory of tables that the project ships: what SQL reads by default.
+    """Return the directories of tables that the project ships on models: what SQL reads by default.
 
     The public models in it, and those that others measured, are no evidence for a claim: the claims
-    were written down before them. An installed package also lists models whose measurements it
-    has no room for.
+    were written down before them. The small networks of ``data/sample`` are evidence for some, but
+    no models that a mean or a count should take beside those of others.
     """
-    places = [shipped.project() / "data" / name for name in ("public", "listed")]
-    if shipped.is_clone():
-        places = places[:1]  # a clone has these models whole
-    places.append(shipped.project() / "data" / "reported")
-    return [*default_sources(), *(place for place in places if place.is_dir())]
+    data = shipped.project() / "data"
+    sample, *others = data / "sample", data / "public", data / "reported"
+    places = [*default_sources(), *(place for place in others if place.is_dir())]
+    return [place for place in places if place != sample]
 
 
 def exists(path: Path | RemotePath) -> bool:

@@ -176,8 +176,8 @@ def _add_leading(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="directory of measurements, its address (https://..., read where it lies), or one "
         ".duckdb file; repeat to open several "
-        "(default: data/published, data/sample and data/fleet; for sql also data/public and "
-        "data/reported)",
+        "(default: data/published, data/sample and data/fleet; for sql data/public and "
+        "data/reported in place of data/sample)",
     )
     parser.add_argument(
         "--paper",

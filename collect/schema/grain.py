@@ -241,8 +241,8 @@ class Sample:
         Columns that tell the rows of a model apart; those joined by *or* choose one alike.
     front
         Table of main with one row a model for the same quantity, if there is one.
-    has_sets
-        Whether its rows are of prompts, whose sets may hold different models.
+    others
+        Table of raw with the prompt sets that it leaves out; nothing if its rows are of no prompts.
     is_finding
         Whether a row is there only where something was found: to count rows is then to measure,
         and a model without a row may have been measured.
@@ -251,7 +251,7 @@ class Sample:
     source: str
     beside: tuple[str, ...]
     front: str = ""
-    has_sets: bool = True
+    others: str = ""
     is_finding: bool = False
 
     @property
@@ -272,15 +272,22 @@ class Sample:
 
 #: Tables of main whose rows are finer than a model.
 SAMPLES = {
-    "prompt_gain": Sample("residual_norm", ("prompt_id",), "model_gain"),
-    "block": Sample("residual_norm", ("prompt_id", "layer or blocks_after"), "model_gain"),
-    "stream": Sample(
-        "residual_norm", ("prompt_id", "position or is_last_token", "layer"), "model_gain"
+    "prompt_gain": Sample("residual_norm", ("prompt_id",), "model_gain", "prompt_gain"),
+    "block": Sample(
+        "residual_norm", ("prompt_id", "layer or blocks_after"), "model_gain", "last_token_gain"
     ),
-    "outlier_token": Sample("residual_norm", ("prompt_id", "position"), is_finding=True),
-    "attention": Sample("attention", ("prompt_id", "layer", "head")),
-    "head_weight": Sample("weight_norm", ("layer", "head"), has_sets=False),
-    "layer_weight": Sample("matrix_norm", ("layer",), has_sets=False),
+    "stream": Sample(
+        "residual_norm",
+        ("prompt_id", "position or is_last_token", "layer"),
+        "model_gain",
+        "residual_norm",
+    ),
+    "outlier_token": Sample(
+        "residual_norm", ("prompt_id", "position"), others="outlier_token", is_finding=True
+    ),
+    "attention": Sample("attention", ("prompt_id", "layer", "head"), others="attention"),
+    "head_weight": Sample("weight_norm", ("layer", "head")),
+    "layer_weight": Sample("matrix_norm", ("layer",)),
 }
 
 #: Columns that name a row of each table of main.

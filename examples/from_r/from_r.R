@@ -3,11 +3,11 @@
 # Rscript examples/from_r/from_r.R
 
 query <- "SELECT ln(gain) AS log_gain, model_id, prompt_id, layer
-            FROM block JOIN model USING (model_id)
-           WHERE lab = 'thermoscope' AND layer > 0
+            FROM block
+           WHERE layer > 0
            ORDER BY model_id, prompt_id, layer"
 rows <- read.csv(text = system2(
-  "python", c("-m", "analysis", "sql", shQuote(query), "--csv"),
+  "python", c("-m", "analysis", "--data", "data/sample", "sql", shQuote(query), "--csv"),
   # R's own libraries are not Python's
   stdout = TRUE, env = "LD_LIBRARY_PATH="
 ))

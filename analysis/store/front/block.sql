@@ -3,7 +3,7 @@
 CREATE VIEW main.block AS
 WITH measured AS (
     SELECT r.run_id, r.model_id, r.prompt_set, m.n_layers
-      FROM raw.primary_run AS r
+      FROM raw.leading_run AS r
       JOIN raw.model AS m USING (model_id)
 ), lengths AS (
     SELECT s.run_id,
@@ -80,9 +80,9 @@ SELECT p.model_id,
     ON g.run_id = p.run_id AND g.model_id = p.model_id AND g.prompt_id = p.prompt_id AND g.layer = p.layer
    AND g.site = 'block_output'
  WHERE p.layer >= 0;
-COMMENT ON VIEW main.block IS 'One row per model measured here, prompt and block: how much the block lengthens the residual stream at the last token. Beside it stands what attention and the feed-forward part add, over one denominator, the length before the block. Block 0 starts from the short embedding, so a mean over all blocks is mostly about it: layer > 0 leaves it out. Prompts of every set are here, plain and tokenised as the tokenizer does. Lengths at every token: stream. Updates at every token, and of blocks with a state or a convolution in the place of attention: raw.residual_update. Other runs: raw.last_token_gain, raw.matrix_gain, raw.update_profile.';
+COMMENT ON VIEW main.block IS 'One row per model measured here, prompt and block: how much the block lengthens the residual stream at the last token. Beside it stands what attention and the feed-forward part add, over one denominator, the length before the block. Block 0 starts from the short embedding, so a mean over all blocks is mostly about it: layer > 0 leaves it out. Prompts are those of the set in model_gain, plain and tokenised as the tokenizer does. Lengths at every token: stream. Updates at every token, and of blocks with a state or a convolution in the place of attention: raw.residual_update. Other prompt sets and runs: raw.last_token_gain, raw.matrix_gain, raw.update_profile.';
 COMMENT ON COLUMN main.block.model_id IS 'Model; see model [-]';
-COMMENT ON COLUMN main.block.prompt_set IS 'Set that the prompt belongs to [-]';
+COMMENT ON COLUMN main.block.prompt_set IS 'Set that the prompt belongs to, that of the model in model_gain [-]';
 COMMENT ON COLUMN main.block.prompt_id IS 'Prompt; its text is in prompt_gain [-]';
 COMMENT ON COLUMN main.block.layer IS 'Block, 0 to n_layers - 1; block 0 reads the embedding and often lengthens it many times [1]';
 COMMENT ON COLUMN main.block.blocks_after IS 'Blocks that come after it: 0 for the last block, 1 for the penultimate [1]';

@@ -64,7 +64,7 @@ SELECT c.model_id,
             WHEN f.run_id IS NULL THEN 'no run that is plain, as tokenised, and conforming; see raw.run'
             WHEN s.reason IS NOT NULL THEN s.reason
             WHEN NOT list_contains(string_split(u.quantities, ','), c.measured_as) THEN 'not asked for when it was measured'
-            ELSE 'measured, but its rows are not in the opened store; of models that come with thermoscope, its repository has them in data/'
+            ELSE 'measured, but its rows are not in the opened store'
        END                                                                        AS reason
   FROM cells AS c
   LEFT JOIN raw.primary_run AS f
@@ -75,11 +75,11 @@ SELECT c.model_id,
   LEFT JOIN published AS p ON p.model_id = c.model_id
   LEFT JOIN (SELECT DISTINCT model_id FROM raw.reported_figure) AS o ON o.model_id = c.model_id
   LEFT JOIN runs AS r ON r.model_id = c.model_id AND r.prompt_set = c.prompt_set;
-COMMENT ON VIEW main.coverage IS 'One row per model, quantity and prompt set, measured or not: whether its numbers are here, and if not, why. Models that were published only are here too. WHERE is_there lists what can be asked. A model that was measured on one set only is missing on the others. SELECT DISTINCT quantity, model_id FROM coverage WHERE NOT is_on_any_set names the models that lack a quantity altogether.';
+COMMENT ON VIEW main.coverage IS 'One row per model, quantity and prompt set, measured or not: whether its numbers are here, and if not, why. Models that were published only are here too. WHERE is_there lists what can be asked. Of several prompt sets, tables of main have that of model_gain, tables of raw all. A model that was measured on one set only is missing on the others. SELECT DISTINCT quantity, model_id FROM coverage WHERE NOT is_on_any_set names the models that lack a quantity altogether.';
 COMMENT ON COLUMN main.coverage.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.coverage.quantity IS 'stream: tables stream and outlier_token, gains over all tokens. last token: gains at the last token in model_gain, prompt_gain and block. update: of attention and feed-forward, in block. attention: table attention. geometry: token_cosine and effective_rank in block. prediction: of every token, raw.token_prediction. weight: head_weight and layer_weight. published gain: published_model [-]';
 COMMENT ON COLUMN main.coverage.prompt_set IS 'Prompt set; none for weight and published gain, which are of no set [-]';
-COMMENT ON COLUMN main.coverage.is_there IS 'True where the opened store has rows of the quantity, on this prompt set. A model may have it on one set and on no other, as the small networks trained here do [-]';
+COMMENT ON COLUMN main.coverage.is_there IS 'True where the opened store has rows of the quantity, on this prompt set. A model may have it on one set and on no other; tables of main have the set of model_gain [-]';
 COMMENT ON COLUMN main.coverage.is_on_any_set IS 'True where it is there on at least one prompt set. It does not say that the model was measured on the others; is_there does. False where the model lacks the quantity altogether [-]';
 COMMENT ON COLUMN main.coverage.n_prompts IS 'Prompts that it is there for; NULL where prompts do not enter [1]';
-COMMENT ON COLUMN main.coverage.reason IS 'Why it is not there; NULL where it is. A store can hold a part of what was measured. The installed package has no room for all rows: of public models it holds the lengths on one prompt set. Of some networks trained here it holds the run alone. A clone of the repository holds the rest in data/public and data/sample. Without a run, the model was not measured so, or its run is in another store [-]';
+COMMENT ON COLUMN main.coverage.reason IS 'Why it is not there; NULL where it is. A store can hold a part of what was measured. The installed package holds public models on one prompt set, a clone of the repository on all, in data/public. Without a run, the model was not measured so, or its run is in another store [-]';

@@ -30,7 +30,7 @@ SELECT r.model_id,
   JOIN raw.model AS m USING (model_id)
   LEFT JOIN raw.model_gain AS g USING (run_id, model_id)
  GROUP BY r.model_id, m.lab, m.suite, m.n_layers, m.d_model, m.n_heads, m.d_head, m.n_parameters, r.prompt_set;
-COMMENT ON VIEW main.model_gain IS 'One row per model measured here: its gain by each definition, the mean over the prompts of one set. Above 1 the stream grows (expand), below 1 it shrinks (dampen); direction(gain) says which. The set is the one on which most models were measured, A_grand_unified as shipped, prompts plain and tokenised as the tokenizer does. A model that was not measured on it has its own largest set, named in prompt_set. Small networks trained here stand beside public models: means and correlations over models take one kind, WHERE NOT is_trained_here. By prompt, all sets: prompt_gain. By block: block. Other runs and definitions, spread over prompts: raw.model_gain. The sign by a gain that a constant added to the stream cannot change: raw.primary_sign. Published and reported models are not here: published_model, raw.reported_gain.';
+COMMENT ON VIEW main.model_gain IS 'One row per model measured here: its gain by each definition, the mean over the prompts of one set. Above 1 the stream grows (expand), below 1 it shrinks (dampen); direction(gain) says which. The set is the one on which most models were measured, A_grand_unified as shipped, prompts plain and tokenised as the tokenizer does. A model that was not measured on it has its own largest set, named in prompt_set. Networks that were trained by collect train are here too, where the opened store has some: is_trained_here marks them. By prompt: prompt_gain. By block: block. Other runs and definitions, spread over prompts: raw.model_gain. The sign by a gain that a constant added to the stream cannot change: raw.primary_sign. Published and reported models are not here: published_model, raw.reported_gain.';
 COMMENT ON COLUMN main.model_gain.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.model_gain.lab IS 'Organisation that trained it; thermoscope is not a lab: it names the small networks trained here (is_trained_here). Some labs have one model, whose mean says nothing about the lab: count(*) shows which [-]';
 COMMENT ON COLUMN main.model_gain.suite IS 'Training suite; of networks trained here the optimiser; NULL where the model has none [-]';
@@ -72,7 +72,7 @@ SELECT r.model_id,
        n.top_token                                                                AS next_token,
        n.top_probability                                                          AS next_token_probability,
        p.text
-  FROM raw.primary_run AS r
+  FROM raw.leading_run AS r
   JOIN (SELECT run_id,
                model_id,
                prompt_id,
@@ -90,10 +90,10 @@ SELECT r.model_id,
   JOIN raw.prompt AS p ON p.prompt_id = g.prompt_id
   LEFT JOIN raw.next_token AS n
     ON n.run_id = r.run_id AND n.model_id = r.model_id AND n.prompt_id = g.prompt_id;
-COMMENT ON VIEW main.prompt_gain IS 'One row per model measured here and prompt: the gain by each definition, and the next token that the model predicts. Prompts of every set are here, plain and tokenised as the tokenizer does. Some texts stand in several sets under other numbers. Not every model was measured on every set, so compare within one. Prompts of one model are not independent of each other as models are: intervals over models come from model_gain. Intervals over prompts, of one set: avg(gain_body), conf_low(gain_body), conf_high(gain_body) WHERE prompt_set = ''A_grand_unified''. Other runs (chat template, start token put in or left out): raw.prompt_gain.';
+COMMENT ON VIEW main.prompt_gain IS 'One row per model measured here and prompt: the gain by each definition, and the next token that the model predicts. Prompts are those of the set in model_gain, whose mean over them is there, plain and tokenised as the tokenizer does. Prompts of one model are not independent of each other as models are: intervals over models come from model_gain. Intervals over prompts: avg(gain_body), conf_low(gain_body), conf_high(gain_body) GROUP BY model_id. Other prompt sets and runs (chat template, start token put in or left out): raw.prompt_gain.';
 COMMENT ON COLUMN main.prompt_gain.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.prompt_gain.prompt_id IS 'Prompt: its set and its number in it, which is of one set alone [-]';
-COMMENT ON COLUMN main.prompt_gain.prompt_set IS 'Set that the prompt belongs to; models were not all measured on the same sets, see coverage [-]';
+COMMENT ON COLUMN main.prompt_gain.prompt_set IS 'Set that the prompt belongs to, that of the model in model_gain [-]';
 COMMENT ON COLUMN main.prompt_gain.category IS 'Kind of prompt as its authors named it; NULL when they named none [-]';
 COMMENT ON COLUMN main.prompt_gain.n_tokens IS 'Length of the prompt in tokens, those that the tokenizer adds included; NULL where it is not in the opened store [tokens]';
 COMMENT ON COLUMN main.prompt_gain.gain_last_block IS 'Length at the last token after the last block over before it [ratio]';

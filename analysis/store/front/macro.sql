@@ -24,7 +24,7 @@ CREATE MACRO main.half_width(x) AS
 COMMENT ON MACRO main.half_width IS 'Half the width of the 95 % interval of a mean over rows that are drawn independently, by Student''s t; NULL below two rows [unit of x]';
 
 CREATE MACRO main.conf_low(x) AS avg(x) - half_width(x);
-COMMENT ON MACRO main.conf_low IS 'Lower end of the 95 % interval of avg(x), by Student''s t: SELECT model_id, avg(gain_body), conf_low(gain_body), conf_high(gain_body) FROM prompt_gain WHERE prompt_set = ''A_grand_unified'' GROUP BY model_id [unit of x]';
+COMMENT ON MACRO main.conf_low IS 'Lower end of the 95 % interval of avg(x), by Student''s t: SELECT model_id, avg(gain_body), conf_low(gain_body), conf_high(gain_body) FROM prompt_gain GROUP BY model_id [unit of x]';
 
 CREATE MACRO main.conf_high(x) AS avg(x) + half_width(x);
 COMMENT ON MACRO main.conf_high IS 'Upper end of the same interval [unit of x]';

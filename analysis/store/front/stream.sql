@@ -13,13 +13,13 @@ SELECT n.model_id,
        n.top_share,
        n.top_feature
   FROM raw.residual_norm AS n
-  JOIN raw.primary_run AS r USING (run_id, model_id)
+  JOIN raw.leading_run AS r USING (run_id, model_id)
   LEFT JOIN raw.next_token AS t USING (run_id, model_id, prompt_id)
  WHERE n.site = 'block_output'
     OR (n.site = 'block_input' AND n.layer = 0);
-COMMENT ON VIEW main.stream IS 'One row per model measured here, prompt, token and depth: how long the residual stream is there, before any final norm. Prompts of every set are here, plain and tokenised as the tokenizer does. The first token is often many times as long as the others: position > 0 leaves it out, is_last_token takes the one the paper uses. Rows of one model are not independent as models are: average by model before comparing models or labs. Gains are in block and model_gain. Within a block, after the final norm, embeddings, other runs: raw.residual_norm.';
+COMMENT ON VIEW main.stream IS 'One row per model measured here, prompt, token and depth: how long the residual stream is there, before any final norm. Prompts are those of the set in model_gain, plain and tokenised as the tokenizer does. The first token is often many times as long as the others: position > 0 leaves it out, is_last_token takes the one the paper uses. Rows of one model are not independent as models are: average by model before comparing models or labs. Gains are in block and model_gain. Within a block, after the final norm, embeddings, other prompt sets and runs: raw.residual_norm.';
 COMMENT ON COLUMN main.stream.model_id IS 'Model; see model [-]';
-COMMENT ON COLUMN main.stream.prompt_set IS 'Set that the prompt belongs to [-]';
+COMMENT ON COLUMN main.stream.prompt_set IS 'Set that the prompt belongs to, that of the model in model_gain [-]';
 COMMENT ON COLUMN main.stream.prompt_id IS 'Prompt; its text is in prompt_gain [-]';
 COMMENT ON COLUMN main.stream.position IS 'Token, counted from 0 in the unpadded prompt [1]';
 COMMENT ON COLUMN main.stream.layer IS 'Block after which the length is taken, 0 to n_layers - 1; -1 before block 0 [1]';
@@ -44,10 +44,10 @@ SELECT o.model_id,
        o.top_feature,
        o.top_share
   FROM raw.outlier_token AS o
-  JOIN raw.primary_run AS r USING (run_id, model_id);
-COMMENT ON VIEW main.outlier_token IS 'One row per model measured here, prompt and token that is massive after some block. Massive means more than ten times as long as the median token of its prompt there. A model without rows has no such token, if it was measured (see coverage). Prompts of every set are here, plain and tokenised as the tokenizer does. By block: raw.massive_activation; other runs: raw.outlier_token.';
+  JOIN raw.leading_run AS r USING (run_id, model_id);
+COMMENT ON VIEW main.outlier_token IS 'One row per model measured here, prompt and token that is massive after some block. Massive means more than ten times as long as the median token of its prompt there. A model without rows has no such token, if it was measured (see coverage). Prompts are those of the set in model_gain, plain and tokenised as the tokenizer does. By block: raw.massive_activation; other prompt sets and runs: raw.outlier_token.';
 COMMENT ON COLUMN main.outlier_token.model_id IS 'Model; see model [-]';
-COMMENT ON COLUMN main.outlier_token.prompt_set IS 'Set that the prompt belongs to [-]';
+COMMENT ON COLUMN main.outlier_token.prompt_set IS 'Set that the prompt belongs to, that of the model in model_gain [-]';
 COMMENT ON COLUMN main.outlier_token.prompt_id IS 'Prompt; its text is in prompt_gain [-]';
 COMMENT ON COLUMN main.outlier_token.position IS 'Token, counted from 0. Its text is recorded nowhere: the tokenizer of the model splits prompt_gain.text into these positions, added tokens (is_special) first [1]';
 COMMENT ON COLUMN main.outlier_token.is_special IS 'True where the tokenizer added the token [-]';

@@ -16,7 +16,7 @@ from analysis.store import contents
 from analysis.store.notes.query import Query, base_tables, called, column_groups, name_of
 from analysis.store.notes.reading import Open
 from analysis.store.notes.sampling import Sampling, conjuncts, constants
-from analysis.store.statement import named_within
+from analysis.store.statement import every, named_within
 from collect import schema
 
 #: Views that are read beside those of the query.
@@ -35,11 +35,8 @@ _MAKERS = ("lab", "suite")
 #: Columns by which rows are grouped as by prompt.
 _OF_PROMPTS = frozenset({"prompt_id", "text", "prompt_set"})
 
-#: The prompt set on which most models have their one number, and whether texts are in several.
-_SETS = """
-SELECT (SELECT mode(prompt_set) FROM raw.leading_run),
-       (SELECT count(text) > count(DISTINCT text) FROM raw.prompt)
-"""
+#: The prompt sets of which tables of main have rows, the one of most models first.
+_SETS = "SELECT prompt_set FROM raw.leading_run GROUP BY ALL ORDER BY count(*) DESC, 1"
 
 #: Tables of main with one row a model measured here or of others.
 _COUNTABLE = frozenset({"model", "model_gain"})
@@ -55,9 +52,10 @@ def notes(query: Query) -> Iterator[str]:
         return
     yield from _of_kinds(query, tables)
     sampled = [name for name in tables if name in schema.SAMPLES]
-    sets = [name for name in sampled if schema.SAMPLES[name].has_sets]
-    if sets:
-        yield from _of_sets(query, sets)
+    sets = [name for name in sampled if schema.SAMPLES[name].others]
+    there = _sets(query) if sets else []
+    if len(there) > 1:
+        yield from _of_sets(query, sets, there[0])
         yield from _of_prompts(query, sets)
     yield from lacking(query)
 
@@ -134,8 +132,36 @@ def _counted(query: Query, own: str) -> Iterator[str]:
                 )
 
 
-def _of_sets(query: Query, sets: Sequence[str]) -> Iterator[str]:
-    """Yield the tables of which several prompt sets of a model are taken together."""
+def _sets(query: Query) -> list[str]:
+    return [name for (name,) in query.cursor.execute(_SETS).fetchall()]
+
+
+def _of_absent(query: Query) -> Iterator[str]:
+    """Yield where the prompt sets are that a query names and that tables of main leave out."""
+    others = {
+        name: schema.SAMPLES[name].others
+        for name in query.names
+        if name in schema.SAMPLES and schema.SAMPLES[name].others
+    }
+    if not others:
+        return
+    there = _sets(query)
+    rows = query.cursor.execute("SELECT DISTINCT prompt_set FROM raw.prompt").fetchall()
+    texts = {
+        node["literal"]["text"]
+        for node in every(query.tree)
+        if node.get("class") == "CONSTANT" and node["literal"]["kind"] == "STRING"
+    }
+    if absent := sorted(texts.intersection(it for (it,) in rows).difference(there)):
+        for name, other in others.items():
+            yield (
+                f"{name} has the prompts of model_gain, {', '.join(there)}; "
+                f"{', '.join(absent)}: raw.{other}"
+            )
+
+
+def _of_sets(query: Query, sets: Sequence[str], leading: str) -> Iterator[str]:
+    """Yield the tables of which models measured on other prompts are taken together."""
     is_finding = any(schema.SAMPLES[name].is_finding for name in sets)
     counting = query.counting if is_finding else query.means
     seen: dict[int, bool] = {}
@@ -153,11 +179,9 @@ def _of_sets(query: Query, sets: Sequence[str]) -> Iterator[str]:
     known = {name: frozenset({"prompt_set or prompt_id"}) for name in sets}
     reading = _Unprobed(known, counting, query, seen, {})
     if any(seen.values()) or reading.noted_in(query.tree):
-        leading, are_shared = query.cursor.execute(_SETS).fetchall()[0]
-        shared = ", and some texts are in several" if are_shared else ""
         yield (
-            f"{', '.join(sets)}: several prompt sets of a model are taken together{shared}; "
-            f"WHERE prompt_set = '{leading}' takes the set of model_gain"
+            f"{', '.join(sets)}: models measured on several prompt sets are taken together; "
+            f"WHERE prompt_set = '{leading}' takes those of one"
         )
 
 
@@ -179,7 +203,8 @@ def _of_prompts(query: Query, sets: Sequence[str]) -> Iterator[str]:
 
 
 def lacking(query: Query) -> Iterator[str]:
-    """Yield the tables that lack measured models which the query asks for beside others."""
+    """Yield the tables that lack measured models, or prompt sets, which the query asks for."""
+    yield from _of_absent(query)
     wheres = [it for node in query.selects for it in conjuncts(node.get("where_clause"))]
     tables = [name for name in query.names if name in schema.SAMPLES]
     for name in (each for each in tables if not schema.SAMPLES[each].is_finding):

@@ -106,7 +106,7 @@ class Sampling(Reading):
 
     def _note(self, left: Open, groups: Sequence[Any], node: Any) -> None:
         super()._note(left, groups, node)
-        names = [name for name in left if schema.SAMPLES[name].has_sets]
+        names = [name for name in left if schema.SAMPLES[name].others]
         if names and "prompt_set" in columns_of(groups):
             asked = [*conjuncts(node.get("where_clause"))]
             sizes = contents.unlike_sets(self._cursor, contents.models_met(self._cursor, asked))

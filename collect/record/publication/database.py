@@ -34,7 +34,7 @@ from collect.schema import (
 #: Oldest storage format that carries comments and is read by DuckDB 1.2 and later.
 STORAGE_VERSION = "v1.2.0"
 
-_DEFAULTS = ("published", "sample", "fleet", "public", "reported", "measurements", "imported")
+_DEFAULTS = ("published", "fleet", "public", "reported", "measurements", "imported")
 
 
 def default_directories(data: Path | None = None) -> list[Path]:
@@ -43,9 +43,7 @@ def default_directories(data: Path | None = None) -> list[Path]:
     Unless another is named it is that of the working directory, else what is shipped.
     """
     data = data or shipped.project() / "data"
-    # What an installed package lists without its measurements, a clone has whole.
-    names = _DEFAULTS if shipped.is_clone() else (*_DEFAULTS, "listed")
-    directories = [data / name for name in names if table_files(data / name)]
+    directories = [data / name for name in _DEFAULTS if table_files(data / name)]
     if not directories:
         raise InputError(
             f"There must be tables under {data}; found none in {', '.join(_DEFAULTS)}.",

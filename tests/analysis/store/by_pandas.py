@@ -46,6 +46,13 @@ def of_runs(table: str, kind: str = "prompts") -> pd.DataFrame:
     return measured(table).merge(runs(kind), on=["run_id", "model_id"])
 
 
+def of_prompts(table: str) -> pd.DataFrame:
+    """Return the rows of a measured table on the one prompt set, of which every model has a run."""
+    rows = of_runs(table)
+    assert rows[rows["prompt_set"] == SET]["model_id"].nunique() == rows["model_id"].nunique()
+    return rows[rows["prompt_set"] == SET]
+
+
 @cache
 def models() -> pd.DataFrame:
     """Return one row per model: of the files, or as published."""
@@ -58,12 +65,12 @@ def models() -> pd.DataFrame:
 
 @cache
 def stream() -> pd.DataFrame:
-    rows = of_runs("residual_norm")
+    rows = of_prompts("residual_norm")
     is_input = (rows["site"] == "block_input") & (rows["layer"] == 0)
     rows = rows[is_input | (rows["site"] == "block_output")]
     depth = rows["layer"].where(rows["site"] == "block_output", -1)
     rows = rows.assign(layer=depth, length=rows["norm"], length_centred=rows["norm_centred"])
-    tokens = of_runs("next_token")[["run_id", "prompt_id", "n_tokens"]]
+    tokens = of_prompts("next_token")[["run_id", "prompt_id", "n_tokens"]]
     rows = rows.merge(tokens, on=["run_id", "prompt_id"])
     return rows.assign(is_last_token=rows["position"] == rows["n_tokens"] - 1)
 
@@ -99,7 +106,7 @@ def block() -> pd.DataFrame:
             parts.append(long.assign(kind=name))
     wide = pd.concat(parts).pivot_table("value", [*PROMPT, "layer"], "kind").reset_index()
     wide = wide.merge(_updates(), on=[*PROMPT, "layer"], how="left")
-    geometry = of_runs("token_geometry").query("site == 'block_output'")
+    geometry = of_prompts("token_geometry").query("site == 'block_output'")
     geometry = geometry.rename(columns={"mean_cosine_body": "token_cosine"})
     columns = ["token_cosine", "effective_rank"]
     return wide.merge(geometry[[*PROMPT, "layer", *columns]], on=[*PROMPT, "layer"], how="left")
@@ -109,7 +116,7 @@ def _updates() -> pd.DataFrame:
     before = stream().assign(layer=stream()["layer"] + 1)
     columns = ["run_id", "prompt_id", "position", "layer"]
     marks = ["length", "is_last_token", "is_special"]
-    rows = of_runs("residual_update").merge(before[[*columns, *marks]], on=columns)
+    rows = of_prompts("residual_update").merge(before[[*columns, *marks]], on=columns)
     rows = rows[rows["part"].isin(["attention", "ffn"])]
     rows["ratio"] = rows["norm"].astype(float) / rows["length"]
     rows["cosine"] = rows["cosine"].astype(float)
@@ -144,7 +151,7 @@ def prompt_gain() -> pd.DataFrame:
         }
     ).reset_index()
     categories = measured("prompt").drop_duplicates("prompt_id")[["prompt_id", "category"]]
-    tokens = of_runs("next_token").rename(columns={"entropy": "next_token_entropy"})
+    tokens = of_prompts("next_token").rename(columns={"entropy": "next_token_entropy"})
     tokens = tokens[["model_id", "prompt_id", "n_tokens", "next_token_entropy"]]
     return result.merge(categories, on="prompt_id").merge(tokens, on=["model_id", "prompt_id"])
 
@@ -152,7 +159,6 @@ def prompt_gain() -> pd.DataFrame:
 @cache
 def model_gain() -> pd.DataFrame:
     rows = prompt_gain()
-    rows = rows[rows["prompt_set"] == SET]
     gains = [name for name in rows if name.startswith(("gain_", "growth_"))]
     means = rows.groupby("model_id")[gains].mean().reset_index()
     return means.merge(models()[["model_id", "lab", "n_layers", "n_parameters"]], on="model_id")
@@ -186,7 +192,7 @@ def outlier_token() -> pd.DataFrame:
 
 @cache
 def attention() -> pd.DataFrame:
-    rows = of_runs("attention")
+    rows = of_prompts("attention")
     return rows.assign(
         entropy=rows["entropy"] / rows["n_tokens"],
         first_token_share=rows["first_column"] / rows["mass"],

@@ -168,25 +168,23 @@ SELECT avg(m.gain_body) FROM model_gain m LEFT JOIN published_model p ON m.model
 
 SELECT avg(gain_body) FILTER (n_layers < 99) FROM model_gain HAVING count(*) > 1
 
---- pooled sets: several prompt sets of a model in one number
+--- pooled sets: models measured on several prompt sets in one number
 
-SELECT model_id, avg(length) FROM stream GROUP BY model_id
+SELECT avg(length) FROM stream WHERE position > 0
 
-SELECT model_id, stddev(gain_body) FROM prompt_gain GROUP BY model_id
+SELECT n_layers > 25, stddev(gain_body) FROM prompt_gain JOIN model USING (model_id) GROUP BY ALL
 
-SELECT avg(gain_body) FROM (FROM prompt_gain WHERE model_id = 'local/gemma-3-270m-q4_k_m')
+SELECT avg(gain_body) FROM (FROM prompt_gain WHERE model_id <> 'local/qwen2.5-coder-1.5b-instruct-q4_k_m')
 
-SELECT layer, avg(length) FROM stream WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND is_last_token GROUP BY
-layer
+SELECT layer, avg(ln(length)) FROM stream WHERE is_last_token GROUP BY layer
 
-SELECT m.model_id, (SELECT avg(length) FROM stream s WHERE s.model_id = m.model_id) FROM model m
+SELECT m.n_layers, (SELECT avg(ln(length)) FROM stream s WHERE s.layer < m.n_layers) FROM model m
 
 SELECT position, count(*) FROM outlier_token GROUP BY position
 
-SELECT model_id, avg(gain) FILTER (layer > 0) FROM block GROUP BY model_id
+SELECT avg(gain) FILTER (layer > 0) FROM block
 
-SELECT avg(g) FROM (SELECT model_id, prompt_set, avg(gain_body) g FROM prompt_gain GROUP BY ALL) WHERE
-model_id = 'local/gemma-3-270m-q4_k_m'
+SELECT avg(g) FROM (SELECT model_id, prompt_set, avg(gain_body) g FROM prompt_gain GROUP BY ALL)
 
 --- no lab: networks trained here are no lab
 

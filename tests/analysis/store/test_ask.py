@@ -16,10 +16,11 @@ from scipy import stats
 
 from analysis.store import open_store
 from analysis.store.notes import cautions
+from analysis.store.sources import shipped_sources
 from analysis.store.statement import read_tables
 from tests.analysis.places import ROOT
 from tests.analysis.store import by_pandas
-from tests.analysis.store.by_pandas import SET, SOURCES, frame
+from tests.analysis.store.by_pandas import DATA
 
 PAGE = (ROOT / "quarto/sections/_ask.qmd").read_text(encoding="utf-8")
 ASKED = dict(
@@ -29,15 +30,17 @@ ASKED = dict(
 
 @pytest.fixture(scope="module")
 def store():
-    return open_store(*SOURCES)
+    return open_store(*shipped_sources())
 
 
-def _of_set(name):
-    return frame(name).query("prompt_set == @SET")
+def frame(name):
+    """Return a table without the networks of the sample, which are opened by name."""
+    rows = by_pandas.frame(name)
+    return rows if "model_id" not in rows else rows[~_is_own(rows)]
 
 
-def _is_local(rows):
-    return rows["model_id"].str.startswith("local/")
+def _is_own(rows):
+    return rows["model_id"].str.startswith("thermoscope/")
 
 
 def _interval(groups, column):
@@ -71,9 +74,7 @@ def size():
 
 
 def public_gains():
-    rows = frame("prompt_gain")
-    rows = rows[_is_local(rows) & (rows["prompt_set"] == SET)]
-    return sorted(_interval(rows.groupby("model_id"), "gain_last_block"))
+    return sorted(_interval(frame("prompt_gain").groupby("model_id"), "gain_last_block"))
 
 
 def recipes():
@@ -115,20 +116,19 @@ def sides():
 
 
 def largest_block():
-    rows = _of_set("block").query("layer > 0").groupby(["model_id", "layer"])["gain"].mean()
-    best = rows.loc[rows.groupby("model_id").idxmax()].sort_values(ascending=False).head(6)
+    rows = frame("block").query("layer > 0").groupby(["model_id", "layer"])["gain"].mean()
+    best = rows.loc[rows.groupby("model_id").idxmax()].sort_values(ascending=False)
     return [(model_id, layer, gain) for (model_id, layer), gain in best.items()]
 
 
 def parts():
     names = ["attention_cosine_body", "ffn_cosine_body"]
-    means = _of_set("block").query("layer > 0").groupby("model_id")[names].mean()
-    first = means.loc[means.min(axis=1).sort_values().index].head(6)
-    return list(first.itertuples(name=None))
+    means = frame("block").query("layer > 0").groupby("model_id")[names].mean()
+    return list(means.sort_values(names[0]).itertuples(name=None))
 
 
 def outliers():
-    rows = _of_set("outlier_token").groupby("model_id")
+    rows = frame("outlier_token").groupby("model_id")
     return [
         (name, len(it), it["prompt_id"].nunique(), int((it["position"] == 0).sum()),
          np.round(it["times_median"].median()))
@@ -137,17 +137,17 @@ def outliers():
 
 
 def leaving():
-    rows = _of_set("attention")
+    rows = frame("attention")
     rows = rows.assign(to_others=1 - rows["self_share"])
     names = ["to_others", "first_token_share_of_others"]
     means = rows.groupby("model_id")[names].mean().sort_values(names[1], ascending=False)
-    return list(means.head(5).itertuples(name=None))
+    return list(means.itertuples(name=None))
 
 
 def largest_value():
     rows = frame("layer_weight")
     best = rows.loc[rows.groupby("model_id")["v_spectral"].idxmax()]
-    best = best.sort_values("v_spectral", ascending=False).head(3)
+    best = best.sort_values("v_spectral", ascending=False)
     return list(best[["model_id", "layer", "v_spectral"]].itertuples(index=False, name=None))
 
 
@@ -160,11 +160,11 @@ def writes():
 
 
 def alike():
-    rows = _of_set("block").merge(by_pandas.models()[["model_id", "n_layers"]], on="model_id")
+    rows = frame("block").merge(by_pandas.models()[["model_id", "n_layers"]], on="model_id")
     first = rows[rows["layer"] == 0].groupby("model_id")["token_cosine"].mean()
     last = rows[rows["layer"] == rows["n_layers"] - 2].groupby("model_id")["token_cosine"].mean()
     both = pd.DataFrame({"first": first, "last": last}).sort_values("last", ascending=False)
-    return list(both.head(6).itertuples(name=None))
+    return list(both.itertuples(name=None))
 
 
 def files():
@@ -175,7 +175,7 @@ def files():
 
 def missing():
     rows = frame("coverage")
-    rows = rows[_is_local(rows) & ~rows["is_there"]]
+    rows = rows[rows["model_id"].str.startswith("local/") & ~rows["is_there"]]
     return sorted(rows.groupby("quantity")["model_id"].nunique().items())
 
 
@@ -190,7 +190,7 @@ ANSWERS = {
     "What does each published definition of gain say of one model?": one_model,
     "Which models change sides with the definition, on the same prompts?": sides,
     "In which block does each model's stream grow most, after block 0?": largest_block,
-    "Which part of a block writes against the stream?": parts,
+    "Do attention and feed-forward write along the stream or against it?": parts,
     "Which tokens are far longer than the others of their prompt?": outliers,
     "Where does attention go when it leaves the token itself?": leaving,
     "Which models have the largest W_V, and in which block?": largest_value,
@@ -211,7 +211,7 @@ NOTED = {
         ("several files", "penultimate_block_file")
     ],
     "Where does attention go when it leaves the token itself?": [
-        ("attention lacks 1 of 16", "qwen2.5-coder-1.5b")
+        ("attention lacks 1 of 4", "qwen2.5-coder-1.5b")
     ],
 }
 
@@ -251,16 +251,24 @@ def test_what_the_page_says_of_its_answers_is_so(store):
     assert by_recipe["recipe"][by_recipe["log_growth"] < 0].tolist() == ["bloom"]
     assert (by_recipe["excess_growth"] < 0).sum() > len(by_recipe) / 2
     found = store.query(ASKED["Which tokens are far longer than the others of their prompt?"])
-    assert found["model_id"].str.startswith("local/").all()
+    assert len(found) == 4
     assert (found["n_prompts"] == found["first_tokens"]).all()
-    assert (found["n_tokens"] > found["first_tokens"]).tolist() == [False, True, False, False]
-    means = store.query(
-        "SELECT model_id, avg(attention_cosine_body) AS a, avg(ffn_cosine_body) AS f FROM block "
-        "WHERE layer > 0 GROUP BY model_id"
-    ).set_index("model_id")
-    public = means[means.index.str.startswith("local/")]
-    assert (public > 0).all(axis=None)
-    assert means["a"].nsmallest(2).index.str.contains("llama.*muon").all()
+    others = found["model_id"][found["n_tokens"] > found["first_tokens"]]
+    assert others.str.contains("gemma").tolist() == [True]
+    asked = "Do attention and feed-forward write along the stream or against it?"
+    means = store.query(ASKED[asked])
+    assert (means[["attention", "feed_forward"]] > 0).all(axis=None)
+    assert "gemma" in means["model_id"].iloc[-1]
+    leaving = store.query(ASKED["Where does attention go when it leaves the token itself?"])
+    assert (leaving["of_it_to_first_token"] > 0.5).all()
+    r = store.query(ASKED["Does the norm of W_V tell how much a head can write?"])
+    assert (r["r"].iloc[:-1] > 0.85).all()
+    assert "gemma" in r["model_id"].iloc[-1]
+    assert r["r"].iloc[-1] < 0.5
+    pythia = store.query(ASKED["Do deeper Pythia models have smaller gains?"])
+    assert pythia["r"].item() < -0.5
+    alike = store.query(ASKED["Do tokens grow alike over depth?"]).dropna()
+    assert (alike["penultimate_block"] > alike["first_block"]).all()
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -280,16 +288,16 @@ FROM_R = ROOT / "examples" / "from_r"
 PRINTED = (FROM_R / "printed.txt").read_text(encoding="utf-8")
 
 
-def test_the_rows_of_the_r_script_are_those_it_printed(store):
+def test_the_rows_of_the_r_script_are_those_it_printed():
     ((sql,),) = [re.findall(r'query <- "(.*?)"', (FROM_R / "from_r.R").read_text(), re.DOTALL)]
-    rows = store.query(sql)
+    rows = open_store(DATA / "sample").query(sql)
     assert f"{len(rows)} gains of {rows['model_id'].nunique()} models" in PRINTED
     least = rows.groupby("model_id")["log_gain"].mean().nsmallest(3)
     shown = re.findall(r"^\s*(thermoscope/\S+)\s+(\S+)$", PRINTED, flags=re.MULTILINE)
     assert [name for name, _ in shown] == least.index.tolist()
     assert [float(value) for _, value in shown] == pytest.approx(least.tolist(), rel=1e-6)
-    expected = _of_set("block").merge(by_pandas.models()[["model_id", "lab"]], on="model_id")
-    expected = expected.query("lab == 'thermoscope' and layer > 0")
+    expected = by_pandas.block().query("layer > 0")
+    expected = expected[_is_own(expected)]
     assert len(rows) == len(expected)
     assert rows["log_gain"].sum() == pytest.approx(np.log(expected["gain"]).sum())
 

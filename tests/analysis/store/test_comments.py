@@ -29,7 +29,7 @@ def test_attention_spread_evenly_gives_the_share_that_the_comment_states(n_token
     row = {name: getattr(found, name).item() for name in found.__slots__}
     sql, comments = schema.commented(schema.front_sql())
     with duckdb.connect() as connection:
-        connection.execute("CREATE SCHEMA raw; CREATE TABLE raw.primary_run AS "
+        connection.execute("CREATE SCHEMA raw; CREATE TABLE raw.leading_run AS "
                            "SELECT 'r' AS run_id, 'm' AS model_id, 's' AS prompt_set")  # fmt: skip
         values = ", ".join(f"{value!r}::DOUBLE AS {name}" for name, value in row.items())
         connection.execute(

@@ -11,6 +11,7 @@ from scipy import stats
 
 from analysis.store import open_store
 from analysis.store.hint import front, relations
+from analysis.store.sources import shipped_sources
 from collect import schema
 from tests.analysis.store import by_pandas
 from tests.analysis.store.by_pandas import DATA, KEYS, SOURCES
@@ -149,33 +150,45 @@ def installed(tmp_path_factory):
             (place_of / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, place_of / place)
     data = place_of / "collect/shipped/data"
-    names = ["published", "sample", "fleet", "public", "listed", "reported"]
+    names = ["published", "fleet", "public", "reported"]
     return open_store(*(data / name for name in names))
 
 
-def test_the_wheel_has_the_rows_of_a_clone_with_its_numbers_or_null_and_why(store, installed):
-    for name in ("published_model", "network", "network_step", "claim"):
-        asked = f"FROM {name} ORDER BY ALL"
-        pd.testing.assert_frame_equal(installed.query(asked), store.query(asked))
-    there, here = (it.query("FROM model_gain ORDER BY model_id") for it in (installed, store))
-    assert there["model_id"].tolist() == here["model_id"].tolist()
-    is_here = there["gain_body"].notna()
-    assert is_here[there["model_id"].str.startswith("local/")].all()
-    assert is_here.sum() == 10
-    for name in there.filter(regex="gain_|total_"):
-        assert there.loc[is_here, name].tolist() == here.loc[is_here, name].tolist()
-        assert there.loc[~is_here, name].isna().all()
-    assert (there["reason"].notna() == ~is_here).all()
-    cells = installed.query("FROM coverage WHERE NOT is_there AND reason IS NULL")
-    assert cells.empty
+@pytest.fixture(scope="module")
+def cloned():
+    """The store that a clone opens."""
+    return open_store(*shipped_sources())
 
 
-def test_the_reason_names_those_who_have_a_model_and_where_rows_lie_that_a_store_lacks(
-    store, installed
-):
-    cells = installed.query("SELECT model_id, quantity, prompt_set, reason FROM coverage")
-    cells = cells.dropna(subset=["reason"])
-    model = installed.query("FROM model").set_index("model_id")
+def test_every_table_of_the_wheel_is_that_of_a_clone_but_for_what_coverage_says(cloned, installed):
+    for name in (it for it in KEYS if it not in {"model", "coverage"}):
+        asked = f"FROM {name} ORDER BY {', '.join(KEYS[name])}"
+        there, here = (it.query(asked) for it in (installed, cloned))
+        assert len(here)
+        pd.testing.assert_frame_equal(there, here, rtol=1e-14)
+    sets = "SELECT * EXCLUDE (n_prompt_sets) FROM model ORDER BY model_id"
+    pd.testing.assert_frame_equal(installed.query(sets), cloned.query(sets))
+    cells = "FROM coverage WHERE is_there"
+    keys = ["model_id", "quantity", "prompt_set"]
+    lacking = cloned.query(cells).merge(
+        installed.query(cells)[keys], how="left", on=keys, indicator=True
+    )
+    lacking = lacking[lacking["_merge"] == "left_only"]
+    assert len(lacking) > 40
+    assert (lacking["prompt_set"] != by_pandas.SET).all()
+    assert installed.query("FROM coverage WHERE NOT is_there AND reason IS NULL").empty
+
+
+def test_networks_trained_here_are_opened_by_name(cloned):
+    assert not cloned.query("FROM model")["is_trained_here"].any()
+    sample = open_store(DATA / "sample").query("FROM model_gain")
+    assert sample["is_trained_here"].all()
+    assert len(sample) == 12
+
+
+def test_the_reason_names_those_who_have_a_model(cloned):
+    cells = cloned.query("FROM coverage WHERE reason IS NOT NULL")
+    model = cloned.query("FROM model").set_index("model_id")
     of_none = cells[~cells["model_id"].map(model["is_measured"])]
     of_none = of_none[of_none["quantity"] != "published gain"]
     for word, column in (("published", "is_published"), ("others", "is_reported")):
@@ -183,16 +196,23 @@ def test_the_reason_names_those_who_have_a_model_and_where_rows_lie_that_a_store
         assert (said == of_none["model_id"].map(model[column])).all()
     both = model[model["is_published"] & model["is_reported"] & ~model["is_measured"]]
     assert len(both) == 3
-    keys = ["model_id", "quantity", "prompt_set"]
-    in_a_clone = store.query("SELECT * FROM coverage WHERE is_there")[keys].apply(tuple, axis=1)
-    here = installed.query("SELECT * FROM coverage WHERE is_there")[keys].apply(tuple, axis=1)
-    lacking = cells[cells[keys].apply(tuple, axis=1).isin({*in_a_clone} - {*here})]
-    assert len(lacking) > 40
-    assert lacking["reason"].str.contains("measured, .* repository").all()
-    assert lacking["quantity"].isin(["weight"]).any()
-    assert not store.query("FROM coverage")["reason"].fillna("").str.contains("repository").any()
-    said = installed.query("SELECT reason FROM model_gain UNION ALL SELECT reason FROM coverage")
-    assert not said["reason"].dropna().str.contains("what was opened").any()
+
+
+def test_rows_that_a_store_lacks_are_named(tiny_copy):
+    for path in (tiny_copy / "attention").glob("*"):
+        path.unlink()
+    cells = open_store(tiny_copy).query("FROM coverage WHERE quantity = 'attention'")
+    assert cells["reason"].str.contains("not in the opened store").any()
+
+
+def test_a_model_that_lacks_the_common_set_has_rows_of_its_own(unlike_sets):
+    for name in ("prompt_gain", "block", "stream", "outlier_token", "attention"):
+        sets = unlike_sets.query(f"SELECT DISTINCT model_id, prompt_set FROM {name}")
+        gains = unlike_sets.query("SELECT model_id, prompt_set FROM model_gain")
+        assert sets["model_id"].is_unique
+        assert sets.merge(gains).shape == sets.shape
+        assert sets["prompt_set"].nunique() == 2
+        assert unlike_sets.query(f"FROM raw.{schema.SAMPLES[name].others}").shape[0]
 
 
 def test_where_the_last_token_is_not_known_gains_are_null_and_a_reason_is_given(tiny_copy):

@@ -11,7 +11,7 @@ from analysis.store.notes import cautions
 from collect import schema
 from tests.analysis.places import ROOT
 from tests.analysis.store import by_pandas
-from tests.analysis.store.by_pandas import SOURCES, runs
+from tests.analysis.store.by_pandas import SOURCES
 from tests.analysis.store.noted import NOTED
 
 SET = "prompt_set = 'A_grand_unified'"
@@ -35,10 +35,22 @@ def test_a_mean_over_several_rows_of_a_model_is_noted(store, query):
     assert "model_id" in note
 
 
-def test_prompt_sets_of_different_models_are_named_with_their_number_of_models(store):
-    (note,) = [note for note in noted(store, SETS) if "different models" in note]
-    for name, models in runs("prompts").groupby("prompt_set")["model_id"]:
-        assert f"{name} {models.nunique()}" in note
+def test_prompt_sets_of_different_models_are_named_with_their_number_of_models(unlike_sets):
+    (note,) = [note for note in noted(unlike_sets, SETS) if "different models" in note]
+    for name, n in (("A_grand_unified", 3), ("B_pythia_sweep", 1)):
+        assert f"{name} {n}" in note
+
+
+def test_other_prompt_sets_are_said_to_be_in_raw(store):
+    asked = "SELECT avg(gain_body) FROM prompt_gain WHERE prompt_set IN ('B_pythia_sweep', '{}')"
+    for name in ("A_grand_unified", "D3_clean_residual"):
+        store.columns(asked.format(name))
+        for is_empty in (False, True):
+            notes = cautions(store, asked.format(name), is_empty=is_empty)
+            (note,) = [note for note in notes if "prompts of model_gain" in note]
+            assert note.startswith("prompt_gain has the prompts of model_gain, A_grand_unified; B_p")
+            assert note.endswith(": raw.prompt_gain")
+            assert (name in note.partition(";")[2]) == (name != "A_grand_unified")
 
 
 @pytest.mark.parametrize("query", NOTED["missing cells"])
@@ -59,10 +71,10 @@ def test_networks_trained_here_among_models_of_others_are_noted(store, query):
 
 
 @pytest.mark.parametrize("query", NOTED["pooled sets"])
-def test_several_prompt_sets_of_a_model_in_one_number_are_noted(store, query):
-    (note,) = [note for note in noted(store, query) if "prompt sets of a model" in note]
+def test_models_of_several_prompt_sets_in_one_number_are_noted(unlike_sets, store, query):
+    (note,) = [note for note in noted(unlike_sets, query) if "several prompt sets" in note]
     assert SET in note
-    assert "some texts" in note
+    assert not [note for note in noted(store, query) if "several prompt sets" in note]
 
 
 @pytest.mark.parametrize("case", NOTED["scales"])
@@ -206,13 +218,13 @@ def test_tables_without_a_common_model_are_named(store):
     assert note.startswith("no model_id is both in model_gain and in published_model")
 
 
-def test_prompts_of_different_numbers_of_models_are_noted_with_them(store):
-    n = runs("prompts").groupby("prompt_set")["model_id"].nunique()
-    for column in ("prompt_id", "text"):
+def test_prompts_of_different_numbers_of_models_are_noted_with_them(unlike_sets, store):
+    for column, n in (("prompt_id", 3), ("text", 4)):  # some texts are in both sets
         sql = f"SELECT {column}, avg(gain_body) g FROM prompt_gain GROUP BY 1 ORDER BY g LIMIT 3"
-        (note,) = [note for note in noted(store, sql) if "some prompts" in note]
-        assert f" {n.min()} models" in note
-        assert f"to {n.max()};" in note
+        (note,) = [note for note in noted(unlike_sets, sql) if "some prompts" in note]
+        assert " 1 models" in note
+        assert f"to {n};" in note
+        assert not [note for note in noted(store, sql) if "some prompts" in note]
 
 
 @pytest.mark.parametrize("query", NOTED["no lab"])

@@ -50,7 +50,7 @@ def case(request, tmp_path_factory):
     return PUBLIC if is_shipped else measured(tmp_path_factory), *MODELS[name], hooked, times
 
 
-@pytest.mark.parametrize("name", ["public", "sample", "excerpt", "listed"])
+@pytest.mark.parametrize("name", ["public", "sample", "excerpt"])
 def test_every_row_that_is_shipped_was_measured_by_code_that_a_commit_holds(name):
     paths = [str(path) for path in (ROOT / "data" / name / "run").glob("*.parquet")]
     rows = duckdb.connect().execute(
