@@ -274,7 +274,7 @@ def test_both_renderers_give_chunks_one_thread_of_blas():
 def test_the_page_of_data_keeps_its_rows_under_all_data_that_it_shows():
     """Its store has the public models too; rows kept under the others' hash would go stale."""
     source = (ROOT / "quarto" / "sections" / "_ask.qmd").read_text(encoding="utf-8")
-    opening = source.index("store = open_store(published, measurements, trained, public)")
+    opening = source.index("store = open_store(published, trained, public, reported)")
     assert opening < source.index("results = results_of(store)") < source.index("results.cached(")
 
 
