@@ -48,7 +48,7 @@ def test_other_prompt_sets_are_said_to_be_in_raw(store):
         for is_empty in (False, True):
             notes = cautions(store, asked.format(name), is_empty=is_empty)
             (note,) = [note for note in notes if "prompts of model_gain" in note]
-            assert note.startswith("prompt_gain has the prompts of model_gain, A_grand_unified; B_p")
+            assert note.startswith("prompt_gain has the prompts of model_gain, A_grand_unified; B")
             assert note.endswith(": raw.prompt_gain")
             assert (name in note.partition(";")[2]) == (name != "A_grand_unified")
 
