@@ -126,6 +126,45 @@ def placed(
     )
 
 
+def freest(points: pd.DataFrame, panel: Panel, x: str, y: str, *, of: str) -> list[object]:
+    """Return the label of the row, for each value of ``of``, farthest from points of any other.
+
+    Parameters
+    ----------
+    points
+        One row per point, in the columns ``x`` and ``y``.
+    panel
+        Where they are drawn.
+    """
+    spots = np.array(_spots(points, panel, (x, y)))
+    distance = np.linalg.norm(spots[:, None] - spots[None], axis=2)
+    kind = points[of].to_numpy()
+    distance[kind[:, None] == kind[None]] = np.inf
+    nearest = pd.Series(distance.min(axis=1), index=points.index)
+    return list(nearest.groupby(points[of]).idxmax())
+
+
+def along(points: pd.DataFrame, panel: Panel, x: str, y: str, *, of: str) -> pd.DataFrame:
+    """Return places along the lines that join points, for `placed` to leave free.
+
+    Parameters
+    ----------
+    points
+        One row per point, in the columns ``x`` and ``y``; those alike in ``of`` are joined in
+        the order of ``x``, as a mark of lines joins them.
+    panel
+        Where they are drawn.
+    """
+    places = []
+    for _, line in points.sort_values(x, kind="stable").groupby(of):
+        for one, other in itertools.pairwise(_spots(line, panel, (x, y))):
+            n_steps = math.ceil(math.dist(one, other) / STEP)
+            for share in np.linspace(0, 1, n_steps + 1)[1:-1]:
+                u, v = (a + share * (b - a) for a, b in zip(one, other, strict=True))
+                places.append((panel.x_at(u), panel.y_at(v)))
+    return pd.DataFrame(places, columns=[x, y])
+
+
 def texts(named: pd.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Return the names of points and their leaders as layers.
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from markupsafe import Markup
+
 from analysis.tidy import prose
 
 #: A word of a formula: an order, a sum in brackets and a maximum have spaces within.
@@ -68,6 +70,25 @@ def typeset(text: str) -> str:
             parts += [_text(plain[end:start]), f"${formula}$"]
             end = stop
     return "".join([*parts, _text(plain[end:])])
+
+
+#: An index in braces or a capital, or an exponent in brackets or a letter.
+SCRIPT = re.compile(r"(?<=\w)_(?:\{([^{}]+)\}|([A-Z])\b)|(?<=[\w)])\^(?:\(([^()]+)\)|(\w))")
+
+
+def marked(text: str) -> Markup:
+    """Return text as HTML in a line, its indices lowered and its exponents raised.
+
+    >>> print(marked("|W_V| < 10^(1/L)"), marked("x_{L-1}, n_layers"))
+    |W<sub>V</sub>| &lt; 10<sup>1/L</sup> x<sub>L-1</sub>, n_layers
+    """
+    parts, end = [], 0
+    for match in SCRIPT.finditer(text):
+        low, high = match[1] or match[2], match[3] or match[4]
+        tag, inside = ("sub", low) if low else ("sup", high)
+        parts += [Markup("{0}<{1}>{2}</{1}>").format(text[end : match.start()], tag, inside)]
+        end = match.end()
+    return Markup("").join([*parts, Markup("{}").format(text[end:])])
 
 
 def is_tex(formula: str) -> bool:

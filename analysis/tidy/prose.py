@@ -70,10 +70,12 @@ def power_of_ten(value: float, digits: int = 0) -> str:
 
     >>> power_of_ten(3.4e-7), power_of_ten(-1.84e-15, 1), power_of_ten(0.5), power_of_ten(0)
     ('3\xa0×\xa010⁻⁷', '−1.8\xa0×\xa010⁻¹⁵', '0.5', '0')
+    >>> power_of_ten(1.0, 1), power_of_ten(0.0357, 1)
+    ('1', '0.036')
     """
     if math.isnan(value):
         return MISSING
-    if not value or 0.001 <= abs(value) < 1:
+    if not value or 0.001 <= abs(value) <= 1:
         return f"{value:.{digits + 1}g}".replace("-", MINUS)
     leading, _, power = f"{value:.{digits}e}".partition("e")
     raised = str(int(power)).translate(str.maketrans("-0123456789", f"⁻{RAISED}"))

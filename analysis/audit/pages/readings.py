@@ -132,8 +132,8 @@ def _reading(check: Mapping[Any, Any]) -> str:
     """Return the condition of a check, and below it how and from what it was made."""
     method = str(check["method"])
     made = " ".join(it for it in (check["note"], f"{_capitalise(method)}." if method else "") if it)
-    small = " ".join(it for it in (prose.literal(made), check["sources"]) if it)
-    condition = prose.literal(str(check["condition"]))
+    small = " ".join(it for it in (notation.typeset(made), check["sources"]) if it)
+    condition = notation.typeset(str(check["condition"]))
     return f"{condition} {_basis(small)}" if small else condition
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from analysis.audit.pages import estimates, readings
-from analysis.tidy import html, prose
+from analysis.tidy import html, notation, prose
 
 #: The measure whose value is the p of a test, and the least p that is drawn.
 P, LEAST_P = "p", 1e-5
@@ -322,7 +322,7 @@ def _row(mark: StripMark, line: Line, axis: Axis, null: float) -> Markup:
     place, shape = axis.place(mark.value), SHAPES[mark.outcome]
     parts.append(Markup('<svg x="{:.1f}%" y="50%">{}</svg>').format(place, shape))
     row = Markup('<div class="{}"><span>{}</span><svg>{}</svg></div>')
-    words = prose.bound(mark.condition)
+    words = notation.marked(prose.bound(mark.condition))
     return row.format(readings.look(mark.outcome), words, html.joined(parts))
 
 

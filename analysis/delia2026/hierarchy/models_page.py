@@ -27,6 +27,9 @@ COLUMNS = {
 }
 PANELS = {"n_layers": "blocks, log scale", "parameters": "parameters [10⁹], log scale"}
 
+#: How far an axis reaches beyond its values, as a factor: on the left, and for names on the right.
+BEYOND, ROOM = 1.3, {"n_layers": 1.5, "parameters": 2.5}
+
 #: Size of a panel [px].
 WIDTH, HEIGHT = 530, 210
 
@@ -56,15 +59,18 @@ def chart(models: pd.DataFrame) -> alt.VConcatChart:
 
 
 def _panel(drawn: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
-    """Draw one panel; the largest model of each suite has its name."""
-    axis = log_axis(drawn[column], beyond=1.3)
-    low, high = axis["scale"].domain
+    """Draw one panel; one model of each suite has its name."""
+    values = drawn[column]
+    sides = (float(values.min()) / BEYOND, float(values.max()) * ROOM[column])
+    axis = log_axis(pd.Series(sides), beyond=1)
     ends = reach(drawn["percent"])
-    largest = drawn.sort_values(["n_layers", "size"]).drop_duplicates("suite", keep="last").index
-    named = drawn["suite"] + " (" + drawn["lab"] + ")"
-    label = named.where(drawn.index.isin(largest), "")
-    panel = names.Panel((low, high), ends, height=HEIGHT, is_log=True)
-    placed = names.placed(drawn.assign(name=label), panel, column, "percent", lines=[0])
+    panel = names.Panel(sides, ends, height=HEIGHT, is_log=True)
+    freest = names.freest(drawn, panel, column, "percent", of="suite")
+    label = drawn["suite"].where(drawn.index.isin(freest), "")
+    along = names.along(drawn, panel, column, "percent", of="suite")
+    placed = names.placed(
+        drawn.assign(name=label), panel, column, "percent", lines=[0], curve=along
+    )
     x = alt.X(f"{column}:Q", title=title, **axis)
     y = alt.Y("percent:Q", title="gain [% above 1]", scale=alt.Scale(domain=list(ends)))
     looks = lab_scales(placed)

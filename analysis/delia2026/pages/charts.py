@@ -134,9 +134,8 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
     both = both.assign(name=both["model"] + both["is_misread"].map({False: "", True: " (mixed)"}))
     ends = reach(both["gain_mean"])
     sides = (float(both["ratio"].min()) / 1.6, float(both["ratio"].max()) * 1.6)
-    x = alt.X(
-        "ratio:Q", title="‖W_V‖ / ‖W_O‖ [ratio], log scale", **log_axis(pd.Series(sides), beyond=1)
-    )
+    title = ["spectral norm, value weights / output weights", "[ratio], log scale"]
+    x = alt.X("ratio:Q", title=title, **log_axis(pd.Series(sides), beyond=1))
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     y = alt.Y("gain_mean:Q", title=GAIN, scale=scale)
     panel = names.Panel(sides, ends, is_log=True)
@@ -144,7 +143,7 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
     points = [mark.encode(x=x, y=y, **lab_scales(both)) for mark in filled_and_hollow(placed)]
     return named(
         alt.layer(line_at(1, "y"), *points, *names.texts(placed, x, y)),
-        f"Gain of {len(both)} published models against the ratio of the norms of W_V and W_O, with "
-        "a line at one.",
+        f"Gain of {len(both)} published models against the norm of the value weights over that of "
+        "the output weights, with a line at one.",
         findings.ratio(both),
     )

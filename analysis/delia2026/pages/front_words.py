@@ -42,8 +42,9 @@ def certainty(store: Store) -> dict[str, str]:
 def settling(store: Store) -> dict[str, str]:
     """Return how often lists of existing models would show the paper's order if it is true.
 
-    Keys: `n`, how many lists were simulated, and `most`, a limit for every list. No list shows both
-    halves of the order more often than it shows the half that it shows less often.
+    Keys: `n`, how many lists were simulated, `claimed`, how much lab, shape and size explain
+    together, and `most`, a limit for every list. No list shows both halves of the order more often
+    than it shows the half that it shows less often.
     """
     rates = tournament.rates(store)
     lists, others = (
@@ -51,7 +52,8 @@ def settling(store: Store) -> dict[str, str]:
     )
     both = lists.merge(others, on="layout", suffixes=("", "_next"))
     limits = both[["power_claimed", "power_claimed_next"]].min(axis=1)
-    return {"n": prose.count(len(limits)), "most": prose.percent(float(limits.max()), 1)}
+    most = prose.percent(float(limits.max()), 1)
+    return {"n": prose.count(len(limits)), "claimed": designs.claimed(), "most": most}
 
 
 def orders(runs: pd.DataFrame, gains: pd.DataFrame) -> dict[str, str]:

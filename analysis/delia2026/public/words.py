@@ -7,7 +7,7 @@ import re
 import pandas as pd
 
 from analysis.delia2026.public.tokens import COUNTED, DEFINITIONS
-from analysis.tidy import prose
+from analysis.tidy import notation, prose
 from analysis.tidy.columns import Column
 
 #: Gains of the last block, by the tokens they count.
@@ -185,9 +185,16 @@ def _compare(relation: str, bound: float) -> str:
     return f"{sign}\u00a0{prose.number(bound, 3)}"
 
 
+#: The table of `met_and_missed`.
+COUNTS = {
+    "statement": Column("Prediction", "statement", notation.typeset),
+    "source": Column("Whose", "source"),
+    "seen": Column("Known before", "seen"),
+    "unseen": Column("Unknown", "unseen"),
+}
 #: The table of predictions that were not met.
 MISSES = {
-    "statement": Column("Prediction", "statement", once=True),
+    "statement": Column("Prediction", "statement", notation.typeset, once=True),
     "model": Column(
         "Model", "model_id", lambda it: name(it) if isinstance(it, str) else "between models"
     ),

@@ -17,6 +17,7 @@ from analysis.delia2026.declared import claim
 from analysis.forensics import error_bar
 from analysis.forensics.rounding import read
 from analysis.store import Store
+from analysis.tidy import prose
 
 PROMPTS = Label("prompts", "25 prompts per model")
 BARS = Label("bars", "the bars are one standard deviation over prompts")
@@ -136,7 +137,7 @@ def _choice(
         estimate=read(str(drawn["error_bar"])).value / float(first["std_error"]),
         method="drawn length over the standard error; search through all choices of models",
         note=f"{len(matches)} of {first['n_choices']} choices match ({named}); by chance "
-        f"{first['expected_matches']:.2g} would.",
+        f"{prose.power_of_ten(first['expected_matches'], 1)} would.",
         measure="ratio",
     )
 

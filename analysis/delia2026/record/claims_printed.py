@@ -26,6 +26,7 @@ from analysis.forensics.rounding import read
 from analysis.inference.association import correlation
 from analysis.inference.resampling import permutation
 from analysis.store import Store
+from analysis.tidy import prose
 
 DEPTH = Label("depth", "Kleiber's law: p < 0.05")
 HERITAGE = Label("heritage", "training heritage: p < 0.05")
@@ -202,7 +203,8 @@ def _permutation_check(
     grouped = units[["group", "value"]]
     tested = permutation.permutation_test(grouped, _difference, label="group", unit=None).iloc[0]
     is_able = tested["smallest_p"] < LEVEL
-    note = f"The smallest p that {len(units)} units admit is {tested['smallest_p']:.2g}"
+    smallest = prose.power_of_ten(tested["smallest_p"], 1)
+    note = f"The smallest p that {len(units)} units admit is {smallest}"
     return evidence.check(
         part,
         condition,

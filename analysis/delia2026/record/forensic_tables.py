@@ -61,7 +61,7 @@ def shares_of_the_hunt(store: Store) -> dict[str, str]:
         return {}
     tables = table_search.tables(shares, p, sizes=sizes)
     value = float(tables["p_value"].max())
-    return {"eleuther": str(ours), "others": str(sizes[1]), "p": f"{value:.2g}"}
+    return {"eleuther": str(ours), "others": str(sizes[1]), "p": prose.power_of_ten(value, 1)}
 
 
 Rows = Iterator[dict[str, str]]

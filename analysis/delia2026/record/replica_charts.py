@@ -146,12 +146,12 @@ def chart_spectral(models: pd.DataFrame) -> alt.LayerChart:
     drawn = models.assign(name=models["model"] + models["cut"].map(MIXED))
     x = alt.X(
         "output_norm:Q",
-        title="spectral norm of W_O [weight units], log",
+        title="spectral norm of output weights [weight units], log",
         **log_axis(models["output_norm"], beyond=1.3),
     )
     y = alt.Y(
         "value_norm:Q",
-        title="spectral norm of W_V [weight units], log",
+        title=["spectral norm of value weights", "[weight units], log"],
         **log_axis(models["value_norm"], beyond=1.3),
     )
     is_right = drawn["output_norm"] > 2 * drawn["output_norm"].median()
@@ -164,12 +164,11 @@ def chart_spectral(models: pd.DataFrame) -> alt.LayerChart:
     wrong = models.loc[models["cut"] != "W_V", "model"].drop_duplicates()
     return named(
         alt.layer(points_by_lab(models).encode(x=x, y=y), *names),
-        f"Spectral norm of W_V against that of W_O for {len(models)} published models; of those "
-        "called "
-        "mixed, what is called W_V mixes rows of Q, K and V.",
+        f"Spectral norm of the value weights against that of the output weights for {len(models)} "
+        "published models; for those called mixed, rows of Q, K and V stand for the values.",
         (
-            f"In {prose.share_of(len(wrong), models['model'].nunique())} models what is called W_V "
-            f"mixes rows of Q, K and V: {prose.listing(sorted(wrong))}."
+            f"In {prose.share_of(len(wrong), models['model'].nunique())} models the value weights "
+            f"mix rows of Q, K and V: {prose.listing(sorted(wrong))}."
         ),
     )
 

@@ -14,8 +14,8 @@ from analysis.delia2026.reported import again, every_model
 from analysis.delia2026.reported.every_model import REACH
 from analysis.delia2026.reported.models import AS_PUBLISHED
 from analysis.store import Store
-from analysis.tidy import prose
-from analysis.tidy.columns import once
+from analysis.tidy import notation, prose
+from analysis.tidy.columns import Column, once
 
 #: Suites whose blocks multiply the stream by a stored number, so that its length is a convention.
 SCALED = frozenset({"Gemma 4"})
@@ -49,12 +49,14 @@ SOURCES = {
     "source": "Source", "n_models": "Models", "length": "What a length is", "token": "Tokens",
     "prompts": "Prompts", "dtype": "Format", "licence": "Licence",
 }  # fmt: skip
+LAW = Column("Law", "law", notation.typeset)
+STATEMENT = Column("Prediction", "statement", notation.typeset)
 SCORES = {
-    "law": "Law", "paper": "The paper's, unknown", "ours": "Ours, unknown",
+    "law": LAW, "paper": "The paper's, unknown", "ours": "Ours, unknown",
     "paper_seen": "The paper's, known before", "ours_seen": "Ours, known before",
 }  # fmt: skip
 PREDICTIONS = {
-    "law": "Law", "statement": "Prediction", "source": "Whose", "unseen": "Unknown",
+    "law": LAW, "statement": STATEMENT, "source": "Whose", "unseen": "Unknown",
     "seen": "Known before",
 }  # fmt: skip
 COUNTS = {"by": "Measured by", "n": "Models", "labs": "Labs", "also": "Of them also in a row above"}

@@ -195,8 +195,9 @@ def _fisher(condition: str, rows: pd.DataFrame) -> Check:
         rows,
         **evidence.numbers(row),
         method=f"{row['method']} from the tails, two-sided p from the likelihood of tables",
-        note=f"{cells}. The smallest p these margins admit is {row['smallest_p']:.2g}. The p that "
-        f"belongs to the interval, twice the one-sided p, is {central_p(rows):.2g}.",
+        note=f"{cells}. The smallest p these margins admit is "
+        f"{prose.power_of_ten(row['smallest_p'], 1)}. The p that belongs to the interval, "
+        f"twice the one-sided p, is {prose.power_of_ten(central_p(rows), 1)}.",
         measure="odds ratio",
     )
 
@@ -228,6 +229,14 @@ def _suite_test(condition: str, rows: pd.DataFrame) -> Check:
     if suites["heritage"].nunique() < 2:
         return evidence.missing(DECIDES, condition, "one of the two groups of labs is missing")
     tested = exchange(suites)
+    smallest, pooled, of_logs = (
+        prose.power_of_ten(p, 1)
+        for p in (
+            tested["smallest_p"],
+            exchange(compared(rows))["p_value"],
+            exchange(suites, "log_gain")["p_value"],
+        )
+    )
     return evidence.check(
         DECIDES,
         condition,
@@ -237,10 +246,9 @@ def _suite_test(condition: str, rows: pd.DataFrame) -> Check:
         p_value=tested["p_value"],
         n_obs=len(suites),
         method="difference in the share of dampening models, mean over suites; exact permutation",
-        note=f"The smallest p that {len(suites)} suites admit is {tested['smallest_p']:.2g}. "
+        note=f"The smallest p that {len(suites)} suites admit is {smallest}. "
         "Two other statistics, with whole suites permuted: share pooled over models, p = "
-        f"{exchange(compared(rows))['p_value']:.2g}; mean log gain over suites, p = "
-        f"{exchange(suites, 'log_gain')['p_value']:.2g}.",
+        f"{pooled}; mean log gain over suites, p = {of_logs}.",
         measure="difference",
     )
 

@@ -15,6 +15,7 @@ from analysis.delia2026.weights import claims_spectral as spectral
 from analysis.delia2026.weights.claims_spectral import LAB, OUTLIER
 from analysis.inference.resampling import permutation
 from analysis.store import Store
+from analysis.tidy import prose
 
 HIGH = Label("high", "EleutherAI lies high, Meta, BigScience and OpenAI low")
 
@@ -67,8 +68,8 @@ def _separation_check(condition: str, models: pd.DataFrame, column: str = "value
         p_value=float(test["p_value"]),
         method=f"smallest of {LAB}'s norms over the largest of the others; exact permutation of "
         "the models' labels, mean difference of logs",
-        note=f"{len(high)} models against {len(low)}; the smallest p that is possible is "
-        f"{test['smallest_p']:.3f}.",
+        note=f"{prose.plural(len(high), 'model')} against {len(low)}; the smallest p that is "
+        f"possible is {prose.power_of_ten(test['smallest_p'], 1)}.",
         measure="ratio",
     )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import cast
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from analysis.delia2026.weights.claims_by_layer import LATE, PRINTED, QUARTER, times_others
@@ -19,19 +18,18 @@ from analysis.drawing.theme import INK, WIDTH, add_finding, log_axis, named, rea
 from analysis.tidy import prose
 
 HEIGHT, TALL = 230, 320
-#: Room at the right of a panel for names, as a share of the depth, and points between two layers
-#: that names leave free.
-BESIDE, BETWEEN = 0.32, 6
+#: Room at the right of a panel for names, as a share of the depth.
+BESIDE = 0.32
 #: Areas of marks: all alike, and those of late layers larger [px^2].
 SMALL, LATE_LARGER = (16, 16), (10, 60)
 #: What a line is of, by whether the paper misread it.
-MATRICES = {False: "W_V", True: "rows of Q, K and V"}
+MATRICES = {False: "value weights", True: "rows of Q, K and V"}
 #: The panels of Figure 4. In the first only EleutherAI's lines are named: the second names others.
 PANELS = ("A: all models", f"B: without {LAB}")
 
 
 def chart_norms(layers: pd.DataFrame) -> alt.VConcatChart:
-    """Draw Figure 4: the spectral norm of what is called W_V, layer by layer.
+    """Draw Figure 4: the spectral norm of what is called the value weights, layer by layer.
 
     ``layers`` has the rows of `claims_by_layer.layers`.
     """
@@ -70,16 +68,16 @@ def chart_squares(layers: pd.DataFrame) -> alt.LayerChart:
 
 
 def of_no_value(layers: pd.DataFrame) -> str:
-    """Return how many lines are of another matrix than W_V, and which of the others is highest."""
+    """Return how many lines are not of value weights, and which of the others is highest."""
     models = layers.groupby("model_id").agg(
         norm=("value_norm", "mean"), is_misread=("is_misread", "first")
     )
     right = models[~models["is_misread"]]
     wrong = prose.share_of(int(models["is_misread"].sum()), len(models))
     if right.empty:
-        return f"{wrong} lines are not of W_V."
+        return f"{wrong} lines are not of value weights."
     highest = str(right["norm"].idxmax()).partition("/")[2]
-    return f"{wrong} lines are not of W_V; of the others {highest} lies highest."
+    return f"{wrong} lines are not of value weights; of the others {highest} lies highest."
 
 
 def excess(layers: pd.DataFrame) -> str:
@@ -133,17 +131,7 @@ def _panel(
     ]
     panel = placing.Panel(sides, ends, height=height, is_log_y=is_log)
     tips = rows[rows["name"] != ""].sort_values("layer").drop_duplicates("model", keep="last")
-    names = placing.placed(tips, panel, "layer", column, curve=_along(rows, column, is_log=is_log))
+    along = placing.along(rows, panel, "layer", column, of="model")
+    names = placing.placed(tips, panel, "layer", column, curve=along)
     layered = alt.layer(lines, *marks, *placing.texts(names, x, y))
     return cast("alt.LayerChart", layered.properties(width=WIDTH, height=height))
-
-
-def _along(rows: pd.DataFrame, column: str, *, is_log: bool) -> pd.DataFrame:
-    """Return points of the lines, which names leave free."""
-    parts = []
-    for _, line in rows.groupby("model"):
-        at = np.linspace(line["layer"].min(), line["layer"].max(), BETWEEN * len(line))
-        heights = np.log(line[column]) if is_log else line[column]
-        along = np.interp(at, line["layer"], heights)
-        parts.append(pd.DataFrame({"layer": at, column: np.exp(along) if is_log else along}))
-    return pd.concat(parts, ignore_index=True)

@@ -29,6 +29,18 @@ def test_names_need_leaders_only_where_there_is_no_room_and_lie_apart():
     assert np.mean(moved[1:]) == pytest.approx(1.1)
 
 
+def test_lines_are_left_free_and_a_group_is_named_where_others_are_far():
+    points = pd.DataFrame({"at": [0.0, 4, 10, 1], "height": [0.0, 0, 9, 9], "of": list("aabb")})
+    panel = names.Panel((0, 10), (0, 10), width=100, height=100)
+    # From (40, 0) and (100, 90) the nearest of the others is 95 and 108 px away, else 91.
+    assert names.freest(points, panel, "at", "height", of="of") == [1, 2]
+    along = names.along(points, panel, "at", "height", of="of")
+    level = along[along["height"] == 0]
+    assert level["at"].between(0, 4, inclusive="neither").all()
+    assert np.diff(level["at"]).max() * 10 <= names.STEP
+    assert set(along["height"].round(9)) == {0, 9}
+
+
 @pytest.mark.parametrize("width", [names.Panel((0, 1), (0, 1)).width, 530])
 def test_names_placed_for_a_phone_cover_no_other_on_a_desk(width):
     rng = np.random.default_rng(7)

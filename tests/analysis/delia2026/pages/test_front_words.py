@@ -58,6 +58,8 @@ def test_no_list_shows_both_halves_of_the_ranking(store):
     assert lists.notna().all(axis=None)
     said = front_words.settling(store)
     assert said["n"] == "3"
+    # Lab, depth and size explain 12 : 5 : 1 parts, the lab 60 %.
+    assert said["claimed"] == f"{round(60 / 12 * (12 + 5 + 1))}\xa0%"
     assert float(said["most"].rstrip(" %\u202f\xa0")) == pytest.approx(
         100 * lists.min(axis=1).max(), abs=0.05
     )
