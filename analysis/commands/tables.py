@@ -298,11 +298,10 @@ def _round(texts: Sequence[str | None]) -> list[str | None]:
 
 
 def l_star(options: argparse.Namespace) -> int:
-    """Print the layer L* by every estimator, or the errors of its predictions; return 0."""
-    from analysis.delia2026.transition.turning import errors, layers
+    """Print the layer L* by every estimator, and what is predicted; return 0."""
+    from analysis.delia2026.transition.turning import layers
 
-    table = errors if options.errors else layers
-    return show(table(opened(options), options.profile), as_csv=options.csv)
+    return show(layers(opened(options), options.profile), as_csv=options.csv)
 
 
 def signs(options: argparse.Namespace) -> int:

@@ -104,7 +104,6 @@ def _add_l_star(verb: argparse.ArgumentParser) -> None:
         help=f"profile over depth whose turning layer is meant, default: {PROFILE}; shipped are "
         f"{', '.join(PROFILES)}; measured models may have more",
     )
-    verb.add_argument("--errors", action="store_true", help="errors of the predictions instead")
     _add_csv(verb)
 
 

@@ -21,7 +21,7 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "claims": ("--csv", "--json", "--check", "--adjusted"),
         "claim": ("1", "2", "99", "--json"),
         "sql": ("FROM raw.model", "SELECT 1", "--csv", "DROP TABLE model"),
-        "l-star": ("--profile", "trace_multi_head", "--errors", "--csv"),
+        "l-star": ("--profile", "trace_multi_head", "--csv"),
         "signs": ("--gain", "gain_body", "--band", "0.1", "--csv"),
         "stated": ("--csv",),
         "forensics": ("paper/claim.csv", "--alpha", "0.05", "--csv"),

@@ -131,30 +131,6 @@ def half_depth(n_layers: float) -> float:
     return n_layers / 2
 
 
-def error_over_depth(predicted: ArrayLike, observed: ArrayLike, n_layers: ArrayLike) -> float:
-    """Return the mean of |predicted - found| / L [share of depth]: what the paper calls MAPE.
-
-    >>> error_over_depth([6, 6], [3, 6], [12, 12])
-    0.125
-    """
-    misses = np.abs(
-        np.asarray(predicted, dtype=np.float64) - np.asarray(observed, dtype=np.float64)
-    )
-    return float(np.mean(misses / np.asarray(n_layers, dtype=np.float64)))
-
-
-def mean_absolute_percentage_error(predicted: ArrayLike, observed: ArrayLike) -> float:
-    """Return the mean of |predicted - found| / found [share]; NaN when a found layer is 0.
-
-    >>> mean_absolute_percentage_error([6, 6], [3, 6])
-    0.5
-    """
-    layers = np.asarray(observed, dtype=np.float64)
-    if (layers == 0).any():
-        return math.nan
-    return float(np.mean(np.abs(np.asarray(predicted, dtype=np.float64) - layers) / layers))
-
-
 def sign_change_by_chance(layer: int) -> float:
     r"""Return the probability that `first_sign_change` names a layer of pure noise.
 

@@ -94,46 +94,6 @@ def layers(store: Store, metric: str = PROFILE) -> pd.DataFrame:
     return ranked.drop(columns="rank")
 
 
-def errors(store: Store, metric: str = PROFILE) -> pd.DataFrame:
-    """Return how far each prediction lies from each estimate, by both measures.
-
-    Returns
-    -------
-    One row per source, estimator and prediction: `source`, `method` (a name in
-    `l_star.ESTIMATORS`), `prediction` (formula, a_priori or half_depth), `n_obs`
-    (profiles that have both), `error_over_depth` (|difference| / L, what the paper calls MAPE)
-    and `error_over_layer` (|difference| / L*, the true one; NaN when an estimate is 0) [share].
-
-    Raises
-    ------
-    AnalysisError
-        If the store holds no such profile.
-    """
-    rows = layers(store, metric).rename(columns={"n_obs": "n_layers"})
-    is_estimated = rows["method"].isin(l_star.ESTIMATORS)
-    both = rows[is_estimated].merge(rows[~is_estimated], on=KEY, suffixes=("", "_predicted"))
-    pairs = both.dropna(subset=["estimate", "estimate_predicted"])
-    return pd.DataFrame(
-        [
-            {
-                "source": source,
-                "method": method,
-                "prediction": prediction,
-                "n_obs": len(group),
-                "error_over_depth": l_star.error_over_depth(
-                    group["estimate_predicted"], group["estimate"], group["n_layers_predicted"]
-                ),
-                "error_over_layer": l_star.mean_absolute_percentage_error(
-                    group["estimate_predicted"], group["estimate"]
-                ),
-            }
-            for (source, method, prediction), group in pairs.groupby(
-                ["source", "method", "method_predicted"], sort=True
-            )
-        ]
-    )
-
-
 def disagreement(store: Store, model_id: str) -> dict[str, str]:
     """Return what the estimators name on one model's published traces, in words.
 

@@ -21,7 +21,6 @@ from analysis.mixed.algebra.deviance import Profile
 from analysis.mixed.algebra.optimise import Optimum, optimise
 from analysis.mixed.algebra.rank import (
     drop_aliased,
-    only,
     require_estimable,
     require_residual,
 )
@@ -239,11 +238,6 @@ class Fitted(Tested):
             source=self.source,
             weights=self.weights,
         )
-
-    def design_over(self, statistics: Statistics) -> Design:
-        """Return the design of the model over other cells; what the fit left out is left out."""
-        design = build(self.formula, statistics, self.contrasts)
-        return only(design, self.design.left_out) if self.design.left_out.names else design
 
 
 def _optimum(

@@ -135,9 +135,6 @@ def test_l_star_prints_each_profile_by_each_estimator(capsys):
     named = rows["published", "openai-community/gpt2"]
     assert named["argmax_abs_gradient"] == 9
     assert named["half_depth"] == 6
-    _, out, _ = run(capsys, "l-star", "--profile", "trace_first_head", "--errors", "--csv")
-    errors = pd.read_csv(io.StringIO(out))
-    assert {"error_over_depth", "error_over_layer"} < set(errors.columns)
 
 
 def test_signs_are_printed_for_each_model_and_those_without_named(capsys, one_block_copy):

@@ -178,7 +178,7 @@ def test_a_constant_share_is_learnt_from_the_other_suites_only():
         l_star_frames.constant_share(models[:2])
 
 
-def test_every_method_names_a_layer_with_its_errors_or_says_why_not(tiny_store):
+def test_every_method_names_a_layer_or_says_why_not(tiny_store):
     rows = turning.layers(tiny_store, "trace_folded").set_index("method")
     # The profile is 200, 800, 1800; the gain of the penultimate block is (6/4 + 1/2) / 2 = 1.
     expected = {"argmax_interior_gradient": 1, "argmax_abs_gradient": 2, "argmax_abs_diff": 1}
@@ -188,16 +188,6 @@ def test_every_method_names_a_layer_with_its_errors_or_says_why_not(tiny_store):
     assert rows.index.tolist() == list(expected)
     assert rows.loc["first_sign_change", "note"] == "The profile has no such layer."
     assert set(rows["source"]) == {"measured"}
-    rows = turning.errors(tiny_store, "trace_folded").set_index(["method", "prediction"])
-    # L* by the interior gradient is 1 of 3 layers, half the depth is 1.5.
-    row = rows.loc[("argmax_interior_gradient", "half_depth")]
-    assert row["error_over_depth"] == pytest.approx(0.5 / 3)
-    assert row["error_over_layer"] == pytest.approx(0.5)
-    # The smallest value lies at layer 0, over which nothing can be divided.
-    smallest = rows.loc[("argmin_contraction", "half_depth")]
-    assert smallest["error_over_depth"] == pytest.approx(0.5)
-    assert math.isnan(smallest["error_over_layer"])
-    assert "first_sign_change" not in rows.index.get_level_values("method")
 
 
 def test_the_estimators_disagree_on_the_published_traces(published_store):
