@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.inference.partition import restricted
-from analysis.inference.partition.restricted import Lattice
 from analysis.inference.posterior import hierarchy
 from analysis.inference.posterior.hierarchy import Prior, Sources
 from analysis.tidy.frame import Floats
@@ -56,14 +54,6 @@ def design(models: pd.DataFrame) -> Sources:
     for name, predictors in PREDICTORS.items():
         blocks[name], labels[name] = _scale(models, predictors), predictors
     return hierarchy.sources(blocks, labels)
-
-
-def lattice(models: pd.DataFrame) -> Lattice:
-    """Return the lattice of lab, suite, geometry and scale over the rows of models."""
-    blocks = {group: pd.get_dummies(models[group], dtype=float).to_numpy() for group in LEVELS}
-    blocks["geometry"] = _scale(models, (*PREDICTORS["shape"], *PREDICTORS["depth"]))
-    blocks["scale"] = _scale(models, PREDICTORS["scale"])
-    return restricted.lattice(blocks)
 
 
 def new_levels(models: pd.DataFrame, statement: str, gains: Floats) -> Floats:

@@ -8,18 +8,20 @@ from scipy import stats
 from analysis.delia2026.sign.sources import SIDES
 from analysis.delia2026.tournament import criterion
 from analysis.inference.partition import restricted
-from analysis.inference.partition.restricted import PARTS_OF_MANY, TOGETHER, Lattice
+from analysis.inference.partition.restricted import PARTS, TOGETHER, Lattice
 from analysis.tidy.frame import Floats, Integers
 from tests.proofs.competing.layouts import PRESENT, Layout
 
 SOURCES = ("lab", "suite", "geometry", "scale")
+#: Parts that the whole variance is cut into where columns are many.
+PARTS_OF_MANY = 10
 
 
 def lattice(layout: Layout) -> Lattice:
     """Return the lattice of a layout; numbers add one variance together, as levels do."""
     blocks = layout.blocks
     widths = {name: np.sqrt(blocks[name].shape[1]) for name in ("geometry", "scale")}
-    n_parts = None if layout.name == PRESENT else PARTS_OF_MANY
+    n_parts = PARTS if layout.name == PRESENT else PARTS_OF_MANY
     scaled = {name: blocks[name] / widths.get(name, 1.0) for name in SOURCES}
     return restricted.lattice(scaled, n_parts)
 
