@@ -735,7 +735,7 @@ CREATE TABLE gauge_profile (
     largest_logit_change DOUBLE NOT NULL CHECK (largest_logit_change >= 0),
     PRIMARY KEY (model_id, gauge, layer)
 );
-COMMENT ON TABLE gauge_profile IS 'the stream of one network in several coordinates with the same logits, written by tests/proofs/gauge_profiles.py.';
+COMMENT ON TABLE gauge_profile IS 'the stream of one network in several coordinates with the same logits, written by tests/proofs/gauge_profiles.py of commit f09af0a5.';
 COMMENT ON COLUMN gauge_profile.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN gauge_profile.gauge IS 'trained (the weights as they are), shrinking, flat or growing [-]';
 COMMENT ON COLUMN gauge_profile.layer IS 'Block whose output this is; -1 for the input of block 0 [1]';

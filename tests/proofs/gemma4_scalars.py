@@ -16,17 +16,24 @@ import torch
 import transformers
 
 from collect.adapters import ADAPTERS
+from collect.gauge.measured import measured
 from collect.gauge.transformations import layer_scale
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.prompts.sets import load
 from collect.prompts.tokens import Encoded, encode
 from tests.collect.conftest import tiny_tokenizer
 from tests.collect.gauge.networks import difference, logits, widened
-from tests.proofs.gauge_profiles import lengths
 
 OUT = Path(__file__).parents[2] / "data" / "sample" / "layer_scale_profile.csv"
 
 N_LAYERS, SEED = 8, 4
+
+LENGTHS = """
+SELECT s.prompt_id, s.layer, s.norm
+  FROM raw.stream AS s
+  JOIN next_token AS t USING (run_id, prompt_id)
+ WHERE s.position = t.n_tokens - 1
+"""
 
 #: The shape: heads, windows and embeddings per layer as Gemma 4 has them, all smaller.
 SHAPE = {
@@ -61,6 +68,12 @@ def network() -> Decoder:
     return decoder(model, ADAPTERS["gemma4_text"])
 
 
+def lengths(of: Decoder, prompts: list[Encoded]) -> np.ndarray:
+    """Return lengths at the last token, shape (n_prompts, L + 1)."""
+    rows = measured({"network": of}, prompts).sql(LENGTHS).df()
+    return rows.pivot_table("norm", "prompt_id", "layer").to_numpy()
+
+
 def rescaled(of: Decoder, factors: list[float]) -> Decoder:
     """Return a copy of a network whose stream is multiplied by a factor after each block."""
     copy = replace(of, model=deepcopy(of.model))
@@ -74,7 +87,7 @@ def profile(
     """Return the rows of one gauge: lengths, and how far its logits are from the stored ones'."""
     wide = widened(stored)
     result = rescaled(wide, factors)
-    norms = np.log(lengths(result, prompts)["norm"])
+    norms = np.log(lengths(result, prompts))
     numbers = np.array(layer_scale.scalars(result))
     true = logits(wide, prompts)
     changes = {"logit_change": difference(true, logits(result, prompts)).relative}
@@ -100,7 +113,7 @@ def main() -> None:
     """Write the table."""
     prompts = encode(load("A_grand_unified").prompts, tiny_tokenizer())
     stored = network()
-    mean = np.log(lengths(widened(stored), prompts)["norm"]).mean(0)
+    mean = np.log(lengths(widened(stored), prompts)).mean(0)
     gauges = {
         "stored": [1.0] * N_LAYERS,
         "level": np.exp(mean[1] - mean[1:]).tolist(),
