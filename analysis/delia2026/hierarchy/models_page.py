@@ -39,6 +39,13 @@ def sort_models(models: pd.DataFrame) -> pd.DataFrame:
     return models.sort_values(["lab", "suite", "depth", "size"])
 
 
+def together(models: pd.DataFrame) -> dict[str, str]:
+    """Return how depth goes with size (`rank`), and how many labs have one suite (`alone`)."""
+    rank = float(models["n_layers"].corr(models["size"], method="spearman"))
+    is_alone = models.groupby("lab")["suite"].nunique().eq(1)
+    return {"rank": prose.number(rank), "alone": prose.share_of(int(is_alone.sum()), len(is_alone))}
+
+
 def chart(models: pd.DataFrame) -> alt.VConcatChart:
     """Draw gain against blocks and against parameters, suites joined, labs in their colours."""
     drawn = models.assign(
@@ -49,11 +56,10 @@ def chart(models: pd.DataFrame) -> alt.VConcatChart:
         description="Gain of each model in percent, above against its blocks, below against its "
         "parameters; a line joins the models of a suite."
     )
-    together = float(drawn["n_layers"].corr(drawn["parameters"], method="spearman"))
-    alone = drawn.groupby("lab")["suite"].nunique().eq(1).sum()
+    found = together(models)
     finding = (
-        f"Deeper models are larger models (rank correlation {prose.number(together)}), and "
-        f"{alone} of {drawn['lab'].nunique()} labs have one suite."
+        f"Blocks and parameters have a rank correlation of {found['rank']}, and {found['alone']} "
+        "labs have one suite."
     )
     return cast("alt.VConcatChart", add_finding(stacked, finding))
 

@@ -85,13 +85,11 @@ def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str
     parts = shares_of.unique_and_alone(subsets)
     of_unique = parts[parts["term"] == "unique"].set_index("block")
     unique, noise = of_unique["share"], of_unique["chance_share"]
-    shares = shares_of.shapley(whole).set_index("block")["share"].sort_values(ascending=False)
+    shares = shares_of.shapley(whole).set_index("block")["share"]
     return {
-        **{f"unique_{block}": prose.number(float(unique[block])) for block in subsets.names},
+        "unique": _listed(unique.drop("lab")),
         "noise_suite": prose.number(float(noise["suite"])),
-        "shapley": prose.listing(
-            [f"{block} {prose.number(float(share))}" for block, share in shares.items()]
-        ),
+        "shapley": _listed(shares),
         "pairs": prose.among(len(supported), len(general)),
         "named": prose.listing(named) if named else "none",
         "complete": prose.among(len(complete), len(general)),
@@ -100,6 +98,12 @@ def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str
         "labs": prose.plural(subsets.n_groups, "lab"),
         "models": prose.plural(subsets.n_obs, "model"),
     }
+
+
+def _listed(shares: pd.Series[float]) -> str:
+    """Return shares by cause as a list, the largest first."""
+    ordered = shares.sort_values(ascending=False)
+    return prose.listing([f"{block} {prose.number(float(it))}" for block, it in ordered.items()])
 
 
 def variation_words(models: pd.DataFrame) -> dict[str, str]:

@@ -64,3 +64,31 @@ def largest(table: pd.DataFrame, quantity: str) -> float:
     """Return the largest distance, over models, of the mean over seeds from the file."""
     of = table[table["quantity"] == quantity]
     return float((of["mean"] - of["estimate"]).abs().max())
+
+
+#: The definitions that a sentence compares; a product over blocks is on another scale.
+COMPARED = ("gain_body", "gain_last_block", "gain_whole_matrix")
+
+
+def said(table: pd.DataFrame) -> str:
+    """Return which gain the rounding moves least and most, by how much, and where most of all."""
+    moved = pd.Series({it: largest(table, it) for it in COMPARED}).sort_values()
+    compared = table[table["quantity"].isin(COMPARED)]
+    loosest = compared.sort_values("std_dev").to_dict("records")[-1]
+    least, *others = (
+        f"{CALLED[str(it)]} by at most {prose.number(by, 4)}" for it, by in moved.items()
+    )
+    return (
+        f"One more rounding error moves {least}, in the mean over seeds. It moves "
+        f"{prose.listing(others)}. The least certain gain is {CALLED[loosest['quantity']]} in "
+        f"{name(loosest['model_id'])}: seeds have a standard deviation of "
+        f"{prose.number(loosest['std_dev'])} there."
+    )
+
+
+#: What a sentence calls them.
+CALLED = {
+    "gain_body": "the mean gain over blocks",
+    "gain_last_block": "the last block’s gain at the last token",
+    "gain_whole_matrix": "the last block’s gain over all tokens",
+}

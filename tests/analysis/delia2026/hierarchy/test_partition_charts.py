@@ -73,6 +73,8 @@ def test_rankings_count_what_the_frame_holds_by_lab_and_by_suite(subsets):
     averages = general_shares(subsets)
     written = [f"{block} {share:.2f}" for block, share in averages.sort_values().items()]
     assert words["shapley"] == prose.listing(written[::-1])
+    unique = shares.xs("unique", level="term").drop("lab").sort_values(ascending=False)
+    assert words["unique"] == prose.listing([f"{name} {it:.2f}" for name, it in unique.items()])
     assert (words["named"] == "none") == general["holds"].isna().all()
     table = partition_exhibits.rankings(subsets, partition_exhibits.WITH_SUITE)
     contrasts = " ".join(table["contrast"])

@@ -63,6 +63,11 @@ def test_the_body_is_safe_and_the_first_token_is_not():
     assert rows.loc[(small, "gain_body"), "estimate"] == pytest.approx(1.1066, abs=1e-4)
     assert rows.loc[(small, "gain_whole_matrix"), "estimate"] == pytest.approx(0.652, abs=5e-4)
     assert rows.loc[(small, "gain_whole_matrix"), "std_dev"] > 0.03
+    said = rounding.said(table)
+    # The mean over seeds less the gain of the file, over the last block and all tokens of SmolLM2.
+    assert said.startswith("One more rounding error moves the mean gain over blocks by")
+    assert prose.number(0.813896 - 0.651747, 4) in said
+    assert "over all tokens in SmolLM2-135M" in said
     printed = rounding.rows(table)
     assert list(printed["quantity"]) == list(rounding.QUANTITIES.values())
     assert printed.shape[1] == 1 + table["model_id"].nunique()
