@@ -20,7 +20,7 @@ fieller <- function(rho, n, conf_level) {
 spearman <- function(x, n, exact) {
   part <- head(models, n)
   test <- cor.test(part[[x]], part$gain, method = "spearman", exact = exact)
-  if (!exact) {  # tied: the t approximation
+  if (!exact) {  # the t approximation
     rho <- unname(test$estimate)
     test$statistic <- c(t = rho * sqrt((n - 2) / (1 - rho^2)))
     test$parameter <- n - 2
@@ -41,6 +41,6 @@ partial <- function(covariates, conf_level) {
 answers <- rbind(
   pearson(24, 0.95), pearson(24, 0.9), pearson(8, 0.95), pearson(4, 0.99),
   spearman("density", 7, TRUE), spearman("density", 9, TRUE),
-  spearman("density", 13, TRUE), spearman("density", 24, TRUE), spearman("layers", 24, FALSE),
+  spearman("density", 13, FALSE), spearman("density", 24, FALSE), spearman("layers", 24, FALSE),
   partial("layers", 0.95), partial(c("layers", "log_parameters"), 0.9))
 write.csv(format(answers, digits = 17, trim = TRUE), "correlation.csv", row.names = FALSE, quote = FALSE)

@@ -7,14 +7,13 @@ suites instead: `analysis.inference.resampling.bootstrap`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import factorial, sqrt
 from numbers import Real
 
 import numpy as np
 import pandas as pd
 import scipy
 
-from analysis.inference.association.ranks import spearman_test, t_p, t_statistic
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 from analysis.tidy.extra import extra
@@ -34,6 +33,12 @@ ENGINES = ("residuals", "pingouin")
 PEARSON_VARIANCE = 1.0
 FIELLER_VARIANCE = 1.06
 
+#: Rows up to which Spearman's p counts every order of them.
+EXACT_SPEARMAN_ROWS = 9
+
+#: Orders that are looked at together.
+BATCH = 50_000
+
 #: A correlation this close to 1 or -1 is perfect up to rounding.
 ROUNDING = 1e-14
 
@@ -44,11 +49,9 @@ def correlate(
     """Return the correlation of two columns with its test and interval.
 
     Pearson: t test with n - 2 degrees of freedom and Fisher's z interval, variance 1/(n - 3).
-    Spearman: p by counting all n! orders up to n = 12 (ties kept, |rho| rule); beyond that, as R's
-    cor.test beyond 9, the Edgeworth series of Best and Roberts (1975, Applied Statistics 24, 377;
-    far out no less than the t approximation, below which the series falls too soon) and, where
-    values are tied, the t approximation. Interval by Fisher's z with the variance 1.06/(n - 3) of
-    Fieller, Hartley and Pearson (1957), Biometrika 44, 470.
+    Spearman: p by scipy, of all n! orders up to n = 9 (ties kept, |rho| rule), beyond that the t
+    approximation. Interval by Fisher's z with the variance 1.06/(n - 3) of Fieller, Hartley and
+    Pearson (1957), Biometrika 44, 470.
 
     Parameters
     ----------
@@ -64,8 +67,7 @@ def correlate(
     Returns
     -------
     One row: `term`, `estimate` [-1 to 1], `statistic` and `df` of the t test (missing
-    when p is exact or from the Edgeworth series), `p_value`, the
-    interval, `n_obs`, `method`, `note`.
+    when p is exact), `p_value`, the interval, `n_obs`, `method`, `note`.
 
     Raises
     ------
@@ -263,13 +265,13 @@ def _row(
 ) -> pd.DataFrame:
     """Return the row of a correlation tested with Student's t."""
     df = n - 2 - covariates
-    statistic = t_statistic(estimate, df)
+    statistic = _t_statistic(estimate, df)
     return _result(
         term=term,
         estimate=estimate,
         statistic=statistic,
         df=float(df),
-        p_value=t_p(estimate, df),
+        p_value=_t_p(estimate, df),
         interval=_fisher_z(estimate, n - 3 - covariates, PEARSON_VARIANCE, conf_level),
         conf_level=conf_level,
         n_obs=n,
@@ -283,19 +285,48 @@ def _spearman_row(term: str, first: Floats, second: Floats, conf_level: float) -
     estimate = _round(
         scipy.stats.pearsonr(scipy.stats.rankdata(first), scipy.stats.rankdata(second)).statistic
     )
-    statistic, df, p_value, test = spearman_test(first, second, estimate)
+    is_exact, nan = n <= EXACT_SPEARMAN_ROWS, float("nan")
+    test = "exact permutation p" if is_exact else "t approximation"
     return _result(
         term=term,
         estimate=estimate,
-        statistic=statistic,
-        df=df,
-        p_value=p_value,
+        statistic=nan if is_exact else _t_statistic(estimate, n - 2),
+        df=nan if is_exact else float(n - 2),
+        p_value=_exact_spearman_p(first, second) if is_exact else _t_p(estimate, n - 2),
         interval=_fisher_z(estimate, n - 3, FIELLER_VARIANCE, conf_level),
         conf_level=conf_level,
         n_obs=n,
         method=f"Spearman rank correlation; {test}; Fisher z interval, Fieller variance",
         note=_notes(estimate, n - 3),
     )
+
+
+def _exact_spearman_p(first: Floats, second: Floats) -> float:
+    """Return the share of all n! orders whose |rho| reaches the observed."""
+    # Whole numbers about their mean, so that equal sums of products are equal.
+    ranks, others = (2 * scipy.stats.rankdata(it) - len(it) - 1 for it in (first, second))
+    tested = scipy.stats.permutation_test(
+        (ranks,),
+        lambda ordered, axis: np.abs(ordered @ others),
+        permutation_type="pairings",
+        vectorized=True,
+        n_resamples=factorial(len(ranks)),
+        batch=BATCH,
+        alternative="greater",
+    )
+    return float(tested.pvalue)
+
+
+def _t_statistic(estimate: float, df: int) -> float:
+    """Return Student's t of a correlation, infinite for a perfect one."""
+    if abs(estimate) == 1:
+        return float(np.copysign(np.inf, estimate))
+    return estimate * sqrt(df / (1 - estimate**2))
+
+
+def _t_p(estimate: float, df: int) -> float:
+    """Return the two-sided p of `_t_statistic`."""
+    return float(2 * scipy.stats.t.sf(abs(_t_statistic(estimate, df)), df))
 
 
 def _round(estimate: float) -> float:
