@@ -30,8 +30,8 @@ from analysis.mixed.algebra.levels import make_symmetric, portions
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, Integers
 
-#: Columns beside the first block from which on as few matrices of all of them are held as can be.
-LARGE = 500
+#: Columns beside the first block from which on M is overwritten by what is made of it.
+LEAST_OVERWRITTEN = 500
 
 #: A relative deviation below this has its derivative from the moments: the trace loses digits.
 LEAST = 1e-2
@@ -136,10 +136,10 @@ def covariance_gradients(
     """
     factors = relative_factors(cross.blocks, solution.theta)
     optimum = np.concatenate([solution.modes, solution.coefficients])
-    sensitivity = _sensitivity(solution.root, optimum, cross.n_random, reml, solution.variance)
-    later = cross.blocks[1:]
-    half = _unscaled_rows(sensitivity, later, factors[1:])
-    through = _unscaled_rows(half.T, later, factors[1:])
+    later, outward = cross.blocks[1:], [factor.T for factor in factors[1:]]
+    through = _sensitivity(solution.root, optimum, cross.n_random, reml, solution.variance)
+    scale_rows(through.T, later, outward)
+    scale_rows(through, later, outward)
     gradients = [_first_covariance_gradient(cross, solution.eliminated, through)]
     reduced = reduce(cross, solution.eliminated)
     spread = reduced @ through
@@ -167,13 +167,19 @@ def relative_factors(blocks: tuple[Block, ...], theta: Floats) -> list[Floats]:
 def scaled_rows(matrix: Floats, blocks: tuple[Block, ...], factors: list[Floats]) -> Floats:
     """Return Lambda2' times a matrix whose first rows are the random effects of the blocks."""
     result = matrix.copy()
+    scale_rows(result, blocks, factors)
+    return result
+
+
+def scale_rows(matrix: Floats, blocks: tuple[Block, ...], factors: list[Floats]) -> None:
+    """Do what `scaled_rows` does in the memory of the matrix."""
     for block, rows, factor in zip(blocks, block_rows(blocks), factors, strict=True):
         if block.width == 1:
-            result[rows] *= factor[0, 0]
-        else:
-            by_level = matrix[rows].reshape(len(block.levels), block.width, -1)
-            result[rows] = (factor.T @ by_level).reshape(block.size, -1)
-    return result
+            matrix[rows] *= factor[0, 0]
+            continue
+        for few in portions(matrix.shape[1]):
+            by_level = matrix[rows, few].reshape(len(block.levels), block.width, -1)
+            matrix[rows, few] = (factor.T @ by_level).reshape(block.size, -1)
 
 
 def eliminate(cross: CrossProducts, factor: Floats) -> Elimination:
@@ -218,13 +224,14 @@ def _moments(
         scaled = np.multiply(reduced[:-1, :-1], sizes[:, None], order="F")
         scaled *= sizes
         return scaled, sizes * reduced[:-1, -1]
-    moment = scaled_rows(scaled_rows(reduced, blocks, factors).T, blocks, factors)
-    return np.asfortranarray(moment[:-1, :-1]), moment[:-1, -1]
+    moment = scaled_rows(reduced, blocks, factors)
+    scale_rows(moment.T, blocks, factors)
+    return np.array(moment[:-1, :-1], order="F"), moment[:-1, -1].copy()
 
 
 def _large_sizes(cross: CrossProducts, factors: list[Floats]) -> Floats | None:
     """Return Lambda2 as `_sizes` does where columns are many; None where a deviation is near 0."""
-    if cross.size < LARGE:
+    if cross.size < LEAST_OVERWRITTEN:
         return None
     sizes = _sizes(cross.blocks[1:], factors[1:], cross.size)
     return sizes if sizes is not None and np.abs(sizes).min() >= LEAST else None
@@ -327,14 +334,16 @@ def _gradient(
         sensitivity *= sizes[:, None]
         of_first = _first_gradient(cross, eliminated, sensitivity)[_places(cross.blocks[0])]
         return np.concatenate([of_first, *of_later])
-    half = _unscaled_rows(sensitivity, later, factors[1:])
-    through = _unscaled_rows(half.T, later, factors[1:])
-    parts = [_first_gradient(cross, eliminated, through)[_places(cross.blocks[0])]]
+    outward = [factor.T for factor in factors[1:]]
+    scale_rows(sensitivity.T, later, outward)  # S Lambda2'
+    parts = []
     for block, places in zip(later, block_rows(later), strict=True):
-        rows = reduced[places].reshape(-1, block.width, len(half))
-        columns = half[:, places].T.reshape(-1, block.width, len(half))
+        by_level = (-1, block.width, len(sensitivity))
+        rows, columns = reduced[places].reshape(by_level), sensitivity[places].reshape(by_level)
         parts.append(2 * np.einsum("lrs,lcs->rc", rows, columns)[_places(block)])
-    return np.concatenate(parts)
+    scale_rows(sensitivity, later, outward)
+    of_first = _first_gradient(cross, eliminated, sensitivity)[_places(cross.blocks[0])]
+    return np.concatenate([of_first, *parts])
 
 
 def _gradient_by_traces(
@@ -354,11 +363,6 @@ def _gradient_by_traces(
 
 def _places(block: Block) -> tuple[list[int], list[int]]:
     return [row for row, _ in block.positions], [column for _, column in block.positions]
-
-
-def _unscaled_rows(matrix: Floats, blocks: tuple[Block, ...], factors: list[Floats]) -> Floats:
-    """Return Lambda2 times a matrix whose first rows are random effects."""
-    return scaled_rows(matrix, blocks, [factor.T for factor in factors])
 
 
 def _first_gradient(cross: CrossProducts, eliminated: Elimination, through: Floats) -> Floats:

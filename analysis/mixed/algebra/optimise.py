@@ -52,7 +52,7 @@ MOST_COMBINED = 8
 
 #: Columns that share a dense factor from which on an evaluation is dear: the search then goes by
 #: the average information, which takes fewer, and not by BFGS and by differences of gradients.
-LARGE = 500
+LEAST_INFORMED = 500
 
 #: Expected fall of the deviance below which the search has converged.
 CONVERGED = 1e-8
@@ -178,7 +178,7 @@ class Search:
         self.diagonal = is_diagonal(cross)
         self.terms = covariance_terms(cross.blocks)
         self.n_evaluations = 0
-        self.is_large = cross.size >= LARGE
+        self.is_large = cross.size >= LEAST_INFORMED
         self._last: tuple[Floats, Profile] | None = None
 
     def value(self, at: Floats) -> tuple[float, Floats]:

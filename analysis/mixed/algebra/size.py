@@ -15,8 +15,9 @@ from analysis.mixed.algebra.design import Design
 from analysis.tidy.errors import DesignError
 from analysis.tidy.machine import available_memory
 
-#: Dense matrices of all later columns that an evaluation holds, and those of Z1'[Z2 | X | y].
-SQUARES, WIDE = 8, 3
+#: Dense matrices of all later columns that a fit holds at most: 4.0 were measured with slopes, and
+#: where a variance ends at zero; 2.0 otherwise. And those of Z1'[Z2 | X | y].
+SQUARES, WIDE = 4.5, 3
 
 #: Bytes of a number of a sparse matrix with its place.
 SPARSE = 12

@@ -32,7 +32,7 @@ from analysis.mixed.algebra.optimise import (
     combined,
     sign_patterns,
 )
-from analysis.mixed.algebra.size import FitSize, fit_size, require_memory
+from analysis.mixed.algebra.size import SQUARES, FitSize, fit_size, require_memory
 from analysis.tidy.errors import DesignError
 from tests.analysis.mixed.algebra.many_starts import WORSE, drawn, least_of_many_starts
 from tests.analysis.places import R
@@ -257,7 +257,7 @@ def test_a_search_by_the_average_information_ends_where_the_other_does(formula, 
     rows = {"a": a, "b": b, "x": x, "y": y + rng.normal(size=3000)}
     rows = pd.DataFrame(rows).assign(none=rng.integers(0, 30, 3000))
     small = mixed.fit(formula, rows)
-    monkeypatch.setattr(optimise, "LARGE", 1)
+    monkeypatch.setattr(optimise, "LEAST_INFORMED", 1)
     large = mixed.fit(formula, rows)
     assert large.criterion == pytest.approx(small.criterion, abs=1e-8)
     assert large.optimum.theta == pytest.approx(small.optimum.theta, rel=1e-6, abs=1e-6)
@@ -324,7 +324,7 @@ def test_an_evaluation_of_many_columns_holds_two_matrices_of_them(reml, monkeypa
     many = [profile(cross, theta, reml=reml) for theta in points]
     taken, _ = memory_of(lambda: profile(cross, points[0], reml=reml))
     assert taken < 2.5 * 8 * cross.size**2
-    monkeypatch.setattr(deviance, "LARGE", 10_000)
+    monkeypatch.setattr(deviance, "LEAST_OVERWRITTEN", 10_000)
     for theta, found in zip(points, many, strict=True):
         expected = profile(cross, theta, reml=reml)
         assert found.criterion == pytest.approx(expected.criterion, rel=1e-12)
@@ -340,6 +340,27 @@ def memory_of(compute):
         return tracemalloc.get_traced_memory()[1], result
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("random", "squares"),
+    [("(1 | a) + (1 | b)", 2), ("(1 | a) + (1 | b) + (1 | none)", 4), ("(1 | a) + (1 + x | b)", 4)],
+)
+def test_a_fit_holds_as_many_matrices_as_its_announced_size_counts(random, squares):
+    rng = np.random.default_rng(3)
+    a, b, none = (rng.integers(0, levels, 8000) for levels in (1000, 520, 100))
+    x, effects = rng.normal(size=8000), rng.normal(size=(2, 520))
+    y = rng.normal(size=1000)[a] + effects[0, b] + effects[1, b] * x + rng.normal(size=8000)
+    rows = pd.DataFrame({"a": a, "b": b, "none": none, "x": x, "y": y})
+    rows["y"] -= rows.groupby("none")["y"].transform("mean")
+    statistics = mixed.collect_statistics(f"y ~ x + {random}", rows)
+    taken, model = memory_of(lambda: mixed.fit_statistics(f"y ~ x + {random}", statistics))
+    size = fit_size(model.design)
+    assert model.optimum.singular == ("none" in random)
+    square = 8 * size.n_dense**2
+    shared = size.memory - SQUARES * square
+    assert (taken - shared) / square == pytest.approx(squares, abs=0.6)
+    assert taken < size.memory
 
 
 def test_the_size_of_a_fit_counts_what_occurs():
