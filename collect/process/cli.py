@@ -17,6 +17,7 @@ from collect.errors import (
     OutputError,
     ThermoscopeError,
     UnexpectedError,
+    first_line,
     scarcity,
 )
 from collect.process.interruption import is_interruption
@@ -111,7 +112,11 @@ def worded(error: BaseException) -> tuple[str, str, int]:
             )
     else:
         known = (
-            scarcity(error) or _missing(error) or _system_refusal(error) or UnexpectedError(error)
+            scarcity(error)
+            or _missing(error)
+            or _unloadable(error)
+            or _system_refusal(error)
+            or UnexpectedError(error)
         )
     return known.problem, known.hint, known.exit_code
 
@@ -126,6 +131,19 @@ def _missing(error: BaseException) -> MissingExtraError | None:
         f"This command needs the package {name}, which is not installed.",
         f"Install the extra: pip install 'thermoscope[{extra}]', or in a clone: "
         f"pip install -e '.[{extra}]'.",
+    )
+
+
+def _unloadable(error: BaseException) -> InputError | None:
+    """Return that Python finds other libraries than its own; None where it looks for no others."""
+    if not isinstance(error, ImportError) or isinstance(error, ModuleNotFoundError):
+        return None
+    if "LD_LIBRARY_PATH" not in os.environ:
+        return None
+    return InputError(
+        f"LD_LIBRARY_PATH must not name libraries that Python cannot use: {first_line(error)}.",
+        "Run the command without it: env -u LD_LIBRARY_PATH thermoscope ..., and from R, which "
+        'sets it, system2(..., env = "LD_LIBRARY_PATH=").',
     )
 
 

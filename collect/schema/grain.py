@@ -274,13 +274,10 @@ class Sample:
 SAMPLES = {
     "prompt_gain": Sample("residual_norm", ("prompt_id",), "model_gain", "prompt_gain"),
     "block": Sample(
-        "residual_norm", ("prompt_id", "layer or blocks_after"), "model_gain", "last_token_gain"
+        "residual_norm", ("prompt_id", "layer or blocks_after"), others="last_token_gain"
     ),
     "stream": Sample(
-        "residual_norm",
-        ("prompt_id", "position or is_last_token", "layer"),
-        "model_gain",
-        "residual_norm",
+        "residual_norm", ("prompt_id", "position or is_last_token", "layer"), others="residual_norm"
     ),
     "outlier_token": Sample(
         "residual_norm", ("prompt_id", "position"), others="outlier_token", is_finding=True
@@ -331,11 +328,6 @@ class Apart:
     of: Literal["values", "logs", "any"] = "any"
 
 
-def _file(column: str, file: str) -> Apart:
-    note = "values of several files are taken together, whose prompts differ"
-    return Apart((column,), file, f"{note}; take one {file}, or one file of raw.published_figure")
-
-
 _MIXED = "is averaged with the others and may decide the mean; WHERE {} leaves it out"
 
 #: By table of main. The first token may be a hundred times as long as the others; block 0 reads the
@@ -359,11 +351,6 @@ APART = {
             f"block 0, whose values are relative to the embedding, {_MIXED.format('layer > 0')}",
             of="logs",
         ),
-    ),
-    "published_model": (
-        _file("gain_penultimate_block", "penultimate_block_file"),
-        _file("gain_last_block", "last_block_file"),
-        _file("gain_whole_matrix", "whole_matrix_file"),
     ),
     "network_step": (
         Apart(

@@ -51,7 +51,7 @@ SELECT w.model_id,
   JOIN raw.primary_run AS r USING (run_id, model_id)
  WHERE w.slicing = 'correct'
  GROUP BY w.model_id, w.layer;
-COMMENT ON VIEW main.layer_weight IS 'One row per model measured here and block: norms of the whole attention matrices over all heads, from the right rows of fused matrices. The paper measured over all heads, too, though it wrote: per head. Where model.quantisation is not NULL, they are of a quantised file; AWQ also rescales input channels. By head: head_weight. The slices that the paper''s notebooks read: raw.matrix_norm. Published norms: published_model.';
+COMMENT ON VIEW main.layer_weight IS 'One row per model measured here and block: norms of the whole attention matrices over all heads, from the right rows of fused matrices. The paper measured over all heads, too, though it wrote: per head. Where model.quantisation is not NULL, they are of a quantised file; AWQ also rescales input channels. Without the gain of the norm in front, the scale of one block or model is not that of another. By head: head_weight. The slices that the paper''s notebooks read: raw.matrix_norm. Published norms: published_model.';
 COMMENT ON COLUMN main.layer_weight.model_id IS 'Model; see model [-]';
 COMMENT ON COLUMN main.layer_weight.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN main.layer_weight.q_spectral IS 'Largest singular value of W_Q; NULL where raw.not_measured says why, as of the others [weight units]';

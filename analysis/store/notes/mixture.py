@@ -62,8 +62,13 @@ def notes(query: Query) -> Iterator[str]:
 
 def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
     """Yield what is wrong where networks trained here stand among models, or a lab has one."""
-    sql = f"SELECT model_id, {schema.KIND} FROM main.model ORDER BY 1"
-    kinds = dict(query.cursor.execute(sql).fetchall())
+    sql = f"SELECT model_id, {schema.KIND}, base_model_id FROM main.model ORDER BY 1"
+    models = query.cursor.execute(sql).fetchall()
+    kinds = {name: is_own for name, is_own, _ in models}
+    base = "".join(
+        f" WHEN {schema.quoted(name)} THEN {schema.quoted(of)}" for name, _, of in models if of
+    )
+    one = f"CASE {{model_id}}{base} ELSE {{model_id}} END" if base else "{model_id}"
     own = [name for name, is_own in kinds.items() if is_own]
     values = ", ".join(map(schema.quoted, own)) or "NULL"
     seen: dict[int, bool] = {}
@@ -79,7 +84,7 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
             continue
         asked = [
             *(("count(DISTINCT {model_id} IN (" + values + "))", each) for each in counted),
-            *(("count(DISTINCT {model_id})", each) for each in counted),
+            *((f"count(DISTINCT {one})", each) for each in counted),
             ("bool_and({model_id} IN (" + values + "))", None),
         ]
         rows = query.rows(node, asked, "model_id", makers[:1])
@@ -88,7 +93,7 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
         n = len(counted)
         seen[id(node)] = any(it > 1 for row in rows for it in row[:n])
         is_maker |= bool(makers) and {row[2 * n] for row in rows} >= {True, False}
-        of_one = [str(row[-1]) for row in rows if 1 in row[n : 2 * n] and row[-1] is not None]
+        of_one = {str(row[-1]) for row in rows if 1 in row[n : 2 * n] and row[-1] is not None}
         if makers and len(rows) > 1 and of_one:
             single[makers[0]["column_names"][-1]] = sorted(of_one)
     known = {name: frozenset({f"model_id or {schema.KIND} or lab or suite"}) for name in tables}
@@ -108,8 +113,8 @@ def _of_kinds(query: Query, tables: Sequence[str]) -> Iterator[str]:
     for maker, labels in single.items():
         more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
         yield (
-            f"{maker}: {', '.join(labels[:_MOST_NAMED])}{more} rest on one model each, which does "
-            f"not tell a {maker} from a model"
+            f"{maker}: {', '.join(labels[:_MOST_NAMED])}{more} rest on one model each, or it and "
+            f"its fine-tuned one, which does not tell a {maker} from a model"
         )
 
 

@@ -104,7 +104,7 @@ class Query:
         """
         places = [f'"{each}"."{column}"' for each in named_within(node["from_table"])]
         for place in [column, *places]:
-            extra = [self._beside(sql.format(**{column: place}), each) for sql, each in asked]
+            extra = [self._beside(sql.replace(f"{{{column}}}", place), each) for sql, each in asked]
             extra += [self._label(each) for each in labels]
             found = self._answer(node, extra)
             if found is not None:

@@ -167,8 +167,17 @@ def model_gain() -> pd.DataFrame:
 @cache
 def published_model() -> pd.DataFrame:
     rows = written("published_figure").sort_values(["n", "file"], ascending=[False, True])
-    taken = rows.drop_duplicates(["model_id", "metric"])
-    wide = taken.pivot_table("mean", "model_id", "metric").reset_index()
+    rows["prompt_set"] = rows["prompt_set"].fillna("")
+    sizes = rows.groupby(["metric", "prompt_set"])["model_id"].nunique()
+    leading = sizes.groupby("metric").idxmax()
+    of_set = rows[
+        [*zip(rows["metric"], rows["prompt_set"], strict=True)] == rows["metric"].map(leading)
+    ]
+    wide = of_set.drop_duplicates(["model_id", "metric"]).pivot_table("mean", "model_id", "metric")
+    sweep = rows[rows["prompt_set"] == "B_pythia_sweep"]
+    sweep = sweep.drop_duplicates(["model_id", "metric"]).pivot_table("mean", "model_id", "metric")
+    wide = wide.join(sweep.filter(regex="^gain_").add_suffix("_pythia"))
+    wide = wide.reindex(rows["model_id"].unique()).rename_axis("model_id").reset_index()
     wide = wide.rename(columns={"weight_spectral_v": "v_spectral"})
     gains = rows[rows["metric"].str.startswith("gain")].groupby("model_id")["file"].nunique()
     wide["n_gain_files"] = wide["model_id"].map(gains).fillna(0)

@@ -136,9 +136,11 @@ SELECT count(*) FROM model WHERE is_published
 SELECT stddev(gain_body) FROM prompt_gain WHERE model_id = 'local/gemma-3-270m-q4_k_m' AND prompt_set =
 'A_grand_unified'
 
-SELECT avg(gain_penultimate_block) FROM published_model WHERE suite = 'Pythia'
+SELECT avg(gain_penultimate_block_pythia) FROM published_model
 
-SELECT penultimate_block_file, lab, avg(gain_penultimate_block) FROM published_model WHERE lab = 'Meta' GROUP BY ALL
+SELECT spearman(n_layers, gain_penultimate_block_pythia) FROM published_model WHERE suite = 'Pythia'
+
+SELECT suite, avg(gain_penultimate_block) FROM published_model WHERE suite IN ('OPT', 'BLOOM') GROUP BY ALL
 
 SELECT model_id, stddev(ln(growth_after_block_0)) FROM prompt_gain WHERE prompt_set = 'A_grand_unified' GROUP BY
 model_id
@@ -404,12 +406,6 @@ SELECT count(*), count(DISTINCT lab) FROM model WHERE is_measured
 SELECT count(DISTINCT model_id) FROM model_gain WHERE gain_body > 1
 
 SELECT gain_body > 1, count(*) FROM model_gain GROUP BY 1
-
---- files: values of several files, whose prompts differ
-
-penultimate_block_file: SELECT lab, avg(gain_penultimate_block) FROM published_model GROUP BY lab
-
-penultimate_block_file: SELECT spearman(n_layers, gain_penultimate_block) FROM published_model
 
 --- spreads: of a mean over blocks, between models of other depth
 

@@ -57,7 +57,7 @@ def _interval(groups, column):
 
 def pythia():
     rows = frame("published_model").query("suite == 'Pythia'")
-    r = np.corrcoef(rows["n_layers"], rows["gain_penultimate_block"])[0, 1]
+    r = np.corrcoef(rows["n_layers"], rows["gain_penultimate_block_pythia"])[0, 1]
     return [(r, len(rows))]
 
 
@@ -203,13 +203,7 @@ ANSWERS = {
 
 #: What a note beside an answer names, which the page says in its own words.
 NOTED = {
-    "What is the mean published gain of each lab's models?": [
-        ("StabilityAI", "TII"),
-        ("several files", "penultimate_block_file"),
-    ],
-    "Is the gain related to the number of parameters?": [
-        ("several files", "penultimate_block_file")
-    ],
+    "What is the mean published gain of each lab's models?": [("StabilityAI", "TII")],
     "Where does attention go when it leaves the token itself?": [
         ("attention lacks 1 of 4", "qwen2.5-coder-1.5b")
     ],

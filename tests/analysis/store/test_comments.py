@@ -70,19 +70,39 @@ def test_comments_of_published_figures_say_how_many_models_have_them(store):
     assert len(by_hand) == len(rows)
     for name in by_hand.filter(regex="^gain_.*(block|matrix|norm|embedding)$|^growth"):
         assert by_hand[name].notna().sum() == rows[name].notna().sum(), name
-    comment = comments["main.published_model.gain_penultimate_block"]
-    (file,) = re.findall(r"\w+\.json", comment)
-    figures = by_pandas.written("published_figure").query(
-        "model_id == 'EleutherAI/pythia-6.9b' and metric == 'gain_penultimate_block'"
-    )
-    of_file = figures.set_index("file")["mean"]
-    taken = store.query(
-        "SELECT gain_penultimate_block AS gain FROM published_model "
-        "WHERE model_id = 'EleutherAI/pythia-6.9b'"
-    )["gain"].item()
-    assert f"{taken:.3f}" in comment
-    assert f"{of_file[file]:.3f}" in comment
-    assert file == HUNT
+
+
+#: Columns of published_model by the set whose prompts they are over.
+OF_ONE_SET = {
+    "C5_high_rho_hunt": ["gain_penultimate_block"],
+    "A_grand_unified": ["gain_last_block"],
+    "E1_4model_and_mistral": ["gain_whole_matrix"],
+    "B_pythia_sweep": ["gain_penultimate_block_pythia"],
+}
+
+
+def test_a_published_column_is_of_one_prompt_set_which_its_comment_names_with_its_size(store):
+    rows = store.query("FROM published_model")
+    figures = by_pandas.written("published_figure")
+    comments = schema.commented(schema.front_sql())[1]
+    for prompt_set, columns in OF_ONE_SET.items():
+        for column in columns:
+            comment = comments[f"main.published_model.{column}"]
+            assert prompt_set in comment
+            of_metric = figures[figures["metric"] == column.removesuffix("_pythia")]
+            there = of_metric[of_metric["prompt_set"] == prompt_set]
+            n = there["n"].unique()
+            assert len(n) == 1
+            assert f"the {n[0]} prompts of " in comment or (
+                n[0] == 1 and "one prompt of" in comment
+            )
+            taken = rows.dropna(subset=[column]).set_index("model_id")[column]
+            assert set(taken.index) == set(there["model_id"])
+            for model_id, value in taken.items():
+                values = there.loc[there["model_id"] == model_id, "mean"]
+                assert (abs(values / value - 1) < 1e-12).any()
+    hunt = figures[figures["metric"] == "gain_penultimate_block"]
+    assert set(hunt.loc[hunt["prompt_set"] == "C5_high_rho_hunt", "file"]) == {HUNT}
 
 
 def test_a_claim_number_that_is_missing_is_said_to_be(store):
@@ -90,34 +110,6 @@ def test_a_claim_number_that_is_missing_is_said_to_be(store):
     missing = sorted({*range(1, numbers.max() + 1)} - {*numbers})
     comment = schema.commented(schema.front_sql())[1]["main.claim.claim_id"]
     assert [int(word) for word in re.findall(r"\d+", comment.partition(":")[0])] == missing
-
-
-#: Columns of published_model that have one file, by the column that names it.
-OF_ONE_FILE = {
-    "penultimate_block_file": [
-        "gain_penultimate_block",
-        "gain_with_final_norm",
-        "gain_embedding",
-    ],
-    "last_block_file": ["gain_last_block", "total_amplification"],
-    "whole_matrix_file": ["gain_whole_matrix"],
-}
-
-
-def test_a_published_gain_is_that_of_the_file_that_is_named_beside_it(store):
-    rows = store.query("FROM published_model")
-    figures = by_pandas.written("published_figure").set_index(["model_id", "metric", "file"])[
-        "mean"
-    ]
-    comments = schema.commented(schema.front_sql())[1]
-    for column, metrics in OF_ONE_FILE.items():
-        for metric in metrics:
-            name = metric.replace("total_amplification", "growth_after_block_0")
-            assert name in comments[f"main.published_model.{column}"]
-            taken = rows.dropna(subset=[name])
-            assert (rows[name].isna() == rows[column].isna()).all()
-            keys = [(row.model_id, metric, getattr(row, column)) for row in taken.itertuples()]
-            assert taken[name].tolist() == pytest.approx(figures.loc[keys].tolist(), rel=1e-12)
 
 
 def test_the_design_of_the_networks_is_as_its_comment_counts_it(store):
@@ -182,9 +174,11 @@ def test_comments_say_nothing_of_models_that_a_store_need_not_have():
         assert "NULL but for revisions" in comments[f"main.{name}"]
 
 
-def test_the_gains_within_rounding_of_1_are_named():
-    text = schema.commented(schema.front_sql())[1]["main.published_model.gain_penultimate_block"]
-    gains = by_pandas.published_model().set_index("model_id")["gain_penultimate_block"]
+@pytest.mark.parametrize(("column", "n"), [("", 2), ("_pythia", 2)])
+def test_the_gains_within_rounding_of_1_are_named(column, n):
+    column = f"gain_penultimate_block{column}"
+    text = schema.commented(schema.front_sql())[1][f"main.published_model.{column}"]
+    gains = by_pandas.published_model().set_index("model_id")[column].dropna()
     near = [name.partition("/")[2] for name in gains.index[abs(gains.map(math.log)) <= 0.01]]
-    assert len(near) == 4
+    assert len(near) == n
     assert all(name in text.partition("within 1 %")[0] for name in near)
